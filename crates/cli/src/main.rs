@@ -1,0 +1,2 @@
+//! The `ccnuma` command.
+fn main() {}
