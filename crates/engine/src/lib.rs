@@ -1,1 +1,9 @@
-//! To be written.
+//! Event queue, servers and coroutines: simulated time without any notion of coherence.
+
+mod coroutine;
+mod queue;
+mod server;
+
+pub use coroutine::{Coroutine, StackPool, Step, Yielder};
+pub use queue::{EventQueue, Rank, Source};
+pub use server::{Clock, Server};
