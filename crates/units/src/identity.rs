@@ -48,6 +48,18 @@ identity!(
     RouterId, u16, "r"
 );
 identity!(
+    /// A full-duplex link, numbered from 0 in the order in which a topology creates them.
+    LinkId, u16, "link"
+);
+identity!(
+    /// One direction of a link: channel `2 l` leaves the first end of link `l`, channel `2 l + 1` the second.
+    ChannelId, u16, "ch"
+);
+identity!(
+    /// A numbered port of a router; the Origin's routers count theirs from 1.
+    Port, u8, "port"
+);
+identity!(
     /// A cache line: the physical address divided by the line size of the machine.
     LineAddr, u64, "line:"
 );
@@ -59,6 +71,20 @@ identity!(
     /// A physical byte address.
     PhysicalAddr, u64, "phys:"
 );
+
+impl ChannelId {
+    /// The link that this channel is one direction of.
+    #[inline]
+    pub const fn link(self) -> LinkId {
+        LinkId(self.0 / 2)
+    }
+
+    /// The same link in the other direction.
+    #[inline]
+    pub const fn reverse(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+}
 
 impl PhysicalAddr {
     /// The cache line that holds this address. `line` is the line size, a power of two.

@@ -3,5 +3,5 @@
 mod identity;
 mod quantity;
 
-pub use identity::{CpuId, LineAddr, NodeId, PageAddr, PhysicalAddr, RouterId};
-pub use quantity::{Bandwidth, Bytes, Duration, Hertz, Time};
+pub use identity::{ChannelId, CpuId, LineAddr, LinkId, NodeId, PageAddr, PhysicalAddr, Port, RouterId};
+pub use quantity::{Bandwidth, Bytes, Duration, Hertz, Length, Time};

@@ -172,6 +172,44 @@ impl Hertz {
     }
 }
 
+/// The length of a cable or trace, in micrometres: an inch is exactly 25 400 of them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Length(pub u64);
+
+impl Length {
+    /// From metres, rounded to the nearest micrometre.
+    pub fn from_metres(metres: f64) -> Self {
+        Self((metres * 1e6).round() as u64)
+    }
+
+    /// From inches, rounded to the nearest micrometre.
+    pub fn from_inches(inches: f64) -> Self {
+        Self((inches * 25_400.0).round() as u64)
+    }
+
+    /// In metres.
+    pub fn as_metres(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+
+    /// In inches.
+    pub fn as_inches(self) -> f64 {
+        self.0 as f64 / 25_400.0
+    }
+
+    /// The time a signal needs that takes `per_metre` for a metre, rounded to the nearest picosecond.
+    pub const fn delay(self, per_metre: Duration) -> Duration {
+        Duration((self.0 * per_metre.0 + 500_000) / 1_000_000)
+    }
+}
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.2} m", self.as_metres())
+    }
+}
+
 /// A number of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -236,6 +274,13 @@ mod tests {
         let rate = Bandwidth::over(Bytes(128), Duration::from_ns(1000.0));
         assert!((rate.as_mb_per_s() - 128.0).abs() < 1e-9);
         assert_eq!(Bandwidth::over(Bytes(128), Duration::ZERO).as_mb_per_s(), 0.0);
+    }
+
+    #[test]
+    fn the_longest_origin_cable_takes_twenty_three_nanoseconds() {
+        let cable = Length::from_inches(180.0);
+        assert_eq!(cable, Length::from_metres(4.572));
+        assert_eq!(cable.delay(Duration::from_ns(5.0)), Duration(22_860));
     }
 
     #[test]
