@@ -1,1 +1,21 @@
-//! To be written.
+//! The one result schema: every run of anything ends as these records, written a line at a time.
+//!
+//! A record is a [`Row`]: a flat structure whose fields serialise in the order of its columns. [`RecordWriter`] streams
+//! rows as JSON lines or as CSV to any [`std::io::Write`] and flushes after each, so that nothing already measured is
+//! lost when a run is interrupted. [`Warning`]s are typed values with advice, never bare strings.
+
+mod measurement;
+mod reproduction;
+mod row;
+mod statistics;
+mod verification;
+mod warning;
+mod writer;
+
+pub use measurement::{OneOrMany, Record, Unit};
+pub use reproduction::ReproductionRow;
+pub use row::Row;
+pub use statistics::Statistics;
+pub use verification::{VerificationResult, VerificationRow};
+pub use warning::Warning;
+pub use writer::{Format, RecordWriter, WriteError};

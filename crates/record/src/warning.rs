@@ -1,0 +1,71 @@
+//! What a user should know about a result that is nevertheless valid: typed, each with advice.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use units::{CpuId, Duration};
+
+/// Something to know about a measurement that succeeded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "warning", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Warning {
+    /// The restart search ran out of kernels before the moving average settled; the figures are those of the last
+    /// steps.
+    RestartUnsettled {
+        /// The largest number of work instructions that was tried.
+        max_work: u32,
+        /// How far the moving average had to stay put, in picoseconds either way.
+        bound: Duration,
+        /// For how many steps.
+        stable: usize,
+    },
+    /// Remote processors were named, but the state uses none.
+    RemotesUnused {
+        /// The state.
+        state: String,
+        /// Those processors.
+        remotes: Vec<CpuId>,
+    },
+    /// The samples scatter by more than a few percent, so that the headline figure is one of a wide range.
+    Scatter {
+        /// Standard deviation in percent of the mean.
+        stdev_pct: f64,
+        /// The number of samples.
+        n: u64,
+    },
+}
+
+impl Warning {
+    /// What to do about it.
+    pub fn advice(&self) -> String {
+        match self {
+            Self::RestartUnsettled { .. } => {
+                "raise the largest work, or widen the bound, until the search settles".to_owned()
+            }
+            Self::RemotesUnused { .. } => {
+                "leave the remote processors out, or choose a state that uses them: SHRD CEXH CEXM DEXD DEXT".to_owned()
+            }
+            Self::Scatter { .. } => "raise the number of iterations and compare the median".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RestartUnsettled { max_work, bound, stable } => write!(
+                f,
+                "the restart latency did not stay within {bound} for {stable} steps up to {max_work} work instructions"
+            )?,
+            Self::RemotesUnused { state, remotes } => {
+                let remotes: Vec<String> = remotes.iter().map(CpuId::to_string).collect();
+                write!(f, "state {state} uses no remote processor, {} was not used", remotes.join(" "))?;
+            }
+            Self::Scatter { stdev_pct, n } => {
+                write!(f, "the {n} samples scatter by {stdev_pct:.1} % (standard deviation)")?;
+            }
+        }
+        write!(f, "; {}", self.advice())
+    }
+}
