@@ -58,6 +58,12 @@ pub enum Unit {
     /// The quotient of two figures of one unit.
     #[serde(rename = "ratio")]
     Ratio,
+    /// How many of something: nodes, hops, sharers.
+    #[serde(rename = "count")]
+    Count,
+    /// Bytes: sizes and strides.
+    #[serde(rename = "B")]
+    Bytes,
 }
 
 impl fmt::Display for Unit {
@@ -68,6 +74,8 @@ impl fmt::Display for Unit {
             Self::Cycles => "cycles",
             Self::Percent => "%",
             Self::Ratio => "ratio",
+            Self::Count => "count",
+            Self::Bytes => "B",
         })
     }
 }

@@ -1,1 +1,13 @@
-//! To be written.
+//! Tables for the terminal and plots as SVG, from records alone.
+//!
+//! Nothing here knows how a record was obtained: not from which platform, not by which experiment.
+
+mod comparison;
+mod measurements;
+mod plot;
+mod table;
+
+pub use comparison::{ErrorSummary, comparison, summaries};
+pub use measurements::{measurements, verifications};
+pub use plot::{Axis, Mark, Plot, PlotError, Series};
+pub use table::{Align, Column, Table};

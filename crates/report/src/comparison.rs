@@ -1,0 +1,223 @@
+//! Published figures beside ours: a grid in the published table's own shape, and a summary of the errors.
+
+use record::{ReproductionRow, Unit};
+
+use crate::{Column, Table};
+
+/// A table in the shape of the published one. Each row takes up to three lines: ours, theirs, and the error in percent
+/// of theirs; a row without any published figure has only the first.
+///
+/// `rows` are the figures of one table, in the order in which its rows and columns shall stand.
+pub fn comparison(title: &str, row_heading: &str, rows: &[ReproductionRow]) -> Table {
+    let columns = distinct(rows.iter().map(|row| (row.column.as_str(), row.unit)));
+    let mut headings = vec![Column::text(row_heading), Column::text("")];
+    headings.extend(columns.iter().map(|(name, unit)| Column::number(wrapped(name), heading_unit(*unit))));
+    let mut table = Table::new(title, headings);
+    for name in distinct(rows.iter().map(|row| row.row.as_str())) {
+        let cells: Vec<_> = columns
+            .iter()
+            .map(|(column, unit)| rows.iter().find(|r| r.row == name && r.column == *column && r.unit == *unit))
+            .collect();
+        let line = |first: &str, label: &str, of: &dyn Fn(&ReproductionRow) -> String| {
+            let figures = cells.iter().map(|cell| cell.map(of).unwrap_or_default());
+            [first.to_owned(), label.to_owned()].into_iter().chain(figures).collect::<Vec<_>>()
+        };
+        table.row(line(name, "ours", &|cell| figure(cell.ours, cell.unit)));
+        if cells.iter().flatten().any(|cell| cell.theirs.is_some()) {
+            table.row(line("", "theirs", &|cell| figure(cell.theirs, cell.unit)));
+            table.row(line("", "error", &|cell| error(cell)));
+        }
+    }
+    if rows.iter().any(|row| row.calibrated) {
+        table.note("* the machine was calibrated on this figure: its error is that of a fit, not of a prediction");
+    }
+    table
+}
+
+/// One line of a summary: how far the figures of one group are from the published ones.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ErrorSummary {
+    /// What the group is, such as `prestor/4.6 latency`.
+    pub group: String,
+    /// How many figures have a published counterpart with which they can be compared.
+    pub compared: usize,
+    /// How many of those the machine was calibrated on.
+    pub calibrated: usize,
+    /// How many figures are predictions of withheld ones, with nothing to compare.
+    pub withheld: usize,
+    /// How many figures could not be produced.
+    pub missing: usize,
+    /// Median of the absolute errors, in percent.
+    pub median_pct: Option<f64>,
+    /// Largest of the absolute errors, in percent.
+    pub max_pct: Option<f64>,
+}
+
+impl ErrorSummary {
+    /// Summarises `rows`, which may be of any table.
+    pub fn of<'a>(group: impl Into<String>, rows: impl IntoIterator<Item = &'a ReproductionRow>) -> Self {
+        let mut summary = Self {
+            group: group.into(),
+            compared: 0,
+            calibrated: 0,
+            withheld: 0,
+            missing: 0,
+            median_pct: None,
+            max_pct: None,
+        };
+        let mut errors = Vec::new();
+        for row in rows {
+            match (row.ours, row.theirs) {
+                (None, _) => summary.missing += 1,
+                (Some(_), None) => summary.withheld += 1,
+                (Some(_), Some(_)) => {
+                    summary.compared += 1;
+                    summary.calibrated += usize::from(row.calibrated);
+                    errors.extend(row.error_pct.map(f64::abs));
+                }
+            }
+        }
+        errors.sort_by(f64::total_cmp);
+        if let Some(last) = errors.len().checked_sub(1) {
+            summary.median_pct = Some((errors[last / 2] + errors[errors.len() / 2]) / 2.0);
+            summary.max_pct = Some(errors[last]);
+        }
+        summary
+    }
+}
+
+/// The summaries of several groups as one table.
+pub fn summaries(title: &str, summaries: &[ErrorSummary]) -> Table {
+    let mut table = Table::new(
+        title,
+        vec![
+            Column::text("figures"),
+            Column::number("compared", ""),
+            Column::number("calibrated", ""),
+            Column::number("withheld", ""),
+            Column::number("missing", ""),
+            Column::number("median |error|", "%"),
+            Column::number("max |error|", "%"),
+        ],
+    );
+    for summary in summaries {
+        let percent = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"));
+        let counts = [summary.compared, summary.calibrated, summary.withheld, summary.missing];
+        let counts = counts.iter().map(ToString::to_string);
+        let errors = [percent(summary.median_pct), percent(summary.max_pct)];
+        table.row([summary.group.clone()].into_iter().chain(counts).chain(errors));
+    }
+    table
+}
+
+/// A figure with the digits that its unit deserves; a dash where there is none.
+pub(crate) fn figure(value: Option<f64>, unit: Unit) -> String {
+    let Some(value) = value else { return "-".to_owned() };
+    match unit {
+        Unit::Ratio => format!("{value:.2}"),
+        Unit::Cycles => format!("{value:.1}"),
+        Unit::Nanoseconds | Unit::MegabytesPerSecond | Unit::Percent | Unit::Count | Unit::Bytes => {
+            format!("{value:.0}")
+        }
+    }
+}
+
+fn error(row: &ReproductionRow) -> String {
+    let star = if row.calibrated { "*" } else { " " };
+    row.error_pct.map_or_else(|| format!("-{star}"), |error| format!("{error:+.1}%{star}"))
+}
+
+fn heading_unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => "ns",
+        Unit::MegabytesPerSecond => "MB/s",
+        Unit::Cycles => "cycles",
+        Unit::Percent => "%",
+        Unit::Bytes => "B",
+        Unit::Ratio | Unit::Count => "",
+    }
+}
+
+/// The words of a heading, one to a line, so that a column is no wider than its figures need.
+fn wrapped(heading: &str) -> String {
+    heading.replace(' ', "\n")
+}
+
+fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for item in items {
+        if !seen.contains(&item) {
+            seen.push(item);
+        }
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn row(row: &str, column: &str, theirs: Option<f64>, ours: Option<f64>, calibrated: bool) -> ReproductionRow {
+        ReproductionRow {
+            paper: "prestor".into(),
+            table: "4.6".into(),
+            row: row.into(),
+            column: column.into(),
+            unit: Unit::Nanoseconds,
+            theirs,
+            ours,
+            error_pct: ReproductionRow::error_of(theirs, ours),
+            calibrated,
+        }
+    }
+
+    #[test]
+    fn a_row_shows_ours_theirs_and_the_error() {
+        let rows = [
+            row("UOWN", "READ", Some(400.0), Some(390.0), true),
+            row("UOWN", "RDEX", Some(500.0), Some(515.0), false),
+            row("DEXT", "RDEX", None, Some(900.0), false),
+        ];
+        let text = comparison("Table", "state", &rows).to_string();
+        let lines: Vec<_> = text.lines().collect();
+        let of = |start: &str| *lines.iter().find(|line| line.trim_start().starts_with(start)).unwrap();
+        assert_eq!(of("UOWN").split_whitespace().collect::<Vec<_>>(), ["UOWN", "ours", "390", "515"]);
+        assert_eq!(of("theirs").split_whitespace().collect::<Vec<_>>(), ["theirs", "400", "500"]);
+        assert_eq!(of("error").split_whitespace().collect::<Vec<_>>(), ["error", "-2.5%*", "+3.0%"]);
+        assert_eq!(of("DEXT").split_whitespace().collect::<Vec<_>>(), ["DEXT", "ours", "900"]);
+        assert_eq!(lines.iter().filter(|line| line.contains("theirs")).count(), 1, "{text}");
+        assert!(lines.last().unwrap().starts_with("* the machine was calibrated"));
+    }
+
+    #[test]
+    fn a_summary_counts_what_can_and_cannot_be_compared() {
+        let rows = [
+            row("a", "x", Some(100.0), Some(101.0), true),
+            row("b", "x", Some(100.0), Some(90.0), false),
+            row("c", "x", Some(100.0), Some(104.0), false),
+            row("d", "x", None, Some(5.0), false),
+            row("e", "x", Some(1.0), None, false),
+            row("f", "x", Some(0.0), Some(1.0), false),
+        ];
+        let summary = ErrorSummary::of("all", &rows);
+        assert_eq!((summary.compared, summary.calibrated, summary.withheld, summary.missing), (4, 1, 1, 1));
+        assert_eq!((summary.median_pct, summary.max_pct), (Some(4.0), Some(10.0)));
+        let text = summaries("Errors", &[summary, ErrorSummary::of("none", [])]).to_string();
+        assert!(text.contains("4.0") && text.contains("10.0"), "{text}");
+    }
+
+    proptest! {
+        #[test]
+        fn the_median_lies_between_the_least_and_the_largest_error(errors in prop::collection::vec(-60.0..60.0f64, 1..30)) {
+            let rows: Vec<_> = errors.iter().map(|e| row("r", "c", Some(100.0), Some(100.0 + e), false)).collect();
+            let summary = ErrorSummary::of("g", &rows);
+            let least = errors.iter().map(|e| e.abs()).fold(f64::INFINITY, f64::min);
+            let median = summary.median_pct.unwrap();
+            prop_assert!(least - 1e-9 <= median && median <= summary.max_pct.unwrap() + 1e-9);
+            let below = errors.iter().filter(|e| e.abs() <= median + 1e-9).count();
+            prop_assert!(2 * below >= errors.len());
+        }
+    }
+}

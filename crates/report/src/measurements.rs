@@ -1,0 +1,150 @@
+//! Tables of measurements and of model-checking runs.
+
+use record::{Record, Unit, VerificationResult, VerificationRow};
+
+use crate::comparison::figure;
+use crate::{Column, Table};
+
+/// A line per record: what was measured, where, and the statistics.
+pub fn measurements(title: &str, records: &[Record]) -> Table {
+    let mut table = Table::new(
+        title,
+        vec![
+            Column::text("experiment"),
+            Column::text("state"),
+            Column::number("home", "node"),
+            Column::number("local", "cpu"),
+            Column::number("remotes", "cpu"),
+            Column::number("hops", "x y z"),
+            Column::text("unit"),
+            Column::number("min", ""),
+            Column::number("median", ""),
+            Column::number("mean", ""),
+            Column::number("max", ""),
+            Column::number("stdev", ""),
+            Column::number("n", ""),
+        ],
+    );
+    for record in records {
+        let digits = |value: f64| one_digit_more(value, record.unit);
+        table.row([
+            record.experiment.clone(),
+            record.state.clone(),
+            record.home.to_string(),
+            processors(record.local.as_slice()),
+            processors(&record.remotes),
+            hops(record),
+            record.unit.to_string(),
+            digits(record.min),
+            digits(record.median),
+            digits(record.mean),
+            digits(record.max),
+            digits(record.stdev),
+            record.n.to_string(),
+        ]);
+    }
+    table
+}
+
+/// A line per exploration of a protocol.
+pub fn verifications(title: &str, rows: &[VerificationRow]) -> Table {
+    let mut table = Table::new(
+        title,
+        vec![
+            Column::text("protocol"),
+            Column::number("caches", ""),
+            Column::number("lines", ""),
+            Column::number("states", ""),
+            Column::number("depth", ""),
+            Column::text("result"),
+            Column::number("time", "s"),
+        ],
+    );
+    for row in rows {
+        table.row([
+            row.protocol.clone(),
+            row.caches.to_string(),
+            row.lines.to_string(),
+            row.states.to_string(),
+            row.depth.to_string(),
+            match row.result {
+                VerificationResult::Ok => "ok".to_owned(),
+                VerificationResult::Counterexample => "counterexample".to_owned(),
+            },
+            format!("{:.2}", row.seconds),
+        ]);
+    }
+    table
+}
+
+fn one_digit_more(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Nanoseconds | Unit::MegabytesPerSecond => format!("{value:.1}"),
+        Unit::Cycles | Unit::Percent | Unit::Ratio | Unit::Count | Unit::Bytes => figure(Some(value), unit),
+    }
+}
+
+/// Processor numbers, at most the first four of a long list.
+fn processors(cpus: &[units::CpuId]) -> String {
+    const SHOWN: usize = 4;
+    let shown: Vec<String> = cpus.iter().take(SHOWN).map(ToString::to_string).collect();
+    match cpus.len() {
+        0 => "-".to_owned(),
+        n if n > SHOWN => format!("{} +{}", shown.join(" "), n - SHOWN),
+        _ => shown.join(" "),
+    }
+}
+
+fn hops(record: &Record) -> String {
+    let leg = |hops: Option<u32>| hops.map_or_else(|| "-".to_owned(), |hops| hops.to_string());
+    format!("{} {} {}", record.xhops, leg(record.yhops), leg(record.zhops))
+}
+
+#[cfg(test)]
+mod tests {
+    use units::{CpuId, NodeId};
+
+    use super::*;
+
+    #[test]
+    fn a_measurement_is_a_line_with_every_role() {
+        let record = Record {
+            machine: "arctic".into(),
+            experiment: "lmbench-read".into(),
+            state: "SHRD".into(),
+            home: NodeId(1),
+            local: vec![CpuId(2)].into(),
+            remotes: (4..10).map(CpuId).collect(),
+            xhops: 0,
+            yhops: Some(2),
+            zhops: None,
+            unit: Unit::Nanoseconds,
+            min: 384.04,
+            max: 390.0,
+            median: 385.0,
+            mean: 386.0,
+            stdev: 2.5,
+            n: 3,
+        };
+        let text = measurements("Measurements", &[record]).to_string();
+        let words: Vec<_> = text.lines().last().unwrap().split_whitespace().collect();
+        let expected = "lmbench-read SHRD 1 2 4 5 6 7 +2 0 2 - ns 384.0 385.0 386.0 390.0 2.5 3";
+        assert_eq!(words, expected.split(' ').collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_exploration_is_a_line() {
+        let row = VerificationRow {
+            protocol: "origin".into(),
+            caches: 3,
+            lines: 1,
+            states: 12345,
+            depth: 40,
+            result: VerificationResult::Counterexample,
+            seconds: 1.5,
+        };
+        let text = verifications("", &[row]).to_string();
+        let words: Vec<_> = text.lines().last().unwrap().split_whitespace().collect();
+        assert_eq!(words, ["origin", "3", "1", "12345", "40", "counterexample", "1.50"]);
+    }
+}
