@@ -1,0 +1,21 @@
+//! What handlers return for a case that the protocol rules out.
+
+use thiserror::Error;
+
+use crate::{Agent, MessageKind};
+
+/// A message reached an agent in a state in which it cannot be: the protocol, or whoever runs it, is broken.
+///
+/// The model checker shows that no faithful run returns it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
+#[error("{} at {at:?} while {state}: {reason}", kind.mnemonic())]
+pub struct ProtocolError {
+    /// The agent that received the message.
+    pub at: Agent,
+    /// What it received.
+    pub kind: MessageKind,
+    /// The state that it was in.
+    pub state: &'static str,
+    /// Why that cannot be.
+    pub reason: &'static str,
+}
