@@ -1,1 +1,12 @@
-//! To be written.
+//! What a machine is: its description in TOML, its topology, its routes, and the deadlock check of any routes.
+//!
+//! [`load`] gives a [`Description`] by name or path; [`Topology::new`] builds the graph of nodes, routers and
+//! links that it describes, with routes as the hardware holds them. [`routing::deadlock`] checks any routes.
+
+pub mod description;
+pub mod routing;
+pub mod topology;
+
+pub use description::{Description, DescriptionError, Origin, Resolved, load, names, parse, resolve};
+pub use routing::{Hop, Routes, RoutingError, RoutingTable};
+pub use topology::{Channel, Endpoint, Link, LinkClass, Node, Router, RouterPlace, Topology};

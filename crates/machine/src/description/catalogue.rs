@@ -1,0 +1,58 @@
+//! The machines that are built in: the thesis's systems by name, and their families by processor and size.
+
+use super::DescriptionError;
+use super::error::nearest;
+
+/// A description embedded in the program.
+pub(crate) struct BuiltIn {
+    pub(crate) name: &'static str,
+    pub(crate) text: &'static str,
+}
+
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        &[$(BuiltIn { name: $name, text: include_str!(concat!("../../../../machines/", $name, ".toml")) }),*]
+    };
+}
+
+/// Whole machines: the systems of Prestor 2001, Table 4.5 and Table 4.14. A new machine is one line here.
+pub(crate) const MACHINES: &[BuiltIn] = built_in!["bitmap", "bootleg", "lego-oil", "arctic", "bwana", "stinger"];
+
+/// Descriptions that machines inherit; they lack a size.
+pub(crate) const FAMILIES: &[BuiltIn] =
+    built_in!["origin2000", "origin2000-r10k-195", "origin2000-r10k-250", "origin2000-r12k-300", "origin2000-r12k-400"];
+
+/// The most processors without metarouters (Prestor 3.2.3).
+const MOST_WITHOUT_METAROUTER: u32 = 64;
+
+/// The text of the built-in or parametric description `name`; none if there is no such name.
+pub(crate) fn text(name: &str) -> Option<String> {
+    let stored = MACHINES.iter().chain(FAMILIES).find(|entry| entry.name == name);
+    stored.map(|entry| entry.text.to_string()).or_else(|| parametric(name))
+}
+
+/// Writes the description that a name such as `origin2000-r12k-300-64p` stands for. The number of processors is
+/// left to the checks of the description, so that a wrong one gets the usual message.
+fn parametric(name: &str) -> Option<String> {
+    let (family, size) = name.rsplit_once('-')?;
+    let processors = size.strip_suffix('p').filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))?;
+    let known = FAMILIES.iter().any(|entry| entry.name == family && family != "origin2000");
+    let count: u32 = processors.parse().ok().filter(|_| known)?;
+    // Above 64 processors there is a metarouter, and with one the operating system turns the bypass off
+    // (Prestor 4.3.2, Systems with a Metarouter).
+    let bypass = if count > MOST_WITHOUT_METAROUTER { "router_bypass = false\n" } else { "" };
+    Some(format!(
+        "title = \"SGI Origin 2000, {count} processors, {family}\"\ninherit = \"{family}\"\n\n\
+         [topology]\nprocessors = {count}\n{bypass}"
+    ))
+}
+
+/// The error for a name that stands for nothing.
+pub(crate) fn unknown(name: &str) -> DescriptionError {
+    let names: Vec<_> = MACHINES.iter().map(|entry| entry.name).collect();
+    let families: Vec<_> = FAMILIES[1..].iter().map(|entry| format!("{}-Np", entry.name)).collect();
+    let mut accepted = names.join(" ");
+    accepted.push_str(&format!(", {} with an even N from 2 to 512, or the path of a .toml file", families.join(" ")));
+    let nearest = nearest(name, names.iter().copied().chain(families.iter().map(String::as_str)));
+    DescriptionError::UnknownMachine { name: name.into(), nearest, accepted }
+}

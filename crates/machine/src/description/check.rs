@@ -1,0 +1,65 @@
+//! Checks of a description's values beside each other.
+
+use super::layer::Resolver;
+use super::{Description, DescriptionError, TopologyKind};
+use crate::topology::MOST_LEAF_ROUTERS;
+
+/// Refuses a machine whose values cannot stand together, naming the key that is most likely meant otherwise.
+pub(super) fn check(description: &Description, resolver: &Resolver) -> Result<(), DescriptionError> {
+    topology(description, resolver)?;
+    caches(description, resolver)
+}
+
+fn topology(description: &Description, resolver: &Resolver) -> Result<(), DescriptionError> {
+    let spec = &description.topology;
+    match spec.kind {
+        // Prestor 3.2.3: two nodes a router, from two processors to 512.
+        TopologyKind::Origin => {
+            if !spec.processors.is_multiple_of(spec.processors_per_node) {
+                let per_node = spec.processors_per_node;
+                return Err(resolver.impossible(
+                    "topology.processors",
+                    format!("it is not a multiple of processors_per_node = {per_node}"),
+                    format!("a multiple of {per_node} from 2 to 512"),
+                ));
+            }
+            let per_router = spec.nodes_per_router * spec.processors_per_node;
+            let most = MOST_LEAF_ROUTERS * per_router;
+            if spec.processors > most {
+                return Err(resolver.impossible(
+                    "topology.processors",
+                    format!("at most {MOST_LEAF_ROUTERS} routers can be connected"),
+                    format!("at most {most} with {per_router} processors on a router"),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn caches(description: &Description, resolver: &Resolver) -> Result<(), DescriptionError> {
+    let (l1, l2) = (&description.l1, &description.l2);
+    let at_most = |what: &str, limit: units::Bytes| format!("at most {what} = {limit}");
+    if l1.size > l2.size {
+        let reason = format!("the primary cache is larger than the secondary ({})", l2.size);
+        return Err(resolver.impossible("l1.size_kib", reason, at_most("l2.size_mib", l2.size)));
+    }
+    if l1.line > l2.line {
+        let reason = format!("the primary line is larger than the secondary ({})", l2.line);
+        return Err(resolver.impossible("l1.line_bytes", reason, at_most("l2.line_bytes", l2.line)));
+    }
+    if l2.fill_block > l2.line {
+        let reason = format!("the block is larger than the line ({})", l2.line);
+        return Err(resolver.impossible("l2.fill_block_bytes", reason, at_most("l2.line_bytes", l2.line)));
+    }
+    for (name, size, ways, line) in [("l1", l1.size, l1.ways, l1.line), ("l2", l2.size, l2.ways, l2.line)] {
+        if !ways.is_power_of_two() || u64::from(ways) * line.0 > size.0 {
+            return Err(resolver.impossible(
+                &format!("{name}.ways"),
+                format!("{size} cannot be divided into sets of that many lines of {line}"),
+                format!("a power of two from 1 to {}", size.0 / line.0),
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! What can be wrong with a machine description, each said in one line.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// Where a key stands: the file (or the parametric name that stands for one) and the line, counted from 1.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// The file as it was named, or a built-in's name under `machines/`.
+    pub file: String,
+    /// The line of the key.
+    pub line: usize,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// A key as it stands in a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// Where it stands.
+    pub at: Origin,
+    /// The key with its table: `l2.size_mib`.
+    pub key: String,
+    /// The value as it stands.
+    pub value: String,
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} = {}", self.at, self.key, self.value)
+    }
+}
+
+/// Why there is no description: the place, the key and its value, what is wrong, and what is accepted.
+#[derive(Clone, PartialEq, Debug, Error)]
+pub enum DescriptionError {
+    /// Neither a built-in, a parametric name, nor a path.
+    #[error("machine = {}: there is no such machine{}; accepted: {accepted}", crate::description::kind::quoted(name), did_you_mean(nearest.as_deref()))]
+    UnknownMachine {
+        /// What was asked for.
+        name: String,
+        /// The nearest known name, if one is near.
+        nearest: Option<String>,
+        /// The known names, and the pattern of the parametric ones.
+        accepted: String,
+    },
+    /// The file cannot be read.
+    #[error("{path}: cannot be read: {reason}; accepted: a machine description in TOML")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// The operating system's reason.
+        reason: String,
+    },
+    /// The file is not TOML.
+    #[error("{at}: not valid TOML: {message}")]
+    Syntax {
+        /// Where reading stopped.
+        at: Origin,
+        /// What the TOML reader says, in one line.
+        message: String,
+    },
+    /// No key or table has this name.
+    #[error("{entry}: there is no such key{}; accepted: {accepted}", did_you_mean(nearest.as_deref()))]
+    UnknownKey {
+        /// The key.
+        entry: Box<Entry>,
+        /// The nearest known key, if one is near.
+        nearest: Option<String>,
+        /// The keys of the table.
+        accepted: String,
+    },
+    /// The key exists, but with its unit in its name.
+    #[error("{entry}: the unit is missing from the key; did you mean {intended}? accepted: {accepted}")]
+    MissingUnit {
+        /// The key.
+        entry: Box<Entry>,
+        /// The key with its unit.
+        intended: String,
+        /// What that key accepts.
+        accepted: String,
+    },
+    /// The value has another type than the key's.
+    #[error("{entry}: {found} cannot stand here; accepted: {accepted}")]
+    WrongType {
+        /// The key.
+        entry: Box<Entry>,
+        /// The type it has.
+        found: &'static str,
+        /// What the key accepts.
+        accepted: String,
+    },
+    /// The value has the right type and is impossible.
+    #[error("{entry}: {reason}; accepted: {accepted}")]
+    Impossible {
+        /// The key.
+        entry: Box<Entry>,
+        /// What is wrong with it.
+        reason: String,
+        /// What the key accepts.
+        accepted: String,
+    },
+    /// No file of the inheritance gives the key.
+    #[error("{at}: {key} is missing; accepted: {accepted}")]
+    Missing {
+        /// The file that was asked for.
+        at: Origin,
+        /// The key with its table.
+        key: String,
+        /// What the key accepts.
+        accepted: String,
+    },
+    /// A description inherits itself, by way of others or not.
+    #[error("{entry}: the inheritance goes in a circle ({chain}); accepted: a machine that does not inherit this one")]
+    Circle {
+        /// The `inherit` key that closes the circle.
+        entry: Box<Entry>,
+        /// The files of the circle in order.
+        chain: String,
+    },
+}
+
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!(", did you mean {name}?"))
+}
+
+/// The candidate nearest to `given` in spelling, if one is near enough to be what was meant.
+pub(crate) fn nearest<'c>(given: &str, candidates: impl Iterator<Item = &'c str>) -> Option<String> {
+    candidates
+        .map(|candidate| (strsim::normalized_damerau_levenshtein(given, candidate), candidate))
+        .filter(|(likeness, _)| *likeness >= 0.5)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate.to_string())
+}

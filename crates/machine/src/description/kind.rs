@@ -1,0 +1,266 @@
+//! What a value of a description may be: its unit, its range, and how it is read and written.
+
+use std::fmt;
+
+use units::{Bytes, Duration, Hertz, Length};
+
+/// A value as it stands in the file, before its key says what it must be.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Raw {
+    Integer(i64),
+    Float(f64),
+    Text(String),
+    Flag(bool),
+    Texts(Vec<String>),
+    /// Something no key accepts (a date, a mixed array, an integer beyond 64 bits): the TOML name of its type.
+    Other(&'static str),
+}
+
+impl Raw {
+    /// The TOML name of the value's type.
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            Self::Integer(_) => "an integer",
+            Self::Float(_) => "a float",
+            Self::Text(_) => "a string",
+            Self::Flag(_) => "a boolean",
+            Self::Texts(_) => "an array of strings",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+/// Why a value is not one its key accepts.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Rejected {
+    /// The value has another TOML type.
+    WrongType,
+    /// The type is right, the value is not: what is wrong with it.
+    Impossible(String),
+}
+
+/// The rule for the value of one key.
+pub(crate) trait Kind {
+    /// What the value becomes in memory.
+    type Value;
+    /// The value in memory, or why there is none.
+    fn read(&self, raw: &Raw) -> Result<Self::Value, Rejected>;
+    /// The value as TOML; reading it again gives the same value.
+    fn write(&self, value: &Self::Value) -> String;
+    /// What is accepted, in words, for the error message.
+    fn accepted(&self) -> String;
+}
+
+/// A number with a unit, between two limits.
+pub(crate) struct Quantity<V> {
+    least: f64,
+    most: f64,
+    unit: &'static str,
+    from: fn(f64) -> V,
+    to: fn(&V) -> f64,
+}
+
+/// A clock frequency in megahertz.
+pub(crate) fn mhz(least: f64, most: f64) -> Quantity<Hertz> {
+    Quantity { least, most, unit: "MHz", from: Hertz::from_mhz, to: |v| v.as_mhz() }
+}
+
+/// A time in nanoseconds, kept to the picosecond.
+pub(crate) fn ns(least: f64, most: f64) -> Quantity<Duration> {
+    Quantity { least, most, unit: "ns", from: Duration::from_ns, to: |v| v.as_ns() }
+}
+
+/// A signal's travelling time in nanoseconds a metre; in memory, the time for one metre.
+pub(crate) fn ns_per_m(least: f64, most: f64) -> Quantity<Duration> {
+    Quantity { least, most, unit: "ns/m", from: Duration::from_ns, to: |v| v.as_ns() }
+}
+
+/// A length in metres, kept to the micrometre.
+pub(crate) fn metres(least: f64, most: f64) -> Quantity<Length> {
+    Quantity { least, most, unit: "m", from: Length::from_metres, to: |v| v.as_metres() }
+}
+
+/// A length in inches, kept to the micrometre.
+pub(crate) fn inches(least: f64, most: f64) -> Quantity<Length> {
+    Quantity { least, most, unit: "inches", from: Length::from_inches, to: |v| v.as_inches() }
+}
+
+impl<V: PartialEq> Kind for Quantity<V> {
+    type Value = V;
+
+    fn read(&self, raw: &Raw) -> Result<V, Rejected> {
+        let number = match *raw {
+            Raw::Integer(whole) => whole as f64,
+            Raw::Float(number) => number,
+            _ => return Err(Rejected::WrongType),
+        };
+        in_range(number, self.least, self.most)?;
+        Ok((self.from)(number))
+    }
+
+    /// The shortest decimal that reads back as the same value.
+    fn write(&self, value: &V) -> String {
+        let number = (self.to)(value);
+        (0..17)
+            .map(|digits| format!("{number:.digits$}"))
+            .find(|text| text.parse().is_ok_and(|decimal| (self.from)(decimal) == *value))
+            .unwrap_or_else(|| format!("{number:?}"))
+    }
+
+    fn accepted(&self) -> String {
+        format!("a number of {} from {} to {}", self.unit, self.least, self.most)
+    }
+}
+
+/// A whole number of things or of clock cycles, between two limits.
+pub(crate) struct Whole {
+    least: u32,
+    most: u32,
+    what: &'static str,
+}
+
+/// A number of things.
+pub(crate) fn count(least: u32, most: u32) -> Whole {
+    Whole { least, most, what: "a whole number" }
+}
+
+/// A number of cycles of the clock of the part that the key belongs to.
+pub(crate) fn cycles(least: u32, most: u32) -> Whole {
+    Whole { least, most, what: "a whole number of cycles" }
+}
+
+impl Kind for Whole {
+    type Value = u32;
+
+    fn read(&self, raw: &Raw) -> Result<u32, Rejected> {
+        let Raw::Integer(whole) = *raw else { return Err(Rejected::WrongType) };
+        in_range(whole, i64::from(self.least), i64::from(self.most))?;
+        u32::try_from(whole).map_err(|_| Rejected::Impossible("it does not fit in 32 bits".into()))
+    }
+
+    fn write(&self, value: &u32) -> String {
+        value.to_string()
+    }
+
+    fn accepted(&self) -> String {
+        format!("{} from {} to {}", self.what, self.least, self.most)
+    }
+}
+
+/// A size that must be a power of two, in a unit that is one.
+pub(crate) struct PowerOfTwo {
+    least: u64,
+    most: u64,
+    unit: &'static str,
+    bytes_per_unit: u64,
+}
+
+/// A size in bytes, a power of two.
+pub(crate) fn bytes(least: u64, most: u64) -> PowerOfTwo {
+    PowerOfTwo { least, most, unit: "bytes", bytes_per_unit: 1 }
+}
+
+/// A size in kibibytes, a power of two.
+pub(crate) fn kib(least: u64, most: u64) -> PowerOfTwo {
+    PowerOfTwo { least, most, unit: "KiB", bytes_per_unit: 1 << 10 }
+}
+
+/// A size in mebibytes, a power of two.
+pub(crate) fn mib(least: u64, most: u64) -> PowerOfTwo {
+    PowerOfTwo { least, most, unit: "MiB", bytes_per_unit: 1 << 20 }
+}
+
+impl Kind for PowerOfTwo {
+    type Value = Bytes;
+
+    fn read(&self, raw: &Raw) -> Result<Bytes, Rejected> {
+        let Raw::Integer(whole) = *raw else { return Err(Rejected::WrongType) };
+        in_range(whole, self.least as i64, self.most as i64)?;
+        let size = u64::try_from(whole).map_err(|_| Rejected::Impossible("it is negative".into()))?;
+        if !size.is_power_of_two() {
+            return Err(Rejected::Impossible("it is not a power of two".into()));
+        }
+        Ok(Bytes(size * self.bytes_per_unit))
+    }
+
+    fn write(&self, value: &Bytes) -> String {
+        (value.0 / self.bytes_per_unit).to_string()
+    }
+
+    fn accepted(&self) -> String {
+        format!("a power of two from {} to {} {}", self.least, self.most, self.unit)
+    }
+}
+
+/// Yes or no.
+pub(crate) struct Flag;
+
+impl Kind for Flag {
+    type Value = bool;
+
+    fn read(&self, raw: &Raw) -> Result<bool, Rejected> {
+        let Raw::Flag(flag) = *raw else { return Err(Rejected::WrongType) };
+        Ok(flag)
+    }
+
+    fn write(&self, value: &bool) -> String {
+        value.to_string()
+    }
+
+    fn accepted(&self) -> String {
+        "true or false".into()
+    }
+}
+
+/// A set of alternatives, each with the word that stands for it in a file.
+pub(crate) trait Alternatives: Copy + PartialEq + Sized + 'static {
+    /// Every alternative and its word.
+    const WORDS: &'static [(Self, &'static str)];
+
+    /// The word that stands for this alternative.
+    fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(value, _)| *value == self).map_or("", |(_, word)| word)
+    }
+}
+
+/// One of a fixed set of words.
+pub(crate) struct Choice<E>(std::marker::PhantomData<E>);
+
+/// One of the words of `E`.
+pub(crate) fn choice<E: Alternatives>() -> Choice<E> {
+    Choice(std::marker::PhantomData)
+}
+
+impl<E: Alternatives> Kind for Choice<E> {
+    type Value = E;
+
+    fn read(&self, raw: &Raw) -> Result<E, Rejected> {
+        let Raw::Text(text) = raw else { return Err(Rejected::WrongType) };
+        let found = E::WORDS.iter().find(|(_, word)| word == text);
+        found.map(|(value, _)| *value).ok_or_else(|| Rejected::Impossible("it is not one of the alternatives".into()))
+    }
+
+    fn write(&self, value: &E) -> String {
+        quoted(value.word())
+    }
+
+    fn accepted(&self) -> String {
+        E::WORDS.iter().map(|(_, word)| quoted(word)).collect::<Vec<_>>().join(" or ")
+    }
+}
+
+/// A TOML basic string: what TOML must escape is escaped.
+pub(crate) fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+/// Whether `number` lies from `least` to `most`, with what is wrong if it does not (not-a-number never does).
+fn in_range<N: PartialOrd + fmt::Display>(number: N, least: N, most: N) -> Result<(), Rejected> {
+    if number < least {
+        Err(Rejected::Impossible(format!("it is less than {least}")))
+    } else if number <= most {
+        Ok(())
+    } else {
+        Err(Rejected::Impossible(format!("it is not at most {most}")))
+    }
+}

@@ -1,0 +1,230 @@
+//! Files of descriptions: reading one into located keys, laying one over another, checking and looking up keys.
+
+use std::collections::{BTreeMap, HashSet};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::DescriptionError;
+use super::error::{Entry, Origin, nearest};
+use super::kind::{Kind, Raw, Rejected};
+
+/// A value, how it was written, and where.
+#[derive(Clone, Debug)]
+pub(crate) struct Located {
+    pub(crate) raw: Raw,
+    /// The value as it stands in the file, for messages.
+    pub(crate) shown: String,
+    pub(crate) at: Origin,
+}
+
+impl Located {
+    /// The value under its key, for a message.
+    pub(crate) fn entry(&self, key: &str) -> Box<Entry> {
+        Box::new(Entry { at: self.at.clone(), key: key.into(), value: self.shown.clone() })
+    }
+}
+
+/// One file, as keys with dots and their values in the order of the file.
+#[derive(Debug)]
+pub(crate) struct Layer {
+    pub(crate) file: String,
+    pub(crate) keys: Vec<(String, Located)>,
+}
+
+/// A key that a description may have and what its value may be.
+pub(crate) struct KeyRule {
+    /// `table.key`, or `key` at the top of the file.
+    pub(crate) key: &'static str,
+    /// In words.
+    pub(crate) accepted: String,
+}
+
+impl Layer {
+    /// Reads the text of one file; `file` is its name in messages.
+    pub(crate) fn parse(file: &str, text: &str) -> Result<Self, DescriptionError> {
+        let document = DeTable::parse(text).map_err(|error| {
+            let line = line_of(text, error.span().map_or(0, |span| span.start));
+            let message = error.message().lines().collect::<Vec<_>>().join(", ");
+            DescriptionError::Syntax { at: Origin { file: file.into(), line }, message }
+        })?;
+        let mut layer = Self { file: file.into(), keys: Vec::new() };
+        layer.flatten("", document.get_ref(), text);
+        layer.keys.sort_by_key(|(_, located)| located.at.line);
+        Ok(layer)
+    }
+
+    fn flatten(&mut self, prefix: &str, table: &DeTable<'_>, text: &str) {
+        for (name, value) in table {
+            let key = format!("{prefix}{}", name.get_ref());
+            if let DeValue::Table(inner) = value.get_ref()
+                && prefix.is_empty()
+            {
+                self.flatten(&format!("{key}."), inner, text);
+                continue;
+            }
+            let at = Origin { file: self.file.clone(), line: line_of(text, name.span().start) };
+            self.keys.push((key, Located { raw: raw(value), shown: shown(&text[value.span()]), at }));
+        }
+    }
+
+    /// The value of a key of this file.
+    pub(crate) fn get(&self, key: &str) -> Option<&Located> {
+        self.keys.iter().find(|(name, _)| name == key).map(|(_, located)| located)
+    }
+}
+
+/// The line, counted from 1, of the byte at `offset`.
+fn line_of(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// The value on one line, and not a long one.
+fn shown(source: &str) -> String {
+    const MOST: usize = 60;
+    let line = source.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= MOST { line } else { line.chars().take(MOST).chain("...".chars()).collect() }
+}
+
+fn raw(value: &Spanned<DeValue<'_>>) -> Raw {
+    match value.get_ref() {
+        DeValue::String(text) => Raw::Text(text.to_string()),
+        DeValue::Integer(digits) => i64::from_str_radix(digits.as_str(), digits.radix())
+            .map_or(Raw::Other("an integer beyond 64 bits"), Raw::Integer),
+        DeValue::Float(number) => number.as_str().parse().map_or(Raw::Other("an unreadable float"), Raw::Float),
+        DeValue::Boolean(flag) => Raw::Flag(*flag),
+        DeValue::Datetime(_) => Raw::Other("a date or time"),
+        DeValue::Table(_) => Raw::Other("a table"),
+        DeValue::Array(elements) => elements
+            .iter()
+            .map(|element| element.get_ref().as_str().map(String::from))
+            .collect::<Option<Vec<_>>>()
+            .map_or(Raw::Other("an array not only of strings"), Raw::Texts),
+    }
+}
+
+/// A description's files laid over each other, the inheriting one on top.
+pub(crate) struct Resolver {
+    rules: Vec<KeyRule>,
+    keys: BTreeMap<String, Located>,
+    /// Every `calibrated_on` of the inheritance, the ancestors' first.
+    pub(crate) calibrated_on: Vec<String>,
+    /// The file that was asked for.
+    top: Origin,
+}
+
+impl Resolver {
+    /// Lays `layers` (the one asked for first, each followed by the one it inherits) over each other, refusing
+    /// keys that no rule names.
+    pub(crate) fn new(layers: Vec<Layer>, rules: Vec<KeyRule>) -> Result<Self, DescriptionError> {
+        let top = Origin { file: layers.first().map(|layer| layer.file.clone()).unwrap_or_default(), line: 1 };
+        let mut resolver = Self { rules, keys: BTreeMap::new(), calibrated_on: Vec::new(), top };
+        for layer in layers.iter().rev() {
+            resolver.add(layer)?;
+        }
+        let mut seen = HashSet::new();
+        resolver.calibrated_on.retain(|entry| seen.insert(entry.clone()));
+        Ok(resolver)
+    }
+
+    fn add(&mut self, layer: &Layer) -> Result<(), DescriptionError> {
+        for (key, located) in &layer.keys {
+            let Some(rule) = self.rules.iter().find(|rule| rule.key == *key) else {
+                return Err(self.unknown(key, located));
+            };
+            if rule.key == "calibrated_on" {
+                let Raw::Texts(entries) = &located.raw else {
+                    return Err(wrong_type(key, located, &rule.accepted));
+                };
+                self.calibrated_on.extend_from_slice(entries);
+            }
+            self.keys.insert(key.clone(), located.clone());
+        }
+        Ok(())
+    }
+
+    /// The error for a key that does not exist: a key without its unit, a misspelt one, or a stranger.
+    fn unknown(&self, key: &str, located: &Located) -> DescriptionError {
+        let entry = located.entry(key);
+        let with_unit = format!("{key}_");
+        if let Some(rule) = self.rules.iter().find(|rule| rule.key.starts_with(&with_unit)) {
+            let (intended, accepted) = (rule.key.to_string(), rule.accepted.clone());
+            return DescriptionError::MissingUnit { entry, intended, accepted };
+        }
+        let table = key.split_once('.').map_or("", |(table, _)| table);
+        let of_table = |rule: &&KeyRule| rule.key.split_once('.').map_or("", |(table, _)| table) == table;
+        let mut accepted: Vec<_> = self.rules.iter().filter(of_table).map(|rule| rule.key).collect();
+        if accepted.is_empty() {
+            let tables = self.rules.iter().filter_map(|rule| rule.key.split_once('.'));
+            accepted = tables.map(|(table, _)| table).collect();
+            accepted.dedup();
+            accepted.insert(0, "the tables");
+        }
+        let nearest = nearest(key, self.rules.iter().map(|rule| rule.key));
+        DescriptionError::UnknownKey { entry, nearest, accepted: accepted.join(" ") }
+    }
+
+    /// The value of `key`, checked.
+    pub(crate) fn value<K: Kind>(&self, key: &str, kind: &K) -> Result<K::Value, DescriptionError> {
+        let Some(located) = self.keys.get(key) else {
+            return Err(DescriptionError::Missing { at: self.top.clone(), key: key.into(), accepted: kind.accepted() });
+        };
+        kind.read(&located.raw).map_err(|rejected| match rejected {
+            Rejected::WrongType => wrong_type(key, located, &kind.accepted()),
+            Rejected::Impossible(reason) => {
+                DescriptionError::Impossible { entry: located.entry(key), reason, accepted: kind.accepted() }
+            }
+        })
+    }
+
+    /// The error for a value that is impossible beside another one.
+    pub(crate) fn impossible(&self, key: &str, reason: String, accepted: String) -> DescriptionError {
+        let missing = || Entry { at: self.top.clone(), key: key.into(), value: "(missing)".into() };
+        let entry = self.keys.get(key).map_or_else(|| Box::new(missing()), |located| located.entry(key));
+        DescriptionError::Impossible { entry, reason, accepted }
+    }
+
+    /// The text of a top-level key, if it is there.
+    pub(crate) fn text(&self, key: &str) -> Result<Option<String>, DescriptionError> {
+        match self.keys.get(key) {
+            None => Ok(None),
+            Some(Located { raw: Raw::Text(text), .. }) => Ok(Some(text.clone())),
+            Some(located) => Err(wrong_type(key, located, "a string")),
+        }
+    }
+
+    /// Where each key stands that decided a value.
+    pub(crate) fn origins(&self) -> BTreeMap<String, Origin> {
+        self.keys.iter().map(|(key, located)| (key.clone(), located.at.clone())).collect()
+    }
+}
+
+pub(crate) fn wrong_type(key: &str, located: &Located, accepted: &str) -> DescriptionError {
+    let found = located.raw.type_name();
+    DescriptionError::WrongType { entry: located.entry(key), found, accepted: accepted.into() }
+}
+
+/// Writes a resolved description as TOML.
+pub(crate) struct Writer<'o> {
+    /// The file so far.
+    pub(crate) text: String,
+    /// Where each key came from, written beside it as a comment; may be empty.
+    pub(crate) origins: &'o BTreeMap<String, Origin>,
+}
+
+impl Writer<'_> {
+    /// Begins a table.
+    pub(crate) fn table(&mut self, name: &str) {
+        self.text.push_str(&format!("\n[{name}]\n"));
+    }
+
+    /// Writes one key of `table` (empty at the top of the file).
+    pub(crate) fn value(&mut self, table: &str, key: &str, value: &str) {
+        let full = if table.is_empty() { key.to_string() } else { format!("{table}.{key}") };
+        let line = format!("{key} = {value}");
+        match self.origins.get(&full) {
+            Some(origin) => self.text.push_str(&format!("{line:<48} # {origin}\n")),
+            None => self.text.push_str(&format!("{line}\n")),
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Machine descriptions: TOML files, checked key by key, each inheriting at most one other.
+//!
+//! A description is plain data. Every number carries its unit in its key (`clock_mhz`, `size_kib`); in memory it
+//! is a newtype of `units` or a count of cycles of the part's own clock.
+
+mod catalogue;
+mod check;
+mod error;
+mod kind;
+mod layer;
+mod spec;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+pub use error::{DescriptionError, Entry, Origin};
+pub use spec::{
+    Fill, HubSpec, L1Spec, L2Spec, LinkSpec, MemorySpec, ProcessorModel, ProcessorSpec, Replacement, RouterSpec,
+    SysadSpec, TlbSpec, TopologyKind, TopologySpec,
+};
+
+use kind::{Raw, quoted};
+use layer::{KeyRule, Layer, Located, Resolver, Writer, wrong_type};
+use spec::Section;
+
+macro_rules! description {
+    ($($(#[$doc:meta])* $field:ident: $spec:ident,)*) => {
+        /// A machine, resolved: every parameter has a value.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Description {
+            /// The name it is known by: a built-in's, a parametric one, or the stem of its file.
+            pub name: String,
+            /// What it is, in words.
+            pub title: String,
+            /// The published figures its values were fitted to, its ancestors' first. All others are predictions.
+            pub calibrated_on: Vec<String>,
+            $($(#[$doc])* pub $field: $spec,)*
+        }
+
+        fn rules() -> Vec<KeyRule> {
+            let mut rules = top_rules();
+            $(rules.extend($spec::rules());)*
+            rules
+        }
+
+        fn read(resolver: &Resolver, name: String, title: String) -> Result<Description, DescriptionError> {
+            let calibrated_on = resolver.calibrated_on.clone();
+            Ok(Description { name, title, calibrated_on, $($field: $spec::read(resolver)?,)* })
+        }
+
+        fn write_sections(description: &Description, writer: &mut Writer<'_>) {
+            $(description.$field.write(writer);)*
+        }
+    };
+}
+
+description! {
+    /// Size and wiring.
+    topology: TopologySpec,
+    /// The processor.
+    processor: ProcessorSpec,
+    /// The primary data cache.
+    l1: L1Spec,
+    /// The secondary cache.
+    l2: L2Spec,
+    /// The translation lookaside buffer.
+    tlb: TlbSpec,
+    /// The Hub.
+    hub: HubSpec,
+    /// The bus between processors and Hub.
+    sysad: SysadSpec,
+    /// Memory and directory.
+    memory: MemorySpec,
+    /// The router chip.
+    router: RouterSpec,
+    /// A link.
+    link: LinkSpec,
+}
+
+/// The keys outside any table.
+fn top_rules() -> Vec<KeyRule> {
+    let rule = |key, accepted: &str| KeyRule { key, accepted: accepted.into() };
+    vec![
+        rule("name", "a string"),
+        rule("title", "a string"),
+        rule("inherit", "the name of a machine, or the path of a .toml file relative to this one"),
+        rule("calibrated_on", "an array of strings, each a published table and what of it was fitted"),
+    ]
+}
+
+/// A description and where each of its values stands.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The description.
+    pub description: Description,
+    /// For each key (`table.key`) the file and line that decided it.
+    pub origins: BTreeMap<String, Origin>,
+}
+
+impl Resolved {
+    /// The whole description as TOML, each value with the file and line it came from as a comment.
+    pub fn to_toml(&self) -> String {
+        write(&self.description, &self.origins)
+    }
+}
+
+impl Description {
+    /// The whole description as TOML: no inheritance, every key. Loading it gives an equal description.
+    pub fn to_toml(&self) -> String {
+        write(self, &BTreeMap::new())
+    }
+}
+
+fn write(description: &Description, origins: &BTreeMap<String, Origin>) -> String {
+    let mut writer = Writer { text: String::new(), origins };
+    writer.value("", "name", &quoted(&description.name));
+    writer.value("", "title", &quoted(&description.title));
+    let entries: Vec<_> = description.calibrated_on.iter().map(|entry| quoted(entry)).collect();
+    // From several files at once, so no single origin is true of it.
+    writer.text.push_str(&format!("calibrated_on = [{}]\n", entries.join(", ")));
+    write_sections(description, &mut writer);
+    writer.text
+}
+
+/// The built-in machines: name and title, in the order of Prestor 2001, Table 4.5.
+pub fn names() -> impl Iterator<Item = (String, String)> {
+    catalogue::MACHINES.iter().filter_map(|entry| load(entry.name).ok()).map(|found| (found.name, found.title))
+}
+
+/// The machine called `name_or_path`: a built-in (`arctic`), a parametric name (`origin2000-r12k-300-64p`), or
+/// the path of a TOML file (anything with a `/` or ending in `.toml`).
+///
+/// # Errors
+/// Whatever is wrong with the name or with the description, first found first.
+pub fn load(name_or_path: &str) -> Result<Description, DescriptionError> {
+    resolve(name_or_path).map(|resolved| resolved.description)
+}
+
+/// As [`load`], with where each value came from.
+///
+/// # Errors
+/// As [`load`].
+pub fn resolve(name_or_path: &str) -> Result<Resolved, DescriptionError> {
+    let source = Source::named(name_or_path, None).ok_or_else(|| catalogue::unknown(name_or_path))?;
+    let text = source.text()?;
+    resolve_from(source, &text)
+}
+
+/// The description in `text`; `file` is what it is called in messages, and where a relative `inherit` starts.
+///
+/// # Errors
+/// As [`load`].
+pub fn parse(file: &str, text: &str) -> Result<Resolved, DescriptionError> {
+    resolve_from(Source::File(PathBuf::from(file)), text)
+}
+
+/// Where the text of a description comes from.
+#[derive(Clone, PartialEq)]
+enum Source {
+    BuiltIn { name: String, text: String },
+    File(PathBuf),
+}
+
+impl Source {
+    /// The source that `name` stands for; a relative path starts at the folder of `from`.
+    fn named(name: &str, from: Option<&Source>) -> Option<Self> {
+        if let Some(text) = catalogue::text(name) {
+            return Some(Self::BuiltIn { name: name.into(), text });
+        }
+        if !name.contains('/') && !name.ends_with(".toml") {
+            return None;
+        }
+        let folder = match from {
+            Some(Self::File(path)) => path.parent().unwrap_or(Path::new("")),
+            _ => Path::new(""),
+        };
+        Some(Self::File(folder.join(name)))
+    }
+
+    /// What the file is called in messages.
+    fn label(&self) -> String {
+        match self {
+            Self::BuiltIn { name, .. } => format!("machines/{name}.toml"),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// The name of the machine, unless the file gives one.
+    fn stem(&self) -> String {
+        match self {
+            Self::BuiltIn { name, .. } => name.clone(),
+            Self::File(path) => path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned()),
+        }
+    }
+
+    fn text(&self) -> Result<String, DescriptionError> {
+        match self {
+            Self::BuiltIn { text, .. } => Ok(text.clone()),
+            Self::File(path) => std::fs::read_to_string(path).map_err(|error| DescriptionError::Unreadable {
+                path: path.display().to_string(),
+                reason: error.to_string(),
+            }),
+        }
+    }
+}
+
+fn resolve_from(source: Source, text: &str) -> Result<Resolved, DescriptionError> {
+    let stem = source.stem();
+    let layers = inheritance(source, text)?;
+    let own = |key| layers[0].get(key).is_some();
+    let (own_name, own_title) = (own("name"), own("title"));
+    let resolver = Resolver::new(layers, rules())?;
+    // A machine is not its ancestor: their names and titles are not inherited.
+    let name = resolver.text("name")?.filter(|_| own_name).unwrap_or(stem);
+    let title = resolver.text("title")?.filter(|_| own_title).unwrap_or_else(|| name.clone());
+    let description = read(&resolver, name, title)?;
+    check::check(&description, &resolver)?;
+    let mut origins = resolver.origins();
+    origins.retain(|key, _| !(key == "inherit" || key == "name" && !own_name || key == "title" && !own_title));
+    Ok(Resolved { description, origins })
+}
+
+/// The file and those it inherits, itself first.
+fn inheritance(source: Source, text: &str) -> Result<Vec<Layer>, DescriptionError> {
+    let mut layers = vec![Layer::parse(&source.label(), text)?];
+    let mut visited = vec![source];
+    loop {
+        let (layer, from) = (&layers[layers.len() - 1], &visited[visited.len() - 1]);
+        let Some(located) = layer.get("inherit") else { return Ok(layers) };
+        let parent = parent_of(located, from)?;
+        if visited.iter().any(|seen| seen.label() == parent.label()) {
+            let chain: Vec<_> = visited.iter().chain([&parent]).map(Source::label).collect();
+            let entry = located.entry("inherit");
+            return Err(DescriptionError::Circle { entry, chain: chain.join(" -> ") });
+        }
+        let text = parent.text().map_err(|error| inherit_error(located, &error.to_string()))?;
+        layers.push(Layer::parse(&parent.label(), &text)?);
+        visited.push(parent);
+    }
+}
+
+fn parent_of(located: &Located, from: &Source) -> Result<Source, DescriptionError> {
+    let accepted = "the name of a machine, or the path of a .toml file relative to this one";
+    let Raw::Text(name) = &located.raw else { return Err(wrong_type("inherit", located, accepted)) };
+    Source::named(name, Some(from)).ok_or_else(|| {
+        let known = catalogue::MACHINES.iter().chain(catalogue::FAMILIES).map(|entry| entry.name);
+        let reason = match error::nearest(name, known) {
+            Some(near) => format!("there is no such machine, did you mean {near}?"),
+            None => "there is no such machine".into(),
+        };
+        inherit_error(located, &reason)
+    })
+}
+
+fn inherit_error(located: &Located, reason: &str) -> DescriptionError {
+    let known: Vec<_> = catalogue::FAMILIES.iter().chain(catalogue::MACHINES).map(|entry| entry.name).collect();
+    DescriptionError::Impossible {
+        entry: located.entry("inherit"),
+        reason: reason.into(),
+        accepted: format!("{}, or the path of a .toml file relative to this one", known.join(" ")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! Routing as in the hardware: a table per router from destination node to exit port, and what follows from it.
+
+pub mod deadlock;
+mod routes;
+mod text;
+pub mod vector;
+
+use thiserror::Error;
+use units::{LinkId, NodeId, Port, RouterId};
+
+use crate::topology::{Endpoint, Topology};
+
+pub use routes::Routes;
+pub use text::TableSyntaxError;
+
+/// One router on a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hop {
+    /// The router.
+    pub router: RouterId,
+    /// The port by which a packet enters it.
+    pub in_port: Port,
+    /// The port by which it leaves.
+    pub out_port: Port,
+    /// The link at that port.
+    pub link: LinkId,
+}
+
+/// Why a table does not lead from one node to another.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum RoutingError {
+    /// The table says nothing.
+    #[error("{router} has no exit port for node {to} (on the way from node {from})")]
+    Unrouted {
+        /// The router's name in the hardware graph.
+        router: String,
+        /// The first node of the path.
+        from: NodeId,
+        /// Its destination.
+        to: NodeId,
+    },
+    /// The table names a port with no link.
+    #[error("{router} sends packets for node {to} by port {port}, which is not connected")]
+    Unconnected {
+        /// The router's name in the hardware graph.
+        router: String,
+        /// The destination.
+        to: NodeId,
+        /// The port.
+        port: Port,
+    },
+    /// A packet comes out at another node.
+    #[error("a packet from node {from} for node {to} is delivered to node {delivered}")]
+    Misdelivered {
+        /// The first node of the path.
+        from: NodeId,
+        /// Its destination.
+        to: NodeId,
+        /// Where it comes out.
+        delivered: NodeId,
+    },
+    /// A packet passes a router twice, and thus for ever.
+    #[error("a packet from node {from} for node {to} goes round for ever through {router}")]
+    Endless {
+        /// The first node of the path.
+        from: NodeId,
+        /// Its destination.
+        to: NodeId,
+        /// A router it passes again and again.
+        router: String,
+    },
+}
+
+/// For every router and destination node the exit port.
+///
+/// The hardware looks an entry up one hop ahead (the packet's header carries the exit port that the router before has
+/// read, Prestor 3.2.3); which entry decides is the same.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RoutingTable {
+    nodes: usize,
+    /// By router and then node; 0 stands for no entry.
+    exits: Vec<u8>,
+}
+
+impl RoutingTable {
+    /// The table whose entries `exit` gives.
+    pub fn from_fn(routers: usize, nodes: usize, exit: impl Fn(RouterId, NodeId) -> Option<Port>) -> Self {
+        let pairs = (0..routers as u16).flat_map(|router| (0..nodes as u16).map(move |node| (router, node)));
+        let exits = pairs.map(|(router, node)| exit(RouterId(router), NodeId(node)).map_or(0, |port| port.0));
+        Self { nodes, exits: exits.collect() }
+    }
+
+    /// By which port `router` sends a packet for `to`, if the table says.
+    pub fn exit(&self, router: RouterId, to: NodeId) -> Option<Port> {
+        let entry = *self.exits.get(router.index() * self.nodes + to.index())?;
+        (entry != 0 && to.index() < self.nodes).then_some(Port(entry))
+    }
+
+    /// The routers between two nodes of `topology`, in order. Empty if both are the same node, which needs none.
+    ///
+    /// # Errors
+    /// If the table does not lead from one to the other.
+    pub fn path(&self, topology: &Topology, from: NodeId, to: NodeId) -> Result<Vec<Hop>, RoutingError> {
+        let mut hops: Vec<Hop> = Vec::new();
+        if from == to {
+            return Ok(hops);
+        }
+        let source = topology.nodes()[from.index()];
+        let (mut router, mut in_port) = (source.router, source.port);
+        loop {
+            let name = || topology.routers()[router.index()].path();
+            if hops.len() >= topology.routers().len() {
+                return Err(RoutingError::Endless { from, to, router: name() });
+            }
+            let unrouted = || RoutingError::Unrouted { router: name(), from, to };
+            let out_port = self.exit(router, to).ok_or_else(unrouted)?;
+            let unconnected = || RoutingError::Unconnected { router: name(), to, port: out_port };
+            let (link, end) = topology.peer(router, out_port).ok_or_else(unconnected)?;
+            hops.push(Hop { router, in_port, out_port, link });
+            match end {
+                Endpoint::Node(delivered) if delivered == to => return Ok(hops),
+                Endpoint::Node(delivered) => return Err(RoutingError::Misdelivered { from, to, delivered }),
+                Endpoint::Router(next, port) => (router, in_port) = (next, port),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

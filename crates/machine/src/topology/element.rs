@@ -1,0 +1,168 @@
+//! The parts of a topology: nodes, routers, links and their ends.
+
+use std::fmt;
+
+use units::{Duration, Length, LinkId, NodeId, Port, RouterId};
+
+use super::ROUTER_PORTS;
+
+/// A node board: processors, memory and Hub.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Node {
+    /// Its compact node identifier.
+    pub id: NodeId,
+    /// The module that holds it, from 1.
+    pub module: u16,
+    /// Its slot in the module, from 1: `n1` to `n4`.
+    pub slot: u8,
+    /// The router it is connected to.
+    pub router: RouterId,
+    /// The port of that router.
+    pub port: Port,
+    /// The link between them.
+    pub link: LinkId,
+}
+
+impl Node {
+    /// Its name in the hardware graph: `/hw/module/1/slot/n1/node` (Prestor 3.3.1).
+    pub fn path(&self) -> String {
+        format!("/hw/module/{}/slot/n{}/node", self.module, self.slot)
+    }
+}
+
+/// Where a router is and what it is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RouterPlace {
+    /// A router with nodes, in a module of nodes.
+    Leaf {
+        /// Which hypercube: always 0 up to 64 processors, a 32-processor cube above.
+        cube: u16,
+        /// Its corner of that hypercube: bit `d` is its coordinate in dimension `d`.
+        corner: u16,
+    },
+    /// A metarouter: joins the same corner of several 32-processor cubes.
+    Metarouter {
+        /// Which group of four cubes it joins.
+        group: u16,
+        /// Which corner of them.
+        corner: u16,
+    },
+}
+
+/// A router chip.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Router {
+    /// Its number in this topology; the hardware has none (Prestor 3.3.1).
+    pub id: RouterId,
+    /// Its place in the network.
+    pub place: RouterPlace,
+    /// The module that holds it, from 1.
+    pub module: u16,
+    /// Its slot in the module, from 1.
+    pub slot: u8,
+    pub(super) links: [Option<LinkId>; ROUTER_PORTS],
+}
+
+impl Router {
+    /// Its name in the hardware graph: `/hw/module/1/slot/r1/router` (Prestor 3.3.1). Metarouters end in
+    /// `metarouter`, in modules numbered after those with nodes.
+    pub fn path(&self) -> String {
+        let kind = if self.is_metarouter() { "metarouter" } else { "router" };
+        format!("/hw/module/{}/slot/r{}/{kind}", self.module, self.slot)
+    }
+
+    /// Whether it has other routers at all of its ports.
+    pub fn is_metarouter(&self) -> bool {
+        matches!(self.place, RouterPlace::Metarouter { .. })
+    }
+
+    /// The link at `port`, if it is connected.
+    pub fn link(&self, port: Port) -> Option<LinkId> {
+        *self.links.get(port.index().checked_sub(1)?)?
+    }
+
+    /// The connected ports in order, each with its link.
+    pub fn ports(&self) -> impl Iterator<Item = (Port, LinkId)> + '_ {
+        (1u8..).zip(&self.links).filter_map(|(port, link)| Some((Port(port), (*link)?)))
+    }
+}
+
+/// One end of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Endpoint {
+    /// A node's network interface.
+    Node(NodeId),
+    /// A port of a router.
+    Router(RouterId, Port),
+}
+
+/// What a link is made of and what it is for, from the shortest to the longest.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum LinkClass {
+    /// Node to router, over the module's backplane.
+    Node,
+    /// The two routers of a module, over its backplane.
+    Backplane,
+    /// Cable between the two modules of a rack.
+    ModuleCable,
+    /// Cable between racks of a 32-processor cube.
+    RackCable,
+    /// Cable between the two 32-processor cubes of a 64-processor system.
+    CubeCable,
+    /// Cable between opposite corners of a 16 or 32-processor cube.
+    Express,
+    /// Cable between a router and its metarouter.
+    Metarouter,
+    /// Cable between metarouters.
+    BetweenMetarouters,
+}
+
+impl LinkClass {
+    /// Whether the link is an external cable.
+    pub fn is_cable(self) -> bool {
+        !matches!(self, Self::Node | Self::Backplane)
+    }
+}
+
+impl fmt::Display for LinkClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Node => "node",
+            Self::Backplane => "backplane",
+            Self::ModuleCable => "module cable",
+            Self::RackCable => "rack cable",
+            Self::CubeCable => "cube cable",
+            Self::Express => "express cable",
+            Self::Metarouter => "metarouter cable",
+            Self::BetweenMetarouters => "cable between metarouters",
+        })
+    }
+}
+
+/// A full-duplex link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// Its number in this topology.
+    pub id: LinkId,
+    /// What it joins.
+    pub ends: [Endpoint; 2],
+    /// What it is made of.
+    pub class: LinkClass,
+    /// How long it is.
+    pub length: Length,
+    /// How long a signal travels in it: length times propagation, without drivers and receivers.
+    pub delay: Duration,
+}
+
+/// One direction of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Channel {
+    /// Where packets enter it.
+    pub from: Endpoint,
+    /// Where they leave it.
+    pub to: Endpoint,
+    /// What the link is made of.
+    pub class: LinkClass,
+    /// How long a signal travels in it.
+    pub delay: Duration,
+}

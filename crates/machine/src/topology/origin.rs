@@ -1,0 +1,247 @@
+//! The SGI Origin 2000's network (Prestor 3.2.3, Figures 3.5 and 3.6).
+//!
+//! **Parts.** Node boards fill modules in order, four to a module; a module has two routers, `r1` for the nodes in
+//! slots `n1` and `n2`, `r2` for `n3` and `n4`. A router board is there if one of its node slots is taken. A router's
+//! ports 5 and 4 are its first and second node, 6 is the other router of the module, 1 to 3 are external.
+//!
+//! **Up to 64 processors** the routers are the corners of a hypercube, numbered in the order of modules and slots;
+//! corners that differ in bit 0 share a module, in bit 1 a rack, in bits 1 and 2 a 32-processor cube. Dimensions 1, 2
+//! and 3 use external ports 1, 2 and 3. With two or three dimensions, port 3 may carry an express link to the opposite
+//! corner. When not all corners are taken, those that are there are the low-numbered ones, linked as in the whole cube.
+//!
+//! **Above 64 processors** there are 32-processor cubes of eight corners; port 3 of each corner goes to a metarouter
+//! that joins the same corner of four cubes by its ports 1 to 4. Beyond 128 processors the metarouters of a corner form
+//! a hypercube by ports 5 and 6: two of them for 256 processors, four for 512.
+//!
+//! **Routes.** When all corners are there, a packet crosses the metarouters first and then corrects the differing
+//! bits from the lowest up (e-cube). Channels are thus used in the order up, between metarouters, down, dimension 0,
+//! 1, 2, 3: no circle. In an incomplete cube e-cube would pass through missing corners. There a packet first clears
+//! the bits that the destination does not have, then crosses, then sets those it lacks (Katseff, "Incomplete
+//! Hypercubes", IEEE Trans. Computers 37(5), 1988): clearing only lowers the corner's number, and what is left when
+//! setting is part of the destination's, so every corner on the way exists. Clearing, up, down, setting is again an
+//! order of the channels. Both are shortest. An express link serves only the two routers it joins, so that no packet
+//! goes on from it to another router.
+
+use units::{NodeId, Port, RouterId};
+
+use super::{Builder, Endpoint, LinkClass, RouterPlace, Topology};
+use crate::description::{Description, TopologySpec};
+
+/// Ports of a router chip, numbered from 1 (Prestor 3.2.3, The Router ASIC).
+pub const ROUTER_PORTS: usize = 6;
+/// The most routers with nodes: 512 processors are 256 nodes, two a router (Prestor 3.2).
+pub const MOST_LEAF_ROUTERS: u32 = 128;
+
+/// Corners of the largest hypercube without metarouters: 64 processors.
+const PURE_CORNERS: u16 = 16;
+/// Corners of a 32-processor cube.
+const CUBE_CORNERS: u16 = 8;
+/// Cubes on one metarouter: 128 processors need one metarouter a corner.
+const CUBES_PER_METAROUTER: u16 = 4;
+/// Routers in a module.
+const MODULE_ROUTERS: u16 = 2;
+
+/// The other router of the module.
+const SIBLING_PORT: Port = Port(6);
+/// The first node of a router; the second is at the port below.
+const FIRST_NODE_PORT: Port = Port(5);
+/// Dimension 3, an express link, or the metarouter: whichever the size of the machine calls for.
+const THIRD_EXTERNAL_PORT: Port = Port(3);
+/// The metarouters' first port to other metarouters.
+const FIRST_BETWEEN_PORT: u8 = 5;
+
+/// What the network's wiring and routes follow from.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    nodes: u16,
+    nodes_per_router: u16,
+    /// Routers with nodes.
+    leaves: u16,
+    /// Corners of a cube if all were there.
+    corners: u16,
+    /// Hypercubes joined by metarouters; 1 without.
+    cubes: u16,
+    express: bool,
+}
+
+impl Shape {
+    fn new(spec: &TopologySpec) -> Self {
+        let nodes = (spec.processors / spec.processors_per_node) as u16;
+        let nodes_per_router = spec.nodes_per_router as u16;
+        let leaves = nodes.div_ceil(nodes_per_router);
+        let pure = leaves <= PURE_CORNERS;
+        let corners = if pure { leaves.next_power_of_two() } else { CUBE_CORNERS };
+        let cubes = leaves.div_ceil(corners);
+        let express = spec.express_links && pure && (corners == 4 || corners == 8);
+        Self { nodes, nodes_per_router, leaves, corners, cubes, express }
+    }
+
+    /// Whether every corner of every cube is there.
+    fn is_complete(self) -> bool {
+        self.leaves == self.corners * self.cubes
+    }
+
+    /// Cube and corner of a router with nodes.
+    fn leaf(self, router: u16) -> (u16, u16) {
+        (router / self.corners, router % self.corners)
+    }
+
+    /// Metarouters at `corner`: one for each group of four cubes that has that corner.
+    fn groups(self, corner: u16) -> u16 {
+        if self.cubes == 1 {
+            return 0;
+        }
+        let cubes = (self.leaves - corner).div_ceil(self.corners);
+        cubes.div_ceil(CUBES_PER_METAROUTER)
+    }
+
+    /// The metarouter of `group` at `corner`: they are numbered after the leaves, by group and then corner.
+    fn metarouter(self, group: u16, corner: u16) -> RouterId {
+        RouterId(self.leaves + group * self.corners + corner)
+    }
+
+    /// By which port `router` sends a packet for `node`.
+    fn exit(self, router: RouterId, node: NodeId) -> Port {
+        let (to_cube, to_corner) = self.leaf(node.0 / self.nodes_per_router);
+        if let Some(index) = router.0.checked_sub(self.leaves) {
+            let (group, corner) = (index / self.corners, index % self.corners);
+            return self.exit_of_metarouter(group, corner, to_cube);
+        }
+        let (cube, corner) = self.leaf(router.0);
+        let other_cube = cube != to_cube;
+        if !other_cube && corner == to_corner {
+            return Port(FIRST_NODE_PORT.0 - (node.0 % self.nodes_per_router) as u8);
+        }
+        if self.express && corner ^ to_corner == self.corners - 1 {
+            return THIRD_EXTERNAL_PORT;
+        }
+        let superfluous = corner & !to_corner;
+        if other_cube && (self.is_complete() || superfluous == 0) {
+            return THIRD_EXTERNAL_PORT;
+        }
+        port_of_dimension(next_dimension(corner, to_corner, self.is_complete()))
+    }
+
+    fn exit_of_metarouter(self, group: u16, corner: u16, to_cube: u16) -> Port {
+        let to_group = to_cube / CUBES_PER_METAROUTER;
+        if group == to_group {
+            return Port((to_cube % CUBES_PER_METAROUTER) as u8 + 1);
+        }
+        let complete = self.groups(corner).is_power_of_two();
+        Port(FIRST_BETWEEN_PORT + next_dimension(group, to_group, complete) as u8)
+    }
+}
+
+/// The dimension in which a packet moves next from corner `from` to another corner `to`: in a whole cube the lowest
+/// that differs, in an incomplete one the lowest to be cleared, and with none to clear the lowest to be set.
+fn next_dimension(from: u16, to: u16, complete: bool) -> u32 {
+    let superfluous = from & !to;
+    let differing = if complete || superfluous == 0 { from ^ to } else { superfluous };
+    differing.trailing_zeros()
+}
+
+fn port_of_dimension(dimension: u32) -> Port {
+    if dimension == 0 { SIBLING_PORT } else { Port(dimension as u8) }
+}
+
+/// Builds the network that `description` describes.
+pub(super) fn build(description: &Description) -> Topology {
+    let spec = &description.topology;
+    let shape = Shape::new(spec);
+    let mut builder = Builder::new(spec.propagation_per_m);
+    add_leaves(&mut builder, shape);
+    add_metarouters(&mut builder, shape);
+    add_nodes(&mut builder, shape, spec);
+    link_cubes(&mut builder, shape, spec);
+    link_express(&mut builder, shape, spec);
+    link_metarouters(&mut builder, shape, spec);
+    builder.finish(&description.name, spec.processors_per_node, |router, node| shape.exit(router, node))
+}
+
+fn add_leaves(builder: &mut Builder, shape: Shape) {
+    for router in 0..shape.leaves {
+        let (cube, corner) = shape.leaf(router);
+        let slot = (router % MODULE_ROUTERS) as u8 + 1;
+        builder.router(RouterPlace::Leaf { cube, corner }, router / MODULE_ROUTERS + 1, slot);
+    }
+}
+
+fn add_metarouters(builder: &mut Builder, shape: Shape) {
+    let modules = shape.leaves.div_ceil(MODULE_ROUTERS);
+    for group in 0..shape.groups(0) {
+        for corner in (0..shape.corners).filter(|corner| group < shape.groups(*corner)) {
+            let id = builder.router(RouterPlace::Metarouter { group, corner }, modules + group + 1, corner as u8 + 1);
+            debug_assert_eq!(id, shape.metarouter(group, corner));
+        }
+    }
+}
+
+fn add_nodes(builder: &mut Builder, shape: Shape, spec: &TopologySpec) {
+    let module_nodes = shape.nodes_per_router * MODULE_ROUTERS;
+    for node in 0..shape.nodes {
+        let router = RouterId(node / shape.nodes_per_router);
+        let port = Port(FIRST_NODE_PORT.0 - (node % shape.nodes_per_router) as u8);
+        builder.node(node / module_nodes + 1, (node % module_nodes) as u8 + 1, router, port, spec.backplane);
+    }
+}
+
+fn link_cubes(builder: &mut Builder, shape: Shape, spec: &TopologySpec) {
+    let dimensions = [
+        (LinkClass::Backplane, spec.backplane),
+        (LinkClass::ModuleCable, spec.module_cable),
+        (LinkClass::RackCable, spec.rack_cable),
+        (LinkClass::CubeCable, spec.cube_cable),
+    ];
+    for router in 0..shape.leaves {
+        let (_, corner) = shape.leaf(router);
+        for dimension in 0..shape.corners.trailing_zeros() {
+            let peer = router ^ (1 << dimension);
+            // Each link once, from the corner without the bit.
+            if corner & (1 << dimension) == 0 && peer < shape.leaves {
+                let port = port_of_dimension(dimension);
+                let (class, length) = dimensions[dimension as usize];
+                let ends = [router, peer].map(|end| Endpoint::Router(RouterId(end), port));
+                builder.link(ends[0], ends[1], class, length);
+            }
+        }
+    }
+}
+
+fn link_express(builder: &mut Builder, shape: Shape, spec: &TopologySpec) {
+    if !shape.express {
+        return;
+    }
+    for router in 0..shape.corners / 2 {
+        let opposite = router ^ (shape.corners - 1);
+        if opposite < shape.leaves {
+            let ends = [router, opposite].map(|end| Endpoint::Router(RouterId(end), THIRD_EXTERNAL_PORT));
+            builder.link(ends[0], ends[1], LinkClass::Express, spec.express_cable);
+        }
+    }
+}
+
+fn link_metarouters(builder: &mut Builder, shape: Shape, spec: &TopologySpec) {
+    if shape.cubes == 1 {
+        return;
+    }
+    for router in 0..shape.leaves {
+        let (cube, corner) = shape.leaf(router);
+        let port = Port((cube % CUBES_PER_METAROUTER) as u8 + 1);
+        let above = Endpoint::Router(shape.metarouter(cube / CUBES_PER_METAROUTER, corner), port);
+        let below = Endpoint::Router(RouterId(router), THIRD_EXTERNAL_PORT);
+        builder.link(below, above, LinkClass::Metarouter, spec.metarouter_cable);
+    }
+    for corner in 0..shape.corners {
+        let groups = shape.groups(corner);
+        for group in 0..groups {
+            for dimension in 0..groups.next_power_of_two().trailing_zeros() {
+                let peer = group ^ (1 << dimension);
+                if group < peer && peer < groups {
+                    let port = Port(FIRST_BETWEEN_PORT + dimension as u8);
+                    let ends = [group, peer].map(|end| Endpoint::Router(shape.metarouter(end, corner), port));
+                    builder.link(ends[0], ends[1], LinkClass::BetweenMetarouters, spec.metarouter_cable);
+                }
+            }
+        }
+    }
+}
