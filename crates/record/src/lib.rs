@@ -4,6 +4,7 @@
 //! rows as JSON lines or as CSV to any [`std::io::Write`] and flushes after each, so that nothing already measured is
 //! lost when a run is interrupted. [`Warning`]s are typed values with advice, never bare strings.
 
+mod inventory;
 mod measurement;
 mod reproduction;
 mod row;
@@ -12,6 +13,7 @@ mod verification;
 mod warning;
 mod writer;
 
+pub use inventory::{MachineRow, TopologyPart, TopologyRow};
 pub use measurement::{OneOrMany, Record, Unit};
 pub use reproduction::ReproductionRow;
 pub use row::Row;

@@ -3,11 +3,13 @@
 //! Nothing here knows how a record was obtained: not from which platform, not by which experiment.
 
 mod comparison;
+mod inventory;
 mod measurements;
 mod plot;
 mod table;
 
 pub use comparison::{ErrorSummary, comparison, summaries};
+pub use inventory::{machines, topology};
 pub use measurements::{measurements, verifications};
 pub use plot::{Axis, Mark, Plot, PlotError, Series};
 pub use table::{Align, Column, Table};
