@@ -1,1 +1,26 @@
-//! To be written.
+//! `snbench`: what one memory access costs, by coherence state, request and placement, on a machine real or simulated.
+//!
+//! An experiment is roles (requesters, home, owners or sharers), a coherence state that is prepared, a kernel and a
+//! statistic. A [`Plan`] names them as data; [`Plan::run`] carries it out on a [`Platform`]; a [`Suite`] is a list of
+//! plans derived from a machine's [`Layout`]. The experiments, states and kernels are those of Prestor 2001 chapter 4.
+
+pub mod conformance;
+mod error;
+mod experiment;
+mod measure;
+pub mod p3;
+mod plan;
+pub mod platform;
+mod prepare;
+mod restart;
+mod state;
+mod suite;
+
+pub use error::{BenchError, PlanError};
+pub use experiment::{Experiment, Request};
+pub use measure::Outcome;
+pub use plan::{Placement, Plan, Settings};
+pub use platform::{Kernel, Layout, Measurement, Phase, Platform, PlatformError, Region, Task};
+pub use restart::{RestartCurve, RestartPoint, RestartSearch};
+pub use state::State;
+pub use suite::{Series, Suite, SuiteScope, average_by_distance};

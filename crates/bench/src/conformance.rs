@@ -1,0 +1,124 @@
+//! What every platform must satisfy, in one call: each implementation's tests make it.
+
+use units::{Bytes, CpuId, NodeId};
+
+use crate::platform::{Kernel, Phase, Platform, PlatformError, Region, Task};
+
+/// All kernels, the latency ones with some work.
+const KERNELS: [Kernel; 11] = [
+    Kernel::Walk { work: 3 },
+    Kernel::Modify { work: 3 },
+    Kernel::Sum,
+    Kernel::SumPrefetch,
+    Kernel::Fill,
+    Kernel::TouchLoad,
+    Kernel::TouchStore,
+    Kernel::TouchShared,
+    Kernel::DropCaches,
+    Kernel::ReadUse,
+    Kernel::ReadModifyWrite,
+];
+
+/// Lines of the lists that the checks use.
+const LINES: u64 = 64;
+
+/// Holds a platform to the contract of [`Platform`].
+///
+/// # Errors
+/// The first rule that it breaks, in words.
+pub fn check(platform: &mut dyn Platform) -> Result<(), String> {
+    let home = platform.layout().nodes().next().ok_or("a layout has a node")?;
+    let cpus: Vec<CpuId> = platform.layout().cpus().take(2).collect();
+    platform.release_all();
+    let bytes = Bytes(LINES * platform.layout().line.0);
+    let region = platform.allocate(home, bytes).map_err(|error| format!("allocate on node {home}: {error}"))?;
+    if region.home != home || region.size < bytes {
+        return Err(format!("asked for {bytes} on node {home}, got {region:?}"));
+    }
+    refusals(platform, region, cpus[0])?;
+    every_kernel_takes_its_steps(platform, region, &cpus)?;
+    caches_matter(platform, region, cpus[0])?;
+    if let [_, _] = cpus[..] {
+        first_finisher_stops_the_rest(platform, region, &cpus)?;
+    }
+    platform.release_all();
+    platform.allocate(home, bytes).map_err(|error| format!("allocate after release: {error}"))?;
+    platform.release_all();
+    Ok(())
+}
+
+fn list(platform: &dyn Platform, region: Region, cpu: CpuId, kernel: Kernel) -> Task {
+    Task { cpu, kernel, region, offset: Bytes(0), stride: platform.layout().line, elements: LINES, count: LINES }
+}
+
+/// Unknown nodes and processors, processors with two tasks and elements outside of a region are errors.
+fn refusals(platform: &mut dyn Platform, region: Region, cpu: CpuId) -> Result<(), String> {
+    let beyond = NodeId(platform.layout().nodes().len() as u16);
+    if !matches!(platform.allocate(beyond, Bytes(4096)), Err(PlatformError::NoMemory { .. })) {
+        return Err(format!("memory of node {beyond}, which does not exist, is not refused"));
+    }
+    let good = list(platform, region, cpu, Kernel::TouchLoad);
+    let unknown = Task { cpu: CpuId(u16::MAX), ..good };
+    if !matches!(platform.run(Phase::new(&[unknown])), Err(PlatformError::NoProcessor { .. })) {
+        return Err("a processor that does not exist is not refused".to_owned());
+    }
+    let outside = Task { offset: region.size, ..good };
+    for (what, tasks) in [("two tasks on a processor", vec![good, good]), ("an element outside", vec![outside])] {
+        if !matches!(platform.run(Phase::new(&tasks)), Err(PlatformError::BadTask { .. })) {
+            return Err(format!("{what}: not refused"));
+        }
+    }
+    Ok(())
+}
+
+/// One measurement a task, in order; each task takes all its steps, and steps take time.
+fn every_kernel_takes_its_steps(platform: &mut dyn Platform, region: Region, cpus: &[CpuId]) -> Result<(), String> {
+    for kernel in KERNELS {
+        let mut tasks: Vec<Task> = cpus.iter().map(|&cpu| list(platform, region, cpu, kernel)).collect();
+        for (i, task) in tasks.iter_mut().enumerate() {
+            task.count = LINES * (i as u64 + 1);
+        }
+        let measurements =
+            platform.run(Phase::new(&tasks)).map_err(|error| format!("{kernel:?} on {cpus:?}: {error}"))?;
+        let steps: Vec<u64> = measurements.iter().map(|measurement| measurement.steps).collect();
+        let counts: Vec<u64> = tasks.iter().map(|task| task.count).collect();
+        if steps != counts {
+            return Err(format!("{kernel:?}: took {steps:?} steps, not {counts:?}"));
+        }
+        if kernel != Kernel::DropCaches && measurements.iter().any(|measurement| measurement.elapsed.0 == 0) {
+            return Err(format!("{kernel:?}: took no time"));
+        }
+    }
+    Ok(())
+}
+
+/// A list is walked faster from the cache than after it was dropped, and work instructions take time.
+fn caches_matter(platform: &mut dyn Platform, region: Region, cpu: CpuId) -> Result<(), String> {
+    let mut time = |kernel: Kernel| {
+        let task = list(platform, region, cpu, kernel);
+        platform.run(Phase::new(&[task])).map(|all| all[0].elapsed).map_err(|error| format!("{kernel:?}: {error}"))
+    };
+    time(Kernel::DropCaches)?;
+    let cold = time(Kernel::Walk { work: 0 })?;
+    let warm = time(Kernel::Walk { work: 0 })?;
+    let working = time(Kernel::Walk { work: 200 })?;
+    if warm >= cold {
+        return Err(format!("{LINES} lines took {warm} in the cache, {cold} after they were dropped"));
+    }
+    if working <= warm {
+        return Err(format!("{LINES} lines took {warm} without work, {working} with 200 instructions each"));
+    }
+    Ok(())
+}
+
+/// When the first task ends, the others stop short of their counts.
+fn first_finisher_stops_the_rest(platform: &mut dyn Platform, region: Region, cpus: &[CpuId]) -> Result<(), String> {
+    let mut tasks: Vec<Task> = cpus.iter().map(|&cpu| list(platform, region, cpu, Kernel::Sum)).collect();
+    tasks[1].count = LINES * 1000;
+    let phase = Phase { tasks: &tasks, first_finisher_stops_all: true };
+    let measurements = platform.run(phase).map_err(|error| format!("a phase that is stopped: {error}"))?;
+    if measurements[0].steps != LINES || measurements[1].steps >= tasks[1].count {
+        return Err(format!("the first finisher stopped nobody: {measurements:?}"));
+    }
+    Ok(())
+}

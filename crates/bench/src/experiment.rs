@@ -1,0 +1,191 @@
+//! The experiments: which kernel is timed, which request it makes, in which states it means something.
+
+use std::fmt;
+use std::str::FromStr;
+
+use record::Unit;
+use serde::{Deserialize, Serialize};
+
+use crate::{Kernel, PlanError, State};
+
+/// An experiment by the name that the thesis gives it (Prestor 2001 Tables 4.3 and 4.4, sections 4.2.3 and 2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Experiment {
+    /// Bandwidth of independent loads.
+    BwRead,
+    /// Bandwidth of loads prefetched for reading.
+    BwRdsh,
+    /// Bandwidth of stores, nothing displaced.
+    BwRdex,
+    /// Bandwidth of stores, each displacing a dirty line.
+    BwZero,
+    /// Bandwidth of stores to lines that the requester shares.
+    BwUpgrd,
+    /// Bandwidth of loads of several requesters, all stopped by the first to finish.
+    BwmpRead,
+    /// Back-to-back latency of loads.
+    LmbenchRead,
+    /// Back-to-back latency of stores.
+    LmbenchRdex,
+    /// Back-to-back latency of stores to lines that the requester shares.
+    LmbenchUpgrd,
+    /// Restart latency of loads.
+    RestartRead,
+    /// Restart latency of stores.
+    RestartRdex,
+    /// Access time of the read-use kernel at one array size and stride.
+    P3Ru,
+    /// Access time of the read-modify-write kernel at one array size and stride.
+    P3Rmw,
+}
+
+/// What the requester asks of the home, as far as the preparation must know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// READ or RDSH: a copy to read.
+    Read,
+    /// RDEX: a copy to write.
+    ReadExclusive,
+    /// UPGRD: leave to write the copy that is there.
+    Upgrade,
+}
+
+impl Experiment {
+    /// All experiments.
+    pub const ALL: [Self; 13] = [
+        Self::BwRead,
+        Self::BwRdsh,
+        Self::BwRdex,
+        Self::BwZero,
+        Self::BwUpgrd,
+        Self::BwmpRead,
+        Self::LmbenchRead,
+        Self::LmbenchRdex,
+        Self::LmbenchUpgrd,
+        Self::RestartRead,
+        Self::RestartRdex,
+        Self::P3Ru,
+        Self::P3Rmw,
+    ];
+
+    /// The name on the command line and in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BwRead => "bw-read",
+            Self::BwRdsh => "bw-rdsh",
+            Self::BwRdex => "bw-rdex",
+            Self::BwZero => "bw-zero",
+            Self::BwUpgrd => "bw-upgrd",
+            Self::BwmpRead => "bwmp-read",
+            Self::LmbenchRead => "lmbench-read",
+            Self::LmbenchRdex => "lmbench-rdex",
+            Self::LmbenchUpgrd => "lmbench-upgrd",
+            Self::RestartRead => "restart-read",
+            Self::RestartRdex => "restart-rdex",
+            Self::P3Ru => "p3-ru",
+            Self::P3Rmw => "p3-rmw",
+        }
+    }
+
+    /// What it asks of the home.
+    pub fn request(self) -> Request {
+        match self {
+            Self::BwRead | Self::BwRdsh | Self::BwmpRead | Self::LmbenchRead | Self::RestartRead | Self::P3Ru => {
+                Request::Read
+            }
+            Self::BwRdex | Self::BwZero | Self::LmbenchRdex | Self::RestartRdex | Self::P3Rmw => Request::ReadExclusive,
+            Self::BwUpgrd | Self::LmbenchUpgrd => Request::Upgrade,
+        }
+    }
+
+    /// The kernel that is timed; for the restart experiments, the one with `work` additions.
+    pub fn kernel(self, work: u32) -> Kernel {
+        match self {
+            Self::BwRead | Self::BwmpRead => Kernel::Sum,
+            Self::BwRdsh => Kernel::SumPrefetch,
+            Self::BwRdex | Self::BwZero | Self::BwUpgrd => Kernel::Fill,
+            Self::LmbenchRead | Self::RestartRead => Kernel::Walk { work },
+            Self::LmbenchRdex | Self::LmbenchUpgrd | Self::RestartRdex => Kernel::Modify { work },
+            Self::P3Ru => Kernel::ReadUse,
+            Self::P3Rmw => Kernel::ReadModifyWrite,
+        }
+    }
+
+    /// The unit of its figures.
+    pub fn unit(self) -> Unit {
+        if self.is_bandwidth() { Unit::MegabytesPerSecond } else { Unit::Nanoseconds }
+    }
+
+    /// Whether it measures a bandwidth.
+    pub fn is_bandwidth(self) -> bool {
+        matches!(self, Self::BwRead | Self::BwRdsh | Self::BwRdex | Self::BwZero | Self::BwUpgrd | Self::BwmpRead)
+    }
+
+    /// Whether it is a restart search.
+    pub fn is_restart(self) -> bool {
+        matches!(self, Self::RestartRead | Self::RestartRdex)
+    }
+
+    /// Whether it is a point of a P3 diagram.
+    pub fn is_p3(self) -> bool {
+        matches!(self, Self::P3Ru | Self::P3Rmw)
+    }
+
+    /// The states in which it means something (Prestor 2001 Tables 4.1 and 4.6): an upgrade needs a shared copy, a
+    /// downgrade a read and a transfer a write; lines displaced by `bw-zero` do not fit a remote cache either, and a P3
+    /// diagram is one of a machine otherwise idle.
+    pub fn states(self) -> &'static [State] {
+        match self {
+            Self::BwUpgrd | Self::LmbenchUpgrd => &[State::Shrd],
+            Self::BwZero => &[State::Uown, State::Shrd, State::Cexm],
+            Self::P3Ru | Self::P3Rmw => &[State::Uown],
+            _ if self.request() == Request::Read => &[State::Uown, State::Shrd, State::Cexh, State::Cexm, State::Dexd],
+            _ => &[State::Uown, State::Shrd, State::Cexh, State::Cexm, State::Dext],
+        }
+    }
+}
+
+impl fmt::Display for Experiment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Experiment {
+    type Err = PlanError;
+
+    fn from_str(name: &str) -> Result<Self, PlanError> {
+        Self::ALL.into_iter().find(|experiment| experiment.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(" ");
+            PlanError::new("EXPERIMENT", name, "no such experiment", names)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back_and_serialised_alike() {
+        for experiment in Experiment::ALL {
+            assert_eq!(experiment.name().parse(), Ok(experiment));
+            assert_eq!(serde_json::to_value(experiment).expect("a string"), experiment.name());
+        }
+        for state in State::ALL {
+            assert_eq!(state.name().to_lowercase().parse(), Ok(state));
+            assert_eq!(serde_json::to_value(state).expect("a string"), state.name());
+        }
+    }
+
+    #[test]
+    fn dirty_owners_distinguish_reads_from_writes() {
+        for experiment in Experiment::ALL {
+            let downgrades = experiment.states().contains(&State::Dexd);
+            let transfers = experiment.states().contains(&State::Dext);
+            assert!(!downgrades || experiment.request() == Request::Read, "{experiment}");
+            assert!(!transfers || experiment.request() == Request::ReadExclusive, "{experiment}");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! An experiment as data: what is measured, between whom, how thoroughly; and whether that is possible.
+
+use serde::{Deserialize, Serialize};
+use units::{Bytes, CpuId, NodeId};
+
+use crate::state::names;
+use crate::{Experiment, Layout, PlanError, Request, RestartSearch, Series, State};
+
+/// Who takes part, and where the lines are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// The node whose memory holds the lines.
+    pub home: NodeId,
+    /// The requesters; each works on lines of its own.
+    pub locals: Vec<CpuId>,
+    /// The owners or sharers. A single owner owns the lines of every requester; several own those of one requester
+    /// each, in order. Sharers share all lines, and read them in this order.
+    pub remotes: Vec<CpuId>,
+}
+
+impl Placement {
+    /// One requester and at most one owner or sharer.
+    pub fn new(home: NodeId, local: CpuId, remote: impl IntoIterator<Item = CpuId>) -> Self {
+        Self { home, locals: vec![local], remotes: remote.into_iter().collect() }
+    }
+}
+
+/// How thoroughly to measure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// How often each measurement is repeated, the state prepared afresh each time.
+    pub iterations: u32,
+    /// Lines in a requester's list or array; by default those of [`Settings::latency_lines`] and its fellows, as far as
+    /// they fit the caches that must hold them.
+    pub lines: Option<u64>,
+    /// Lines of a back-to-back experiment, unless `lines` says otherwise.
+    pub latency_lines: u64,
+    /// Lines of a bandwidth experiment, unless `lines` says otherwise.
+    pub bandwidth_lines: u64,
+    /// Lines of one step of a restart search, unless `lines` says otherwise.
+    pub restart_lines: u64,
+    /// The restart search.
+    pub restart: RestartSearch,
+    /// Whether sharers drop their copies after the directory has noted them. By default several do, as in the
+    /// invalidation experiments, and a single one does not (Prestor 2001 sections 4.3.1 and 4.3.4).
+    pub sharers_drop: Option<bool>,
+    /// Array size of a P3 experiment.
+    pub p3_array: Bytes,
+    /// Stride of a P3 experiment.
+    pub p3_stride: Bytes,
+}
+
+impl Settings {
+    /// For simulated machines, on which nothing disturbs a measurement: caches are emptied on request, so that lists
+    /// need not exceed them as in the thesis. Lists are whole multiples of the 256 lines between two TLB misses of a
+    /// walk, so that their share is that of a long list.
+    pub fn simulated() -> Self {
+        Self {
+            iterations: 3,
+            lines: None,
+            latency_lines: 1024,
+            bandwidth_lines: 4096,
+            restart_lines: 512,
+            restart: RestartSearch::default(),
+            sharers_drop: None,
+            p3_array: Bytes::from_mib(32),
+            p3_stride: Bytes(128),
+        }
+    }
+}
+
+/// One experiment, ready to run. Plain data: plans can be listed, sent to other threads and run in any order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// What is measured.
+    pub experiment: Experiment,
+    /// The state prepared before each measurement.
+    pub state: State,
+    /// Between whom.
+    pub placement: Placement,
+    /// How thoroughly.
+    pub settings: Settings,
+    /// The series of a suite that it belongs to.
+    pub series: Series,
+}
+
+impl Plan {
+    /// A plan of its own, in no suite.
+    pub fn new(experiment: Experiment, state: State, placement: Placement, settings: Settings) -> Self {
+        Self { experiment, state, placement, settings, series: Series::Single }
+    }
+
+    /// The same plan as a member of `series`.
+    #[must_use]
+    pub fn in_series(mut self, series: Series) -> Self {
+        self.series = series;
+        self
+    }
+
+    /// Lines in each requester's list, as [`Plan::validate`] accepts them.
+    pub fn lines(&self, layout: &Layout) -> u64 {
+        let settings = &self.settings;
+        let wanted = match self.experiment {
+            experiment if experiment.is_restart() => settings.restart_lines,
+            experiment if experiment.is_bandwidth() => settings.bandwidth_lines,
+            _ => settings.latency_lines,
+        };
+        settings.lines.unwrap_or_else(|| wanted.min(self.most_lines(layout).unwrap_or(wanted)).max(1))
+    }
+
+    /// The most lines that stay where the experiment needs them: modified, shared or dirty ones in one L2, clean ones
+    /// that the owner must still hold in half of it (Prestor 2001 sections 4.2.1, 4.2.2 and 4.3.3). `None` if any number
+    /// will do.
+    fn most_lines(&self, layout: &Layout) -> Option<u64> {
+        let l2_lines = layout.l2.0 / layout.line.0;
+        let owned_by_one = match self.placement.remotes.len() {
+            1 => self.placement.locals.len() as u64,
+            _ => 1,
+        };
+        let by_state = match self.state {
+            State::Cexh => Some(l2_lines / 2 / owned_by_one),
+            State::Dexd | State::Dext => Some(l2_lines / owned_by_one),
+            State::Uown | State::Shrd | State::Cexm => None,
+        };
+        let by_request = match self.experiment.request() {
+            Request::ReadExclusive | Request::Upgrade if self.experiment != Experiment::BwZero => Some(l2_lines),
+            _ => None,
+        };
+        by_state.into_iter().chain(by_request).min()
+    }
+
+    /// Whether sharers drop their copies once the directory has noted them.
+    pub fn sharers_drop(&self) -> bool {
+        self.settings.sharers_drop.unwrap_or(self.placement.remotes.len() > 1)
+    }
+
+    /// Checks the plan against the machine, before any work.
+    ///
+    /// # Errors
+    /// The first impossibility: an unknown place, a state without the processors it needs, an experiment that means
+    /// nothing in the state, or a number out of range.
+    pub fn validate(&self, layout: &Layout) -> Result<(), PlanError> {
+        self.validate_places(layout)?;
+        self.validate_roles(layout)?;
+        if !self.experiment.states().contains(&self.state) {
+            let problem = format!("{} means nothing in this state", self.experiment);
+            return Err(PlanError::new(
+                "--state",
+                self.state.name(),
+                problem,
+                names(self.experiment.states().to_vec()),
+            ));
+        }
+        self.validate_numbers(layout)
+    }
+
+    fn validate_places(&self, layout: &Layout) -> Result<(), PlanError> {
+        let Placement { home, locals, remotes } = &self.placement;
+        let machine = layout.machine();
+        if !layout.has_node(*home) {
+            let problem = format!("{machine} has no such node");
+            return Err(PlanError::new("--home", home.to_string(), problem, layout.accepted_nodes()));
+        }
+        if locals.is_empty() {
+            return Err(PlanError::new("--local", "(none)", "a requester is needed", layout.accepted_cpus()));
+        }
+        for (flag, cpus) in [("--local", locals), ("--remote", remotes)] {
+            for (i, cpu) in cpus.iter().enumerate() {
+                let problem = if layout.node_of(*cpu).is_none() {
+                    format!("{machine} has no such CPU")
+                } else if cpus[..i].contains(cpu) {
+                    "given twice".to_owned()
+                } else {
+                    continue;
+                };
+                let accepted = format!("{}, each once", layout.accepted_cpus());
+                return Err(PlanError::new(flag, cpu.to_string(), problem, accepted));
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_roles(&self, layout: &Layout) -> Result<(), PlanError> {
+        let Placement { locals, remotes, .. } = &self.placement;
+        let state = self.state;
+        if self.experiment.is_p3() && locals.len() > 1 {
+            let list = list(locals);
+            return Err(PlanError::new("--local", list, format!("{} has one requester", self.experiment), "one CPU"));
+        }
+        if !state.needs_owner() {
+            return Ok(());
+        }
+        let accepted = format!("{} other than the local ones", layout.accepted_cpus());
+        if remotes.is_empty() {
+            let problem = format!("state {state} needs a remote CPU that owns the lines");
+            return Err(PlanError::new("--remote", "(none)", problem, accepted));
+        }
+        if let Some(both) = remotes.iter().find(|remote| locals.contains(remote)) {
+            let problem = format!("in state {state} the owner cannot be the requester");
+            return Err(PlanError::new("--remote", both.to_string(), problem, accepted));
+        }
+        if remotes.len() != 1 && remotes.len() != locals.len() {
+            let problem = format!("in state {state} a line has one owner");
+            let accepted = format!("one remote CPU, or one for each of the {} local ones", locals.len());
+            return Err(PlanError::new("--remote", list(remotes), problem, accepted));
+        }
+        Ok(())
+    }
+
+    fn validate_numbers(&self, layout: &Layout) -> Result<(), PlanError> {
+        let settings = &self.settings;
+        if settings.iterations == 0 {
+            return Err(PlanError::new("--iterations", "0", "nothing would be measured", "1 or more"));
+        }
+        if let Some(lines) = settings.lines {
+            let most = self.most_lines(layout);
+            if lines == 0 || most.is_some_and(|most| lines > most) {
+                let problem = match most {
+                    Some(most) if lines > 0 => {
+                        format!(
+                            "{} in state {} needs caches that hold the list, at most {most}",
+                            self.experiment, self.state
+                        )
+                    }
+                    _ => "the list would be empty".to_owned(),
+                };
+                let accepted = most.map_or("1 or more".to_owned(), |most| format!("1..{most}"));
+                return Err(PlanError::new("--lines", lines.to_string(), problem, accepted));
+            }
+        }
+        if self.experiment.is_restart() {
+            settings.restart.validate()?;
+        }
+        if self.experiment.is_p3() {
+            crate::p3::validate(settings)?;
+        }
+        Ok(())
+    }
+}
+
+/// Processors as the value of a repeated flag.
+fn list(cpus: &[CpuId]) -> String {
+    cpus.iter().map(CpuId::to_string).collect::<Vec<_>>().join(" ")
+}

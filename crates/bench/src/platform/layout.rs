@@ -1,0 +1,170 @@
+//! The places of a machine as an experiment sees them: nodes, processors, hops, line and cache sizes.
+
+use units::{Bytes, CpuId, Duration, NodeId};
+
+/// Where things are on a machine, and the sizes that experiments depend on. Plain data: suites derive their placements
+/// from it without a machine at hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    machine: String,
+    /// Processors of each node, ascending; a node may have none.
+    cpus: Vec<Vec<CpuId>>,
+    /// Hops between nodes, row by row.
+    hops: Vec<u32>,
+    /// Coherence unit.
+    pub line: Bytes,
+    /// First-level data cache of one processor.
+    pub l1: Bytes,
+    /// The cache whose misses reach the memory system.
+    pub l2: Bytes,
+    /// One cycle of the processors' clock.
+    pub clock_period: Duration,
+}
+
+/// Why places do not make a layout.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("layout of {machine}: {reason}")]
+pub struct LayoutError {
+    machine: String,
+    reason: String,
+}
+
+impl Layout {
+    /// A layout of `machine` whose node `n` has the processors `cpus[n]` and whose distances are `hops(a, b)`.
+    ///
+    /// # Errors
+    /// When there is no processor, one is on two nodes, or a size is zero or not a multiple of the line.
+    pub fn new(
+        machine: impl Into<String>,
+        cpus: Vec<Vec<CpuId>>,
+        hops: impl Fn(NodeId, NodeId) -> u32,
+        (line, l1, l2): (Bytes, Bytes, Bytes),
+        clock_period: Duration,
+    ) -> Result<Self, LayoutError> {
+        let machine = machine.into();
+        let refuse = |reason: &str| Err(LayoutError { machine: machine.clone(), reason: reason.to_owned() });
+        let mut all: Vec<CpuId> = cpus.iter().flatten().copied().collect();
+        all.sort_unstable();
+        if all.is_empty() || u16::try_from(cpus.len()).is_err() {
+            return refuse("it needs a processor, and at most 65535 nodes");
+        }
+        if all.windows(2).any(|pair| pair[0] == pair[1]) {
+            return refuse("a processor is on two nodes");
+        }
+        if line.0 == 0 || l1 < line || l2 < line || !l1.0.is_multiple_of(line.0) || !l2.0.is_multiple_of(line.0) {
+            return refuse("cache sizes are multiples of the line size");
+        }
+        if clock_period == Duration::ZERO {
+            return refuse("a clock cycle takes time");
+        }
+        let mut distances = Vec::with_capacity(cpus.len() * cpus.len());
+        for from in 0..cpus.len() as u16 {
+            distances.extend((0..cpus.len() as u16).map(|to| hops(NodeId(from), NodeId(to))));
+        }
+        Ok(Self { machine, cpus, hops: distances, line, l1, l2, clock_period })
+    }
+
+    /// The machine's name.
+    pub fn machine(&self) -> &str {
+        &self.machine
+    }
+
+    /// All nodes, ascending.
+    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = NodeId> + ExactSizeIterator {
+        (0..self.cpus.len() as u16).map(NodeId)
+    }
+
+    /// Whether the machine has this node.
+    pub fn has_node(&self, node: NodeId) -> bool {
+        node.index() < self.cpus.len()
+    }
+
+    /// The processors of a node, ascending; none if the machine has no such node.
+    pub fn cpus_of(&self, node: NodeId) -> &[CpuId] {
+        self.cpus.get(node.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// All processors, by node.
+    pub fn cpus(&self) -> impl Iterator<Item = CpuId> {
+        self.cpus.iter().flatten().copied()
+    }
+
+    /// The node of a processor; `None` if the machine has no such processor.
+    pub fn node_of(&self, cpu: CpuId) -> Option<NodeId> {
+        self.nodes().find(|&node| self.cpus_of(node).contains(&cpu))
+    }
+
+    /// Hops (routers passed, or the machine's own measure of distance) from `from` to `to`.
+    ///
+    /// # Panics
+    /// If the machine lacks one of them.
+    pub fn hops(&self, from: NodeId, to: NodeId) -> u32 {
+        assert!(self.has_node(from) && self.has_node(to), "{from:?} or {to:?} is not on {}", self.machine);
+        self.hops[from.index() * self.cpus.len() + to.index()]
+    }
+
+    /// The nodes other than `from`, nearest first, equally near ones by number.
+    pub fn nodes_by_distance(&self, from: NodeId) -> Vec<NodeId> {
+        let mut nodes: Vec<NodeId> = self.nodes().filter(|&node| node != from).collect();
+        nodes.sort_by_key(|&node| (self.hops(from, node), node));
+        nodes
+    }
+
+    /// The processors as an error message lists them: `CPU 0..63`.
+    pub fn accepted_cpus(&self) -> String {
+        let mut cpus: Vec<u16> = self.cpus().map(|cpu| cpu.0).collect();
+        cpus.sort_unstable();
+        format!("CPU {}", ranges(&cpus))
+    }
+
+    /// The nodes as an error message lists them: `node 0..31`.
+    pub fn accepted_nodes(&self) -> String {
+        format!("node {}", ranges(&self.nodes().map(|node| node.0).collect::<Vec<_>>()))
+    }
+}
+
+/// Ascending numbers with runs abbreviated: `0..3 8 10..11`.
+fn ranges(numbers: &[u16]) -> String {
+    let runs = numbers.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+        [only] => only.to_string(),
+        _ => format!("{}..{}", run[0], run[run.len() - 1]),
+    });
+    runs.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes() -> (Bytes, Bytes, Bytes) {
+        (Bytes(128), Bytes::from_kib(32), Bytes::from_mib(4))
+    }
+
+    #[test]
+    fn nearest_nodes_come_first() {
+        let cpus = (0..4).map(|n| vec![CpuId(2 * n), CpuId(2 * n + 1)]).collect();
+        let ring = |a: NodeId, b: NodeId| u32::from((a.0.abs_diff(b.0)).min(4 - a.0.abs_diff(b.0)));
+        let layout = Layout::new("ring", cpus, ring, sizes(), Duration(4000)).expect("a ring of four nodes");
+        assert_eq!(layout.nodes_by_distance(NodeId(1)), [NodeId(0), NodeId(2), NodeId(3)]);
+        assert_eq!(layout.node_of(CpuId(5)), Some(NodeId(2)));
+        assert_eq!(layout.node_of(CpuId(8)), None);
+        assert_eq!(layout.accepted_cpus(), "CPU 0..7");
+    }
+
+    #[test]
+    fn a_node_may_lack_processors_and_numbers_may_have_gaps() {
+        let cpus = vec![vec![CpuId(0), CpuId(1), CpuId(4)], vec![]];
+        let layout = Layout::new("host", cpus, |a, b| u32::from(a != b), sizes(), Duration(400)).expect("two nodes");
+        assert_eq!(layout.accepted_cpus(), "CPU 0..1 4");
+        assert_eq!(layout.cpus_of(NodeId(1)), &[]);
+    }
+
+    #[test]
+    fn impossible_layouts_are_refused() {
+        let none = |_: NodeId, _: NodeId| 0;
+        assert!(Layout::new("empty", vec![vec![]], none, sizes(), Duration(1)).is_err());
+        assert!(Layout::new("twice", vec![vec![CpuId(0)], vec![CpuId(0)]], none, sizes(), Duration(1)).is_err());
+        let l2_below_line = (Bytes(128), Bytes(128), Bytes(64));
+        assert!(Layout::new("small", vec![vec![CpuId(0)]], none, l2_below_line, Duration(1)).is_err());
+    }
+}

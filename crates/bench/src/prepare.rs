@@ -1,0 +1,111 @@
+//! Bringing the lines of one measurement into the state in which the requester is to find them.
+
+use units::{Bytes, CpuId};
+
+use crate::platform::{Kernel, Phase, Platform, PlatformError, Region, Task};
+use crate::{Plan, Request, State};
+
+/// The lines of one measurement: a portion for each requester, side by side in memory of the home that no cache has seen
+/// since it was allocated.
+///
+/// Every measurement gets fresh lines: whatever an earlier one left in directories and caches cannot matter to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slice {
+    region: Region,
+    line: Bytes,
+    lines: u64,
+}
+
+impl Slice {
+    /// Fresh lines for every requester of `plan`, `lines` each.
+    pub(crate) fn allocate(platform: &mut dyn Platform, plan: &Plan, lines: u64) -> Result<Self, PlatformError> {
+        let line = platform.layout().line;
+        let size = Bytes(lines * line.0 * plan.placement.locals.len() as u64);
+        let region = platform.allocate(plan.placement.home, size)?;
+        Ok(Self { region, line, lines })
+    }
+
+    /// `kernel` on `cpu` over the portion of requester number `local`, each line once.
+    pub(crate) fn portion(&self, local: usize, cpu: CpuId, kernel: Kernel) -> Task {
+        let offset = Bytes(local as u64 * self.lines * self.line.0);
+        self.task(cpu, kernel, offset, self.lines)
+    }
+
+    /// `kernel` on `cpu` over the portions of all requesters, each line once.
+    pub(crate) fn all(&self, cpu: CpuId, kernel: Kernel) -> Task {
+        self.task(cpu, kernel, Bytes(0), self.region.size.0 / self.line.0)
+    }
+
+    fn task(&self, cpu: CpuId, kernel: Kernel, offset: Bytes, elements: u64) -> Task {
+        Task { cpu, kernel, region: self.region, offset, stride: self.line, elements, count: elements }
+    }
+}
+
+/// Empties the caches of everyone who takes part in `plan` (of `slice` at least), as the thesis does between iterations
+/// (Prestor 2001 section 4.2.2).
+pub(crate) fn empty_caches(platform: &mut dyn Platform, plan: &Plan, slice: &Slice) -> Result<(), PlatformError> {
+    let mut cpus = [plan.placement.locals.as_slice(), plan.placement.remotes.as_slice()].concat();
+    cpus.sort_unstable();
+    cpus.dedup();
+    drop_lines(platform, slice, &cpus)
+}
+
+/// Brings the lines of `slice` into the state of `plan`. On entry no cache holds them.
+pub(crate) fn prepare(platform: &mut dyn Platform, plan: &Plan, slice: &Slice) -> Result<(), PlatformError> {
+    match plan.state {
+        // Memory has the only copy.
+        State::Uown => Ok(()),
+        State::Shrd => share(platform, plan, slice),
+        // A load of an unowned line obtains it exclusive and clean.
+        State::Cexh => own(platform, plan, slice, Kernel::TouchLoad),
+        State::Cexm => {
+            own(platform, plan, slice, Kernel::TouchLoad)?;
+            drop_lines(platform, slice, &plan.placement.remotes)
+        }
+        State::Dexd | State::Dext => own(platform, plan, slice, Kernel::TouchStore),
+    }
+}
+
+/// Lets the owners touch the lines: a single one those of every requester, several those of one requester each.
+fn own(platform: &mut dyn Platform, plan: &Plan, slice: &Slice, touch: Kernel) -> Result<(), PlatformError> {
+    let tasks: Vec<Task> = match plan.placement.remotes.as_slice() {
+        [owner] => vec![slice.all(*owner, touch)],
+        owners => owners.iter().enumerate().map(|(local, &owner)| slice.portion(local, owner, touch)).collect(),
+    };
+    platform.run(Phase::new(&tasks)).map(drop)
+}
+
+/// Lets all sharers and then the requesters read the lines, so that the directory notes them all; then drops the copies
+/// that the experiment does not want (Prestor 2001 sections 4.3.1 and 4.3.4).
+///
+/// The first reader obtains a line exclusive, the second makes it shared. A requester without sharers therefore reads by
+/// a prefetch that asks for a shared copy.
+fn share(platform: &mut dyn Platform, plan: &Plan, slice: &Slice) -> Result<(), PlatformError> {
+    let placement = &plan.placement;
+    // One after the other: their order is part of the experiment, and parallel readers would only delay each other.
+    for &sharer in &placement.remotes {
+        platform.run(Phase::new(&[slice.all(sharer, Kernel::TouchLoad)]))?;
+    }
+    let tasks = placement.locals.iter().enumerate().map(|(i, &local)| {
+        let shared_already = placement.remotes.iter().any(|&sharer| sharer != local);
+        slice.portion(i, local, if shared_already { Kernel::TouchLoad } else { Kernel::TouchShared })
+    });
+    platform.run(Phase::new(&tasks.collect::<Vec<_>>()))?;
+
+    let mut dropping: Vec<CpuId> = Vec::new();
+    if plan.sharers_drop() {
+        dropping.extend(placement.remotes.iter().filter(|sharer| !placement.locals.contains(sharer)));
+    }
+    if plan.experiment.request() != Request::Upgrade {
+        dropping.extend(&placement.locals);
+    }
+    drop_lines(platform, slice, &dropping)
+}
+
+fn drop_lines(platform: &mut dyn Platform, slice: &Slice, cpus: &[CpuId]) -> Result<(), PlatformError> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let tasks: Vec<Task> = cpus.iter().map(|&cpu| slice.all(cpu, Kernel::DropCaches)).collect();
+    platform.run(Phase::new(&tasks)).map(drop)
+}
