@@ -77,6 +77,23 @@ impl Row for TopologyRow {
         &["machine", "part", "id", "at", "cpus", "to", "class", "length_m", "delay_ns", "hops", "exits"];
 }
 
+/// One deadlock check of a routing table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeadlockRow {
+    /// The machine, or none for a table of vector routes, which needs none.
+    pub machine: Option<String>,
+    /// The file of the routing table, or `built-in` for the machine's own.
+    pub table: String,
+    /// Whether channels wait for each other in a circle.
+    pub deadlock: bool,
+    /// The channels of the circle in order, each as its two ends; empty if there is none.
+    pub cycle: Vec<String>,
+}
+
+impl Row for DeadlockRow {
+    const COLUMNS: &'static [&'static str] = &["machine", "table", "deadlock", "cycle"];
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,5 +134,7 @@ mod tests {
             exits: None,
         };
         assert_eq!(columns_of(&link), TopologyRow::COLUMNS);
+        let check = DeadlockRow { machine: None, table: "built-in".into(), deadlock: false, cycle: vec![] };
+        assert_eq!(columns_of(&check), DeadlockRow::COLUMNS);
     }
 }

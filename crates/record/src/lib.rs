@@ -13,7 +13,7 @@ mod verification;
 mod warning;
 mod writer;
 
-pub use inventory::{MachineRow, TopologyPart, TopologyRow};
+pub use inventory::{DeadlockRow, MachineRow, TopologyPart, TopologyRow};
 pub use measurement::{OneOrMany, Record, Unit};
 pub use reproduction::ReproductionRow;
 pub use row::Row;

@@ -60,9 +60,7 @@ impl<W: Write, R: Row> RecordWriter<W, R> {
     pub fn new(format: Format, destination: W) -> Self {
         let sink = match format {
             Format::JsonLines => Sink::JsonLines(destination),
-            Format::Csv => {
-                Sink::Csv { writer: Box::new(csv::Writer::from_writer(destination)), header_written: false }
-            }
+            Format::Csv => Sink::Csv { writer: Box::new(csv::Writer::from_writer(destination)), header_written: false },
         };
         Self { sink, rows: PhantomData }
     }

@@ -1,0 +1,97 @@
+//! Impossible experiments are refused in one line, before any work.
+
+use bench::{BenchError, Experiment, Placement, Plan, Settings, State, Suite};
+use units::{Bytes, CpuId, NodeId};
+
+use crate::mock::{Mock, row};
+
+fn refusal(experiment: Experiment, state: State, placement: Placement, settings: Settings) -> String {
+    let mut platform = Mock::new(row(4, Bytes::from_kib(16)));
+    let error = Plan::new(experiment, state, placement, settings).run(&mut platform).expect_err("an impossible plan");
+    assert!(matches!(error, BenchError::Plan(_)), "{error}");
+    assert!(platform.census.is_empty(), "work had begun");
+    error.to_string()
+}
+
+fn placed(home: u16, locals: &[u16], remotes: &[u16]) -> Placement {
+    let cpus = |ids: &[u16]| ids.iter().map(|&id| CpuId(id)).collect();
+    Placement { home: NodeId(home), locals: cpus(locals), remotes: cpus(remotes) }
+}
+
+#[test]
+fn places_that_do_not_exist() {
+    let read = |placement| refusal(Experiment::LmbenchRead, State::Uown, placement, Settings::simulated());
+    assert_eq!(read(placed(9, &[0], &[])), "--home 9: row has no such node; accepted: node 0..3");
+    assert_eq!(read(placed(0, &[99], &[])), "--local 99: row has no such CPU; accepted: CPU 0..7, each once");
+    assert_eq!(read(placed(0, &[0], &[8])), "--remote 8: row has no such CPU; accepted: CPU 0..7, each once");
+    assert_eq!(read(placed(0, &[1, 1], &[])), "--local 1: given twice; accepted: CPU 0..7, each once");
+    assert_eq!(read(placed(0, &[], &[])), "--local (none): a requester is needed; accepted: CPU 0..7");
+}
+
+#[test]
+fn states_without_the_processors_they_need() {
+    for state in [State::Cexh, State::Cexm, State::Dexd] {
+        let error = refusal(Experiment::LmbenchRead, state, placed(0, &[0], &[]), Settings::simulated());
+        assert_eq!(
+            error,
+            format!(
+                "--remote (none): state {state} needs a remote CPU that owns the lines; \
+                 accepted: CPU 0..7 other than the local ones"
+            )
+        );
+    }
+    let own = refusal(Experiment::LmbenchRead, State::Dexd, placed(0, &[0], &[0]), Settings::simulated());
+    assert!(own.starts_with("--remote 0: in state DEXD the owner cannot be the requester"), "{own}");
+    let two = refusal(Experiment::LmbenchRead, State::Dexd, placed(0, &[0], &[1, 2]), Settings::simulated());
+    assert!(two.starts_with("--remote 1 2: in state DEXD a line has one owner"), "{two}");
+}
+
+#[test]
+fn experiments_that_mean_nothing_in_a_state() {
+    for experiment in Experiment::ALL {
+        for state in State::ALL {
+            let placement = placed(0, &[0], if state == State::Uown { &[] } else { &[1] });
+            let plan = Plan::new(experiment, state, placement, Settings::simulated());
+            let verdict = plan.validate(&row(4, Bytes::from_mib(4)));
+            assert_eq!(verdict.is_ok(), experiment.states().contains(&state), "{experiment} {state}: {verdict:?}");
+        }
+    }
+    let error = refusal(Experiment::BwUpgrd, State::Uown, placed(0, &[0], &[]), Settings::simulated());
+    assert_eq!(error, "--state UOWN: bw-upgrd means nothing in this state; accepted: SHRD");
+}
+
+#[test]
+fn numbers_out_of_range() {
+    let none = Settings { iterations: 0, ..Settings::simulated() };
+    let error = refusal(Experiment::BwRead, State::Uown, placed(0, &[0], &[]), none);
+    assert_eq!(error, "--iterations 0: nothing would be measured; accepted: 1 or more");
+    // 16 KiB hold 128 lines; a clean owner must hold the list in half of its cache.
+    let many = Settings { lines: Some(65), ..Settings::simulated() };
+    let error = refusal(Experiment::LmbenchRead, State::Cexh, placed(0, &[0], &[1]), many);
+    assert!(error.starts_with("--lines 65: ") && error.ends_with("accepted: 1..64"), "{error}");
+    let empty = Settings { lines: Some(0), ..Settings::simulated() };
+    let error = refusal(Experiment::BwRead, State::Uown, placed(0, &[0], &[]), empty);
+    assert_eq!(error, "--lines 0: the list would be empty; accepted: 1 or more");
+}
+
+#[test]
+fn names_that_do_not_exist() {
+    let experiment = "lmbench-raed".parse::<Experiment>().expect_err("a misspelt experiment").to_string();
+    assert!(experiment.starts_with("EXPERIMENT lmbench-raed: no such experiment; accepted: bw-read "), "{experiment}");
+    let state = "EXCL".parse::<State>().expect_err("no composite state").to_string();
+    assert_eq!(state, "--state EXCL: no such coherence state; accepted: UOWN SHRD CEXH CEXM DEXD DEXT");
+    let suite = "everything".parse::<Suite>().expect_err("no suite").to_string();
+    assert!(suite.ends_with("accepted: local remote interventions invalidations all"), "{suite}");
+}
+
+#[test]
+fn default_lists_fit_the_caches_that_must_hold_them() {
+    let layout = row(4, Bytes::from_kib(16));
+    let lines =
+        |experiment, state| Plan::new(experiment, state, placed(0, &[0], &[1]), Settings::simulated()).lines(&layout);
+    assert_eq!(lines(Experiment::LmbenchRead, State::Cexm), 1024);
+    assert_eq!(lines(Experiment::LmbenchRead, State::Cexh), 64);
+    assert_eq!(lines(Experiment::LmbenchRead, State::Dexd), 128);
+    assert_eq!(lines(Experiment::BwRdex, State::Shrd), 128);
+    assert_eq!(lines(Experiment::BwZero, State::Shrd), 4096);
+}
