@@ -33,7 +33,7 @@ macro_rules! section {
 
         impl Section for $name {
             fn rules() -> Vec<KeyRule> {
-                vec![$(KeyRule { key: concat!($table, ".", $key), accepted: $kind.accepted() }),*]
+                vec![$(KeyRule::new(concat!($table, ".", $key), &$kind)),*]
             }
 
             fn read(resolver: &Resolver) -> Result<Self, DescriptionError> {
@@ -148,8 +148,12 @@ section! {
         clock: Hertz = "clock_mhz", mhz(50.0, 5000.0);
         /// Instructions in flight at once.
         instruction_window: u32 = "instruction_window", count(1, 512);
+        /// Instructions that issue in one core cycle.
+        issue_width: u32 = "issue_width", count(1, 16);
         /// Cache misses outstanding at once.
         outstanding_misses: u32 = "outstanding_misses", count(1, 64);
+        /// Upgrades outstanding at once; they count as misses too.
+        outstanding_upgrades: u32 = "outstanding_upgrades", count(1, 64);
         /// Whether an upgrade in progress holds up later loads that miss.
         upgrade_blocks_loads: bool = "upgrade_blocks_loads", Flag;
         /// Core cycles from the detected second-level miss to the request at the bus interface.
@@ -194,6 +198,12 @@ section! {
         fill: Fill = "fill", choice::<Fill>();
         /// What is transferred between two chances of a tag check when the fill is preemptible.
         fill_block: Bytes = "fill_block_bytes", bytes(16, 256);
+        /// Cache bus cycles for which a block of a preemptible fill, or the end of a whole-line one, holds the bus.
+        fill_write_cycles: u32 = "fill_write_cycles", cycles(0, 100);
+        /// Cache bus cycles of a modified primary block on its way into this cache.
+        l1_writeback_cycles: u32 = "l1_writeback_cycles", cycles(0, 100);
+        /// Whether an access can start only at edges that core and cache bus clocks share, not at any bus edge.
+        common_edge_start: bool = "common_edge_start", Flag;
         /// Core cycles from the primary miss to the data of a hit, beyond the primary hit time.
         hit_cycles: u32 = "hit_cycles", cycles(1, 100);
         /// Cache bus cycles of a tag check.
@@ -228,6 +238,16 @@ section! {
         pi_reply_cycles: u32 = "pi_reply_cycles", cycles(0, 1000);
         /// Hub cycles through the crossbar.
         crossbar_cycles: u32 = "crossbar_cycles", cycles(0, 1000);
+        /// Hub cycles from the processors' answers to an intervention or invalidation to the message it makes.
+        snoop_answer_cycles: u32 = "snoop_answer_cycles", cycles(0, 1000);
+        /// Hub cycles from the first data that an owner puts on the bus to the message that carries them.
+        supply_cycles: u32 = "supply_cycles", cycles(0, 1000);
+        /// Hub cycles for which an invalidation acknowledgement holds the processor interface.
+        acknowledgement_cycles: u32 = "acknowledgement_cycles", cycles(0, 1000);
+        /// Hub cycles from a negative acknowledgement to the next try.
+        retry_cycles: u32 = "retry_cycles", cycles(1, 100_000);
+        /// Packets waiting to leave on the request channel from which on the home leaves forwarding to requesters.
+        backoff_packets: u32 = "backoff_packets", count(1, 1_000_000);
         /// Hub cycles of the network interface from the crossbar to the link.
         ni_out_cycles: u32 = "ni_out_cycles", cycles(0, 1000);
         /// Hub cycles of the network interface from the link to the crossbar.
@@ -240,10 +260,18 @@ section! {
     SysadSpec in "sysad" {
         /// Width of the data.
         width: Bytes = "width_bytes", bytes(4, 64);
-        /// Bus cycles from a request for the bus to its grant.
-        arbitration_cycles: u32 = "arbitration_cycles", cycles(0, 100);
-        /// Bus cycles of an address or command.
-        address_cycles: u32 = "address_cycles", cycles(1, 100);
+        /// Transactions start at every so many bus cycles.
+        grid_cycles: u32 = "grid_cycles", cycles(1, 16);
+        /// Bus cycles of a request, or of the address of a writeback.
+        request_cycles: u32 = "request_cycles", cycles(1, 100);
+        /// Bus cycles of an intervention or invalidation, with the slot for the processors' answers.
+        intervention_cycles: u32 = "intervention_cycles", cycles(1, 100);
+        /// Bus cycles of a completion without data.
+        completion_cycles: u32 = "completion_cycles", cycles(1, 100);
+        /// Bus cycles from the start of a line of data to the critical part being at the processor.
+        critical_cycles: u32 = "critical_cycles", cycles(1, 100);
+        /// Idle bus cycles after each transaction.
+        turnaround_cycles: u32 = "turnaround_cycles", cycles(0, 100);
     }
 }
 
@@ -254,8 +282,16 @@ section! {
         access_cycles: u32 = "access_cycles", cycles(0, 1000);
         /// How long one line keeps the memory busy.
         line_cycles: u32 = "line_cycles", cycles(1, 1000);
+        /// How long a line written keeps the memory busy.
+        line_write_cycles: u32 = "line_write_cycles", cycles(1, 1000);
+        /// How long a message that needs no line keeps the directory busy.
+        directory_only_cycles: u32 = "directory_only_cycles", cycles(1, 1000);
         /// From the request at the controller to the directory entry.
         directory_cycles: u32 = "directory_cycles", cycles(0, 1000);
+        /// Time between refreshes.
+        refresh_interval: Duration = "refresh_interval_ns", ns(100.0, 1e9);
+        /// How long a refresh keeps the memory busy.
+        refresh_cycles: u32 = "refresh_cycles", cycles(0, 1000);
     }
 }
 
@@ -284,6 +320,10 @@ section! {
         micropacket: Bytes = "micropacket_bytes", bytes(8, 256);
         /// How long a micropacket occupies a link.
         micropacket_time: Duration = "micropacket_ns", ns(0.1, 1000.0);
+        /// Clock of the link between a node and its router: one transfer a cycle, a router cycle every four.
+        node_clock: Hertz = "node_clock_mhz", mhz(10.0, 10_000.0);
+        /// Transfers of a micropacket on a link.
+        micropacket_transfers: u32 = "micropacket_transfers", count(1, 64);
         /// Time in the drivers and receivers of a link, beyond the cable's and the router's.
         transceiver: Duration = "transceiver_ns", ns(0.0, 1000.0);
     }

@@ -1,0 +1,94 @@
+//! What can go wrong in a simulation.
+
+use machine::description::{Description, Replacement};
+use protocol::ProtocolError;
+use thiserror::Error;
+use units::{Bytes, CpuId, NodeId, Time};
+
+use crate::processor::MissId;
+
+/// Why a simulation cannot start or go on.
+#[derive(Debug, Error)]
+pub enum SimError {
+    /// Memory was asked for on a node that does not exist.
+    #[error("node {node} does not exist: the machine has nodes 0 to {}", nodes - 1)]
+    NoSuchNode {
+        /// The node.
+        node: NodeId,
+        /// How many there are.
+        nodes: usize,
+    },
+    /// A program was given to a processor that does not exist.
+    #[error("processor {cpu} does not exist: the machine has processors 0 to {}", processors - 1)]
+    NoSuchProcessor {
+        /// The processor.
+        cpu: CpuId,
+        /// How many there are.
+        processors: usize,
+    },
+    /// Two programs were given to one processor.
+    #[error("processor {cpu} was given two programs at once")]
+    TwoPrograms {
+        /// The processor.
+        cpu: CpuId,
+    },
+    /// A node is full.
+    #[error("{wanted} do not fit on node {node}: {free} are free")]
+    OutOfMemory {
+        /// The node.
+        node: NodeId,
+        /// What was asked for.
+        wanted: Bytes,
+        /// What is left.
+        free: Bytes,
+    },
+    /// The description asks for something that the simulator does not have.
+    #[error("{key} = {value} cannot be simulated; accepted: {accepted}")]
+    Unsupported {
+        /// The key of the description.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// What can be simulated.
+        accepted: &'static str,
+    },
+    /// All programs wait for something that never comes.
+    #[error("nothing can happen any more at {at}: {waits}")]
+    Deadlock {
+        /// When.
+        at: Time,
+        /// Who waits for what.
+        waits: String,
+    },
+    /// The protocol met a case that it rules out.
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
+    /// The host has no memory for a program's stack.
+    #[error("no memory for a program's stack: {0}")]
+    NoStack(std::io::Error),
+}
+
+impl SimError {
+    /// Whether `description` can be simulated.
+    pub(crate) fn check(description: &Description) -> Result<(), Self> {
+        let two_ways = |key, ways: u32| match ways {
+            2 => Ok(()),
+            _ => Err(Self::Unsupported { key, value: ways.to_string(), accepted: "2" }),
+        };
+        two_ways("l1.ways", description.l1.ways)?;
+        two_ways("l2.ways", description.l2.ways)?;
+        if description.l2.replacement != Replacement::Random {
+            let value = "lru".to_string();
+            return Err(Self::Unsupported { key: "l2.replacement", value, accepted: "\"random\"" });
+        }
+        if description.processor.outstanding_misses as usize > MissId::CAPACITY {
+            let value = description.processor.outstanding_misses.to_string();
+            return Err(Self::Unsupported { key: "processor.outstanding_misses", value, accepted: "1 to 8" });
+        }
+        if description.tlb.entries > 256 {
+            let value = description.tlb.entries.to_string();
+            return Err(Self::Unsupported { key: "tlb.entries", value, accepted: "1 to 256" });
+        }
+        Ok(())
+    }
+}

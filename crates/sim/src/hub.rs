@@ -1,0 +1,188 @@
+//! The Hub of a node: system bus, processor interface, memory and directory, in time.
+
+use engine::{Server, Source};
+use machine::description::Description;
+use protocol::{HomeWork, MessageKind};
+use units::{Duration, Time};
+
+/// The Hub's share of a machine description, in time instead of cycles.
+#[derive(Clone, Debug)]
+pub struct HubTiming {
+    /// One Hub (and system bus) cycle.
+    pub cycle: Duration,
+    /// Bus transactions start at multiples of this.
+    pub grid: Duration,
+    /// Bus occupancy of a processor's request, turnaround included.
+    pub request: Duration,
+    /// From the start of a request on the bus to its arrival in the processor interface.
+    pub request_seen: Duration,
+    /// Bus occupancy of a line of data, turnaround included.
+    pub data: Duration,
+    /// Time for the data of a line to cross the bus.
+    pub line: Duration,
+    /// From the start of data on the bus to the processor having the critical part.
+    pub critical: Duration,
+    /// Bus occupancy of an intervention or invalidation.
+    pub intervention: Duration,
+    /// From the start of an intervention on the bus to the processors' tag checks.
+    pub intervention_seen: Duration,
+    /// Bus occupancy of a completion without data.
+    pub completion: Duration,
+    /// From the start of a completion on the bus to the processor.
+    pub completion_seen: Duration,
+    /// From the bus through the processor interface to the crossbar.
+    pub interface_out: Duration,
+    /// From the crossbar through the processor interface to the bus.
+    pub interface_in: Duration,
+    /// From the processors' answers to a tag check to the message in the processor interface.
+    pub snoop_answer: Duration,
+    /// From the first data that an owner puts on the bus to the message in the processor interface.
+    pub supply_seen: Duration,
+    /// Occupancy of the processor interface by an invalidation acknowledgement.
+    pub acknowledgement: Duration,
+    /// From a negative acknowledgement to the next try.
+    pub retry: Duration,
+    /// Through the crossbar.
+    pub crossbar: Duration,
+    /// From the crossbar through the network interface to the link.
+    pub network_out: Duration,
+    /// From the link through the network interface to the crossbar.
+    pub network_in: Duration,
+    /// From the start of a memory access to the first data.
+    pub memory_data: Duration,
+    /// From the start of a memory access to the directory entry.
+    pub directory: Duration,
+    /// Occupancy of the memory by a line read.
+    pub memory_read: Duration,
+    /// Occupancy of the memory by a line written.
+    pub memory_write: Duration,
+    /// Occupancy of the directory by a message that needs no line.
+    pub directory_only: Duration,
+    /// Time between refreshes.
+    pub refresh_interval: Duration,
+    /// How long a refresh holds the memory.
+    pub refresh: Duration,
+    /// Packets waiting to leave on the request channel from which on the home backs off.
+    pub backoff_packets: u64,
+}
+
+impl HubTiming {
+    /// The Hub of `description`.
+    pub fn new(description: &Description) -> Self {
+        let (hub, sysad, memory) = (&description.hub, &description.sysad, &description.memory);
+        let cycle = hub.clock.period();
+        let cycles = |count: u32| cycle * u64::from(count);
+        let line = cycle * (description.l2.line.0 / sysad.width.0);
+        let turnaround = cycles(sysad.turnaround_cycles);
+        Self {
+            cycle,
+            grid: cycles(sysad.grid_cycles),
+            request: cycles(sysad.request_cycles) + turnaround,
+            request_seen: cycles(sysad.request_cycles),
+            data: line + turnaround,
+            line,
+            critical: cycles(sysad.critical_cycles),
+            intervention: cycles(sysad.intervention_cycles) + turnaround,
+            intervention_seen: cycles(sysad.request_cycles),
+            completion: cycles(sysad.completion_cycles) + turnaround,
+            completion_seen: cycles(sysad.completion_cycles),
+            interface_out: cycles(hub.pi_request_cycles),
+            interface_in: cycles(hub.pi_reply_cycles),
+            snoop_answer: cycles(hub.snoop_answer_cycles),
+            supply_seen: cycles(hub.supply_cycles),
+            acknowledgement: cycles(hub.acknowledgement_cycles),
+            retry: cycles(hub.retry_cycles),
+            crossbar: cycles(hub.crossbar_cycles),
+            network_out: cycles(hub.ni_out_cycles),
+            network_in: cycles(hub.ni_in_cycles),
+            memory_data: cycles(memory.access_cycles),
+            directory: cycles(memory.directory_cycles),
+            memory_read: cycles(memory.line_cycles),
+            memory_write: cycles(memory.line_write_cycles),
+            directory_only: cycles(memory.directory_only_cycles),
+            refresh_interval: memory.refresh_interval,
+            refresh: cycles(memory.refresh_cycles),
+            backoff_packets: u64::from(hub.backoff_packets),
+        }
+    }
+}
+
+/// Messages by kind.
+pub type MessageCounts = [u64; MessageKind::ALL.len()];
+
+/// What a node's Hub did, counted since the start of the run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HubCounters {
+    /// Messages that the home handled.
+    pub received: MessageCounts,
+    /// Messages that the home sent; each invalidation counts, expanded or not.
+    pub sent: MessageCounts,
+    /// Time the system bus was held.
+    pub bus_busy: Duration,
+    /// Time the memory or the directory was held.
+    pub memory_busy: Duration,
+    /// Time messages waited for memory or directory.
+    pub memory_queued: Duration,
+}
+
+/// The moving parts of a node's Hub.
+#[derive(Clone, Debug)]
+pub struct Hub {
+    /// The system bus that the processors share.
+    pub bus: Server,
+    /// Memory and directory: one message at a time.
+    memory: Server,
+    /// The part of the processor interface that counts invalidation acknowledgements.
+    pub acknowledgements: Server,
+    /// Gives ranks to the Hub's events.
+    pub source: Source,
+    /// Interventions and invalidations on their way to this node's processors.
+    pub threats: u32,
+    /// Messages handled by the home.
+    pub received: MessageCounts,
+    /// Messages sent by the home.
+    pub sent: MessageCounts,
+}
+
+impl Hub {
+    /// An idle Hub whose events are ranked by `source`.
+    pub fn new(source: Source) -> Self {
+        Self {
+            bus: Server::default(),
+            memory: Server::default(),
+            acknowledgements: Server::default(),
+            source,
+            threats: 0,
+            received: [0; MessageKind::ALL.len()],
+            sent: [0; MessageKind::ALL.len()],
+        }
+    }
+
+    /// Reserves memory and directory for a message of `kind` that turned out to be `work`: when its service starts.
+    ///
+    /// The memory is read in parallel with the directory for every request that may need data (Prestor 2001, 3.2.1), so
+    /// a refused read costs as much as one that is served. Refresh holds the memory at fixed intervals.
+    #[inline]
+    pub fn reserve_memory(&mut self, timing: &HubTiming, now: Time, kind: MessageKind, work: &HomeWork) -> Time {
+        let occupancy = match kind {
+            _ if work.memory_write => timing.memory_write,
+            MessageKind::Upgrade | MessageKind::Transfer | MessageKind::SharingTransfer => timing.directory_only,
+            _ => timing.memory_read,
+        };
+        let ready = now.max(self.memory.free_at());
+        let phase = Duration(ready.0 % timing.refresh_interval.0);
+        let start = if phase < timing.refresh { ready + (timing.refresh - phase) } else { ready };
+        self.memory.reserve(start, timing.cycle, occupancy)
+    }
+
+    /// What it did so far.
+    pub fn counters(&self) -> HubCounters {
+        HubCounters {
+            received: self.received,
+            sent: self.sent,
+            bus_busy: self.bus.busy(),
+            memory_busy: self.memory.busy(),
+            memory_queued: self.memory.queued(),
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! The processor interface: requests leave it, answers, interventions and invalidations go through it to the processors,
+//! all over one multiplexed bus.
+
+use protocol::{
+    Agent, CacheLine, CacheOutcome, Message, MessageClass, MessageKind, Outbox, OwnerAnswer, Pending, Supplied,
+};
+use units::{CpuId, LineAddr, NodeId, Time};
+
+use crate::event::{EnvelopeId, Event};
+use crate::processor::{MissId, Wait};
+use crate::simulator::Simulator;
+
+impl Simulator {
+    /// A processor's request or writeback is at its pins: it takes the bus, and goes into the crossbar.
+    #[inline]
+    pub(crate) fn on_request(&mut self, cpu: CpuId, id: EnvelopeId) {
+        let node = self.geometry.node_of(cpu);
+        let message = self.envelopes.remove(id).message;
+        let timing = &self.hub_timing;
+        let length = if message.kind.carries_data() { timing.request + timing.data } else { timing.request };
+        let start = self.hubs[node.index()].bus.reserve(self.now, timing.grid, length);
+        let out = start + timing.request_seen + timing.interface_out;
+        self.dispatch(node, out, message);
+    }
+
+    /// A refused request is sent again.
+    pub(crate) fn on_retry(&mut self, cpu: CpuId, line: LineAddr) {
+        let mut outbox = Outbox::new();
+        let result = self.with_line(cpu, line, |cache, context| protocol::retry(cache, context, &mut outbox));
+        if let Err(error) = result {
+            return self.fail(error);
+        }
+        self.dispatch_all(self.geometry.node_of(cpu), self.now, &outbox);
+    }
+
+    /// A message is at the processor interface of its node.
+    #[inline]
+    pub(crate) fn on_interface(&mut self, id: EnvelopeId) {
+        self.release_buffer(id, self.now);
+        let message = self.envelopes.get(id).message;
+        if message.kind.class() == MessageClass::Intervention {
+            let node = self.envelopes.get(id).to;
+            let timing = &self.hub_timing;
+            let start = self.hubs[node.index()].bus.reserve(self.now, timing.grid, timing.intervention);
+            return self.schedule(node, start + timing.intervention_seen, Event::Snoop(id));
+        }
+        if message.kind == MessageKind::InvalidateAcknowledge {
+            let (node, timing) = (self.envelopes.get(id).to, &self.hub_timing);
+            self.hubs[node.index()].acknowledgements.reserve(self.now, timing.cycle, timing.acknowledgement);
+        }
+        self.envelopes.remove(id);
+        if let Agent::Processor(cpu) = message.to {
+            self.answer(cpu, &message);
+        }
+    }
+
+    /// The processors look up the line of an intervention or invalidation.
+    pub(crate) fn on_snoop(&mut self, id: EnvelopeId) {
+        let envelope = self.envelopes.remove(id);
+        let node = envelope.to;
+        self.hubs[node.index()].threats -= 1;
+        match envelope.message.to {
+            Agent::Processor(owner) => self.intervene(node, owner, &envelope.message),
+            _ => self.invalidate(node, &envelope.message),
+        }
+    }
+
+    /// Both processors check their tags and drop their copies, but for the requester's own; one acknowledgement goes out
+    /// when both have answered (Prestor 2001, 4.1.3).
+    fn invalidate(&mut self, node: NodeId, message: &Message) {
+        let now = self.now;
+        let mut answered = now;
+        for cpu in self.geometry.processors_of(node) {
+            answered = answered.max(self.processor_mut(cpu).snoop(message.line, now));
+            if cpu != message.requester
+                && let Err(error) = self.with_line(cpu, message.line, protocol::invalidate)
+            {
+                return self.fail(error);
+            }
+        }
+        let out = answered + self.hub_timing.snoop_answer + self.hub_timing.interface_out;
+        self.dispatch(node, out, protocol::invalidation_acknowledgement(message));
+    }
+
+    fn intervene(&mut self, node: NodeId, owner: CpuId, message: &Message) {
+        let now = self.now;
+        let checked = self.processor_mut(owner).snoop(message.line, now);
+        let mut outbox = Outbox::new();
+        let outcome = self
+            .with_line(owner, message.line, |cache, context| protocol::receive(cache, context, message, &mut outbox));
+        match outcome {
+            Ok(CacheOutcome::Intervened(supplied)) => self.supply(node, owner, supplied, checked, &outbox),
+            Ok(CacheOutcome::InterventionDeferred) => {}
+            Ok(CacheOutcome::InterventionIgnored) => self.wake_writeback(owner, message.line),
+            Ok(other) => debug_assert!(false, "an intervention led to {other:?}"),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// An owner's answer to an intervention, known at `checked`: at once if it was clean, after the line has been read
+    /// out if it was modified.
+    fn supply(&mut self, node: NodeId, owner: CpuId, supplied: Supplied, checked: Time, outbox: &Outbox) {
+        if supplied == Supplied::Dirty {
+            let read = self.processor_mut(owner).read_out(checked);
+            let [response, revision] = outbox.as_slice() else { return debug_assert!(false, "an owner sends two") };
+            let (response, revision) = (self.hold(node, *response), self.hold(node, *revision));
+            self.schedule(node, read, Event::Supply(response, revision));
+        } else {
+            let out = checked + self.hub_timing.snoop_answer + self.hub_timing.interface_out;
+            self.dispatch_all(node, out, outbox);
+        }
+    }
+
+    /// A modified line crosses the bus; response and revision leave one after the other.
+    pub(crate) fn on_supply(&mut self, response: EnvelopeId, revision: EnvelopeId) {
+        let node = self.envelopes.get(response).to;
+        let timing = &self.hub_timing;
+        let start = self.hubs[node.index()].bus.reserve(self.now, timing.grid, timing.data);
+        let out = start + timing.supply_seen + timing.interface_out;
+        let second = if self.envelopes.get(revision).message.kind.carries_data() { out + timing.line } else { out };
+        for (id, at) in [(response, out), (revision, second)] {
+            let message = self.envelopes.remove(id).message;
+            self.dispatch(node, at, message);
+        }
+    }
+
+    /// Part of the answer to a processor's request, or to its writeback.
+    #[inline]
+    fn answer(&mut self, cpu: CpuId, message: &Message) {
+        let node = self.geometry.node_of(cpu);
+        let mut outbox = Outbox::new();
+        let mut discarded = false;
+        let outcome = self.with_line(cpu, message.line, |cache, context| {
+            discarded = is_superseded(cache, message.kind);
+            protocol::receive(cache, context, message, &mut outbox)
+        });
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => return self.fail(error),
+        };
+        if !outbox.as_slice().is_empty() {
+            self.dispatch_all(node, self.now + self.hub_timing.interface_out, &outbox);
+        }
+        let done = matches!(outcome, CacheOutcome::Completed(_) | CacheOutcome::BusError);
+        match outcome {
+            CacheOutcome::Retry => {
+                self.processor_mut(cpu).count_refusal();
+                self.schedule(node, self.now + self.hub_timing.retry, Event::Retry(cpu, message.line));
+            }
+            CacheOutcome::WritebackDone => self.wake_writeback(cpu, message.line),
+            CacheOutcome::WritebackAnsweredIntervention => {}
+            _ => {
+                let Some(miss) = self.processor_mut(cpu).miss_on(message.line) else { return };
+                if message.kind.carries_data() && !discarded {
+                    self.deliver_data(node, cpu, miss, done);
+                } else if done {
+                    self.complete(node, cpu, miss, message.kind);
+                }
+            }
+        }
+    }
+
+    /// A line crosses the bus to the processor that asked for it; `done` if that completes its request.
+    #[inline]
+    fn deliver_data(&mut self, node: NodeId, cpu: CpuId, miss: MissId, done: bool) {
+        let (now, timing) = (self.now, &self.hub_timing);
+        let start = self.hubs[node.index()].bus.reserve(now, timing.grid, timing.data);
+        let (critical, line) = (start + timing.critical, timing.line);
+        let processor = self.processor_mut(cpu);
+        let end = processor.book_fill(miss, now, start, line);
+        if done {
+            let value = critical + processor.data_to_use();
+            self.schedule(node, value, Event::Value(cpu, miss));
+            self.schedule(node, end.max(value), Event::Filled(cpu, miss));
+        }
+    }
+
+    /// A request whose data, if any, have crossed the bus is complete: the processor is told.
+    fn complete(&mut self, node: NodeId, cpu: CpuId, miss: MissId, by: MessageKind) {
+        let timing = &self.hub_timing;
+        let hub = &mut self.hubs[node.index()];
+        let counted = by == MessageKind::InvalidateAcknowledge;
+        let told = if counted { hub.acknowledgements.free_at() } else { self.now };
+        let start = hub.bus.reserve(told, timing.grid, timing.completion);
+        let seen = start + timing.completion_seen;
+        let processor = self.processor_mut(cpu);
+        let value = seen + processor.data_to_use();
+        let end = processor.miss(miss).map_or(value, |miss| miss.fill_end.max(value));
+        self.schedule(node, value, Event::Value(cpu, miss));
+        self.schedule(node, end, Event::Filled(cpu, miss));
+    }
+
+    /// A value is at the processor: whoever waits for it goes on.
+    #[inline]
+    pub(crate) fn on_value(&mut self, cpu: CpuId, miss: MissId) {
+        let now = self.now;
+        let processor = self.processor_mut(cpu);
+        processor.set_value(miss, now);
+        processor.fill_primary(miss);
+        if self.waits(cpu) == Some(Wait::Value(miss)) {
+            self.resume(cpu);
+        }
+    }
+
+    /// A miss is over: an intervention that was held back is answered, and whoever waits goes on.
+    #[inline]
+    pub(crate) fn on_filled(&mut self, cpu: CpuId, id: MissId) {
+        let node = self.geometry.node_of(cpu);
+        let Some(&crate::processor::Miss { line, cache, .. }) = self.processor_mut(cpu).miss(id) else { return };
+        if let Pending::Intervention(_) = cache.pending {
+            let mut outbox = Outbox::new();
+            let served =
+                self.with_line(cpu, line, |cache, context| protocol::serve_deferred(cache, context, &mut outbox));
+            match served {
+                Ok(Some(supplied)) => self.supply(node, cpu, supplied, self.now, &outbox),
+                Ok(None) => {}
+                Err(error) => return self.fail(error),
+            }
+        }
+        let processor = self.processor_mut(cpu);
+        processor.close_miss(id);
+        let missing = processor.is_missing();
+        let goes_on = match self.waits(cpu) {
+            Some(Wait::AnyMiss) => true,
+            Some(Wait::Miss(other)) => other == id,
+            Some(Wait::AllMisses) => !missing,
+            _ => false,
+        };
+        if goes_on {
+            self.resume(cpu);
+        }
+    }
+
+    fn wake_writeback(&mut self, cpu: CpuId, line: LineAddr) {
+        let free = self.processor_mut(cpu).line(line).pending == Pending::None;
+        if free && self.waits(cpu) == Some(Wait::Writeback(line)) {
+            self.resume(cpu);
+        }
+    }
+
+    fn dispatch_all(&mut self, node: NodeId, at: Time, outbox: &Outbox) {
+        for &message in outbox.as_slice() {
+            self.dispatch(node, at, message);
+        }
+    }
+}
+
+/// Whether data of this kind, arriving for a line in this state, are discarded in the processor interface: speculative
+/// ones, once the owner has sent its own.
+fn is_superseded(cache: &CacheLine, kind: MessageKind) -> bool {
+    let speculative = matches!(
+        kind,
+        MessageKind::SharedSpeculative
+            | MessageKind::ExclusiveSpeculative
+            | MessageKind::BackoffReadShared
+            | MessageKind::BackoffReadExclusive
+    );
+    speculative && matches!(cache.pending, Pending::Request(request) if request.owner == OwnerAnswer::Data)
+}

@@ -1,0 +1,231 @@
+//! One direction of one link: packets in time, virtual channels, credits.
+
+use std::collections::VecDeque;
+
+use units::{Duration, NodeId, RouterId, Time};
+
+/// Virtual channels of a link (Prestor 2001, 3.2.3).
+pub const VIRTUAL_CHANNELS: usize = 4;
+
+/// What stands at the end of a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// The network interface of a node.
+    Node(NodeId),
+    /// A router.
+    Router(RouterId),
+}
+
+/// The fixed properties of a channel.
+#[derive(Clone, Debug)]
+pub struct ChannelSpec {
+    /// Where packets come from.
+    pub from: End,
+    /// Where they go.
+    pub to: End,
+    /// Time to send one packet.
+    pub packet: Duration,
+    /// Time for a signal to cross the wire, synchronisation at its ends included.
+    pub propagation: Duration,
+    /// Packets start at edges of this clock (zero for any time): the crossing into another clock domain.
+    pub grid: Duration,
+    /// Packets that the buffer at the far end holds for each virtual channel.
+    pub buffer_packets: u16,
+}
+
+/// A message that was put on a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sent {
+    /// When its first packet starts.
+    pub start: Time,
+    /// From the start of the first packet to the end of the last, interleaved packets of other channels included.
+    pub spread: Duration,
+    /// Whether it neither waited for nor interleaved with anything.
+    pub unhindered: bool,
+}
+
+/// Why a message was not put on a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Queued {
+    /// When it is worth trying the queue again, if credits are on their way back already and nobody knows of it yet.
+    pub next_try: Option<Time>,
+}
+
+/// The state of one virtual channel.
+#[derive(Clone, Debug, Default)]
+struct Lane {
+    /// When the last packet accepted so far will have left.
+    free_at: Time,
+    /// Packets for which the far buffer has room.
+    credits: u16,
+    /// Credits on their way back: when, and how many packets.
+    returning: VecDeque<(Time, u16)>,
+    /// Messages that wait for credits.
+    waiting: VecDeque<u32>,
+}
+
+/// One direction of a link: a serial line shared packet by packet by four virtual channels with credit flow control
+/// (Prestor 2001, 3.2.3).
+#[derive(Clone, Debug)]
+pub struct Channel {
+    /// The fixed properties.
+    pub spec: ChannelSpec,
+    lanes: [Lane; VIRTUAL_CHANNELS],
+    /// Time spent sending.
+    pub busy: Duration,
+    /// Messages sent.
+    pub messages: u64,
+    /// Messages that took the bypass at the router before this channel.
+    pub bypassed: u64,
+}
+
+impl Channel {
+    /// An idle channel with all its credits.
+    pub fn new(spec: ChannelSpec) -> Self {
+        let lane = Lane { credits: spec.buffer_packets, ..Lane::default() };
+        Self { spec, lanes: std::array::from_fn(|_| lane.clone()), busy: Duration::ZERO, messages: 0, bypassed: 0 }
+    }
+
+    /// Puts a message of `packets` packets on virtual channel `lane` if nothing waits there and the far buffer has room
+    /// for all of it; otherwise the message `id` joins the queue.
+    ///
+    /// Packets of different virtual channels alternate on the wire: whatever this message finds in progress on the
+    /// others delays it by at most its own length, and is delayed by as much.
+    #[inline]
+    ///
+    /// # Errors
+    /// The message waits; when to call [`Channel::send_waiting`].
+    pub fn send(&mut self, id: u32, lane: usize, packets: u16, now: Time) -> Result<Sent, Queued> {
+        self.collect_credits(lane, now);
+        let first_to_wait = self.lanes[lane].waiting.is_empty();
+        if first_to_wait && self.lanes[lane].credits >= packets {
+            return Ok(self.transmit(lane, packets, now));
+        }
+        self.lanes[lane].waiting.push_back(id);
+        Err(Queued { next_try: if first_to_wait { self.next_credits(lane) } else { None } })
+    }
+
+    /// When credits of `lane` return next, as far as is known.
+    pub fn next_credits(&self, lane: usize) -> Option<Time> {
+        self.lanes[lane].returning.front().map(|&(time, _)| time)
+    }
+
+    /// Whether a message waits on `lane`.
+    pub fn is_waiting(&self, lane: usize) -> bool {
+        !self.lanes[lane].waiting.is_empty()
+    }
+
+    /// Takes the first waiting message of `lane` if its `packets` (as `length` tells) now fit, and sends it.
+    pub fn send_waiting(&mut self, lane: usize, now: Time, length: impl Fn(u32) -> u16) -> Option<(u32, Sent)> {
+        self.collect_credits(lane, now);
+        let &id = self.lanes[lane].waiting.front()?;
+        let packets = length(id);
+        if self.lanes[lane].credits < packets {
+            return None;
+        }
+        self.lanes[lane].waiting.pop_front();
+        Some((id, self.transmit(lane, packets, now)))
+    }
+
+    fn transmit(&mut self, lane: usize, packets: u16, now: Time) -> Sent {
+        let own = self.spec.packet * u64::from(packets);
+        let mut first = now.max(self.lanes[lane].free_at);
+        if self.spec.grid != Duration::ZERO {
+            first = first.align_up(self.spec.grid);
+        }
+        let mut others = Duration::ZERO;
+        for (index, other) in self.lanes.iter_mut().enumerate() {
+            let backlog = other.free_at.since(first);
+            if index != lane && backlog > Duration::ZERO {
+                let shared = backlog.min(own);
+                other.free_at += shared;
+                others = others.max(shared);
+            }
+        }
+        let start = if others > Duration::ZERO { first + self.spec.packet } else { first };
+        self.lanes[lane].free_at = first + own + others;
+        self.lanes[lane].credits -= packets;
+        self.busy += own;
+        self.messages += 1;
+        Sent {
+            start,
+            spread: self.lanes[lane].free_at.since(start),
+            unhindered: others == Duration::ZERO && first.since(now) <= self.spec.grid,
+        }
+    }
+
+    fn collect_credits(&mut self, lane: usize, now: Time) {
+        let lane = &mut self.lanes[lane];
+        while let Some(&(time, packets)) = lane.returning.front() {
+            if time > now {
+                break;
+            }
+            lane.credits += packets;
+            lane.returning.pop_front();
+        }
+    }
+
+    /// Notes that the far end frees `packets` packets at `when`. Returns `true` if a message waits for them, so that the
+    /// caller must come back then with [`Channel::send_waiting`].
+    #[inline]
+    pub fn give_credits(&mut self, lane: usize, when: Time, packets: u16) -> bool {
+        let lane = &mut self.lanes[lane];
+        let at = lane.returning.partition_point(|&(time, _)| time <= when);
+        lane.returning.insert(at, (when, packets));
+        !lane.waiting.is_empty()
+    }
+
+    /// Packets accepted on `lane` that have not left at `now`, waiting messages counted as one packet each.
+    pub fn backlog_packets(&self, lane: usize, now: Time) -> u64 {
+        let lane = &self.lanes[lane];
+        lane.free_at.since(now).0.div_ceil(self.spec.packet.0) + lane.waiting.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn channel() -> Channel {
+        Channel::new(ChannelSpec {
+            from: End::Router(RouterId(0)),
+            to: End::Router(RouterId(1)),
+            packet: Duration(20),
+            propagation: Duration(8),
+            grid: Duration::ZERO,
+            buffer_packets: 16,
+        })
+    }
+
+    #[test]
+    fn messages_of_one_virtual_channel_follow_each_other() {
+        let mut channel = channel();
+        let first = channel.send(0, 0, 9, Time(100)).unwrap();
+        assert_eq!(first, Sent { start: Time(100), spread: Duration(180), unhindered: true });
+        let second = channel.send(1, 0, 1, Time(101)).unwrap();
+        assert_eq!(second, Sent { start: Time(280), spread: Duration(20), unhindered: false });
+    }
+
+    #[test]
+    fn a_short_message_of_another_virtual_channel_slips_in() {
+        let mut channel = channel();
+        channel.send(0, 1, 9, Time(100)).unwrap();
+        let short = channel.send(1, 0, 1, Time(110)).unwrap();
+        assert_eq!(short.start, Time(130), "after one packet of the other");
+        assert!(!short.unhindered);
+        let next = channel.send(2, 1, 1, Time(110)).unwrap();
+        assert_eq!(next.start, Time(300), "the long one ends a packet later");
+    }
+
+    #[test]
+    fn a_full_buffer_holds_messages_back_until_credits_return() {
+        let mut channel = channel();
+        assert!(channel.send(0, 1, 9, Time(0)).is_ok());
+        assert_eq!(channel.send(1, 1, 9, Time(0)), Err(Queued { next_try: None }));
+        assert!(channel.give_credits(1, Time(500), 9));
+        assert_eq!(channel.send_waiting(1, Time(499), |_| 9), None);
+        let (id, sent) = channel.send_waiting(1, Time(500), |_| 9).unwrap();
+        assert_eq!((id, sent.start), (1, Time(500)));
+        assert!(!channel.give_credits(1, Time(900), 9));
+    }
+}

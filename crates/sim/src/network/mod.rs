@@ -1,0 +1,119 @@
+//! The interconnection network in time: channels between network interfaces and routers.
+
+mod channel;
+
+use machine::Topology;
+use machine::description::Description;
+use machine::topology::{Endpoint, LinkClass};
+use protocol::MessageClass;
+use units::{ChannelId, Duration, NodeId, Time};
+
+pub use channel::{Channel, ChannelSpec, End, Queued, Sent};
+
+/// The network's share of a machine description, in time instead of cycles.
+#[derive(Clone, Debug)]
+struct RouterTiming {
+    bypass: Option<Duration>,
+    queued: Duration,
+}
+
+/// All channels of a machine, and its routes.
+pub struct Network {
+    topology: Topology,
+    channels: Vec<Channel>,
+    router: RouterTiming,
+}
+
+/// The virtual channel that messages of a class travel on: forwarded requests share that of requests, revisions that of
+/// replies. The two others are for input/output and are not used by coherence (Prestor 2001, 3.1.3 and 3.2.3).
+#[inline]
+pub const fn lane(class: MessageClass) -> usize {
+    match class {
+        MessageClass::Request | MessageClass::Intervention => 0,
+        MessageClass::Reply | MessageClass::Revision => 1,
+    }
+}
+
+impl Network {
+    /// The idle network of `description`.
+    pub fn new(description: &Description, topology: Topology) -> Self {
+        let (router, link) = (&description.router, &description.link);
+        let cycle = router.clock.period();
+        let queued = cycle * u64::from(router.bypass_cycles + router.queue_cycles);
+        let bypass = description.topology.router_bypass.then(|| cycle * u64::from(router.bypass_cycles));
+        let end = |end: Endpoint| match end {
+            Endpoint::Node(node) => End::Node(node),
+            Endpoint::Router(router, _) => End::Router(router),
+        };
+        let channels = topology
+            .channels()
+            .map(|channel| {
+                // Node and router run on clocks of their own: each message waits for an edge on its way across.
+                let crossing = channel.class == LinkClass::Node;
+                let node_packet = link.node_clock.period() * (link.micropacket_transfers as u64);
+                Channel::new(ChannelSpec {
+                    from: end(channel.from),
+                    to: end(channel.to),
+                    packet: if crossing { node_packet } else { link.micropacket_time },
+                    propagation: channel.delay + link.transceiver,
+                    grid: if crossing { link.node_clock.period() * 4 } else { Duration::ZERO },
+                    buffer_packets: (router.buffer.0 / link.micropacket.0) as u16,
+                })
+            })
+            .collect();
+        Self { topology, channels, router: RouterTiming { bypass, queued } }
+    }
+
+    /// The machine's topology.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// A channel.
+    #[inline]
+    pub fn channel(&self, id: ChannelId) -> &Channel {
+        &self.channels[id.index()]
+    }
+
+    /// A channel, to send on.
+    #[inline]
+    pub fn channel_mut(&mut self, id: ChannelId) -> &mut Channel {
+        &mut self.channels[id.index()]
+    }
+
+    /// All channels.
+    pub fn channels(&self) -> &[Channel] {
+        &self.channels
+    }
+
+    /// The channel from a node into the network.
+    #[inline]
+    pub fn injection(&self, node: NodeId) -> ChannelId {
+        self.topology.routes().injection(node)
+    }
+
+    /// The channel on which a message that came in on `channel` goes on towards `to`.
+    #[inline]
+    pub fn next(&self, channel: ChannelId, to: NodeId) -> ChannelId {
+        match self.channels[channel.index()].spec.to {
+            End::Router(router) => self.topology.routes().exit(router, to),
+            End::Node(_) => channel,
+        }
+    }
+
+    /// When the first packet of a message that was `sent` on `id` reaches the far end: router time, if it comes out of a
+    /// router, and the wire. A message that nothing hinders bypasses the router's queue (Prestor 2001, 3.2.3).
+    #[inline]
+    pub fn arrival(&mut self, id: ChannelId, sent: &Sent) -> Time {
+        let channel = &mut self.channels[id.index()];
+        let router = match (channel.spec.from, self.router.bypass) {
+            (End::Node(_), _) => Duration::ZERO,
+            (End::Router(_), Some(bypass)) if sent.unhindered => {
+                channel.bypassed += 1;
+                bypass
+            }
+            (End::Router(_), _) => self.router.queued,
+        };
+        sent.start + router + channel.spec.propagation
+    }
+}

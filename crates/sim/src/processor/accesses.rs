@@ -1,0 +1,301 @@
+//! What a program's instructions do to its processor: the path of a reference through the hierarchy.
+
+use protocol::{Access, CacheLine, Eviction, Mesi, Outbox, RequestOutcome, hit};
+use units::{Duration, PhysicalAddr, Time};
+
+use super::cache::{Slot, Victim};
+use super::misses::Writeback;
+use super::{Miss, MissId, Post, Processor, Wait};
+
+/// What the address of an access depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Address {
+    /// Nothing that is still to come.
+    Known,
+    /// The value of the latest load.
+    FromLatestLoad,
+}
+
+impl Processor {
+    /// Performs one access as far as it goes without outside help.
+    ///
+    /// # Errors
+    /// What to wait for; the access is then to be tried again, and nothing but time has passed.
+    #[inline]
+    pub fn access(&mut self, at: PhysicalAddr, access: Access, address: Address) -> Result<(), Wait> {
+        self.ready(address)?;
+        self.translate(at);
+        if self.time >= self.horizon {
+            return Err(Wait::Until(self.time));
+        }
+        let block = at.0 >> self.timing.block_shift;
+        let state = self.primary.lookup(block);
+        if hit(state, access) == Some(state) && !self.upgrade_blocks(block, access) {
+            self.retire(access, self.time + self.timing.primary_hit);
+            return Ok(());
+        }
+        self.access_secondary(block, access)
+    }
+
+    /// Waits for a place in the window and for the address.
+    #[inline]
+    fn ready(&mut self, address: Address) -> Result<(), Wait> {
+        if let Some(oldest) = self.window_full() {
+            // The oldest instruction leaves the window when its value is there.
+            match self.miss(oldest).and_then(|miss| miss.value_at) {
+                Some(at) if at <= self.time => {}
+                Some(at) => self.time = at,
+                None => return Err(Wait::Value(oldest)),
+            }
+        }
+        if address == Address::FromLatestLoad {
+            if let Some(miss) = self.value_from {
+                return Err(Wait::Value(miss));
+            }
+            self.time = self.time.max(self.value_at);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn translate(&mut self, at: PhysicalAddr) {
+        if !self.tlb.access(at.0 >> self.timing.page_shift, &mut self.random) {
+            self.time += self.timing.translation_miss;
+            self.counters.translation_misses += 1;
+        }
+    }
+
+    /// On the R10000, an access to a line that is being upgraded waits for the upgrade.
+    #[inline]
+    fn upgrade_blocks(&self, block: u64, access: Access) -> bool {
+        self.timing.upgrade_blocks_loads
+            && !access.writes()
+            && self.miss_on(self.line_of_block(block)).and_then(|id| self.miss(id)).is_some_and(|miss| miss.upgrade)
+    }
+
+    /// The access is done, or as good as: the next instruction may issue.
+    #[inline]
+    fn retire(&mut self, access: Access, value_at: Time) {
+        self.counters.references += 1;
+        self.issued += 1;
+        if access == Access::Load {
+            self.value_from = None;
+            self.value_at = value_at;
+        }
+        self.time += self.timing.issue;
+    }
+
+    #[inline(never)]
+    fn access_secondary(&mut self, block: u64, access: Access) -> Result<(), Wait> {
+        let line = self.line_of_block(block);
+        if let Some(id) = self.miss_on(line) {
+            return self.join_miss(id, access);
+        }
+        if self.writebacks.iter().any(|writeback| writeback.line == line) {
+            return Err(Wait::Writeback(line));
+        }
+        let found = self.secondary.probe(line);
+        let old = found.map_or(Mesi::Invalid, |found| found.state);
+        if hit(old, access).is_some() {
+            self.hit_secondary(block, access);
+            return Ok(());
+        }
+        let id = self.free_miss(old == Mesi::Shared)?;
+        if let Some(oldest) = self.writebacks.first()
+            && self.writebacks.len() >= self.timing.misses
+        {
+            return Err(Wait::Writeback(oldest.line));
+        }
+        let (slot, victim) = match found {
+            Some(found) => (found.slot, None),
+            None => {
+                let reserved = |slot: Slot| self.misses.iter().flatten().any(|miss| miss.slot == slot);
+                let mut random = self.random.clone();
+                let room = self.secondary.make_room(line, reserved, &mut random);
+                self.random = random;
+                room.ok_or(Wait::AnyMiss)?
+            }
+        };
+        self.start_miss(id, block, slot, access);
+        if let Some(victim) = victim {
+            self.evict(victim);
+        }
+        Ok(())
+    }
+
+    /// An access to a line that is already on its way.
+    fn join_miss(&mut self, id: MissId, access: Access) -> Result<(), Wait> {
+        let Some(miss) = self.miss(id) else { return Err(Wait::AnyMiss) };
+        let protocol::Pending::Request(request) = miss.cache.pending else {
+            // Complete, and about to be placed: then it is an ordinary access.
+            return Err(Wait::Miss(id));
+        };
+        let (value_at, shared_copy) = (miss.value_at, miss.upgrade && miss.cache.state == Mesi::Shared);
+        match access {
+            Access::Store | Access::WritePrefetch if !request.access.writes() => return Err(Wait::Miss(id)),
+            // The shared copy is still there (R12000), or the upgrade must be waited for (R10000).
+            Access::Load if shared_copy && !self.timing.upgrade_blocks_loads => {
+                let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
+                self.retire(access, start + self.timing.secondary_hit);
+                return Ok(());
+            }
+            Access::Load => {
+                self.retire(access, value_at.unwrap_or(self.time));
+                if value_at.is_none() {
+                    self.value_from = Some(id);
+                    self.work_after_value = Duration::ZERO;
+                }
+                return Ok(());
+            }
+            _ => {}
+        }
+        self.retire(access, self.time);
+        Ok(())
+    }
+
+    fn hit_secondary(&mut self, block: u64, access: Access) {
+        let line = self.line_of_block(block);
+        self.counters.primary_misses += 1;
+        let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
+        let Some(found) = self.secondary.lookup(line) else { return };
+        let wrong_way = if found.predicted { Duration::ZERO } else { self.timing.other_way };
+        let mut cache = CacheLine {
+            state: found.state,
+            version: self.secondary.version(found.slot),
+            pending: protocol::Pending::None,
+        };
+        let outcome = protocol::processor_request(&mut cache, &self.context(line), access, &mut Outbox::new());
+        debug_assert_eq!(outcome, RequestOutcome::Hit(cache.state));
+        self.secondary.update(found.slot, line, cache.state, cache.version);
+        let mut held = self.timing.tag_check + wrong_way;
+        if self.primary.fill(block, cache.state).is_some() {
+            held += self.timing.primary_writeback;
+        }
+        self.bus.hold(start, held);
+        self.retire(access, start + wrong_way + self.timing.secondary_hit);
+    }
+
+    fn start_miss(&mut self, id: MissId, block: u64, slot: Slot, access: Access) {
+        let line = self.line_of_block(block);
+        self.counters.primary_misses += 1;
+        self.counters.secondary_misses += 1;
+        let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
+        let (mut cache, tags) = match self.secondary.lookup(line) {
+            Some(found) => {
+                let wrong_way = if found.predicted { Duration::ZERO } else { self.timing.other_way };
+                let version = self.secondary.version(found.slot);
+                (
+                    CacheLine { state: found.state, version, pending: protocol::Pending::None },
+                    self.timing.tag_check + wrong_way,
+                )
+            }
+            None => (CacheLine::default(), self.timing.tag_check + self.timing.other_way),
+        };
+        let upgrade = cache.state == Mesi::Shared;
+        self.bus.hold(start, tags);
+        let mut outbox = Outbox::new();
+        let outcome = protocol::processor_request(&mut cache, &self.context(line), access, &mut outbox);
+        debug_assert_eq!(outcome, RequestOutcome::Requested);
+        let at = start + tags + self.timing.miss_to_request;
+        self.post(at, &outbox);
+        self.misses[usize::from(id.0)] = Some(Miss {
+            line,
+            cache,
+            block,
+            slot,
+            instruction: self.issued,
+            upgrade,
+            value_at: None,
+            fill_end: Time::ZERO,
+        });
+        self.retire(access, self.time);
+        if access == Access::Load {
+            self.value_from = Some(id);
+            self.work_after_value = Duration::ZERO;
+        }
+    }
+
+    /// A line leaves the secondary cache, and its blocks the primary one. If it is modified it is read out and sent home.
+    pub(super) fn evict(&mut self, victim: Victim) {
+        self.clear_primary(victim.line, Mesi::Invalid);
+        let mut cache = CacheLine { state: victim.state, version: victim.version, pending: protocol::Pending::None };
+        let mut outbox = Outbox::new();
+        if protocol::evict(&mut cache, &self.context(victim.line), &mut outbox) == Eviction::Writeback {
+            self.counters.writebacks += 1;
+            let start = self.bus.start(self.time, self.timing.secondary_grid);
+            self.bus.hold(start, self.timing.line_read);
+            self.post(start + self.timing.line_read, &outbox);
+            self.writebacks.push(Writeback { line: victim.line, cache });
+        }
+    }
+
+    fn post(&mut self, at: Time, outbox: &Outbox) {
+        self.horizon = self.horizon.min(at);
+        self.posts.extend(outbox.as_slice().iter().map(|&message| Post { at, message }));
+    }
+
+    /// `cycles` core cycles of work on the value of the latest load, as so many dependent instructions.
+    #[inline]
+    pub fn work(&mut self, cycles: u32) {
+        let time = self.timing.cycle * u64::from(cycles);
+        if self.value_from.is_some() {
+            self.work_after_value += time;
+        } else {
+            self.value_at = self.value_at.max(self.time) + time;
+        }
+        self.instructions(cycles);
+    }
+
+    /// `count` instructions that depend on no access.
+    #[inline]
+    pub fn instructions(&mut self, count: u32) {
+        self.issued += u64::from(count);
+        self.time += self.timing.issue * u64::from(count);
+    }
+
+    /// Everything issued so far is done: values are there and misses over.
+    ///
+    /// # Errors
+    /// What to wait for.
+    pub fn finish(&mut self) -> Result<(), Wait> {
+        if self.is_missing() {
+            return Err(Wait::AllMisses);
+        }
+        self.value_from = None;
+        self.time = self.time.max(self.value_at);
+        Ok(())
+    }
+
+    /// Evicts one line of the secondary cache after another, starting at set `cursor`, up to the first that must be
+    /// written back. Returns the set to go on with, `None` at the end.
+    ///
+    /// # Errors
+    /// What to wait for before going on: misses to be over, or writebacks to be acknowledged.
+    pub fn drop_lines(&mut self, cursor: usize) -> Result<Option<usize>, Wait> {
+        if self.is_missing() {
+            return Err(Wait::AllMisses);
+        }
+        if self.time >= self.horizon {
+            return Err(Wait::Until(self.time));
+        }
+        if let Some(oldest) = self.writebacks.first()
+            && self.writebacks.len() >= self.timing.misses
+        {
+            return Err(Wait::Writeback(oldest.line));
+        }
+        let Some((victim, set)) = self.secondary.take_from(cursor) else {
+            self.primary.clear();
+            return Ok(None);
+        };
+        self.evict(victim);
+        Ok(Some(set))
+    }
+
+    /// Nothing that happens elsewhere before this processor's time is still to come, and it has not run ahead.
+    ///
+    /// # Errors
+    /// The time to wait for.
+    pub fn in_order(&mut self) -> Result<(), Wait> {
+        if self.synchronised_at == self.time { Ok(()) } else { Err(Wait::Until(self.time)) }
+    }
+}

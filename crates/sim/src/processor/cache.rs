@@ -1,0 +1,289 @@
+//! Tag stores: the set-associative primary data cache and the off-chip secondary cache.
+
+use protocol::{Mesi, Version};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
+use units::LineAddr;
+
+/// One tag: the line's address in the upper bits, its MESI state in the two lowest. Zero is an empty way.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct Tag(u64);
+
+impl Tag {
+    #[inline]
+    fn new(line: u64, state: Mesi) -> Self {
+        Self(line << 2 | state as u64)
+    }
+
+    #[inline]
+    fn line(self) -> u64 {
+        self.0 >> 2
+    }
+
+    #[inline]
+    fn state(self) -> Mesi {
+        match self.0 & 3 {
+            0 => Mesi::Invalid,
+            1 => Mesi::Shared,
+            2 => Mesi::Exclusive,
+            _ => Mesi::Modified,
+        }
+    }
+
+    #[inline]
+    fn matches(self, line: u64) -> bool {
+        self.line() == line && self.0 & 3 != 0
+    }
+}
+
+/// The primary data cache: two ways, least recently used replacement, write-back (MIPS R10000 manual, section 4;
+/// Prestor 2001, 4.1.1: 32-byte blocks). Its states mirror those of the secondary cache, which includes it.
+pub struct PrimaryCache {
+    tags: Vec<[Tag; 2]>,
+    /// The way of each set that was used last.
+    recent: Vec<u8>,
+    set_mask: u64,
+}
+
+impl PrimaryCache {
+    /// An empty cache of `sets` sets (a power of two) of two ways.
+    pub fn new(sets: usize) -> Self {
+        Self { tags: vec![[Tag::default(); 2]; sets], recent: vec![0; sets], set_mask: sets as u64 - 1 }
+    }
+
+    /// The state of `block` (an address divided by the block size); looking marks the way as recently used.
+    #[inline]
+    pub fn lookup(&mut self, block: u64) -> Mesi {
+        let set = (block & self.set_mask) as usize;
+        let ways = &self.tags[set];
+        if ways[0].matches(block) {
+            self.recent[set] = 0;
+            ways[0].state()
+        } else if ways[1].matches(block) {
+            self.recent[set] = 1;
+            ways[1].state()
+        } else {
+            Mesi::Invalid
+        }
+    }
+
+    /// Brings `block` in and returns the block that had to leave, if that one was modified.
+    pub fn fill(&mut self, block: u64, state: Mesi) -> Option<u64> {
+        let set = (block & self.set_mask) as usize;
+        let ways = &mut self.tags[set];
+        let way = match ways.iter().position(|tag| tag.matches(block)) {
+            Some(way) => way,
+            None => ways.iter().position(|tag| tag.0 & 3 == 0).unwrap_or(1 - usize::from(self.recent[set])),
+        };
+        let victim = ways[way];
+        ways[way] = Tag::new(block, state);
+        self.recent[set] = way as u8;
+        (victim.state() == Mesi::Modified && victim.line() != block).then(|| victim.line())
+    }
+
+    /// Changes the state of `block` if it is present; returns whether it was present and modified.
+    pub fn set_state(&mut self, block: u64, state: Mesi) -> bool {
+        let set = (block & self.set_mask) as usize;
+        for tag in &mut self.tags[set] {
+            if tag.matches(block) {
+                let modified = tag.state() == Mesi::Modified;
+                *tag = if state == Mesi::Invalid { Tag::default() } else { Tag::new(block, state) };
+                return modified;
+            }
+        }
+        false
+    }
+
+    /// Empties the cache.
+    pub fn clear(&mut self) {
+        self.tags.fill([Tag::default(); 2]);
+    }
+}
+
+/// Where a line sits in the secondary cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slot {
+    set: u32,
+    way: u8,
+}
+
+/// A line found in the secondary cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Found {
+    /// Where.
+    pub slot: Slot,
+    /// Its state, never [`Mesi::Invalid`].
+    pub state: Mesi,
+    /// Whether the way prediction (most recently used way first) was right, so that one tag access was enough.
+    pub predicted: bool,
+}
+
+/// A line that was displaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Victim {
+    /// Which line.
+    pub line: LineAddr,
+    /// The state it was in.
+    pub state: Mesi,
+    /// The version of its data.
+    pub version: Version,
+}
+
+/// The secondary cache: two ways, random replacement, way prediction by a bit a set that names the way used last
+/// (Prestor 2001, 2.1 and 4.3.3).
+pub struct SecondaryCache {
+    tags: Vec<[Tag; 2]>,
+    versions: Vec<[Version; 2]>,
+    recent: Vec<u8>,
+    set_mask: u64,
+}
+
+impl SecondaryCache {
+    /// An empty cache of `sets` sets (a power of two) of two ways. Untouched sets take no memory.
+    pub fn new(sets: usize) -> Self {
+        Self {
+            tags: vec![[Tag::default(); 2]; sets],
+            versions: vec![[Version(0); 2]; sets],
+            recent: vec![0; sets],
+            set_mask: sets as u64 - 1,
+        }
+    }
+
+    #[inline]
+    fn set_of(&self, line: LineAddr) -> usize {
+        (line.0 & self.set_mask) as usize
+    }
+
+    /// Looks for `line` without touching the way prediction.
+    #[inline]
+    pub fn probe(&self, line: LineAddr) -> Option<Found> {
+        let set = self.set_of(line);
+        let way = self.tags[set].iter().position(|tag| tag.matches(line.0))?;
+        Some(Found {
+            slot: Slot { set: set as u32, way: way as u8 },
+            state: self.tags[set][way].state(),
+            predicted: usize::from(self.recent[set]) == way,
+        })
+    }
+
+    /// Looks for `line` on behalf of the processor: a hit makes its way the predicted one.
+    #[inline]
+    pub fn lookup(&mut self, line: LineAddr) -> Option<Found> {
+        let found = self.probe(line)?;
+        self.recent[found.slot.set as usize] = found.slot.way;
+        Some(found)
+    }
+
+    /// Chooses the way in which `line` will be placed: an empty one, else one at random; never a `reserved` one.
+    /// Empties it and returns the line that stood there. `None` if both ways are reserved.
+    pub fn make_room(
+        &mut self,
+        line: LineAddr,
+        reserved: impl Fn(Slot) -> bool,
+        random: &mut Xoshiro256PlusPlus,
+    ) -> Option<(Slot, Option<Victim>)> {
+        let set = self.set_of(line);
+        let slot = |way: u8| Slot { set: set as u32, way };
+        let empty = (0..2).find(|&way| self.tags[set][usize::from(way)].0 & 3 == 0 && !reserved(slot(way)));
+        let way = match empty {
+            Some(way) => way,
+            None => {
+                let first = (random.next_u32() & 1) as u8;
+                [first, 1 - first].into_iter().find(|&way| !reserved(slot(way)))?
+            }
+        };
+        let tag = std::mem::take(&mut self.tags[set][usize::from(way)]);
+        let victim = (tag.0 & 3 != 0).then(|| Victim {
+            line: LineAddr(tag.line()),
+            state: tag.state(),
+            version: self.versions[set][usize::from(way)],
+        });
+        Some((slot(way), victim))
+    }
+
+    /// Places `line` in `slot`.
+    pub fn place(&mut self, slot: Slot, line: LineAddr, state: Mesi, version: Version) {
+        let set = slot.set as usize;
+        self.tags[set][usize::from(slot.way)] =
+            if state == Mesi::Invalid { Tag::default() } else { Tag::new(line.0, state) };
+        self.versions[set][usize::from(slot.way)] = version;
+        self.recent[set] = slot.way;
+    }
+
+    /// The version of the data in `slot`.
+    #[inline]
+    pub fn version(&self, slot: Slot) -> Version {
+        self.versions[slot.set as usize][usize::from(slot.way)]
+    }
+
+    /// Changes state and version of the line in `slot`.
+    #[inline]
+    pub fn update(&mut self, slot: Slot, line: LineAddr, state: Mesi, version: Version) {
+        let set = slot.set as usize;
+        self.tags[set][usize::from(slot.way)] =
+            if state == Mesi::Invalid { Tag::default() } else { Tag::new(line.0, state) };
+        self.versions[set][usize::from(slot.way)] = version;
+    }
+
+    /// Takes the first line out that is found from set `cursor` on, with the set it was in.
+    pub fn take_from(&mut self, cursor: usize) -> Option<(Victim, usize)> {
+        for (set, ways) in self.tags.iter_mut().enumerate().skip(cursor) {
+            for (way, tag) in ways.iter_mut().enumerate() {
+                if tag.0 & 3 != 0 {
+                    let victim =
+                        Victim { line: LineAddr(tag.line()), state: tag.state(), version: self.versions[set][way] };
+                    *tag = Tag::default();
+                    return Some((victim, set));
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    use super::*;
+
+    #[test]
+    fn the_primary_cache_replaces_the_way_used_longest_ago() {
+        let mut cache = PrimaryCache::new(4);
+        assert_eq!(cache.fill(0, Mesi::Modified), None);
+        assert_eq!(cache.fill(4, Mesi::Shared), None);
+        assert_eq!(cache.lookup(0), Mesi::Modified);
+        assert_eq!(cache.fill(8, Mesi::Shared), None, "block 4 leaves and was clean");
+        assert_eq!(cache.lookup(4), Mesi::Invalid);
+        assert_eq!(cache.lookup(8), Mesi::Shared);
+        assert_eq!(cache.fill(12, Mesi::Shared), Some(0), "block 0 leaves and was modified");
+    }
+
+    #[test]
+    fn the_secondary_cache_keeps_clear_of_reserved_ways() {
+        let mut cache = SecondaryCache::new(2);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let (first, none) = cache.make_room(LineAddr(0), |_| false, &mut random).unwrap();
+        assert_eq!(none, None);
+        cache.place(first, LineAddr(0), Mesi::Modified, Version(7));
+        let (second, _) = cache.make_room(LineAddr(2), |slot| slot == first, &mut random).unwrap();
+        assert_ne!(first, second);
+        assert!(cache.make_room(LineAddr(4), |_| true, &mut random).is_none());
+        let (again, victim) = cache.make_room(LineAddr(4), |slot| slot == second, &mut random).unwrap();
+        assert_eq!(again, first);
+        assert_eq!(victim, Some(Victim { line: LineAddr(0), state: Mesi::Modified, version: Version(7) }));
+    }
+
+    #[test]
+    fn way_prediction_follows_the_last_use() {
+        let mut cache = SecondaryCache::new(2);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        for line in [0, 2] {
+            let (slot, _) = cache.make_room(LineAddr(line), |_| false, &mut random).unwrap();
+            cache.place(slot, LineAddr(line), Mesi::Shared, Version(0));
+        }
+        assert!(!cache.lookup(LineAddr(0)).unwrap().predicted);
+        assert!(cache.lookup(LineAddr(0)).unwrap().predicted);
+        assert!(cache.probe(LineAddr(4)).is_none());
+    }
+}

@@ -1,0 +1,194 @@
+//! The processor: caches, translation, an out-of-order window of limited size, and its share of the coherence protocol.
+//!
+//! Two models fit one frame (MIPS R10000 and R12000; Prestor 2001, 4.2.2-4.2.3): instructions issue in order and complete
+//! out of order within a window; independent misses overlap up to the number of outstanding misses; an access whose
+//! address depends on an earlier load waits for it; stores become visible in order. A *blocking* processor is one with a
+//! window of one instruction.
+
+mod accesses;
+mod bus;
+mod cache;
+mod coherence;
+mod misses;
+mod timing;
+mod tlb;
+
+use protocol::{Geometry, Message};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+use units::{CpuId, Duration, LineAddr, Time};
+
+pub use accesses::Address;
+pub use misses::{Miss, MissId};
+pub use timing::ProcessorTiming;
+
+use bus::SecondaryBus;
+use cache::{PrimaryCache, SecondaryCache};
+use misses::Writeback;
+use tlb::Tlb;
+
+/// Why a processor cannot go on by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
+    /// Its own clock is ahead: other events come first.
+    Until(Time),
+    /// It needs the value that a miss will bring.
+    Value(MissId),
+    /// It needs a miss to be over.
+    Miss(MissId),
+    /// It needs any miss to be over.
+    AnyMiss,
+    /// It needs the acknowledgement of a writeback of this line.
+    Writeback(LineAddr),
+    /// It needs all its misses to be over.
+    AllMisses,
+    /// It waits for the other threads of its program.
+    Barrier,
+}
+
+/// What a processor did, counted since the start of the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ProcessorCounters {
+    /// Loads, stores and prefetches issued.
+    pub references: u64,
+    /// References that missed in the primary cache.
+    pub primary_misses: u64,
+    /// References that sent a request to the home.
+    pub secondary_misses: u64,
+    /// Translation misses.
+    pub translation_misses: u64,
+    /// Modified lines written back to memory.
+    pub writebacks: u64,
+    /// Negative acknowledgements received.
+    pub refusals: u64,
+}
+
+impl ProcessorCounters {
+    /// What was done since `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            references: self.references - before.references,
+            primary_misses: self.primary_misses - before.primary_misses,
+            secondary_misses: self.secondary_misses - before.secondary_misses,
+            translation_misses: self.translation_misses - before.translation_misses,
+            writebacks: self.writebacks - before.writebacks,
+            refusals: self.refusals - before.refusals,
+        }
+    }
+}
+
+/// A message that leaves the processor at a given time.
+#[derive(Clone, Copy, Debug)]
+pub struct Post {
+    /// When it is ready at the pins.
+    pub at: Time,
+    /// What it says.
+    pub message: Message,
+}
+
+/// One processor: everything that its program's accesses touch without an event.
+///
+/// It travels into the program's coroutine while the program runs and back when the program waits, so that both sides use
+/// it without sharing.
+pub struct Processor {
+    cpu: CpuId,
+    geometry: Geometry,
+    timing: ProcessorTiming,
+    /// When the next instruction issues.
+    time: Time,
+    /// Nothing from outside can touch this processor before this time.
+    horizon: Time,
+    /// When it was last resumed: at its own time then, it is in step with everything else.
+    synchronised_at: Time,
+    /// When the value of the latest load is there, if `value_from` is `None`; else the work to be done after it.
+    value_at: Time,
+    value_from: Option<MissId>,
+    work_after_value: Duration,
+    /// Instructions issued so far.
+    issued: u64,
+    primary: PrimaryCache,
+    secondary: SecondaryCache,
+    tlb: Tlb,
+    bus: SecondaryBus,
+    misses: [Option<Miss>; MissId::CAPACITY],
+    writebacks: Vec<Writeback>,
+    /// The home node's number starts at this bit of a line address.
+    home_shift: u32,
+    random: Xoshiro256PlusPlus,
+    posts: Vec<Post>,
+    counters: ProcessorCounters,
+}
+
+impl Processor {
+    /// A processor with empty caches. `home_shift` is the bit of a line address at which the home node's number starts.
+    pub fn new(cpu: CpuId, timing: ProcessorTiming, geometry: Geometry, home_shift: u32, seed: u64) -> Self {
+        Self {
+            cpu,
+            geometry,
+            time: Time::ZERO,
+            horizon: Time::ZERO,
+            synchronised_at: Time::ZERO,
+            value_at: Time::ZERO,
+            value_from: None,
+            work_after_value: Duration::ZERO,
+            issued: 0,
+            primary: PrimaryCache::new(timing.primary_sets),
+            secondary: SecondaryCache::new(timing.secondary_sets),
+            tlb: Tlb::new(timing.translation_entries),
+            bus: SecondaryBus::default(),
+            misses: [None; MissId::CAPACITY],
+            writebacks: Vec::new(),
+            home_shift,
+            random: Xoshiro256PlusPlus::seed_from_u64(seed ^ u64::from(cpu.0) << 32),
+            posts: Vec::new(),
+            counters: ProcessorCounters::default(),
+            timing,
+        }
+    }
+
+    /// Which processor it is.
+    pub fn cpu(&self) -> CpuId {
+        self.cpu
+    }
+
+    /// Its own clock.
+    #[inline]
+    pub fn time(&self) -> Time {
+        self.time
+    }
+
+    /// What it did so far.
+    pub fn counters(&self) -> ProcessorCounters {
+        self.counters
+    }
+
+    /// Lets it run freely before `horizon`, now that the rest of the machine has come to `now`.
+    #[inline]
+    pub fn release(&mut self, now: Time, horizon: Time) {
+        self.advance_to(now);
+        self.synchronised_at = now;
+        self.horizon = horizon;
+    }
+
+    /// Its clock is at least `time`.
+    #[inline]
+    pub fn advance_to(&mut self, time: Time) {
+        self.time = self.time.max(time);
+    }
+
+    /// Messages to be sent, oldest first.
+    pub fn take_posts(&mut self) -> std::vec::Drain<'_, Post> {
+        self.posts.drain(..)
+    }
+
+    /// Whether any miss is outstanding.
+    #[inline]
+    pub fn is_missing(&self) -> bool {
+        self.misses.iter().any(Option::is_some)
+    }
+
+    /// The line whose writeback has been outstanding longest.
+    pub fn oldest_writeback(&self) -> Option<LineAddr> {
+        self.writebacks.first().map(|writeback| writeback.line)
+    }
+}

@@ -1,0 +1,78 @@
+//! The translation lookaside buffer: fully associative, refilled by software.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
+
+/// Slots of the direct-mapped index that finds an entry without searching.
+const INDEX_SLOTS: usize = 256;
+
+/// A fully associative buffer of page numbers with random replacement, as the R10000's (64 entries, each for two
+/// consecutive pages: Prestor 2001, 2.1).
+pub struct Tlb {
+    entries: Vec<u64>,
+    index: [u8; INDEX_SLOTS],
+    filled: usize,
+    last: u64,
+}
+
+/// No page has this number.
+const NONE: u64 = u64::MAX;
+
+impl Tlb {
+    /// An empty buffer of `entries` entries (at most 256).
+    pub fn new(entries: usize) -> Self {
+        Self { entries: vec![NONE; entries], index: [0; INDEX_SLOTS], filled: 0, last: NONE }
+    }
+
+    /// Looks up a page number (an address divided by the reach of an entry). `false` is a miss: the entry is now loaded.
+    #[inline]
+    pub fn access(&mut self, page: u64, random: &mut Xoshiro256PlusPlus) -> bool {
+        if page == self.last {
+            return true;
+        }
+        self.last = page;
+        let hint = usize::from(self.index[page as usize % INDEX_SLOTS]);
+        if self.entries[hint] == page {
+            return true;
+        }
+        self.search(page, random)
+    }
+
+    #[cold]
+    fn search(&mut self, page: u64, random: &mut Xoshiro256PlusPlus) -> bool {
+        let found = self.entries.iter().position(|&entry| entry == page);
+        let slot = found.unwrap_or_else(|| {
+            if self.filled < self.entries.len() {
+                self.filled += 1;
+                self.filled - 1
+            } else {
+                random.next_u32() as usize % self.entries.len()
+            }
+        });
+        self.entries[slot] = page;
+        self.index[page as usize % INDEX_SLOTS] = slot as u8;
+        found.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    use super::*;
+
+    #[test]
+    fn holds_as_many_pages_as_it_has_entries() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut tlb = Tlb::new(64);
+        for page in 0..64 {
+            assert!(!tlb.access(page, &mut random));
+        }
+        // Pages 256 apart share an index slot: found by searching.
+        assert!((0..64).all(|page| tlb.access(page, &mut random)));
+        assert!(!tlb.access(256, &mut random), "a 65th page misses");
+        assert!(tlb.access(256, &mut random));
+        let misses = (0..64).filter(|&page| !tlb.access(page, &mut random)).count();
+        assert!((1..=64).contains(&misses), "and took a place");
+    }
+}

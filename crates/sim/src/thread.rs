@@ -1,0 +1,178 @@
+//! A simulated thread: what a program running on a simulated processor can do.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use engine::Yielder;
+use protocol::Access;
+use units::{CpuId, Duration, PhysicalAddr, Time};
+
+use crate::processor::{Address, Processor, Wait};
+
+/// A program for one simulated processor: straight-line code that calls the methods of [`Thread`].
+pub type Program = Box<dyn FnOnce(&mut Thread<'_>)>;
+
+/// The handle through which a [`Program`] uses its simulated processor.
+///
+/// Methods return as soon as the simulated instruction has issued, not when it is done: independent accesses overlap as
+/// far as the processor allows. Simulated time passes for the program whenever it must wait.
+pub struct Thread<'a> {
+    yielder: &'a Yielder<Box<Processor>, (Box<Processor>, Wait)>,
+    /// `None` only while the thread is suspended.
+    processor: Option<Box<Processor>>,
+    stop: Rc<Cell<bool>>,
+}
+
+impl<'a> Thread<'a> {
+    pub(crate) fn new(
+        yielder: &'a Yielder<Box<Processor>, (Box<Processor>, Wait)>,
+        processor: Box<Processor>,
+        stop: Rc<Cell<bool>>,
+    ) -> Self {
+        Self { yielder, processor: Some(processor), stop }
+    }
+
+    pub(crate) fn into_processor(self) -> Box<Processor> {
+        match self.processor {
+            Some(processor) => processor,
+            None => unreachable!("a thread runs only while it holds its processor"),
+        }
+    }
+
+    #[inline]
+    fn processor(&mut self) -> &mut Processor {
+        match &mut self.processor {
+            Some(processor) => processor,
+            None => unreachable!("a thread runs only while it holds its processor"),
+        }
+    }
+
+    /// Repeats `attempt`, suspending for what it has to wait for in between.
+    #[inline]
+    fn until_done<T>(&mut self, mut attempt: impl FnMut(&mut Processor) -> Result<T, Wait>) -> T {
+        loop {
+            match attempt(self.processor()) {
+                Ok(value) => return value,
+                Err(wait) => self.suspend(wait),
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn suspend(&mut self, wait: Wait) {
+        if let Some(processor) = self.processor.take() {
+            self.processor = Some(self.yielder.suspend((processor, wait)));
+        }
+    }
+
+    #[inline]
+    fn access(&mut self, at: PhysicalAddr, access: Access, address: Address) {
+        self.until_done(|processor| processor.access(at, access, address));
+    }
+
+    /// The processor it runs on.
+    pub fn cpu(&mut self) -> CpuId {
+        self.processor().cpu()
+    }
+
+    /// A load whose address is known.
+    #[inline]
+    pub fn load(&mut self, at: PhysicalAddr) {
+        self.access(at, Access::Load, Address::Known);
+    }
+
+    /// A load whose address is the value of the latest load, or was computed from it: a step of a pointer chase.
+    #[inline]
+    pub fn load_dependent(&mut self, at: PhysicalAddr) {
+        self.access(at, Access::Load, Address::FromLatestLoad);
+    }
+
+    /// A store whose address is known.
+    #[inline]
+    pub fn store(&mut self, at: PhysicalAddr) {
+        self.access(at, Access::Store, Address::Known);
+    }
+
+    /// A store whose address depends on the value of the latest load.
+    #[inline]
+    pub fn store_dependent(&mut self, at: PhysicalAddr) {
+        self.access(at, Access::Store, Address::FromLatestLoad);
+    }
+
+    /// A read prefetch: asks for a shared copy and waits for nothing.
+    #[inline]
+    pub fn prefetch_shared(&mut self, at: PhysicalAddr) {
+        self.access(at, Access::ReadPrefetch, Address::Known);
+    }
+
+    /// A write prefetch: asks for an exclusive copy and waits for nothing.
+    #[inline]
+    pub fn prefetch_exclusive(&mut self, at: PhysicalAddr) {
+        self.access(at, Access::WritePrefetch, Address::Known);
+    }
+
+    /// `cycles` one-cycle instructions, each depending on the one before, the first on the value of the latest load.
+    #[inline]
+    pub fn work(&mut self, cycles: u32) {
+        self.processor().work(cycles);
+    }
+
+    /// `count` instructions that depend on no access.
+    #[inline]
+    pub fn instructions(&mut self, count: u32) {
+        self.processor().instructions(count);
+    }
+
+    /// Waits until everything issued so far is done.
+    pub fn drain(&mut self) {
+        self.until_done(Processor::finish);
+    }
+
+    /// The time at which everything issued so far is done.
+    pub fn now(&mut self) -> Time {
+        self.drain();
+        self.processor().time()
+    }
+
+    /// Lets `time` pass.
+    pub fn sleep(&mut self, time: Duration) {
+        self.drain();
+        let wake = self.processor().time() + time;
+        self.processor().advance_to(wake);
+    }
+
+    /// Empties the caches: clean lines are dropped silently, modified ones written back.
+    pub fn drop_caches(&mut self) {
+        let mut cursor = Some(0);
+        while let Some(set) = cursor {
+            cursor = self.until_done(|processor| processor.drop_lines(set));
+        }
+        self.until_done(|processor| match processor.oldest_writeback() {
+            Some(line) => Err(Wait::Writeback(line)),
+            None => Ok(()),
+        });
+    }
+
+    /// Waits until every thread of the program has come here.
+    pub fn barrier(&mut self) {
+        self.drain();
+        self.suspend(Wait::Barrier);
+    }
+
+    /// Asks all threads of the program to stop when they next look.
+    pub fn request_stop(&mut self) {
+        self.order();
+        self.stop.set(true);
+    }
+
+    /// Whether any thread of the program has asked all to stop, as of the time of this thread's latest instruction.
+    pub fn stop_requested(&mut self) -> bool {
+        self.order();
+        self.stop.get()
+    }
+
+    /// Comes here at its own time and not ahead of it: what follows is seen by others, or sees what others did.
+    fn order(&mut self) {
+        self.until_done(Processor::in_order);
+    }
+}
