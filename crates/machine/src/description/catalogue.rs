@@ -25,10 +25,18 @@ pub(crate) const FAMILIES: &[BuiltIn] =
 /// The most processors without metarouters (Prestor 3.2.3).
 const MOST_WITHOUT_METAROUTER: u32 = 64;
 
+fn stored(name: &str) -> Option<&'static BuiltIn> {
+    MACHINES.iter().chain(FAMILIES).find(|entry| entry.name == name)
+}
+
+/// Whether `name` has a file of its own, rather than being parametric.
+pub(crate) fn is_stored(name: &str) -> bool {
+    stored(name).is_some()
+}
+
 /// The text of the built-in or parametric description `name`; none if there is no such name.
 pub(crate) fn text(name: &str) -> Option<String> {
-    let stored = MACHINES.iter().chain(FAMILIES).find(|entry| entry.name == name);
-    stored.map(|entry| entry.text.to_string()).or_else(|| parametric(name))
+    stored(name).map(|entry| entry.text.to_string()).or_else(|| parametric(name))
 }
 
 /// Writes the description that a name such as `origin2000-r12k-300-64p` stands for. The number of processors is

@@ -1,5 +1,6 @@
 //! What a value of a description may be: its unit, its range, and how it is read and written.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use units::{Bytes, Duration, Hertz, Length};
@@ -17,6 +18,9 @@ pub(crate) enum Raw {
 }
 
 impl Raw {
+    /// A table without keys.
+    pub(crate) const EMPTY_TABLE: Self = Self::Other("an empty table");
+
     /// The TOML name of the value's type.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
@@ -49,6 +53,10 @@ pub(crate) trait Kind {
     fn write(&self, value: &Self::Value) -> String;
     /// What is accepted, in words, for the error message.
     fn accepted(&self) -> String;
+    /// What the key must end in, so that it names the unit; nothing for numbers of things and for words.
+    fn suffix(&self) -> &'static str {
+        ""
+    }
 }
 
 /// A number with a unit, between two limits.
@@ -56,33 +64,34 @@ pub(crate) struct Quantity<V> {
     least: f64,
     most: f64,
     unit: &'static str,
+    suffix: &'static str,
     from: fn(f64) -> V,
     to: fn(&V) -> f64,
 }
 
 /// A clock frequency in megahertz.
 pub(crate) fn mhz(least: f64, most: f64) -> Quantity<Hertz> {
-    Quantity { least, most, unit: "MHz", from: Hertz::from_mhz, to: |v| v.as_mhz() }
+    Quantity { least, most, unit: "MHz", suffix: "_mhz", from: Hertz::from_mhz, to: |v| v.as_mhz() }
 }
 
 /// A time in nanoseconds, kept to the picosecond.
 pub(crate) fn ns(least: f64, most: f64) -> Quantity<Duration> {
-    Quantity { least, most, unit: "ns", from: Duration::from_ns, to: |v| v.as_ns() }
+    Quantity { least, most, unit: "ns", suffix: "_ns", from: Duration::from_ns, to: |v| v.as_ns() }
 }
 
 /// A signal's travelling time in nanoseconds a metre; in memory, the time for one metre.
 pub(crate) fn ns_per_m(least: f64, most: f64) -> Quantity<Duration> {
-    Quantity { least, most, unit: "ns/m", from: Duration::from_ns, to: |v| v.as_ns() }
+    Quantity { least, most, unit: "ns/m", suffix: "_ns_per_m", from: Duration::from_ns, to: |v| v.as_ns() }
 }
 
 /// A length in metres, kept to the micrometre.
 pub(crate) fn metres(least: f64, most: f64) -> Quantity<Length> {
-    Quantity { least, most, unit: "m", from: Length::from_metres, to: |v| v.as_metres() }
+    Quantity { least, most, unit: "m", suffix: "_m", from: Length::from_metres, to: |v| v.as_metres() }
 }
 
 /// A length in inches, kept to the micrometre.
 pub(crate) fn inches(least: f64, most: f64) -> Quantity<Length> {
-    Quantity { least, most, unit: "inches", from: Length::from_inches, to: |v| v.as_inches() }
+    Quantity { least, most, unit: "inches", suffix: "_inches", from: Length::from_inches, to: |v| v.as_inches() }
 }
 
 impl<V: PartialEq> Kind for Quantity<V> {
@@ -110,6 +119,10 @@ impl<V: PartialEq> Kind for Quantity<V> {
     fn accepted(&self) -> String {
         format!("a number of {} from {} to {}", self.unit, self.least, self.most)
     }
+
+    fn suffix(&self) -> &'static str {
+        self.suffix
+    }
 }
 
 /// A whole number of things or of clock cycles, between two limits.
@@ -117,16 +130,17 @@ pub(crate) struct Whole {
     least: u32,
     most: u32,
     what: &'static str,
+    suffix: &'static str,
 }
 
 /// A number of things.
 pub(crate) fn count(least: u32, most: u32) -> Whole {
-    Whole { least, most, what: "a whole number" }
+    Whole { least, most, what: "a whole number", suffix: "" }
 }
 
 /// A number of cycles of the clock of the part that the key belongs to.
 pub(crate) fn cycles(least: u32, most: u32) -> Whole {
-    Whole { least, most, what: "a whole number of cycles" }
+    Whole { least, most, what: "a whole number of cycles", suffix: "_cycles" }
 }
 
 impl Kind for Whole {
@@ -145,6 +159,10 @@ impl Kind for Whole {
     fn accepted(&self) -> String {
         format!("{} from {} to {}", self.what, self.least, self.most)
     }
+
+    fn suffix(&self) -> &'static str {
+        self.suffix
+    }
 }
 
 /// A size that must be a power of two, in a unit that is one.
@@ -152,22 +170,23 @@ pub(crate) struct PowerOfTwo {
     least: u64,
     most: u64,
     unit: &'static str,
+    suffix: &'static str,
     bytes_per_unit: u64,
 }
 
 /// A size in bytes, a power of two.
 pub(crate) fn bytes(least: u64, most: u64) -> PowerOfTwo {
-    PowerOfTwo { least, most, unit: "bytes", bytes_per_unit: 1 }
+    PowerOfTwo { least, most, unit: "bytes", suffix: "_bytes", bytes_per_unit: 1 }
 }
 
 /// A size in kibibytes, a power of two.
 pub(crate) fn kib(least: u64, most: u64) -> PowerOfTwo {
-    PowerOfTwo { least, most, unit: "KiB", bytes_per_unit: 1 << 10 }
+    PowerOfTwo { least, most, unit: "KiB", suffix: "_kib", bytes_per_unit: 1 << 10 }
 }
 
 /// A size in mebibytes, a power of two.
 pub(crate) fn mib(least: u64, most: u64) -> PowerOfTwo {
-    PowerOfTwo { least, most, unit: "MiB", bytes_per_unit: 1 << 20 }
+    PowerOfTwo { least, most, unit: "MiB", suffix: "_mib", bytes_per_unit: 1 << 20 }
 }
 
 impl Kind for PowerOfTwo {
@@ -189,6 +208,10 @@ impl Kind for PowerOfTwo {
 
     fn accepted(&self) -> String {
         format!("a power of two from {} to {} {}", self.least, self.most, self.unit)
+    }
+
+    fn suffix(&self) -> &'static str {
+        self.suffix
     }
 }
 
@@ -254,13 +277,14 @@ pub(crate) fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// Whether `number` lies from `least` to `most`, with what is wrong if it does not (not-a-number never does).
+/// Whether `number` lies from `least` to `most`, with what is wrong if it does not.
 fn in_range<N: PartialOrd + fmt::Display>(number: N, least: N, most: N) -> Result<(), Rejected> {
     if number < least {
-        Err(Rejected::Impossible(format!("it is less than {least}")))
-    } else if number <= most {
-        Ok(())
-    } else {
-        Err(Rejected::Impossible(format!("it is not at most {most}")))
+        return Err(Rejected::Impossible(format!("it is less than {least}")));
+    }
+    match number.partial_cmp(&most) {
+        None => Err(Rejected::Impossible("it is not a number".into())),
+        Some(Ordering::Greater) => Err(Rejected::Impossible(format!("it is more than {most}"))),
+        Some(_) => Ok(()),
     }
 }

@@ -36,8 +36,22 @@ pub(crate) struct Layer {
 pub(crate) struct KeyRule {
     /// `table.key`, or `key` at the top of the file.
     pub(crate) key: &'static str,
+    /// What the key ends in to name its unit; empty if it has none.
+    pub(crate) suffix: &'static str,
     /// In words.
     pub(crate) accepted: String,
+}
+
+impl KeyRule {
+    /// The rule that the key's value is of `kind`.
+    pub(crate) fn new(key: &'static str, kind: &impl Kind) -> Self {
+        Self { key, suffix: kind.suffix(), accepted: kind.accepted() }
+    }
+
+    /// The table the key belongs to; empty at the top of the file.
+    fn table(&self) -> &'static str {
+        self.key.split_once('.').map_or("", |(table, _)| table)
+    }
 }
 
 impl Layer {
@@ -59,6 +73,7 @@ impl Layer {
             let key = format!("{prefix}{}", name.get_ref());
             if let DeValue::Table(inner) = value.get_ref()
                 && prefix.is_empty()
+                && !inner.is_empty()
             {
                 self.flatten(&format!("{key}."), inner, text);
                 continue;
@@ -94,6 +109,7 @@ fn raw(value: &Spanned<DeValue<'_>>) -> Raw {
         DeValue::Float(number) => number.as_str().parse().map_or(Raw::Other("an unreadable float"), Raw::Float),
         DeValue::Boolean(flag) => Raw::Flag(*flag),
         DeValue::Datetime(_) => Raw::Other("a date or time"),
+        DeValue::Table(table) if table.is_empty() => Raw::EMPTY_TABLE,
         DeValue::Table(_) => Raw::Other("a table"),
         DeValue::Array(elements) => elements
             .iter()
@@ -129,6 +145,10 @@ impl Resolver {
 
     fn add(&mut self, layer: &Layer) -> Result<(), DescriptionError> {
         for (key, located) in &layer.keys {
+            let empty_table = located.raw == Raw::EMPTY_TABLE && self.rules.iter().any(|rule| rule.table() == key);
+            if empty_table {
+                continue;
+            }
             let Some(rule) = self.rules.iter().find(|rule| rule.key == *key) else {
                 return Err(self.unknown(key, located));
             };
@@ -146,19 +166,18 @@ impl Resolver {
     /// The error for a key that does not exist: a key without its unit, a misspelt one, or a stranger.
     fn unknown(&self, key: &str, located: &Located) -> DescriptionError {
         let entry = located.entry(key);
-        let with_unit = format!("{key}_");
-        if let Some(rule) = self.rules.iter().find(|rule| rule.key.starts_with(&with_unit)) {
-            let (intended, accepted) = (rule.key.to_string(), rule.accepted.clone());
+        let with_unit = |rule: &&KeyRule| !rule.suffix.is_empty() && rule.key.strip_suffix(rule.suffix) == Some(key);
+        if let Some(rule) = self.rules.iter().find(with_unit) {
+            let (intended, accepted) = (rule.key.into(), rule.accepted.clone());
             return DescriptionError::MissingUnit { entry, intended, accepted };
         }
         let table = key.split_once('.').map_or("", |(table, _)| table);
-        let of_table = |rule: &&KeyRule| rule.key.split_once('.').map_or("", |(table, _)| table) == table;
-        let mut accepted: Vec<_> = self.rules.iter().filter(of_table).map(|rule| rule.key).collect();
-        if accepted.is_empty() {
-            let tables = self.rules.iter().filter_map(|rule| rule.key.split_once('.'));
-            accepted = tables.map(|(table, _)| table).collect();
+        let of_table = self.rules.iter().filter(|rule| rule.table() == table);
+        let mut accepted: Vec<_> = of_table.map(|rule| rule.key).collect();
+        if table.is_empty() || accepted.is_empty() {
+            accepted.push("and the tables");
+            accepted.extend(self.rules.iter().map(KeyRule::table).filter(|table| !table.is_empty()));
             accepted.dedup();
-            accepted.insert(0, "the tables");
         }
         let nearest = nearest(key, self.rules.iter().map(|rule| rule.key));
         DescriptionError::UnknownKey { entry, nearest, accepted: accepted.join(" ") }

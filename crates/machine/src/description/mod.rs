@@ -79,7 +79,7 @@ description! {
 
 /// The keys outside any table.
 fn top_rules() -> Vec<KeyRule> {
-    let rule = |key, accepted: &str| KeyRule { key, accepted: accepted.into() };
+    let rule = |key, accepted: &str| KeyRule { key, suffix: "", accepted: accepted.into() };
     vec![
         rule("name", "a string"),
         rule("title", "a string"),
@@ -180,7 +180,8 @@ impl Source {
     /// What the file is called in messages.
     fn label(&self) -> String {
         match self {
-            Self::BuiltIn { name, .. } => format!("machines/{name}.toml"),
+            Self::BuiltIn { name, .. } if catalogue::is_stored(name) => format!("machines/{name}.toml"),
+            Self::BuiltIn { name, .. } => name.clone(),
             Self::File(path) => path.display().to_string(),
         }
     }

@@ -167,7 +167,7 @@ section! {
     /// The primary data cache, on the processor chip.
     L1Spec in "l1" {
         /// Capacity.
-        size: Bytes = "size_kib", kib(1, 1024);
+        size: Bytes = "size_kib", kib(1, 65536);
         /// Lines in a set.
         ways: u32 = "ways", count(1, 16);
         /// Line size.

@@ -1,1 +1,274 @@
-//! Tests of this module.
+//! Descriptions: the built-in ones, what is refused and how, and that nothing is lost when written.
+
+use std::fs;
+
+use proptest::prelude::*;
+use units::{Bytes, Duration, Hertz, Length};
+
+use super::{Description, Fill, ProcessorModel, load, names, parse, resolve, rules};
+
+fn loaded(name: &str) -> Description {
+    match load(name) {
+        Ok(description) => description,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The message for `text`, a file called `my.toml`.
+fn refusal(text: &str) -> String {
+    match parse("my.toml", text) {
+        Ok(_) => panic!("{text} was accepted"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Prestor 2001, Table 4.5: processors, core, bus and Hub clocks, secondary cache.
+#[test]
+fn the_systems_of_the_thesis() {
+    use ProcessorModel::{R10000, R12000};
+    let table = [
+        ("bitmap", 16, R10000, 195.0, 130.0, 4, 97.5),
+        ("bootleg", 32, R10000, 250.0, 250.0, 4, 100.0),
+        ("lego-oil", 32, R12000, 300.0, 200.0, 8, 100.0),
+        ("arctic", 64, R12000, 300.0, 200.0, 8, 100.0),
+        ("bwana", 16, R12000, 400.0, 266.0, 8, 100.0),
+        ("stinger", 128, R12000, 300.0, 200.0, 8, 100.0),
+    ];
+    assert_eq!(names().map(|(name, _)| name).collect::<Vec<_>>(), table.map(|row| row.0));
+    for (name, processors, model, core, bus, mib, hub) in table {
+        let machine = loaded(name);
+        assert_eq!(machine.topology.processors, processors, "{name}");
+        assert_eq!(machine.processor.model, model, "{name}");
+        assert_eq!(machine.processor.clock, Hertz::from_mhz(core), "{name}");
+        assert_eq!(machine.l2.bus_clock, Hertz::from_mhz(bus), "{name}");
+        assert_eq!(machine.l2.size, Bytes::from_mib(mib), "{name}");
+        assert_eq!(machine.hub.clock, Hertz::from_mhz(hub), "{name}");
+        let preemptible = machine.l2.fill == Fill::PreemptibleBlocks;
+        assert_eq!(preemptible, model == R12000, "{name}: Prestor 4.2");
+        assert_eq!(machine.topology.router_bypass, name != "stinger", "{name}: Prestor 4.3.2");
+    }
+}
+
+#[test]
+fn parametric_names_stand_for_families_of_any_size() {
+    for (parametric, named) in [
+        ("origin2000-r10k-195-16p", "bitmap"),
+        ("origin2000-r12k-300-64p", "arctic"),
+        ("origin2000-r12k-400-16p", "bwana"),
+        ("origin2000-r12k-300-128p", "stinger"),
+    ] {
+        let (mut found, named) = (loaded(parametric), loaded(named));
+        assert_eq!(found.name, parametric);
+        (found.name, found.title) = (named.name.clone(), named.title.clone());
+        assert_eq!(found, named);
+    }
+    assert_eq!(loaded("origin2000-r10k-250-512p").topology.processors, 512);
+}
+
+#[test]
+fn names_that_stand_for_nothing_are_refused() {
+    let message = |name: &str| load(name).expect_err("no such machine").to_string();
+    assert_eq!(
+        message("artic"),
+        "machine = \"artic\": there is no such machine, did you mean arctic?; accepted: bitmap bootleg lego-oil arctic \
+         bwana stinger, origin2000-r10k-195-Np origin2000-r10k-250-Np origin2000-r12k-300-Np origin2000-r12k-400-Np \
+         with an even N from 2 to 512, or the path of a .toml file"
+    );
+    assert!(message("zzz").starts_with("machine = \"zzz\": there is no such machine; accepted:"));
+    assert!(message("origin2000-r12k-300-+8p").contains("there is no such machine"));
+    assert_eq!(
+        message("origin2000-r12k-300-65p"),
+        "origin2000-r12k-300-65p:5: topology.processors = 65: it is not a multiple of processors_per_node = 2; \
+         accepted: a multiple of 2 from 2 to 512"
+    );
+    assert_eq!(
+        message("origin2000-r12k-300-514p"),
+        "origin2000-r12k-300-514p:5: topology.processors = 514: it is more than 512; accepted: a whole number from 2 to \
+         512"
+    );
+    assert_eq!(
+        message("origin2000-r12k-300"),
+        "machines/origin2000-r12k-300.toml:1: topology.processors is missing; accepted: a whole number from 2 to 512"
+    );
+    assert!(message("no/such/file.toml").starts_with("no/such/file.toml: cannot be read: "));
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line() {
+    let cases = [
+        (
+            "[l2]\nsize_mob = 4",
+            "my.toml:3: l2.size_mob = 4: there is no such key, did you mean l2.size_mib?; accepted: l2.size_mib l2.ways",
+        ),
+        (
+            "[hub]\nclock = 100",
+            "my.toml:3: hub.clock = 100: the unit is missing from the key; did you mean hub.clock_mhz? accepted: a \
+             number of MHz from 10 to 2000",
+        ),
+        (
+            "[l1]\nsize_kib = \"32\"",
+            "my.toml:3: l1.size_kib = \"32\": a string cannot stand here; accepted: a power of two from 1 to 65536 KiB",
+        ),
+        (
+            "[l1]\nsize_kib = 33",
+            "my.toml:3: l1.size_kib = 33: it is not a power of two; accepted: a power of two from 1 to 65536 KiB",
+        ),
+        (
+            "[l1]\nsize_kib = 0",
+            "my.toml:3: l1.size_kib = 0: it is less than 1; accepted: a power of two from 1 to 65536 KiB",
+        ),
+        ("[processor]\nclock_mhz = nan", "my.toml:3: processor.clock_mhz = nan: it is not a number; accepted:"),
+        ("[processor]\noutstanding_misses = 4.0", "my.toml:3: processor.outstanding_misses = 4.0: a float cannot"),
+        (
+            "[processor]\nmodel = \"R8000\"",
+            "my.toml:3: processor.model = \"R8000\": it is not one of the alternatives; accepted: \"R10000\" or \
+             \"R12000\"",
+        ),
+        ("[tlb]\n\n# why\npage_kib = -16", "my.toml:5: tlb.page_kib = -16: it is less than 4; accepted:"),
+        ("[tlb]\nmiss_ns = [300]", "my.toml:3: tlb.miss_ns = [300]: an array not only of strings cannot stand here"),
+        ("[topology]\nrouter = true", "my.toml:3: topology.router = true: there is no such key"),
+        ("[topology]\nprocessors = 7", "my.toml:3: topology.processors = 7: it is not a multiple of"),
+        (
+            "[topology]\nnodes_per_router = 1\nprocessors = 300",
+            "my.toml:4: topology.processors = 300: at most 128 routers can be connected; accepted: at most 256 with",
+        ),
+        (
+            "[l1]\nsize_kib = 16384",
+            "my.toml:3: l1.size_kib = 16384: the primary cache is larger than the secondary (8 MiB); accepted: at most \
+             l2.size_mib = 8 MiB",
+        ),
+        ("[l1]\nsize_kib = 1024\n[l2]\nsize_mib = 1\nways = 3", "my.toml:6: l2.ways = 3: 1 MiB cannot be divided"),
+        ("[l2]\nfill_block_bytes = 256", "my.toml:3: l2.fill_block_bytes = 256: the block is larger than the line"),
+        ("[l1]\nline_bytes = 256", "my.toml:3: l1.line_bytes = 256: the primary line is larger than the secondary"),
+        ("[cache]", "my.toml:2: cache = "),
+        ("[l2]\nsize_mib = 4 MiB", "my.toml:3: not valid TOML: "),
+        ("[l2]\nways = 2\nways = 2", "my.toml:4: not valid TOML: "),
+        (
+            "calibrated_on = \"4.6\"",
+            "my.toml:2: calibrated_on = \"4.6\": a string cannot stand here; accepted: an array",
+        ),
+        ("title = 1", "my.toml:2: title = 1: an integer cannot stand here; accepted: a string"),
+        ("clock_mhz = 3", "my.toml:2: clock_mhz = 3: there is no such key"),
+    ];
+    for (text, expected) in cases {
+        let message = refusal(&format!("inherit = \"arctic\"\n{text}"));
+        assert!(message.starts_with(expected), "{message}\nis not\n{expected}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+}
+
+#[test]
+fn an_inherited_key_is_reported_where_it_stands() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(path("base.toml"), "inherit = \"arctic\"\n\n[memory]\naccess_cycles = -1\n").expect("written");
+    fs::write(path("top.toml"), "inherit = \"base.toml\"\n").expect("written");
+    let message = load(&path("top.toml")).expect_err("base.toml is wrong").to_string();
+    assert!(message.starts_with(&format!("{}:4: memory.access_cycles = -1: ", path("base.toml"))), "{message}");
+    fs::write(path("base.toml"), "inherit = \"arctic\"\n[memory]\naccess_cycles = 7\n").expect("written");
+    let top = resolve(&path("top.toml")).expect("both are right");
+    assert_eq!((top.description.name.as_str(), top.description.memory.access_cycles), ("top", 7));
+    assert_eq!(top.origins["memory.access_cycles"].to_string(), format!("{}:3", path("base.toml")));
+    assert_eq!(top.origins["topology.processors"].file, "machines/arctic.toml");
+    assert_eq!(top.origins["link.micropacket_ns"].file, "machines/origin2000.toml");
+}
+
+#[test]
+fn inheritance_ends() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(path("a.toml"), "title = \"a\"\ninherit = \"b.toml\"\n").expect("written");
+    fs::write(path("b.toml"), "inherit = \"a.toml\"\n").expect("written");
+    let message = load(&path("a.toml")).expect_err("a circle").to_string();
+    let (a, b) = (path("a.toml"), path("b.toml"));
+    assert_eq!(
+        message,
+        format!(
+            "{b}:1: inherit = \"a.toml\": the inheritance goes in a circle ({a} -> {b} -> {a}); accepted: a machine that \
+             does not inherit this one"
+        )
+    );
+    let unknown = refusal("inherit = \"artic\"");
+    assert!(unknown.starts_with("my.toml:1: inherit = \"artic\": there is no such machine, did you mean arctic?"));
+    let unreadable = refusal("inherit = \"none.toml\"");
+    assert!(unreadable.starts_with("my.toml:1: inherit = \"none.toml\": none.toml: cannot be read: "), "{unreadable}");
+    assert!(refusal("inherit = 3").starts_with("my.toml:1: inherit = 3: an integer cannot stand here; accepted:"));
+}
+
+/// What an ancestor was fitted to, its heirs are fitted to as well, whatever they add.
+#[test]
+fn calibrations_add_up_along_the_inheritance() {
+    let own = parse("my.toml", "inherit = \"arctic\"\ncalibrated_on = [\"prestor/9.9\"]").expect("a machine");
+    let mut expected = loaded("arctic").calibrated_on;
+    expected.push("prestor/9.9".into());
+    assert_eq!(own.description.calibrated_on, expected);
+}
+
+#[test]
+fn every_key_ends_in_its_unit_and_has_its_own_name() {
+    let rules = rules();
+    for (at, rule) in rules.iter().enumerate() {
+        assert!(rule.key.ends_with(rule.suffix), "{} does not end in {}", rule.key, rule.suffix);
+        assert!(!rules[..at].iter().any(|other| other.key == rule.key), "{} is there twice", rule.key);
+    }
+}
+
+#[test]
+fn built_in_machines_survive_being_written() {
+    for (name, _) in names() {
+        let resolved = resolve(&name).expect("a built-in machine");
+        for text in [resolved.to_toml(), resolved.description.to_toml()] {
+            let read = parse("elsewhere.toml", &text).expect("what was written can be read");
+            assert_eq!(read.description, resolved.description);
+        }
+        let keys = rules().into_iter().map(|rule| rule.key).filter(|key| *key != "inherit" && *key != "name");
+        for key in keys {
+            assert!(resolved.origins.contains_key(key), "{name}: no origin of {key}");
+        }
+        assert!(resolved.to_toml().contains("# machines/origin2000.toml:"));
+    }
+}
+
+proptest! {
+    /// Whatever values a machine has in its file, writing it and reading it again loses nothing.
+    #[test]
+    fn any_machine_survives_being_written(
+        mhz in 50.0f64..5000.0,
+        ns in 0.0f64..1000.0,
+        metres in 0.0f64..5.0,
+        inches in 0.0f64..197.0,
+        l1_kib in 0u32..=10,
+        misses in 1u32..=64,
+        bypass: bool,
+        title in "[ -~\n\t\"\\\\é]{0,30}",
+    ) {
+        let text = format!(
+            "inherit = \"arctic\"\ntitle = {}\n[processor]\nclock_mhz = {mhz:?}\noutstanding_misses = {misses}\n\
+             [tlb]\nmiss_ns = {ns:?}\n[topology]\nbackplane_m = {metres:?}\nrack_cable_inches = {inches:?}\n\
+             router_bypass = {bypass}\n[l1]\nsize_kib = {}\n",
+            super::quoted(&title), 1 << l1_kib,
+        );
+        let machine = parse("any.toml", &text).map_err(|error| TestCaseError::fail(error.to_string()))?.description;
+        prop_assert_eq!(&machine.title, &title);
+        prop_assert_eq!(machine.processor.clock, Hertz::from_mhz(mhz));
+        prop_assert_eq!(machine.tlb.miss, Duration::from_ns(ns));
+        prop_assert_eq!(machine.topology.backplane, Length::from_metres(metres));
+        prop_assert_eq!(machine.topology.rack_cable, Length::from_inches(inches));
+        prop_assert_eq!(machine.l1.size, Bytes::from_kib(1 << l1_kib));
+        let again = parse("again.toml", &machine.to_toml()).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        prop_assert_eq!(again.description, machine);
+    }
+
+    /// A damaged file is either a machine or one line that begins with the place.
+    #[test]
+    fn damage_is_reported_in_one_line(at: prop::sample::Index, damage in "[ -~\n]{1,3}") {
+        let mut text = loaded("arctic").to_toml();
+        let at = at.index(text.len());
+        text.replace_range(at..(at + damage.len()).min(text.len()), &damage);
+        if let Err(error) = parse("damaged.toml", &text) {
+            let message = error.to_string();
+            prop_assert!(message.starts_with("damaged.toml:"), "{}", message);
+            prop_assert_eq!(message.lines().count(), 1, "{}", message);
+        }
+    }
+}

@@ -5,7 +5,8 @@
 //! own (FLASH dissertation, Appendix A): the graph is the same for each. The theorem is Dally and Seitz's
 //! ("Deadlock-Free Message Routing in Multiprocessor Interconnection Networks", IEEE Trans. Computers 36(5), 1987).
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
 use petgraph::algo::tarjan_scc;
@@ -13,7 +14,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use units::{ChannelId, NodeId};
 
 use super::{RoutingError, RoutingTable};
-use crate::topology::Topology;
+use crate::topology::{Endpoint, Topology};
 
 /// A circle of channels in which each waits for the next and the last for the first; none if there is no such circle.
 ///
@@ -46,7 +47,7 @@ where
 /// The shortest way from `start` back to itself, found breadth first; `start` must lie on a circle.
 fn shortest_circle<C>(graph: &DiGraph<C, ()>, start: NodeIndex) -> Vec<NodeIndex> {
     let mut came_from: HashMap<NodeIndex, NodeIndex> = HashMap::new();
-    let mut frontier = std::collections::VecDeque::from([start]);
+    let mut frontier = VecDeque::from([start]);
     while let Some(vertex) = frontier.pop_front() {
         for next in graph.neighbors(vertex) {
             if next == start {
@@ -55,8 +56,8 @@ fn shortest_circle<C>(graph: &DiGraph<C, ()>, start: NodeIndex) -> Vec<NodeIndex
                 circle.reverse();
                 return circle;
             }
-            if next != start && !came_from.contains_key(&next) {
-                came_from.insert(next, vertex);
+            if let Entry::Vacant(unseen) = came_from.entry(next) {
+                unseen.insert(vertex);
                 frontier.push_back(next);
             }
         }
@@ -70,23 +71,38 @@ fn shortest_circle<C>(graph: &DiGraph<C, ()>, start: NodeIndex) -> Vec<NodeIndex
 /// If the table does not lead from every node to every other.
 pub fn check(topology: &Topology, table: &RoutingTable) -> Result<Option<Vec<ChannelId>>, RoutingError> {
     let mut routes = Vec::new();
-    for from in topology.nodes() {
-        for to in topology.nodes() {
-            routes.push(channels(topology, table, from.id, to.id)?);
+    // The source whose walk to the present destination first took each channel.
+    let mut taken_by: Vec<Option<NodeId>> = Vec::new();
+    for to in topology.nodes() {
+        taken_by.clear();
+        taken_by.resize(topology.links().len() * 2, None);
+        for from in topology.nodes().iter().filter(|node| node.id != to.id) {
+            routes.push(new_channels(topology, table, from.id, to.id, &mut taken_by)?);
         }
     }
     Ok(find_cycle(routes))
 }
 
-/// The channels of the path from `from` to `to`, from the one that leaves the node to the one that reaches the other.
-fn channels(
+/// The channels from `from` towards `to`, up to and with the first that another source has taken before: from there
+/// on the way is the same, as the table looks at nothing but the destination.
+fn new_channels(
     topology: &Topology,
     table: &RoutingTable,
     from: NodeId,
     to: NodeId,
+    taken_by: &mut [Option<NodeId>],
 ) -> Result<Vec<ChannelId>, RoutingError> {
-    let hops = table.path(topology, from, to)?;
-    let injection = (!hops.is_empty()).then(|| topology.routes().injection(from));
-    let exits = hops.iter().filter_map(|hop| topology.channel_from(hop.router, hop.out_port));
-    Ok(injection.into_iter().chain(exits).collect())
+    let mut channels = vec![topology.routes().injection(from)];
+    let mut router = topology.nodes()[from.index()].router;
+    loop {
+        let (_, channel, end) = table.step(topology, router, from, to)?;
+        channels.push(channel);
+        match (taken_by[channel.index()].replace(from), end) {
+            (Some(earlier), _) if earlier == from => {
+                return Err(RoutingError::Endless { from, to, router: topology.routers()[router.index()].path() });
+            }
+            (Some(_), _) | (None, Endpoint::Node(_)) => return Ok(channels),
+            (None, Endpoint::Router(next, _)) => router = next,
+        }
+    }
 }

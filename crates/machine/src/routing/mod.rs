@@ -6,7 +6,7 @@ mod text;
 pub mod vector;
 
 use thiserror::Error;
-use units::{LinkId, NodeId, Port, RouterId};
+use units::{ChannelId, NodeId, Port, RouterId};
 
 use crate::topology::{Endpoint, Topology};
 
@@ -22,8 +22,8 @@ pub struct Hop {
     pub in_port: Port,
     /// The port by which it leaves.
     pub out_port: Port,
-    /// The link at that port.
-    pub link: LinkId,
+    /// The channel at that port: one direction of a link.
+    pub channel: ChannelId,
 }
 
 /// Why a table does not lead from one node to another.
@@ -108,20 +108,34 @@ impl RoutingTable {
         let source = topology.nodes()[from.index()];
         let (mut router, mut in_port) = (source.router, source.port);
         loop {
-            let name = || topology.routers()[router.index()].path();
             if hops.len() >= topology.routers().len() {
-                return Err(RoutingError::Endless { from, to, router: name() });
+                return Err(RoutingError::Endless { from, to, router: topology.routers()[router.index()].path() });
             }
-            let unrouted = || RoutingError::Unrouted { router: name(), from, to };
-            let out_port = self.exit(router, to).ok_or_else(unrouted)?;
-            let unconnected = || RoutingError::Unconnected { router: name(), to, port: out_port };
-            let (link, end) = topology.peer(router, out_port).ok_or_else(unconnected)?;
-            hops.push(Hop { router, in_port, out_port, link });
+            let (out_port, channel, end) = self.step(topology, router, from, to)?;
+            hops.push(Hop { router, in_port, out_port, channel });
             match end {
-                Endpoint::Node(delivered) if delivered == to => return Ok(hops),
-                Endpoint::Node(delivered) => return Err(RoutingError::Misdelivered { from, to, delivered }),
+                Endpoint::Node(_) => return Ok(hops),
                 Endpoint::Router(next, port) => (router, in_port) = (next, port),
             }
+        }
+    }
+
+    /// What `router` does with a packet from `from` to `to`: the port, the channel, and where that leads, which is to
+    /// a router or the destination.
+    fn step(
+        &self,
+        topology: &Topology,
+        router: RouterId,
+        from: NodeId,
+        to: NodeId,
+    ) -> Result<(Port, ChannelId, Endpoint), RoutingError> {
+        let name = || topology.routers()[router.index()].path();
+        let port = self.exit(router, to).ok_or_else(|| RoutingError::Unrouted { router: name(), from, to })?;
+        let unconnected = || RoutingError::Unconnected { router: name(), to, port };
+        let (channel, end) = topology.outgoing(router, port).ok_or_else(unconnected)?;
+        match end {
+            Endpoint::Node(delivered) if delivered != to => Err(RoutingError::Misdelivered { from, to, delivered }),
+            _ => Ok((port, channel, end)),
         }
     }
 }

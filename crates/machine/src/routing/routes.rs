@@ -33,8 +33,7 @@ impl Routes {
                 let path = table.path(topology, from.id, to.id)?;
                 hops.push(path.len() as u8);
                 for hop in path {
-                    let channel = topology.channel_from(hop.router, hop.out_port);
-                    exits[hop.router.index() * nodes + to.id.index()] = channel.unwrap_or_default();
+                    exits[hop.router.index() * nodes + to.id.index()] = hop.channel;
                 }
             }
         }

@@ -1,1 +1,256 @@
-//! Tests of this module.
+//! Routes of every Origin, the deadlock check against a second opinion, and tables as text.
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+use units::{NodeId, Port, RouterId};
+
+use super::deadlock::{check, find_cycle};
+use super::vector::VectorRoutes;
+use super::{RoutingError, RoutingTable};
+use crate::{Endpoint, Topology, load};
+
+fn topology(processors: u32) -> Topology {
+    match load(&format!("origin2000-r12k-300-{processors}p")) {
+        Ok(description) => Topology::new(&description),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn without_express(processors: u32) -> Topology {
+    let mut description = load("arctic").expect("arctic is built in");
+    description.topology.processors = processors;
+    description.topology.express_links = false;
+    Topology::new(&description)
+}
+
+/// Routers between `from` and every node, breadth first over the links, without any routing table.
+fn distances(topology: &Topology, from: NodeId) -> Vec<u32> {
+    let mut routers = vec![u32::MAX; topology.routers().len()];
+    let mut nodes = vec![u32::MAX; topology.nodes().len()];
+    let first = topology.nodes()[from.index()].router;
+    routers[first.index()] = 1;
+    let mut frontier = VecDeque::from([first]);
+    while let Some(router) = frontier.pop_front() {
+        for port in 1..=6 {
+            match topology.outgoing(router, Port(port)) {
+                Some((_, Endpoint::Node(node))) => nodes[node.index()] = routers[router.index()],
+                Some((_, Endpoint::Router(next, _))) if routers[next.index()] == u32::MAX => {
+                    routers[next.index()] = routers[router.index()] + 1;
+                    frontier.push_back(next);
+                }
+                _ => {}
+            }
+        }
+    }
+    nodes[from.index()] = 0;
+    nodes
+}
+
+fn assert_sound(topology: &Topology) {
+    let size = topology.processors();
+    for from in topology.nodes() {
+        let expected = distances(topology, from.id);
+        for to in topology.nodes() {
+            let hops = topology.hops(from.id, to.id);
+            assert_eq!(hops, expected[to.id.index()], "{size}P: {:?} to {:?} is not shortest", from.id, to.id);
+            assert_eq!(hops, topology.hops(to.id, from.id), "{size}P: {:?} and {:?} differ", from.id, to.id);
+        }
+    }
+    assert_eq!(check(topology, topology.routing_table()), Ok(None), "{size}P can deadlock");
+}
+
+#[test]
+fn every_origin_is_routed_by_shortest_paths_without_deadlock() {
+    for processors in (2..=512).step_by(2) {
+        assert_sound(&topology(processors));
+    }
+}
+
+#[test]
+fn cubes_without_express_links_are_sound_too() {
+    for processors in (2..=64).step_by(2) {
+        assert_sound(&without_express(processors));
+    }
+}
+
+/// FLASH dissertation, Table A.1: the first table closes a circle over all four routers, the second none.
+#[test]
+fn the_flash_tables_are_told_apart() {
+    let read = |text| VectorRoutes::parse("flash", text).expect("a table of routes");
+    let deadlock = read(include_str!("../../tables/flash-a1-deadlock.txt"));
+    let ring = [(0, 1), (1, 2), (2, 3), (3, 0)].map(|(from, to)| (RouterId(from), RouterId(to)));
+    assert_eq!(deadlock.find_cycle(), Some(ring.to_vec()));
+    let free = read(include_str!("../../tables/flash-a1-deadlock-free.txt"));
+    assert_eq!(free.find_cycle(), None);
+    assert_eq!(free.routes().len(), 4);
+}
+
+/// Clockwise routing on the square of a 16-processor Origin is the ring of Table A.1 in a router's own table.
+#[test]
+fn a_table_that_only_turns_right_deadlocks() {
+    let square = without_express(16);
+    // From corner to corner 0, 1, 3, 2 and back to 0.
+    let next = |router: RouterId| match router.0 {
+        0 => Port(6),
+        1 => Port(1),
+        3 => Port(6),
+        _ => Port(1),
+    };
+    let table = RoutingTable::from_fn(4, 8, |router, node| {
+        let own = square.nodes()[node.index()];
+        Some(if own.router == router { own.port } else { next(router) })
+    });
+    let circle = check(&square, &table).expect("every pair is routed").expect("there is a circle");
+    let channels: Vec<_> = square.channels().collect();
+    let mut routers = circle.iter().map(|channel| channels[channel.index()].from);
+    assert_eq!(circle.len(), 4);
+    assert!(routers.all(|from| matches!(from, Endpoint::Router(..))));
+    // Each channel starts where the one before it ends.
+    for (at, channel) in circle.iter().enumerate() {
+        let next = channels[circle[(at + 1) % circle.len()].index()];
+        let (Endpoint::Router(end, _), Endpoint::Router(start, _)) = (channels[channel.index()].to, next.from) else {
+            panic!("the circle passes a node");
+        };
+        assert_eq!(end, start);
+    }
+}
+
+#[test]
+fn tables_that_lead_nowhere_are_refused() {
+    let machine = topology(16);
+    let own = machine.routing_table();
+    let with = |port: Option<Port>| {
+        RoutingTable::from_fn(4, 8, |router, node| {
+            if (router, node) == (RouterId(0), NodeId(7)) { port } else { own.exit(router, node) }
+        })
+    };
+    let router = String::from("/hw/module/1/slot/r1/router");
+    let (from, to) = (NodeId(0), NodeId(7));
+    let refused = |port| check(&machine, &with(port)).expect_err("the table leads nowhere");
+    assert_eq!(refused(None), RoutingError::Unrouted { router: router.clone(), from, to });
+    assert_eq!(refused(Some(Port(2))), RoutingError::Unconnected { router: router.clone(), to, port: Port(2) });
+    assert_eq!(refused(Some(Port(4))), RoutingError::Misdelivered { from, to, delivered: NodeId(1) });
+    // The two routers of the first module send packets for node 7 to each other.
+    let endless = RoutingTable::from_fn(4, 8, |router, node| match (router.0, node.0) {
+        (0, 7) => Some(Port(6)),
+        (1, 7) => Some(Port(6)),
+        _ => own.exit(router, node),
+    });
+    assert!(matches!(check(&machine, &endless), Err(RoutingError::Endless { .. })));
+    assert!(matches!(endless.path(&machine, from, to), Err(RoutingError::Endless { .. })));
+}
+
+#[test]
+fn vector_routes_end_at_the_node_they_are_for() {
+    let machine = topology(96);
+    for from in machine.nodes() {
+        for to in machine.nodes().iter().filter(|to| to.id != from.id) {
+            let mut at = Endpoint::Router(from.router, from.port);
+            for port in machine.vector_route(from.id, to.id) {
+                let Endpoint::Router(router, _) = at else { panic!("the route goes on after node {at:?}") };
+                at = machine.outgoing(router, port).expect("a connected port").1;
+            }
+            assert_eq!(at, Endpoint::Node(to.id));
+        }
+    }
+}
+
+#[test]
+fn compiled_routes_follow_the_table() {
+    let machine = topology(256);
+    let routes = machine.routes();
+    for (from, to) in [(0u16, 127u16), (127, 0), (5, 90), (64, 1)].map(|(from, to)| (NodeId(from), NodeId(to))) {
+        let mut channel = routes.injection(from);
+        let mut taken = Vec::new();
+        while let Endpoint::Router(router, _) = routes.channel(channel).to {
+            channel = routes.exit(router, to);
+            taken.push(channel);
+        }
+        assert_eq!(routes.channel(channel).to, Endpoint::Node(to));
+        assert_eq!(taken, machine.path(from, to).iter().map(|hop| hop.channel).collect::<Vec<_>>());
+        assert_eq!(taken.len(), machine.hops(from, to) as usize);
+    }
+}
+
+/// Whether the dependencies close a circle, by removing channels that wait for nothing until none is left (Kahn).
+fn closes_a_circle(routes: &[Vec<u8>]) -> bool {
+    let mut waits: Vec<(u8, u8)> = routes.iter().flat_map(|route| route.windows(2).map(|w| (w[0], w[1]))).collect();
+    loop {
+        let before = waits.len();
+        let waiting: Vec<u8> = waits.iter().map(|(held, _)| *held).collect();
+        waits.retain(|(_, wanted)| waiting.contains(wanted));
+        if waits.len() == before {
+            return before > 0;
+        }
+    }
+}
+
+proptest! {
+    /// The check says what repeated pruning says, and a circle it returns is one.
+    #[test]
+    fn cycles_are_found_where_there_are_any(
+        routes in prop::collection::vec(prop::collection::vec(0u8..12, 0..5), 0..10)
+    ) {
+        let found = find_cycle(routes.iter().map(|route| route.iter().copied()));
+        prop_assert_eq!(found.is_some(), closes_a_circle(&routes));
+        if let Some(circle) = found {
+            for (at, held) in circle.iter().enumerate() {
+                let wanted = circle[(at + 1) % circle.len()];
+                prop_assert!(routes.iter().any(|route| route.windows(2).any(|pair| pair == [*held, wanted])));
+            }
+        }
+    }
+
+    /// Any table survives being printed and read.
+    #[test]
+    fn tables_survive_printing(ports in prop::collection::vec(0u8..=6, 4 * 8)) {
+        let machine = topology(16);
+        let table = RoutingTable::from_fn(4, 8, |router, node| {
+            Some(ports[router.index() * 8 + node.index()]).filter(|port| *port > 0).map(Port)
+        });
+        let read = RoutingTable::parse("table", &table.to_text(&machine), &machine);
+        prop_assert_eq!(read, Ok(table));
+    }
+}
+
+#[test]
+fn unreadable_tables_are_refused_with_their_line() {
+    let machine = topology(16);
+    let refusal = |text: &str| match RoutingTable::parse("my.routes", text, &machine) {
+        Ok(_) => panic!("{text} was accepted"),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(
+        refusal("# mine\n/hw/module/9/slot/r1/router 0:5"),
+        "my.routes:2: /hw/module/9/slot/r1/router: there is no such router; accepted: a router's name such as \
+         /hw/module/1/slot/r1/router"
+    );
+    let entry = |word: &str, reason: &str| {
+        format!("my.routes:1: {word}: {reason}; accepted: NODE:PORT, node below 8, port 1 to 6")
+    };
+    let malformed = "this is not a destination and a port";
+    for word in ["8:1", "0:7", "0:0", "0-1", ":"] {
+        assert_eq!(refusal(&format!("/hw/module/1/slot/r1/router {word}")), entry(word, malformed));
+    }
+    let twice = "/hw/module/1/slot/r1/router 0:5 0:4";
+    assert_eq!(refusal(twice), entry("0:4", "the destination is given twice for this router"));
+}
+
+#[test]
+fn unreadable_vector_routes_are_refused_with_their_line() {
+    let cases = [
+        ("0 2: 0 1", "there is no arrow"),
+        ("0 -> 2 0 1", "there is no colon"),
+        ("0 -> x: 0", "a router is not a number"),
+        ("0 -> 2: 1", "the first router on the way is not the source"),
+        ("0 -> 2: 0 2", "a router is passed twice"),
+    ];
+    for (line, reason) in cases {
+        let error = VectorRoutes::parse("routes", &format!("\n{line}  # comment")).expect_err(line);
+        assert_eq!(
+            error.to_string(),
+            format!("routes:2: {line}: {reason}; accepted: SOURCE -> DESTINATION: SOURCE ROUTER...")
+        );
+    }
+}

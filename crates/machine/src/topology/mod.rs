@@ -4,7 +4,7 @@ mod build;
 mod element;
 mod origin;
 
-use units::{ChannelId, CpuId, LinkId, NodeId, Port, RouterId};
+use units::{ChannelId, CpuId, NodeId, Port, RouterId};
 
 use crate::description::{Description, TopologyKind};
 use crate::routing::{Hop, Routes, RoutingTable};
@@ -51,7 +51,7 @@ impl Topology {
         &self.routers
     }
 
-    /// The links by [`LinkId`].
+    /// The links by [`units::LinkId`].
     pub fn links(&self) -> &[Link] {
         &self.links
     }
@@ -87,19 +87,12 @@ impl Topology {
         }
     }
 
-    /// What the port of a router is connected to: the link and its other end.
-    pub fn peer(&self, router: RouterId, port: Port) -> Option<(LinkId, Endpoint)> {
+    /// The channel that leaves `router` by `port`, and where it leads.
+    pub fn outgoing(&self, router: RouterId, port: Port) -> Option<(ChannelId, Endpoint)> {
         let link = self.routers.get(router.index())?.link(port)?;
-        let ends = self.links[link.index()].ends;
-        let here = Endpoint::Router(router, port);
-        Some((link, if ends[0] == here { ends[1] } else { ends[0] }))
-    }
-
-    /// The channel that leaves `router` by `port`.
-    pub fn channel_from(&self, router: RouterId, port: Port) -> Option<ChannelId> {
-        let link = self.routers.get(router.index())?.link(port)?;
-        let second = self.links[link.index()].ends[1] == Endpoint::Router(router, port);
-        Some(ChannelId(link.0 * 2 + u16::from(second)))
+        let [first, second] = self.links[link.index()].ends;
+        let forward = first == Endpoint::Router(router, port);
+        Some((ChannelId(link.0 * 2 + u16::from(!forward)), if forward { second } else { first }))
     }
 
     /// Both directions of every link, by [`ChannelId`].
