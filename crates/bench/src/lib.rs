@@ -20,7 +20,7 @@ pub use error::{BenchError, PlanError};
 pub use experiment::{Experiment, Request};
 pub use measure::Outcome;
 pub use plan::{Placement, Plan, Settings};
-pub use platform::{Kernel, Layout, Measurement, Phase, Platform, PlatformError, Region, Task};
+pub use platform::{Kernel, Layout, Measurement, Phase, Platform, PlatformError, Region, SimulatedPlatform, Task};
 pub use restart::{RestartCurve, RestartPoint, RestartSearch};
 pub use state::State;
 pub use suite::{Series, Suite, SuiteScope, average_by_distance};

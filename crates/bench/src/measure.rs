@@ -28,7 +28,8 @@ pub struct Outcome {
 }
 
 impl Plan {
-    /// Carries the plan out on `platform`, whose regions are released before and after.
+    /// Carries the plan out on `platform`, whose regions are released first; those of the plan are left as they are, so
+    /// that the platform can be asked what happened.
     ///
     /// # Errors
     /// When the plan is impossible on this machine (before any work), or the platform fails.
@@ -54,7 +55,6 @@ impl Plan {
             let combined = combine(&samples, self.experiment.is_bandwidth());
             self.outcome(platform.layout(), &combined, samples, None, warnings)
         };
-        platform.release_all();
         Ok(outcome)
     }
 

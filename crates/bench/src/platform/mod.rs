@@ -2,6 +2,7 @@
 
 mod kernel;
 mod layout;
+mod simulated;
 
 use std::error::Error;
 
@@ -9,6 +10,7 @@ use units::{Bytes, CpuId, Duration, NodeId};
 
 pub use kernel::Kernel;
 pub use layout::{Layout, LayoutError};
+pub use simulated::SimulatedPlatform;
 
 /// Memory of one node, handed out by [`Platform::allocate`].
 ///

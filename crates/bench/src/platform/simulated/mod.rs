@@ -1,0 +1,117 @@
+//! A simulated machine as a platform: kernels become programs of the timing simulator.
+
+mod program;
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use machine::{Description, Topology};
+use sim::{Options, SimError, Simulator};
+use units::{Bytes, NodeId, PhysicalAddr};
+
+use crate::platform::{Layout, Measurement, Phase, Platform, PlatformError, Region, check_phase};
+
+/// A machine simulated from its description.
+///
+/// It starts afresh, at time zero and with everything empty, whenever its regions are released: what a plan measures
+/// does not depend on what was measured before it, nor on the order in which plans are run.
+pub struct SimulatedPlatform {
+    description: Description,
+    options: Options,
+    layout: Layout,
+    /// `None` until the first use after a release.
+    simulator: Option<Simulator>,
+    /// Where the regions are that were handed out.
+    regions: Vec<PhysicalAddr>,
+}
+
+impl Layout {
+    /// The layout of the machine that `description` describes, without simulating it.
+    ///
+    /// # Errors
+    /// When the description gives the caches sizes that are not multiples of the line.
+    pub fn simulated(description: &Description) -> Result<Self, PlatformError> {
+        let topology = Topology::new(description);
+        let cpus = (0..topology.nodes().len() as u16).map(|node| topology.cpus_of(NodeId(node)).collect()).collect();
+        let sizes = (description.l2.line, description.l1.size, description.l2.size);
+        let hops = |from, to| topology.hops(from, to);
+        Self::new(&description.name, cpus, hops, sizes, description.processor.clock.period())
+            .map_err(|error| PlatformError::Failed { machine: description.name.clone(), source: Box::new(error) })
+    }
+}
+
+impl SimulatedPlatform {
+    /// The machine of `description`.
+    ///
+    /// # Errors
+    /// When the simulator cannot simulate it.
+    pub fn new(description: Description, options: Options) -> Result<Self, PlatformError> {
+        let layout = Layout::simulated(&description)?;
+        let mut platform = Self { description, options, layout, simulator: None, regions: Vec::new() };
+        platform.simulator_mut()?;
+        Ok(platform)
+    }
+
+    /// The simulator with the counters of everything since the latest release: after [`crate::Plan::run`], those of the
+    /// plan, its preparation included. `None` if nothing has run since.
+    pub fn simulator(&self) -> Option<&Simulator> {
+        self.simulator.as_ref()
+    }
+
+    fn simulator_mut(&mut self) -> Result<&mut Simulator, PlatformError> {
+        if self.simulator.is_none() {
+            let simulator = Simulator::new(&self.description, self.options).map_err(|error| self.failed(error))?;
+            self.simulator = Some(simulator);
+        }
+        Ok(self.simulator.as_mut().expect("made above"))
+    }
+
+    fn failed(&self, error: SimError) -> PlatformError {
+        PlatformError::Failed { machine: self.layout.machine().to_owned(), source: Box::new(error) }
+    }
+}
+
+impl Platform for SimulatedPlatform {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn allocate(&mut self, home: NodeId, size: Bytes) -> Result<Region, PlatformError> {
+        let base = self.simulator_mut()?.allocate(home, size).map_err(|error| match error {
+            SimError::NoSuchNode { .. } => PlatformError::NoMemory {
+                node: home,
+                machine: self.layout.machine().to_owned(),
+                accepted: self.layout.accepted_nodes(),
+            },
+            SimError::OutOfMemory { .. } => PlatformError::OutOfMemory { home, size, reason: error.to_string() },
+            other => self.failed(other),
+        })?;
+        self.regions.push(base);
+        Ok(Region { index: self.regions.len() - 1, home, size })
+    }
+
+    fn release_all(&mut self) {
+        self.simulator = None;
+        self.regions.clear();
+    }
+
+    fn run(&mut self, phase: Phase<'_>) -> Result<Vec<Measurement>, PlatformError> {
+        check_phase(&self.layout, phase)?;
+        let mut steps = Vec::new();
+        let mut programs = Vec::new();
+        for task in phase.tasks {
+            let Some(&base) = self.regions.get(task.region.index) else {
+                let reason = "its region has been released".to_owned();
+                return Err(PlatformError::BadTask { cpu: task.cpu, reason });
+            };
+            let taken = Rc::new(Cell::new(0));
+            programs.push((task.cpu, program::program(*task, base, phase.first_finisher_stops_all, taken.clone())));
+            steps.push(taken);
+        }
+        let reports = self.simulator_mut()?.run(programs).map_err(|error| self.failed(error))?;
+        let measured = reports.iter().zip(steps);
+        Ok(measured
+            .map(|(report, steps)| Measurement { elapsed: report.finished.since(report.started), steps: steps.get() })
+            .collect())
+    }
+}
