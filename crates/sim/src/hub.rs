@@ -34,8 +34,10 @@ pub struct HubTiming {
     pub interface_out: Duration,
     /// From the crossbar through the processor interface to the bus.
     pub interface_in: Duration,
-    /// From the processors' answers to a tag check to the message in the processor interface.
+    /// From an owner's tag check to its answer in the processor interface.
     pub snoop_answer: Duration,
+    /// From a response to the revision that follows it.
+    pub revision: Duration,
     /// From the first data that an owner puts on the bus to the message in the processor interface.
     pub supply_seen: Duration,
     /// Occupancy of the processor interface by an invalidation acknowledgement.
@@ -89,6 +91,7 @@ impl HubTiming {
             interface_out: cycles(hub.pi_request_cycles),
             interface_in: cycles(hub.pi_reply_cycles),
             snoop_answer: cycles(hub.snoop_answer_cycles),
+            revision: cycles(hub.revision_cycles),
             supply_seen: cycles(hub.supply_cycles),
             acknowledgement: cycles(hub.acknowledgement_cycles),
             retry: cycles(hub.retry_cycles),

@@ -71,14 +71,14 @@ impl Simulator {
         let now = self.now;
         let mut answered = now;
         for cpu in self.geometry.processors_of(node) {
-            answered = answered.max(self.processor_mut(cpu).snoop(message.line, now));
+            answered = answered.max(self.processor_mut(cpu).answer_invalidation(message.line, now));
             if cpu != message.requester
                 && let Err(error) = self.with_line(cpu, message.line, protocol::invalidate)
             {
                 return self.fail(error);
             }
         }
-        let out = answered + self.hub_timing.snoop_answer + self.hub_timing.interface_out;
+        let out = answered + self.hub_timing.interface_out;
         self.dispatch(node, out, protocol::invalidation_acknowledgement(message));
     }
 
@@ -106,8 +106,11 @@ impl Simulator {
             let (response, revision) = (self.hold(node, *response), self.hold(node, *revision));
             self.schedule(node, read, Event::Supply(response, revision));
         } else {
-            let out = checked + self.hub_timing.snoop_answer + self.hub_timing.interface_out;
-            self.dispatch_all(node, out, outbox);
+            let mut out = checked + self.hub_timing.snoop_answer + self.hub_timing.interface_out;
+            for &message in outbox.as_slice() {
+                self.dispatch(node, out, message);
+                out += self.hub_timing.revision;
+            }
         }
     }
 
@@ -117,8 +120,12 @@ impl Simulator {
         let timing = &self.hub_timing;
         let start = self.hubs[node.index()].bus.reserve(self.now, timing.grid, timing.data);
         let out = start + timing.supply_seen + timing.interface_out;
-        let second = if self.envelopes.get(revision).message.kind.carries_data() { out + timing.line } else { out };
-        for (id, at) in [(response, out), (revision, second)] {
+        let behind = if self.envelopes.get(revision).message.kind.carries_data() {
+            timing.line.max(timing.revision)
+        } else {
+            timing.revision
+        };
+        for (id, at) in [(response, out), (revision, out + behind)] {
             let message = self.envelopes.remove(id).message;
             self.dispatch(node, at, message);
         }
@@ -167,7 +174,7 @@ impl Simulator {
         let start = self.hubs[node.index()].bus.reserve(now, timing.grid, timing.data);
         let (critical, line) = (start + timing.critical, timing.line);
         let processor = self.processor_mut(cpu);
-        let end = processor.book_fill(miss, now, start, line);
+        let end = processor.book_fill(miss, now, start, line) + processor.release_time(miss);
         if done {
             let value = critical + processor.data_to_use();
             self.schedule(node, value, Event::Value(cpu, miss));
@@ -185,7 +192,7 @@ impl Simulator {
         let seen = start + timing.completion_seen;
         let processor = self.processor_mut(cpu);
         let value = seen + processor.data_to_use();
-        let end = processor.miss(miss).map_or(value, |miss| miss.fill_end.max(value));
+        let end = processor.miss(miss).map_or(value, |miss| miss.fill_end.max(value)) + processor.release_time(miss);
         self.schedule(node, value, Event::Value(cpu, miss));
         self.schedule(node, end, Event::Filled(cpu, miss));
     }

@@ -156,6 +156,9 @@ section! {
         outstanding_upgrades: u32 = "outstanding_upgrades", count(1, 64);
         /// Whether an upgrade in progress holds up later loads that miss.
         upgrade_blocks_loads: bool = "upgrade_blocks_loads", Flag;
+        /// Core cycles that the answer to an invalidation takes while the processor's own request for the line is
+        /// outstanding.
+        own_invalidation_cycles: u32 = "own_invalidation_cycles", cycles(0, 1000);
         /// Core cycles from the detected second-level miss to the request at the bus interface.
         miss_to_request_cycles: u32 = "miss_to_request_cycles", cycles(0, 1000);
         /// Core cycles from the critical doubleword at the bus interface to the dependent instruction.
@@ -238,8 +241,14 @@ section! {
         pi_reply_cycles: u32 = "pi_reply_cycles", cycles(0, 1000);
         /// Hub cycles through the crossbar.
         crossbar_cycles: u32 = "crossbar_cycles", cycles(0, 1000);
-        /// Hub cycles from the processors' answers to an intervention or invalidation to the message it makes.
+        /// Hub cycles from an owner's tag check to the message that answers the intervention.
         snoop_answer_cycles: u32 = "snoop_answer_cycles", cycles(0, 1000);
+        /// Hub cycles by which a revision leaves the processor interface after the response.
+        revision_cycles: u32 = "revision_cycles", cycles(0, 1000);
+        /// Hub cycles from the completion of a read until its request buffer (CRB) serves another request.
+        read_release_cycles: u32 = "read_release_cycles", cycles(0, 1000);
+        /// Hub cycles from the completion of a read-exclusive or upgrade until its request buffer (CRB) serves another.
+        write_release_cycles: u32 = "write_release_cycles", cycles(0, 1000);
         /// Hub cycles from the first data that an owner puts on the bus to the message that carries them.
         supply_cycles: u32 = "supply_cycles", cycles(0, 1000);
         /// Hub cycles for which an invalidation acknowledgement holds the processor interface.

@@ -205,6 +205,7 @@ impl Processor {
             slot,
             instruction: self.issued,
             upgrade,
+            writes: access.writes(),
             value_at: None,
             fill_end: Time::ZERO,
         });

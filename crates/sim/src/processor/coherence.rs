@@ -74,6 +74,13 @@ impl Processor {
         start + length
     }
 
+    /// When this processor has answered an invalidation of `line` that reaches it at `now`. One that has itself asked for
+    /// the line checks its tags and its request first; others take the invalidation in without making anybody wait.
+    pub fn answer_invalidation(&mut self, line: LineAddr, now: Time) -> Time {
+        let checked = self.snoop(line, now);
+        if self.miss_on(line).is_some() { checked + self.timing.own_invalidation } else { now }
+    }
+
     /// Reads a whole line out for the system, from `now` on: when its first part is at the pins.
     pub fn read_out(&mut self, now: Time) -> Time {
         let start = self.bus.start(now, self.timing.secondary_grid);
@@ -89,6 +96,12 @@ impl Processor {
             miss.fill_end = end;
         }
         end
+    }
+
+    /// From the completion of miss `id` until its request buffer is free.
+    pub fn release_time(&self, id: MissId) -> Duration {
+        let store = self.miss(id).is_some_and(|miss| miss.writes);
+        self.timing.release[usize::from(store)]
     }
 
     /// From the critical data at the pins to the instruction that uses them.

@@ -30,6 +30,8 @@ pub struct Miss {
     pub(super) instruction: u64,
     /// Whether it is an upgrade: the processor still has a shared copy.
     pub(super) upgrade: bool,
+    /// Whether it is for a store or a write prefetch.
+    pub(super) writes: bool,
     /// When the wanted value is there, once that is known.
     pub value_at: Option<Time>,
     /// When the end of the line will be in the cache, once that is known.

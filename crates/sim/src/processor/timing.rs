@@ -22,6 +22,10 @@ pub struct ProcessorTiming {
     pub miss_to_request: Duration,
     /// From the critical data at the pins to the instruction that uses them.
     pub data_to_use: Duration,
+    /// The answer to an invalidation, while a request for the line is outstanding, takes this long after the tag check.
+    pub own_invalidation: Duration,
+    /// From the completion of a miss until its request buffer serves another: a read, and a read-exclusive or upgrade.
+    pub release: [Duration; 2],
     /// Block size of the primary cache, a shift.
     pub block_shift: u32,
     /// Load-to-use time of a primary hit.
@@ -74,6 +78,9 @@ impl ProcessorTiming {
             upgrade_blocks_loads: processor.upgrade_blocks_loads,
             miss_to_request: cycle * u64::from(processor.miss_to_request_cycles),
             data_to_use: cycle * u64::from(processor.data_to_use_cycles),
+            own_invalidation: cycle * u64::from(processor.own_invalidation_cycles),
+            release: [description.hub.read_release_cycles, description.hub.write_release_cycles]
+                .map(|cycles| description.hub.clock.period() * u64::from(cycles)),
             block_shift: shift(l1.line),
             primary_hit: cycle * u64::from(l1.hit_cycles),
             secondary_hit: cycle * u64::from(l2.hit_cycles),
