@@ -4,6 +4,7 @@
 //! links that it describes, with routes as the hardware holds them. [`routing::deadlock`] checks any routes.
 
 pub mod description;
+pub mod drawing;
 pub mod routing;
 pub mod topology;
 

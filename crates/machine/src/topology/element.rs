@@ -127,14 +127,14 @@ impl LinkClass {
 impl fmt::Display for LinkClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Self::Node => "node",
-            Self::Backplane => "backplane",
+            Self::Node => "node backplane",
+            Self::Backplane => "router backplane",
             Self::ModuleCable => "module cable",
             Self::RackCable => "rack cable",
             Self::CubeCable => "cube cable",
             Self::Express => "express cable",
             Self::Metarouter => "metarouter cable",
-            Self::BetweenMetarouters => "cable between metarouters",
+            Self::BetweenMetarouters => "between metarouters",
         })
     }
 }

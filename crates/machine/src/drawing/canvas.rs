@@ -1,0 +1,247 @@
+//! A page of SVG in three layers, and the look of everything on it.
+
+use std::fmt::Write;
+
+use crate::topology::LinkClass;
+
+/// A place on the page, in pixels, downwards.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Point {
+    pub(super) x: f64,
+    pub(super) y: f64,
+}
+
+impl Point {
+    /// The point this far to the right and down.
+    pub(super) fn offset(self, x: f64, y: f64) -> Self {
+        Self { x: self.x + x, y: self.y + y }
+    }
+}
+
+/// What is drawn over what: later layers cover earlier ones.
+#[derive(Clone, Copy)]
+pub(super) enum Layer {
+    /// Outlines of modules and cubes.
+    Ground,
+    /// Links.
+    Wires,
+    /// Routers, nodes and words.
+    Parts,
+}
+
+/// What a box or a text is, which decides its look.
+#[derive(Clone, Copy)]
+pub(super) enum Look {
+    Module,
+    Router,
+    Metarouter,
+    Node,
+    Tile,
+}
+
+impl Look {
+    /// Fill, outline, and radius of the corners.
+    fn paint(self) -> (&'static str, &'static str, f64) {
+        match self {
+            Self::Module => ("#eef1f4", "#d3dae1", 12.0),
+            Self::Router => ("#1f3b57", "#ffffff", 10.0),
+            Self::Metarouter => ("#6d3f8c", "#ffffff", 10.0),
+            Self::Node => ("#fdebcb", "#d39a36", 4.0),
+            Self::Tile => ("#ffffff", "#b9c4cf", 10.0),
+        }
+    }
+}
+
+/// How words look.
+#[derive(Clone, Copy)]
+pub(super) enum Words {
+    Title,
+    Subtitle,
+    /// Beside signs and on tiles.
+    Caption,
+    /// On the box of a module.
+    ModuleName,
+    /// On routers.
+    OnRouter,
+    /// A node's number.
+    NodeName,
+    /// A node's processors.
+    CpuNames,
+}
+
+impl Words {
+    /// Size in pixels, weight and colour.
+    fn paint(self) -> (f64, u32, &'static str) {
+        match self {
+            Self::Title => (26.0, 700, "#16202a"),
+            Self::Subtitle => (15.0, 400, "#54616e"),
+            Self::Caption | Self::ModuleName => (12.0, 400, "#45525e"),
+            Self::OnRouter => (12.0, 700, "#ffffff"),
+            Self::NodeName => (12.0, 700, "#5c4008"),
+            Self::CpuNames => (9.0, 400, "#7b6230"),
+        }
+    }
+}
+
+/// Where words stand relative to their place.
+#[derive(Clone, Copy)]
+pub(super) enum Align {
+    Left,
+    Centre,
+}
+
+/// The colour, width and dashes of a link.
+pub(super) fn stroke(class: LinkClass) -> (&'static str, f64, &'static str) {
+    match class {
+        LinkClass::Node => ("#d39a36", 2.0, ""),
+        LinkClass::Backplane => ("#23998b", 5.0, ""),
+        LinkClass::ModuleCable => ("#2f6db3", 2.4, ""),
+        LinkClass::RackCable => ("#62a8e0", 2.4, ""),
+        LinkClass::CubeCable => ("#e06c47", 1.8, ""),
+        LinkClass::Express => ("#c22f5b", 1.8, "8 6"),
+        LinkClass::Metarouter => ("#9a6fbb", 1.3, ""),
+        LinkClass::BetweenMetarouters => ("#6d3f8c", 2.6, ""),
+    }
+}
+
+/// The page so far.
+pub(super) struct Canvas {
+    layers: [String; 3],
+    least: Point,
+    most: Point,
+}
+
+impl Canvas {
+    pub(super) fn new() -> Self {
+        let (least, most) = (f64::INFINITY, f64::NEG_INFINITY);
+        Self { layers: Default::default(), least: Point { x: least, y: least }, most: Point { x: most, y: most } }
+    }
+
+    /// The lower edge and the left edge of what has been drawn.
+    pub(super) fn bottom_left(&self) -> Point {
+        Point { x: self.least.x, y: self.most.y }
+    }
+
+    /// The upper left corner of what has been drawn.
+    pub(super) fn top_left(&self) -> Point {
+        self.least
+    }
+
+    /// The width of what has been drawn.
+    pub(super) fn width(&self) -> f64 {
+        self.most.x - self.least.x
+    }
+
+    fn include(&mut self, at: Point) {
+        self.least = Point { x: self.least.x.min(at.x), y: self.least.y.min(at.y) };
+        self.most = Point { x: self.most.x.max(at.x), y: self.most.y.max(at.y) };
+    }
+
+    fn put(&mut self, layer: Layer, element: std::fmt::Arguments<'_>) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.layers[layer as usize], "{element}");
+    }
+
+    /// A box around `centre`.
+    pub(super) fn block(&mut self, layer: Layer, look: Look, centre: Point, width: f64, height: f64) {
+        let (fill, outline, radius) = look.paint();
+        let (left, top) = (centre.x - width / 2.0, centre.y - height / 2.0);
+        self.include(Point { x: left, y: top });
+        self.include(Point { x: left + width, y: top + height });
+        self.put(
+            layer,
+            format_args!(
+                r#"<rect x="{left:.1}" y="{top:.1}" width="{width:.1}" height="{height:.1}" rx="{radius}" fill="{fill}" stroke="{outline}"/>"#
+            ),
+        );
+    }
+
+    /// A dot.
+    pub(super) fn dot(&mut self, centre: Point, radius: f64) {
+        let (fill, ..) = Look::Router.paint();
+        let Point { x, y } = centre;
+        self.put(Layer::Parts, format_args!(r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius}" fill="{fill}"/>"#));
+    }
+
+    /// A straight link.
+    pub(super) fn wire(&mut self, layer: Layer, class: LinkClass, from: Point, to: Point) {
+        self.path(layer, class, format_args!("M{:.1} {:.1} L{:.1} {:.1}", from.x, from.y, to.x, to.y));
+    }
+
+    /// A curved link that leaves `points[0]` towards `points[1]` and reaches `points[3]` from `points[2]`.
+    pub(super) fn curve(&mut self, class: LinkClass, points: [Point; 4]) {
+        let [from, leaving, reaching, to] = points;
+        // The middle of a Bezier curve: the furthest it bends, for one that bends to one side.
+        let middle = |ends: f64, handles: f64| (ends + 3.0 * handles) / 8.0;
+        self.include(Point {
+            x: middle(from.x + to.x, leaving.x + reaching.x),
+            y: middle(from.y + to.y, leaving.y + reaching.y),
+        });
+        self.path(
+            Layer::Wires,
+            class,
+            format_args!(
+                "M{:.1} {:.1} C{:.1} {:.1} {:.1} {:.1} {:.1} {:.1}",
+                from.x, from.y, leaving.x, leaving.y, reaching.x, reaching.y, to.x, to.y
+            ),
+        );
+    }
+
+    fn path(&mut self, layer: Layer, class: LinkClass, route: std::fmt::Arguments<'_>) {
+        let (colour, width, dashes) = stroke(class);
+        let dashes = if dashes.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dashes}""#) };
+        self.put(
+            layer,
+            format_args!(
+                r#"<path d="{route}" fill="none" stroke="{colour}" stroke-width="{width}" stroke-linecap="round"{dashes}/>"#
+            ),
+        );
+    }
+
+    /// Words whose middle line is at `at`.
+    pub(super) fn words(&mut self, words: Words, align: Align, at: Point, text: &str) {
+        let (size, weight, colour) = words.paint();
+        let (anchor, left) = match align {
+            Align::Left => ("start", 0.0),
+            Align::Centre => ("middle", 0.5),
+        };
+        // Sans-serif letters are on average about 0.56 of their size wide.
+        let width = text.chars().count() as f64 * size * 0.56;
+        self.include(at.offset(-width * left, -size / 2.0));
+        self.include(at.offset(width * (1.0 - left), size / 2.0));
+        let Point { x, y } = at.offset(0.0, size * 0.35);
+        // Modules' names stand on links and interrupt them.
+        let halo = match words {
+            Words::ModuleName => r##" stroke="#eef1f4" stroke-width="4" stroke-linejoin="round" paint-order="stroke""##,
+            _ => "",
+        };
+        self.put(
+            Layer::Parts,
+            format_args!(
+                r#"<text x="{x:.1}" y="{y:.1}" font-size="{size}" font-weight="{weight}" fill="{colour}" text-anchor="{anchor}"{halo}>{}</text>"#,
+                escaped(text)
+            ),
+        );
+    }
+
+    /// The whole page as a document, titled `name` for readers that speak.
+    pub(super) fn finish(self, name: &str) -> String {
+        const MARGIN: f64 = 28.0;
+        let (left, top) = (self.least.x - MARGIN, self.least.y - MARGIN);
+        let (width, height) = (self.most.x - self.least.x + 2.0 * MARGIN, self.most.y - self.least.y + 2.0 * MARGIN);
+        let [ground, wires, parts] = self.layers;
+        format!(
+            r##"<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:.0}" height="{height:.0}" viewBox="{left:.1} {top:.1} {width:.1} {height:.1}" font-family="Helvetica, Arial, 'DejaVu Sans', sans-serif">
+<title>{}</title>
+<rect x="{left:.1}" y="{top:.1}" width="{width:.1}" height="{height:.1}" fill="#ffffff"/>
+{ground}{wires}{parts}</svg>
+"##,
+            escaped(name)
+        )
+    }
+}
+
+/// The text with what XML takes for markup replaced.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

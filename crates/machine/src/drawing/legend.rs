@@ -1,0 +1,53 @@
+//! What the picture's colours and signs mean, for those that appear in it.
+
+use std::collections::BTreeMap;
+
+use super::canvas::{Align, Canvas, Layer, Look, Point, Words};
+use crate::topology::{LinkClass, Topology};
+
+/// The width of an entry's sign, and of an entry.
+const SIGN: f64 = 44.0;
+const ENTRY: f64 = 285.0;
+const LINE: f64 = 26.0;
+
+/// Draws the legend below everything else; `tiled` if nodes are not drawn one by one.
+pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, tiled: bool) {
+    let corner = canvas.bottom_left().offset(0.0, 50.0);
+    let columns = (((canvas.width() + 60.0) / ENTRY) as usize).max(1);
+    let mut cells = (0..).map(|cell| {
+        let (row, column) = (cell / columns, cell % columns);
+        corner.offset(column as f64 * ENTRY, row as f64 * LINE)
+    });
+    let mut next = || cells.next().unwrap_or(corner);
+    if let Some(node) = topology.nodes().last().filter(|_| !tiled) {
+        let router = &topology.routers()[node.router.index()];
+        let name = format!("{}/r{}", router.module, router.slot);
+        let meaning = format!("router r{} of module {}", router.slot, router.module);
+        sign(canvas, Look::Router, next(), &name, &meaning);
+        sign(canvas, Look::Node, next(), &format!("n{}", node.id), "node board and its processors");
+    }
+    if let Some(router) = topology.routers().iter().find(|router| router.is_metarouter()) {
+        let name = format!("{}/r{}", router.module, router.slot);
+        let meaning = format!("metarouter r{} of module {}", router.slot, router.module);
+        sign(canvas, Look::Metarouter, next(), &name, &meaning);
+    }
+    // One length a class, as the description gives one a class.
+    let classes: BTreeMap<LinkClass, _> = topology.links().iter().map(|link| (link.class, link)).collect();
+    for (class, link) in classes {
+        if tiled && class == LinkClass::Node {
+            continue;
+        }
+        let at = next();
+        canvas.wire(Layer::Parts, class, at, at.offset(SIGN, 0.0));
+        let meaning = format!("{class}, {}, {:.1} ns", link.length, link.delay.as_ns());
+        canvas.words(Words::Caption, Align::Left, at.offset(SIGN + 12.0, 0.0), &meaning);
+    }
+}
+
+fn sign(canvas: &mut Canvas, look: Look, at: Point, name: &str, meaning: &str) {
+    let middle = at.offset(SIGN / 2.0, 0.0);
+    canvas.block(Layer::Parts, look, middle, SIGN, 20.0);
+    let words = if matches!(look, Look::Node) { Words::NodeName } else { Words::OnRouter };
+    canvas.words(words, Align::Centre, middle, name);
+    canvas.words(Words::Caption, Align::Left, at.offset(SIGN + 12.0, 0.0), meaning);
+}

@@ -1,0 +1,119 @@
+//! The pictures show every part of the machine, once, in a document that is well-formed.
+
+use std::collections::HashMap;
+
+use roxmltree::Document;
+
+use super::canvas::stroke;
+use super::svg;
+use crate::{LinkClass, Topology, load};
+
+fn topology(processors: u32) -> Topology {
+    match load(&format!("origin2000-r12k-300-{processors}p")) {
+        Ok(description) => Topology::new(&description),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn parsed(picture: &str) -> Document<'_> {
+    match Document::parse(picture) {
+        Ok(document) => document,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// How often each text stands in a picture.
+fn texts(document: &Document<'_>) -> HashMap<String, usize> {
+    let mut counts = HashMap::new();
+    for text in document.descendants().filter(|element| element.has_tag_name("text")) {
+        *counts.entry(text.text().unwrap_or_default().to_string()).or_default() += 1;
+    }
+    counts
+}
+
+#[test]
+fn every_size_is_a_document_of_finite_numbers_inside_its_page() {
+    for processors in (2..=512).step_by(2) {
+        let picture = svg(&topology(processors));
+        assert!(!picture.contains("NaN") && !picture.contains("inf"), "{processors}P");
+        let document = parsed(&picture);
+        let root = document.root_element();
+        let view = root.attribute("viewBox").unwrap_or_default();
+        let view: Vec<f64> = view.split(' ').filter_map(|number| number.parse().ok()).collect();
+        let [left, top, width, height] = view[..] else { panic!("{processors}P: no view box") };
+        let number = |element: roxmltree::Node<'_, '_>, name| -> f64 {
+            element.attribute(name).and_then(|value| value.parse().ok()).unwrap_or(f64::NAN)
+        };
+        for element in root.descendants().filter(|element| element.has_tag_name("text")) {
+            let (x, y) = (number(element, "x"), number(element, "y"));
+            assert!(x >= left && x <= left + width && y >= top && y <= top + height, "{processors}P: {x} {y}");
+        }
+    }
+}
+
+#[test]
+fn every_router_node_and_processor_is_drawn_once() {
+    for processors in [2, 8, 12, 30, 32, 44, 64, 100, 128] {
+        let machine = topology(processors);
+        let picture = svg(&machine);
+        let texts = texts(&parsed(&picture));
+        let count = |text: String| texts.get(&text).copied().unwrap_or(0);
+        let (last, meta) = (machine.nodes().len() - 1, machine.routers().iter().position(|r| r.is_metarouter()));
+        for (at, node) in machine.nodes().iter().enumerate() {
+            // The legend's example is the last node and its router.
+            assert_eq!(count(format!("n{}", node.id)), 1 + usize::from(at == last), "{processors}P: {:?}", node.id);
+            let cpus: Vec<_> = machine.cpus_of(node.id).map(|cpu| cpu.to_string()).collect();
+            assert_eq!(count(format!("cpu {}", cpus.join(" "))), 1, "{processors}P: {:?}", node.id);
+        }
+        for (at, router) in machine.routers().iter().enumerate() {
+            let example = router.id == machine.nodes()[last].router || Some(at) == meta;
+            let name = format!("{}/r{}", router.module, router.slot);
+            assert_eq!(count(name.clone()), 1 + usize::from(example), "{processors}P: {name}");
+        }
+    }
+}
+
+#[test]
+fn every_link_without_metarouter_is_one_line_of_its_class() {
+    for processors in [8, 12, 16, 32, 44, 64] {
+        let machine = topology(processors);
+        let picture = svg(&machine);
+        let document = parsed(&picture);
+        for class in [
+            LinkClass::Node,
+            LinkClass::Backplane,
+            LinkClass::ModuleCable,
+            LinkClass::RackCable,
+            LinkClass::CubeCable,
+            LinkClass::Express,
+        ] {
+            let links = machine.links().iter().filter(|link| link.class == class).count();
+            let (colour, _, dashes) = stroke(class);
+            let lines = document.descendants().filter(|element| {
+                element.has_tag_name("path")
+                    && element.attribute("stroke") == Some(colour)
+                    && element.attribute("stroke-dasharray").unwrap_or_default() == dashes
+            });
+            let in_legend = usize::from(links > 0);
+            assert_eq!(lines.count(), links + in_legend, "{processors}P: {class}");
+        }
+    }
+}
+
+#[test]
+fn tiles_say_which_nodes_they_stand_for() {
+    let picture = svg(&topology(148));
+    let texts = texts(&parsed(&picture));
+    for text in ["cube 4", "modules 17 to 19", "nodes 64 to 73", "cpus 128 to 147", "21/r5"] {
+        assert_eq!(texts.get(text), Some(&1), "{text}");
+    }
+    assert!(!texts.contains_key("21/r6"), "the last cube has five corners");
+}
+
+#[test]
+fn a_name_cannot_break_the_document() {
+    let mut description = load("bitmap").expect("bitmap is built in");
+    description.name = "a<b> & \"c\"".into();
+    let picture = svg(&Topology::new(&description));
+    assert_eq!(texts(&parsed(&picture)).get("a<b> & \"c\""), Some(&1));
+}
