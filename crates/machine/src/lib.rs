@@ -2,6 +2,17 @@
 //!
 //! [`load`] gives a [`Description`] by name or path; [`Topology::new`] builds the graph of nodes, routers and
 //! links that it describes, with routes as the hardware holds them. [`routing::deadlock`] checks any routes.
+//!
+//! ```
+//! use units::NodeId;
+//!
+//! let arctic = machine::load("arctic")?;
+//! let topology = machine::Topology::new(&arctic);
+//! assert_eq!(topology.hops(NodeId(1), NodeId(30)), 5);
+//! assert_eq!(topology.nodes()[30].path(), "/hw/module/8/slot/n3/node");
+//! assert_eq!(machine::routing::deadlock::check(&topology, topology.routing_table()), Ok(None));
+//! # Ok::<(), machine::DescriptionError>(())
+//! ```
 
 pub mod description;
 pub mod drawing;

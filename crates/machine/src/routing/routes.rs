@@ -5,7 +5,7 @@ use units::{ChannelId, NodeId, RouterId};
 use super::{RoutingError, RoutingTable};
 use crate::topology::{Channel, Topology};
 
-/// A routing table joined with the links it leads over. For 512 processors about 140 KiB.
+/// A routing table joined with the links it leads over. For 512 processors less than 200 KiB.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
     nodes: usize,

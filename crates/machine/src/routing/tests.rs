@@ -74,6 +74,18 @@ fn cubes_without_express_links_are_sound_too() {
     }
 }
 
+#[test]
+fn one_node_a_router_is_sound_too() {
+    let mut description = load("arctic").expect("arctic is built in");
+    description.topology.nodes_per_router = 1;
+    for processors in [4, 22, 32, 40, 64, 256] {
+        description.topology.processors = processors;
+        let machine = Topology::new(&description);
+        assert_eq!(machine.nodes().len(), machine.routers().iter().filter(|router| !router.is_metarouter()).count());
+        assert_sound(&machine);
+    }
+}
+
 /// FLASH dissertation, Table A.1: the first table closes a circle over all four routers, the second none.
 #[test]
 fn the_flash_tables_are_told_apart() {
