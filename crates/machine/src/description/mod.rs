@@ -84,7 +84,7 @@ fn top_rules() -> Vec<KeyRule> {
         rule("name", "a string"),
         rule("title", "a string"),
         rule("inherit", "the name of a machine, or the path of a .toml file relative to this one"),
-        rule("calibrated_on", "an array of strings, each a published table and what of it was fitted"),
+        rule("calibrated_on", "an array of strings, each PAPER/TABLE [rows A, B] [columns C, D]"),
     ]
 }
 
