@@ -44,7 +44,7 @@ fn the_systems_of_the_thesis() {
         assert_eq!(machine.l2.size, Bytes::from_mib(mib), "{name}");
         assert_eq!(machine.hub.clock, Hertz::from_mhz(hub), "{name}");
         let preemptible = machine.l2.fill == Fill::PreemptibleBlocks;
-        assert_eq!(preemptible, model == R12000, "{name}: Prestor 4.2");
+        assert_eq!(preemptible, model == R12000, "{name}: Prestor 4.2.3");
         assert_eq!(machine.topology.router_bypass, name != "stinger", "{name}: Prestor 4.3.2");
     }
 }
