@@ -106,7 +106,7 @@ pub enum DescriptionError {
         accepted: String,
     },
     /// No file of the inheritance gives the key.
-    #[error("{at}: {key} is missing; accepted: {accepted}")]
+    #[error("{at}: {key} is missing, here and in what is inherited; accepted: {accepted}")]
     Missing {
         /// The file that was asked for.
         at: Origin,

@@ -70,7 +70,7 @@ impl Layer {
 
     fn flatten(&mut self, prefix: &str, table: &DeTable<'_>, text: &str) {
         for (name, value) in table {
-            let key = format!("{prefix}{}", name.get_ref());
+            let key = format!("{prefix}{}", bare_or_quoted(name.get_ref()));
             if let DeValue::Table(inner) = value.get_ref()
                 && prefix.is_empty()
                 && !inner.is_empty()
@@ -87,6 +87,12 @@ impl Layer {
     pub(crate) fn get(&self, key: &str) -> Option<&Located> {
         self.keys.iter().find(|(name, _)| name == key).map(|(_, located)| located)
     }
+}
+
+/// A key as TOML spells it, on one line whatever is in it.
+fn bare_or_quoted(name: &str) -> String {
+    let bare = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    if !name.is_empty() && name.chars().all(bare) { name.into() } else { format!("{name:?}") }
 }
 
 /// The line, counted from 1, of the byte at `offset`.
@@ -175,7 +181,7 @@ impl Resolver {
         let of_table = self.rules.iter().filter(|rule| rule.table() == table);
         let mut accepted: Vec<_> = of_table.map(|rule| rule.key).collect();
         if table.is_empty() || accepted.is_empty() {
-            accepted.push("and the tables");
+            accepted.push(if accepted.is_empty() { "the tables" } else { "and the tables" });
             accepted.extend(self.rules.iter().map(KeyRule::table).filter(|table| !table.is_empty()));
             accepted.dedup();
         }

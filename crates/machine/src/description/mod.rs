@@ -234,7 +234,12 @@ fn inheritance(source: Source, text: &str) -> Result<Vec<Layer>, DescriptionErro
             let entry = located.entry("inherit");
             return Err(DescriptionError::Circle { entry, chain: chain.join(" -> ") });
         }
-        let text = parent.text().map_err(|error| inherit_error(located, &error.to_string()))?;
+        let text = parent.text().map_err(|error| match error {
+            DescriptionError::Unreadable { path, reason } => {
+                inherit_error(located, &format!("{path} cannot be read: {reason}"))
+            }
+            other => other,
+        })?;
         layers.push(Layer::parse(&parent.label(), &text)?);
         visited.push(parent);
     }

@@ -88,7 +88,8 @@ fn names_that_stand_for_nothing_are_refused() {
     );
     assert_eq!(
         message("origin2000-r12k-300"),
-        "machines/origin2000-r12k-300.toml:1: topology.processors is missing; accepted: a whole number from 2 to 512"
+        "machines/origin2000-r12k-300.toml:1: topology.processors is missing, here and in what is inherited; \
+         accepted: a whole number from 2 to 512"
     );
     assert!(message("no/such/file.toml").starts_with("no/such/file.toml: cannot be read: "));
 }
@@ -149,6 +150,11 @@ fn what_is_wrong_is_said_in_one_line() {
         ),
         ("title = 1", "my.toml:2: title = 1: an integer cannot stand here; accepted: a string"),
         ("clock_mhz = 3", "my.toml:2: clock_mhz = 3: there is no such key"),
+        ("[hub]\n\"a\\nb\" = 5", "my.toml:3: hub.\"a\\nb\" = 5: there is no such key; accepted: hub.clock_mhz"),
+        (
+            "[huub]\nclock_mhz = 5",
+            "my.toml:3: huub.clock_mhz = 5: there is no such key, did you mean hub.clock_mhz?; accepted: the tables topology processor",
+        ),
     ];
     for (text, expected) in cases {
         let message = refusal(&format!("inherit = \"arctic\"\n{text}"));
@@ -191,7 +197,7 @@ fn inheritance_ends() {
     let unknown = refusal("inherit = \"artic\"");
     assert!(unknown.starts_with("my.toml:1: inherit = \"artic\": there is no such machine, did you mean arctic?"));
     let unreadable = refusal("inherit = \"none.toml\"");
-    assert!(unreadable.starts_with("my.toml:1: inherit = \"none.toml\": none.toml: cannot be read: "), "{unreadable}");
+    assert!(unreadable.starts_with("my.toml:1: inherit = \"none.toml\": none.toml cannot be read: "), "{unreadable}");
     assert!(refusal("inherit = 3").starts_with("my.toml:1: inherit = 3: an integer cannot stand here; accepted:"));
 }
 
