@@ -22,6 +22,10 @@ pub enum Event {
     Supply(EnvelopeId, EnvelopeId),
     /// A message reaches the network interface of a node on its way out.
     Inject(NodeId, EnvelopeId),
+    /// A message leaves the network interface of a node.
+    Depart(NodeId, EnvelopeId),
+    /// The head of a message, and as much of the rest as is needed, reaches the network interface of its node.
+    Arrive(EnvelopeId),
     /// The head of a message reaches a router.
     Route(ChannelId, EnvelopeId),
     /// Credits of a virtual channel that a message waits for have returned.

@@ -1,7 +1,7 @@
 //! The memory/directory interface: a message in, its price in time, messages out.
 
-use protocol::{HomeContext, Outbox};
-use units::{Duration, NodeId};
+use protocol::{Agent, HomeContext, Outbox};
+use units::NodeId;
 
 use crate::event::EnvelopeId;
 use crate::simulator::Simulator;
@@ -25,7 +25,7 @@ impl Simulator {
         self.release_buffer(id, start);
         self.envelopes.remove(id);
         for &answer in outbox.as_slice() {
-            let copies = if answer.to == protocol::Agent::Sharers { u64::from(work.invalidations) } else { 1 };
+            let copies = if answer.to == Agent::Sharers { u64::from(work.invalidations) } else { 1 };
             self.hubs[node.index()].sent[answer.kind as usize] += copies;
             let delay =
                 if answer.kind.carries_data() { self.hub_timing.memory_data } else { self.hub_timing.directory };
@@ -37,6 +37,6 @@ impl Simulator {
     #[inline]
     fn is_output_nearly_full(&self, node: NodeId) -> bool {
         let channel = self.network.channel(self.network.injection(node));
-        channel.backlog_packets(0, self.now + Duration::ZERO) >= self.hub_timing.backoff_packets
+        channel.backlog_packets(0, self.now) >= self.hub_timing.backoff_packets
     }
 }

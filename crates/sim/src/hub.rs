@@ -36,6 +36,10 @@ pub struct HubTiming {
     pub interface_in: Duration,
     /// From an owner's tag check to its answer in the processor interface.
     pub snoop_answer: Duration,
+    /// From an owner's tag check to the line at the pins, besides reading it out.
+    pub dirty_answer: Duration,
+    /// From one invalidation that a requester sends itself to the next.
+    pub backoff_invalidation: Duration,
     /// From a response to the revision that follows it.
     pub revision: Duration,
     /// From the first data that an owner puts on the bus to the message in the processor interface.
@@ -46,6 +50,8 @@ pub struct HubTiming {
     pub retry: Duration,
     /// Through the crossbar.
     pub crossbar: Duration,
+    /// How long a message holds the network interface, in or out.
+    pub network_message: Duration,
     /// From the crossbar through the network interface to the link.
     pub network_out: Duration,
     /// From the link through the network interface to the crossbar.
@@ -91,11 +97,14 @@ impl HubTiming {
             interface_out: cycles(hub.pi_request_cycles),
             interface_in: cycles(hub.pi_reply_cycles),
             snoop_answer: cycles(hub.snoop_answer_cycles),
+            dirty_answer: cycles(hub.dirty_answer_cycles),
+            backoff_invalidation: cycles(hub.backoff_invalidation_cycles),
             revision: cycles(hub.revision_cycles),
             supply_seen: cycles(hub.supply_cycles),
             acknowledgement: cycles(hub.acknowledgement_cycles),
             retry: cycles(hub.retry_cycles),
             crossbar: cycles(hub.crossbar_cycles),
+            network_message: hub.ni_message,
             network_out: cycles(hub.ni_out_cycles),
             network_in: cycles(hub.ni_in_cycles),
             memory_data: cycles(memory.access_cycles),
@@ -137,6 +146,10 @@ pub struct Hub {
     memory: Server,
     /// The part of the processor interface that counts invalidation acknowledgements.
     pub acknowledgements: Server,
+    /// The part of the processor interface that sends invalidations in a home's stead.
+    pub backoffs: Server,
+    /// The network interface, shared by the messages of both directions.
+    pub network: Server,
     /// Gives ranks to the Hub's events.
     pub source: Source,
     /// Interventions and invalidations on their way to this node's processors.
@@ -154,6 +167,8 @@ impl Hub {
             bus: Server::default(),
             memory: Server::default(),
             acknowledgements: Server::default(),
+            backoffs: Server::default(),
+            network: Server::default(),
             source,
             threats: 0,
             received: [0; MessageKind::ALL.len()],

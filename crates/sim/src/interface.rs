@@ -42,7 +42,8 @@ impl Simulator {
             let node = self.envelopes.get(id).to;
             let timing = &self.hub_timing;
             let start = self.hubs[node.index()].bus.reserve(self.now, timing.grid, timing.intervention);
-            return self.schedule(node, start + timing.intervention_seen, Event::Snoop(id));
+            let seen = if message.kind == MessageKind::Invalidate { start } else { start + timing.intervention_seen };
+            return self.schedule(node, seen, Event::Snoop(id));
         }
         if message.kind == MessageKind::InvalidateAcknowledge {
             let (node, timing) = (self.envelopes.get(id).to, &self.hub_timing);
@@ -101,7 +102,7 @@ impl Simulator {
     /// out if it was modified.
     fn supply(&mut self, node: NodeId, owner: CpuId, supplied: Supplied, checked: Time, outbox: &Outbox) {
         if supplied == Supplied::Dirty {
-            let read = self.processor_mut(owner).read_out(checked);
+            let read = self.processor_mut(owner).read_out(checked) + self.hub_timing.dirty_answer;
             let [response, revision] = outbox.as_slice() else { return debug_assert!(false, "an owner sends two") };
             let (response, revision) = (self.hold(node, *response), self.hold(node, *revision));
             self.schedule(node, read, Event::Supply(response, revision));
@@ -146,7 +147,7 @@ impl Simulator {
             Err(error) => return self.fail(error),
         };
         if !outbox.as_slice().is_empty() {
-            self.dispatch_all(node, self.now + self.hub_timing.interface_out, &outbox);
+            self.dispatch_backoff(node, &outbox);
         }
         let done = matches!(outcome, CacheOutcome::Completed(_) | CacheOutcome::BusError);
         match outcome {
@@ -174,7 +175,7 @@ impl Simulator {
         let start = self.hubs[node.index()].bus.reserve(now, timing.grid, timing.data);
         let (critical, line) = (start + timing.critical, timing.line);
         let processor = self.processor_mut(cpu);
-        let end = processor.book_fill(miss, now, start, line) + processor.release_time(miss);
+        let end = processor.book_fill(miss, now, start, line) + processor.release_time();
         if done {
             let value = critical + processor.data_to_use();
             self.schedule(node, value, Event::Value(cpu, miss));
@@ -192,7 +193,7 @@ impl Simulator {
         let seen = start + timing.completion_seen;
         let processor = self.processor_mut(cpu);
         let value = seen + processor.data_to_use();
-        let end = processor.miss(miss).map_or(value, |miss| miss.fill_end.max(value)) + processor.release_time(miss);
+        let end = processor.miss(miss).map_or(value, |miss| miss.fill_end.max(value)) + processor.release_time();
         self.schedule(node, value, Event::Value(cpu, miss));
         self.schedule(node, end, Event::Filled(cpu, miss));
     }
@@ -203,7 +204,7 @@ impl Simulator {
         let now = self.now;
         let processor = self.processor_mut(cpu);
         processor.set_value(miss, now);
-        processor.fill_primary(miss);
+        processor.fill_primary(miss, now);
         if self.waits(cpu) == Some(Wait::Value(miss)) {
             self.resume(cpu);
         }
@@ -235,6 +236,23 @@ impl Simulator {
         };
         if goes_on {
             self.resume(cpu);
+        }
+    }
+
+    /// What a backoff reply makes the requester send in the home's stead: an intervention, or one invalidation after
+    /// another. (Or the answer to an intervention that was held back during a request now refused.)
+    fn dispatch_backoff(&mut self, node: NodeId, outbox: &Outbox) {
+        let out = self.now + self.hub_timing.interface_out;
+        for message in outbox.as_slice() {
+            if message.to != Agent::Sharers {
+                self.dispatch(node, out, *message);
+                continue;
+            }
+            for invalidation in message.expand(self.geometry) {
+                let (hub, each) = (&mut self.hubs[node.index()], self.hub_timing.backoff_invalidation);
+                let start = hub.backoffs.reserve(out, self.hub_timing.cycle, each);
+                self.dispatch(node, start, invalidation);
+            }
         }
     }
 

@@ -249,6 +249,8 @@ impl Simulator {
             Event::Snoop(id) => self.on_snoop(id),
             Event::Supply(response, revision) => self.on_supply(response, revision),
             Event::Inject(node, id) => self.on_inject(node, id),
+            Event::Depart(node, id) => self.on_depart(node, id),
+            Event::Arrive(id) => self.on_arrive(id),
             Event::Route(channel, id) => self.on_route(channel, id),
             Event::Credits(channel, lane) => self.on_credits(channel, lane),
             Event::Value(cpu, miss) => self.on_value(cpu, miss),

@@ -50,6 +50,17 @@ impl Simulator {
     /// A message is at the network interface on its way out.
     #[inline]
     pub(crate) fn on_inject(&mut self, node: NodeId, id: EnvelopeId) {
+        let start = self.hubs[node.index()].network.reserve(self.now, Duration::ZERO, self.hub_timing.network_message);
+        if start == self.now {
+            self.on_depart(node, id);
+        } else {
+            self.schedule(node, start, Event::Depart(node, id));
+        }
+    }
+
+    /// A message leaves the network interface.
+    #[inline]
+    pub(crate) fn on_depart(&mut self, node: NodeId, id: EnvelopeId) {
         let channel = self.network.injection(node);
         self.send(channel, id);
     }
@@ -106,8 +117,8 @@ impl Simulator {
         }
     }
 
-    /// A message comes out of the network: on to the interface it is for. A line goes on before its end is in, as late as
-    /// it must for the slower network not to fall behind.
+    /// A message comes out of the network. A line goes on before its end is in, as late as it must for the slower network
+    /// not to fall behind.
     #[inline]
     fn deliver(&mut self, channel: ChannelId, id: EnvelopeId, arrival: Time) {
         let timing = &self.hub_timing;
@@ -115,12 +126,21 @@ impl Simulator {
         envelope.holds = Some((channel, lane(envelope.message.kind.class()) as u8));
         let behind = Duration(envelope.spread.0.saturating_sub(timing.line.0));
         let lag = if envelope.message.kind.carries_data() { behind } else { Duration::ZERO };
-        let inside = (arrival + lag).align_up(timing.cycle) + timing.network_in + timing.crossbar;
+        self.schedule_network(channel, arrival + lag, Event::Arrive(id));
+    }
+
+    /// A message is in the network interface: on to the interface it is for.
+    #[inline]
+    pub(crate) fn on_arrive(&mut self, id: EnvelopeId) {
+        let (timing, envelope) = (&self.hub_timing, self.envelopes.get(id));
+        let hub = &mut self.hubs[envelope.to.index()];
+        let start = hub.network.reserve(self.now, Duration::ZERO, timing.network_message);
+        let inside = start.align_up(timing.cycle) + timing.network_in + timing.crossbar;
         let (time, event) = match envelope.message.to {
             Agent::Home(_) => (inside, Event::Home(id)),
             _ => (inside + timing.interface_in, Event::Interface(id)),
         };
-        self.schedule_network(channel, time, event);
+        self.schedule(envelope.to, time, event);
     }
 
     /// The message no longer occupies the network buffer that it held, from `when` on.

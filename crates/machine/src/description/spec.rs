@@ -91,7 +91,7 @@ impl Alternatives for Replacement {
     const WORDS: &'static [(Self, &'static str)] = &[(Self::Random, "random"), (Self::LeastRecentlyUsed, "lru")];
 }
 
-/// How a line from memory occupies the second-level cache bus (Prestor 4.2, R10000 against R12000).
+/// How a line from memory occupies the second-level cache bus (Prestor 4.2.3, R10000 against R12000).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fill {
     /// The bus is held until the whole line is in (R10000).
@@ -152,7 +152,9 @@ section! {
         issue_width: u32 = "issue_width", count(1, 16);
         /// Cache misses outstanding at once.
         outstanding_misses: u32 = "outstanding_misses", count(1, 64);
-        /// Upgrades outstanding at once; they count as misses too.
+        /// Of these, misses and upgrades for stores.
+        outstanding_stores: u32 = "outstanding_stores", count(1, 64);
+        /// Of these in turn, upgrades.
         outstanding_upgrades: u32 = "outstanding_upgrades", count(1, 64);
         /// Whether an upgrade in progress holds up later loads that miss.
         upgrade_blocks_loads: bool = "upgrade_blocks_loads", Flag;
@@ -245,10 +247,12 @@ section! {
         snoop_answer_cycles: u32 = "snoop_answer_cycles", cycles(0, 1000);
         /// Hub cycles by which a revision leaves the processor interface after the response.
         revision_cycles: u32 = "revision_cycles", cycles(0, 1000);
-        /// Hub cycles from the completion of a read until its request buffer (CRB) serves another request.
-        read_release_cycles: u32 = "read_release_cycles", cycles(0, 1000);
-        /// Hub cycles from the completion of a read-exclusive or upgrade until its request buffer (CRB) serves another.
-        write_release_cycles: u32 = "write_release_cycles", cycles(0, 1000);
+        /// Hub cycles from the completion of a request until its request buffer (CRB) serves another.
+        release_cycles: u32 = "release_cycles", cycles(0, 1000);
+        /// Hub cycles from one invalidation that a requester must send itself (backoff) to the next.
+        backoff_invalidation_cycles: u32 = "backoff_invalidation_cycles", cycles(1, 1000);
+        /// Hub cycles from an owner's tag check to the line at the pins, besides reading it out.
+        dirty_answer_cycles: u32 = "dirty_answer_cycles", cycles(0, 1000);
         /// Hub cycles from the first data that an owner puts on the bus to the message that carries them.
         supply_cycles: u32 = "supply_cycles", cycles(0, 1000);
         /// Hub cycles for which an invalidation acknowledgement holds the processor interface.
@@ -259,6 +263,8 @@ section! {
         backoff_packets: u32 = "backoff_packets", count(1, 1_000_000);
         /// Hub cycles of the network interface from the crossbar to the link.
         ni_out_cycles: u32 = "ni_out_cycles", cycles(0, 1000);
+        /// How long one message holds the network interface, whichever way it goes.
+        ni_message: Duration = "ni_message_ns", ns(0.0, 1000.0);
         /// Hub cycles of the network interface from the link to the crossbar.
         ni_in_cycles: u32 = "ni_in_cycles", cycles(0, 1000);
     }

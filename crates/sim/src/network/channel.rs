@@ -133,16 +133,18 @@ impl Channel {
         if self.spec.grid != Duration::ZERO {
             first = first.align_up(self.spec.grid);
         }
-        let mut others = Duration::ZERO;
+        let (mut others, mut slot) = (Duration::ZERO, Duration::ZERO);
         for (index, other) in self.lanes.iter_mut().enumerate() {
             let backlog = other.free_at.since(first);
             if index != lane && backlog > Duration::ZERO {
                 let shared = backlog.min(own);
                 other.free_at += shared;
                 others = others.max(shared);
+                // The packet in progress is not interrupted.
+                slot = slot.max(Duration(backlog.0 % self.spec.packet.0));
             }
         }
-        let start = if others > Duration::ZERO { first + self.spec.packet } else { first };
+        let start = first + slot;
         self.lanes[lane].free_at = first + own + others;
         self.lanes[lane].credits -= packets;
         self.busy += own;
@@ -211,7 +213,7 @@ mod tests {
         let mut channel = channel();
         channel.send(0, 1, 9, Time(100)).unwrap();
         let short = channel.send(1, 0, 1, Time(110)).unwrap();
-        assert_eq!(short.start, Time(130), "after one packet of the other");
+        assert_eq!(short.start, Time(120), "after the packet in progress");
         assert!(!short.unhindered);
         let next = channel.send(2, 1, 1, Time(110)).unwrap();
         assert_eq!(next.start, Time(300), "the long one ends a packet later");

@@ -100,7 +100,7 @@ impl Processor {
             self.hit_secondary(block, access);
             return Ok(());
         }
-        let id = self.free_miss(old == Mesi::Shared)?;
+        let id = self.free_miss(access.writes(), old == Mesi::Shared)?;
         if let Some(oldest) = self.writebacks.first()
             && self.writebacks.len() >= self.timing.misses
         {

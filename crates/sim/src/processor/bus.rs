@@ -61,11 +61,14 @@ impl SecondaryBus {
         }
     }
 
-    /// A modified primary block leaves for the secondary cache to make room for one that is coming in with the line
-    /// whose fill ends at `fill_end`. On the R10000 it goes right after the fill and before anything else; the R12000
-    /// lets it go between the blocks (Prestor 2001, 4.3.1).
-    pub fn book_primary_writeback(&mut self, fill_end: Time, timing: &ProcessorTiming) {
-        if timing.fill == Fill::WholeLine
+    /// A modified primary block leaves at `now` for the secondary cache, to make room for one that is coming in with the
+    /// line whose fill ends at `fill_end`. During the fill, the R10000 has it wait for the end and the R12000 lets it go
+    /// between the blocks (Prestor 2001, 4.3.1); after the fill, it takes the bus at once.
+    pub fn book_primary_writeback(&mut self, now: Time, fill_end: Time, timing: &ProcessorTiming) {
+        if fill_end <= now {
+            let start = self.start(now, timing.secondary_grid);
+            self.hold(start, timing.primary_writeback);
+        } else if timing.fill == Fill::WholeLine
             && let Some(window) = self.fills.iter_mut().find(|window| window.to == fill_end)
         {
             window.to += timing.primary_writeback;

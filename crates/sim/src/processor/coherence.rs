@@ -98,10 +98,9 @@ impl Processor {
         end
     }
 
-    /// From the completion of miss `id` until its request buffer is free.
-    pub fn release_time(&self, id: MissId) -> Duration {
-        let store = self.miss(id).is_some_and(|miss| miss.writes);
-        self.timing.release[usize::from(store)]
+    /// From the completion of a miss until its request buffer is free.
+    pub fn release_time(&self) -> Duration {
+        self.timing.release
     }
 
     /// From the critical data at the pins to the instruction that uses them.

@@ -64,10 +64,13 @@ impl Processor {
         self.misses[usize::from(id.0)].as_mut()
     }
 
-    /// A free entry for a miss, an upgrade if `upgrade`, or what to wait for.
+    /// A free entry for a miss, one for a store if `writes`, an upgrade if `upgrade`, or what to wait for.
     #[inline]
-    pub(super) fn free_miss(&self, upgrade: bool) -> Result<MissId, Wait> {
-        if upgrade && self.misses.iter().flatten().filter(|miss| miss.upgrade).count() >= self.timing.upgrades {
+    pub(super) fn free_miss(&self, writes: bool, upgrade: bool) -> Result<MissId, Wait> {
+        let count = |kind: fn(&Miss) -> bool| self.misses.iter().flatten().filter(|miss| kind(miss)).count();
+        let stores_full = writes && count(|miss| miss.writes) >= self.timing.stores;
+        let upgrades_full = upgrade && count(|miss| miss.upgrade) >= self.timing.upgrades;
+        if stores_full || upgrades_full {
             return Err(Wait::AnyMiss);
         }
         let free = self.misses[..self.timing.misses].iter().position(Option::is_none);
@@ -93,16 +96,16 @@ impl Processor {
         }
     }
 
-    /// The wanted block of miss `id` enters the primary cache; a modified block that leaves for it is booked on the
-    /// secondary cache bus.
-    pub fn fill_primary(&mut self, id: MissId) {
+    /// The wanted block of miss `id` enters the primary cache at `now`; a modified block that leaves for it is booked on
+    /// the secondary cache bus.
+    pub fn fill_primary(&mut self, id: MissId, now: Time) {
         let Some(&Miss { block, cache, fill_end, line, .. }) = self.miss(id) else { return };
         if cache.state == Mesi::Invalid {
             return;
         }
         if let Some(victim) = self.primary.fill(block, cache.state) {
             debug_assert_ne!(self.line_of_block(victim), line, "a line's own blocks do not displace each other");
-            self.bus.book_primary_writeback(fill_end, &self.timing);
+            self.bus.book_primary_writeback(now, fill_end, &self.timing);
         }
     }
 

@@ -14,7 +14,9 @@ pub struct ProcessorTiming {
     pub window: u64,
     /// Misses outstanding at once.
     pub misses: usize,
-    /// Upgrades outstanding at once.
+    /// Of these, for stores.
+    pub stores: usize,
+    /// Of these in turn, upgrades.
     pub upgrades: usize,
     /// Whether a load must wait for an upgrade of its line.
     pub upgrade_blocks_loads: bool,
@@ -24,8 +26,8 @@ pub struct ProcessorTiming {
     pub data_to_use: Duration,
     /// The answer to an invalidation, while a request for the line is outstanding, takes this long after the tag check.
     pub own_invalidation: Duration,
-    /// From the completion of a miss until its request buffer serves another: a read, and a read-exclusive or upgrade.
-    pub release: [Duration; 2],
+    /// From the completion of a miss until its request buffer serves another.
+    pub release: Duration,
     /// Block size of the primary cache, a shift.
     pub block_shift: u32,
     /// Load-to-use time of a primary hit.
@@ -74,13 +76,13 @@ impl ProcessorTiming {
             issue: cycle / u64::from(processor.issue_width),
             window: u64::from(processor.instruction_window),
             misses: processor.outstanding_misses as usize,
+            stores: processor.outstanding_stores as usize,
             upgrades: processor.outstanding_upgrades as usize,
             upgrade_blocks_loads: processor.upgrade_blocks_loads,
             miss_to_request: cycle * u64::from(processor.miss_to_request_cycles),
             data_to_use: cycle * u64::from(processor.data_to_use_cycles),
             own_invalidation: cycle * u64::from(processor.own_invalidation_cycles),
-            release: [description.hub.read_release_cycles, description.hub.write_release_cycles]
-                .map(|cycles| description.hub.clock.period() * u64::from(cycles)),
+            release: description.hub.clock.period() * u64::from(description.hub.release_cycles),
             block_shift: shift(l1.line),
             primary_hit: cycle * u64::from(l1.hit_cycles),
             secondary_hit: cycle * u64::from(l2.hit_cycles),
