@@ -5,6 +5,7 @@ use protocol::ProtocolError;
 use thiserror::Error;
 use units::{Bytes, CpuId, NodeId, Time};
 
+use crate::check::Incoherence;
 use crate::processor::MissId;
 
 /// Why a simulation cannot start or go on.
@@ -63,6 +64,9 @@ pub enum SimError {
     /// The protocol met a case that it rules out.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
+    /// Processors, directory and memory do not agree.
+    #[error(transparent)]
+    Incoherent(#[from] Incoherence),
     /// The host has no memory for a program's stack.
     #[error("no memory for a program's stack: {0}")]
     NoStack(std::io::Error),

@@ -2,10 +2,11 @@
 //! all over one multiplexed bus.
 
 use protocol::{
-    Agent, CacheLine, CacheOutcome, Message, MessageClass, MessageKind, Outbox, OwnerAnswer, Pending, Supplied,
+    Agent, CacheLine, CacheOutcome, Mesi, Message, MessageClass, MessageKind, Outbox, OwnerAnswer, Pending, Supplied,
 };
 use units::{CpuId, LineAddr, NodeId, Time};
 
+use crate::check::Incoherence;
 use crate::event::{EnvelopeId, Event};
 use crate::processor::{MissId, Wait};
 use crate::simulator::Simulator;
@@ -150,6 +151,9 @@ impl Simulator {
             self.dispatch_backoff(node, &outbox);
         }
         let done = matches!(outcome, CacheOutcome::Completed(_) | CacheOutcome::BusError);
+        if let CacheOutcome::Completed(state) = outcome {
+            self.check_access(cpu, message.line, state);
+        }
         match outcome {
             CacheOutcome::Retry => {
                 self.processor_mut(cpu).count_refusal();
@@ -166,6 +170,22 @@ impl Simulator {
                 }
             }
         }
+    }
+
+    /// Compares a completed load with the last store to its line, and notes a completed store, if that was asked for.
+    #[inline]
+    fn check_access(&mut self, cpu: CpuId, line: LineAddr, state: Mesi) {
+        if self.last_stores.is_none() {
+            return;
+        }
+        let (found, at) = (self.processor_mut(cpu).line(line).version, self.now);
+        let Some(last_stores) = &mut self.last_stores else { return };
+        let last = last_stores.expected(line);
+        if state != Mesi::Invalid && found < last {
+            return self.fail(Incoherence::StaleLoad { cpu, line, found, last, at });
+        }
+        // Stores that hit are not seen when they are made; the first miss after them brings them to light.
+        last_stores.seen(line, found);
     }
 
     /// A line crosses the bus to the processor that asked for it; `done` if that completes its request.

@@ -5,6 +5,7 @@
 //! time and makes others wait. Programs run as coroutines; references that hit run without an event, as far ahead as
 //! nothing can interfere ([`Mode::LookAhead`]), with the same result as an event for each ([`Mode::LockStep`]).
 
+mod check;
 mod error;
 mod event;
 mod home;
@@ -17,6 +18,7 @@ mod simulator;
 mod thread;
 mod transport;
 
+pub use check::Incoherence;
 pub use error::SimError;
 pub use hub::{HubCounters, MessageCounts};
 pub use processor::ProcessorCounters;
@@ -38,6 +40,8 @@ pub enum Mode {
 pub struct Options {
     /// How far a program may run ahead.
     pub mode: Mode,
+    /// Whether every load that misses is compared with the last store to its line: for tests of protocols and simulator.
+    pub check_loads: bool,
     /// Seed of the random choices of the hardware (replacement). Equal seeds give equal runs.
     pub seed: u64,
 }

@@ -6,9 +6,10 @@ use std::rc::Rc;
 use engine::{Coroutine, EventQueue, Rank, Source, StackPool, Step};
 use machine::Topology;
 use machine::description::Description;
-use protocol::{CacheContext, CacheLine, Geometry, Message, ProtocolError};
+use protocol::{CacheContext, CacheLine, Geometry, Message};
 use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, PhysicalAddr, Time};
 
+use crate::check::LastStores;
 use crate::event::{Envelope, EnvelopeId, Envelopes, Event};
 use crate::hub::{Hub, HubCounters, HubTiming};
 use crate::memory::Memory;
@@ -61,7 +62,8 @@ pub struct Simulator {
     at_barrier: usize,
     stacks: StackPool,
     options: Options,
-    failure: Option<ProtocolError>,
+    pub(crate) last_stores: Option<LastStores>,
+    failure: Option<SimError>,
     /// No event can lead to an intervention or invalidation at a processor sooner than this after it.
     lookahead: Duration,
     page: Bytes,
@@ -112,6 +114,7 @@ impl Simulator {
             at_barrier: 0,
             stacks: StackPool::default(),
             options,
+            last_stores: options.check_loads.then(LastStores::default),
             failure: None,
             page: description.tlb.page,
             line: description.l2.line,
@@ -196,8 +199,8 @@ impl Simulator {
             self.now = time;
             self.events += 1;
             self.handle(event);
-            if let Some(error) = self.failure {
-                return Err(error.into());
+            if let Some(error) = self.failure.take() {
+                return Err(error);
             }
         }
         self.settle()?;
@@ -211,8 +214,8 @@ impl Simulator {
             self.now = time;
             self.events += 1;
             self.handle(event);
-            if let Some(error) = self.failure {
-                return Err(error.into());
+            if let Some(error) = self.failure.take() {
+                return Err(error);
             }
         }
         Ok(())
@@ -402,10 +405,10 @@ impl Simulator {
         self.queue.push(time, rank, event);
     }
 
-    /// The protocol met a case that it rules out: the run ends.
+    /// Something happened that cannot: the run ends.
     #[cold]
-    pub(crate) fn fail(&mut self, error: ProtocolError) {
-        self.failure.get_or_insert(error);
+    pub(crate) fn fail(&mut self, error: impl Into<SimError>) {
+        self.failure.get_or_insert_with(|| error.into());
     }
 
     #[cold]

@@ -118,7 +118,7 @@ pub struct Found {
     pub predicted: bool,
 }
 
-/// A line that was displaced.
+/// A line that is present, or was until it was displaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Victim {
     /// Which line.
@@ -223,6 +223,17 @@ impl SecondaryCache {
         self.tags[set][usize::from(slot.way)] =
             if state == Mesi::Invalid { Tag::default() } else { Tag::new(line.0, state) };
         self.versions[set][usize::from(slot.way)] = version;
+    }
+
+    /// All lines present, in the order of the sets.
+    pub fn lines(&self) -> impl Iterator<Item = Victim> + '_ {
+        let present = |(tag, &version): (&Tag, &Version)| {
+            (tag.0 & 3 != 0).then(|| Victim { line: LineAddr(tag.line()), state: tag.state(), version })
+        };
+        self.tags
+            .iter()
+            .zip(&self.versions)
+            .flat_map(move |(tags, versions)| tags.iter().zip(versions).filter_map(present))
     }
 
     /// Takes the first line out that is found from set `cursor` on, with the set it was in.

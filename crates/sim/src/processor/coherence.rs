@@ -3,6 +3,7 @@
 use protocol::{CacheContext, CacheLine, Mesi, Pending};
 use units::{Duration, LineAddr, NodeId, Time};
 
+use super::cache::Victim;
 use super::misses::Writeback;
 use super::{MissId, Processor};
 
@@ -106,6 +107,11 @@ impl Processor {
     /// From the critical data at the pins to the instruction that uses them.
     pub fn data_to_use(&self) -> Duration {
         self.timing.data_to_use
+    }
+
+    /// The lines in the secondary cache.
+    pub fn copies(&self) -> impl Iterator<Item = Victim> + '_ {
+        self.secondary.lines()
     }
 
     /// Counts a negative acknowledgement.
