@@ -1,7 +1,7 @@
 //! Stackful coroutines on pooled stacks: how a program runs inside simulated time.
 
-use corosensei::stack::DefaultStack;
 use corosensei::CoroutineResult;
+use corosensei::stack::DefaultStack;
 
 /// The handle through which a coroutine suspends itself.
 pub type Yielder<In, Out> = corosensei::Yielder<In, Out>;

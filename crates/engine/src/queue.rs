@@ -5,10 +5,11 @@ use std::collections::BinaryHeap;
 
 use units::Time;
 
-/// log2 of the wheel's slot width in picoseconds: 4.096 ns, shorter than a cycle of any bus modelled here.
-const SLOT_BITS: u32 = 12;
-/// Slots in the wheel, a power of two: 16.8 microseconds ahead; what lies further waits in a heap.
-const SLOTS: usize = 4096;
+/// log2 of the wheel's slot width in picoseconds: 1.024 ns, shorter than a cycle of any bus modelled here.
+const SLOT_BITS: u32 = 10;
+/// Slots in the wheel, a power of two: a microsecond ahead, few enough to stay in a host cache; what lies further waits
+/// in a heap.
+const SLOTS: usize = 1024;
 const WORDS: usize = SLOTS / 64;
 
 /// The order of events at the same time: by source, then by the order in which that source scheduled them.
@@ -42,11 +43,21 @@ impl Source {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Entry<E> {
     time: Time,
     rank: Rank,
     event: E,
+}
+
+/// The end of a slot's list.
+const END: u32 = u32::MAX;
+
+/// A place for an event in the wheel: one of a slot's list, or of the list of free places.
+#[derive(Clone, Debug)]
+struct Place<E> {
+    entry: Entry<E>,
+    next: u32,
 }
 
 impl<E> Entry<E> {
@@ -74,13 +85,19 @@ impl<E> Ord for Entry<E> {
 }
 
 /// A priority queue of events, ordered by time and then by [`Rank`].
+///
+/// A slot of the wheel is a list through one array of places, reused latest first: the few that are in use at a time stay
+/// in the host's nearest cache, however far the wheel turns.
 #[derive(Debug)]
 pub struct EventQueue<E> {
     /// Events of the current slot (and stragglers before it), sorted so that the next one is last.
     ready: Vec<Entry<E>>,
     /// The slot (absolute number) that `ready` was filled from.
     current: u64,
-    wheel: Vec<Vec<Entry<E>>>,
+    /// First place of each slot's list.
+    wheel: Box<[u32; SLOTS]>,
+    places: Vec<Place<E>>,
+    free: u32,
     occupied: [u64; WORDS],
     beyond: BinaryHeap<Reverse<Entry<E>>>,
     len: usize,
@@ -91,7 +108,9 @@ impl<E> Default for EventQueue<E> {
         Self {
             ready: Vec::new(),
             current: 0,
-            wheel: (0..SLOTS).map(|_| Vec::new()).collect(),
+            wheel: Box::new([END; SLOTS]),
+            places: Vec::new(),
+            free: END,
             occupied: [0; WORDS],
             beyond: BinaryHeap::new(),
             len: 0,
@@ -99,7 +118,7 @@ impl<E> Default for EventQueue<E> {
     }
 }
 
-impl<E> EventQueue<E> {
+impl<E: Copy> EventQueue<E> {
     /// An empty queue.
     pub fn new() -> Self {
         Self::default()
@@ -126,7 +145,7 @@ impl<E> EventQueue<E> {
             self.ready.insert(at, entry);
         } else if slot - self.current < SLOTS as u64 {
             let index = slot as usize & (SLOTS - 1);
-            self.wheel[index].push(entry);
+            self.wheel[index] = self.take_place(entry, self.wheel[index]);
             self.occupied[index / 64] |= 1 << (index % 64);
         } else {
             self.beyond.push(Reverse(entry));
@@ -153,6 +172,20 @@ impl<E> EventQueue<E> {
         Some((entry.time, entry.event))
     }
 
+    /// Puts `entry` in a free place, before the place `next` of its list.
+    #[inline]
+    fn take_place(&mut self, entry: Entry<E>, next: u32) -> u32 {
+        let at = self.free;
+        if let Some(place) = self.places.get_mut(at as usize) {
+            self.free = place.next;
+            *place = Place { entry, next };
+            at
+        } else {
+            self.places.push(Place { entry, next });
+            self.places.len() as u32 - 1
+        }
+    }
+
     /// Moves on to the next slot that holds anything and sorts its events into `ready`.
     fn advance(&mut self) {
         let in_wheel = self.next_occupied();
@@ -161,7 +194,14 @@ impl<E> EventQueue<E> {
         self.current = slot;
         if in_wheel == Some(slot) {
             let index = slot as usize & (SLOTS - 1);
-            std::mem::swap(&mut self.ready, &mut self.wheel[index]);
+            let mut at = std::mem::replace(&mut self.wheel[index], END);
+            while at != END {
+                let place = &mut self.places[at as usize];
+                self.ready.push(place.entry);
+                let next = std::mem::replace(&mut place.next, self.free);
+                self.free = at;
+                at = next;
+            }
             self.occupied[index / 64] &= !(1 << (index % 64));
         }
         while let Some(Reverse(entry)) = self.beyond.peek() {
@@ -170,7 +210,9 @@ impl<E> EventQueue<E> {
             }
             self.ready.extend(self.beyond.pop().map(|Reverse(entry)| entry));
         }
-        self.ready.sort_unstable_by(|a, b| b.cmp(a));
+        if self.ready.len() > 1 {
+            self.ready.sort_unstable_by(|a, b| b.cmp(a));
+        }
     }
 
     /// The absolute number of the first occupied wheel slot after the current one.

@@ -25,7 +25,8 @@ impl Simulator {
     }
 
     /// A refused request is sent again.
-    pub(crate) fn on_retry(&mut self, cpu: CpuId, line: LineAddr) {
+    pub(crate) fn on_retry(&mut self, cpu: CpuId, miss: MissId) {
+        let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
         let mut outbox = Outbox::new();
         let result = self.with_line(cpu, line, |cache, context| protocol::retry(cache, context, &mut outbox));
         if let Err(error) = result {
@@ -157,7 +158,8 @@ impl Simulator {
         match outcome {
             CacheOutcome::Retry => {
                 self.processor_mut(cpu).count_refusal();
-                self.schedule(node, self.now + self.hub_timing.retry, Event::Retry(cpu, message.line));
+                let Some(miss) = self.processor_mut(cpu).miss_on(message.line) else { return };
+                self.schedule(node, self.now + self.hub_timing.retry, Event::Retry(cpu, miss));
             }
             CacheOutcome::WritebackDone => self.wake_writeback(cpu, message.line),
             CacheOutcome::WritebackAnsweredIntervention => {}
@@ -195,11 +197,10 @@ impl Simulator {
         let start = self.hubs[node.index()].bus.reserve(now, timing.grid, timing.data);
         let (critical, line) = (start + timing.critical, timing.line);
         let processor = self.processor_mut(cpu);
-        let end = processor.book_fill(miss, now, start, line) + processor.release_time();
+        let end = processor.book_fill(miss, now, start, line);
         if done {
             let value = critical + processor.data_to_use();
-            self.schedule(node, value, Event::Value(cpu, miss));
-            self.schedule(node, end.max(value), Event::Filled(cpu, miss));
+            self.close_at(node, cpu, miss, value, end.max(value));
         }
     }
 
@@ -213,20 +214,18 @@ impl Simulator {
         let seen = start + timing.completion_seen;
         let processor = self.processor_mut(cpu);
         let value = seen + processor.data_to_use();
-        let end = processor.miss(miss).map_or(value, |miss| miss.fill_end.max(value)) + processor.release_time();
-        self.schedule(node, value, Event::Value(cpu, miss));
-        self.schedule(node, end, Event::Filled(cpu, miss));
+        let end = processor.miss(miss).map_or(value, |miss| miss.fill_end.max(value));
+        self.close_at(node, cpu, miss, value, end);
     }
 
-    /// A value is at the processor: whoever waits for it goes on.
+    /// The value of a miss will be at the processor at `value`, the end of the line in its cache at `end`: whoever waits
+    /// for the value goes on then.
     #[inline]
-    pub(crate) fn on_value(&mut self, cpu: CpuId, miss: MissId) {
-        let now = self.now;
-        let processor = self.processor_mut(cpu);
-        processor.set_value(miss, now);
-        processor.fill_primary(miss, now);
+    fn close_at(&mut self, node: NodeId, cpu: CpuId, miss: MissId, value: Time, end: Time) {
+        self.processor_mut(cpu).set_value(miss, value);
+        self.schedule(node, end, Event::Filled(cpu, miss));
         if self.waits(cpu) == Some(Wait::Value(miss)) {
-            self.resume(cpu);
+            self.resume_at(cpu, value);
         }
     }
 
@@ -245,17 +244,15 @@ impl Simulator {
                 Err(error) => return self.fail(error),
             }
         }
+        let now = self.now;
         let processor = self.processor_mut(cpu);
-        processor.close_miss(id);
+        let free = processor.close_miss(id, now);
         let missing = processor.is_missing();
-        let goes_on = match self.waits(cpu) {
-            Some(Wait::AnyMiss) => true,
-            Some(Wait::Miss(other)) => other == id,
-            Some(Wait::AllMisses) => !missing,
-            _ => false,
-        };
-        if goes_on {
-            self.resume(cpu);
+        match self.waits(cpu) {
+            Some(Wait::AnyMiss) => self.resume_at(cpu, free),
+            Some(Wait::Miss(other)) if other == id => self.resume(cpu),
+            Some(Wait::AllMisses) if !missing => self.resume(cpu),
+            _ => {}
         }
     }
 

@@ -10,7 +10,7 @@ use protocol::{CacheContext, CacheLine, Geometry, Message};
 use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, PhysicalAddr, Time};
 
 use crate::check::LastStores;
-use crate::event::{Envelope, EnvelopeId, Envelopes, Event};
+use crate::event::{Envelope, EnvelopeId, Envelopes, Event, Packed};
 use crate::hub::{Hub, HubCounters, HubTiming};
 use crate::memory::Memory;
 use crate::network::Network;
@@ -50,7 +50,7 @@ pub struct Simulator {
     pub(crate) hubs: Vec<Hub>,
     pub(crate) network: Network,
     pub(crate) envelopes: Envelopes,
-    queue: EventQueue<Event>,
+    queue: EventQueue<Packed>,
     events: u64,
     processor_timing: ProcessorTiming,
     /// `None` while the processor is in its running program.
@@ -198,7 +198,7 @@ impl Simulator {
             let Some((time, event)) = self.queue.pop() else { return Err(self.deadlock()) };
             self.now = time;
             self.events += 1;
-            self.handle(event);
+            self.handle(event.into());
             if let Some(error) = self.failure.take() {
                 return Err(error);
             }
@@ -213,7 +213,7 @@ impl Simulator {
         while let Some((time, event)) = self.queue.pop() {
             self.now = time;
             self.events += 1;
-            self.handle(event);
+            self.handle(event.into());
             if let Some(error) = self.failure.take() {
                 return Err(error);
             }
@@ -238,7 +238,7 @@ impl Simulator {
         let before = self.processors[cpu.index()].as_ref().map(|p| p.counters()).unwrap_or_default();
         *place = Some(Running { body, wait: Some(Wait::Until(self.now)), started: self.now, before });
         let rank = self.processor_sources[cpu.index()].rank();
-        self.queue.push(self.now, rank, Event::Resume(cpu));
+        self.queue.push(self.now, rank, Event::Resume(cpu).into());
         Ok(())
     }
 
@@ -256,9 +256,8 @@ impl Simulator {
             Event::Arrive(id) => self.on_arrive(id),
             Event::Route(channel, id) => self.on_route(channel, id),
             Event::Credits(channel, lane) => self.on_credits(channel, lane),
-            Event::Value(cpu, miss) => self.on_value(cpu, miss),
             Event::Filled(cpu, miss) => self.on_filled(cpu, miss),
-            Event::Retry(cpu, line) => self.on_retry(cpu, line),
+            Event::Retry(cpu, miss) => self.on_retry(cpu, miss),
         }
     }
 
@@ -285,6 +284,15 @@ impl Simulator {
         }
     }
 
+    /// The program on `cpu` goes on at `time`.
+    pub(crate) fn resume_at(&mut self, cpu: CpuId, time: Time) {
+        if let Some(running) = &mut self.running[cpu.index()] {
+            running.wait = Some(Wait::Until(time));
+        }
+        let rank = self.processor_sources[cpu.index()].rank();
+        self.queue.push(time, rank, Event::Resume(cpu).into());
+    }
+
     /// Until when the program on `cpu` may run without an event: up to the next event in lock-step; further if nothing
     /// can reach this processor until some time after it.
     #[inline]
@@ -307,7 +315,7 @@ impl Simulator {
             let envelope = Envelope { message: post.message, to, spread: Duration::ZERO, holds: None };
             let id = self.envelopes.insert(envelope);
             let rank = self.processor_sources[cpu.index()].rank();
-            self.queue.push(post.at, rank, Event::Request(cpu, id));
+            self.queue.push(post.at, rank, Event::Request(cpu, id).into());
         }
     }
 
@@ -315,10 +323,7 @@ impl Simulator {
         let Some(running) = &mut self.running[cpu.index()] else { return };
         running.wait = Some(wait);
         match wait {
-            Wait::Until(time) => {
-                let rank = self.processor_sources[cpu.index()].rank();
-                self.queue.push(time.max(self.now), rank, Event::Resume(cpu));
-            }
+            Wait::Until(time) => self.resume_at(cpu, time.max(self.now)),
             Wait::Barrier => {
                 self.at_barrier += 1;
                 self.release_barrier();
@@ -340,7 +345,7 @@ impl Simulator {
         let last = cpus.iter().map(clock).max().unwrap_or(self.now).max(self.now);
         for cpu in cpus {
             let rank = self.processor_sources[cpu].rank();
-            self.queue.push(last, rank, Event::Resume(CpuId(cpu as u16)));
+            self.queue.push(last, rank, Event::Resume(CpuId(cpu as u16)).into());
         }
     }
 
@@ -395,14 +400,14 @@ impl Simulator {
     #[inline]
     pub(crate) fn schedule(&mut self, node: NodeId, time: Time, event: Event) {
         let rank: Rank = self.hubs[node.index()].source.rank();
-        self.queue.push(time, rank, event);
+        self.queue.push(time, rank, event.into());
     }
 
     /// Schedules an event of a network channel.
     #[inline]
     pub(crate) fn schedule_network(&mut self, channel: ChannelId, time: Time, event: Event) {
         let rank = self.channel_sources[channel.index()].rank();
-        self.queue.push(time, rank, event);
+        self.queue.push(time, rank, event.into());
     }
 
     /// Something happened that cannot: the run ends.

@@ -126,21 +126,25 @@ impl Simulator {
         envelope.holds = Some((channel, lane(envelope.message.kind.class()) as u8));
         let behind = Duration(envelope.spread.0.saturating_sub(timing.line.0));
         let lag = if envelope.message.kind.carries_data() { behind } else { Duration::ZERO };
-        self.schedule_network(channel, arrival + lag, Event::Arrive(id));
+        let mut inside = (arrival + lag).align_up(timing.cycle) + timing.network_in + timing.crossbar;
+        if !matches!(envelope.message.to, Agent::Home(_)) {
+            inside += timing.interface_in;
+        }
+        self.schedule_network(channel, inside, Event::Arrive(id));
     }
 
-    /// A message is in the network interface: on to the interface it is for.
+    /// A message from the network has come to the interface it is for, unless the network interface was held up.
     #[inline]
     pub(crate) fn on_arrive(&mut self, id: EnvelopeId) {
-        let (timing, envelope) = (&self.hub_timing, self.envelopes.get(id));
-        let hub = &mut self.hubs[envelope.to.index()];
-        let start = hub.network.reserve(self.now, Duration::ZERO, timing.network_message);
-        let inside = start.align_up(timing.cycle) + timing.network_in + timing.crossbar;
-        let (time, event) = match envelope.message.to {
-            Agent::Home(_) => (inside, Event::Home(id)),
-            _ => (inside + timing.interface_in, Event::Interface(id)),
-        };
-        self.schedule(envelope.to, time, event);
+        let Envelope { message, to, .. } = *self.envelopes.get(id);
+        let hub = &mut self.hubs[to.index()];
+        let start = hub.network.reserve(self.now, self.hub_timing.cycle, self.hub_timing.network_message);
+        match (start == self.now, message.to) {
+            (true, Agent::Home(_)) => self.on_home(id),
+            (true, _) => self.on_interface(id),
+            (false, Agent::Home(_)) => self.schedule(to, start, Event::Home(id)),
+            (false, _) => self.schedule(to, start, Event::Interface(id)),
+        }
     }
 
     /// The message no longer occupies the network buffer that it held, from `when` on.

@@ -54,8 +54,6 @@ pub struct Queued {
 /// The state of one virtual channel.
 #[derive(Clone, Debug, Default)]
 struct Lane {
-    /// When the last packet accepted so far will have left.
-    free_at: Time,
     /// Packets for which the far buffer has room.
     credits: u16,
     /// Credits on their way back: when, and how many packets.
@@ -70,6 +68,8 @@ struct Lane {
 pub struct Channel {
     /// The fixed properties.
     pub spec: ChannelSpec,
+    /// When the last packet accepted so far will have left, of each virtual channel.
+    free_at: [Time; VIRTUAL_CHANNELS],
     lanes: [Lane; VIRTUAL_CHANNELS],
     /// Time spent sending.
     pub busy: Duration,
@@ -83,7 +83,14 @@ impl Channel {
     /// An idle channel with all its credits.
     pub fn new(spec: ChannelSpec) -> Self {
         let lane = Lane { credits: spec.buffer_packets, ..Lane::default() };
-        Self { spec, lanes: std::array::from_fn(|_| lane.clone()), busy: Duration::ZERO, messages: 0, bypassed: 0 }
+        Self {
+            spec,
+            free_at: [Time::ZERO; VIRTUAL_CHANNELS],
+            lanes: std::array::from_fn(|_| lane.clone()),
+            busy: Duration::ZERO,
+            messages: 0,
+            bypassed: 0,
+        }
     }
 
     /// Puts a message of `packets` packets on virtual channel `lane` if nothing waits there and the far buffer has room
@@ -129,29 +136,29 @@ impl Channel {
 
     fn transmit(&mut self, lane: usize, packets: u16, now: Time) -> Sent {
         let own = self.spec.packet * u64::from(packets);
-        let mut first = now.max(self.lanes[lane].free_at);
+        let mut first = now.max(self.free_at[lane]);
         if self.spec.grid != Duration::ZERO {
             first = first.align_up(self.spec.grid);
         }
         let (mut others, mut slot) = (Duration::ZERO, Duration::ZERO);
-        for (index, other) in self.lanes.iter_mut().enumerate() {
-            let backlog = other.free_at.since(first);
+        for (index, other) in self.free_at.iter_mut().enumerate() {
+            let backlog = other.since(first);
             if index != lane && backlog > Duration::ZERO {
                 let shared = backlog.min(own);
-                other.free_at += shared;
+                *other += shared;
                 others = others.max(shared);
                 // The packet in progress is not interrupted.
                 slot = slot.max(Duration(backlog.0 % self.spec.packet.0));
             }
         }
         let start = first + slot;
-        self.lanes[lane].free_at = first + own + others;
+        self.free_at[lane] = first + own + others;
         self.lanes[lane].credits -= packets;
         self.busy += own;
         self.messages += 1;
         Sent {
             start,
-            spread: self.lanes[lane].free_at.since(start),
+            spread: self.free_at[lane].since(start),
             unhindered: others == Duration::ZERO && first.since(now) <= self.spec.grid,
         }
     }
@@ -179,8 +186,7 @@ impl Channel {
 
     /// Packets accepted on `lane` that have not left at `now`, waiting messages counted as one packet each.
     pub fn backlog_packets(&self, lane: usize, now: Time) -> u64 {
-        let lane = &self.lanes[lane];
-        lane.free_at.since(now).0.div_ceil(self.spec.packet.0) + lane.waiting.len() as u64
+        self.free_at[lane].since(now).0.div_ceil(self.spec.packet.0) + self.lanes[lane].waiting.len() as u64
     }
 }
 

@@ -89,7 +89,7 @@ impl Processor {
     fn access_secondary(&mut self, block: u64, access: Access) -> Result<(), Wait> {
         let line = self.line_of_block(block);
         if let Some(id) = self.miss_on(line) {
-            return self.join_miss(id, access);
+            return self.join_miss(id, block, access);
         }
         if self.writebacks.iter().any(|writeback| writeback.line == line) {
             return Err(Wait::Writeback(line));
@@ -109,7 +109,7 @@ impl Processor {
         let (slot, victim) = match found {
             Some(found) => (found.slot, None),
             None => {
-                let reserved = |slot: Slot| self.misses.iter().flatten().any(|miss| miss.slot == slot);
+                let reserved = |slot: Slot| self.misses.reserves(slot);
                 let mut random = self.random.clone();
                 let room = self.secondary.make_room(line, reserved, &mut random);
                 self.random = random;
@@ -124,32 +124,29 @@ impl Processor {
     }
 
     /// An access to a line that is already on its way.
-    fn join_miss(&mut self, id: MissId, access: Access) -> Result<(), Wait> {
-        let Some(miss) = self.miss(id) else { return Err(Wait::AnyMiss) };
-        let protocol::Pending::Request(request) = miss.cache.pending else {
-            // Complete, and about to be placed: then it is an ordinary access.
-            return Err(Wait::Miss(id));
+    fn join_miss(&mut self, id: MissId, block: u64, access: Access) -> Result<(), Wait> {
+        let Some(&Miss { cache, value_at, writes, upgrade, block: wanted, .. }) = self.miss(id) else {
+            return Err(Wait::AnyMiss);
         };
-        let (value_at, shared_copy) = (miss.value_at, miss.upgrade && miss.cache.state == Mesi::Shared);
+        let done = !matches!(cache.pending, protocol::Pending::Request(_));
         match access {
-            Access::Store | Access::WritePrefetch if !request.access.writes() => return Err(Wait::Miss(id)),
+            Access::Store | Access::WritePrefetch if !writes => return Err(Wait::Miss(id)),
             // The shared copy is still there (R12000), or the upgrade must be waited for (R10000).
-            Access::Load if shared_copy && !self.timing.upgrade_blocks_loads => {
+            Access::Load if upgrade && cache.state == Mesi::Shared && !self.timing.upgrade_blocks_loads => {
                 let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
                 self.retire(access, start + self.timing.secondary_hit);
-                return Ok(());
             }
+            // The wanted block has come or is coming; the others come when the whole line is there.
+            Access::Load if done && block != wanted => return Err(Wait::Miss(id)),
             Access::Load => {
-                self.retire(access, value_at.unwrap_or(self.time));
+                self.retire(access, value_at.unwrap_or(self.time).max(self.time));
                 if value_at.is_none() {
                     self.value_from = Some(id);
                     self.work_after_value = Duration::ZERO;
                 }
-                return Ok(());
             }
-            _ => {}
+            _ => self.retire(access, self.time),
         }
-        self.retire(access, self.time);
         Ok(())
     }
 
@@ -198,7 +195,7 @@ impl Processor {
         debug_assert_eq!(outcome, RequestOutcome::Requested);
         let at = start + tags + self.timing.miss_to_request;
         self.post(at, &outbox);
-        self.misses[usize::from(id.0)] = Some(Miss {
+        let miss = Miss {
             line,
             cache,
             block,
@@ -208,7 +205,8 @@ impl Processor {
             writes: access.writes(),
             value_at: None,
             fill_end: Time::ZERO,
-        });
+        };
+        self.misses.open(id, miss);
         self.retire(access, self.time);
         if access == Access::Load {
             self.value_from = Some(id);

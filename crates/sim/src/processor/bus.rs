@@ -61,13 +61,12 @@ impl SecondaryBus {
         }
     }
 
-    /// A modified primary block leaves at `now` for the secondary cache, to make room for one that is coming in with the
-    /// line whose fill ends at `fill_end`. During the fill, the R10000 has it wait for the end and the R12000 lets it go
-    /// between the blocks (Prestor 2001, 4.3.1); after the fill, it takes the bus at once.
-    pub fn book_primary_writeback(&mut self, now: Time, fill_end: Time, timing: &ProcessorTiming) {
-        if fill_end <= now {
-            let start = self.start(now, timing.secondary_grid);
-            self.hold(start, timing.primary_writeback);
+    /// A modified primary block leaves for the secondary cache, to make room for one that will be there at `value`, with
+    /// the line whose fill ends at `fill_end`. During the fill, the R10000 has it wait for the end and the R12000 lets it
+    /// go between the blocks (Prestor 2001, 4.3.1); after the fill, it takes the bus when the value comes.
+    pub fn book_primary_writeback(&mut self, value: Time, fill_end: Time, timing: &ProcessorTiming) {
+        if fill_end <= value {
+            self.fills.push(Window { from: value, to: value + timing.primary_writeback });
         } else if timing.fill == Fill::WholeLine
             && let Some(window) = self.fills.iter_mut().find(|window| window.to == fill_end)
         {

@@ -81,6 +81,16 @@ impl PrimaryCache {
         (victim.state() == Mesi::Modified && victim.line() != block).then(|| victim.line())
     }
 
+    /// Empties the way that [`PrimaryCache::fill`] will choose for `block`; returns whether a modified block stood there.
+    pub fn make_room(&mut self, block: u64) -> bool {
+        let set = (block & self.set_mask) as usize;
+        let ways = &mut self.tags[set];
+        if ways.iter().any(|tag| tag.matches(block) || tag.0 & 3 == 0) {
+            return false;
+        }
+        std::mem::take(&mut ways[1 - usize::from(self.recent[set])]).state() == Mesi::Modified
+    }
+
     /// Changes the state of `block` if it is present; returns whether it was present and modified.
     pub fn set_state(&mut self, block: u64, state: Mesi) -> bool {
         let set = (block & self.set_mask) as usize;

@@ -99,11 +99,6 @@ impl Processor {
         end
     }
 
-    /// From the completion of a miss until its request buffer is free.
-    pub fn release_time(&self) -> Duration {
-        self.timing.release
-    }
-
     /// From the critical data at the pins to the instruction that uses them.
     pub fn data_to_use(&self) -> Duration {
         self.timing.data_to_use

@@ -1,6 +1,6 @@
 //! Outstanding misses and writebacks: the processor's side of the coherency request buffer.
 
-use protocol::{CacheLine, Mesi};
+use protocol::CacheLine;
 use units::{LineAddr, Time};
 
 use super::cache::Slot;
@@ -23,7 +23,7 @@ pub struct Miss {
     /// Its state in the protocol, which counts until the line is placed in the cache.
     pub cache: CacheLine,
     /// The primary block that is wanted.
-    pub block: u64,
+    pub(super) block: u64,
     /// The place kept for it in the secondary cache.
     pub(super) slot: Slot,
     /// Number of the instruction that missed.
@@ -33,9 +33,64 @@ pub struct Miss {
     /// Whether it is for a store or a write prefetch.
     pub(super) writes: bool,
     /// When the wanted value is there, once that is known.
-    pub value_at: Option<Time>,
+    pub(super) value_at: Option<Time>,
     /// When the end of the line will be in the cache, once that is known.
     pub fill_end: Time,
+}
+
+/// A request buffer that is still taken after its miss is over.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    until: Time,
+    upgrade: bool,
+    writes: bool,
+}
+
+/// The misses of a processor. What every event looks for stands together, apart from what few need.
+#[derive(Debug, Default)]
+pub(super) struct Misses {
+    /// Lines of the outstanding misses, and how many those are.
+    lines: [Option<LineAddr>; MissId::CAPACITY],
+    outstanding: u8,
+    /// The oldest of their instructions, and whose it is.
+    oldest: Option<(u64, MissId)>,
+    taken: [Taken; MissId::CAPACITY],
+    entries: [Option<Miss>; MissId::CAPACITY],
+}
+
+impl Misses {
+    #[inline]
+    fn iter(&self) -> impl Iterator<Item = (MissId, &Miss)> {
+        (0u8..).map(MissId).zip(&self.entries).filter_map(|(id, miss)| Some((id, miss.as_ref()?)))
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.outstanding == 0
+    }
+
+    /// Whether an outstanding miss keeps `slot`.
+    pub(super) fn reserves(&self, slot: Slot) -> bool {
+        self.iter().any(|(_, miss)| miss.slot == slot)
+    }
+
+    pub(super) fn open(&mut self, id: MissId, miss: Miss) {
+        self.lines[usize::from(id.0)] = Some(miss.line);
+        self.oldest = self.oldest.or(Some((miss.instruction, id)));
+        self.entries[usize::from(id.0)] = Some(miss);
+        self.outstanding += 1;
+    }
+
+    fn close(&mut self, id: MissId, until: Time) -> Option<Miss> {
+        let miss = self.entries[usize::from(id.0)].take()?;
+        self.lines[usize::from(id.0)] = None;
+        self.outstanding -= 1;
+        if self.oldest.is_some_and(|(_, oldest)| oldest == id) {
+            self.oldest = self.iter().map(|(id, miss)| (miss.instruction, id)).min();
+        }
+        self.taken[usize::from(id.0)] = Taken { until, upgrade: miss.upgrade, writes: miss.writes };
+        Some(miss)
+    }
 }
 
 /// A line on its way to memory.
@@ -49,71 +104,88 @@ impl Processor {
     /// The outstanding miss on `line`.
     #[inline]
     pub fn miss_on(&self, line: LineAddr) -> Option<MissId> {
-        let number = self.misses.iter().position(|miss| miss.as_ref().is_some_and(|miss| miss.line == line))?;
+        if self.misses.is_empty() {
+            return None;
+        }
+        let number = self.misses.lines.iter().position(|&other| other == Some(line))?;
         Some(MissId(number as u8))
     }
 
     /// An outstanding miss.
     #[inline]
     pub fn miss(&self, id: MissId) -> Option<&Miss> {
-        self.misses[usize::from(id.0)].as_ref()
+        self.misses.entries[usize::from(id.0)].as_ref()
     }
 
     #[inline]
     pub(super) fn miss_mut(&mut self, id: MissId) -> Option<&mut Miss> {
-        self.misses[usize::from(id.0)].as_mut()
+        self.misses.entries[usize::from(id.0)].as_mut()
     }
 
-    /// A free entry for a miss, one for a store if `writes`, an upgrade if `upgrade`, or what to wait for.
+    /// A free request buffer: one for a store if `writes`, an upgrade if `upgrade`; or what to wait for.
     #[inline]
     pub(super) fn free_miss(&self, writes: bool, upgrade: bool) -> Result<MissId, Wait> {
-        let count = |kind: fn(&Miss) -> bool| self.misses.iter().flatten().filter(|miss| kind(miss)).count();
-        let stores_full = writes && count(|miss| miss.writes) >= self.timing.stores;
-        let upgrades_full = upgrade && count(|miss| miss.upgrade) >= self.timing.upgrades;
-        if stores_full || upgrades_full {
-            return Err(Wait::AnyMiss);
+        let misses = &self.misses;
+        let (mut free, mut stores, mut upgrades) = (None, 0, 0);
+        let mut soonest: Option<Time> = None;
+        for number in 0..self.timing.misses {
+            let taken = misses.taken[number];
+            let (is_store, is_upgrade) = match &misses.entries[number] {
+                Some(miss) => (miss.writes, miss.upgrade),
+                None if taken.until > self.time => {
+                    soonest = Some(soonest.map_or(taken.until, |soonest| soonest.min(taken.until)));
+                    (taken.writes, taken.upgrade)
+                }
+                None => {
+                    free = free.or(Some(MissId(number as u8)));
+                    continue;
+                }
+            };
+            stores += usize::from(is_store);
+            upgrades += usize::from(is_upgrade);
         }
-        let free = self.misses[..self.timing.misses].iter().position(Option::is_none);
-        free.map(|number| MissId(number as u8)).ok_or(Wait::AnyMiss)
+        let full = writes && stores >= self.timing.stores || upgrade && upgrades >= self.timing.upgrades;
+        match free {
+            Some(id) if !full => Ok(id),
+            _ => Err(soonest.map_or(Wait::AnyMiss, Wait::Until)),
+        }
     }
 
     /// The oldest miss that instruction number `issued` may not overtake by the whole window.
     #[inline]
     pub(super) fn window_full(&self) -> Option<MissId> {
-        let oldest = self.misses.iter().enumerate().filter_map(|(number, miss)| Some((miss.as_ref()?, number)));
-        let (miss, number) = oldest.min_by_key(|(miss, _)| miss.instruction)?;
-        (self.issued - miss.instruction >= self.timing.window).then_some(MissId(number as u8))
+        let (instruction, id) = self.misses.oldest?;
+        (self.issued - instruction >= self.timing.window).then_some(id)
     }
 
-    /// The value that miss `id` brings is there at `at`.
+    /// The value that miss `id` brings will be there at `at`: room is made for its block in the primary cache, and a
+    /// modified block that leaves is booked on the secondary cache bus.
     pub fn set_value(&mut self, id: MissId, at: Time) {
         if self.value_from == Some(id) {
             self.value_from = None;
             self.value_at = at + self.work_after_value;
         }
-        if let Some(miss) = self.miss_mut(id) {
-            miss.value_at = Some(at);
+        let Some(miss) = self.miss_mut(id) else { return };
+        miss.value_at = Some(at);
+        let (block, fill_end) = (miss.block, miss.fill_end);
+        if self.primary.make_room(block) {
+            self.bus.book_primary_writeback(at, fill_end, &self.timing);
         }
     }
 
-    /// The wanted block of miss `id` enters the primary cache at `now`; a modified block that leaves for it is booked on
-    /// the secondary cache bus.
-    pub fn fill_primary(&mut self, id: MissId, now: Time) {
-        let Some(&Miss { block, cache, fill_end, line, .. }) = self.miss(id) else { return };
-        if cache.state == Mesi::Invalid {
-            return;
-        }
-        if let Some(victim) = self.primary.fill(block, cache.state) {
-            debug_assert_ne!(self.line_of_block(victim), line, "a line's own blocks do not displace each other");
-            self.bus.book_primary_writeback(now, fill_end, &self.timing);
-        }
-    }
-
-    /// Miss `id` is over: the line takes its place in the secondary cache, in the state in which the protocol left it.
-    pub fn close_miss(&mut self, id: MissId) -> Option<Miss> {
-        let miss = self.misses[usize::from(id.0)].take()?;
+    /// Miss `id` is over at `now`: the line takes its place in the caches, in the state in which the protocol left it. Its
+    /// request buffer stays taken for a while: until the time returned.
+    pub fn close_miss(&mut self, id: MissId, now: Time) -> Time {
+        let free = now + self.timing.release;
+        let Some(miss) = self.misses.close(id, free) else { return now };
         self.secondary.place(miss.slot, miss.line, miss.cache.state, miss.cache.version);
-        Some(miss)
+        if miss.upgrade {
+            self.clear_primary(miss.line, miss.cache.state);
+        }
+        if miss.cache.state != protocol::Mesi::Invalid {
+            self.primary.fill(miss.block, miss.cache.state);
+        }
+        free
     }
 
     #[inline]

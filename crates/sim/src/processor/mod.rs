@@ -24,7 +24,7 @@ pub use timing::ProcessorTiming;
 
 use bus::SecondaryBus;
 use cache::{PrimaryCache, SecondaryCache};
-use misses::Writeback;
+use misses::{Misses, Writeback};
 use tlb::Tlb;
 
 /// Why a processor cannot go on by itself.
@@ -110,7 +110,7 @@ pub struct Processor {
     secondary: SecondaryCache,
     tlb: Tlb,
     bus: SecondaryBus,
-    misses: [Option<Miss>; MissId::CAPACITY],
+    misses: Misses,
     writebacks: Vec<Writeback>,
     /// The home node's number starts at this bit of a line address.
     home_shift: u32,
@@ -136,7 +136,7 @@ impl Processor {
             secondary: SecondaryCache::new(timing.secondary_sets),
             tlb: Tlb::new(timing.translation_entries),
             bus: SecondaryBus::default(),
-            misses: [None; MissId::CAPACITY],
+            misses: Misses::default(),
             writebacks: Vec::new(),
             home_shift,
             random: Xoshiro256PlusPlus::seed_from_u64(seed ^ u64::from(cpu.0) << 32),
@@ -184,7 +184,7 @@ impl Processor {
     /// Whether any miss is outstanding.
     #[inline]
     pub fn is_missing(&self) -> bool {
-        self.misses.iter().any(Option::is_some)
+        !self.misses.is_empty()
     }
 
     /// The line whose writeback has been outstanding longest.

@@ -1,0 +1,57 @@
+//! Host speed of the simulator: references that hit, and coherence transactions under contention.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use sim::{Options, Program, Simulator, Thread};
+use units::{Bytes, CpuId, NodeId};
+
+/// References that hit in the primary cache of one processor.
+fn hits(criterion: &mut Criterion) {
+    const REFERENCES: u64 = 10_000_000;
+    let description = machine::load("arctic").unwrap();
+    let mut simulator = Simulator::new(&description, Options::default()).unwrap();
+    let base = simulator.allocate(NodeId(0), Bytes(1 << 14)).unwrap();
+    let mut group = criterion.benchmark_group("references");
+    group.throughput(Throughput::Elements(REFERENCES)).sample_size(10);
+    group.bench_function("one processor, primary hits", |bencher| {
+        bencher.iter(|| {
+            let program: Program = Box::new(move |thread: &mut Thread<'_>| {
+                for reference in 0..REFERENCES {
+                    thread.load(base.offset(reference * 8 % (1 << 14)));
+                }
+            });
+            simulator.run(vec![(CpuId(0), program)]).unwrap()
+        });
+    });
+    group.finish();
+}
+
+/// All processors of a 64-processor Origin load lines of other nodes, each line once: every reference is a transaction.
+fn contended(criterion: &mut Criterion) {
+    const LINES: u64 = 2000;
+    let description = machine::load("arctic").unwrap();
+    let mut group = criterion.benchmark_group("transactions");
+    group.throughput(Throughput::Elements(64 * LINES)).sample_size(10);
+    group.bench_function("64 processors, all missing remotely", |bencher| {
+        let mut simulator = Simulator::new(&description, Options::default()).unwrap();
+        bencher.iter(|| {
+            simulator.release_all();
+            let programs = (0..64u16).map(|cpu| {
+                let home = NodeId((cpu / 2 + 7 * (cpu % 4) + 1) % 32);
+                let base = simulator.allocate(home, Bytes(LINES * 128)).unwrap();
+                let program: Program = Box::new(move |thread: &mut Thread<'_>| {
+                    for line in 0..LINES {
+                        thread.load(base.offset(line * 128));
+                        thread.instructions(2);
+                    }
+                });
+                (CpuId(cpu), program)
+            });
+            let programs = programs.collect();
+            simulator.run(programs).unwrap()
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, hits, contended);
+criterion_main!(benches);
