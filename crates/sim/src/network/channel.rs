@@ -56,8 +56,8 @@ pub struct Queued {
 struct Lane {
     /// Packets for which the far buffer has room.
     credits: u16,
-    /// Credits on their way back: when, and how many packets.
-    returning: VecDeque<(Time, u16)>,
+    /// Credits on their way back: when, and how many packets, in no order. Collected when they are needed.
+    returning: Vec<(Time, u16)>,
     /// Messages that wait for credits.
     waiting: VecDeque<u32>,
 }
@@ -103,8 +103,10 @@ impl Channel {
     /// # Errors
     /// The message waits; when to call [`Channel::send_waiting`].
     pub fn send(&mut self, id: u32, lane: usize, packets: u16, now: Time) -> Result<Sent, Queued> {
-        self.collect_credits(lane, now);
         let first_to_wait = self.lanes[lane].waiting.is_empty();
+        if self.lanes[lane].credits < packets {
+            self.collect_credits(lane, now);
+        }
         if first_to_wait && self.lanes[lane].credits >= packets {
             return Ok(self.transmit(lane, packets, now));
         }
@@ -114,7 +116,7 @@ impl Channel {
 
     /// When credits of `lane` return next, as far as is known.
     pub fn next_credits(&self, lane: usize) -> Option<Time> {
-        self.lanes[lane].returning.front().map(|&(time, _)| time)
+        self.lanes[lane].returning.iter().map(|&(time, _)| time).min()
     }
 
     /// Whether a message waits on `lane`.
@@ -164,14 +166,12 @@ impl Channel {
     }
 
     fn collect_credits(&mut self, lane: usize, now: Time) {
-        let lane = &mut self.lanes[lane];
-        while let Some(&(time, packets)) = lane.returning.front() {
-            if time > now {
-                break;
-            }
-            lane.credits += packets;
-            lane.returning.pop_front();
-        }
+        let Lane { credits, returning, .. } = &mut self.lanes[lane];
+        returning.retain(|&(time, packets)| {
+            let back = time <= now;
+            *credits += if back { packets } else { 0 };
+            !back
+        });
     }
 
     /// Notes that the far end frees `packets` packets at `when`. Returns `true` if a message waits for them, so that the
@@ -179,8 +179,7 @@ impl Channel {
     #[inline]
     pub fn give_credits(&mut self, lane: usize, when: Time, packets: u16) -> bool {
         let lane = &mut self.lanes[lane];
-        let at = lane.returning.partition_point(|&(time, _)| time <= when);
-        lane.returning.insert(at, (when, packets));
+        lane.returning.push((when, packets));
         !lane.waiting.is_empty()
     }
 

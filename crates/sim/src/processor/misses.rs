@@ -46,16 +46,31 @@ struct Taken {
     writes: bool,
 }
 
+/// No line has this address.
+const NO_LINE: LineAddr = LineAddr(u64::MAX);
+
 /// The misses of a processor. What every event looks for stands together, apart from what few need.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Misses {
-    /// Lines of the outstanding misses, and how many those are.
-    lines: [Option<LineAddr>; MissId::CAPACITY],
+    /// Lines of the outstanding misses ([`NO_LINE`] for none), and how many those are.
+    lines: [LineAddr; MissId::CAPACITY],
     outstanding: u8,
     /// The oldest of their instructions, and whose it is.
     oldest: Option<(u64, MissId)>,
     taken: [Taken; MissId::CAPACITY],
     entries: [Option<Miss>; MissId::CAPACITY],
+}
+
+impl Default for Misses {
+    fn default() -> Self {
+        Self {
+            lines: [NO_LINE; MissId::CAPACITY],
+            outstanding: 0,
+            oldest: None,
+            taken: [Taken::default(); MissId::CAPACITY],
+            entries: [None; MissId::CAPACITY],
+        }
+    }
 }
 
 impl Misses {
@@ -75,7 +90,7 @@ impl Misses {
     }
 
     pub(super) fn open(&mut self, id: MissId, miss: Miss) {
-        self.lines[usize::from(id.0)] = Some(miss.line);
+        self.lines[usize::from(id.0)] = miss.line;
         self.oldest = self.oldest.or(Some((miss.instruction, id)));
         self.entries[usize::from(id.0)] = Some(miss);
         self.outstanding += 1;
@@ -83,7 +98,7 @@ impl Misses {
 
     fn close(&mut self, id: MissId, until: Time) -> Option<Miss> {
         let miss = self.entries[usize::from(id.0)].take()?;
-        self.lines[usize::from(id.0)] = None;
+        self.lines[usize::from(id.0)] = NO_LINE;
         self.outstanding -= 1;
         if self.oldest.is_some_and(|(_, oldest)| oldest == id) {
             self.oldest = self.iter().map(|(id, miss)| (miss.instruction, id)).min();
@@ -107,7 +122,7 @@ impl Processor {
         if self.misses.is_empty() {
             return None;
         }
-        let number = self.misses.lines.iter().position(|&other| other == Some(line))?;
+        let number = self.misses.lines.iter().position(|&other| other == line)?;
         Some(MissId(number as u8))
     }
 
