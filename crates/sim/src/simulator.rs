@@ -204,6 +204,8 @@ impl Simulator {
             }
         }
         self.settle()?;
+        // Programs whose references all hit have run ahead of the last event.
+        self.now = self.reports.iter().map(|report| report.finished).fold(self.now, Time::max);
         let order = |cpu: &CpuId| self.reports.iter().find(|report| report.cpu == *cpu).copied();
         Ok(cpus.iter().filter_map(order).collect())
     }

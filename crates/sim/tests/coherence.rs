@@ -106,6 +106,18 @@ proptest! {
     }
 }
 
+/// A program of hits alone runs without events; the next one starts when it has ended all the same.
+#[test]
+fn runs_follow_each_other_in_time() {
+    let mut simulator = Simulator::new(&machine::load("arctic").unwrap(), Options::default()).unwrap();
+    let base = simulator.allocate(NodeId(0), Bytes(128)).unwrap();
+    let hits = || Box::new(move |thread: &mut Thread<'_>| (0..1000).for_each(|_| thread.load(base))) as Program;
+    let first = simulator.run(vec![(CpuId(0), hits())]).unwrap()[0];
+    let second = simulator.run(vec![(CpuId(0), hits())]).unwrap()[0];
+    assert!(second.started >= first.finished);
+    assert!(second.finished - second.started < first.finished - first.started, "only the first run misses");
+}
+
 /// Every processor of a 16-processor machine stores to every line: the same run twice gives the same bytes.
 #[test]
 fn equal_seeds_give_equal_runs() {
