@@ -1,2 +1,71 @@
-//! The `ccnuma` command.
-fn main() {}
+//! The `ccnuma` command: memory performance of cache-coherent NUMA machines.
+//!
+//! Flags, exit codes and where output goes; everything else is in the crates below.
+
+mod commands;
+mod failure;
+mod output;
+mod platform;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+
+use failure::Failure;
+
+/// What a memory access costs on a cache-coherent NUMA machine, and where a program's accesses go.
+#[derive(Parser, Debug)]
+#[command(
+    name = "ccnuma",
+    version,
+    max_term_width = 110,
+    after_help = "Examples:
+  ccnuma bench -m arctic --suite local     local latencies and bandwidths beside the published ones
+  ccnuma topology -m stinger --svg s.svg   what a 128-processor machine is wired from
+  ccnuma reproduce prestor/4.11            remote latency by distance: ours, theirs, error
+  ccnuma verify origin                     explore every reachable state of the protocol
+
+Exit codes: 0 done, 1 ran and found a failure, 2 bad input."
+)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The subcommands: a new one is a file under `commands` and a line here and in [`run`].
+#[derive(Subcommand, Debug)]
+enum Command {
+    Machines(commands::machines::MachinesCommand),
+    Topology(commands::topology::TopologyCommand),
+    Bench(Box<commands::bench::BenchCommand>),
+    Reproduce(commands::reproduce::ReproduceCommand),
+}
+
+/// Runs a subcommand; false if it ran and found a failure.
+fn run(command: Command) -> Result<bool, Failure> {
+    match command {
+        Command::Machines(command) => command.run().map(|()| true),
+        Command::Topology(command) => command.run(),
+        Command::Bench(command) => command.run().map(|()| true),
+        Command::Reproduce(command) => command.run().map(|()| true),
+    }
+}
+
+fn main() -> ExitCode {
+    let command = match CommandLine::try_parse() {
+        Ok(line) => line.command,
+        Err(said) if matches!(said.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            // Whoever asked for help and closed the pipe has seen enough of it.
+            let _closed = said.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => return failure::of_arguments(&error).report(),
+    };
+    match run(command) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,1 +1,25 @@
-//! To be written.
+//! What the papers did: their published figures as data, and the runs that reproduce them.
+//!
+//! A published table is a file under `reference/`, read by [`published`]; what each of its cells means is a formula over
+//! measurements, given by a shape in [`tables`]; the [`catalogue`] puts the two together, a line for each table.
+//! [`Reproduction`] runs every measurement once, however many figures need it, and says of each figure whether a machine
+//! was fitted to it.
+
+pub mod calibration;
+pub mod catalogue;
+mod error;
+pub mod formula;
+mod outcome;
+pub mod parallel;
+pub mod published;
+mod reproduction;
+mod run;
+pub mod shared_region;
+mod system;
+pub mod tables;
+
+pub use error::ExperimentError;
+pub use outcome::Outcome;
+pub use reproduction::{FailedMeasurement, Outcomes, PreparedTable, Reproduced, Reproduction};
+pub use run::{run, run_plan};
+pub use system::{System, Systems};

@@ -1,6 +1,7 @@
 //! Published tables and figures, read from the files under `reference/`.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use record::Unit;
 use serde::Deserialize;
@@ -21,6 +22,19 @@ pub enum Kind {
     Ratio,
     /// What a topology or a curve looks like: counts, sizes, steps.
     Structure,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Latency => "latency",
+            Self::Bandwidth => "bandwidth",
+            Self::Difference => "difference",
+            Self::Share => "share",
+            Self::Ratio => "ratio",
+            Self::Structure => "structure",
+        })
+    }
 }
 
 /// One figure of a published table.
@@ -160,23 +174,28 @@ impl PublishedTable {
         })
     }
 
-    /// Fills an open table with `rows`: every cell exists and none has a published figure.
-    pub fn with_rows<'a>(mut self, rows: impl Iterator<Item = &'a str>) -> Self {
-        for row in rows {
-            self.cells.extend(self.open_columns.iter().map(|column| PublishedCell {
-                row: row.to_owned(),
-                column: column.name.clone(),
-                unit: column.unit,
-                kind: column.kind,
-                theirs: None,
-            }));
+    /// The columns in order: those of an open table, or those in which a cell exists.
+    pub fn columns(&self) -> Vec<PublishedColumn> {
+        let mut columns = self.open_columns.clone();
+        for cell in &self.cells {
+            if columns.iter().all(|column| column.name != cell.column) {
+                columns.push(PublishedColumn { name: cell.column.clone(), unit: cell.unit, kind: cell.kind });
+            }
         }
-        self
+        columns
     }
 
-    /// The published figure of a cell.
-    pub fn theirs(&self, row: &str, column: &str) -> Option<f64> {
-        self.cells.iter().find(|cell| cell.row == row && cell.column == column)?.theirs
+    /// The same columns with `rows` and without any published figure.
+    pub fn blank(&self, rows: &[String]) -> Vec<PublishedCell> {
+        let columns = self.columns();
+        let cell = |row: &String, column: &PublishedColumn| PublishedCell {
+            row: row.clone(),
+            column: column.name.clone(),
+            unit: column.unit,
+            kind: column.kind,
+            theirs: None,
+        };
+        rows.iter().flat_map(|row| columns.iter().map(move |column| cell(row, column))).collect()
     }
 }
 
@@ -192,7 +211,10 @@ fn cells(file: &File) -> Result<Vec<PublishedCell>, String> {
                 FileValue::Mark(mark) if mark == "?" => None,
                 FileValue::Mark(mark) if mark == "-" => continue,
                 FileValue::Mark(mark) => {
-                    return Err(format!("row {}, column {}: {mark:?} is neither a figure, \"-\" nor \"?\"", row.name, column.name));
+                    return Err(format!(
+                        "row {}, column {}: {mark:?} is neither a figure, \"-\" nor \"?\"",
+                        row.name, column.name
+                    ));
                 }
             };
             let (row, column_name) = (row.name.clone(), column.name.clone());
@@ -223,19 +245,20 @@ mod tests {
 
     #[test]
     fn blank_cells_do_not_exist_and_withheld_ones_have_no_figure() {
-        let table = parse(&format!("{COLUMNS}\nrows = [{{ name = \"x\", values = [7, \"-\"] }}, {{ name = \"y\", values = [\"?\", 2.5] }}]"));
+        let table = parse(&format!(
+            "{COLUMNS}\nrows = [{{ name = \"x\", values = [7, \"-\"] }}, {{ name = \"y\", values = [\"?\", 2.5] }}]"
+        ));
         let table = table.unwrap();
         let seen: Vec<_> = table.cells.iter().map(|c| (c.row.as_str(), c.column.as_str(), c.theirs)).collect();
         assert_eq!(seen, [("x", "a", Some(7.0)), ("y", "a", None), ("y", "b", Some(2.5))]);
-        assert_eq!(table.theirs("y", "b"), Some(2.5));
         assert!(table.open_columns.is_empty());
     }
 
     #[test]
     fn an_open_table_takes_its_rows_from_elsewhere() {
-        let table = parse(COLUMNS).unwrap().with_rows(["1", "0"].into_iter());
-        assert_eq!(table.cells.len(), 4);
-        assert!(table.cells.iter().all(|cell| cell.theirs.is_none()));
+        let cells = parse(COLUMNS).unwrap().blank(&["1".into(), "0".into()]);
+        let seen: Vec<_> = cells.iter().map(|c| (c.row.as_str(), c.column.as_str(), c.theirs)).collect();
+        assert_eq!(seen, [("1", "a", None), ("1", "b", None), ("0", "a", None), ("0", "b", None)]);
     }
 
     #[test]
@@ -244,7 +267,9 @@ mod tests {
         assert!(short.contains("reference/p/1.toml: row x has 1 values for 2 columns"), "{short}");
         let mark = parse(&format!("{COLUMNS}\nrows = [{{ name = \"x\", values = [7, \"n/a\"] }}]")).unwrap_err();
         assert!(mark.contains("\"n/a\" is neither"), "{mark}");
-        let twice = parse(&format!("{COLUMNS}\nrows = [{{ name = \"x\", values = [7, 1] }}, {{ name = \"x\", values = [7, 1] }}]"));
+        let twice = parse(&format!(
+            "{COLUMNS}\nrows = [{{ name = \"x\", values = [7, 1] }}, {{ name = \"x\", values = [7, 1] }}]"
+        ));
         assert!(twice.unwrap_err().contains("row x has column a twice"));
         assert!(parse("colums = []").unwrap_err().contains("colums"));
         assert!(parse("figure = \"1\"").unwrap_err().contains("exactly one of"));

@@ -1,0 +1,72 @@
+//! `ccnuma machines`: which machine descriptions there are, and what one says.
+
+use clap::{Args, Subcommand};
+use record::MachineRow;
+
+use crate::failure::Failure;
+use crate::output::{OutputFlags, print};
+
+/// List the machine descriptions that are built in, or show one with all its parameters.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ccnuma machines                         the built-in machines
+  ccnuma machines show arctic             every parameter of arctic, and where it comes from
+  ccnuma machines show origin2000-r12k-400-32p > mine.toml
+                                          a start for a machine of your own")]
+pub struct MachinesCommand {
+    #[command(subcommand)]
+    action: Option<Action>,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+#[derive(Subcommand, Debug)]
+enum Action {
+    /// Show a machine with all its parameters, as TOML that -m accepts.
+    Show {
+        /// The name of a machine, or the path of a TOML file.
+        #[arg(value_name = "MACHINE")]
+        name: String,
+    },
+}
+
+impl MachinesCommand {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// When there is no such machine, its description is wrong, or the output fails.
+    pub fn run(self) -> Result<(), Failure> {
+        match self.action {
+            Some(Action::Show { name }) => print(machine::resolve(&name).map_err(Failure::input)?.to_toml()),
+            None => list(&self.output),
+        }
+    }
+}
+
+fn list(flags: &OutputFlags) -> Result<(), Failure> {
+    let mut rows = Vec::new();
+    for (name, _) in machine::names() {
+        rows.push(row(&machine::load(&name).map_err(Failure::run)?));
+    }
+    let mut output = flags.open()?;
+    for row in &rows {
+        output.write(row)?;
+    }
+    if output.wants_table() {
+        print(report::machines(&rows))?;
+    }
+    Ok(())
+}
+
+fn row(machine: &machine::Description) -> MachineRow {
+    MachineRow {
+        name: machine.name.clone(),
+        title: machine.title.clone(),
+        processors: machine.topology.processors,
+        processor: machine.processor.model.to_string(),
+        clock_mhz: machine.processor.clock.as_mhz(),
+        l2_bus_mhz: machine.l2.bus_clock.as_mhz(),
+        l2_mib: machine.l2.size.0 as f64 / f64::from(1 << 20),
+        calibrated_on: machine.calibrated_on.clone(),
+    }
+}

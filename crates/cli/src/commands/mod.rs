@@ -1,0 +1,6 @@
+//! The subcommands, a file each.
+
+pub mod bench;
+pub mod machines;
+pub mod reproduce;
+pub mod topology;

@@ -1,0 +1,107 @@
+//! `ccnuma reproduce`: published results, ours beside theirs.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use experiments::{Outcomes, Reproduction};
+use record::ReproductionRow;
+
+use super::bench::ThoroughnessFlags;
+use crate::failure::Failure;
+use crate::output::{Output, OutputFlags, create, print};
+use crate::progress;
+
+/// Rerun a published result: our figures beside the published ones, with the error.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Papers: prestor (L. Prestor's thesis of 2001 on the Origin 2000), flash (the FLASH dissertation).
+Figures that a machine was calibrated on are marked: their error is that of a fit, all others are predictions.
+Tables whose figures are withheld print ours alone.
+
+Examples:
+  ccnuma reproduce                          everything
+  ccnuma reproduce prestor/4.6              one table
+  ccnuma reproduce prestor/figure-4.6 --svg plots
+                                            one figure, drawn into plots/
+  ccnuma reproduce prestor --json=prestor.jsonl"
+)]
+pub struct ReproduceCommand {
+    /// A paper, or one of its tables or figures: prestor, prestor/4.6, prestor/figure-4.6, flash/A.1.
+    #[arg(value_name = "PAPER[/TABLE]", default_value = "")]
+    selection: String,
+    /// Draw the diagrams of the tables and figures into DIRECTORY.
+    #[arg(long, value_name = "DIRECTORY")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    thoroughness: ThoroughnessFlags,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+impl ReproduceCommand {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// When there is no such table, a measurement fails or the output does.
+    pub fn run(self) -> Result<(), Failure> {
+        let scope = self.thoroughness.scope()?;
+        let reproduction = Reproduction::prepare(&self.selection, scope).map_err(Failure::input)?;
+        if let Some(directory) = &self.svg {
+            std::fs::create_dir_all(directory).map_err(|error| {
+                Failure::flag("--svg", directory.display(), format!("cannot be made: {error}"), "a writable directory")
+            })?;
+        }
+        let mut output: Output<ReproductionRow> = self.output.open()?;
+        for machine in reproduction.machines() {
+            self.output.describe_machine(Some(&machine.name), &machine.to_toml())?;
+        }
+        let bar = progress::bar(reproduction.measurements().len(), "measurements");
+        let finished = |done| bar.set_position(done as u64);
+        let result = reproduction.run(self.thoroughness.simulation(), finished, |row| output.write(&row));
+        bar.finish_and_clear();
+        let (outcomes, failures) = result?;
+        if output.wants_table() {
+            print_tables(&reproduction, &outcomes)?;
+        }
+        if let Some(directory) = &self.svg {
+            draw(&reproduction, &outcomes, directory)?;
+        }
+        match failures.first() {
+            None => Ok(()),
+            Some(first) => {
+                let (count, machine) = (failures.len(), &first.measurement.machine);
+                Err(Failure::run(format!("{count} measurements failed, the first on {machine}: {}", first.error)))
+            }
+        }
+    }
+}
+
+/// Prints every table that has a figure of ours, and how far all of them are from the published ones.
+///
+/// # Errors
+/// When standard output fails.
+pub fn print_tables(reproduction: &Reproduction, outcomes: &Outcomes) -> Result<(), Failure> {
+    let mut summaries = Vec::new();
+    for table in reproduction.tables() {
+        let published = table.published();
+        let rows = table.rows(outcomes);
+        let name = table.heading();
+        print(format!("{}\n", report::comparison(&name, &published.row_heading, &rows)))?;
+        if rows.iter().any(|row| row.theirs.is_some()) {
+            summaries.extend(table.summaries(&rows));
+        }
+    }
+    if !summaries.is_empty() {
+        print(report::summaries("Errors against the published figures", &summaries))?;
+    }
+    Ok(())
+}
+
+fn draw(reproduction: &Reproduction, outcomes: &Outcomes, directory: &Path) -> Result<(), Failure> {
+    for (name, plot) in reproduction.plots(outcomes) {
+        let svg = plot.svg().map_err(|error| Failure::run(format!("{name}: {error}")))?;
+        create("--svg", &directory.join(format!("{name}.svg")))?.write_all(svg.as_bytes())?;
+    }
+    Ok(())
+}

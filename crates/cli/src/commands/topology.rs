@@ -1,0 +1,188 @@
+//! `ccnuma topology`: nodes, routers, links and routes of a machine, a drawing, and the deadlock check.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use machine::routing::{RoutingTable, deadlock, vector::VectorRoutes};
+use machine::{Endpoint, RouterPlace, Topology};
+use record::{DeadlockRow, TopologyPart, TopologyRow};
+
+use crate::failure::Failure;
+use crate::output::{OutputFlags, create, print};
+use crate::platform::MachineFlag;
+
+/// Print what a machine is wired from: nodes, routers, links, processors.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ccnuma topology -m arctic                          nodes, routers and links of the 64-processor machine
+  ccnuma topology -m arctic --routes --csv           also the route between every two nodes, as CSV
+  ccnuma topology -m stinger --svg stinger.svg       a drawing
+  ccnuma topology -m stinger --check-deadlock        is the machine's own routing free of deadlock?
+  ccnuma topology -m arctic --check-deadlock my.txt  and this one? (ROUTER NODE:PORT ..., a router a line;
+                                                     or SOURCE -> DESTINATION: ROUTER ..., a route a line)
+
+Exit code 1 if the routing can deadlock.")]
+pub struct TopologyCommand {
+    #[command(flatten)]
+    machine: MachineFlag,
+    /// Also list the route between every two nodes.
+    #[arg(long)]
+    routes: bool,
+    /// Check a routing table for deadlock: the machine's own, or that in TABLE-FILE.
+    #[arg(long, value_name = "TABLE-FILE", num_args = 0..=1, conflicts_with_all = ["routes", "svg"])]
+    check_deadlock: Option<Option<PathBuf>>,
+    /// Draw the machine into FILE instead of listing it.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+impl TopologyCommand {
+    /// Runs the command. True if all is well, false if a routing can deadlock.
+    ///
+    /// # Errors
+    /// When there is no such machine or table, or the output fails.
+    pub fn run(self) -> Result<bool, Failure> {
+        if let Some(file) = &self.check_deadlock {
+            return self.check(file.as_deref());
+        }
+        let topology = Topology::new(&self.machine.simulated()?);
+        if let Some(path) = &self.svg {
+            create("--svg", path)?.write_all(machine::drawing::svg(&topology).as_bytes())?;
+            return Ok(true);
+        }
+        let rows = rows(&topology, self.routes);
+        let mut output = self.output.open()?;
+        for row in &rows {
+            output.write(row)?;
+        }
+        if output.wants_table() {
+            print(format!("{}: {} processors\n", topology.name(), topology.processors()))?;
+            for table in report::topology(&rows) {
+                print(format!("\n{table}"))?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn check(&self, file: Option<&Path>) -> Result<bool, Failure> {
+        let row = match file {
+            None => check_table(&Topology::new(&self.machine.simulated()?), None, "built-in")?,
+            Some(path) => {
+                let name = path.display().to_string();
+                let text = std::fs::read_to_string(path).map_err(|error| {
+                    let problem = format!("cannot be read: {error}");
+                    Failure::flag("--check-deadlock", &name, problem, "a file with a routing table")
+                })?;
+                // Vector routes name their routers themselves, so that they need no machine.
+                match text.contains("->") {
+                    true => check_vector(&VectorRoutes::parse(&name, &text).map_err(Failure::input)?, &name),
+                    false => check_table(&Topology::new(&self.machine.simulated()?), Some(&text), &name)?,
+                }
+            }
+        };
+        let mut output = self.output.open()?;
+        output.write(&row)?;
+        if output.wants_table() {
+            print(verdict(&row))?;
+        }
+        Ok(!row.deadlock)
+    }
+}
+
+fn verdict(row: &DeadlockRow) -> String {
+    let machine = row.machine.as_ref().map_or_else(String::new, |name| format!(" of {name}"));
+    if !row.deadlock {
+        return format!("{} routing{machine}: free of deadlock\n", row.table);
+    }
+    let channels: Vec<String> = row.cycle.iter().map(|channel| format!("  {channel}\n")).collect();
+    let count = row.cycle.len();
+    format!(
+        "{} routing{machine}: can deadlock; {count} channels wait for each other:\n{}",
+        row.table,
+        channels.concat()
+    )
+}
+
+fn check_table(topology: &Topology, text: Option<&str>, name: &str) -> Result<DeadlockRow, Failure> {
+    let loaded = text.map(|text| RoutingTable::parse(name, text, topology)).transpose().map_err(Failure::input)?;
+    let table = loaded.as_ref().unwrap_or_else(|| topology.routing_table());
+    let found = deadlock::check(topology, table).map_err(|error| Failure::input(format!("{name}: {error}")))?;
+    let channels: Vec<_> = topology.channels().collect();
+    let named = |end| end_name(topology, end);
+    let cycle = found.iter().flatten().map(|id| &channels[id.index()]);
+    Ok(DeadlockRow {
+        machine: Some(topology.name().to_owned()),
+        table: name.to_owned(),
+        deadlock: found.is_some(),
+        cycle: cycle.map(|channel| format!("{} -> {}", named(channel.from), named(channel.to))).collect(),
+    })
+}
+
+fn check_vector(routes: &VectorRoutes, name: &str) -> DeadlockRow {
+    let found = routes.find_cycle();
+    let cycle = found.iter().flatten().map(|(from, to)| format!("router {from} -> router {to}"));
+    DeadlockRow { machine: None, table: name.to_owned(), deadlock: found.is_some(), cycle: cycle.collect() }
+}
+
+/// The name in the hardware graph of an end of a link, with the port if it is a router's.
+fn end_name(topology: &Topology, end: Endpoint) -> String {
+    match end {
+        Endpoint::Node(_) => topology.path_of(end),
+        Endpoint::Router(_, port) => format!("{}/{port}", topology.path_of(end)),
+    }
+}
+
+fn rows(topology: &Topology, with_routes: bool) -> Vec<TopologyRow> {
+    let blank = |part, id: u32, at: String| TopologyRow {
+        machine: topology.name().to_owned(),
+        part,
+        id,
+        at,
+        cpus: Vec::new(),
+        to: None,
+        class: None,
+        length_m: None,
+        delay_ns: None,
+        hops: None,
+        exits: None,
+    };
+    let nodes = topology.nodes().iter().map(|node| TopologyRow {
+        cpus: topology.cpus_of(node.id).collect(),
+        to: Some(end_name(topology, Endpoint::Router(node.router, node.port))),
+        ..blank(TopologyPart::Node, node.id.0.into(), node.path())
+    });
+    let routers = topology.routers().iter().map(|router| TopologyRow {
+        class: Some(place(router.place)),
+        ..blank(TopologyPart::Router, router.id.0.into(), router.path())
+    });
+    let links = topology.links().iter().map(|link| TopologyRow {
+        to: Some(end_name(topology, link.ends[1])),
+        class: Some(link.class.to_string()),
+        length_m: Some(link.length.as_metres()),
+        delay_ns: Some(link.delay.as_ns()),
+        ..blank(TopologyPart::Link, link.id.0.into(), end_name(topology, link.ends[0]))
+    });
+    let mut rows: Vec<_> = nodes.chain(routers).chain(links).collect();
+    for from in topology.nodes().iter().filter(|_| with_routes) {
+        rows.extend(topology.nodes().iter().map(|to| {
+            let exits: Vec<String> = topology.vector_route(from.id, to.id).iter().map(ToString::to_string).collect();
+            TopologyRow {
+                to: Some(to.path()),
+                hops: Some(topology.hops(from.id, to.id)),
+                exits: Some(exits.join(" ")),
+                ..blank(TopologyPart::Route, from.id.0.into(), from.path())
+            }
+        }));
+    }
+    rows
+}
+
+fn place(place: RouterPlace) -> String {
+    match place {
+        RouterPlace::Leaf { cube, corner } => format!("corner {corner} of cube {cube}"),
+        RouterPlace::Metarouter { group, corner } => format!("metarouter {corner} of group {group}"),
+    }
+}

@@ -1,0 +1,114 @@
+//! Where results go: a table, JSON lines or CSV on standard output, and files beside.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use record::{Format, RecordWriter, Row};
+
+use crate::failure::Failure;
+
+/// The flags of everything that prints a table.
+#[derive(clap::Args, Debug, Clone, Default)]
+pub struct OutputFlags {
+    /// Write one JSON object a line, to FILE or in place of the table.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    json: Option<Option<PathBuf>>,
+    /// Write CSV, to FILE or in place of the table.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    csv: Option<Option<PathBuf>>,
+}
+
+/// The open destinations of the records of one run.
+pub struct Output<R: Row> {
+    writers: Vec<RecordWriter<Box<dyn Write>, R>>,
+    table: bool,
+}
+
+impl OutputFlags {
+    /// Checks the flags, then opens the files: the last thing before work starts, so that bad input elsewhere leaves an
+    /// old result untouched.
+    ///
+    /// # Errors
+    /// When both formats want standard output, or a file cannot be written.
+    pub fn open<R: Row>(&self) -> Result<Output<R>, Failure> {
+        if matches!((&self.json, &self.csv), (Some(None), Some(None))) {
+            let accepted = "one of them with a file, as in --csv=FILE";
+            return Err(Failure::flag("--csv", "(no file)", "--json already takes standard output", accepted));
+        }
+        let mut output = Output { writers: Vec::new(), table: true };
+        for (flag, format, destination) in
+            [("--json", Format::JsonLines, &self.json), ("--csv", Format::Csv, &self.csv)]
+        {
+            let Some(destination) = destination else { continue };
+            let writer: Box<dyn Write> = match destination {
+                None => {
+                    output.table = false;
+                    Box::new(io::stdout())
+                }
+                Some(path) => Box::new(create(flag, path)?),
+            };
+            output.writers.push(RecordWriter::new(format, writer));
+        }
+        Ok(output)
+    }
+
+    /// Writes `text`, a machine description, beside each result file: as `FILE.machine.toml`, or `FILE.NAME.machine.toml`
+    /// where a result takes several machines.
+    ///
+    /// # Errors
+    /// When such a file cannot be written.
+    pub fn describe_machine(&self, name: Option<&str>, text: &str) -> Result<(), Failure> {
+        for (flag, destination) in [("--json", &self.json), ("--csv", &self.csv)] {
+            let Some(Some(path)) = destination else { continue };
+            let mut beside = path.clone().into_os_string();
+            if let Some(name) = name {
+                beside.push(format!(".{name}"));
+            }
+            beside.push(".machine.toml");
+            create(flag, Path::new(&beside))?.write_all(text.as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+impl<R: Row> Output<R> {
+    /// Whether standard output is for a table.
+    pub fn wants_table(&self) -> bool {
+        self.table
+    }
+
+    /// Writes a record to every destination; it is safe there when this returns.
+    ///
+    /// # Errors
+    /// When a destination fails.
+    pub fn write(&mut self, row: &R) -> Result<(), Failure> {
+        for writer in &mut self.writers {
+            writer.write(row)?;
+        }
+        Ok(())
+    }
+}
+
+/// Prints to standard output.
+///
+/// # Errors
+/// When standard output fails or is closed.
+pub fn print(text: impl std::fmt::Display) -> Result<(), Failure> {
+    Ok(write!(io::stdout(), "{text}")?)
+}
+
+/// Creates the file that a flag names.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn create(flag: &str, path: &Path) -> Result<File, Failure> {
+    File::create(path).map_err(|error| {
+        Failure::flag(
+            flag,
+            path.display(),
+            format!("cannot be written: {error}"),
+            "a file in an existing, writable folder",
+        )
+    })
+}

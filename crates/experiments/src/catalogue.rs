@@ -1,0 +1,180 @@
+//! The published tables and figures that can be reproduced: a line each.
+
+use bench::{Experiment, State, Suite};
+
+use crate::error::ExperimentError;
+use crate::published::PublishedTable;
+use crate::tables::{
+    Shape, distance, generations, interventions, invalidations, local, restart_curves, router_delay, routing_tables,
+    shared_region, stride_diagram,
+};
+
+/// A published table, what its cells mean, and its form.
+pub struct Entry {
+    /// The file under `reference/`.
+    pub file: &'static str,
+    text: &'static str,
+    /// What its cells mean.
+    pub shape: &'static dyn Shape,
+    /// The form that results of a suite can be printed in, on any machine.
+    pub form: Option<Form>,
+}
+
+/// The form of a published table, whichever machine it is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Form {
+    /// States by requests, on one node.
+    Local,
+    /// Distances.
+    ByDistance,
+    /// Nodes by distance.
+    ByNode,
+    /// Three series over a distance, by state.
+    ThreeSeries(State),
+    /// Numbers of sharers.
+    BySharers,
+}
+
+impl Form {
+    /// The suite that measures all that a table of this form needs.
+    pub fn suite(self) -> Suite {
+        match self {
+            Self::Local => Suite::Local,
+            Self::ByDistance | Self::ByNode => Suite::Remote,
+            Self::ThreeSeries(State::Shrd) | Self::BySharers => Suite::Invalidations,
+            Self::ThreeSeries(_) => Suite::Interventions,
+        }
+    }
+
+    /// What a table of this form shows.
+    pub fn title(self) -> String {
+        match self {
+            Self::Local => "Local results".to_owned(),
+            Self::ByDistance => "Remote results by distance, unowned lines".to_owned(),
+            Self::ByNode => "Remote results by node, unowned lines".to_owned(),
+            Self::ThreeSeries(State::Shrd) => "Single-sharer invalidations".to_owned(),
+            Self::ThreeSeries(state) => format!("{state} interventions"),
+            Self::BySharers => "Invalidations by number of sharers".to_owned(),
+        }
+    }
+}
+
+impl Entry {
+    /// The published table.
+    ///
+    /// # Errors
+    /// When the file is wrong, which a test rules out.
+    pub fn published(&self) -> Result<PublishedTable, ExperimentError> {
+        Ok(PublishedTable::parse(self.file, self.text)?)
+    }
+
+    /// The paper and the table, as in `prestor/4.6`: the name of its file without `table-`.
+    pub fn name(&self) -> String {
+        let name = self.file.trim_start_matches("reference/").trim_end_matches(".toml");
+        name.replace("table-", "")
+    }
+}
+
+macro_rules! entries {
+    ($($file:literal => $shape:expr, $form:expr;)*) => {
+        &[$(Entry {
+            file: concat!("reference/", $file, ".toml"),
+            text: include_str!(concat!("../../../reference/", $file, ".toml")),
+            shape: &$shape,
+            form: $form,
+        }),*]
+    };
+}
+
+const READ: Experiment = Experiment::LmbenchRead;
+const RDEX: Experiment = Experiment::LmbenchRdex;
+
+const fn three_series(state: State, experiment: Experiment) -> interventions::ThreeSeries {
+    interventions::ThreeSeries { state, experiment }
+}
+
+/// All tables and figures, in the order of their papers. A new one is a line here and a file under `reference/`.
+pub const ENTRIES: &[Entry] = entries! {
+    "prestor/figure-2.1" => stride_diagram::StrideDiagram, None;
+    "prestor/figure-4.4" => restart_curves::RestartCurves, None;
+    "prestor/figure-4.5" => restart_curves::RestartCurves, None;
+    "prestor/figure-4.6" => restart_curves::RestartCurves, None;
+    "prestor/table-4.6" => local::Local, Some(Form::Local);
+    "prestor/table-4.7" => local::Local, Some(Form::Local);
+    "prestor/table-4.8" => local::Local, Some(Form::Local);
+    "prestor/table-4.9" => local::Local, Some(Form::Local);
+    "prestor/table-4.10" => generations::Generations, None;
+    "prestor/table-4.11" => distance::ByDistance, Some(Form::ByDistance);
+    "prestor/table-4.12" => distance::ByDistance, Some(Form::ByDistance);
+    "prestor/table-4.13" => distance::ByNode, Some(Form::ByNode);
+    "prestor/figure-4.7" => distance::LinkSteps, None;
+    "prestor/table-4.14" => router_delay::RouterDelay, None;
+    "prestor/table-4.15" => three_series(State::Cexm, READ), Some(Form::ThreeSeries(State::Cexm));
+    "prestor/table-4.16" => three_series(State::Cexh, READ), Some(Form::ThreeSeries(State::Cexh));
+    "prestor/table-4.17" => three_series(State::Dext, RDEX), Some(Form::ThreeSeries(State::Dext));
+    "prestor/table-4.18" => three_series(State::Dexd, READ), Some(Form::ThreeSeries(State::Dexd));
+    "prestor/table-4.19" => invalidations::BySharers, Some(Form::BySharers);
+    "prestor/figure-4.12" => invalidations::SharersOverUnowned, None;
+    "prestor/figure-4.13" => invalidations::SharersBandwidthRatios, None;
+    "prestor/table-4.20" => three_series(State::Shrd, RDEX), Some(Form::ThreeSeries(State::Shrd));
+    "prestor/table-6.1" => shared_region::SharedRegion, None;
+    "prestor/table-A.1" => invalidations::ByNodeAndSharers, None;
+    "flash/table-A.1" => routing_tables::RoutingTables, None;
+};
+
+/// The entries that a selection names: all (empty), a paper (`prestor`), a table (`prestor/4.6`) or a figure
+/// (`prestor/figure-4.6`).
+///
+/// # Errors
+/// When there is no such paper or table.
+pub fn select(selection: &str) -> Result<Vec<&'static Entry>, ExperimentError> {
+    let (paper, table) = selection.split_once('/').unwrap_or((selection, ""));
+    let chosen = ENTRIES.iter().filter(|entry| {
+        let name = entry.name();
+        let of_paper = selection.is_empty() || name.split('/').next() == Some(paper);
+        // A figure whose number no table has need not be called a figure.
+        of_paper && (table.is_empty() || name == selection || name == format!("{paper}/figure-{table}"))
+    });
+    let mut chosen: Vec<&Entry> = chosen.collect();
+    if chosen.len() > 1 && !table.is_empty() {
+        chosen.retain(|entry| entry.name() == selection);
+    }
+    if chosen.is_empty() {
+        let accepted = ENTRIES.iter().map(Entry::name).collect::<Vec<_>>().join(" ");
+        return Err(ExperimentError::Unknown { selection: selection.to_owned(), accepted });
+    }
+    Ok(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_readable_and_called_what_it_holds() {
+        for entry in ENTRIES {
+            let table = entry.published().unwrap();
+            assert_eq!(entry.name(), format!("{}/{}", table.paper, table.id), "{}", entry.file);
+            assert!(!table.cells.is_empty() || !table.open_columns.is_empty(), "{} is empty", entry.file);
+        }
+    }
+
+    #[test]
+    fn names_select_papers_tables_and_figures() {
+        let names = |selection: &str| select(selection).unwrap().iter().map(|e| e.name()).collect::<Vec<_>>();
+        assert_eq!(names("prestor/4.6"), ["prestor/4.6"]);
+        assert_eq!(names("prestor/figure-4.6"), ["prestor/figure-4.6"]);
+        assert_eq!(names("prestor/2.1"), ["prestor/figure-2.1"]);
+        assert_eq!(names("flash"), ["flash/A.1"]);
+        assert_eq!(names("").len(), ENTRIES.len());
+        assert!(names("prestor").len() == ENTRIES.len() - 1);
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        for selection in ["prestor/9.9", "prester", "flash/4.6"] {
+            let error = select(selection).err().unwrap().to_string();
+            assert!(error.starts_with(selection) && error.contains("prestor/4.13 "), "{error}");
+        }
+    }
+}

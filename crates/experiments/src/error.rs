@@ -1,0 +1,59 @@
+//! What can go wrong before a reproduction starts and while it runs.
+
+use bench::{BenchError, PlanError, PlatformError};
+use machine::DescriptionError;
+
+use crate::calibration::CalibrationError;
+use crate::published::PublishedError;
+
+/// Why a result cannot be reproduced.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// No table or figure has this name.
+    #[error("{selection}: there is no such published table or figure; accepted: {accepted}")]
+    Unknown {
+        /// What was asked for.
+        selection: String,
+        /// The papers and their tables.
+        accepted: String,
+    },
+    /// A published cell that nobody has said how to compute.
+    #[error("{table} has no formula for row {row}, column {column}")]
+    NoFormula {
+        /// The paper and table.
+        table: String,
+        /// The cell's row.
+        row: String,
+        /// The cell's column.
+        column: String,
+    },
+    /// A file of published figures is wrong.
+    #[error(transparent)]
+    Published(#[from] PublishedError),
+    /// A machine claims a calibration that does not exist.
+    #[error(transparent)]
+    Calibration(#[from] CalibrationError),
+    /// A machine description is wrong.
+    #[error(transparent)]
+    Description(#[from] DescriptionError),
+    /// A machine has no usable layout.
+    #[error("machine {machine}: {reason}")]
+    Machine {
+        /// The machine's name.
+        machine: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// An experiment is impossible on the machine.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// An experiment failed.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
+    /// A machine cannot be had.
+    #[error(transparent)]
+    Platform(#[from] PlatformError),
+    /// The simulator failed.
+    #[error(transparent)]
+    Simulator(#[from] sim::SimError),
+}

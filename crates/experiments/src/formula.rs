@@ -1,0 +1,241 @@
+//! How a figure of a table follows from measurements: formulas as data, so that what they need can be run once each.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use bench::{Experiment, Plan, State};
+use units::{Bytes, CpuId, NodeId};
+
+use crate::outcome::Outcome;
+
+/// Something to run on a fresh machine of its own. Equal measurements give equal outcomes and are run once.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    /// The machine description's name.
+    pub machine: String,
+    /// What is run.
+    pub subject: Subject,
+}
+
+/// What is run.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// An experiment of the benchmark suite in one placement.
+    Bench(Box<Plan>),
+    /// Threads on distinct nodes modifying lines of one node that all of them share (Prestor 2001 section 6.3).
+    SharedRegion {
+        /// How many threads.
+        threads: u16,
+    },
+}
+
+/// What tells measurements on one machine apart. The series that a plan belongs to does not, and neither does how often
+/// it is repeated: one run of the program has one set of settings.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Key<'a> {
+    Bench {
+        experiment: Experiment,
+        state: State,
+        home: NodeId,
+        locals: &'a [CpuId],
+        remotes: &'a [CpuId],
+        lines: Option<u64>,
+        sharers_drop: Option<bool>,
+        p3: Option<(Bytes, Bytes)>,
+        whole_curve: bool,
+    },
+    SharedRegion {
+        threads: u16,
+    },
+}
+
+impl Measurement {
+    /// The measurement that a plan of the benchmark suite makes on `machine`.
+    pub fn of_plan(machine: &str, plan: &Plan) -> Self {
+        Self { machine: machine.to_owned(), subject: Subject::Bench(Box::new(plan.clone())) }
+    }
+
+    fn key(&self) -> (&str, Key<'_>) {
+        let key = match &self.subject {
+            Subject::Bench(plan) => Key::Bench {
+                experiment: plan.experiment,
+                state: plan.state,
+                home: plan.placement.home,
+                locals: &plan.placement.locals,
+                remotes: &plan.placement.remotes,
+                lines: plan.settings.lines,
+                sharers_drop: plan.settings.sharers_drop,
+                p3: plan.experiment.is_p3().then_some((plan.settings.p3_array, plan.settings.p3_stride)),
+                whole_curve: plan.experiment.is_restart() && plan.settings.restart.whole_curve,
+            },
+            Subject::SharedRegion { threads } => Key::SharedRegion { threads: *threads },
+        };
+        (&self.machine, key)
+    }
+}
+
+impl PartialEq for Measurement {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Measurement {}
+
+impl PartialOrd for Measurement {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Measurement {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl Hash for Measurement {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
+}
+
+/// What a formula reads from an outcome; `None` if the outcome does not hold it.
+type Reading = Arc<dyn Fn(&Outcome) -> Option<f64> + Send + Sync>;
+
+/// How a figure is computed from others; `None` if they do not determine it.
+type Rule = Arc<dyn Fn(&[f64]) -> Option<f64> + Send + Sync>;
+
+/// How a figure follows from measurements.
+#[derive(Clone)]
+pub enum Formula {
+    /// Known from the machine's description or topology, without any run.
+    Known(f64),
+    /// Read from one measurement.
+    Measured(Measurement, Reading),
+    /// Computed from other figures; `None` if they do not determine it.
+    Computed(Vec<Formula>, fn(&[f64]) -> Option<f64>),
+    /// As `Computed`, by a rule that needs to know more than the figures.
+    ComputedBy(Vec<Formula>, Rule),
+}
+
+impl Formula {
+    /// The figure that the thesis prints for a record: the least latency, the greatest bandwidth.
+    pub fn headline(measurement: Measurement) -> Self {
+        Self::reading(measurement, |outcome| match outcome {
+            Outcome::Bench(outcome) => Some(outcome.record.headline()),
+            Outcome::Traffic(_) => None,
+        })
+    }
+
+    /// A figure that `read` finds in the outcome of a measurement.
+    pub fn reading(measurement: Measurement, read: impl Fn(&Outcome) -> Option<f64> + Send + Sync + 'static) -> Self {
+        Self::Measured(measurement, Arc::new(read))
+    }
+
+    /// The arithmetic mean; no figure if there is nothing to average.
+    pub fn mean(of: Vec<Self>) -> Self {
+        Self::Computed(of, |values| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64))
+    }
+
+    /// This figure less `other`.
+    pub fn less(self, other: Self) -> Self {
+        Self::Computed(vec![self, other], |values| Some(values[0] - values[1]))
+    }
+
+    /// This figure over `other`; no figure if `other` is zero.
+    pub fn over(self, other: Self) -> Self {
+        Self::Computed(vec![self, other], |values| (values[1] != 0.0).then(|| values[0] / values[1]))
+    }
+
+    /// By how much this figure exceeds `other`, in percent of `other`; no figure if `other` is zero.
+    pub fn percent_above(self, other: Self) -> Self {
+        Self::Computed(vec![self, other], |values| {
+            (values[1] != 0.0).then(|| (values[0] - values[1]) / values[1] * 100.0)
+        })
+    }
+
+    /// By how much this figure falls short of `other`, in percent of `other`; no figure if `other` is zero.
+    pub fn percent_below(self, other: Self) -> Self {
+        Self::Computed(vec![self, other], |values| {
+            (values[1] != 0.0).then(|| (values[1] - values[0]) / values[1] * 100.0)
+        })
+    }
+
+    /// The measurements that the formula needs, some perhaps more than once.
+    pub fn measurements(&self) -> Box<dyn Iterator<Item = &Measurement> + '_> {
+        match self {
+            Self::Known(_) => Box::new(std::iter::empty()),
+            Self::Measured(measurement, _) => Box::new(std::iter::once(measurement)),
+            Self::Computed(parts, _) | Self::ComputedBy(parts, _) => {
+                Box::new(parts.iter().flat_map(Self::measurements))
+            }
+        }
+    }
+
+    /// The figure; `None` if a measurement is missing or does not determine it.
+    pub fn evaluate(&self, outcomes: &BTreeMap<Measurement, Outcome>) -> Option<f64> {
+        match self {
+            Self::Known(value) => Some(*value),
+            Self::Measured(measurement, read) => read(outcomes.get(measurement)?),
+            Self::Computed(parts, compute) => compute(&figures(parts, outcomes)?),
+            Self::ComputedBy(parts, compute) => compute(&figures(parts, outcomes)?),
+        }
+    }
+}
+
+fn figures(of: &[Formula], outcomes: &BTreeMap<Measurement, Outcome>) -> Option<Vec<f64>> {
+    of.iter().map(|part| part.evaluate(outcomes)).collect()
+}
+
+impl fmt::Debug for Formula {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(value) => write!(f, "Known({value})"),
+            Self::Measured(measurement, _) => write!(f, "Measured({measurement:?})"),
+            Self::Computed(parts, _) | Self::ComputedBy(parts, _) => f.debug_tuple("Computed").field(parts).finish(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bench::{Placement, Series, Settings};
+
+    use super::*;
+
+    #[test]
+    fn figures_compute_from_others() {
+        let known = Formula::Known;
+        let none = BTreeMap::new();
+        assert_eq!(known(721.0).percent_above(known(385.0)).evaluate(&none).map(f64::round), Some(87.0));
+        assert_eq!(known(446.0).percent_below(known(558.0)).evaluate(&none).map(f64::round), Some(20.0));
+        assert_eq!(known(3.0).less(known(5.0)).evaluate(&none), Some(-2.0));
+        assert_eq!(known(3.0).over(known(0.0)).evaluate(&none), None);
+        assert_eq!(Formula::mean(vec![known(1.0), known(4.0)]).evaluate(&none), Some(2.5));
+        assert_eq!(Formula::mean(vec![]).evaluate(&none), None);
+    }
+
+    #[test]
+    fn a_measurement_is_the_same_in_whatever_series_and_differs_by_what_is_run() {
+        let placement = Placement::new(NodeId(1), CpuId(2), None);
+        let plan = Plan::new(Experiment::LmbenchRead, State::Uown, placement, Settings::simulated());
+        let one = Measurement::of_plan("m", &plan);
+        assert_eq!(one, Measurement::of_plan("m", &plan.clone().in_series(Series::Unowned)));
+        assert_ne!(one, Measurement::of_plan("n", &plan));
+        let mut shorter = plan.clone();
+        shorter.settings.lines = Some(7);
+        assert_ne!(one, Measurement::of_plan("m", &shorter));
+    }
+
+    #[test]
+    fn a_missing_measurement_leaves_no_figure() {
+        let needed = Measurement { machine: "m".into(), subject: Subject::SharedRegion { threads: 4 } };
+        let formula = Formula::Known(1.0).less(Formula::headline(needed.clone()));
+        assert_eq!(formula.evaluate(&BTreeMap::new()), None);
+        assert_eq!(formula.measurements().collect::<Vec<_>>(), [&needed]);
+    }
+}

@@ -1,0 +1,22 @@
+//! What running a measurement gives.
+
+use crate::shared_region::Traffic;
+
+/// What a measurement gave.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Outcome {
+    /// An experiment of the benchmark suite.
+    Bench(Box<bench::Outcome>),
+    /// The traffic at the home of a shared region.
+    Traffic(Traffic),
+}
+
+impl Outcome {
+    /// The outcome of a benchmark experiment, if it is one.
+    pub fn bench(&self) -> Option<&bench::Outcome> {
+        match self {
+            Self::Bench(outcome) => Some(outcome),
+            Self::Traffic(_) => None,
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! Rerunning published results: what to run, our figures as they come, and how they compare.
+
+use std::collections::{BTreeMap, HashMap};
+
+use bench::SuiteScope;
+use machine::Description;
+use record::ReproductionRow;
+use report::{ErrorSummary, Plot, Series as Line};
+
+use crate::Outcome;
+use crate::calibration::{CalibratedOn, Calibration, CalibrationError};
+use crate::catalogue::{ENTRIES, Entry, Form, select};
+use crate::error::ExperimentError;
+use crate::formula::{Formula, Measurement};
+use crate::parallel;
+use crate::published::{Kind, PublishedCell, PublishedTable};
+use crate::run::run;
+use crate::system::Systems;
+use crate::tables::distance::ours_and_theirs;
+use crate::tables::{Scene, Shape};
+
+/// The outcomes of the measurements that were run.
+pub type Outcomes = BTreeMap<Measurement, Outcome>;
+
+/// Stands for the number of a table that only lends its form to the results of another machine.
+const FORM_ONLY: &str = "none";
+
+/// A figure to reproduce.
+struct Cell {
+    published: PublishedCell,
+    /// `None` if our machine has no such figure.
+    formula: Option<Formula>,
+    calibrated: bool,
+}
+
+/// A table to reproduce.
+pub struct PreparedTable {
+    published: PublishedTable,
+    shape: &'static dyn Shape,
+    cells: Vec<Cell>,
+}
+
+/// Tables to reproduce and the machines that they are about. Everything that can be wrong with the input has been found
+/// when there is one.
+pub struct Reproduction {
+    systems: Systems,
+    tables: Vec<PreparedTable>,
+    measurements: Vec<Measurement>,
+}
+
+/// A measurement that failed.
+#[derive(Debug)]
+pub struct FailedMeasurement {
+    /// What was to be run.
+    pub measurement: Measurement,
+    /// Why it failed.
+    pub error: ExperimentError,
+}
+
+impl Reproduction {
+    /// The tables that `selection` names, as [`select`] reads it, measured as thoroughly as `scope` says.
+    ///
+    /// # Errors
+    /// When there is no such table, a machine is unusable or a cell has no formula.
+    pub fn prepare(selection: &str, scope: SuiteScope) -> Result<Self, ExperimentError> {
+        let systems = Systems::new(scope);
+        let calibration = calibration(&systems, None)?;
+        let mut tables = Vec::new();
+        for entry in select(selection)? {
+            let mut published = entry.published()?;
+            if !published.open_columns.is_empty() {
+                let rows = entry.shape.rows(&Scene { table: &published, systems: &systems })?;
+                published.cells = published.blank(&rows);
+            }
+            tables.push(prepared(published, entry.shape, &systems, &calibration, Completeness::Required)?);
+        }
+        Ok(Self::of(systems, tables))
+    }
+
+    /// The tables whose form the results of `suite` have, for the machine of `description`: with the published figures of
+    /// the table that is about this machine, or else without any.
+    ///
+    /// # Errors
+    /// When the machine is unusable.
+    pub fn of_suite(
+        suite: bench::Suite,
+        description: &Description,
+        scope: SuiteScope,
+    ) -> Result<Self, ExperimentError> {
+        let systems = Systems::new(scope);
+        systems.add(description.clone())?;
+        let calibration = calibration(&systems, Some(description))?;
+        let mut by_form: BTreeMap<Form, (&Entry, PublishedTable)> = BTreeMap::new();
+        for entry in ENTRIES {
+            let Some(form) = entry.form.filter(|form| suite == bench::Suite::All || form.suite() == suite) else {
+                continue;
+            };
+            let published = entry.published()?;
+            let is_about_it = published.machine.as_deref() == Some(description.name.as_str());
+            if is_about_it || !by_form.contains_key(&form) {
+                by_form.insert(form, (entry, published));
+            }
+        }
+        let mut tables = Vec::new();
+        for (form, (entry, mut published)) in by_form {
+            let is_about_it = published.machine.as_deref() == Some(description.name.as_str());
+            let completeness = if is_about_it { Completeness::Required } else { Completeness::AsItComes };
+            if !is_about_it {
+                published.machine = Some(description.name.clone());
+                published.title = format!("{}: {}", form.title(), description.title);
+                published.id = FORM_ONLY.to_owned();
+                let rows = entry.shape.rows(&Scene { table: &published, systems: &systems })?;
+                published.cells = published.blank(&rows);
+            }
+            tables.push(prepared(published, entry.shape, &systems, &calibration, completeness)?);
+        }
+        Ok(Self::of(systems, tables))
+    }
+
+    fn of(systems: Systems, tables: Vec<PreparedTable>) -> Self {
+        let mut seen = HashMap::new();
+        let mut measurements = Vec::new();
+        for formula in tables.iter().flat_map(|table| &table.cells).filter_map(|cell| cell.formula.as_ref()) {
+            for measurement in formula.measurements() {
+                if seen.insert(measurement.clone(), ()).is_none() {
+                    measurements.push(measurement.clone());
+                }
+            }
+        }
+        Self { systems, tables, measurements }
+    }
+
+    /// What has to be run, each once, in the order in which the tables need it.
+    pub fn measurements(&self) -> &[Measurement] {
+        &self.measurements
+    }
+
+    /// The tables, in order.
+    pub fn tables(&self) -> &[PreparedTable] {
+        &self.tables
+    }
+
+    /// The descriptions of the machines that measurements are made on, by name.
+    pub fn machines(&self) -> Vec<Description> {
+        let used = |name: &str| self.measurements.iter().any(|measurement| measurement.machine == name);
+        self.systems.loaded().iter().filter(|s| used(s.name())).map(|s| s.description.clone()).collect()
+    }
+
+    /// Runs all measurements on all cores. `finished` is told how many have finished each time one does, `deliver` gets
+    /// every row in order as soon as what it needs is there; a measurement that fails leaves its figures out.
+    ///
+    /// # Errors
+    /// The first error of `deliver`, which ends the run.
+    pub fn run<E>(
+        &self,
+        options: sim::Options,
+        finished: impl FnMut(usize),
+        mut deliver: impl FnMut(ReproductionRow) -> Result<(), E>,
+    ) -> Result<(Outcomes, Vec<FailedMeasurement>), E> {
+        let machines: HashMap<String, Description> =
+            self.systems.loaded().iter().map(|s| (s.name().to_owned(), s.description.clone())).collect();
+        let (mut outcomes, mut failures) = (Outcomes::new(), Vec::new());
+        let position: HashMap<&Measurement, usize> =
+            self.measurements.iter().enumerate().map(|(i, m)| (m, i)).collect();
+        let mut rows =
+            self.tables.iter().flat_map(|table| table.cells.iter().map(move |cell| (table, cell))).peekable();
+        let mut deliver_ready = |outcomes: &Outcomes, delivered: usize| {
+            let ready = |cell: &Cell| cell.measurements().all(|needed| position[needed] < delivered);
+            while let Some((table, cell)) = rows.next_if(|(_, cell)| ready(cell)) {
+                deliver(row(&table.published, cell, outcomes))?;
+            }
+            Ok(())
+        };
+        deliver_ready(&outcomes, 0)?;
+        let work = |measurement: &Measurement| run(&machines[&measurement.machine], measurement, options);
+        parallel::in_order(&self.measurements, work, finished, |index, result| {
+            let measurement = self.measurements[index].clone();
+            match result {
+                Ok(outcome) => drop(outcomes.insert(measurement, outcome)),
+                Err(error) => failures.push(FailedMeasurement { measurement, error }),
+            }
+            deliver_ready(&outcomes, index + 1)
+        })?;
+        Ok((outcomes, failures))
+    }
+
+    /// The rows of every table, as far as `outcomes` determine them.
+    pub fn rows(&self, outcomes: &Outcomes) -> Vec<ReproductionRow> {
+        let of_table = |table: &PreparedTable| {
+            table.cells.iter().map(|cell| row(&table.published, cell, outcomes)).collect::<Vec<_>>()
+        };
+        self.tables.iter().flat_map(of_table).collect()
+    }
+
+    /// Diagrams of the tables, each with a name for its file.
+    pub fn plots(&self, outcomes: &Outcomes) -> Vec<(String, Plot)> {
+        let mut plots = Vec::new();
+        for table in &self.tables {
+            let scene = Scene { table: &table.published, systems: &self.systems };
+            let rows = table.rows(outcomes);
+            let name = table.name().replace('/', "-");
+            let drawn = table.shape.plots(&Reproduced { scene, rows: &rows, outcomes });
+            plots.extend(drawn.into_iter().map(|(what, plot)| (format!("{name}-{what}"), plot)));
+        }
+        plots
+    }
+}
+
+impl PreparedTable {
+    /// The paper and the table: `prestor/4.6`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.published.paper, self.published.id)
+    }
+
+    /// What a printed table is called: the published table with its page, and what it shows.
+    pub fn heading(&self) -> String {
+        let PublishedTable { paper, id, title, page, section, .. } = &self.published;
+        if id == FORM_ONLY {
+            return title.clone();
+        }
+        let what =
+            id.strip_prefix("figure-").map_or_else(|| format!("Table {id}"), |figure| format!("Figure {figure}"));
+        let page = page.map_or_else(String::new, |page| format!(", p. {page}"));
+        format!("{title} ({paper}, {what}{page}, section {section})")
+    }
+
+    /// The table as published.
+    pub fn published(&self) -> &PublishedTable {
+        &self.published
+    }
+
+    /// Its rows, as far as `outcomes` determine them.
+    pub fn rows(&self, outcomes: &Outcomes) -> Vec<ReproductionRow> {
+        self.cells.iter().map(|cell| row(&self.published, cell, outcomes)).collect()
+    }
+
+    /// How far our figures are from the published ones, for each kind of figure in the table.
+    pub fn summaries(&self, rows: &[ReproductionRow]) -> Vec<ErrorSummary> {
+        let mut kinds: Vec<Kind> = self.cells.iter().map(|cell| cell.published.kind).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let of_kind = |kind| {
+            let cells = self.cells.iter().zip(rows);
+            let rows = cells.filter(move |(cell, _)| cell.published.kind == kind).map(|(_, row)| row);
+            ErrorSummary::of(format!("{} {kind}", self.name()), rows)
+        };
+        kinds.into_iter().map(of_kind).collect()
+    }
+}
+
+impl Cell {
+    fn measurements(&self) -> impl Iterator<Item = &Measurement> {
+        self.formula.iter().flat_map(Formula::measurements)
+    }
+}
+
+fn row(table: &PublishedTable, cell: &Cell, outcomes: &Outcomes) -> ReproductionRow {
+    let theirs = cell.published.theirs;
+    let ours = cell.formula.as_ref().and_then(|formula| formula.evaluate(outcomes));
+    ReproductionRow {
+        paper: table.paper.clone(),
+        table: table.id.clone(),
+        row: cell.published.row.clone(),
+        column: cell.published.column.clone(),
+        unit: cell.published.unit,
+        theirs,
+        ours,
+        error_pct: ReproductionRow::error_of(theirs, ours),
+        calibrated: cell.calibrated,
+    }
+}
+
+/// Whether every cell of a table must have a formula.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Completeness {
+    /// It is the published table: a cell without a formula is our fault.
+    Required,
+    /// Its form is used for another machine: cells that make no sense there are left out.
+    AsItComes,
+}
+
+fn prepared(
+    published: PublishedTable,
+    shape: &'static dyn Shape,
+    systems: &Systems,
+    calibration: &Calibration,
+    completeness: Completeness,
+) -> Result<PreparedTable, ExperimentError> {
+    let mut cells = Vec::new();
+    for cell in &published.cells {
+        let formula = shape.formula(&Scene { table: &published, systems }, &cell.row, &cell.column)?;
+        match (&formula, completeness) {
+            (None, Completeness::AsItComes) => continue,
+            (None, Completeness::Required) if published.open_columns.is_empty() => {
+                return Err(ExperimentError::NoFormula {
+                    table: format!("{}/{}", published.paper, published.id),
+                    row: cell.row.clone(),
+                    column: cell.column.clone(),
+                });
+            }
+            _ => {}
+        }
+        let calibrated = formula.as_ref().is_some_and(|formula| calibration.covers(&published, cell, formula));
+        cells.push(Cell { published: cell.clone(), formula, calibrated });
+    }
+    Ok(PreparedTable { published, shape, cells })
+}
+
+/// What the built-in machines and `other` were fitted to, with the measurements behind it.
+fn calibration(systems: &Systems, other: Option<&Description>) -> Result<Calibration, ExperimentError> {
+    let mut stated: Vec<(String, String)> = Vec::new();
+    let built_in: Vec<Description> = machine::names().filter_map(|(name, _)| machine::load(&name).ok()).collect();
+    for description in built_in.iter().chain(other) {
+        for entry in &description.calibrated_on {
+            if stated.iter().all(|(_, known)| known != entry) {
+                stated.push((description.name.clone(), entry.clone()));
+            }
+        }
+    }
+    let mut entries = Vec::new();
+    for (machine, entry) in &stated {
+        let parsed = CalibratedOn::parse(machine, entry)?;
+        let unknown = |problem: String| CalibrationError { machine: machine.clone(), entry: entry.clone(), problem };
+        let mut found = false;
+        for table in ENTRIES.iter().map(Entry::published) {
+            let table = table?;
+            if parsed.concerns(&table) {
+                found = true;
+                if let Some(name) = parsed.unknown_name(&table) {
+                    return Err(unknown(format!("the table has no row or column {name}")).into());
+                }
+            }
+        }
+        if !found {
+            return Err(unknown("there is no such published table".to_owned()).into());
+        }
+        entries.push(parsed);
+    }
+    let mut calibration = Calibration::new(entries);
+    for entry in ENTRIES {
+        let table = entry.published()?;
+        if !calibration.entries().iter().any(|stated| stated.concerns(&table)) {
+            continue;
+        }
+        for cell in &table.cells {
+            if let Some(formula) = entry.shape.formula(&Scene { table: &table, systems }, &cell.row, &cell.column)? {
+                calibration.learn(&table, cell, &formula);
+            }
+        }
+    }
+    Ok(calibration)
+}
+
+/// A table with our figures, for drawing.
+pub struct Reproduced<'a> {
+    /// The table and its machines.
+    pub scene: Scene<'a>,
+    /// Its rows.
+    pub rows: &'a [ReproductionRow],
+    /// The outcomes they follow from.
+    pub outcomes: &'a Outcomes,
+}
+
+impl Reproduced<'_> {
+    /// What a diagram of the table is called.
+    pub fn title(&self) -> String {
+        self.scene.table.title.clone()
+    }
+
+    /// Lines of ours and circles of theirs for each of `columns`, over the numbers that the rows are called.
+    pub fn columns_by_row(&self, columns: &[&str]) -> Vec<Line> {
+        self.lines(columns, |_, row| row.row.parse().ok())
+    }
+
+    /// The same over the position of the row.
+    pub fn columns_by_position(&self, columns: &[&str]) -> Vec<Line> {
+        self.lines(columns, |position, _| Some(position as f64))
+    }
+
+    fn lines(&self, columns: &[&str], x: impl Fn(usize, &ReproductionRow) -> Option<f64>) -> Vec<Line> {
+        let line = |(colour, column): (usize, &&str)| {
+            let of_column = self.rows.iter().filter(|row| row.column == *column).enumerate();
+            let points = of_column.filter_map(|(position, row)| Some((x(position, row)?, row.ours, row.theirs)));
+            ours_and_theirs(column, colour, points.collect())
+        };
+        columns.iter().enumerate().flat_map(line).collect()
+    }
+}

@@ -1,0 +1,72 @@
+//! What each published table or figure means: a formula for each of its cells.
+//!
+//! A table is one file here and one line in the catalogue.
+
+pub mod distance;
+pub mod generations;
+pub mod interventions;
+pub mod invalidations;
+pub mod local;
+pub mod restart_curves;
+pub mod router_delay;
+pub mod routing_tables;
+pub mod shared_region;
+pub mod stride_diagram;
+
+use report::Plot;
+
+use crate::error::ExperimentError;
+use crate::formula::Formula;
+use crate::published::PublishedTable;
+use crate::reproduction::Reproduced;
+use crate::system::Systems;
+
+/// A published table and the machines it may need.
+pub struct Scene<'a> {
+    /// The table.
+    pub table: &'a PublishedTable,
+    /// The machines.
+    pub systems: &'a Systems,
+}
+
+impl Scene<'_> {
+    /// The machine that the whole table is about.
+    ///
+    /// # Errors
+    /// When the table names none, or the machine is unusable.
+    pub fn system(&self) -> Result<std::rc::Rc<crate::system::System>, ExperimentError> {
+        let machine = self.table.machine.as_deref().ok_or_else(|| ExperimentError::Machine {
+            machine: "(none)".to_owned(),
+            reason: format!("{}/{} names no machine", self.table.paper, self.table.id),
+        })?;
+        self.systems.get(machine)
+    }
+}
+
+/// How the cells of a table follow from measurements.
+pub trait Shape: Sync {
+    /// The formula of a cell; `None` if such a cell makes no sense.
+    ///
+    /// # Errors
+    /// When a machine that it needs is unusable.
+    fn formula(&self, scene: &Scene<'_>, row: &str, column: &str) -> Result<Option<Formula>, ExperimentError>;
+
+    /// The rows that the table has on the machine of the scene, for tables that are open or drawn for another machine.
+    ///
+    /// # Errors
+    /// When the machine is unusable.
+    fn rows(&self, scene: &Scene<'_>) -> Result<Vec<String>, ExperimentError> {
+        let mut rows: Vec<String> = Vec::new();
+        for cell in &scene.table.cells {
+            if !rows.contains(&cell.row) {
+                rows.push(cell.row.clone());
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Diagrams of what was reproduced, each with a name for its file.
+    fn plots(&self, _reproduced: &Reproduced<'_>) -> Vec<(String, Plot)> {
+        Vec::new()
+    }
+}
