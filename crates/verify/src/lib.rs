@@ -1,1 +1,17 @@
-//! To be written.
+//! Exhaustive exploration of coherence protocols: every reachable state, every property, the shortest counterexample.
+//!
+//! The explorer runs the handlers of the protocol crate, the very ones that the timing simulator runs. A configuration is
+//! a handful of caches and lines; what processors do is not bounded: they access and evict for ever, and the state space
+//! is finite because contents are kept relative to the last store.
+
+mod config;
+mod explore;
+mod model;
+mod origin;
+mod registry;
+
+pub use config::{Config, ConfigError};
+pub use explore::{Exploration, Trace, TraceStep, explore};
+pub use model::{Model, Property, Violation};
+pub use origin::{Mutation, Origin, OriginStep, State};
+pub use registry::{Outcome, Protocol, Run, protocol, protocols};

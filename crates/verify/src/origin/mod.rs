@@ -1,0 +1,143 @@
+//! The Origin protocol as a model: processors that access and evict lines as they like, an unordered network, and the
+//! protocol crate's handlers, the same that the timing simulator runs.
+//!
+//! The network is a multiset: any message in flight may arrive next, so whatever order a real network produces is among
+//! the orders explored. A home that could back off may or may not. A refused request may be retried at any time, and an
+//! intervention held back may be answered at any time after the request has completed.
+
+mod check;
+mod describe;
+mod mutation;
+mod packed;
+mod step;
+mod symmetry;
+mod transition;
+mod version;
+
+use protocol::{Access, CacheContext, Geometry, HomeContext};
+use units::{CpuId, LineAddr, NodeId};
+
+pub use mutation::Mutation;
+pub use packed::{MAX_CACHES, MAX_LINES, State};
+pub use step::OriginStep;
+
+use crate::config::Config;
+use crate::model::{Model, Violation};
+use packed::{cache, pending};
+use symmetry::{Renaming, Symmetry};
+
+/// The model of one configuration.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    config: Config,
+    geometry: Geometry,
+    symmetry: Symmetry,
+}
+
+impl Origin {
+    /// The model of a configuration that has been checked.
+    pub fn new(config: &Config) -> Self {
+        let (caches, lines) = (usize::from(config.caches), usize::from(config.lines));
+        let geometry = Geometry {
+            nodes: config.caches.div_ceil(config.processors_per_node),
+            processors_per_node: config.processors_per_node,
+            priority_limit: config.priority_limit,
+        };
+        let renamings = if config.symmetry { Renaming::all(caches, lines, geometry) } else { Renaming::identity() };
+        Self { config: config.clone(), geometry, symmetry: Symmetry::new(renamings, caches, lines) }
+    }
+
+    fn caches(&self) -> usize {
+        usize::from(self.config.caches)
+    }
+
+    fn lines(&self) -> usize {
+        usize::from(self.config.lines)
+    }
+
+    fn node_of(&self, cpu: usize) -> usize {
+        self.geometry.node_of(CpuId(cpu as u16)).index()
+    }
+
+    fn cache_context(&self, cpu: CpuId, line: usize) -> CacheContext {
+        CacheContext { cpu, line: LineAddr(line as u64), home: NodeId(0), geometry: self.geometry }
+    }
+
+    fn home_context(&self, output_queue_nearly_full: bool) -> HomeContext {
+        HomeContext { node: NodeId(0), geometry: self.geometry, output_queue_nearly_full }
+    }
+
+    /// Whether a processor may access `line` if that takes a request. With two lines, a processor blocks on a miss and
+    /// its cache holds one line at a time; otherwise the lines would have nothing to do with each other.
+    fn may_miss(&self, state: &State, cpu: usize, line: usize) -> bool {
+        (0..self.lines()).all(|other| {
+            let word = state.cache(other, cpu);
+            let idle = cache::STATE.get(word) == 0 && cache::PENDING.get(word) != pending::REQUEST;
+            other == line || idle
+        })
+    }
+
+    /// The accesses that processors make.
+    fn accesses(&self) -> &[Access] {
+        &self.config.accesses
+    }
+}
+
+impl Model for Origin {
+    type State = State;
+    type Step = OriginStep;
+
+    fn initial(&self) -> State {
+        State::new()
+    }
+
+    fn steps(&self, state: &State, visit: &mut impl FnMut(OriginStep, Result<State, Violation>)) {
+        for line in 0..self.lines() {
+            for cpu in 0..self.caches() {
+                self.processor_steps(state, line, CpuId(cpu as u16), visit);
+            }
+        }
+        self.deliveries(state, visit);
+    }
+
+    fn is_internal(&self, step: OriginStep) -> bool {
+        !matches!(step, OriginStep::Access { .. } | OriginStep::Evict { .. })
+    }
+
+    fn encode(&self, state: &State, bytes: &mut Vec<u8>) {
+        let canonical = self.symmetry.canonical(state);
+        for line in 0..self.lines() {
+            for cpu in 0..self.caches() {
+                bytes.extend_from_slice(&canonical.cache(line, cpu).to_le_bytes());
+            }
+            bytes.extend_from_slice(&canonical.entries[line].to_le_bytes());
+        }
+        for word in canonical.messages() {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+
+    fn decode(&self, bytes: &[u8]) -> State {
+        let mut words = bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+        let mut next = || words.next().unwrap_or_default();
+        let mut state = State::new();
+        for line in 0..self.lines() {
+            for cpu in 0..self.caches() {
+                *state.cache_mut(line, cpu) = next();
+            }
+            state.entries[line] = next();
+        }
+        for word in words {
+            state.send(word);
+        }
+        state
+    }
+
+    fn is_quiescent(&self, state: &State) -> bool {
+        state.messages().is_empty() && (0..self.lines()).all(|line| self.line_is_quiet(state, line))
+    }
+
+    fn describe(&self, state: &State) -> String {
+        self.describe_state(state)
+    }
+}

@@ -1,0 +1,124 @@
+//! Faults to be planted, each in one rule of the protocol: the checker must find every one of them.
+
+use protocol::{CacheLine, DirectoryEntry, DirectoryState, Message, MessageKind, Outbox, Pending, SharerVector};
+use units::NodeId;
+
+/// A fault in one rule of the protocol. A checker that finds none of them would show nothing about the protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Mutation {
+    /// A node invalidates its copies and does not acknowledge.
+    DropInvalidateAcknowledgement,
+    /// A node acknowledges an invalidation and keeps its copies.
+    KeepInvalidatedCopy,
+    /// A processor interface invalidates for its first processor only (two processors a node).
+    SkipPeerInvalidation,
+    /// The home tells the requester to expect one acknowledgement fewer than there will be.
+    ExpectTooFewAcknowledgements,
+    /// The home forgets the last of several sharers.
+    ForgetSharer,
+    /// The home goes to `UOWN` where it should go to `WAIT`.
+    SkipWait,
+    /// The home refuses a writeback no more than it answers it: the acknowledgement of one that crossed an intervention
+    /// does not say so.
+    AcknowledgeRacingWritebackAsPlain,
+    /// An intervention that came during a request is forgotten once the request is complete.
+    IgnoreDeferredIntervention,
+    /// A modified owner answers as if it were clean: the requester uses the speculative data.
+    UseSpeculativeData,
+    /// A read does not remember that an invalidation overtook its answer.
+    ForgetOvertakingInvalidation,
+    /// A modified owner that downgrades does not send the line to memory.
+    DowngradeWithoutWriteback,
+    /// A modified line is dropped as silently as a clean one.
+    DropModifiedLine,
+    /// A refused request is not tried again.
+    ForgetRetry,
+}
+
+impl Mutation {
+    /// Every fault.
+    pub const ALL: [Self; 13] = [
+        Self::DropInvalidateAcknowledgement,
+        Self::KeepInvalidatedCopy,
+        Self::SkipPeerInvalidation,
+        Self::ExpectTooFewAcknowledgements,
+        Self::ForgetSharer,
+        Self::SkipWait,
+        Self::AcknowledgeRacingWritebackAsPlain,
+        Self::IgnoreDeferredIntervention,
+        Self::UseSpeculativeData,
+        Self::ForgetOvertakingInvalidation,
+        Self::DowngradeWithoutWriteback,
+        Self::DropModifiedLine,
+        Self::ForgetRetry,
+    ];
+
+    /// What a fault at the home makes of the entry and the messages.
+    pub(super) fn at_home(self, line: &mut DirectoryEntry, outbox: &mut Outbox, nodes: u16) {
+        match self {
+            Self::SkipWait if line.state == DirectoryState::Wait => *line = DirectoryEntry::UNOWNED,
+            Self::ForgetSharer => line.sharers = without_last(line.sharers, nodes),
+            Self::ExpectTooFewAcknowledgements => {
+                for message in outbox.as_mut_slice() {
+                    message.acknowledgements = message.acknowledgements.saturating_sub(1);
+                }
+            }
+            Self::AcknowledgeRacingWritebackAsPlain => {
+                rename(outbox, MessageKind::WritebackBusyAcknowledge, MessageKind::WritebackExclusiveAcknowledge);
+            }
+            _ => {}
+        }
+    }
+
+    /// What a fault at a processor makes of its line and the messages.
+    pub(super) fn at_processor(self, line: &mut CacheLine, outbox: &mut Outbox) {
+        match self {
+            Self::UseSpeculativeData => {
+                rename(outbox, MessageKind::SharedResponse, MessageKind::SharedAcknowledge);
+                rename(outbox, MessageKind::ExclusiveResponse, MessageKind::ExclusiveAcknowledge);
+            }
+            Self::DowngradeWithoutWriteback => {
+                rename(outbox, MessageKind::SharingWriteback, MessageKind::SharingTransfer);
+            }
+            Self::DropModifiedLine if matches!(line.pending, Pending::Writeback { .. }) => {
+                outbox.clear();
+                line.pending = Pending::None;
+            }
+            Self::IgnoreDeferredIntervention if matches!(line.pending, Pending::Intervention(_)) => {
+                line.pending = Pending::None;
+            }
+            _ => {}
+        }
+    }
+
+    /// What a fault in the processor interface makes of a line that has just been invalidated; `before` is the line as it
+    /// was, `first` whether it belongs to the node's first processor.
+    pub(super) fn at_interface(self, line: &mut CacheLine, before: CacheLine, first: bool) {
+        match self {
+            Self::KeepInvalidatedCopy => *line = before,
+            Self::SkipPeerInvalidation if !first => *line = before,
+            Self::ForgetOvertakingInvalidation => {
+                if let Pending::Request(request) = &mut line.pending {
+                    request.invalidated = false;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn rename(outbox: &mut Outbox, from: MessageKind, to: MessageKind) {
+    for message in outbox.as_mut_slice().iter_mut().filter(|message| message.kind == from) {
+        *message = Message { kind: to, ..Message::new(to, message.line, message.to, message.requester) };
+    }
+}
+
+fn without_last(sharers: SharerVector, nodes: u16) -> SharerVector {
+    let named: Vec<u16> = (0..nodes).filter(|&node| sharers.contains(NodeId(node))).collect();
+    match named.as_slice() {
+        [kept @ .., _] if !kept.is_empty() => {
+            kept.iter().fold(SharerVector::EMPTY, |sharers, &node| sharers.with(NodeId(node)))
+        }
+        _ => sharers,
+    }
+}
