@@ -88,15 +88,20 @@ impl Simulator {
 
     /// Credits are back: sends what now fits.
     pub(crate) fn on_credits(&mut self, channel: ChannelId, lane: u8) {
-        let envelopes = &self.envelopes;
-        let length = |id| packets(&envelopes.get(EnvelopeId(id)).message);
-        let sent = self.network.channel_mut(channel).send_waiting(usize::from(lane), self.now, length);
-        if let Some((id, sent)) = sent {
+        let index = usize::from(lane);
+        if !self.network.channel_mut(channel).take_try(index, self.now) {
+            return;
+        }
+        loop {
+            let envelopes = &self.envelopes;
+            let length = |id| packets(&envelopes.get(EnvelopeId(id)).message);
+            let Some((id, sent)) = self.network.channel_mut(channel).send_waiting(index, self.now, length) else {
+                break;
+            };
             self.forward(channel, EnvelopeId(id), sent);
-            self.on_credits(channel, lane);
-        } else if self.network.channel(channel).is_waiting(usize::from(lane))
-            && let Some(time) = self.network.channel(channel).next_credits(usize::from(lane))
-        {
+        }
+        let waits = self.network.channel(channel).is_waiting(index);
+        if let Some(time) = self.network.channel(channel).next_credits(index).filter(|_| waits) {
             self.schedule_credits(channel, lane, time);
         }
     }
@@ -164,6 +169,9 @@ impl Simulator {
     }
 
     fn schedule_credits(&mut self, channel: ChannelId, lane: u8, time: Time) {
-        self.schedule_network(channel, time.max(self.now), Event::Credits(channel, lane));
+        let time = time.max(self.now);
+        if self.network.channel_mut(channel).plan_try(usize::from(lane), time) {
+            self.schedule_network(channel, time, Event::Credits(channel, lane));
+        }
     }
 }

@@ -60,6 +60,8 @@ struct Lane {
     returning: Vec<(Time, u16)>,
     /// Messages that wait for credits.
     waiting: VecDeque<u32>,
+    /// When the queue will be looked at next.
+    next_try: Option<Time>,
 }
 
 /// One direction of a link: a serial line shared packet by packet by four virtual channels with credit flow control
@@ -122,6 +124,25 @@ impl Channel {
     /// Whether a message waits on `lane`.
     pub fn is_waiting(&self, lane: usize) -> bool {
         !self.lanes[lane].waiting.is_empty()
+    }
+
+    /// Asks for the queue of `lane` to be looked at at `time`. Returns whether that is news: it was not going to be looked
+    /// at so soon.
+    pub fn plan_try(&mut self, lane: usize, time: Time) -> bool {
+        let news = self.lanes[lane].next_try.is_none_or(|planned| time < planned);
+        if news {
+            self.lanes[lane].next_try = Some(time);
+        }
+        news
+    }
+
+    /// Whether the queue of `lane` was to be looked at now; if so, that is done with.
+    pub fn take_try(&mut self, lane: usize, now: Time) -> bool {
+        let due = self.lanes[lane].next_try == Some(now);
+        if due {
+            self.lanes[lane].next_try = None;
+        }
+        due
     }
 
     /// Takes the first waiting message of `lane` if its `packets` (as `length` tells) now fit, and sends it.
