@@ -69,9 +69,9 @@ pub struct PublishedTable {
     pub row_heading: String,
     /// The machine description that stands for the measured system, when there is one for the whole table.
     pub machine: Option<String>,
-    /// The columns with their units and kinds, for a table whose rows come from a topology; else empty.
-    pub open_columns: Vec<PublishedColumn>,
-    /// Its figures, row by row.
+    /// Its columns in order.
+    pub columns: Vec<PublishedColumn>,
+    /// Its figures, row by row; none if its rows come from a topology.
     pub cells: Vec<PublishedCell>,
 }
 
@@ -160,7 +160,12 @@ impl PublishedTable {
         if let Some(twice) = cells.iter().find(|cell| !seen.insert((&cell.row, &cell.column))) {
             return Err(wrong(format!("row {} has column {} twice", twice.row, twice.column)));
         }
-        let open = parsed.rows.is_empty() && parsed.facts.is_empty();
+        let mut columns = parsed.columns;
+        for fact in &parsed.facts {
+            if columns.iter().all(|column| column.name != fact.column) {
+                columns.push(PublishedColumn { name: fact.column.clone(), unit: fact.unit, kind: fact.kind });
+            }
+        }
         Ok(Self {
             paper: parsed.paper,
             id,
@@ -169,25 +174,13 @@ impl PublishedTable {
             section: parsed.section,
             row_heading: parsed.row_heading,
             machine: parsed.machine,
-            open_columns: if open { parsed.columns } else { Vec::new() },
+            columns,
             cells,
         })
     }
 
-    /// The columns in order: those of an open table, or those in which a cell exists.
-    pub fn columns(&self) -> Vec<PublishedColumn> {
-        let mut columns = self.open_columns.clone();
-        for cell in &self.cells {
-            if columns.iter().all(|column| column.name != cell.column) {
-                columns.push(PublishedColumn { name: cell.column.clone(), unit: cell.unit, kind: cell.kind });
-            }
-        }
-        columns
-    }
-
     /// The same columns with `rows` and without any published figure.
     pub fn blank(&self, rows: &[String]) -> Vec<PublishedCell> {
-        let columns = self.columns();
         let cell = |row: &String, column: &PublishedColumn| PublishedCell {
             row: row.clone(),
             column: column.name.clone(),
@@ -195,7 +188,7 @@ impl PublishedTable {
             kind: column.kind,
             theirs: None,
         };
-        rows.iter().flat_map(|row| columns.iter().map(move |column| cell(row, column))).collect()
+        rows.iter().flat_map(|row| self.columns.iter().map(move |column| cell(row, column))).collect()
     }
 }
 
@@ -251,7 +244,7 @@ mod tests {
         let table = table.unwrap();
         let seen: Vec<_> = table.cells.iter().map(|c| (c.row.as_str(), c.column.as_str(), c.theirs)).collect();
         assert_eq!(seen, [("x", "a", Some(7.0)), ("y", "a", None), ("y", "b", Some(2.5))]);
-        assert!(table.open_columns.is_empty());
+        assert_eq!(table.columns.len(), 2);
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl Reproduction {
         let mut tables = Vec::new();
         for entry in select(selection)? {
             let mut published = entry.published()?;
-            if !published.open_columns.is_empty() {
+            if published.cells.is_empty() {
                 let rows = entry.shape.rows(&Scene { table: &published, systems: &systems })?;
                 published.cells = published.blank(&rows);
             }
@@ -291,14 +291,14 @@ fn prepared(
         let formula = shape.formula(&Scene { table: &published, systems }, &cell.row, &cell.column)?;
         match (&formula, completeness) {
             (None, Completeness::AsItComes) => continue,
-            (None, Completeness::Required) if published.open_columns.is_empty() => {
+            (None, Completeness::Required) => {
                 return Err(ExperimentError::NoFormula {
                     table: format!("{}/{}", published.paper, published.id),
                     row: cell.row.clone(),
                     column: cell.column.clone(),
                 });
             }
-            _ => {}
+            (Some(_), _) => {}
         }
         let calibrated = formula.as_ref().is_some_and(|formula| calibration.covers(&published, cell, formula));
         cells.push(Cell { published: cell.clone(), formula, calibrated });

@@ -31,9 +31,9 @@ const HOME: NodeId = NodeId(1);
 
 /// The secondary caches of the experiment. The thesis fills those of the machine; what is measured is a steady state in
 /// which their size does not matter, and every sharer must read every line first.
-const CACHE: Bytes = Bytes::from_mib(1);
+const CACHE: Bytes = Bytes::from_kib(256);
 
-/// Runs the experiment on `machine`, with secondary caches of one mebibyte, and `threads` threads.
+/// Runs the experiment on `machine`, with small secondary caches and `threads` threads.
 ///
 /// # Errors
 /// When the machine has no node for each thread, or the simulation fails.
@@ -43,8 +43,7 @@ pub fn run(machine: &Description, threads: u16, options: Options) -> Result<Traf
     let cpus = processors(&Topology::new(&machine), threads);
     let line = machine.l2.line;
     let in_cache = CACHE.0 / line.0;
-    // Half as many lines displace modified ones as filled the cache: enough for a steady state.
-    let part = Lines { line, cached: in_cache, displacing: in_cache / 2 };
+    let part = Lines { line, cached: in_cache, displacing: in_cache };
     let mut simulator = Simulator::new(&machine, options)?;
     let region = simulator.allocate(HOME, Bytes(part.bytes() * cpus.len() as u64))?;
     simulator.run(on_all(&cpus, |_| Box::new(move |thread| share(thread, region, part, u64::from(threads)))))?;

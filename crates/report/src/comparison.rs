@@ -7,9 +7,12 @@ use crate::{Column, Table};
 /// A table in the shape of the published one. Each row takes up to three lines: ours, theirs, and the error in percent
 /// of theirs; a row without any published figure has only the first.
 ///
-/// `rows` are the figures of one table, in the order in which its rows and columns shall stand.
-pub fn comparison(title: &str, row_heading: &str, rows: &[ReproductionRow]) -> Table {
-    let columns = distinct(rows.iter().map(|row| (row.column.as_str(), row.unit)));
+/// `rows` are the figures of one table, in the order in which its rows shall stand; `columns` is the order of its columns,
+/// of which those without any figure are left out.
+pub fn comparison(title: &str, row_heading: &str, columns: &[&str], rows: &[ReproductionRow]) -> Table {
+    let place = |name: &str| columns.iter().position(|column| *column == name).unwrap_or(columns.len());
+    let mut columns = distinct(rows.iter().map(|row| (row.column.as_str(), row.unit)));
+    columns.sort_by_key(|(name, _)| place(name));
     let mut headings = vec![Column::text(row_heading), Column::text("")];
     headings.extend(columns.iter().map(|(name, unit)| Column::number(wrapped(name), heading_unit(*unit))));
     let mut table = Table::new(title, headings);
@@ -180,7 +183,7 @@ mod tests {
             row("UOWN", "RDEX", Some(500.0), Some(515.0), false),
             row("DEXT", "RDEX", None, Some(900.0), false),
         ];
-        let text = comparison("Table", "state", &rows).to_string();
+        let text = comparison("Table", "state", &["READ", "RDEX"], &rows).to_string();
         let lines: Vec<_> = text.lines().collect();
         let of = |start: &str| *lines.iter().find(|line| line.trim_start().starts_with(start)).unwrap();
         assert_eq!(of("UOWN").split_whitespace().collect::<Vec<_>>(), ["UOWN", "ours", "390", "515"]);

@@ -87,7 +87,8 @@ pub fn print_tables(reproduction: &Reproduction, outcomes: &Outcomes) -> Result<
         let published = table.published();
         let rows = table.rows(outcomes);
         let name = table.heading();
-        print(format!("{}\n", report::comparison(&name, &published.row_heading, &rows)))?;
+        let columns: Vec<&str> = published.columns.iter().map(|column| column.name.as_str()).collect();
+        print(format!("{}\n", report::comparison(&name, &published.row_heading, &columns, &rows)))?;
         if rows.iter().any(|row| row.theirs.is_some()) {
             summaries.extend(table.summaries(&rows));
         }
