@@ -18,8 +18,7 @@ pub enum Mutation {
     ForgetSharer,
     /// The home goes to `UOWN` where it should go to `WAIT`.
     SkipWait,
-    /// The home refuses a writeback no more than it answers it: the acknowledgement of one that crossed an intervention
-    /// does not say so.
+    /// The acknowledgement of a writeback that crossed an intervention does not say so.
     AcknowledgeRacingWritebackAsPlain,
     /// An intervention that came during a request is forgotten once the request is complete.
     IgnoreDeferredIntervention,
@@ -33,11 +32,13 @@ pub enum Mutation {
     DropModifiedLine,
     /// A refused request is not tried again.
     ForgetRetry,
+    /// The home refuses every upgrade, and a processor whose copy is still there asks for the same again and again.
+    RefuseUpgrades,
 }
 
 impl Mutation {
     /// Every fault.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::DropInvalidateAcknowledgement,
         Self::KeepInvalidatedCopy,
         Self::SkipPeerInvalidation,
@@ -51,7 +52,13 @@ impl Mutation {
         Self::DowngradeWithoutWriteback,
         Self::DropModifiedLine,
         Self::ForgetRetry,
+        Self::RefuseUpgrades,
     ];
+
+    /// Whether a fault makes the home refuse a request that it would grant.
+    pub(super) fn refuses(self, request: &Message) -> bool {
+        self == Self::RefuseUpgrades && request.kind == MessageKind::Upgrade
+    }
 
     /// What a fault at the home makes of the entry and the messages.
     pub(super) fn at_home(self, line: &mut DirectoryEntry, outbox: &mut Outbox, nodes: u16) {

@@ -177,6 +177,12 @@ impl Origin {
     /// A message arrives at the home. The second value says whether a nearly full output queue made a difference.
     fn at_home(&self, mut after: State, message: &Message, nearly_full: bool) -> (Result<State, Violation>, bool) {
         let line = message.line.index();
+        if self.config.mutation.is_some_and(|mutation| mutation.refuses(message)) {
+            let to = Agent::Processor(message.requester);
+            let refusal = Message::new(MessageKind::NegativeAcknowledge, message.line, to, message.requester);
+            after.send(pack_message(&refusal));
+            return (Ok(after), false);
+        }
         let (mut entry, mut memory) = unpack_entry(after.entries[line]);
         let mut outbox = Outbox::new();
         let work = protocol::home(&mut entry, &mut memory, message, &self.home_context(nearly_full), &mut outbox);

@@ -1,0 +1,111 @@
+//! What the explorer finds: no fault in the protocol as it is, and every fault that is planted.
+
+use protocol::Access;
+use verify::{Config, ConfigError, Mutation, Outcome, Property, Run, Trace};
+
+fn run(config: &Config) -> Run {
+    verify::protocol("origin").and_then(|origin| origin.run(config)).expect("the configuration is good")
+}
+
+fn two_on_a_node() -> Config {
+    Config { processors_per_node: 2, ..Config::new(2, 1) }
+}
+
+/// Explores everything, and holds the size of the state space: it changes only if the protocol does, or the model.
+fn holds(config: &Config, states: u64, transitions: u64, depth: u32) {
+    let run = run(config);
+    if let Outcome::Counterexample(trace) = &run.outcome {
+        panic!("{trace}");
+    }
+    assert_eq!((run.states, run.transitions, run.depth), (states, transitions, depth), "{config:?}");
+}
+
+#[test]
+fn one_cache_has_every_property() {
+    holds(&Config::new(1, 1), 54, 84, 6);
+}
+
+#[test]
+fn two_caches_have_every_property_with_every_access() {
+    holds(&Config::new(2, 1), 97_555, 276_293, 41);
+}
+
+#[test]
+fn two_caches_on_one_node_have_every_property() {
+    holds(&two_on_a_node(), 101_825, 289_649, 40);
+}
+
+#[test]
+fn three_caches_have_every_property_with_loads_and_stores() {
+    let config = Config { accesses: vec![Access::Load, Access::Store], ..Config::new(3, 1) };
+    holds(&config, 733_762, 2_909_254, 55);
+}
+
+#[test]
+fn two_lines_have_every_property_with_stores() {
+    let config = Config { accesses: vec![Access::Store], ..Config::new(2, 2) };
+    holds(&config, 21_709, 96_067, 46);
+}
+
+#[test]
+fn priorities_grow_to_their_limit() {
+    let config = Config { accesses: vec![Access::Load, Access::Store], priority_limit: 3, ..Config::new(2, 1) };
+    holds(&config, 26_702, 72_179, 55);
+}
+
+/// The counterexample for a planted fault, in a configuration in which the fault shows.
+fn counterexample(mutation: Mutation) -> Trace {
+    let base = match mutation {
+        Mutation::SkipPeerInvalidation => two_on_a_node(),
+        _ => Config::new(2, 1),
+    };
+    match run(&Config { mutation: Some(mutation), ..base }).outcome {
+        Outcome::Counterexample(trace) => trace,
+        Outcome::Ok => panic!("{mutation:?} is not found"),
+    }
+}
+
+#[test]
+fn every_planted_fault_is_found_with_a_trace() {
+    for mutation in Mutation::ALL {
+        let trace = counterexample(mutation);
+        let text = trace.to_string();
+        println!("{mutation:?}: {text}");
+        assert!(text.starts_with(trace.violation.property.name()), "{text}");
+        assert_eq!(text.lines().count(), trace.steps.len() + 2, "a line a step, the heading and the initial state");
+        assert!(trace.steps.iter().all(|step| !step.step.is_empty()), "{text}");
+    }
+}
+
+#[test]
+fn faults_break_the_properties_that_they_should() {
+    let expected = [
+        (Mutation::DropInvalidateAcknowledgement, Property::DeadlockFreedom),
+        (Mutation::KeepInvalidatedCopy, Property::LatestValue),
+        (Mutation::SkipPeerInvalidation, Property::LatestValue),
+        (Mutation::ForgetSharer, Property::DirectoryAgreement),
+        (Mutation::SkipWait, Property::ExpectedMessage),
+        (Mutation::AcknowledgeRacingWritebackAsPlain, Property::ExpectedMessage),
+        (Mutation::IgnoreDeferredIntervention, Property::DeadlockFreedom),
+        (Mutation::UseSpeculativeData, Property::LatestValue),
+        (Mutation::ForgetOvertakingInvalidation, Property::LatestValue),
+        (Mutation::DowngradeWithoutWriteback, Property::DirectoryAgreement),
+        (Mutation::DropModifiedLine, Property::DirectoryAgreement),
+        (Mutation::ForgetRetry, Property::DeadlockFreedom),
+        (Mutation::RefuseUpgrades, Property::EventualCompletion),
+    ];
+    for (mutation, property) in expected {
+        let trace = counterexample(mutation);
+        assert_eq!(trace.violation.property, property, "{mutation:?}: {trace}");
+    }
+}
+
+#[test]
+fn bad_configurations_are_refused() {
+    let origin = verify::protocol("origin").expect("registered");
+    for (caches, lines) in [(0, 1), (5, 1), (2, 0), (2, 3)] {
+        assert!(matches!(origin.run(&Config::new(caches, lines)), Err(ConfigError::OutOfRange { .. })));
+    }
+    let unknown = verify::protocol("dragon").map(|protocol| protocol.name);
+    assert_eq!(unknown.map_err(|error| error.to_string()), Err("unknown protocol dragon; accepted: origin".to_owned()));
+}
