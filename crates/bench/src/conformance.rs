@@ -102,6 +102,10 @@ fn caches_matter(platform: &mut dyn Platform, region: Region, cpu: CpuId) -> Res
     let cold = time(Kernel::Walk { work: 0 })?;
     let warm = time(Kernel::Walk { work: 0 })?;
     let working = time(Kernel::Walk { work: 200 })?;
+    let after = time(Kernel::Walk { work: 0 })?;
+    if after >= working {
+        return Err(format!("a phase that took {working} delayed the next one: {after}, {warm} before"));
+    }
     if warm >= cold {
         return Err(format!("{LINES} lines took {warm} in the cache, {cold} after they were dropped"));
     }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use sim::{Program, Thread};
 use units::PhysicalAddr;
 
-use crate::platform::{Kernel, Task};
+use crate::platform::{Kernel, Measurement, Task};
 
 /// Elements between two looks at whether another task has finished.
 const STOP_INTERVAL: u64 = 16;
@@ -24,14 +24,19 @@ const READ_USE_INSTRUCTIONS: u32 = 3;
 /// And for the read-modify-write loop: multiplication, subtraction, index, branch.
 const READ_MODIFY_WRITE_INSTRUCTIONS: u32 = 4;
 
-/// `task` as a program over the region at `base`. It leaves the number of steps that it took in `taken`; if `racing`, it
-/// stops when another task of the phase has finished, and stops the others when it finishes.
-pub(super) fn program(task: Task, base: PhysicalAddr, racing: bool, taken: Rc<Cell<u64>>) -> Program {
+/// `task` as a program over the region at `base`, which leaves its measurement in `result`. If `racing`, it stops when
+/// another task of the phase has finished, and stops the others when it finishes.
+///
+/// The clock is read after a barrier: a processor that hit in its cache at the end of the phase before may be ahead of
+/// the others.
+pub(super) fn program(task: Task, base: PhysicalAddr, racing: bool, result: Rc<Cell<Measurement>>) -> Program {
     Box::new(move |thread| {
-        let walk = Course { first: base.offset(task.offset.0), task, racing };
-        taken.set(walk.execute(thread));
+        thread.barrier();
+        let started = thread.now();
+        let course = Course { first: base.offset(task.offset.0), task, racing };
+        let steps = course.execute(thread);
+        result.set(Measurement { elapsed: thread.now().since(started), steps });
         if racing {
-            thread.drain();
             thread.request_stop();
         }
     })

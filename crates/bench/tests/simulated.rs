@@ -1,0 +1,135 @@
+//! The experiments on simulated machines: the contract holds, and what is measured is what the machine is made of.
+
+use bench::{
+    Experiment, Outcome, Placement, Plan, Platform, PlatformError, RestartSearch, Settings, SimulatedPlatform, State,
+    Suite, SuiteScope, conformance,
+};
+use units::{CpuId, NodeId};
+
+fn platform(machine: &str) -> SimulatedPlatform {
+    let description = machine::load(machine).expect("a built-in machine");
+    SimulatedPlatform::new(description, sim::Options::default()).expect("a machine that can be simulated")
+}
+
+fn settings() -> Settings {
+    Settings { lines: Some(256), iterations: 2, ..Settings::simulated() }
+}
+
+fn run(platform: &mut dyn Platform, experiment: Experiment, state: State, local: u16, remote: Option<u16>) -> Outcome {
+    let placement = Placement::new(NodeId(0), CpuId(local), remote.map(CpuId));
+    Plan::new(experiment, state, placement, settings()).run(platform).expect("a valid plan")
+}
+
+#[test]
+fn every_generation_keeps_the_contract_of_a_platform() {
+    for machine in ["origin2000-r10k-195-2p", "origin2000-r10k-250-4p", "origin2000-r12k-300-8p", "bwana"] {
+        conformance::check(&mut platform(machine)).unwrap_or_else(|broken| panic!("{machine}: {broken}"));
+    }
+}
+
+#[test]
+fn a_plan_does_not_depend_on_what_was_measured_before() {
+    let mut used = platform("origin2000-r12k-300-4p");
+    let first = run(&mut used, Experiment::LmbenchRdex, State::Cexm, 0, Some(2));
+    run(&mut used, Experiment::BwZero, State::Uown, 1, None);
+    let again = run(&mut used, Experiment::LmbenchRdex, State::Cexm, 0, Some(2));
+    let elsewhere = run(&mut platform("origin2000-r12k-300-4p"), Experiment::LmbenchRdex, State::Cexm, 0, Some(2));
+    assert_eq!(first, again);
+    assert_eq!(first, elsewhere);
+}
+
+#[test]
+fn states_cost_more_in_the_order_of_the_thesis() {
+    // Prestor 2001 section 4.3.1: unowned and shared lines alike, then clean, then dirty owners.
+    let mut platform = platform("origin2000-r12k-300-4p");
+    let mut read = |state, remote| run(&mut platform, Experiment::LmbenchRead, state, 0, remote).record.headline();
+    let (unowned, shared) = (read(State::Uown, None), read(State::Shrd, Some(1)));
+    let (clean, dirty) = (read(State::Cexm, Some(1)), read(State::Dexd, Some(1)));
+    assert!((unowned - shared).abs() < 0.02 * unowned, "{unowned} {shared}");
+    assert!(unowned < clean && clean < dirty, "{unowned} {clean} {dirty}");
+}
+
+#[test]
+fn distance_and_sharers_cost_time() {
+    let mut platform = platform("origin2000-r12k-300-8p");
+    let near = run(&mut platform, Experiment::LmbenchRead, State::Uown, 0, None).record;
+    let far = run(&mut platform, Experiment::LmbenchRead, State::Uown, 6, None).record;
+    assert!(near.xhops < far.xhops && near.min < far.min, "{near:?} {far:?}");
+
+    let mut with_sharers = |remotes: Vec<CpuId>| {
+        let placement = Placement { home: NodeId(0), locals: vec![CpuId(0)], remotes };
+        let plan = Plan::new(Experiment::LmbenchRdex, State::Shrd, placement, settings());
+        plan.run(&mut platform).expect("a valid plan").record.min
+    };
+    let (one, three) = (with_sharers(vec![CpuId(1)]), with_sharers(vec![CpuId(1), CpuId(2), CpuId(4)]));
+    assert!(one < three, "{one} {three}");
+}
+
+#[test]
+fn the_restart_search_settles_below_the_back_to_back_latency() {
+    let mut platform = platform("origin2000-r10k-250-2p");
+    let cycle_ns = platform.layout().clock_period.as_ns();
+    let restart = RestartSearch { max_work: 160, whole_curve: true, ..RestartSearch::default() };
+    let plan = Plan::new(
+        Experiment::RestartRead,
+        State::Uown,
+        Placement::new(NodeId(0), CpuId(0), None),
+        Settings { restart, ..settings() },
+    );
+    let outcome = plan.run(&mut platform).expect("a valid plan");
+    assert!(outcome.warnings.is_empty(), "{:?}", outcome.warnings);
+    let curve = outcome.restart.expect("a curve");
+    assert!(outcome.record.min < curve.points[0].back_to_back_ns);
+    for point in &curve.points {
+        // A hit takes two cycles, each addition one (Prestor 2001 section 4.2.3); starting and ending weigh little.
+        let l1_ns = cycle_ns * f64::from(2 + point.work);
+        assert!((point.l1_ns - l1_ns).abs() < 0.1 * cycle_ns + 0.01 * l1_ns, "{point:?}");
+        assert!(point.l2_ns.is_some_and(|l2_ns| point.l1_ns < l2_ns && l2_ns < point.back_to_back_ns), "{point:?}");
+    }
+}
+
+#[test]
+fn two_requesters_share_one_memory() {
+    let mut platform = platform("origin2000-r12k-300-4p");
+    let mut bandwidth = |locals: &[u16]| {
+        let locals = locals.iter().map(|&cpu| CpuId(cpu)).collect();
+        let placement = Placement { home: NodeId(0), locals, remotes: Vec::new() };
+        let plan = Plan::new(Experiment::BwmpRead, State::Uown, placement, settings());
+        plan.run(&mut platform).expect("a valid plan").record.headline()
+    };
+    let (alone, together) = (bandwidth(&[0]), bandwidth(&[0, 1]));
+    assert!(together >= 0.98 * alone && together < 1.5 * alone, "{alone} {together}");
+}
+
+#[test]
+fn the_counters_of_a_plan_outlive_it() {
+    let mut platform = platform("origin2000-r12k-300-4p");
+    run(&mut platform, Experiment::LmbenchRead, State::Uown, 2, None);
+    let simulator = platform.simulator().expect("the plan's simulator");
+    assert!(simulator.events() > 0 && simulator.messages_under_way() == 0);
+}
+
+#[test]
+fn the_suites_run_to_the_end_on_a_small_machine() {
+    let mut platform = platform("origin2000-r10k-195-4p");
+    let restart = RestartSearch { max_work: 40, ..RestartSearch::default() };
+    let settings = Settings { lines: Some(64), iterations: 1, restart, ..Settings::simulated() };
+    let plans = Suite::All.plans(platform.layout(), &SuiteScope { settings, nodes_per_distance: Some(1) });
+    for plan in plans.expect("a sound suite") {
+        let outcome = plan.run(&mut platform).unwrap_or_else(|error| panic!("{plan:?}: {error}"));
+        assert!(outcome.record.min > 0.0 && outcome.record.max.is_finite(), "{:?}", outcome.record);
+    }
+}
+
+#[test]
+fn a_full_node_is_an_error_and_not_a_panic() {
+    let mut platform = platform("origin2000-r12k-300-2p");
+    let placement = Placement::new(NodeId(0), CpuId(0), None);
+    let settings = Settings { lines: Some(1 << 40), ..Settings::simulated() };
+    let error = Plan::new(Experiment::LmbenchRead, State::Uown, placement, settings).run(&mut platform);
+    let error = error.expect_err("128 TiB on one node");
+    assert!(
+        matches!(&error, bench::BenchError::Platform(PlatformError::OutOfMemory { home: NodeId(0), .. })),
+        "{error}"
+    );
+}
