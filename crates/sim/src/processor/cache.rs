@@ -142,8 +142,10 @@ pub struct Victim {
 /// The secondary cache: two ways, random replacement, way prediction by a bit a set that names the way used last
 /// (Prestor 2001, 2.1 and 4.3.3).
 pub struct SecondaryCache {
-    tags: Vec<[Tag; 2]>,
-    versions: Vec<[Version; 2]>,
+    /// The bits of the [`Tag`]s, and the contents of the [`Version`]s: plain numbers, which the host hands out zeroed
+    /// without touching them.
+    tags: Vec<[u64; 2]>,
+    versions: Vec<[u32; 2]>,
     recent: Vec<u8>,
     set_mask: u64,
 }
@@ -152,8 +154,8 @@ impl SecondaryCache {
     /// An empty cache of `sets` sets (a power of two) of two ways. Untouched sets take no memory.
     pub fn new(sets: usize) -> Self {
         Self {
-            tags: vec![[Tag::default(); 2]; sets],
-            versions: vec![[Version(0); 2]; sets],
+            tags: vec![[0; 2]; sets],
+            versions: vec![[0; 2]; sets],
             recent: vec![0; sets],
             set_mask: sets as u64 - 1,
         }
@@ -168,10 +170,10 @@ impl SecondaryCache {
     #[inline]
     pub fn probe(&self, line: LineAddr) -> Option<Found> {
         let set = self.set_of(line);
-        let way = self.tags[set].iter().position(|tag| tag.matches(line.0))?;
+        let way = self.tags[set].iter().position(|&tag| Tag(tag).matches(line.0))?;
         Some(Found {
             slot: Slot { set: set as u32, way: way as u8 },
-            state: self.tags[set][way].state(),
+            state: Tag(self.tags[set][way]).state(),
             predicted: usize::from(self.recent[set]) == way,
         })
     }
@@ -194,7 +196,7 @@ impl SecondaryCache {
     ) -> Option<(Slot, Option<Victim>)> {
         let set = self.set_of(line);
         let slot = |way: u8| Slot { set: set as u32, way };
-        let empty = (0..2).find(|&way| self.tags[set][usize::from(way)].0 & 3 == 0 && !reserved(slot(way)));
+        let empty = (0..2).find(|&way| self.tags[set][usize::from(way)] & 3 == 0 && !reserved(slot(way)));
         let way = match empty {
             Some(way) => way,
             None => {
@@ -202,11 +204,11 @@ impl SecondaryCache {
                 [first, 1 - first].into_iter().find(|&way| !reserved(slot(way)))?
             }
         };
-        let tag = std::mem::take(&mut self.tags[set][usize::from(way)]);
+        let tag = Tag(std::mem::take(&mut self.tags[set][usize::from(way)]));
         let victim = (tag.0 & 3 != 0).then(|| Victim {
             line: LineAddr(tag.line()),
             state: tag.state(),
-            version: self.versions[set][usize::from(way)],
+            version: Version(self.versions[set][usize::from(way)]),
         });
         Some((slot(way), victim))
     }
@@ -214,31 +216,34 @@ impl SecondaryCache {
     /// Places `line` in `slot`.
     pub fn place(&mut self, slot: Slot, line: LineAddr, state: Mesi, version: Version) {
         let set = slot.set as usize;
-        self.tags[set][usize::from(slot.way)] =
-            if state == Mesi::Invalid { Tag::default() } else { Tag::new(line.0, state) };
-        self.versions[set][usize::from(slot.way)] = version;
+        self.tags[set][usize::from(slot.way)] = if state == Mesi::Invalid { 0 } else { Tag::new(line.0, state).0 };
+        self.versions[set][usize::from(slot.way)] = version.0;
         self.recent[set] = slot.way;
     }
 
     /// The version of the data in `slot`.
     #[inline]
     pub fn version(&self, slot: Slot) -> Version {
-        self.versions[slot.set as usize][usize::from(slot.way)]
+        Version(self.versions[slot.set as usize][usize::from(slot.way)])
     }
 
     /// Changes state and version of the line in `slot`.
     #[inline]
     pub fn update(&mut self, slot: Slot, line: LineAddr, state: Mesi, version: Version) {
         let set = slot.set as usize;
-        self.tags[set][usize::from(slot.way)] =
-            if state == Mesi::Invalid { Tag::default() } else { Tag::new(line.0, state) };
-        self.versions[set][usize::from(slot.way)] = version;
+        self.tags[set][usize::from(slot.way)] = if state == Mesi::Invalid { 0 } else { Tag::new(line.0, state).0 };
+        self.versions[set][usize::from(slot.way)] = version.0;
     }
 
     /// All lines present, in the order of the sets.
     pub fn lines(&self) -> impl Iterator<Item = Victim> + '_ {
-        let present = |(tag, &version): (&Tag, &Version)| {
-            (tag.0 & 3 != 0).then(|| Victim { line: LineAddr(tag.line()), state: tag.state(), version })
+        let present = |(&tag, &version): (&u64, &u32)| {
+            let tag = Tag(tag);
+            (tag.0 & 3 != 0).then(|| Victim {
+                line: LineAddr(tag.line()),
+                state: tag.state(),
+                version: Version(version),
+            })
         };
         self.tags
             .iter()
@@ -248,15 +253,12 @@ impl SecondaryCache {
 
     /// Takes the first line out that is found from set `cursor` on, with the set it was in.
     pub fn take_from(&mut self, cursor: usize) -> Option<(Victim, usize)> {
-        for (set, ways) in self.tags.iter_mut().enumerate().skip(cursor) {
-            for (way, tag) in ways.iter_mut().enumerate() {
-                if tag.0 & 3 != 0 {
-                    let victim =
-                        Victim { line: LineAddr(tag.line()), state: tag.state(), version: self.versions[set][way] };
-                    *tag = Tag::default();
-                    return Some((victim, set));
-                }
-            }
+        let sets = self.tags.iter_mut().zip(&self.versions).enumerate().skip(cursor);
+        for (set, (ways, versions)) in sets {
+            let Some(way) = ways.iter().position(|tag| tag & 3 != 0) else { continue };
+            let tag = Tag(std::mem::take(&mut ways[way]));
+            let version = Version(versions[way]);
+            return Some((Victim { line: LineAddr(tag.line()), state: tag.state(), version }, set));
         }
         None
     }
