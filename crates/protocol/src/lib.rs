@@ -17,6 +17,7 @@ mod message;
 mod outbox;
 mod processor;
 mod sharers;
+mod table;
 
 pub use cache_line::{
     Access, CacheContext, CacheLine, HomeAnswer, Intervention, Mesi, OwnerAnswer, Pending, Request, hit,
@@ -32,3 +33,4 @@ pub use processor::{
     processor_request, receive, retry, serve_deferred,
 };
 pub use sharers::{SharerVector, Targets, VectorMode};
+pub use table::{HomeCase, home_cases};
