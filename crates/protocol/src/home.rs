@@ -27,7 +27,7 @@ pub struct HomeContext {
 pub enum Transaction {
     /// Answered by the home alone, with data.
     Unowned,
-    /// Ownership granted; the home invalidates sharers (also when there turned out to be none to invalidate).
+    /// Ownership granted; the home invalidates sharers. (A lone sharer that upgrades makes it [`Self::Unowned`].)
     Invalidate,
     /// As [`Self::Invalidate`], but the requester must send the invalidations.
     BackoffInvalidate,
