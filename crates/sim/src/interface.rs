@@ -245,6 +245,9 @@ impl Simulator {
             }
         }
         let now = self.now;
+        if self.processor_mut(cpu).perform_waiting_store(id, now) {
+            return self.post_now(cpu);
+        }
         let processor = self.processor_mut(cpu);
         let free = processor.close_miss(id, now);
         let missing = processor.is_missing();

@@ -321,6 +321,14 @@ impl Simulator {
         }
     }
 
+    /// Sends what a processor has to send although its program does not run.
+    pub(crate) fn post_now(&mut self, cpu: CpuId) {
+        if let Some(mut processor) = self.processors[cpu.index()].take() {
+            self.post(cpu, &mut processor);
+            self.processors[cpu.index()] = Some(processor);
+        }
+    }
+
     fn suspended(&mut self, cpu: CpuId, wait: Wait) {
         let Some(running) = &mut self.running[cpu.index()] else { return };
         running.wait = Some(wait);

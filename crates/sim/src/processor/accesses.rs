@@ -130,6 +130,13 @@ impl Processor {
         };
         let done = !matches!(cache.pending, protocol::Pending::Request(_));
         match access {
+            // The store waits in the address queue, and what follows goes on.
+            Access::Store if !writes && !done => {
+                if let Some(miss) = self.miss_mut(id) {
+                    miss.then_store = true;
+                }
+                self.retire(access, self.time);
+            }
             Access::Store | Access::WritePrefetch if !writes => return Err(Wait::Miss(id)),
             // The shared copy is still there (R12000), or the upgrade must be waited for (R10000).
             Access::Load if upgrade && cache.state == Mesi::Shared && !self.timing.upgrade_blocks_loads => {
@@ -203,6 +210,7 @@ impl Processor {
             instruction: self.issued,
             upgrade,
             writes: access.writes(),
+            then_store: false,
             value_at: None,
             fill_end: Time::ZERO,
         };
@@ -228,7 +236,7 @@ impl Processor {
         }
     }
 
-    fn post(&mut self, at: Time, outbox: &Outbox) {
+    pub(super) fn post(&mut self, at: Time, outbox: &Outbox) {
         self.horizon = self.horizon.min(at);
         self.posts.extend(outbox.as_slice().iter().map(|&message| Post { at, message }));
     }

@@ -1,6 +1,6 @@
 //! Outstanding misses and writebacks: the processor's side of the coherency request buffer.
 
-use protocol::CacheLine;
+use protocol::{Access, CacheLine, Mesi, Outbox, RequestOutcome};
 use units::{LineAddr, Time};
 
 use super::cache::Slot;
@@ -32,6 +32,8 @@ pub struct Miss {
     pub(super) upgrade: bool,
     /// Whether it is for a store or a write prefetch.
     pub(super) writes: bool,
+    /// Whether a store waits for the line that was asked for by a load.
+    pub(super) then_store: bool,
     /// When the wanted value is there, once that is known.
     pub(super) value_at: Option<Time>,
     /// When the end of the line will be in the cache, once that is known.
@@ -199,6 +201,27 @@ impl Processor {
         }
     }
 
+    /// The store, if any, that waited for the line of miss `id`, which is complete at `now`. Returns whether the line has
+    /// to be asked for again: the load was given a copy that cannot be stored to.
+    pub fn perform_waiting_store(&mut self, id: MissId, now: Time) -> bool {
+        let Some(miss) = self.miss(id) else { return false };
+        if !miss.then_store {
+            return false;
+        }
+        let (mut cache, line) = (miss.cache, miss.line);
+        let mut outbox = Outbox::new();
+        let outcome = protocol::processor_request(&mut cache, &self.context(line), Access::Store, &mut outbox);
+        let again = outcome == RequestOutcome::Requested;
+        let Some(miss) = self.miss_mut(id) else { return false };
+        miss.upgrade = again && cache.state == Mesi::Shared;
+        (miss.cache, miss.then_store) = (cache, false);
+        if again {
+            (miss.writes, miss.value_at, miss.fill_end) = (true, None, Time::ZERO);
+            self.post(now + self.timing.miss_to_request, &outbox);
+        }
+        again
+    }
+
     /// Miss `id` is over at `now`: the line takes its place in the caches, in the state in which the protocol left it. Its
     /// request buffer stays taken for a while: until the time returned.
     pub fn close_miss(&mut self, id: MissId, now: Time) -> Time {
@@ -208,7 +231,7 @@ impl Processor {
         if miss.upgrade {
             self.clear_primary(miss.line, miss.cache.state);
         }
-        if miss.cache.state != protocol::Mesi::Invalid {
+        if miss.cache.state != Mesi::Invalid {
             self.primary.fill(miss.block, miss.cache.state);
         }
         free
