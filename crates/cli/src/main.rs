@@ -40,7 +40,9 @@ enum Command {
     Machines(commands::machines::MachinesCommand),
     Topology(commands::topology::TopologyCommand),
     Bench(Box<commands::bench::BenchCommand>),
+    Verify(commands::verify::VerifyCommand),
     Reproduce(commands::reproduce::ReproduceCommand),
+    Verify(commands::verify::VerifyCommand),
 }
 
 /// Runs a subcommand; false if it ran and found a failure.
@@ -49,7 +51,9 @@ fn run(command: Command) -> Result<bool, Failure> {
         Command::Machines(command) => command.run().map(|()| true),
         Command::Topology(command) => command.run(),
         Command::Bench(command) => command.run().map(|()| true),
+        Command::Verify(command) => command.run(),
         Command::Reproduce(command) => command.run().map(|()| true),
+        Command::Verify(command) => command.run(),
     }
 }
 

@@ -32,7 +32,7 @@ pub struct Config {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ConfigError {
     /// There is no such protocol.
-    #[error("unknown protocol {name}; accepted: {accepted}")]
+    #[error("PROTOCOL {name}: unknown; accepted: {accepted}")]
     UnknownProtocol {
         /// What was asked for.
         name: String,
@@ -83,8 +83,8 @@ impl Config {
         let ranges = [
             ("caches", self.caches, 1, MAX_CACHES as u16),
             ("lines", self.lines, 1, MAX_LINES as u16),
-            ("processors per node", self.processors_per_node, 1, 2),
-            ("priority limit", u16::from(self.priority_limit), 0, u16::from(MAX_PRIORITY)),
+            ("processors-per-node", self.processors_per_node, 1, 2),
+            ("priority-limit", u16::from(self.priority_limit), 0, u16::from(MAX_PRIORITY)),
         ];
         match ranges.into_iter().find(|&(_, value, least, most)| value < least || value > most) {
             Some((what, value, least, most)) => Err(ConfigError::OutOfRange { what, value, least, most }),

@@ -107,5 +107,8 @@ fn bad_configurations_are_refused() {
         assert!(matches!(origin.run(&Config::new(caches, lines)), Err(ConfigError::OutOfRange { .. })));
     }
     let unknown = verify::protocol("dragon").map(|protocol| protocol.name);
-    assert_eq!(unknown.map_err(|error| error.to_string()), Err("unknown protocol dragon; accepted: origin".to_owned()));
+    assert_eq!(
+        unknown.map_err(|error| error.to_string()),
+        Err("PROTOCOL dragon: unknown; accepted: origin".to_owned())
+    );
 }

@@ -4,3 +4,5 @@ pub mod bench;
 pub mod machines;
 pub mod reproduce;
 pub mod topology;
+pub mod verify;
+pub mod verify;

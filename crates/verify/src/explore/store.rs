@@ -127,12 +127,6 @@ fn tag(hash: u64) -> u32 {
     (hash >> 32) as u32
 }
 
-impl Default for StateStore {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

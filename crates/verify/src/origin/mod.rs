@@ -88,7 +88,7 @@ impl Model for Origin {
     type Step = OriginStep;
 
     fn initial(&self) -> State {
-        State::new()
+        State::initial()
     }
 
     fn steps(&self, state: &State, visit: &mut impl FnMut(OriginStep, Result<State, Violation>)) {
@@ -120,7 +120,7 @@ impl Model for Origin {
     fn decode(&self, bytes: &[u8]) -> State {
         let mut words = bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
         let mut next = || words.next().unwrap_or_default();
-        let mut state = State::new();
+        let mut state = State::initial();
         for line in 0..self.lines() {
             for cpu in 0..self.caches() {
                 *state.cache_mut(line, cpu) = next();

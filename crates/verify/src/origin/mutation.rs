@@ -55,6 +55,31 @@ impl Mutation {
         Self::RefuseUpgrades,
     ];
 
+    /// A short name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DropInvalidateAcknowledgement => "drop-invalidate-acknowledgement",
+            Self::KeepInvalidatedCopy => "keep-invalidated-copy",
+            Self::SkipPeerInvalidation => "skip-peer-invalidation",
+            Self::ExpectTooFewAcknowledgements => "expect-too-few-acknowledgements",
+            Self::ForgetSharer => "forget-sharer",
+            Self::SkipWait => "skip-wait",
+            Self::AcknowledgeRacingWritebackAsPlain => "acknowledge-racing-writeback-as-plain",
+            Self::IgnoreDeferredIntervention => "ignore-deferred-intervention",
+            Self::UseSpeculativeData => "use-speculative-data",
+            Self::ForgetOvertakingInvalidation => "forget-overtaking-invalidation",
+            Self::DowngradeWithoutWriteback => "downgrade-without-writeback",
+            Self::DropModifiedLine => "drop-modified-line",
+            Self::ForgetRetry => "forget-retry",
+            Self::RefuseUpgrades => "refuse-upgrades",
+        }
+    }
+
+    /// The fault of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mutation| mutation.name() == name)
+    }
+
     /// Whether a fault makes the home refuse a request that it would grant.
     pub(super) fn refuses(self, request: &Message) -> bool {
         self == Self::RefuseUpgrades && request.kind == MessageKind::Upgrade

@@ -111,7 +111,7 @@ pub struct State {
 
 impl State {
     /// Nothing cached, nothing in flight, memory latest.
-    pub fn new() -> Self {
+    pub(super) fn initial() -> Self {
         let entry = pack_entry(&DirectoryEntry::UNOWNED, super::version::LATEST);
         Self {
             caches: [pack_cache(&CacheLine::default()); MAX_CACHES * MAX_LINES],
