@@ -111,6 +111,12 @@ impl<'a> Thread<'a> {
         self.access(at, Access::WritePrefetch, Address::Known);
     }
 
+    /// A load that leaves the line where it is: answered from memory or by the owner, and not cached.
+    #[inline]
+    pub fn load_uncached(&mut self, at: PhysicalAddr) {
+        self.access(at, Access::UncachedRead, Address::Known);
+    }
+
     /// `cycles` one-cycle instructions, each depending on the one before, the first on the value of the latest load.
     #[inline]
     pub fn work(&mut self, cycles: u32) {
@@ -141,7 +147,7 @@ impl<'a> Thread<'a> {
         self.processor().advance_to(wake);
     }
 
-    /// Empties the caches: clean lines are dropped silently, modified ones written back.
+    /// Empties the caches and the translation buffer: clean lines are dropped silently, modified ones written back.
     pub fn drop_caches(&mut self) {
         let mut cursor = Some(0);
         while let Some(set) = cursor {

@@ -13,6 +13,7 @@ enum Step {
     StoreDependent(u8),
     PrefetchShared(u8),
     PrefetchExclusive(u8),
+    LoadUncached(u8),
     Work(u8),
     DropCaches,
     Barrier,
@@ -26,7 +27,8 @@ fn step() -> impl Strategy<Value = Step> {
         6 => line.clone().prop_map(Step::Store),
         2 => line.clone().prop_map(Step::StoreDependent),
         2 => line.clone().prop_map(Step::PrefetchShared),
-        1 => line.prop_map(Step::PrefetchExclusive),
+        1 => line.clone().prop_map(Step::PrefetchExclusive),
+        1 => line.prop_map(Step::LoadUncached),
         3 => any::<u8>().prop_map(Step::Work),
     ]
 }
@@ -61,6 +63,7 @@ fn execute(thread: &mut Thread<'_>, regions: &[PhysicalAddr], steps: &[Step]) {
             Step::StoreDependent(line) => thread.store_dependent(address(regions, line)),
             Step::PrefetchShared(line) => thread.prefetch_shared(address(regions, line)),
             Step::PrefetchExclusive(line) => thread.prefetch_exclusive(address(regions, line)),
+            Step::LoadUncached(line) => thread.load_uncached(address(regions, line)),
             Step::Work(cycles) => thread.work(u32::from(cycles)),
             Step::DropCaches => thread.drop_caches(),
             Step::Barrier => thread.barrier(),

@@ -292,6 +292,7 @@ impl Processor {
         }
         let Some((victim, set)) = self.secondary.take_from(cursor) else {
             self.primary.clear();
+            self.tlb.clear();
             return Ok(None);
         };
         self.evict(victim);

@@ -266,6 +266,7 @@ impl SecondaryCache {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use rand_xoshiro::rand_core::SeedableRng;
 
     use super::*;
@@ -295,6 +296,57 @@ mod tests {
         let (again, victim) = cache.make_room(LineAddr(4), |slot| slot == second, &mut random).unwrap();
         assert_eq!(again, first);
         assert_eq!(victim, Some(Victim { line: LineAddr(0), state: Mesi::Modified, version: Version(7) }));
+    }
+
+    proptest! {
+        /// Whatever is filled and looked up, the primary cache holds what two lists a set in order of use would.
+        #[test]
+        fn the_primary_cache_is_two_lists_in_order_of_use(steps in prop::collection::vec((0u64..32, any::<bool>()), 1..200)) {
+            const SETS: u64 = 4;
+            let mut cache = PrimaryCache::new(SETS as usize);
+            let mut model = vec![Vec::<u64>::new(); SETS as usize];
+            for (block, fill) in steps {
+                let set = &mut model[(block % SETS) as usize];
+                let known = set.iter().position(|&other| other == block);
+                prop_assert_eq!(cache.lookup(block) != Mesi::Invalid, known.is_some());
+                if let Some(at) = known {
+                    set.remove(at);
+                    set.push(block);
+                } else if fill {
+                    let victim = if set.len() == 2 { Some(set.remove(0)) } else { None };
+                    set.push(block);
+                    prop_assert_eq!(cache.fill(block, Mesi::Modified), victim);
+                }
+            }
+        }
+
+        /// Whatever is placed, no line is lost but a victim that was named, and none is there twice.
+        #[test]
+        fn the_secondary_cache_loses_only_the_victims_it_names(lines in prop::collection::vec(0u64..64, 1..200), seed: u64) {
+            let mut cache = SecondaryCache::new(8);
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+            let mut model = std::collections::BTreeSet::new();
+            for line in lines {
+                if cache.lookup(LineAddr(line)).is_none() {
+                    let (slot, victim) = cache.make_room(LineAddr(line), |_| false, &mut random).unwrap();
+                    cache.place(slot, LineAddr(line), Mesi::Shared, Version(line as u32));
+                    model.insert(line);
+                    if let Some(victim) = victim {
+                        prop_assert!(model.remove(&victim.line.0));
+                        prop_assert_eq!(victim.version, Version(victim.line.0 as u32));
+                    }
+                }
+                let mut present: Vec<_> = cache.lines().map(|copy| copy.line.0).collect();
+                present.sort_unstable();
+                prop_assert!(present.iter().eq(&model));
+            }
+            let mut cursor = 0;
+            while let Some((victim, set)) = cache.take_from(cursor) {
+                prop_assert!(model.remove(&victim.line.0));
+                cursor = set;
+            }
+            prop_assert!(model.is_empty());
+        }
     }
 
     #[test]

@@ -38,6 +38,13 @@ impl Tlb {
         self.search(page, random)
     }
 
+    /// Forgets all translations.
+    pub fn clear(&mut self) {
+        self.entries.fill(NONE);
+        self.filled = 0;
+        self.last = NONE;
+    }
+
     #[cold]
     fn search(&mut self, page: u64, random: &mut Xoshiro256PlusPlus) -> bool {
         let found = self.entries.iter().position(|&entry| entry == page);
@@ -74,5 +81,7 @@ mod tests {
         assert!(tlb.access(256, &mut random));
         let misses = (0..64).filter(|&page| !tlb.access(page, &mut random)).count();
         assert!((1..=64).contains(&misses), "and took a place");
+        tlb.clear();
+        assert!(!tlb.access(0, &mut random));
     }
 }
