@@ -42,7 +42,6 @@ enum Command {
     Bench(Box<commands::bench::BenchCommand>),
     Verify(commands::verify::VerifyCommand),
     Reproduce(commands::reproduce::ReproduceCommand),
-    Verify(commands::verify::VerifyCommand),
 }
 
 /// Runs a subcommand; false if it ran and found a failure.
@@ -53,7 +52,6 @@ fn run(command: Command) -> Result<bool, Failure> {
         Command::Bench(command) => command.run().map(|()| true),
         Command::Verify(command) => command.run(),
         Command::Reproduce(command) => command.run().map(|()| true),
-        Command::Verify(command) => command.run(),
     }
 }
 

@@ -5,4 +5,3 @@ pub mod machines;
 pub mod reproduce;
 pub mod topology;
 pub mod verify;
-pub mod verify;
