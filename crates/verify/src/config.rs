@@ -24,6 +24,8 @@ pub struct Config {
     pub priority_limit: u8,
     /// Whether states that differ only in the names of interchangeable caches and lines count as one.
     pub symmetry: bool,
+    /// States beyond which to give up: each takes about 100 bytes.
+    pub state_limit: usize,
     /// A fault to plant, to see whether it is found.
     pub mutation: Option<Mutation>,
 }
@@ -38,6 +40,16 @@ pub enum ConfigError {
         name: String,
         /// The names that exist.
         accepted: String,
+    },
+    /// There are more states than allowed.
+    #[error("caches {caches}, lines {lines}: more than {limit} states, not all explored")]
+    TooManyStates {
+        /// How many caches.
+        caches: u16,
+        /// How many lines.
+        lines: u16,
+        /// As many states as were allowed.
+        limit: usize,
     },
     /// A number is out of range.
     #[error("{what} {value}: out of range; accepted: {least} to {most}")]
@@ -67,12 +79,25 @@ impl Config {
         Access::PoisonRead,
     ];
 
+    /// States that fit some six gigabytes.
+    pub const STATE_LIMIT: usize = 60_000_000;
+
     /// A configuration with one processor a node. Up to two caches on one line make every kind of access; more caches or
-    /// lines make the cached ones only, since the state space would not fit the time of a coffee otherwise.
+    /// lines make the cached ones only: two million states for three caches, where every kind of access makes 26 million
+    /// (explored, and without fault too).
     pub fn new(caches: u16, lines: u16) -> Self {
         let small = caches <= 2 && lines <= 1;
         let accesses = if small { Self::ALL_ACCESSES.to_vec() } else { Self::CACHED_ACCESSES.to_vec() };
-        Self { caches, lines, processors_per_node: 1, accesses, priority_limit: 1, symmetry: true, mutation: None }
+        Self {
+            caches,
+            lines,
+            processors_per_node: 1,
+            accesses,
+            priority_limit: 1,
+            symmetry: true,
+            state_limit: Self::STATE_LIMIT,
+            mutation: None,
+        }
     }
 
     /// Checks that the configuration can be explored.

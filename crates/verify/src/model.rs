@@ -24,6 +24,9 @@ pub enum Property {
     ExpectedMessage,
     /// As long as something is outstanding, something can move.
     DeadlockFreedom,
+    /// A home grants no request while, since its last grant, it has been too busy for one of higher priority: new requests
+    /// do not overtake refused ones for ever.
+    BoundedOvertaking,
     /// From every state everything outstanding can be completed without new accesses: under strong fairness, it will be.
     EventualCompletion,
 }
@@ -37,6 +40,7 @@ impl Property {
             Self::DirectoryAgreement => "directory agreement",
             Self::ExpectedMessage => "expected message",
             Self::DeadlockFreedom => "deadlock freedom",
+            Self::BoundedOvertaking => "bounded overtaking",
             Self::EventualCompletion => "eventual completion",
         }
     }

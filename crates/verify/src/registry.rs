@@ -22,7 +22,7 @@ pub struct Protocol {
 const PROTOCOLS: &[Protocol] = &[Protocol {
     name: "origin",
     description: "SGI Origin 2000: directory, MESI caches, speculative replies, backoff (Prestor 2001, Chapters 3 and 4)",
-    explore: |config| explore(&Origin::new(config)),
+    explore: |config| explore(&Origin::new(config), config.state_limit),
     configurations: origin_configurations,
 }];
 
@@ -85,11 +85,15 @@ impl Protocol {
     /// Explores one configuration exhaustively, or until a property is broken.
     ///
     /// # Errors
-    /// When the configuration is out of range.
+    /// When the configuration is out of range, or has more states than it allows.
     pub fn run(&self, config: &Config) -> Result<Run, ConfigError> {
         config.check()?;
         let start = Instant::now();
         let explored = (self.explore)(config);
+        if !explored.complete && explored.counterexample.is_none() {
+            let Config { caches, lines, state_limit: limit, .. } = *config;
+            return Err(ConfigError::TooManyStates { caches, lines, limit });
+        }
         Ok(Run {
             protocol: self.name,
             caches: config.caches,

@@ -54,7 +54,7 @@ impl stateright::Model for ForStateright {
 #[test]
 fn stateright_counts_the_same_states_and_steps() {
     for config in small() {
-        let ours = explore(&Origin::new(&config));
+        let ours = explore(&Origin::new(&config), config.state_limit);
         let theirs = ForStateright(Origin::new(&config)).checker().spawn_bfs().join();
         theirs.assert_properties();
         assert_eq!(ours.states, theirs.unique_state_count(), "{config:?}");
@@ -87,9 +87,9 @@ fn symmetry_merges_exactly_the_states_that_differ_in_names() {
         let symmetric = Origin::new(&config);
         let all = reachable(&named);
         let classes: HashSet<_> = all.iter().map(|bytes| encoding(&symmetric, &named.decode(bytes))).collect();
-        assert_eq!(classes.len(), explore(&symmetric).states, "{config:?}");
+        assert_eq!(classes.len(), explore(&symmetric, config.state_limit).states, "{config:?}");
         // A representative is one of the states that it stands for.
         assert!(classes.is_subset(&all), "{config:?}");
-        assert_eq!(all.len(), explore(&named).states, "{config:?}");
+        assert_eq!(all.len(), explore(&named, config.state_limit).states, "{config:?}");
     }
 }

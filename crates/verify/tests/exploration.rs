@@ -93,11 +93,19 @@ fn faults_break_the_properties_that_they_should() {
         (Mutation::DropModifiedLine, Property::DirectoryAgreement),
         (Mutation::ForgetRetry, Property::DeadlockFreedom),
         (Mutation::RefuseUpgrades, Property::EventualCompletion),
+        (Mutation::ForgetPriority, Property::BoundedOvertaking),
     ];
     for (mutation, property) in expected {
         let trace = counterexample(mutation);
         assert_eq!(trace.violation.property, property, "{mutation:?}: {trace}");
     }
+}
+
+#[test]
+fn exploration_stops_at_the_limit() {
+    let origin = verify::protocol("origin").expect("registered");
+    let result = origin.run(&Config { state_limit: 1000, ..Config::new(2, 1) });
+    assert_eq!(result, Err(ConfigError::TooManyStates { caches: 2, lines: 1, limit: 1000 }));
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use record::{VerificationResult, VerificationRow};
-use verify::{Config, ConfigError, Outcome, Protocol, Run};
+use verify::{Config, ConfigError, Mutation, Outcome, Protocol, Run};
 
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, print};
@@ -16,6 +16,8 @@ use crate::output::{Output, OutputFlags, print};
 Examples:
   ccnuma verify origin                         three caches, one line
   ccnuma verify origin --caches 2 --lines 2 --stats
+  ccnuma verify origin --accesses all          with prefetches, uncached and poisoning reads: 26 million states
+  ccnuma verify origin --mutation skip-wait    a planted fault is found
   ccnuma verify origin --all --json            every configuration worth exploring
 
 Exit code 1 if a property is broken.")]
@@ -32,14 +34,44 @@ pub struct VerifyCommand {
     /// Processors on each node.
     #[arg(long, value_name = "N", default_value_t = 1)]
     processors_per_node: u16,
+    /// What processors do besides evicting [default: all of it up to 2 caches and 1 line, cached accesses beyond].
+    #[arg(long, value_name = "WHICH")]
+    accesses: Option<Accesses>,
+    /// Plant a fault in the protocol, to see whether it is found.
+    #[arg(long, value_name = "NAME")]
+    mutation: Option<String>,
+    /// Give up beyond so many states; each takes about 100 bytes.
+    #[arg(long, value_name = "N", default_value_t = Config::STATE_LIMIT)]
+    max_states: usize,
     /// Explore all configurations that are worth it, the smallest first.
-    #[arg(long, conflicts_with_all = ["caches", "lines", "processors_per_node"])]
+    #[arg(long, conflicts_with_all = ["caches", "lines", "processors_per_node", "accesses"])]
     all: bool,
     /// Also print transitions, states a second and memory.
     #[arg(long)]
     stats: bool,
     #[command(flatten)]
     output: OutputFlags,
+}
+
+/// What processors do, besides evicting.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Accesses {
+    /// Loads and stores.
+    Basic,
+    /// Also prefetches for reading: READ, RDSH, RDEX, UPGRD and WB.
+    Cached,
+    /// Also prefetches for writing, and uncached and poisoning reads.
+    All,
+}
+
+impl Accesses {
+    fn list(self) -> Vec<protocol::Access> {
+        match self {
+            Self::Basic => vec![protocol::Access::Load, protocol::Access::Store],
+            Self::Cached => Config::CACHED_ACCESSES.to_vec(),
+            Self::All => Config::ALL_ACCESSES.to_vec(),
+        }
+    }
 }
 
 impl VerifyCommand {
@@ -49,13 +81,13 @@ impl VerifyCommand {
     /// When there is no such protocol, it cannot be explored so, or the output fails.
     pub fn run(self) -> Result<bool, Failure> {
         let protocol = verify::protocol(&self.protocol).map_err(of_config)?;
-        let configurations = self.configurations(&protocol);
+        let configurations = self.configurations(&protocol)?;
         configurations.iter().try_for_each(Config::check).map_err(of_config)?;
         let mut output: Output<VerificationRow> = self.output.open()?;
         let (mut rows, mut runs) = (Vec::new(), Vec::new());
         for config in &configurations {
             let run = protocol.run(config).map_err(of_config)?;
-            let row = row(&run);
+            let row = row(&run, config);
             output.write(&row)?;
             rows.push(row);
             runs.push(run);
@@ -82,17 +114,37 @@ impl VerifyCommand {
         Ok(broken.is_none())
     }
 
-    fn configurations(&self, protocol: &Protocol) -> Vec<Config> {
-        if self.all {
-            return (protocol.configurations)();
+    fn configurations(&self, protocol: &Protocol) -> Result<Vec<Config>, Failure> {
+        let mutation = self.mutation.as_deref().map(planted).transpose()?;
+        let mut configurations = if self.all {
+            (protocol.configurations)()
+        } else {
+            vec![Config { processors_per_node: self.processors_per_node, ..Config::new(self.caches, self.lines) }]
+        };
+        for config in &mut configurations {
+            config.mutation = mutation;
+            config.state_limit = self.max_states;
+            if let Some(accesses) = self.accesses {
+                config.accesses = accesses.list();
+            }
         }
-        vec![Config { processors_per_node: self.processors_per_node, ..Config::new(self.caches, self.lines) }]
+        Ok(configurations)
     }
 }
 
-fn row(run: &Run) -> VerificationRow {
+fn planted(name: &str) -> Result<Mutation, Failure> {
+    Mutation::named(name).ok_or_else(|| {
+        let accepted = Mutation::ALL.map(Mutation::name).join(", ");
+        Failure::flag("--mutation", name, "no such fault", accepted)
+    })
+}
+
+fn row(run: &Run, config: &Config) -> VerificationRow {
     VerificationRow {
-        protocol: run.protocol.to_owned(),
+        protocol: match config.mutation {
+            Some(mutation) => format!("{}+{}", run.protocol, mutation.name()),
+            None => run.protocol.to_owned(),
+        },
         caches: run.caches.into(),
         lines: run.lines.into(),
         states: run.states,
@@ -116,5 +168,6 @@ fn of_config(error: ConfigError) -> Failure {
     match error {
         ConfigError::OutOfRange { .. } => Failure::input(format!("--{error}")),
         ConfigError::UnknownProtocol { .. } => Failure::input(error),
+        ConfigError::TooManyStates { .. } => Failure::run(error),
     }
 }

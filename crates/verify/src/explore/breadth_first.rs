@@ -13,6 +13,9 @@ const BATCH: usize = 16 << 10;
 /// States that one task expands.
 const CHUNK: usize = 512;
 
+/// As many states as can be numbered, less those that one batch can add.
+const MOST_STATES: usize = StateId::MAX as usize / 2;
+
 /// What was explored and found.
 pub struct Exploration {
     /// Distinct states (up to symmetry).
@@ -23,6 +26,8 @@ pub struct Exploration {
     pub depth: usize,
     /// Bytes held by the states and the graph at the end.
     pub memory: usize,
+    /// Whether every reachable state was expanded; if not, there were more states than allowed, or a property is broken.
+    pub complete: bool,
     /// A shortest way to break a property, if there is one.
     pub counterexample: Option<Trace>,
 }
@@ -55,20 +60,37 @@ impl Graph {
     }
 }
 
-/// Explores every reachable state of `model` and checks every property, liveness last.
-pub fn explore<M: Model>(model: &M) -> Exploration {
-    let mut search = Search { model, store: StateStore::new(), graph: Graph::new(), transitions: 0, depth: 0 };
-    let counterexample = match search.run() {
-        Some(broken) => Some(search.trace_to(broken)),
-        None => liveness::check(model, &search.store, &search.graph),
+/// Explores every reachable state of `model` and checks every property, liveness last. Gives up beyond `state_limit`
+/// states, which bounds the memory that it takes.
+pub fn explore<M: Model>(model: &M, state_limit: usize) -> Exploration {
+    let mut search = Search {
+        model,
+        store: StateStore::new(),
+        graph: Graph::new(),
+        transitions: 0,
+        depth: 0,
+        state_limit: state_limit.min(MOST_STATES),
+    };
+    let (complete, counterexample) = match search.run() {
+        End::Complete => (true, liveness::check(model, &search.store, &search.graph)),
+        End::TooManyStates => (false, None),
+        End::Broken(broken) => (false, Some(search.trace_to(broken))),
     };
     Exploration {
         states: search.store.len(),
         transitions: search.transitions,
         depth: search.depth,
         memory: search.store.memory() + search.graph.memory(),
+        complete,
         counterexample,
     }
+}
+
+/// How a search ends.
+enum End {
+    Complete,
+    TooManyStates,
+    Broken(Broken),
 }
 
 /// A step out of a stored state that breaks a property; `step` is its place among the steps, or `None` if the state
@@ -85,6 +107,7 @@ struct Search<'a, M: Model> {
     graph: Graph,
     transitions: u64,
     depth: usize,
+    state_limit: usize,
 }
 
 /// What one task found: the successors of consecutive states, in order.
@@ -105,7 +128,7 @@ struct Successor {
 }
 
 impl<M: Model> Search<'_, M> {
-    fn run(&mut self) -> Option<Broken> {
+    fn run(&mut self) -> End {
         let mut encoding = Vec::new();
         self.model.encode(&self.model.initial(), &mut encoding);
         self.store.insert(StateStore::hash(&encoding), &encoding, None);
@@ -121,13 +144,16 @@ impl<M: Model> Search<'_, M> {
                 starts.into_par_iter().map(|start| self.expand(start..batch_end.min(start + CHUNK))).collect();
             for (index, chunk) in chunks.into_iter().enumerate() {
                 self.absorb(next + index * CHUNK, &chunk);
-                if chunk.broken.is_some() {
-                    return chunk.broken;
+                if let Some(broken) = chunk.broken {
+                    return End::Broken(broken);
                 }
+            }
+            if self.store.len() > self.state_limit {
+                return End::TooManyStates;
             }
             next = batch_end;
         }
-        None
+        End::Complete
     }
 
     /// All successors of a range of states. Reads the store only, so that tasks do not wait for each other.

@@ -34,11 +34,13 @@ pub enum Mutation {
     ForgetRetry,
     /// The home refuses every upgrade, and a processor whose copy is still there asks for the same again and again.
     RefuseUpgrades,
+    /// The home does not remember the priority of requests that it was too busy for.
+    ForgetPriority,
 }
 
 impl Mutation {
     /// Every fault.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::DropInvalidateAcknowledgement,
         Self::KeepInvalidatedCopy,
         Self::SkipPeerInvalidation,
@@ -53,6 +55,7 @@ impl Mutation {
         Self::DropModifiedLine,
         Self::ForgetRetry,
         Self::RefuseUpgrades,
+        Self::ForgetPriority,
     ];
 
     /// A short name.
@@ -72,6 +75,7 @@ impl Mutation {
             Self::DropModifiedLine => "drop-modified-line",
             Self::ForgetRetry => "forget-retry",
             Self::RefuseUpgrades => "refuse-upgrades",
+            Self::ForgetPriority => "forget-priority",
         }
     }
 
@@ -89,6 +93,7 @@ impl Mutation {
     pub(super) fn at_home(self, line: &mut DirectoryEntry, outbox: &mut Outbox, nodes: u16) {
         match self {
             Self::SkipWait if line.state == DirectoryState::Wait => *line = DirectoryEntry::UNOWNED,
+            Self::ForgetPriority => line.priority = 0,
             Self::ForgetSharer => line.sharers = without_last(line.sharers, nodes),
             Self::ExpectTooFewAcknowledgements => {
                 for message in outbox.as_mut_slice() {

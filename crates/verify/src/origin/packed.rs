@@ -76,6 +76,8 @@ pub mod entry {
     pub const SHARERS: Field = Field::new(19, 4);
     pub const PRIORITY: Field = Field::new(16, 3);
     pub const MEMORY: Field = Field::new(14, 2);
+    /// Not the protocol's: the highest priority refused by a busy entry since the last grant.
+    pub const REFUSED: Field = Field::new(11, 3);
 }
 
 /// Fields of a message's word.

@@ -1,13 +1,14 @@
 //! The transitions of the Origin model: unpack what a step touches, run the protocol's handler, pack, renumber, check.
 
 use protocol::{
-    Access, Agent, CacheLine, CacheOutcome, Eviction, Message, MessageKind, Outbox, Pending, ProtocolError,
-    RequestOutcome, Transaction, hit,
+    Access, Agent, CacheLine, CacheOutcome, DirectoryState, Eviction, Message, MessageClass, MessageKind, Outbox,
+    Pending, ProtocolError, RequestOutcome, Transaction, hit,
 };
 use units::CpuId;
 
 use super::packed::{
-    State, cache, pack_cache, pack_entry, pack_message, pending, unpack_cache, unpack_entry, unpack_message,
+    State, cache, directory_state, entry, pack_cache, pack_entry, pack_message, pending, unpack_cache, unpack_entry,
+    unpack_message,
 };
 use super::version::{self, JUST_STORED, LATEST, OVERTAKEN};
 use super::{Mutation, Origin, OriginStep};
@@ -183,17 +184,22 @@ impl Origin {
             after.send(pack_message(&refusal));
             return (Ok(after), false);
         }
-        let (mut entry, mut memory) = unpack_entry(after.entries[line]);
+        let (mut directory, mut memory) = unpack_entry(after.entries[line]);
         let mut outbox = Outbox::new();
-        let work = protocol::home(&mut entry, &mut memory, message, &self.home_context(nearly_full), &mut outbox);
+        let work = protocol::home(&mut directory, &mut memory, message, &self.home_context(nearly_full), &mut outbox);
         let work = match work {
             Ok(work) => work,
             Err(error) => return (Err(unexpected(error)), false),
         };
         if let Some(mutation) = self.config.mutation {
-            mutation.at_home(&mut entry, &mut outbox, self.geometry.nodes);
+            mutation.at_home(&mut directory, &mut outbox, self.geometry.nodes);
         }
-        after.entries[line] = pack_entry(&entry, memory);
+        let before = after.entries[line];
+        after.entries[line] = pack_entry(&directory, memory);
+        match refused_priority(before, message, work.transaction) {
+            Ok(refused) => after.entries[line] = entry::REFUSED.set(after.entries[line], refused),
+            Err(violation) => return (Err(violation), false),
+        }
         self.send(&mut after, &outbox);
         let backed_off = matches!(
             work.transaction,
@@ -236,6 +242,33 @@ impl Origin {
                 state.send(pack_message(message));
             }
         }
+    }
+}
+
+/// The highest priority that a home, its entry having been `before`, has refused since its last grant.
+///
+/// # Errors
+/// When it grants a request of less.
+fn refused_priority(before: u32, message: &Message, transaction: Transaction) -> Result<u32, Violation> {
+    let refused = entry::REFUSED.get(before);
+    let priority = u32::from(message.priority);
+    if message.kind.class() != MessageClass::Request || message.kind == MessageKind::Writeback {
+        return Ok(refused);
+    }
+    match (transaction, directory_state(before)) {
+        (
+            Transaction::NegativeAcknowledge,
+            DirectoryState::BusyShared | DirectoryState::BusyExclusive | DirectoryState::Wait,
+        ) => Ok(refused.max(priority)),
+        (Transaction::NegativeAcknowledge, _) => Ok(refused),
+        _ if priority < refused => {
+            let detail =
+                format!("a request of priority {priority} is granted after one of priority {refused} was refused");
+            Err(Violation { property: Property::BoundedOvertaking, detail })
+        }
+        // An error is no grant: the line is as it was.
+        (Transaction::BusError, _) => Ok(refused),
+        _ => Ok(0),
     }
 }
 
