@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use protocol::Access;
+
 use crate::config::{Config, ConfigError};
 use crate::explore::{Exploration, Trace, explore};
 use crate::origin::Origin;
@@ -108,8 +110,11 @@ impl Protocol {
     }
 }
 
-/// Small ones first, so that a fault shows itself soon.
+/// Small ones first, so that a fault shows itself soon. Stores alone reach every invalidation and intervention between
+/// two processors of a node and two of another, and leave the state space small.
 fn origin_configurations() -> Vec<Config> {
-    let two_on_a_node = Config { processors_per_node: 2, ..Config::new(2, 1) };
-    vec![Config::new(2, 1), two_on_a_node, Config::new(2, 2), Config::new(3, 1)]
+    let on_one_node = Config { processors_per_node: 2, ..Config::new(2, 1) };
+    let on_two_nodes = Config { processors_per_node: 2, accesses: vec![Access::Store], ..Config::new(4, 1) };
+    let unevenly = Config { processors_per_node: 2, ..Config::new(3, 1) };
+    vec![Config::new(2, 1), on_one_node, on_two_nodes, Config::new(2, 2), Config::new(3, 1), unevenly]
 }

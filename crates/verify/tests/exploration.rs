@@ -36,6 +36,12 @@ fn two_caches_on_one_node_have_every_property() {
 }
 
 #[test]
+fn two_nodes_of_two_have_every_property_with_stores() {
+    let config = Config { processors_per_node: 2, accesses: vec![Access::Store], ..Config::new(4, 1) };
+    holds(&config, 161_782, 808_077, 49);
+}
+
+#[test]
 fn three_caches_have_every_property_with_loads_and_stores() {
     let config = Config { accesses: vec![Access::Load, Access::Store], ..Config::new(3, 1) };
     holds(&config, 733_762, 2_909_254, 55);
