@@ -63,11 +63,6 @@ impl Memory {
         Ok(PhysicalAddr(start))
     }
 
-    /// Frees everything and forgets all directory state.
-    pub fn release_all(&mut self) {
-        self.nodes.iter_mut().for_each(|node| *node = NodeMemory::default());
-    }
-
     /// Directory entry and contents of a line.
     ///
     /// # Panics

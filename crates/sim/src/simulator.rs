@@ -66,8 +66,6 @@ pub struct Simulator {
     failure: Option<SimError>,
     /// No event can lead to an intervention or invalidation at a processor sooner than this after it.
     lookahead: Duration,
-    page: Bytes,
-    line: Bytes,
 }
 
 impl Simulator {
@@ -116,8 +114,6 @@ impl Simulator {
             options,
             last_stores: options.check_loads.then(LastStores::default),
             failure: None,
-            page: description.tlb.page,
-            line: description.l2.line,
         };
         simulator.make_processors();
         Ok(simulator)
@@ -147,16 +143,6 @@ impl Simulator {
         self.events
     }
 
-    /// Page size.
-    pub fn page(&self) -> Bytes {
-        self.page
-    }
-
-    /// Line size.
-    pub fn line_size(&self) -> Bytes {
-        self.line
-    }
-
     /// What a node's Hub did since the start.
     pub fn hub_counters(&self, node: NodeId) -> Option<HubCounters> {
         self.hubs.get(node.index()).map(Hub::counters)
@@ -168,16 +154,6 @@ impl Simulator {
     /// The node does not exist, or has no room left.
     pub fn allocate(&mut self, home: NodeId, bytes: Bytes) -> Result<PhysicalAddr, SimError> {
         self.memory.allocate(home, bytes)
-    }
-
-    /// Frees all memory and empties all caches, without a trace in directory or time.
-    pub fn release_all(&mut self) {
-        self.memory.release_all();
-        let clocks: Vec<_> = self.processors.iter().flatten().map(|processor| processor.time()).collect();
-        self.make_processors();
-        for (processor, clock) in self.processors.iter_mut().flatten().zip(clocks) {
-            processor.advance_to(clock);
-        }
     }
 
     /// Runs programs, one a processor, until all have ended. All start at the present time.

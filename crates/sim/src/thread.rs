@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use engine::Yielder;
 use protocol::Access;
-use units::{CpuId, Duration, PhysicalAddr, Time};
+use units::{CpuId, PhysicalAddr, Time};
 
 use crate::processor::{Address, Processor, Wait};
 
@@ -138,13 +138,6 @@ impl<'a> Thread<'a> {
     pub fn now(&mut self) -> Time {
         self.drain();
         self.processor().time()
-    }
-
-    /// Lets `time` pass.
-    pub fn sleep(&mut self, time: Duration) {
-        self.drain();
-        let wake = self.processor().time() + time;
-        self.processor().advance_to(wake);
     }
 
     /// Empties the caches and the translation buffer: clean lines are dropped silently, modified ones written back.

@@ -109,10 +109,8 @@ impl Processor {
         let (slot, victim) = match found {
             Some(found) => (found.slot, None),
             None => {
-                let reserved = |slot: Slot| self.misses.reserves(slot);
-                let mut random = self.random.clone();
-                let room = self.secondary.make_room(line, reserved, &mut random);
-                self.random = random;
+                let misses = &self.misses;
+                let room = self.secondary.make_room(line, |slot| misses.reserves(slot), &mut self.random);
                 room.ok_or(Wait::AnyMiss)?
             }
         };
