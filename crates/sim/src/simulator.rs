@@ -52,7 +52,6 @@ pub struct Simulator {
     pub(crate) envelopes: Envelopes,
     queue: EventQueue<Packed>,
     events: u64,
-    processor_timing: ProcessorTiming,
     /// `None` while the processor is in its running program.
     processors: Vec<Option<Box<Processor>>>,
     processor_sources: Vec<Source>,
@@ -92,19 +91,23 @@ impl Simulator {
         let mut source = (0..).map(Source::new);
         let processor_sources = source.by_ref().take(processors).collect();
         let hubs = source.by_ref().take(nodes).map(Hub::new).collect();
-        let mut simulator = Self {
+        let make = |cpu| {
+            let shift = memory.home_shift();
+            Some(Box::new(Processor::new(CpuId(cpu), processor_timing.clone(), geometry, shift, options.seed)))
+        };
+        Ok(Self {
             geometry,
-            lookahead: hub_timing.crossbar + hub_timing.interface_in + hub_timing.intervention_seen,
+            // The shortest way of an intervention or invalidation: within a node, with the bus free.
+            lookahead: hub_timing.crossbar + hub_timing.interface_in,
             hub_timing,
             now: Time::ZERO,
-            memory,
             hubs,
             network,
             envelopes: Envelopes::default(),
             queue: EventQueue::new(),
             events: 0,
-            processor_timing,
-            processors: Vec::new(),
+            processors: (0..geometry.processors()).map(make).collect(),
+            memory,
             processor_sources,
             channel_sources: source.take(channels).collect(),
             running: (0..processors).map(|_| None).collect(),
@@ -114,18 +117,7 @@ impl Simulator {
             options,
             last_stores: options.check_loads.then(LastStores::default),
             failure: None,
-        };
-        simulator.make_processors();
-        Ok(simulator)
-    }
-
-    fn make_processors(&mut self) {
-        let (timing, shift) = (&self.processor_timing, self.memory.home_shift());
-        self.processors = (0..self.geometry.processors())
-            .map(|cpu| {
-                Some(Box::new(Processor::new(CpuId(cpu), timing.clone(), self.geometry, shift, self.options.seed)))
-            })
-            .collect();
+        })
     }
 
     /// The machine's topology.
@@ -282,7 +274,7 @@ impl Simulator {
         let node = self.geometry.node_of(cpu);
         let next = self.queue.peek_time().unwrap_or(Time::MAX);
         let unthreatened = self.hubs[node.index()].threats == 0
-            && self.processors[cpu.index()].as_ref().is_some_and(|p| !p.is_missing());
+            && self.processors[cpu.index()].as_ref().is_some_and(|processor| processor.is_quiet());
         let horizon = if unthreatened { Time(next.0.saturating_add(self.lookahead.0)) } else { next };
         horizon.max(soonest)
     }

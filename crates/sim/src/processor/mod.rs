@@ -187,6 +187,12 @@ impl Processor {
         !self.misses.is_empty()
     }
 
+    /// Whether nothing that it asked for or sent is outstanding.
+    #[inline]
+    pub fn is_quiet(&self) -> bool {
+        self.misses.is_empty() && self.writebacks.is_empty()
+    }
+
     /// The line whose writeback has been outstanding longest.
     pub fn oldest_writeback(&self) -> Option<LineAddr> {
         self.writebacks.first().map(|writeback| writeback.line)
