@@ -65,6 +65,9 @@ impl fmt::Display for OriginStep {
                 }
                 let (kind, requester, line) = (message.kind.mnemonic(), message.requester, message.line.0);
                 write!(f, ": gets {kind} for {requester:?} on line {line}")?;
+                if message.priority > 0 {
+                    write!(f, ", priority {}", message.priority)?;
+                }
                 if message.acknowledgements > 0 {
                     write!(f, ", {} IVACK to come", message.acknowledgements)?;
                 }
