@@ -106,11 +106,13 @@ fn fact(curve: Curve, what: &str, found: &RestartCurve, cycle_ns: f64) -> Option
     }
 }
 
-/// The most frequent step upwards of two cycles or more, the larger of two that are equally frequent.
+/// The most frequent rise of two cycles or more, the larger of two that are equally frequent. Steps that follow each other
+/// are one rise: the mean of a list may pass from one level to the next in two.
 fn usual_jump(values: &[f64], cycle_ns: f64) -> Option<f64> {
     let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
-    for pair in values.windows(2) {
-        let cycles = ((pair[1] - pair[0]) / cycle_ns).round();
+    let rising = |a: &f64, b: &f64| b - a >= 0.5 * cycle_ns;
+    for rise in values.chunk_by(rising) {
+        let cycles = ((rise[rise.len() - 1] - rise[0]) / cycle_ns).round();
         if cycles >= 2.0 {
             *counts.entry(cycles as u64).or_default() += 1;
         }

@@ -1,0 +1,118 @@
+//! Bad input: exit code 2, one clear line that names the flag, the value and what is accepted, and no work done.
+
+mod common;
+
+use common::{ccnuma, ccnuma_in};
+
+/// Asserts that a command line is refused in one line that contains each of `parts`.
+#[track_caller]
+fn refused(line: &str, parts: &[&str]) {
+    let output = ccnuma(line);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "ccnuma {line}: {errors}");
+    assert_eq!(errors.lines().count(), 1, "ccnuma {line}: {errors}");
+    assert!(errors.starts_with("error: "), "ccnuma {line}: {errors}");
+    for part in parts {
+        assert!(errors.contains(part), "ccnuma {line}: no {part:?} in {errors}");
+    }
+    assert!(output.stdout.is_empty(), "ccnuma {line} printed something");
+}
+
+#[test]
+fn an_unknown_machine_is_answered_with_the_nearest() {
+    refused("bench -m artic --suite local", &["artic", "arctic", "origin2000-r12k-300-Np"]);
+    refused("topology -m artic", &["artic", "arctic"]);
+    refused("machines show artic", &["artic", "arctic"]);
+    refused("bench -m origin2000-r12k-300-63p lmbench-read", &["63"]);
+    refused("bench -m nowhere.toml lmbench-read", &["nowhere.toml", "cannot be read"]);
+}
+
+#[test]
+fn this_computer_cannot_be_measured_yet() {
+    refused("bench", &["-m host", "not built yet", "arctic"]);
+    refused("bench --suite local", &["-m host"]);
+    refused("topology", &["-m host"]);
+}
+
+#[test]
+fn impossible_placements_name_the_flag_and_what_exists() {
+    refused("bench -m arctic --local 99 lmbench-read", &["--local 99", "CPU 0..63"]);
+    refused("bench -m arctic --remote 64 --state CEXM lmbench-read", &["--remote 64", "CPU 0..63"]);
+    refused("bench -m arctic --home 32 lmbench-read", &["--home 32", "node 0..31"]);
+    refused("bench -m arctic --state CEXM lmbench-read", &["--remote (none)", "CEXM"]);
+    refused("bench -m arctic --local 3 --remote 3 --state DEXD lmbench-read", &["--remote 3"]);
+    refused("bench -m arctic --local 3 --local 3 bwmp-read", &["--local 3", "twice"]);
+    refused("bench -m arctic --local x lmbench-read", &["--local", "x"]);
+}
+
+#[test]
+fn what_means_nothing_is_refused() {
+    refused("bench -m arctic --state DEXT --remote 1 lmbench-read", &["--state DEXT", "lmbench-read", "DEXD"]);
+    refused("bench -m arctic --state UOWN lmbench-upgrd", &["--state UOWN", "SHRD"]);
+    refused("bench -m arctic --state OWND lmbench-read", &["--state OWND", "UOWN SHRD"]);
+    refused("bench -m arctic lmbench-write", &["lmbench-write", "lmbench-read"]);
+    refused("bench -m arctic --suite locals", &["--suite locals", "local remote interventions invalidations all"]);
+    refused("bench -m arctic --suite local lmbench-read", &["--suite"]);
+    refused("bench -m arctic --suite local --home 1", &["--suite", "--home"]);
+}
+
+#[test]
+fn numbers_out_of_range_are_refused() {
+    refused("bench -m arctic --iterations 0 lmbench-read", &["--iterations 0", "1 or more"]);
+    refused("bench -m arctic --iterations 0 --suite local", &["--iterations 0"]);
+    refused("reproduce prestor/4.6 --iterations 0", &["--iterations 0"]);
+    refused("bench -m arctic --lines 0 lmbench-read", &["--lines 0"]);
+    refused("bench -m arctic --lines 99999999 lmbench-rdex", &["--lines 99999999"]);
+    refused("bench -m arctic --iterations -1 lmbench-read", &["-1"]);
+    refused("bench -m arctic --window 0 restart-read", &["--window 0"]);
+    refused("bench -m arctic --max-work 3 restart-read", &["--max-work 3"]);
+    refused("bench -m arctic --bound 0 restart-read", &["--bound 0"]);
+    refused("bench -m arctic --stride 12 p3-ru", &["--stride 12"]);
+    refused("bench -m arctic --suite local --nodes-per-distance 0", &["--nodes-per-distance 0"]);
+    refused("verify origin --caches 0", &["--caches 0", "1 to"]);
+}
+
+#[test]
+fn unknown_names_are_refused_with_the_known_ones() {
+    refused("verify orign", &["orign", "origin"]);
+    refused("verify", &["<PROTOCOL>"]);
+    refused("reproduce prestor/9.9", &["prestor/9.9", "prestor/4.6"]);
+    refused("reproduce prester", &["prester", "prestor/4.6"]);
+    refused("bensh", &["bensh", "bench"]);
+    refused("bench --frobnicate", &["--frobnicate"]);
+}
+
+#[test]
+fn output_that_cannot_be_written_is_found_before_any_work() {
+    refused(
+        "bench -m arctic lmbench-read --json=/nonexistent/x.json",
+        &["--json /nonexistent/x.json", "cannot be written"],
+    );
+    refused("reproduce prestor --csv=/nonexistent/x.csv", &["--csv /nonexistent/x.csv"]);
+    refused("verify origin --json=/nonexistent/x", &["--json /nonexistent/x"]);
+    refused("topology -m arctic --svg /nonexistent/x.svg", &["--svg /nonexistent/x.svg"]);
+    refused("reproduce flash/A.1 --svg /dev/null/plots", &["--svg /dev/null/plots"]);
+    refused("bench -m arctic lmbench-read --json --csv", &["--csv", "--json"]);
+}
+
+#[test]
+fn a_refused_run_leaves_an_earlier_result_alone() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let file = directory.path().join("result.json");
+    std::fs::write(&file, "earlier\n").expect("writable");
+    let output = ccnuma_in(directory.path(), "bench -m arctic --local 99 lmbench-read --json=result.json");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(std::fs::read_to_string(&file).expect("still there"), "earlier\n");
+}
+
+#[test]
+fn a_wrong_machine_file_is_quoted_with_its_line() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let file = directory.path().join("mine.toml");
+    std::fs::write(&file, "inherit = \"arctic\"\n\n[processor]\nclock = 300\n").expect("writable");
+    let output = ccnuma_in(directory.path(), "bench -m mine.toml lmbench-read");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("mine.toml:4") && errors.contains("clock_mhz"), "{errors}");
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+}

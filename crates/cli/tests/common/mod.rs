@@ -1,0 +1,26 @@
+//! Running the command in tests.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs `ccnuma` with the words of `line` as its arguments, in `directory`.
+pub fn ccnuma_in(directory: &Path, line: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ccnuma"));
+    command.args(line.split_whitespace()).current_dir(directory);
+    command.output().unwrap_or_else(|error| panic!("cannot run ccnuma {line}: {error}"))
+}
+
+/// Runs `ccnuma` with the words of `line` as its arguments.
+pub fn ccnuma(line: &str) -> Output {
+    ccnuma_in(Path::new("."), line)
+}
+
+/// What it printed, once it has been found to end well.
+#[allow(dead_code, reason = "each test file uses what it needs")]
+pub fn printed(line: &str) -> String {
+    let output = ccnuma(line);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "ccnuma {line}: {errors}");
+    assert_eq!(errors, "", "ccnuma {line} has nothing to say on standard error where nobody looks");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
