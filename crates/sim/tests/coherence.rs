@@ -49,9 +49,13 @@ fn programs(cpus: usize) -> impl Strategy<Value = Vec<Vec<Step>>> {
     })
 }
 
-/// Twenty-four lines on four nodes: neighbours in a page, so that processors collide.
+/// From one line to the next of those that compete for the same two places in a cache: a multiple of every way's size.
+const CONFLICT: u64 = 8 << 20;
+
+/// Twenty-four lines on four nodes: pairs of neighbours in a page, and three of each place in a two-way cache.
 fn address(regions: &[PhysicalAddr], line: u8) -> PhysicalAddr {
-    regions[usize::from(line) % regions.len()].offset(u64::from(line) / regions.len() as u64 * 128)
+    let (region, rest) = (usize::from(line) % regions.len(), u64::from(line) / regions.len() as u64);
+    regions[region].offset(rest % 2 * 128 + rest / 2 * CONFLICT)
 }
 
 fn execute(thread: &mut Thread<'_>, regions: &[PhysicalAddr], steps: &[Step]) {
@@ -79,7 +83,7 @@ fn run(machine: &str, mode: Mode, programs: &[Vec<Step>]) -> Seen {
     let options = Options { mode, check_loads: true, ..Options::default() };
     let mut simulator = Simulator::new(&description, options).unwrap();
     let nodes = simulator.topology().nodes().len() as u16;
-    let regions: Vec<_> = (0..4).map(|n| simulator.allocate(NodeId(n % nodes), Bytes(1)).unwrap()).collect();
+    let regions: Vec<_> = (0..4).map(|n| simulator.allocate(NodeId(n % nodes), Bytes(3 * CONFLICT)).unwrap()).collect();
     let start = |(cpu, steps): (usize, &Vec<Step>)| {
         let (regions, steps) = (regions.clone(), steps.clone());
         let body = move |thread: &mut Thread<'_>| execute(thread, &regions, &steps);
