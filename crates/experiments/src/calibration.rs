@@ -129,6 +129,33 @@ mod tests {
     }
 
     #[test]
+    fn the_same_measurement_in_another_table_is_no_prediction() {
+        const COLUMN: &str = "columns = [{ name = \"c\", unit = \"ns\", kind = \"latency\" }]";
+        let table = |id: &str| {
+            let head = format!("paper = \"p\"\ntable = \"{id}\"\ntitle = \"t\"\nsection = \"s\"\nrow_heading = \"r\"");
+            let rows = "rows = [{ name = \"a\", values = [1] }, { name = \"b\", values = [2] }]";
+            PublishedTable::parse("file", &format!("{head}\n{COLUMN}\n{rows}")).unwrap()
+        };
+        let measured = |threads| {
+            Formula::headline(Measurement {
+                machine: "m".into(),
+                subject: crate::formula::Subject::SharedRegion { threads },
+            })
+        };
+        let (fitted, other) = (table("1"), table("2"));
+        let mut calibration = Calibration::new(vec![CalibratedOn::parse("m", "p/1 rows a").unwrap()]);
+        calibration.learn(&fitted, &fitted.cells[0], &measured(1));
+        calibration.learn(&fitted, &fitted.cells[1], &measured(2));
+        // Listed; not listed; the listed one's measurement elsewhere; elsewhere with one of its own.
+        assert!(calibration.covers(&fitted, &fitted.cells[0], &measured(1)));
+        assert!(!calibration.covers(&fitted, &fitted.cells[1], &measured(2)));
+        assert!(calibration.covers(&other, &other.cells[0], &measured(1)));
+        assert!(!calibration.covers(&other, &other.cells[0], &measured(1).less(measured(3))));
+        // What follows from no measurement was not fitted.
+        assert!(!calibration.covers(&other, &other.cells[0], &Formula::Known(1.0)));
+    }
+
+    #[test]
     fn a_malformed_entry_is_quoted() {
         for entry in ["4.6", "prestor/4.6 UOWN rows", "prestor/4.6 rows UOWN,", "/4.6"] {
             let error = CalibratedOn::parse("arctic", entry).unwrap_err().to_string();

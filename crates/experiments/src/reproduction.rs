@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use bench::SuiteScope;
 use machine::Description;
 use record::ReproductionRow;
-use report::{ErrorSummary, Plot, Series as Line};
+use report::{ErrorSummary, Mark, Plot, Series as Line};
 
 use crate::Outcome;
 use crate::calibration::{CalibratedOn, Calibration, CalibrationError};
@@ -16,7 +16,6 @@ use crate::parallel;
 use crate::published::{Kind, PublishedCell, PublishedTable};
 use crate::run::run;
 use crate::system::Systems;
-use crate::tables::distance::ours_and_theirs;
 use crate::tables::{Scene, Shape};
 
 /// The outcomes of the measurements that were run.
@@ -377,12 +376,19 @@ impl Reproduced<'_> {
         self.lines(columns, |position, _| Some(position as f64))
     }
 
+    /// For each column a line of ours and, if any are published, circles of theirs.
     fn lines(&self, columns: &[&str], x: impl Fn(usize, &ReproductionRow) -> Option<f64>) -> Vec<Line> {
-        let line = |(colour, column): (usize, &&str)| {
-            let of_column = self.rows.iter().filter(|row| row.column == *column).enumerate();
-            let points = of_column.filter_map(|(position, row)| Some((x(position, row)?, row.ours, row.theirs)));
-            ours_and_theirs(column, colour, points.collect())
-        };
-        columns.iter().enumerate().flat_map(line).collect()
+        let mut lines = Vec::new();
+        for (colour, column) in columns.iter().enumerate() {
+            let of = |figure: fn(&ReproductionRow) -> Option<f64>| -> Vec<(f64, f64)> {
+                let rows = self.rows.iter().filter(|row| row.column == *column).enumerate();
+                rows.filter_map(|(position, row)| Some((x(position, row)?, figure(row)?))).collect()
+            };
+            let (ours, theirs) = (of(|row| row.ours), of(|row| row.theirs));
+            lines.push(Line { name: (*column).to_owned(), points: ours, mark: Mark::Line, colour });
+            lines.push(Line { name: format!("{column}, published"), points: theirs, mark: Mark::Points, colour });
+        }
+        lines.retain(|line| !line.points.is_empty());
+        lines
     }
 }

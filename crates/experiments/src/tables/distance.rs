@@ -1,7 +1,7 @@
 //! Unowned lines at every distance: Prestor 2001 Tables 4.11, 4.12, 4.13 and Figure 4.7.
 
 use bench::{Experiment, Series, State};
-use report::{Axis, Mark, Plot, Series as Line};
+use report::{Axis, Plot};
 use units::NodeId;
 
 use super::{Scene, Shape};
@@ -96,14 +96,4 @@ impl Shape for LinkSteps {
             _ => None,
         })
     }
-}
-
-/// A line of ours and, where there are published figures, circles of theirs.
-pub(crate) fn ours_and_theirs(name: &str, colour: usize, points: Vec<(f64, Option<f64>, Option<f64>)>) -> Vec<Line> {
-    let of = |pick: fn(&(f64, Option<f64>, Option<f64>)) -> Option<f64>| -> Vec<(f64, f64)> {
-        points.iter().filter_map(|point| Some((point.0, pick(point)?))).collect()
-    };
-    let ours = Line { name: name.to_owned(), points: of(|point| point.1), mark: Mark::Line, colour };
-    let theirs = Line { name: format!("{name}, published"), points: of(|point| point.2), mark: Mark::Points, colour };
-    [ours, theirs].into_iter().filter(|line| !line.points.is_empty()).collect()
 }

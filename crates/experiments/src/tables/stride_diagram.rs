@@ -35,7 +35,7 @@ impl Shape for StrideDiagram {
     fn formula(&self, scene: &Scene<'_>, row: &str, _column: &str) -> Result<Option<Formula>, ExperimentError> {
         let system = scene.system()?;
         let plans = points(&system);
-        let grid: Vec<(Bytes, Bytes)> = plans.iter().map(|plan| place(plan)).collect();
+        let grid: Vec<(Bytes, Bytes)> = plans.iter().map(place).collect();
         let needed: Vec<Formula> = plans.iter().map(|plan| system.headline(plan)).collect();
         // Every fact is about the whole diagram, so that each needs all of its points.
         let read = move |find: fn(&Diagram<'_>) -> Option<f64>| {
