@@ -197,10 +197,12 @@ impl Simulator {
         let start = self.hubs[node.index()].bus.reserve(now, timing.grid, timing.data);
         let (critical, line) = (start + timing.critical, timing.line);
         let processor = self.processor_mut(cpu);
-        let end = processor.book_fill(miss, now, start, line);
         if done {
+            let end = processor.book_fill(miss, now, start, line);
             let value = critical + processor.data_to_use();
             self.close_at(node, cpu, miss, value, end.max(value));
+        } else {
+            processor.buffer(miss);
         }
     }
 
@@ -214,7 +216,7 @@ impl Simulator {
         let seen = start + timing.completion_seen;
         let processor = self.processor_mut(cpu);
         let value = seen + processor.data_to_use();
-        let end = processor.miss(miss).map_or(value, |miss| miss.fill_end.max(value));
+        let end = processor.unbuffer(miss, seen).max(value);
         self.close_at(node, cpu, miss, value, end);
     }
 

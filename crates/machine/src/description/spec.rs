@@ -154,8 +154,6 @@ section! {
         outstanding_misses: u32 = "outstanding_misses", count(1, 64);
         /// Of these, misses and upgrades for stores.
         outstanding_stores: u32 = "outstanding_stores", count(1, 64);
-        /// Lines that the processor holds while invalidations are still to be acknowledged; it starts no store beyond.
-        incoming_lines: u32 = "incoming_lines", count(1, 64);
         /// Of these in turn, upgrades.
         outstanding_upgrades: u32 = "outstanding_upgrades", count(1, 64);
         /// Whether an upgrade in progress holds up later loads that miss.

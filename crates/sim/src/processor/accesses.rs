@@ -210,6 +210,7 @@ impl Processor {
             writes: access.writes(),
             then_store: false,
             value_at: None,
+            buffered: false,
             fill_end: Time::ZERO,
         };
         self.misses.open(id, miss);

@@ -99,6 +99,23 @@ impl Processor {
         end
     }
 
+    /// The data of miss `id` are in the incoming buffer, where they stay until the request is complete (MIPS R10000 User's
+    /// Manual 2.0, section 6.10).
+    pub fn buffer(&mut self, id: MissId) {
+        if let Some(miss) = self.miss_mut(id) {
+            miss.buffered = true;
+        }
+    }
+
+    /// Miss `id` is complete at `now`: a line in the incoming buffer goes on to the cache, as fast as the cache takes it.
+    /// Returns when its end is there.
+    pub fn unbuffer(&mut self, id: MissId, now: Time) -> Time {
+        match self.miss(id) {
+            Some(miss) if miss.buffered => self.book_fill(id, now, now, self.timing.line_read),
+            _ => now,
+        }
+    }
+
     /// From the critical data at the pins to the instruction that uses them.
     pub fn data_to_use(&self) -> Duration {
         self.timing.data_to_use

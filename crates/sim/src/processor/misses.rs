@@ -36,15 +36,10 @@ pub struct Miss {
     pub(super) then_store: bool,
     /// When the wanted value is there, once that is known.
     pub(super) value_at: Option<Time>,
+    /// Whether its line has come and waits in the processor's incoming buffer for the rest of the answer.
+    pub(super) buffered: bool,
     /// When the end of the line will be in the cache, once that is known.
     pub fill_end: Time,
-}
-
-impl Miss {
-    /// Whether its line is in the incoming buffer, waiting for the rest of the answer.
-    fn is_held(&self) -> bool {
-        self.value_at.is_none() && self.fill_end > Time::ZERO
-    }
 }
 
 /// A request buffer that is still taken after its miss is over.
@@ -150,15 +145,12 @@ impl Processor {
     #[inline]
     pub(super) fn free_miss(&self, writes: bool, upgrade: bool) -> Result<MissId, Wait> {
         let misses = &self.misses;
-        let (mut free, mut stores, mut upgrades, mut held) = (None, 0, 0, 0);
+        let (mut free, mut stores, mut upgrades) = (None, 0, 0);
         let mut soonest: Option<Time> = None;
         for number in 0..self.timing.misses {
             let taken = misses.taken[number];
             let (is_store, is_upgrade) = match &misses.entries[number] {
-                Some(miss) => {
-                    held += usize::from(miss.is_held());
-                    (miss.writes, miss.upgrade)
-                }
+                Some(miss) => (miss.writes, miss.upgrade),
                 None if taken.until > self.time => {
                     soonest = Some(soonest.map_or(taken.until, |soonest| soonest.min(taken.until)));
                     (taken.writes, taken.upgrade)
@@ -171,8 +163,7 @@ impl Processor {
             stores += usize::from(is_store);
             upgrades += usize::from(is_upgrade);
         }
-        let full = writes && (stores >= self.timing.stores || held >= self.timing.incoming_lines)
-            || upgrade && upgrades >= self.timing.upgrades;
+        let full = writes && stores >= self.timing.stores || upgrade && upgrades >= self.timing.upgrades;
         match free {
             Some(id) if !full => Ok(id),
             _ => Err(soonest.map_or(Wait::AnyMiss, Wait::Until)),
@@ -216,7 +207,7 @@ impl Processor {
         miss.upgrade = again && cache.state == Mesi::Shared;
         (miss.cache, miss.then_store) = (cache, false);
         if again {
-            (miss.writes, miss.value_at, miss.fill_end) = (true, None, Time::ZERO);
+            (miss.writes, miss.buffered, miss.value_at, miss.fill_end) = (true, false, None, Time::ZERO);
             self.post(now + self.timing.miss_to_request, &outbox);
         }
         again

@@ -16,8 +16,6 @@ pub struct ProcessorTiming {
     pub misses: usize,
     /// Of these, for stores.
     pub stores: usize,
-    /// Lines held while they wait for completion, beyond which no store starts.
-    pub incoming_lines: usize,
     /// Of these in turn, upgrades.
     pub upgrades: usize,
     /// Whether a load must wait for an upgrade of its line.
@@ -79,7 +77,6 @@ impl ProcessorTiming {
             window: u64::from(processor.instruction_window),
             misses: processor.outstanding_misses as usize,
             stores: processor.outstanding_stores as usize,
-            incoming_lines: processor.incoming_lines as usize,
             upgrades: processor.outstanding_upgrades as usize,
             upgrade_blocks_loads: processor.upgrade_blocks_loads,
             miss_to_request: cycle * u64::from(processor.miss_to_request_cycles),
