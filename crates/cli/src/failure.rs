@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
+
 /// A failure, worded for one line on standard error.
 #[derive(Debug)]
 pub enum Failure {
@@ -66,6 +68,9 @@ impl From<record::WriteError> for Failure {
 
 /// What the argument parser says, as one line: its complaint and its hints, without the usage.
 pub fn of_arguments(error: &clap::Error) -> Failure {
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Failure::Input("a subcommand is missing; `ccnuma --help` lists them".to_owned());
+    }
     let text = error.render().to_string();
     let said = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let said = said.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));

@@ -54,6 +54,8 @@ fn what_means_nothing_is_refused() {
     refused("bench -m arctic --suite locals", &["--suite locals", "local remote interventions invalidations all"]);
     refused("bench -m arctic --suite local lmbench-read", &["--suite"]);
     refused("bench -m arctic --suite local --home 1", &["--suite", "--home"]);
+    refused("bench -m arctic --local 3", &["--local 3", "EXPERIMENT", "lmbench-read"]);
+    refused("", &["subcommand", "--help"]);
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub struct Entry {
 }
 
 /// The form of a published table, whichever machine it is about.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// States by requests, on one node.
     Local,

@@ -89,19 +89,22 @@ impl Reproduction {
         let systems = Systems::new(scope);
         systems.add(description.clone())?;
         let calibration = calibration(&systems, Some(description))?;
-        let mut by_form: BTreeMap<Form, (&Entry, PublishedTable)> = BTreeMap::new();
+        // In the order of the paper, each form once.
+        let mut chosen: Vec<(Form, &Entry, PublishedTable)> = Vec::new();
         for entry in ENTRIES {
             let Some(form) = entry.form.filter(|form| suite == bench::Suite::All || form.suite() == suite) else {
                 continue;
             };
             let published = entry.published()?;
             let is_about_it = published.machine.as_deref() == Some(description.name.as_str());
-            if is_about_it || !by_form.contains_key(&form) {
-                by_form.insert(form, (entry, published));
+            match chosen.iter_mut().find(|(known, ..)| *known == form) {
+                None => chosen.push((form, entry, published)),
+                Some(known) if is_about_it => *known = (form, entry, published),
+                Some(_) => {}
             }
         }
         let mut tables = Vec::new();
-        for (form, (entry, mut published)) in by_form {
+        for (form, entry, mut published) in chosen {
             let is_about_it = published.machine.as_deref() == Some(description.name.as_str());
             let completeness = if is_about_it { Completeness::Required } else { Completeness::AsItComes };
             if !is_about_it {

@@ -39,12 +39,12 @@ pub struct BenchCommand {
     /// [default: local].
     #[arg(long, value_name = "SUITE", conflicts_with_all = ["state", "home", "local", "remote"])]
     suite: Option<String>,
-    /// Coherence state of the lines: UOWN SHRD CEXH CEXM DEXD DEXT.
-    #[arg(long, value_name = "STATE", default_value = "UOWN")]
-    state: String,
-    /// The node whose memory holds the lines.
-    #[arg(long, value_name = "NODE", default_value_t = 0)]
-    home: u16,
+    /// Coherence state of the lines: UOWN SHRD CEXH CEXM DEXD DEXT [default: UOWN].
+    #[arg(long, value_name = "STATE")]
+    state: Option<String>,
+    /// The node whose memory holds the lines [default: 0].
+    #[arg(long, value_name = "NODE")]
+    home: Option<u16>,
     /// A requesting CPU (repeatable) [default: the first CPU of the home].
     #[arg(long, value_name = "CPU")]
     local: Vec<u16>,
@@ -53,8 +53,6 @@ pub struct BenchCommand {
     remote: Vec<u16>,
     #[command(flatten)]
     thoroughness: ThoroughnessFlags,
-    #[command(flatten)]
-    restart: RestartFlags,
     /// Array of a P3 experiment, in KiB.
     #[arg(long, value_name = "KIB", default_value_t = 32 << 10)]
     array: u64,
@@ -63,6 +61,8 @@ pub struct BenchCommand {
     stride: u64,
     #[command(flatten)]
     output: OutputFlags,
+    #[command(flatten)]
+    restart: RestartFlags,
 }
 
 /// How thoroughly to measure.
@@ -141,6 +141,7 @@ impl BenchCommand {
                 None => Ok(()),
             };
         }
+        self.refuse_placement()?;
         let suite: Suite = self.suite.as_deref().unwrap_or("local").parse().map_err(Failure::input)?;
         let plans = suite.plans(&layout, &scope).map_err(Failure::input)?;
         let tables = Reproduction::of_suite(suite, &machine.description, scope).map_err(Failure::input)?;
@@ -180,10 +181,27 @@ impl BenchCommand {
         Ok(scope)
     }
 
+    /// A suite derives its placements: those that were given would be ignored.
+    fn refuse_placement(&self) -> Result<(), Failure> {
+        let given = [
+            ("--state", self.state.clone()),
+            ("--home", self.home.map(|home| home.to_string())),
+            ("--local", self.local.first().map(ToString::to_string)),
+            ("--remote", self.remote.first().map(ToString::to_string)),
+        ];
+        match given.into_iter().find_map(|(flag, value)| Some((flag, value?))) {
+            None => Ok(()),
+            Some((flag, value)) => {
+                let names = Experiment::ALL.map(Experiment::name).join(" ");
+                Err(Failure::flag(flag, value, "a placement needs an EXPERIMENT", names))
+            }
+        }
+    }
+
     /// The plans of the experiments named one by one.
     fn plans(&self, layout: &Layout, settings: &Settings) -> Result<Vec<Plan>, Failure> {
-        let state: State = self.state.parse().map_err(Failure::input)?;
-        let home = NodeId(self.home);
+        let state: State = self.state.as_deref().unwrap_or("UOWN").parse().map_err(Failure::input)?;
+        let home = NodeId(self.home.unwrap_or(0));
         let mut locals: Vec<CpuId> = self.local.iter().copied().map(CpuId).collect();
         if locals.is_empty() {
             locals.extend(layout.cpus_of(home).first());

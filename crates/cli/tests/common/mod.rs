@@ -21,6 +21,7 @@ pub fn printed(line: &str) -> String {
     let output = ccnuma(line);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "ccnuma {line}: {errors}");
-    assert_eq!(errors, "", "ccnuma {line} has nothing to say on standard error where nobody looks");
+    // No progress where nobody looks.
+    assert!(errors.lines().all(|said| said.starts_with("warning: ")), "ccnuma {line}: {errors}");
     String::from_utf8(output.stdout).expect("UTF-8")
 }
