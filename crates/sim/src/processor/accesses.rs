@@ -24,7 +24,7 @@ impl Processor {
     #[inline]
     pub fn access(&mut self, at: PhysicalAddr, access: Access, address: Address) -> Result<(), Wait> {
         self.ready(address)?;
-        self.translate(at);
+        self.translate(at)?;
         if self.time >= self.horizon {
             return Err(Wait::Until(self.time));
         }
@@ -58,11 +58,20 @@ impl Processor {
     }
 
     #[inline]
-    fn translate(&mut self, at: PhysicalAddr) {
+    fn translate(&mut self, at: PhysicalAddr) -> Result<(), Wait> {
         if !self.tlb.access(at.0 >> self.timing.page_shift, &mut self.random) {
-            self.time += self.timing.translation_miss;
+            self.refilling = true;
             self.counters.translation_misses += 1;
         }
+        if self.refilling { self.refill() } else { Ok(()) }
+    }
+
+    /// A translation miss traps to software, which starts when everything before the access is done.
+    #[cold]
+    fn refill(&mut self) -> Result<(), Wait> {
+        self.time = self.time.max(self.values_known()?) + self.timing.translation_miss;
+        self.refilling = false;
+        Ok(())
     }
 
     /// On the R10000, an access to a line that is being upgraded waits for the upgrade.

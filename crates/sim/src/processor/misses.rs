@@ -170,6 +170,15 @@ impl Processor {
         }
     }
 
+    /// When the values of all outstanding misses are there.
+    ///
+    /// # Errors
+    /// A value of which that is not known yet.
+    pub(super) fn values_known(&self) -> Result<Time, Wait> {
+        let value = |(id, miss): (MissId, &Miss)| miss.value_at.ok_or(Wait::Value(id));
+        self.misses.iter().map(value).try_fold(Time::ZERO, |latest, at| Ok(latest.max(at?)))
+    }
+
     /// The oldest miss that instruction number `issued` may not overtake by the whole window.
     #[inline]
     pub(super) fn window_full(&self) -> Option<MissId> {

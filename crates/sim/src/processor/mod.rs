@@ -104,6 +104,8 @@ pub struct Processor {
     value_at: Time,
     value_from: Option<MissId>,
     work_after_value: Duration,
+    /// Whether the latest access missed a translation that has not been refilled yet.
+    refilling: bool,
     /// Instructions issued so far.
     issued: u64,
     primary: PrimaryCache,
@@ -131,6 +133,7 @@ impl Processor {
             value_at: Time::ZERO,
             value_from: None,
             work_after_value: Duration::ZERO,
+            refilling: false,
             issued: 0,
             primary: PrimaryCache::new(timing.primary_sets),
             secondary: SecondaryCache::new(timing.secondary_sets),
