@@ -141,8 +141,7 @@ impl<E: Copy> EventQueue<E> {
         let entry = Entry { time, rank, event };
         let slot = time.0 >> SLOT_BITS;
         if slot <= self.current {
-            let at = self.ready.partition_point(|other| other.key() > entry.key());
-            self.ready.insert(at, entry);
+            insert_sorted(&mut self.ready, entry);
         } else if slot - self.current < SLOTS as u64 {
             let index = slot as usize & (SLOTS - 1);
             self.wheel[index] = self.take_place(entry, self.wheel[index]);
@@ -197,7 +196,7 @@ impl<E: Copy> EventQueue<E> {
             let mut at = std::mem::replace(&mut self.wheel[index], END);
             while at != END {
                 let place = &mut self.places[at as usize];
-                self.ready.push(place.entry);
+                insert_sorted(&mut self.ready, place.entry);
                 let next = std::mem::replace(&mut place.next, self.free);
                 self.free = at;
                 at = next;
@@ -208,10 +207,9 @@ impl<E: Copy> EventQueue<E> {
             if entry.time.0 >> SLOT_BITS != slot {
                 break;
             }
-            self.ready.extend(self.beyond.pop().map(|Reverse(entry)| entry));
-        }
-        if self.ready.len() > 1 {
-            self.ready.sort_unstable_by(|a, b| b.cmp(a));
+            if let Some(Reverse(entry)) = self.beyond.pop() {
+                insert_sorted(&mut self.ready, entry);
+            }
         }
     }
 
@@ -235,6 +233,19 @@ impl<E: Copy> EventQueue<E> {
         }
         None
     }
+}
+
+/// Inserts into a list sorted so that the next event is last. A slot holds a handful: moving them up one by one beats
+/// sorting.
+#[inline]
+fn insert_sorted<E: Copy>(ready: &mut Vec<Entry<E>>, entry: Entry<E>) {
+    let mut at = ready.len();
+    ready.push(entry);
+    while at > 0 && ready[at - 1].key() < entry.key() {
+        ready[at] = ready[at - 1];
+        at -= 1;
+    }
+    ready[at] = entry;
 }
 
 #[cfg(test)]
