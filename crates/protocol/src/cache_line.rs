@@ -38,6 +38,17 @@ pub enum Access {
 }
 
 impl Access {
+    /// Every access, in order.
+    pub const ALL: [Self; 7] = [
+        Self::Load,
+        Self::Store,
+        Self::InstructionFetch,
+        Self::ReadPrefetch,
+        Self::WritePrefetch,
+        Self::UncachedRead,
+        Self::PoisonRead,
+    ];
+
     /// Whether it needs ownership.
     #[inline]
     pub const fn writes(self) -> bool {

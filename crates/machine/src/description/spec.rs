@@ -322,7 +322,7 @@ section! {
         /// Router cycles more when the queue is not bypassed.
         queue_cycles: u32 = "queue_cycles", cycles(0, 100);
         /// Virtual channels of a link.
-        virtual_channels: u32 = "virtual_channels", count(1, 16);
+        virtual_channels: u32 = "virtual_channels", count(4, 4);
         /// Receive buffer of one virtual channel of one port.
         buffer: Bytes = "buffer_bytes", bytes(16, 65536);
     }

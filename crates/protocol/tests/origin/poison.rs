@@ -71,16 +71,7 @@ fn a_poison_read_first_writes_back_the_own_copy() {
 
 #[test]
 fn every_access_to_a_poisoned_line_is_a_bus_error() {
-    let accesses = [
-        Access::Load,
-        Access::Store,
-        Access::InstructionFetch,
-        Access::ReadPrefetch,
-        Access::WritePrefetch,
-        Access::UncachedRead,
-        Access::PoisonRead,
-    ];
-    for access in accesses {
+    for access in Access::ALL {
         let mut world = World::small();
         world.run(2, Access::PoisonRead);
         world.access(4, access);

@@ -168,15 +168,6 @@ impl State {
     }
 }
 
-const ACCESSES: [Access; 7] = [
-    Access::Load,
-    Access::Store,
-    Access::InstructionFetch,
-    Access::ReadPrefetch,
-    Access::WritePrefetch,
-    Access::UncachedRead,
-    Access::PoisonRead,
-];
 const HOME_ANSWERS: [HomeAnswer; 8] = [
     HomeAnswer::Awaited,
     HomeAnswer::Shared,
@@ -266,7 +257,7 @@ fn unpack_intervention(word: u32) -> Intervention {
 }
 
 fn unpack_request(word: u32) -> Request {
-    let access = ACCESSES[cache::ACCESS.get(word) as usize];
+    let access = Access::ALL[cache::ACCESS.get(word) as usize];
     let upgrade = cache::UPGRADE.get(word) == 1;
     // Four bits, two's complement.
     let acknowledgements = ((cache::ACKNOWLEDGEMENTS.get(word) << 12) as u16 as i16) >> 12;
