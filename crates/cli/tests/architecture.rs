@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("units", &[])],
     &[("record", &[]), ("machine", &[]), ("protocol", &[]), ("engine", &[])],
-    &[("sim", &[]), ("verify", &[])],
-    &[("bench", &[]), ("report", &[])],
+    &[("sim", &[]), ("verify", &[]), ("host", &[])],
+    &[("bench", &[]), ("report", &[]), ("fit", &[])],
     &[("experiments", &[])],
     &[("cli", &[])],
 ];
@@ -26,6 +26,10 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("report", "protocol"),
     ("report", "bench"),
     ("sim", "record"),
+    ("host", "sim"),
+    ("host", "protocol"),
+    ("fit", "sim"),
+    ("fit", "host"),
 ];
 
 fn root() -> PathBuf {

@@ -1,0 +1,1 @@
+//! The clock: time-stamp or virtual counter, calibrated, its own cost known.

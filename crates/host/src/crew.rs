@@ -1,0 +1,1 @@
+//! Pinned threads that run kernels together.

@@ -1,0 +1,1 @@
+//! What this computer is made of, as the kernel tells it.

@@ -1,0 +1,1 @@
+//! What disturbed a measurement: switches, migrations, stolen time, a changed clock.

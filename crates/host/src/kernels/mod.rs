@@ -1,0 +1,1 @@
+//! Machine-code kernels, assembled at run time.

@@ -1,0 +1,1 @@
+//! Memory on a node of choice, verified page by page.

@@ -1,0 +1,1 @@
+//! Pinning threads, and checking that they are where they should be.
