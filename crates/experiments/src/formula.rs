@@ -6,7 +6,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use bench::{Experiment, Plan, State};
+use bench::{Experiment, Plan, State, Traffic};
 use units::{Bytes, CpuId, NodeId};
 
 use crate::outcome::Outcome;
@@ -44,7 +44,7 @@ enum Key<'a> {
         remotes: &'a [CpuId],
         lines: Option<u64>,
         sharers_drop: Option<bool>,
-        p3: Option<(Bytes, Bytes)>,
+        array: Option<(Bytes, Bytes, Traffic)>,
         whole_curve: bool,
     },
     SharedRegion {
@@ -68,7 +68,11 @@ impl Measurement {
                 remotes: &plan.placement.remotes,
                 lines: plan.settings.lines,
                 sharers_drop: plan.settings.sharers_drop,
-                p3: plan.experiment.is_p3().then_some((plan.settings.p3_array, plan.settings.p3_stride)),
+                array: plan.experiment.ranges_over_an_array().then_some((
+                    plan.settings.array,
+                    plan.settings.stride,
+                    plan.settings.traffic,
+                )),
                 whole_curve: plan.experiment.is_restart() && plan.settings.restart.whole_curve,
             },
             Subject::SharedRegion { threads } => Key::SharedRegion { threads: *threads },

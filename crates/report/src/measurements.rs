@@ -102,6 +102,7 @@ fn hops(record: &Record) -> String {
 
 #[cfg(test)]
 mod tests {
+    use record::Conditions;
     use units::{CpuId, NodeId};
 
     use super::*;
@@ -125,6 +126,9 @@ mod tests {
             mean: 386.0,
             stdev: 2.5,
             n: 3,
+            ci_low: 384.04,
+            ci_high: 390.0,
+            conditions: Conditions::default(),
         };
         let text = measurements("Measurements", &[record]).to_string();
         let words: Vec<_> = text.lines().last().unwrap().split_whitespace().collect();

@@ -9,6 +9,8 @@ pub struct Layout {
     machine: String,
     /// Processors of each node, ascending; a node may have none.
     cpus: Vec<Vec<CpuId>>,
+    /// Nodes without memory of their own.
+    without_memory: Vec<NodeId>,
     /// Hops between nodes, row by row.
     hops: Vec<u32>,
     /// Coherence unit.
@@ -61,7 +63,19 @@ impl Layout {
         for from in 0..cpus.len() as u16 {
             distances.extend((0..cpus.len() as u16).map(|to| hops(NodeId(from), NodeId(to))));
         }
-        Ok(Self { machine, cpus, hops: distances, line, l1, l2, clock_period })
+        Ok(Self { machine, cpus, without_memory: Vec::new(), hops: distances, line, l1, l2, clock_period })
+    }
+
+    /// The same machine, whose `nodes` have processors but no memory.
+    #[must_use]
+    pub fn without_memory_on(mut self, nodes: impl IntoIterator<Item = NodeId>) -> Self {
+        self.without_memory.extend(nodes);
+        self
+    }
+
+    /// Whether the machine has this node, and it has memory.
+    pub fn has_memory(&self, node: NodeId) -> bool {
+        self.has_node(node) && !self.without_memory.contains(&node)
     }
 
     /// The machine's name.
@@ -117,9 +131,10 @@ impl Layout {
         format!("CPU {}", ranges(&cpus))
     }
 
-    /// The nodes as an error message lists them: `node 0..31`.
+    /// The nodes with memory as an error message lists them: `node 0..31`.
     pub fn accepted_nodes(&self) -> String {
-        format!("node {}", ranges(&self.nodes().map(|node| node.0).collect::<Vec<_>>()))
+        let with_memory = self.nodes().filter(|&node| self.has_memory(node));
+        format!("node {}", ranges(&with_memory.map(|node| node.0).collect::<Vec<_>>()))
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bench::platform::check_phase;
 use bench::{Kernel, Layout, Measurement, Phase, Platform, PlatformError, Region, Task};
+use record::{Conditions, Disturbance};
 use units::{Bytes, CpuId, Duration, NodeId};
 
 /// The cache line of the mock.
@@ -181,6 +182,21 @@ impl Mock {
             Kernel::TouchShared => ("touch-shared", false, true, None),
             Kernel::ReadUse => ("read-use", false, false, None),
             Kernel::ReadModifyWrite => ("read-modify-write", true, false, None),
+            Kernel::CompareExchange => ("compare-exchange", true, false, Some(0)),
+            Kernel::SumNonTemporal => ("sum-non-temporal", false, false, None),
+            Kernel::FillNonTemporal => ("fill-non-temporal", true, false, None),
+            Kernel::Stream(_) => ("stream", true, false, None),
+            Kernel::Traffic { reads, writes, .. } => {
+                ("traffic", index % u64::from(reads + writes) >= u64::from(reads), false, None)
+            }
+            Kernel::PingPong => ("ping-pong", true, false, Some(0)),
+            Kernel::SignChange => ("sign-change", true, false, None),
+            Kernel::Flush => {
+                for cpu in self.layout.cpus().collect::<Vec<_>>() {
+                    self.drop_line(cpu, (task.region.index, line));
+                }
+                return Duration::ZERO;
+            }
             Kernel::DropCaches => {
                 self.drop_line(task.cpu, (task.region.index, line));
                 return Duration::ZERO;
@@ -204,13 +220,22 @@ impl Platform for Mock {
         &self.layout
     }
 
-    fn allocate(&mut self, home: NodeId, size: Bytes) -> Result<Region, PlatformError> {
+    fn allocate_across(&mut self, parts: &[(NodeId, Bytes)]) -> Result<Region, PlatformError> {
+        let (home, size) = (parts[0].0, Bytes(parts.iter().map(|(_, size)| size.0).sum()));
         if !self.layout.has_node(home) {
             let (machine, accepted) = (self.layout.machine().to_owned(), self.layout.accepted_nodes());
             return Err(PlatformError::NoMemory { node: home, machine, accepted });
         }
         self.regions += 1;
         Ok(Region { index: self.regions, home, size })
+    }
+
+    fn arrange(&mut self, _: &[Task]) -> Result<(), PlatformError> {
+        Ok(())
+    }
+
+    fn conditions(&self) -> Conditions {
+        Conditions::default()
     }
 
     fn release_all(&mut self) {
@@ -229,9 +254,9 @@ impl Platform for Mock {
             let steps = if phase.first_finisher_stops_all { first } else { task.count };
             let mut elapsed = Duration::ZERO;
             for step in 0..steps {
-                elapsed += self.step(task, step % task.elements);
+                elapsed += self.step(task, (task.first + step) % task.elements);
             }
-            measurements.push(Measurement { elapsed, steps });
+            measurements.push(Measurement { elapsed, steps, disturbance: Disturbance::default() });
         }
         Ok(measurements)
     }

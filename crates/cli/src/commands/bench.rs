@@ -176,8 +176,8 @@ impl BenchCommand {
         if kib == 0 || kib > 1 << 20 {
             return Err(Failure::flag("--array", kib, "no such array", "1 to 1048576 KiB"));
         }
-        scope.settings.p3_array = Bytes::from_kib(kib);
-        scope.settings.p3_stride = Bytes(self.stride);
+        scope.settings.array = Bytes::from_kib(kib);
+        scope.settings.stride = Bytes(self.stride);
         Ok(scope)
     }
 

@@ -1,0 +1,35 @@
+//! One fitted parameter.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Row, Unit};
+
+/// A parameter of a model that was fitted to measurements.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FitRow {
+    /// The machine that was measured.
+    pub machine: String,
+    /// The model: `seidl`, `levels`, `remote` or `caches`.
+    pub model: String,
+    /// What the parameter is, in words.
+    pub parameter: String,
+    /// Its symbol in the source of the model.
+    pub symbol: String,
+    /// The unit of the figures that follow.
+    pub unit: Unit,
+    /// The estimate; `None` where the data do not determine it.
+    pub value: Option<f64>,
+    /// The standard error of the estimate.
+    pub error: Option<f64>,
+    /// What the machine's description holds, where it has one.
+    pub held: Option<f64>,
+    /// By how much the estimate exceeds what is held, in percent of the latter.
+    pub deviation_pct: Option<f64>,
+    /// Why there is no estimate; empty where there is one.
+    pub note: String,
+}
+
+impl Row for FitRow {
+    const COLUMNS: &'static [&'static str] =
+        &["machine", "model", "parameter", "symbol", "unit", "value", "error", "held", "deviation_pct", "note"];
+}
