@@ -1,0 +1,78 @@
+//! The processor's own clock: how fast it runs now, by how long instructions of known latency take.
+
+use units::{Bytes, Hertz};
+
+use super::Clock;
+use crate::HostError;
+use crate::kernels::{Course, Features, Link, Operation, Routine};
+
+/// Steps of a chain: at 1 to 5 GHz some 5 to 25 microseconds, long against the clock's overhead, short against a
+/// millisecond's sample.
+const STEPS: u64 = 400;
+/// Runs of which the fastest counts: interrupts only ever add.
+const RUNS: usize = 5;
+/// How far the two chains may disagree before the frequency is doubtful.
+const AGREEMENT: f64 = 0.02;
+
+/// Measures the frequency that the calling thread's processor runs at now.
+#[derive(Debug)]
+pub struct CoreClock {
+    add: Routine,
+    check: Routine,
+    check_latency: f64,
+}
+
+/// A frequency, measured twice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CoreFrequency {
+    /// By additions of one cycle.
+    pub by_add: Hertz,
+    /// By the other instruction ([`Link::Check`]).
+    pub by_check: Hertz,
+}
+
+impl CoreFrequency {
+    /// The frequency.
+    pub fn hertz(self) -> Hertz {
+        self.by_add
+    }
+
+    /// Whether both instructions tell the same within 2 %: if not, the frequency changed meanwhile, or one of them does not
+    /// take the cycles it is known to take, and results in cycles are doubtful.
+    pub fn agrees(self) -> bool {
+        (self.by_check.0 / self.by_add.0 - 1.0).abs() <= AGREEMENT
+    }
+}
+
+impl CoreClock {
+    /// Assembles the two chains.
+    ///
+    /// # Errors
+    /// As [`Routine::assemble`].
+    pub fn new() -> Result<Self, HostError> {
+        let features = Features::detect();
+        let chain = |link| Routine::assemble(Operation::Chain { link }, Bytes(0), &features);
+        Ok(Self { add: chain(Link::Add)?, check: chain(Link::Check)?, check_latency: Link::CHECK_CYCLES })
+    }
+
+    /// The frequency now, by both chains. Takes about 0.2 ms.
+    pub fn measure(&self, clock: &Clock) -> CoreFrequency {
+        let by_add = self.fastest(&self.add, 1.0, clock, RUNS);
+        CoreFrequency { by_add, by_check: self.fastest(&self.check, self.check_latency, clock, RUNS) }
+    }
+
+    /// The frequency now, by two runs of additions: some 20 microseconds, to be done around each sample.
+    pub fn glance(&self, clock: &Clock) -> Hertz {
+        self.fastest(&self.add, 1.0, clock, 2)
+    }
+
+    fn fastest(&self, routine: &Routine, cycles: f64, clock: &Clock, runs: usize) -> Hertz {
+        let mut word = 0_u64;
+        let course = Course::new(std::ptr::NonNull::from(&mut word).cast(), 1, STEPS);
+        // SAFETY: a chain touches no memory.
+        let once = || unsafe { routine.run(clock, &course, None) }.ticks();
+        let ticks = (0..runs).map(|_| once()).min().unwrap_or(0).saturating_sub(clock.overhead().min).max(1);
+        let links = (STEPS * u64::from(Operation::CHAIN)) as f64;
+        Hertz(links * cycles * clock.rate().0 / ticks as f64)
+    }
+}

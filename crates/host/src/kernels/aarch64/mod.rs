@@ -1,0 +1,1 @@
+//! Kernels for AArch64: entry, loops and exit.
