@@ -242,6 +242,25 @@ impl Operation {
         }
     }
 
+    /// The array that it works on and those that it reads from, of the arrays that follow each other in memory: STREAM's a,
+    /// b and c.
+    pub fn arrays(self) -> (u64, &'static [u64]) {
+        match self {
+            Self::Copy { .. } => (2, &[0]),
+            Self::Scale { .. } => (1, &[2]),
+            Self::Add { .. } => (2, &[0, 1]),
+            Self::Triad { .. } => (0, &[1, 2]),
+            // Both threads exchange the same word.
+            Self::PingPong { by: HandOver::Store, .. } => (0, &[0]),
+            _ => (0, &[]),
+        }
+    }
+
+    /// How many arrays that is.
+    pub fn array_count(self) -> u64 {
+        if self.is_wide() && self.sources() > 0 { 3 } else { 1 }
+    }
+
     /// Elements that a step visits.
     pub fn elements_per_step(self) -> u64 {
         match self {

@@ -2,7 +2,7 @@
 
 use units::Bytes;
 
-use super::{Architecture, Features, LINE, Operation, x86_64};
+use super::{Architecture, Features, LINE, Operation, aarch64, x86_64};
 use crate::HostError;
 
 /// Steps between two looks at the stop flag and two loop branches at most, as the thesis unrolls (Prestor 2001, section
@@ -39,7 +39,9 @@ pub fn assemble(
             backend.finish().map_err(failed)
         }
         Architecture::AArch64 => {
-            Err(failed("not yet".into()))
+            let mut backend = aarch64::Backend::new(operation, stride, features);
+            write(&mut backend, operation);
+            backend.finish().map_err(failed)
         }
     }
 }
