@@ -16,6 +16,7 @@ mod plan;
 pub mod platform;
 mod prepare;
 mod restart;
+pub mod seidl;
 mod state;
 mod suite;
 mod trial;
@@ -24,7 +25,8 @@ pub use error::{BenchError, PlanError};
 pub use experiment::{Experiment, Request};
 pub use plan::{Placement, Plan, Settings, Traffic};
 pub use platform::{
-    Kernel, Layout, Measurement, Phase, Platform, PlatformError, Region, SimulatedPlatform, StreamOperation, Task,
+    HostOptions, HostPlatform, Kernel, Layout, ListOrder, Measurement, Phase, Platform, PlatformError, Region,
+    SimulatedPlatform, StreamOperation, Task,
 };
 pub use restart::{RestartCurve, RestartPoint, RestartSearch};
 pub use state::State;

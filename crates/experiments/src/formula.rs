@@ -6,6 +6,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use bench::seidl::Point;
 use bench::{Experiment, Plan, State, Traffic};
 use units::{Bytes, CpuId, NodeId};
 
@@ -30,6 +31,8 @@ pub enum Subject {
         /// How many threads.
         threads: u16,
     },
+    /// Random windows of an area, as the first processor of the first node sees them (Seidl 1997).
+    Windows(Point),
 }
 
 /// What tells measurements on one machine apart. The series that a plan belongs to does not, and neither does how often
@@ -50,6 +53,7 @@ enum Key<'a> {
     SharedRegion {
         threads: u16,
     },
+    Windows(Point),
 }
 
 impl Measurement {
@@ -76,6 +80,7 @@ impl Measurement {
                 whole_curve: plan.experiment.is_restart() && plan.settings.restart.whole_curve,
             },
             Subject::SharedRegion { threads } => Key::SharedRegion { threads: *threads },
+            Subject::Windows(point) => Key::Windows(*point),
         };
         (&self.machine, key)
     }
@@ -131,6 +136,7 @@ impl Formula {
     pub fn headline(measurement: Measurement) -> Self {
         Self::reading(measurement, |outcome| match outcome {
             Outcome::Bench(outcome) => Some(outcome.record.headline()),
+            Outcome::Windows(record) => Some(record.mean),
             Outcome::Traffic(_) => None,
         })
     }

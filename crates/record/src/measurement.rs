@@ -64,6 +64,9 @@ pub enum Unit {
     /// Bytes: sizes and strides.
     #[serde(rename = "B")]
     Bytes,
+    /// 10^6 floating-point operations a second.
+    #[serde(rename = "MFLOPS")]
+    Megaflops,
 }
 
 impl fmt::Display for Unit {
@@ -76,6 +79,7 @@ impl fmt::Display for Unit {
             Self::Ratio => "ratio",
             Self::Count => "count",
             Self::Bytes => "B",
+            Self::Megaflops => "MFLOPS",
         })
     }
 }

@@ -80,7 +80,9 @@ pub fn verifications(title: &str, rows: &[VerificationRow]) -> Table {
 fn one_digit_more(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Nanoseconds | Unit::MegabytesPerSecond => format!("{value:.1}"),
-        Unit::Cycles | Unit::Percent | Unit::Ratio | Unit::Count | Unit::Bytes => figure(Some(value), unit),
+        Unit::Cycles | Unit::Percent | Unit::Ratio | Unit::Count | Unit::Bytes | Unit::Megaflops => {
+            figure(Some(value), unit)
+        }
     }
 }
 

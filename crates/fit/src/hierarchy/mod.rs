@@ -5,7 +5,7 @@ mod levels;
 mod seidl;
 
 pub use levels::{Candidate, Knee, KneeKind, LevelFit, choose_levels};
-pub use seidl::{Level, Place, Seidl, SeidlFit, SeidlParameter, mflops, published_levels};
+pub use seidl::{Level, Place, Seidl, SeidlFit, SeidlParameter, levels, mflops};
 
 use units::Bytes;
 

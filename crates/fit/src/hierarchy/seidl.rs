@@ -291,17 +291,22 @@ fn position(parameter: SeidlParameter) -> usize {
     parameter as usize
 }
 
-/// The seven levels of eq. 2 and 3 with these sizes: two caches, home, and memory one to four routers away.
-pub fn published_levels(caches: [Bytes; 2], home: Bytes, remote: [Bytes; 4]) -> Vec<Level> {
-    let places = [Place::OnChip, Place::Secondary, Place::Home];
-    let remotes = (1..=4).map(|routers| Place::Remote { routers });
-    // The caches are inclusive and memory holds what they hold, so that a level ends where its own size does.
-    let mut ends = vec![caches[0], caches[1], home];
-    ends.extend(remote.iter().scan(home.0, |end, size| {
-        *end += size.0;
-        Some(Bytes(*end))
-    }));
-    places.into_iter().chain(remotes).zip(ends).map(|(place, end)| Level { place, end }).collect()
+/// The levels of eq. 2 and 3: two caches, the home's memory, and that of nodes so many routers away, nearest first.
+///
+/// The caches are inclusive and memory holds what they hold, so that a level ends where its own size does; the sums of
+/// eq. 2 would put the end of the secondary cache 32 KB later.
+pub fn levels(caches: [Bytes; 2], home: Bytes, remote: &[(u32, Bytes)]) -> Vec<Level> {
+    let mut levels = vec![
+        Level { place: Place::OnChip, end: caches[0] },
+        Level { place: Place::Secondary, end: caches[1] },
+        Level { place: Place::Home, end: home },
+    ];
+    let mut end = home.0;
+    for &(routers, size) in remote {
+        end += size.0;
+        levels.push(Level { place: Place::Remote { routers }, end: Bytes(end) });
+    }
+    levels
 }
 
 /// The limit that a level sets to sign changes, in MFLOPS: double words of a line over the time in nanoseconds that the
@@ -317,8 +322,8 @@ mod tests {
 
     fn model(translation_reach: Option<Bytes>) -> Seidl {
         let mib = Bytes::from_mib;
-        let remote = [mib(512), mib(1536), mib(1536), mib(512)];
-        let levels = published_levels([Bytes::from_kib(32), mib(4)], mib(512), remote);
+        let remote = [(1, mib(512)), (2, mib(3072)), (3, mib(3072)), (4, mib(1024))];
+        let levels = levels([Bytes::from_kib(32), mib(4)], mib(512), &remote);
         Seidl { levels, primary_line: Bytes(32), line: Bytes(128), translation_reach }
     }
 
