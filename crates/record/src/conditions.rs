@@ -40,6 +40,8 @@ pub struct Disturbance {
     pub migrations: u32,
     /// Pages that were brought in meanwhile.
     pub faults: u32,
+    /// Time for which it waited for its processor.
+    pub waited: Duration,
     /// Time that the hypervisor gave to others.
     pub stolen: Duration,
     /// Change of the core's clock, in parts in a thousand; negative if it became slower.
@@ -52,8 +54,9 @@ impl Disturbance {
 
     /// Whether nothing is known to have disturbed the measurement.
     pub fn is_clean(&self) -> bool {
-        let Self { switches, migrations, faults, stolen, clock_change_permille } = *self;
-        (switches, migrations, faults, stolen) == (0, 0, 0, Duration::ZERO)
+        let Self { switches, migrations, faults, waited, stolen, clock_change_permille } = *self;
+        (switches, migrations, faults) == (0, 0, 0)
+            && (waited, stolen) == (Duration::ZERO, Duration::ZERO)
             && clock_change_permille.unsigned_abs() <= Self::CLOCK_TOLERANCE_PERMILLE
     }
 
@@ -65,6 +68,7 @@ impl Disturbance {
             switches: self.switches + other.switches,
             migrations: self.migrations + other.migrations,
             faults: self.faults + other.faults,
+            waited: self.waited + other.waited,
             stolen: self.stolen + other.stolen,
             clock_change_permille: clocks.into_iter().max_by_key(|change| change.unsigned_abs()).unwrap_or(0),
         }
@@ -82,6 +86,9 @@ impl fmt::Display for Disturbance {
         count(self.switches, "context switch", "context switches");
         count(self.migrations, "migration", "migrations");
         count(self.faults, "page fault", "page faults");
+        if self.waited > Duration::ZERO {
+            parts.push(format!("{} of waiting for the processor", self.waited));
+        }
         if self.stolen > Duration::ZERO {
             parts.push(format!("{} stolen by the hypervisor", self.stolen));
         }

@@ -1,5 +1,8 @@
 //! The places of a machine as an experiment sees them: nodes, processors, hops, line and cache sizes.
 
+use std::collections::BTreeMap;
+
+use host::discovery::Relation;
 use units::{Bytes, CpuId, Duration, NodeId};
 
 /// Where things are on a machine, and the sizes that experiments depend on. Plain data: suites derive their placements
@@ -9,6 +12,8 @@ pub struct Layout {
     machine: String,
     /// Processors of each node, ascending; a node may have none.
     cpus: Vec<Vec<CpuId>>,
+    /// The groups of each processor, where more is known than its node.
+    kin: BTreeMap<CpuId, Kin>,
     /// Nodes without memory of their own.
     without_memory: Vec<NodeId>,
     /// Hops between nodes, row by row.
@@ -21,6 +26,20 @@ pub struct Layout {
     pub l2: Bytes,
     /// One cycle of the processors' clock.
     pub clock_period: Duration,
+}
+
+/// The groups that a processor belongs to, each named after its first processor; `None` where there is no such group between
+/// the one below and the one above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kin {
+    /// Threads of one core.
+    pub(crate) core: CpuId,
+    /// Cores that share a cache or a cluster.
+    pub(crate) cluster: Option<CpuId>,
+    /// Cores of one die.
+    pub(crate) die: Option<CpuId>,
+    /// Cores of one socket.
+    pub(crate) socket: CpuId,
 }
 
 /// Why places do not make a layout.
@@ -63,7 +82,7 @@ impl Layout {
         for from in 0..cpus.len() as u16 {
             distances.extend((0..cpus.len() as u16).map(|to| hops(NodeId(from), NodeId(to))));
         }
-        Ok(Self { machine, cpus, without_memory: Vec::new(), hops: distances, line, l1, l2, clock_period })
+        Ok(Self { machine, cpus, kin: BTreeMap::new(), without_memory: Vec::new(), hops: distances, line, l1, l2, clock_period })
     }
 
     /// The same machine, whose `nodes` have processors but no memory.
@@ -71,6 +90,32 @@ impl Layout {
     pub fn without_memory_on(mut self, nodes: impl IntoIterator<Item = NodeId>) -> Self {
         self.without_memory.extend(nodes);
         self
+    }
+
+    /// The same machine, of whose processors more is known.
+    #[must_use]
+    pub(crate) fn with_kin(mut self, kin: impl IntoIterator<Item = (CpuId, Kin)>) -> Self {
+        self.kin.extend(kin);
+        self
+    }
+
+    /// How near two processors are to each other. Where nothing but nodes is known, a node counts as a socket.
+    pub fn relation(&self, a: CpuId, b: CpuId) -> Relation {
+        if a == b {
+            return Relation::Same;
+        }
+        let (Some(first), Some(second)) = (self.kin.get(&a), self.kin.get(&b)) else {
+            let node = self.node_of(a);
+            return if node == self.node_of(b) { Relation::SameSocket } else { Relation::OtherSocket };
+        };
+        let same = |a: Option<CpuId>, b: Option<CpuId>| a.is_some() && a == b;
+        match () {
+            () if first.core == second.core => Relation::SmtSibling,
+            () if first.socket != second.socket => Relation::OtherSocket,
+            () if same(first.cluster, second.cluster) => Relation::SameCluster,
+            () if same(first.die, second.die) => Relation::SameDie,
+            () => Relation::SameSocket,
+        }
     }
 
     /// Whether the machine has this node, and it has memory.

@@ -1,5 +1,6 @@
 //! What an experiment needs of a machine, real or simulated: place memory, run kernels together, read a clock.
 
+mod host;
 mod kernel;
 mod layout;
 mod simulated;
@@ -9,6 +10,7 @@ use std::error::Error;
 use record::{Conditions, Disturbance};
 use units::{Bytes, CpuId, Duration, NodeId};
 
+pub use self::host::{HostOptions, HostPlatform, ListOrder};
 pub use kernel::{Kernel, StreamOperation};
 pub use layout::{Layout, LayoutError};
 pub use simulated::SimulatedPlatform;
