@@ -2,17 +2,17 @@
 
 use std::io;
 
-use units::{CpuId, NodeId};
+use units::{CpuId, NodeId, ranges};
 
 use crate::HostError;
-use crate::discovery::{Inventory, format_list};
+use crate::discovery::Inventory;
 
 /// Pins the calling thread to a CPU, and checks that it runs there.
 ///
 /// # Errors
 /// When there is no such CPU, it is offline or not ours to use, or the thread is found elsewhere afterwards.
 pub fn pin(cpu: CpuId, inventory: &Inventory) -> Result<(), HostError> {
-    let accepted = || format!("CPUs {}", format_list(inventory.usable_cpus().iter().map(|cpu| cpu.0)));
+    let accepted = || format!("CPUs {}", ranges(inventory.usable_cpus().iter().map(|cpu| cpu.0)));
     let refuse = |problem: String| Err(HostError::Cpu { cpu, problem, accepted: accepted() });
     match inventory.cpu(cpu) {
         None => return refuse("there is no such CPU".to_owned()),

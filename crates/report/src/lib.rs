@@ -3,12 +3,15 @@
 //! Nothing here knows how a record was obtained: not from which platform, not by which experiment.
 
 mod comparison;
+mod computer;
+mod computer_drawing;
 mod inventory;
 mod measurements;
 mod plot;
 mod table;
 
 pub use comparison::{ErrorSummary, comparison, summaries};
+pub use computer_drawing::computer_drawing;
 pub use inventory::{machines, topology};
 pub use measurements::{measurements, verifications};
 pub use plot::{Axis, Mark, Plot, PlotError, Series};

@@ -20,22 +20,6 @@ pub fn parse_list(text: &str) -> Result<Vec<u16>, String> {
     Ok(numbers)
 }
 
-/// Prints numbers as the kernel does: `0-3,8`.
-pub fn format_list(numbers: impl IntoIterator<Item = u16>) -> String {
-    let mut ranges: Vec<(u16, u16)> = Vec::new();
-    for number in numbers {
-        match ranges.last_mut() {
-            Some((_, last)) if number.checked_sub(1) == Some(*last) => *last = number,
-            _ => ranges.push((number, number)),
-        }
-    }
-    let texts = ranges.iter().map(|(first, last)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    });
-    texts.collect::<Vec<_>>().join(",")
-}
-
 fn number(text: &str) -> Result<u16, String> {
     text.trim().parse().map_err(|_| format!("`{}` is not a number from 0 to 65535", text.trim()))
 }
@@ -43,6 +27,7 @@ fn number(text: &str) -> Result<u16, String> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use units::ranges;
 
     use super::*;
 
@@ -60,7 +45,7 @@ mod tests {
         #[test]
         fn what_is_printed_is_read_back(set in prop::collection::btree_set(any::<u16>(), 0..40)) {
             let numbers: Vec<u16> = set.into_iter().collect();
-            prop_assert_eq!(parse_list(&format_list(numbers.iter().copied())), Ok(numbers));
+            prop_assert_eq!(parse_list(&ranges(numbers.iter().copied())), Ok(numbers));
         }
 
         #[test]

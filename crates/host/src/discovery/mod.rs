@@ -19,7 +19,7 @@ pub use cache::{Cache, CacheKind};
 pub use cpu::{Cpu, Relation};
 pub use files::KernelFiles;
 pub use limits::{Cgroup, Limits};
-pub use list::{format_list, parse_list};
+pub use list::parse_list;
 pub use node::{MemoryAccess, Node, NodeKind, SideCache};
 pub use note::Note;
 pub use pages::{HugePagePool, NodePool, TransparentHugePages};

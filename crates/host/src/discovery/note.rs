@@ -3,9 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use units::{Bytes, CpuId, NodeId};
-
-use super::list::format_list;
+use units::{Bytes, CpuId, NodeId, ranges};
 
 /// Something about an inventory that its reader should know.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -168,10 +166,10 @@ impl fmt::Display for Note {
 
 fn cpu_list(cpus: &[CpuId]) -> String {
     let many = if cpus.len() == 1 { "CPU" } else { "CPUs" };
-    format!("{many} {}", format_list(cpus.iter().map(|cpu| cpu.0)))
+    format!("{many} {}", ranges(cpus.iter().map(|cpu| cpu.0)))
 }
 
 fn node_list(nodes: &[NodeId]) -> String {
     let many = if nodes.len() == 1 { "node" } else { "nodes" };
-    format!("{many} {}", format_list(nodes.iter().map(|node| node.0)))
+    format!("{many} {}", ranges(nodes.iter().map(|node| node.0)))
 }

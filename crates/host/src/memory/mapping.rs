@@ -5,13 +5,13 @@ use std::io;
 use std::ops::Range;
 use std::ptr::NonNull;
 
-use units::{Bytes, NodeId};
+use units::{Bytes, NodeId, ranges};
 
 use super::calls::{Backing, MADV_COLLAPSE, Region, size_of_bytes};
 use super::obtained::{Obtained, Verification, nodes_by_account, page_sizes};
 use super::{PageKind, room};
 use crate::HostError;
-use crate::discovery::{Inventory, format_list};
+use crate::discovery::Inventory;
 
 /// Private memory of this process, every page of it present, on the nodes that were asked for. Unmapped on drop.
 #[derive(Debug)]
@@ -188,7 +188,7 @@ pub(super) fn usable(inventory: &Inventory, node: NodeId) -> Result<(), HostErro
         Some(_) if !inventory.limits.nodes.contains(&node) => "the cpuset forbids it to this process",
         Some(_) => return Ok(()),
     };
-    let accepted = format!("nodes {}", format_list(inventory.limits.nodes.iter().map(|node| node.0)));
+    let accepted = format!("nodes {}", ranges(inventory.limits.nodes.iter().map(|node| node.0)));
     Err(HostError::Node { node, problem: problem.to_owned(), accepted })
 }
 

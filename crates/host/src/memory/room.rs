@@ -5,7 +5,7 @@ use units::{Bytes, NodeId};
 use super::PageKind;
 use crate::HostError;
 use crate::discovery::node::amount;
-use crate::discovery::{Inventory, KernelFiles, NodePool, limits};
+use crate::discovery::{Inventory, KernelFiles, NodePool, Note, limits};
 
 /// Refuses `size` on `node` unless the node has that much to give; `total` is what the whole request takes.
 pub(super) fn check(
@@ -22,12 +22,17 @@ pub(super) fn check(
         return in_pool(inventory, node, size, page).or_else(|(problem, advice)| refuse(problem, advice));
     }
     let files = &inventory.files;
-    if let Some(room) = on_node(files, node, inventory.page_size).filter(|&room| size > room) {
+    // A single node's room is the computer's; and where the nodes' figures do not add up, they are worth nothing.
+    let told =
+        inventory.nodes.len() > 1 && !inventory.notes.iter().any(|note| matches!(note, Note::MemoryDiffers { .. }));
+    let room = told.then(|| on_node(files, node, inventory.page_size)).flatten();
+    if let Some(room) = room.filter(|&room| size > room) {
         let problem = format!("the node can give {} MiB now", room.0 >> 20);
         return refuse(problem, "ask for less, or free memory there".to_owned());
     }
     if let Some(room) = limits::available(files).filter(|&room| total > room) {
-        let problem = format!("the computer has {} MiB available for all of the {total} asked for", room.0 >> 20);
+        let problem =
+            format!("the computer has {} MiB available for all of the {} MiB asked for", room.0 >> 20, total.0 >> 20);
         return refuse(problem, "ask for less, or free memory".to_owned());
     }
     if let Some(left) = limits::memory_left(files).filter(|&left| total > left) {
