@@ -16,6 +16,7 @@ mod plan;
 pub mod platform;
 mod prepare;
 mod restart;
+pub mod rounds;
 pub mod seidl;
 mod state;
 mod suite;

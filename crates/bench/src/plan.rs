@@ -1,5 +1,6 @@
 //! An experiment as data: what is measured, between whom, how thoroughly; and whether that is possible.
 
+use host::memory::PageKind;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, CpuId, NodeId};
 
@@ -41,6 +42,11 @@ pub struct Settings {
     pub restart_lines: u64,
     /// The restart search.
     pub restart: RestartSearch,
+    /// Lines from one element of a list to the next. Some caches fetch lines in pairs, so that a list of neighbouring lines
+    /// finds every second one there already.
+    pub spacing: u64,
+    /// The pages that the memory is to have; `None` for those that the platform was set up with.
+    pub pages: Option<PageKind>,
     /// Whether sharers drop their copies after the directory has noted them. By default several do, as in the
     /// invalidation experiments, and a single one does not (Prestor 2001 sections 4.3.1 and 4.3.4).
     pub sharers_drop: Option<bool>,
@@ -68,6 +74,22 @@ pub struct Traffic {
 }
 
 impl Settings {
+    /// For this computer: samples enough for an interval, lists that skip lines that are fetched in pairs, and states that
+    /// are checked. Bandwidths are measured over more memory than in a simulation, for prefetchers to come up to speed.
+    pub fn host() -> Self {
+        Self {
+            iterations: 11,
+            bandwidth_lines: 32 << 10,
+            restart_lines: 256,
+            spacing: 4,
+            array: Bytes::from_mib(64),
+            stride: Bytes(256),
+            round_trips: 1000,
+            check: true,
+            ..Self::simulated()
+        }
+    }
+
     /// For simulated machines, on which nothing disturbs a measurement: caches are emptied on request, so that lists
     /// need not exceed them as in the thesis. Lists are whole multiples of the 256 lines between two TLB misses of a
     /// walk, so that their share is that of a long list.
@@ -79,6 +101,8 @@ impl Settings {
             bandwidth_lines: 4096,
             restart_lines: 512,
             restart: RestartSearch::default(),
+            spacing: 1,
+            pages: None,
             sharers_drop: None,
             array: Bytes::from_mib(32),
             stride: Bytes(128),
@@ -155,6 +179,12 @@ impl Plan {
     fn keeps_what_it_writes(&self) -> bool {
         let experiment = self.experiment;
         !(experiment == Experiment::BwZero || experiment == Experiment::BwWriteNt || experiment.is_stream())
+    }
+
+    /// From one element to the next: lists may skip lines, arrays do not.
+    pub(crate) fn element_stride(&self, layout: &Layout) -> Bytes {
+        let spacing = if self.experiment.walks_a_list() { self.settings.spacing } else { 1 };
+        Bytes(layout.line.0 * spacing)
     }
 
     /// How the lines are brought into their state, in words.
@@ -294,6 +324,9 @@ impl Plan {
         }
         if self.experiment.ranges_over_an_array() {
             crate::p3::validate(settings)?;
+        }
+        if settings.spacing == 0 {
+            return Err(PlanError::new("--spacing", "0", "all elements would be one", "1 line or more"));
         }
         if settings.round_trips == 0 {
             return Err(PlanError::new("--round-trips", "0", "nothing would be measured", "1 or more"));

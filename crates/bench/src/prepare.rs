@@ -13,7 +13,8 @@ use crate::{Plan, Request, State};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slice {
     region: Region,
-    line: Bytes,
+    /// From one element to the next.
+    stride: Bytes,
     lines: u64,
     /// Arrays of a portion, `lines` each.
     arrays: u64,
@@ -22,10 +23,10 @@ pub(crate) struct Slice {
 impl Slice {
     /// Fresh lines for every requester of `plan`, `lines` each.
     pub(crate) fn allocate(platform: &mut dyn Platform, plan: &Plan, lines: u64) -> Result<Self, PlatformError> {
-        let (line, arrays) = (platform.layout().line, plan.experiment.arrays());
-        let size = Bytes(lines * line.0 * arrays * plan.placement.locals.len() as u64);
+        let (stride, arrays) = (plan.element_stride(platform.layout()), plan.experiment.arrays());
+        let size = Bytes(lines * stride.0 * arrays * plan.placement.locals.len() as u64);
         let region = platform.allocate(plan.placement.home, size)?;
-        let slice = Self { region, line, lines, arrays };
+        let slice = Self { region, stride, lines, arrays };
         if plan.experiment.walks_a_list() {
             platform.arrange(&on_portions(plan, &slice, plan.experiment.kernel(0)))?;
         }
@@ -34,17 +35,17 @@ impl Slice {
 
     /// `kernel` on `cpu` over the portion of requester number `local`, each line once.
     pub(crate) fn portion(&self, local: usize, cpu: CpuId, kernel: Kernel) -> Task {
-        let offset = Bytes(local as u64 * self.lines * self.arrays * self.line.0);
+        let offset = Bytes(local as u64 * self.lines * self.arrays * self.stride.0);
         self.task(cpu, kernel, offset, self.lines)
     }
 
     /// `kernel` on `cpu` over the portions of all requesters, each line once.
     pub(crate) fn all(&self, cpu: CpuId, kernel: Kernel) -> Task {
-        self.task(cpu, kernel, Bytes(0), self.region.size.0 / self.line.0)
+        self.task(cpu, kernel, Bytes(0), self.region.size.0 / self.stride.0)
     }
 
     fn task(&self, cpu: CpuId, kernel: Kernel, offset: Bytes, elements: u64) -> Task {
-        Task { cpu, kernel, region: self.region, offset, stride: self.line, elements, first: 0, count: elements }
+        Task { cpu, kernel, region: self.region, offset, stride: self.stride, elements, first: 0, count: elements }
     }
 }
 

@@ -98,6 +98,7 @@ impl Trial {
     /// When the platform fails; the samples so far are kept.
     pub fn samples(&mut self, platform: &mut dyn Platform, count: u32) -> Result<(), BenchError> {
         platform.release_all();
+        platform.choose_pages(self.plan.settings.pages)?;
         if self.plan.settings.check && self.check.is_none() && check::applies(&self.plan) {
             self.check = Some(check::state(&self.plan, platform)?);
             platform.release_all();
@@ -292,7 +293,10 @@ impl Plan {
         match self.experiment {
             Experiment::P3Ru | Experiment::P3Rmw | Experiment::AreaRead => (settings.stride, settings.array),
             Experiment::PingPong => (layout.line, layout.line),
-            _ => (layout.line, Bytes(self.lines(layout) * layout.line.0 * self.experiment.arrays())),
+            _ => {
+                let stride = self.element_stride(layout);
+                (stride, Bytes(self.lines(layout) * stride.0 * self.experiment.arrays()))
+            }
         }
     }
 }

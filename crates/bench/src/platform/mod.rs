@@ -7,6 +7,7 @@ mod simulated;
 
 use std::error::Error;
 
+use ::host::memory::PageKind;
 use record::{Conditions, Disturbance};
 use units::{Bytes, CpuId, Duration, NodeId};
 
@@ -153,6 +154,12 @@ pub enum PlatformError {
 pub trait Platform {
     /// The places of the machine and the sizes of its caches.
     fn layout(&self) -> &Layout;
+
+    /// From now on regions consist of such pages; `None` for those that the platform was set up with.
+    ///
+    /// # Errors
+    /// When the machine has no such pages to choose.
+    fn choose_pages(&mut self, pages: Option<PageKind>) -> Result<(), PlatformError>;
 
     /// Memory on node `home`, aligned to a page, not cached anywhere. A platform never places it elsewhere in silence.
     ///

@@ -220,6 +220,10 @@ impl Platform for Mock {
         &self.layout
     }
 
+    fn choose_pages(&mut self, _: Option<host::memory::PageKind>) -> Result<(), PlatformError> {
+        Ok(())
+    }
+
     fn allocate_across(&mut self, parts: &[(NodeId, Bytes)]) -> Result<Region, PlatformError> {
         let (home, size) = (parts[0].0, Bytes(parts.iter().map(|(_, size)| size.0).sum()));
         if !self.layout.has_node(home) {

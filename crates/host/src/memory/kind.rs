@@ -3,12 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::HostError;
 
 /// A kind of pages, as asked for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Serialize, Deserialize)]
 pub enum PageKind {
     /// Base pages (4 KiB on x86-64), and no others.
     #[default]

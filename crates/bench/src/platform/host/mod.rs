@@ -48,6 +48,8 @@ pub struct HostOptions {
 pub struct HostPlatform {
     inventory: Arc<Inventory>,
     options: HostOptions,
+    /// The pages of the next region.
+    pages: PageKind,
     layout: Layout,
     crew: Crew,
     regions: BTreeMap<usize, AreaId>,
@@ -74,6 +76,7 @@ impl HostPlatform {
         Ok(Self {
             inventory,
             options,
+            pages: options.pages,
             layout,
             crew,
             regions: BTreeMap::new(),
@@ -100,11 +103,6 @@ impl HostPlatform {
     /// How it is measured.
     pub fn options(&self) -> HostOptions {
         self.options
-    }
-
-    /// From now on regions have such pages.
-    pub fn set_pages(&mut self, pages: PageKind) {
-        self.options.pages = pages;
     }
 
     /// How much a processor must read to displace what its caches hold: measured when it was first needed.
@@ -164,6 +162,11 @@ impl Platform for HostPlatform {
         &self.layout
     }
 
+    fn choose_pages(&mut self, pages: Option<PageKind>) -> Result<(), PlatformError> {
+        self.pages = pages.unwrap_or(self.options.pages);
+        Ok(())
+    }
+
     fn allocate_across(&mut self, parts: &[(NodeId, Bytes)]) -> Result<Region, PlatformError> {
         let (home, size) = (parts[0].0, Bytes(parts.iter().map(|(_, size)| size.0).sum()));
         if let Some(&(node, _)) = parts.iter().find(|&&(node, _)| !self.layout.has_memory(node)) {
@@ -171,8 +174,8 @@ impl Platform for HostPlatform {
             return Err(PlatformError::NoMemory { node, machine, accepted });
         }
         let mapping = match parts {
-            [(node, size)] => Mapping::on_node(&self.inventory, *node, *size, self.options.pages),
-            parts => Mapping::across(&self.inventory, parts, self.options.pages),
+            [(node, size)] => Mapping::on_node(&self.inventory, *node, *size, self.pages),
+            parts => Mapping::across(&self.inventory, parts, self.pages),
         };
         let mapping = mapping.map_err(|error| match error {
             HostError::Placement { .. } => PlatformError::OutOfMemory { home, size, reason: error.to_string() },
@@ -205,7 +208,7 @@ impl Platform for HostPlatform {
             ListOrder::PageLocal => "random within pages",
         };
         Conditions {
-            pages_asked: Some(self.options.pages.to_string()),
+            pages_asked: Some(self.pages.to_string()),
             pages_obtained: obtained.map(|obtained| obtained.page_mix()),
             order: Some(order.to_owned()),
             clock_mhz: self.clock.map(Hertz::as_mhz),

@@ -6,6 +6,7 @@ mod program;
 use std::cell::Cell;
 use std::rc::Rc;
 
+use host::memory::PageKind;
 use machine::{Description, Topology};
 use record::Conditions;
 use sim::{Options, SimError, Simulator};
@@ -77,6 +78,17 @@ impl SimulatedPlatform {
 impl Platform for SimulatedPlatform {
     fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    fn choose_pages(&mut self, pages: Option<PageKind>) -> Result<(), PlatformError> {
+        match pages {
+            None => Ok(()),
+            Some(pages) => Err(PlatformError::Unsupported {
+                what: format!("have pages of {pages}"),
+                machine: self.layout.machine().to_owned(),
+                reason: "its description says how large its pages are".to_owned(),
+            }),
+        }
     }
 
     fn allocate_across(&mut self, parts: &[(NodeId, Bytes)]) -> Result<Region, PlatformError> {
