@@ -5,6 +5,8 @@
 //! processors recognise the zero register), `x13` and `x14` the sources, `x15` what the operation needs, `x9` to `x12`,
 //! `x16` and `x17` sums and scratch. `v31` is a constant. All of them belong to the callee (AAPCS64, section 6.1.1).
 
+#![expect(clippy::useless_conversion, reason = "the assembler converts register numbers of every type")]
+
 mod steps;
 
 use dynasmrt::aarch64::Aarch64Relocation;

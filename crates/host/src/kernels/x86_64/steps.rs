@@ -1,5 +1,7 @@
 //! What x86-64 executes at each element.
 
+#![expect(clippy::useless_conversion, reason = "the assembler converts register numbers of every type")]
+
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::Backend;
