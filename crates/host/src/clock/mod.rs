@@ -75,7 +75,7 @@ impl Clock {
         counter::monotonic_raw()?;
         let facts = Facts::gather();
         let mut clock = match facts.distrust() {
-            Some(reason) => Self::kernel(reason),
+            Some(reason) => Self::kernel(&reason),
             None => Self::counter(&facts),
         };
         clock.notes.extend(facts.notes());
@@ -83,38 +83,37 @@ impl Clock {
         Ok(clock)
     }
 
-    /// CLOCK_MONOTONIC_RAW, because of `reason`.
-    fn kernel(reason: String) -> Self {
+    fn new(source: Source, rate: Hertz, rate_error: f64, notes: Vec<String>) -> Self {
         let none = Overhead { min: 0, median: 0 };
-        let notes = vec![format!("{} is used: {reason}", Source::MonotonicRaw.name())];
-        let rate = Hertz(1e9);
-        Self { source: Source::MonotonicRaw, rate, rate_error: 0.0, overhead: none, storing_overhead: none, notes }
+        Self { source, rate, rate_error, overhead: none, storing_overhead: none, notes }
+    }
+
+    /// CLOCK_MONOTONIC_RAW, because of `reason`.
+    fn kernel(reason: &str) -> Self {
+        let note = format!("{} is used: {reason}", Source::MonotonicRaw.name());
+        Self::new(Source::MonotonicRaw, Hertz(1e9), 0.0, vec![note])
     }
 
     /// The processor's counter, if two calibrations agree.
     fn counter(facts: &Facts) -> Self {
         let (first, second) = (counter::Calibration::measure(), counter::Calibration::measure());
         let apart = (first.rate.0 - second.rate.0).abs() / first.rate.0;
-        if apart > STEADY.max(2.0 * (first.error + second.error)) {
+        // Written so that a counter that stands still, or went backwards, fails as well.
+        if !(apart <= STEADY.max(2.0 * (first.error + second.error)) && first.rate.0 > 0.0) {
             let (first, second) = (first.rate.as_mhz(), second.rate.as_mhz());
-            return Self::kernel(format!("the processor's counter ran at {first:.3} MHz, then at {second:.3} MHz"));
+            return Self::kernel(&format!("the processor's counter ran at {first:.3} MHz, then at {second:.3} MHz"));
         }
         let best = if first.error < second.error { first } else { second };
-        let mut clock = Self::kernel(String::new());
-        clock.source = counter::SOURCE;
-        (clock.rate, clock.rate_error) = (best.rate, best.error);
-        clock.notes.clear();
-        if let Some(nominal) = facts.nominal {
-            let off = (nominal.0 / best.rate.0 - 1.0).abs();
-            if off > NOMINAL.max(best.error) {
-                clock.notes.push(format!(
-                    "the processor announces a counter of {:.3} MHz, measured are {:.3} MHz, which are used",
-                    nominal.as_mhz(),
-                    best.rate.as_mhz()
-                ));
-            }
+        let mut notes = Vec::new();
+        if let Some(nominal) = facts.nominal
+            && (nominal.0 / best.rate.0 - 1.0).abs() > NOMINAL.max(best.error)
+        {
+            let (nominal, measured) = (nominal.as_mhz(), best.rate.as_mhz());
+            notes.push(format!(
+                "the processor announces a counter of {nominal:.3} MHz, measured are {measured:.3} MHz, which are used"
+            ));
         }
-        clock
+        Self::new(counter::SOURCE, best.rate, best.error, notes)
     }
 
     /// Where the ticks come from.

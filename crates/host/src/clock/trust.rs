@@ -107,3 +107,43 @@ impl Facts {
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     fn ask_processor(&mut self) {}
 }
+
+#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod tests {
+    use super::*;
+
+    fn facts(invariant: bool, current: &str, available: &str) -> Facts {
+        Facts {
+            invariant,
+            clocksource: Some(current.to_owned()),
+            available: available.split_whitespace().map(str::to_owned).collect(),
+            ..Facts::default()
+        }
+    }
+
+    #[test]
+    fn an_invariant_counter_that_the_kernel_offers_is_trusted() {
+        for facts in [
+            facts(true, "tsc", "tsc hpet acpi_pm"),
+            facts(true, "kvm-clock", "kvm-clock tsc acpi_pm"),
+            facts(true, "hyperv_clocksource_tsc_page", "hyperv_clocksource_tsc_page acpi_pm"),
+            facts(true, "arch_sys_counter", "arch_sys_counter"),
+            Facts { invariant: true, ..Facts::default() },
+        ] {
+            assert_eq!(facts.distrust(), None, "{facts:?}");
+            assert!(facts.notes().is_empty());
+        }
+        let told = facts(true, "hpet", "tsc hpet acpi_pm");
+        assert_eq!(told.distrust(), None);
+        assert!(told.notes()[0].contains("hpet"));
+    }
+
+    #[test]
+    fn others_are_not() {
+        assert!(facts(false, "tsc", "tsc").distrust().unwrap().contains("not invariant"));
+        let guest = Facts { hypervisor: Some("VBoxVBoxVBox".to_owned()), ..facts(false, "acpi_pm", "acpi_pm") };
+        assert!(guest.distrust().unwrap().contains("hypervisor"));
+        let unstable = facts(true, "hpet", "hpet acpi_pm");
+        assert!(unstable.distrust().unwrap().contains("from hpet"));
+    }
+}

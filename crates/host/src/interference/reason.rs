@@ -165,3 +165,45 @@ impl fmt::Display for Missing {
         write!(f, "{} cannot be seen: {}", self.detector.name(), self.reason)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUIET: Interference = Interference {
+        voluntary_switches: 0,
+        involuntary_switches: 0,
+        cpu: CpuId(3),
+        ended_on: CpuId(3),
+        migrations: Some(0),
+        minor_faults: 0,
+        major_faults: 0,
+        waited: Some(Duration::ZERO),
+        stolen_ticks: None,
+        frequency: Some((Hertz(2.0e9), Hertz(2.01e9))),
+    };
+
+    #[test]
+    fn a_quiet_sample_is_clean() {
+        assert_eq!(QUIET.reasons(), []);
+        assert!(QUIET.is_clean());
+    }
+
+    #[test]
+    fn each_disturbance_is_told_in_words() {
+        let told = |interference: Interference| {
+            assert!(!interference.is_clean());
+            interference.reasons().iter().map(Reason::to_string).collect::<Vec<_>>().join("; ")
+        };
+        let switched = Interference { involuntary_switches: 2, waited: Some(Duration::from_ns(1500.0)), ..QUIET };
+        assert_eq!(told(switched), "context switches: 0 voluntary, 2 involuntary; waited 1.5 us for its processor");
+        let moved = Interference { ended_on: CpuId(4), migrations: Some(1), ..QUIET };
+        assert_eq!(told(moved), "moved 1 times, from CPU 3 to CPU 4");
+        let there_and_back = Interference { migrations: Some(2), ..QUIET };
+        assert_eq!(told(there_and_back), "moved 2 times, from CPU 3 to CPU 3");
+        assert_eq!(told(Interference { minor_faults: 7, ..QUIET }), "page faults: 7 minor, 0 major");
+        assert_eq!(told(Interference { stolen_ticks: Some(1), ..QUIET }), "1 ticks stolen by the hypervisor");
+        let slower = Interference { frequency: Some((Hertz(3.0e9), Hertz(2.0e9))), ..QUIET };
+        assert_eq!(told(slower), "frequency changed from 3000 to 2000 MHz");
+    }
+}
