@@ -9,10 +9,13 @@
 //! Nothing here measures: data come in as numbers, parameters go out with their errors, and what the data do not determine
 //! is said to be so.
 
+pub mod caches;
 mod error;
+pub mod held;
 pub mod hierarchy;
 pub mod least_squares;
 mod parameter;
+pub mod remote;
 
 pub use error::FitError;
 pub use least_squares::Uncertain;
