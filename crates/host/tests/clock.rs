@@ -10,11 +10,18 @@ use host::kernels::Operation;
 fn a_tenth_of_a_second_takes_as_many_ticks() {
     let clock = Clock::calibrate().unwrap();
     println!("{:?} {:?} +-{:.1e} {:?}", clock.source(), clock.rate(), clock.rate_error(), clock.notes());
-    let (real, ticks) = (Instant::now(), clock.now());
-    std::thread::sleep(Duration::from_millis(100));
-    let (ticks, real) = (clock.now() - ticks, real.elapsed());
-    let ratio = clock.duration(ticks).as_seconds() / real.as_secs_f64();
-    assert!((0.99..1.01).contains(&ratio), "clock and time differ by a factor of {ratio}");
+    // Whoever is interrupted between reading the two clocks reads them at different times: one undisturbed attempt counts.
+    let ratio = |_| {
+        let (real, ticks) = (Instant::now(), clock.now());
+        std::thread::sleep(Duration::from_millis(100));
+        clock.duration(clock.now() - ticks).as_seconds() / real.elapsed().as_secs_f64()
+    };
+    let ratios: Vec<f64> = (0..5).map(ratio).collect();
+    assert!(
+        ratios.iter().any(|ratio| (0.995..1.005).contains(ratio)),
+        "clock and time differ by factors of {ratios:?}"
+    );
+    let ticks = 123_456_789;
     let there_and_back = clock.ticks(clock.duration(ticks)) as f64 / ticks as f64;
     assert!((there_and_back - 1.0).abs() < 1e-6);
 }

@@ -18,8 +18,9 @@ use crate::kernels::{Architecture, Course, Features, Operation, Routine};
 const EMPTY_SECTIONS: usize = 1001;
 /// How far two successive calibrations of the counter may be apart, relative to the rate, before it is distrusted.
 const STEADY: f64 = 1e-3;
-/// How far the rate that the processor announces may be from the measured one before a note says so.
-const NOMINAL: f64 = 1e-3;
+/// How far the rate that the processor announces may be from the measured one before a note says so; some announce whole
+/// multiples of 100 MHz.
+const NOMINAL: f64 = 1e-2;
 
 /// Where the ticks come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,9 +71,18 @@ impl Clock {
     /// used instead, and [`notes`](Self::notes) say why.
     ///
     /// # Errors
-    /// [`HostError::Call`] when the kernel has no CLOCK_MONOTONIC_RAW.
+    /// [`HostError::Call`] when the kernel has no CLOCK_MONOTONIC_RAW, [`HostError::Unsupported`] when it kills programs
+    /// that read the processor's counter, as the kernels do.
     pub fn calibrate() -> Result<Self, HostError> {
         counter::monotonic_raw()?;
+        if !Facts::readable() {
+            return Err(HostError::Unsupported {
+                what: "the processor's time stamp counter".to_owned(),
+                reason: "prctl(PR_SET_TSC) forbids this program to read it; start it outside of whatever sandbox or \
+                         debugger does that"
+                    .to_owned(),
+            });
+        }
         let facts = Facts::gather();
         let mut clock = match facts.distrust() {
             Some(reason) => Self::kernel(&reason),

@@ -19,7 +19,7 @@ pub struct Facts {
     pub clocksource: Option<String>,
     /// What it could take the time from; a counter that it found unstable is not among them.
     pub available: Vec<String>,
-    /// The rate that the processor announces: CPUID 0x15, or CNTFRQ_EL0.
+    /// The rate that the processor or the hypervisor announces: CPUID 0x15, 0x16 or 0x40000010, or CNTFRQ_EL0.
     pub nominal: Option<Hertz>,
 }
 
@@ -40,6 +40,14 @@ impl Facts {
         };
         facts.ask_processor();
         facts
+    }
+
+    /// Whether the kernel lets this program read the counter: `prctl(PR_SET_TSC)` can forbid it on x86-64.
+    pub fn readable() -> bool {
+        let mut mode: libc::c_int = libc::PR_TSC_ENABLE;
+        // SAFETY: the kernel writes one integer, where it knows the call; elsewhere the counter cannot be forbidden.
+        let asked = unsafe { libc::prctl(libc::PR_GET_TSC, &raw mut mode) };
+        asked != 0 || mode == libc::PR_TSC_ENABLE
     }
 
     /// Why the counter must not be used, or nothing.
@@ -84,12 +92,24 @@ impl Facts {
             let bytes: Vec<u8> = [name.ebx, name.ecx, name.edx].iter().flat_map(|word| word.to_le_bytes()).collect();
             self.hypervisor = Some(String::from_utf8_lossy(&bytes).trim_matches('\0').to_owned());
         }
-        if basic >= 0x15 {
-            let ratio = __cpuid(0x15);
-            if ratio.eax != 0 && ratio.ebx != 0 && ratio.ecx != 0 {
-                self.nominal = Some(Hertz(f64::from(ratio.ecx) * f64::from(ratio.ebx) / f64::from(ratio.eax)));
-            }
+        self.nominal = self.announced(basic);
+    }
+
+    /// The counter's rate as the hypervisor (leaf 0x40000010, in kHz) or the processor says: crystal clock and ratio (leaf
+    /// 0x15), or else the base frequency in MHz (leaf 0x16), at which the counter of Intel's processors runs.
+    #[cfg(target_arch = "x86_64")]
+    fn announced(&self, basic: u32) -> Option<Hertz> {
+        use std::arch::x86_64::__cpuid;
+        if self.hypervisor.is_some() && __cpuid(0x4000_0000).eax >= 0x4000_0010 {
+            let khz = __cpuid(0x4000_0010).eax;
+            return (khz != 0).then_some(Hertz(f64::from(khz) * 1e3));
         }
+        let ratio = (basic >= 0x15).then(|| __cpuid(0x15)).filter(|leaf| leaf.eax != 0 && leaf.ebx != 0)?;
+        if ratio.ecx != 0 {
+            return Some(Hertz(f64::from(ratio.ecx) * f64::from(ratio.ebx) / f64::from(ratio.eax)));
+        }
+        let base = (basic >= 0x16).then(|| __cpuid(0x16).eax & 0xffff).filter(|&mhz| mhz != 0)?;
+        Some(Hertz::from_mhz(f64::from(base)))
     }
 
     #[cfg(target_arch = "aarch64")]

@@ -17,9 +17,10 @@ pub(super) fn migrations(sched: &str) -> Option<u64> {
 pub(super) fn stolen(stat: &str, cpu: u16) -> Option<u64> {
     const STEAL: usize = 8;
     let name = format!("cpu{cpu}");
-    let mut fields = stat.lines().map(|line| line.split_ascii_whitespace()).find(|fields| {
-        fields.clone().next().is_some_and(|first| first == name)
-    })?;
+    let mut fields = stat
+        .lines()
+        .map(|line| line.split_ascii_whitespace())
+        .find(|fields| fields.clone().next().is_some_and(|first| first == name))?;
     fields.nth(STEAL)?.parse().ok()
 }
 

@@ -115,7 +115,9 @@ impl fmt::Display for Reason {
                 write!(f, "context switches: {voluntary} voluntary, {involuntary} involuntary")
             }
             Self::Waited(time) => write!(f, "waited {:.1} us for its processor", time.as_ns() / 1e3),
-            Self::Moved { from, to, times: Some(times) } => write!(f, "moved {times} times, from CPU {from} to CPU {to}"),
+            Self::Moved { from, to, times: Some(times) } => {
+                write!(f, "moved {times} times, from CPU {from} to CPU {to}")
+            }
             Self::Moved { from, to, times: None } => write!(f, "moved from CPU {from} to CPU {to}"),
             Self::Faulted { minor, major } => write!(f, "page faults: {minor} minor, {major} major"),
             Self::Stolen { ticks } => write!(f, "{ticks} ticks stolen by the hypervisor"),

@@ -88,6 +88,8 @@ pub(super) trait Write {
     fn label(&mut self) -> Self::Label;
     /// It is here.
     fn bind(&mut self, label: Self::Label);
+    /// Fills up to where a loop is best begun.
+    fn align(&mut self);
     /// Entry: registers from the frame, and the clock once everything before has completed.
     fn enter(&mut self);
     /// All steps are one pass: `here` is the count, nothing remains.
@@ -196,6 +198,7 @@ fn stretch<W: Write>(w: &mut W, group: u32, looks: bool, prefetch: bool, done: W
 /// The loop over groups of `steps`, of which there is at least one.
 fn repeat<W: Write>(w: &mut W, steps: u32, looks: bool, prefetch: bool, done: W::Label) {
     let top = w.label();
+    w.align();
     w.bind(top);
     if looks {
         w.if_stopped(done);

@@ -84,10 +84,9 @@ fn independent_kernels_have_one_access_a_step() {
 
 #[test]
 fn prefetching_kernels_prefetch_each_element_once() {
-    for (operation, hint) in [
-        (Operation::SumPrefetched { ahead: 8 }, "pldl1keep"),
-        (Operation::SumNonTemporal { ahead: 8 }, "pldl1strm"),
-    ] {
+    for (operation, hint) in
+        [(Operation::SumPrefetched { ahead: 8 }, "pldl1keep"), (Operation::SumNonTemporal { ahead: 8 }, "pldl1strm")]
+    {
         let listing = listing(operation, 64, &NEW);
         let step = |k: usize| {
             let sum = 9 + k % 3;
@@ -104,16 +103,14 @@ fn prefetching_kernels_prefetch_each_element_once() {
 fn kernels_of_compiled_code_are_not_unrolled() {
     for (operation, step) in [
         (Operation::ReadUse, texts(["ldr x12, [x1]", "add x9, x9, x12"])),
-        (
-            Operation::ReadModifyWrite,
-            texts(["ldr d0, [x1]", "fmul d0, d0, d0", "fsub d0, d0, d31", "str d0, [x1]"]),
-        ),
+        (Operation::ReadModifyWrite, texts(["ldr d0, [x1]", "fmul d0, d0, d0", "fsub d0, d0, d31", "str d0, [x1]"])),
     ] {
         let listing = listing(operation, 64, &NEW);
         listing.check(1, 1, 0, |_| step.clone());
         let mut looped = step.clone();
         looped.extend(texts(["add x1, x1, x5", "subs x2, x2, #0x1"]));
-        let at = listing.timed().windows(looped.len()).position(|window| window == looped).expect("index and count follow");
+        let at =
+            listing.timed().windows(looped.len()).position(|window| window == looped).expect("index and count follow");
         assert!(listing.timed()[at + looped.len()].starts_with("b.ne"), "a branch ends the loop");
     }
 }
@@ -179,9 +176,12 @@ fn traffic_mixes_reads_and_writes_evenly_and_pauses() {
 #[test]
 fn hand_overs_spin_on_the_word_of_the_other() {
     let store = listing(Operation::PingPong { role: Role::Leader, by: HandOver::Store }, 64, &NEW);
-    assert!(store.timed().contains(&"stlr x15, [x1]".to_owned()) && store.timed().contains(&"ldar x9, [x13]".to_owned()));
+    assert!(
+        store.timed().contains(&"stlr x15, [x1]".to_owned()) && store.timed().contains(&"ldar x9, [x13]".to_owned())
+    );
     for (features, text) in [(NEW, "casal x9, x16, [x1]"), (OLD, "stlxr w10, x16, [x1]")] {
-        let exchange = listing(Operation::PingPong { role: Role::Follower, by: HandOver::CompareExchange }, 64, &features);
+        let exchange =
+            listing(Operation::PingPong { role: Role::Follower, by: HandOver::CompareExchange }, 64, &features);
         assert!(exchange.timed().contains(&text.to_owned()));
     }
 }

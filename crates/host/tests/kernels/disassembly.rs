@@ -12,8 +12,13 @@ pub struct Listing {
 impl Listing {
     /// What lies between the two readings of the clock.
     pub fn timed(&self) -> &[String] {
-        let readings: Vec<usize> =
-            self.instructions.iter().enumerate().filter(|(_, text)| text.starts_with(self.clock)).map(|(i, _)| i).collect();
+        let readings: Vec<usize> = self
+            .instructions
+            .iter()
+            .enumerate()
+            .filter(|(_, text)| text.starts_with(self.clock))
+            .map(|(i, _)| i)
+            .collect();
         assert_eq!(readings.len(), 2, "the clock is read twice:\n{}", self.instructions.join("\n"));
         &self.instructions[readings[0] + 1..readings[1]]
     }

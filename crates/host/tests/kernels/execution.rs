@@ -172,7 +172,9 @@ fn what_runs_without_end_stops_when_told() {
 fn stopped_before_the_start_no_step_is_taken() {
     let memory = Guarded::new(8 * LINE_WORDS, Against::Front);
     let stop = AtomicBool::new(true);
-    for operation in [Operation::Sum, Operation::Fill, Operation::SumNonTemporal { ahead: 4 }, Operation::ReadModifyWrite] {
+    for operation in
+        [Operation::Sum, Operation::Fill, Operation::SumNonTemporal { ahead: 4 }, Operation::ReadModifyWrite]
+    {
         let routine = Routine::assemble(operation, Bytes(64), &Features::detect()).unwrap();
         // SAFETY: the memory has eight lines, and nobody else uses it.
         let ran = unsafe { routine.run(crate::clock(), &Course::new(memory.start(), 8, 1000), Some(&stop)) };

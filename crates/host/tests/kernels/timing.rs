@@ -7,7 +7,7 @@ use units::Bytes;
 use crate::guarded::{Against, Guarded};
 use crate::model::LINE_WORDS;
 
-const STEPS: u64 = 20_000;
+const STEPS: u64 = 5_000;
 
 /// Cycles of a step over a list of one element, the fastest of many runs.
 fn cycles_in_first_level(operation: Operation) -> f64 {
@@ -20,7 +20,7 @@ fn cycles_in_first_level(operation: Operation) -> f64 {
     let frequency = core.measure(clock).hertz().0;
     let course = Course::new(memory.start(), 1, STEPS);
     // SAFETY: a list of one element was just linked there.
-    let ticks = (0..50).map(|_| unsafe { routine.run(clock, &course, None) }.ticks()).min().unwrap();
+    let ticks = (0..200).map(|_| unsafe { routine.run(clock, &course, None) }.ticks()).min().unwrap();
     let seconds = clock.duration(ticks - clock.overhead_of(operation).min).as_seconds();
     seconds * frequency / STEPS as f64
 }
@@ -33,6 +33,26 @@ fn timing_an_addition_of_a_series_takes_a_cycle() {
         let slope = (cycles_in_first_level(Operation::Walk { work }) - plain) / f64::from(work);
         println!("walk 0: {plain:.3} cycles; with {work} additions {slope:.3} cycles each");
         assert!((0.7..1.3).contains(&slope), "{work} additions take {slope:.2} cycles each");
+    }
+}
+
+#[test]
+fn timing_a_pause_takes_its_cycles() {
+    const PAUSES: u64 = 100;
+    let memory = Guarded::new(LINE_WORDS, Against::Front);
+    let clock = crate::clock();
+    let course = Course::new(memory.start(), 1, PAUSES);
+    let core = CoreClock::new().unwrap();
+    for pause in [20, 32, 33, 100, 1000] {
+        let operation = Operation::Traffic { reads: 1, writes: 0, pause };
+        let routine = Routine::assemble(operation, Bytes(64), &Features::detect()).unwrap();
+        let frequency = core.measure(clock).hertz().0;
+        // SAFETY: the memory has one line, and nobody else uses it.
+        let ticks = (0..200).map(|_| unsafe { routine.run(clock, &course, None) }.ticks()).min().unwrap();
+        let seconds = clock.duration(ticks - clock.overhead().min).as_seconds();
+        let ratio = seconds * frequency / PAUSES as f64 / f64::from(pause);
+        println!("a pause of {pause} cycles takes {:.2} cycles", ratio * f64::from(pause));
+        assert!((0.9..2.0).contains(&ratio), "{pause} cycles take {ratio:.2} times as long");
     }
 }
 

@@ -82,10 +82,9 @@ fn independent_kernels_have_one_access_a_step() {
 #[test]
 fn prefetching_kernels_prefetch_each_element_once() {
     let sums = ["rax", "rdx", "r11"];
-    for (operation, prefetch) in [
-        (Operation::SumPrefetched { ahead: 8 }, "prefetcht0"),
-        (Operation::SumNonTemporal { ahead: 8 }, "prefetchnta"),
-    ] {
+    for (operation, prefetch) in
+        [(Operation::SumPrefetched { ahead: 8 }, "prefetcht0"), (Operation::SumNonTemporal { ahead: 8 }, "prefetchnta")]
+    {
         let listing = listing(operation, 64, &NEW);
         let step = |k: usize| {
             let displacement = k as u64 * 64;
@@ -111,7 +110,8 @@ fn kernels_of_compiled_code_are_not_unrolled() {
         listing.check(1, 1, 0, |_| step.clone());
         let mut looped = step.clone();
         looped.extend(texts(["add rsi, 64", "dec rcx"]));
-        let at = listing.timed().windows(looped.len()).position(|window| window == looped).expect("index and count follow");
+        let at =
+            listing.timed().windows(looped.len()).position(|window| window == looped).expect("index and count follow");
         assert!(listing.timed()[at + looped.len()].starts_with("jne"), "a branch ends the loop");
     }
 }
@@ -150,11 +150,7 @@ fn streaming_kernels_use_the_widest_vectors_there_are() {
         vec![format!("vmovapd ymm0, {a}"), format!("vaddpd ymm0, ymm0, {b}"), format!("vmovapd {d}, ymm0")]
     });
     check(Operation::Triad { stores: past }, &NEW, |d, a, b, _| {
-        vec![
-            format!("vmulpd ymm0, ymm15, {b}"),
-            format!("vaddpd ymm0, ymm0, {a}"),
-            format!("vmovntdq {d}, ymm0"),
-        ]
+        vec![format!("vmulpd ymm0, ymm15, {b}"), format!("vaddpd ymm0, ymm0, {a}"), format!("vmovntdq {d}, ymm0")]
     });
 }
 
@@ -181,7 +177,9 @@ fn traffic_mixes_reads_and_writes_evenly_and_pauses() {
 #[test]
 fn hand_overs_spin_on_the_word_of_the_other() {
     let store = listing(Operation::PingPong { role: Role::Leader, by: HandOver::Store }, 64, &NEW);
-    assert!(store.timed().contains(&"mov [rsi], r11".to_owned()) && store.timed().contains(&"cmp [r12], r11".to_owned()));
+    assert!(
+        store.timed().contains(&"mov [rsi], r11".to_owned()) && store.timed().contains(&"cmp [r12], r11".to_owned())
+    );
     let exchange = listing(Operation::PingPong { role: Role::Follower, by: HandOver::CompareExchange }, 64, &NEW);
     assert!(exchange.timed().contains(&"lock cmpxchg [rsi], rbx".to_owned()));
 }

@@ -123,6 +123,10 @@ impl Write for Backend {
         dynasm!(self.code; .arch aarch64; =>label);
     }
 
+    fn align(&mut self) {
+        dynasm!(self.code; .arch aarch64; .align 32);
+    }
+
     fn enter(&mut self) {
         dynasm!(self.code
             ; .arch aarch64
