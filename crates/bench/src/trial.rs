@@ -32,6 +32,13 @@ pub struct Outcome {
     pub warnings: Vec<Warning>,
 }
 
+impl Outcome {
+    /// All that was measured.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        std::iter::once(&self.record).chain(&self.companion)
+    }
+}
+
 /// A plan being carried out.
 #[derive(Clone, Debug)]
 pub struct Trial {
@@ -238,7 +245,13 @@ impl Trial {
         let plan = &self.plan;
         let (stride, window) = plan.extent(layout);
         let platform = self.conditions.clone().unwrap_or_default();
+        let relation = match (plan.placement.locals.as_slice(), plan.placement.remotes.as_slice()) {
+            ([local], [remote]) if layout.real => Some(layout.relation(*local, *remote).name().to_owned()),
+            _ => None,
+        };
         Conditions {
+            series: plan.series.name().map(str::to_owned),
+            relation,
             stride: Some(stride),
             window: Some(window),
             order: if plan.experiment.walks_a_list() {

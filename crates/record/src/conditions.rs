@@ -11,6 +11,10 @@ use units::{Bytes, Duration};
 /// Absent values did not apply, or were not known to the platform.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
+    /// The series of a suite that the measurement belongs to.
+    pub series: Option<String>,
+    /// How near the remote processor is to the requester, such as `SMT sibling` or `same socket`.
+    pub relation: Option<String>,
     /// The kind of pages asked for, such as `4K`, `thp` or `2M`.
     pub pages_asked: Option<String>,
     /// The pages that the memory consists of, as verified.

@@ -165,6 +165,8 @@ impl Row for Record {
         "n",
         "ci_low",
         "ci_high",
+        "series",
+        "relation",
         "pages_asked",
         "pages_obtained",
         "stride",

@@ -26,6 +26,10 @@ pub struct Layout {
     pub l2: Bytes,
     /// One cycle of the processors' clock.
     pub clock_period: Duration,
+    /// Whether it is a real machine, on which everything is worth measuring, rather than a description.
+    pub real: bool,
+    /// Whether its processors have accesses that pass the caches.
+    pub passes_caches: bool,
 }
 
 /// The groups that a processor belongs to, each named after its first processor; `None` where there is no such group between
@@ -82,7 +86,7 @@ impl Layout {
         for from in 0..cpus.len() as u16 {
             distances.extend((0..cpus.len() as u16).map(|to| hops(NodeId(from), NodeId(to))));
         }
-        Ok(Self { machine, cpus, kin: BTreeMap::new(), without_memory: Vec::new(), hops: distances, line, l1, l2, clock_period })
+        Ok(Self { machine, cpus, kin: BTreeMap::new(), without_memory: Vec::new(), hops: distances, line, l1, l2, clock_period, real: false, passes_caches: false })
     }
 
     /// The same machine, whose `nodes` have processors but no memory.

@@ -45,7 +45,7 @@ impl ReproduceCommand {
     /// # Errors
     /// When there is no such table, a measurement fails or the output does.
     pub fn run(self) -> Result<(), Failure> {
-        let scope = self.thoroughness.scope()?;
+        let scope = self.thoroughness.scope(bench::Settings::simulated())?;
         let reproduction = Reproduction::prepare(&self.selection, scope).map_err(Failure::input)?;
         if let Some(directory) = &self.svg {
             std::fs::create_dir_all(directory).map_err(|error| {

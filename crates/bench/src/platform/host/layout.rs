@@ -41,7 +41,9 @@ impl Layout {
             machine: HostPlatform::NAME.to_owned(),
             source,
         };
-        let layout = Self::new(HostPlatform::NAME, cpus, hops, sizes, Duration(1000)).map_err(|e| failed(e.into()))?;
+        let mut layout =
+            Self::new(HostPlatform::NAME, cpus, hops, sizes, Duration(1000)).map_err(|e| failed(e.into()))?;
+        (layout.real, layout.passes_caches) = (true, true);
         let has_memory = |node: NodeId| {
             inventory.usable_nodes().contains(&node) && inventory.node(node).is_some_and(|node| node.memory.0 > 0)
         };
