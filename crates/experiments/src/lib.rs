@@ -8,6 +8,7 @@
 pub mod calibration;
 pub mod catalogue;
 mod error;
+pub mod fitting;
 pub mod formula;
 mod outcome;
 pub mod parallel;

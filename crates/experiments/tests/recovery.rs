@@ -28,7 +28,6 @@ fn fitted(name: &str, model: Model) -> Analysis {
         Ok(())
     };
     parallel::in_order(&jobs, work, |_| (), keep).expect("all jobs run");
-    for r in &records { if r.experiment.starts_with("p3") { println!("{} {:.2}", r.experiment, r.median); } }
     let system = System::new(description, &bench::SuiteScope::whole(Settings::simulated())).expect("usable");
     analyse(model, &records, Some(&system)).expect("a fit")
 }
@@ -49,7 +48,6 @@ fn recovers(analysis: &Analysis, symbols: &[&str]) {
 fn hub_router_and_memory_are_recovered_from_latencies() {
     for machine in ["dresden", "bootleg", "arctic"] {
         let analysis = fitted(machine, Model::Remote);
-        println!("{machine} {:#?}", analysis);
         recovers(&analysis, &["local", "penalty", "delay", "1 / bandwidth"]);
     }
 }
@@ -58,7 +56,6 @@ fn hub_router_and_memory_are_recovered_from_latencies() {
 fn caches_and_translations_are_recovered_from_a_p3_diagram() {
     for machine in ["dresden", "bootleg"] {
         let analysis = fitted(machine, Model::Caches);
-        println!("{machine} {:#?} {:#?}", analysis.parameters, analysis.notes);
         recovers(&analysis, &["C1", "b1", "a1", "C2", "b2", "a2", "s_p", "e", "t_tlb"]);
     }
 }

@@ -15,6 +15,12 @@ const STEP: f64 = 0.25;
 const DISTINCT: f64 = 1.5;
 /// The stride at which sizes are read off: no smaller than any line, and far smaller than any page.
 const SIZE_STRIDE: u64 = 128;
+/// No line is larger.
+const LARGEST_LINE: u64 = 1024;
+/// A time has reached a plateau within this share of it, and has not at or below the other: half the elements of a stride
+/// of half a line hit.
+const REACHED: f64 = 0.85;
+const SHORT_OF: f64 = 0.8;
 /// Fewer elements than this are within reach of associativity and of the smallest translation buffers.
 const MANY_ELEMENTS: u64 = 256;
 
@@ -96,10 +102,14 @@ pub fn read_diagram(points: &[P3Point]) -> Result<P3Findings, FitError> {
     for pair in plateaus.windows(2) {
         // The arrays of the next plateau miss in this cache and hit in the next: they show its line and ways.
         let beyond = pair[1];
-        let known = caches.last().and_then(|cache| cache.line);
-        let line = diagram.line(beyond.last, known);
+        let line = diagram.line(beyond.last);
         let ways = diagram.ways(beyond.last, pair[0].ns, beyond.ns);
-        let size = Between { held: pair[0].last, exceeded: beyond.first_beyond };
+        // Between hits and misses by ratio: hits in a way that was predicted wrong are still hits.
+        let middle = (pair[0].ns * beyond.ns).sqrt();
+        let held =
+            sizes.iter().rev().find(|size| size.0 < beyond.last && size.1 < middle).map_or(pair[0].last, |s| s.0);
+        let exceeded = sizes.iter().find(|size| size.0 > held).map_or(held, |size| size.0);
+        let size = Between { held, exceeded };
         caches.push(CacheFinding { size, line, ways, hit_ns: pair[0].ns });
     }
     let memory_ns = plateaus.last().map_or(0.0, |plateau| plateau.ns);
@@ -113,38 +123,21 @@ pub fn read_diagram(points: &[P3Point]) -> Result<P3Findings, FitError> {
 struct Plateau {
     /// The largest of them.
     last: u64,
-    /// The smallest array of the rise to this plateau: the first that the faster one does not hold.
-    first_beyond: u64,
     /// The time of the largest, in nanoseconds.
     ns: f64,
 }
 
-/// Divides times by array size into flat stretches; what lies on a slope between two belongs to neither, but if a
-/// slope is all there is at the end, its end counts as the last plateau.
+/// Finds the flat stretches of times by array size. What lies on a slope between two belongs to neither; the smallest array
+/// may be alone on its level, and the largest is the last level.
 fn plateaus(sizes: &[(u64, f64)]) -> Vec<Plateau> {
     let mut plateaus: Vec<Plateau> = Vec::new();
-    let mut first_beyond = sizes[0].0;
     for (index, &(array, ns)) in sizes.iter().enumerate() {
-        let rises = |from: f64, to: f64| to > from * (1.0 + STEP / 2.0);
-        let flat_after = sizes.get(index + 1).is_none_or(|&(_, next)| !rises(ns, next));
-        let flat_before = index > 0 && !rises(sizes[index - 1].1, ns);
+        let flat_after = sizes.get(index + 1).is_none_or(|&(_, next)| next <= ns * (1.0 + STEP / 2.0));
         match plateaus.last_mut() {
-            // Creeping up by less than a step an array is still the same plateau.
-            Some(plateau) if ns <= plateau.ns * (1.0 + STEP / 2.0) => {
-                plateau.last = array;
-                first_beyond = sizes.get(index + 1).map_or(array, |next| next.0);
-            }
-            Some(plateau) if ns <= plateau.ns * (1.0 + STEP) && flat_before => plateau.last = array,
-            _ if flat_after => {
-                plateaus.push(Plateau { last: array, first_beyond, ns });
-                first_beyond = sizes.get(index + 1).map_or(array, |next| next.0);
-            }
-            // The smallest array may be alone on its level.
-            None => {
-                plateaus.push(Plateau { last: array, first_beyond, ns });
-                first_beyond = sizes.get(index + 1).map_or(array, |next| next.0);
-            }
-            Some(_) => {}
+            // Creeping up by less than a step is still the same plateau.
+            Some(plateau) if ns <= plateau.ns * (1.0 + STEP / 2.0) => plateau.last = array,
+            Some(_) if !flat_after => {}
+            _ => plateaus.push(Plateau { last: array, ns }),
         }
     }
     plateaus
@@ -172,13 +165,18 @@ impl Diagram<'_> {
         curve
     }
 
-    /// The line of the cache that `array` just misses in: the stride from which on every element is on a line of its
-    /// own. `inner` is the line of the cache before, whose misses rise with the stride as well.
-    fn line(&self, array: u64, inner: Option<u64>) -> Option<u64> {
+    /// The line of the cache that `array` just misses in: the first stride at which every element is on a line of its own,
+    /// so that the time has reached its plateau. Below it, it is either lower by the share of hits, or, where loads
+    /// overlap, by what hits hide.
+    fn line(&self, array: u64) -> Option<u64> {
         let mut curve = self.curve(array);
-        curve.retain(|&(stride, _)| stride <= 1024 && array / stride >= MANY_ELEMENTS / 4);
-        let candidates = (3..=9).map(|power| 1u64 << power).filter(|line| inner.is_none_or(|inner| *line >= inner));
-        best_knee(&curve, candidates, inner).map(|(line, _)| line)
+        curve.retain(|&(stride, _)| stride <= LARGEST_LINE && array / stride >= MANY_ELEMENTS / 4);
+        let mut tail: Vec<f64> = curve.iter().rev().take(3).map(|point| point.1).collect();
+        tail.sort_by(f64::total_cmp);
+        let plateau = *tail.get(1)?;
+        let reached = curve.iter().position(|&(_, ns)| ns >= REACHED * plateau)?;
+        let (_, before) = curve.get(reached.checked_sub(1)?)?;
+        (*before <= SHORT_OF * plateau).then(|| curve[reached].0)
     }
 
     /// The lines of a set that the cache holds: how many elements are left, all in one set, when the time has fallen back
@@ -198,44 +196,33 @@ impl Diagram<'_> {
         let mut rising = curve.clone();
         rising.retain(|&(stride, _)| (line..=peak).contains(&stride));
         let candidates = (12..=24).map(|power| 1u64 << power).filter(|page| *page <= peak);
-        let (page, miss) = best_knee(&rising, candidates, None)?;
+        let (page, miss) = best_knee(&rising, candidates)?;
         let floor = rising.first()?.1;
-        if miss.value < STEP / 2.0 * floor || miss.value < 3.0 * miss.error {
+        if miss.value < STEP / 2.0 * floor {
             return None;
         }
         // Beyond the knee the time stays up as long as there are more elements than entries.
         let beyond: Vec<_> = curve.iter().filter(|point| point.0 >= page).collect();
         let high = floor + miss.value;
-        let fall = beyond.windows(2).find(|pair| pair[0].1 > high - miss.value / 2.0 && pair[1].1 < high - miss.value / 2.0);
+        let fall =
+            beyond.windows(2).find(|pair| pair[0].1 > high - miss.value / 2.0 && pair[1].1 < high - miss.value / 2.0);
         let entries = fall.map(|pair| Between { held: array / pair[1].0, exceeded: array / pair[0].0 });
         Some(TranslationFinding { page, entries, miss })
     }
 }
 
 /// The knee of `base + rise * min(stride / knee, 1)` that fits best, and the rise; `None` if others fit nearly as well.
-fn best_knee(
-    curve: &[(u64, f64)],
-    candidates: impl Iterator<Item = u64>,
-    inner: Option<u64>,
-) -> Option<(u64, Uncertain)> {
+fn best_knee(curve: &[(u64, f64)], candidates: impl Iterator<Item = u64>) -> Option<(u64, Uncertain)> {
     let observed: Vec<f64> = curve.iter().map(|point| point.1).collect();
-    let height = observed.iter().fold(0.0, |most: f64, ns| most.max(*ns)) - observed.first()?;
-    let share = |stride: u64, knee: u64| (stride as f64 / knee as f64).min(1.0);
     let mut fits = Vec::new();
     for knee in candidates {
-        let row = |&(stride, _): &(u64, f64)| {
-            let mut row = vec![1.0, share(stride, knee)];
-            row.extend(inner.filter(|inner| *inner != knee).map(|inner| share(stride, inner)));
-            row
-        };
+        let row = |&(stride, _): &(u64, f64)| vec![1.0, (stride as f64 / knee as f64).min(1.0)];
         let design: Vec<Vec<f64>> = curve.iter().map(row).collect();
-        if design.first().is_none_or(|row| row.len() >= curve.len()) {
+        if curve.len() < 3 {
             continue;
         }
         let solution = solve("caches", &design, &observed).ok()?;
-        // A rise of its own, not what the inner line leaves over.
-        let is_large = |rise: &Uncertain| rise.value > 3.0 * rise.error && rise.value > STEP * height;
-        if let Some(rise) = solution.coefficient(1).filter(is_large) {
+        if let Some(rise) = solution.coefficient(1).filter(|rise| rise.value > 3.0 * rise.error) {
             fits.push((solution.sum_of_squares(), knee, rise));
         }
     }
@@ -259,14 +246,8 @@ impl P3Findings {
             let of = |what: &str| format!("cache {number}: {what}");
             let size = Some(between(cache.size));
             parameters.push(Parameter::new(of("size"), format!("C{number}"), Unit::Bytes, size, ""));
-            let open = "several line sizes fit the diagram about as well";
-            parameters.push(Parameter::new(
-                of("line"),
-                format!("b{number}"),
-                Unit::Bytes,
-                cache.line.map(exact),
-                open,
-            ));
+            let open = "no stride ends the rise of the time clearly";
+            parameters.push(Parameter::new(of("line"), format!("b{number}"), Unit::Bytes, cache.line.map(exact), open));
             let open = "the time never falls back to that of a hit";
             parameters.push(Parameter::new(of("ways"), format!("a{number}"), Unit::Count, cache.ways.map(exact), open));
         }
@@ -277,7 +258,7 @@ impl P3Findings {
         let entries = translation.and_then(|found| found.entries).map(between);
         parameters.push(Parameter::new("TLB: entries", "e", Unit::Count, entries, "no array has so few elements"));
         let miss = translation.map(|found| found.miss);
-        parameters.push(Parameter::new("TLB: miss", "t_tlb", Unit::Nanoseconds, miss, open));
+        parameters.push(Parameter::new("TLB: miss among independent loads", "t_tlb,p", Unit::Nanoseconds, miss, open));
         parameters
     }
 }
@@ -309,8 +290,7 @@ mod tests {
             };
             let (one, two) = (missing(&self.caches[0]), missing(&self.caches[1]));
             let pages = array / stride.max(self.page);
-            let translations =
-                if pages <= self.entries { 0.0 } else { (stride as f64 / self.page as f64).min(1.0) };
+            let translations = if pages <= self.entries { 0.0 } else { (stride as f64 / self.page as f64).min(1.0) };
             let steps = [self.caches[0].3, self.caches[1].3, self.memory_ns];
             steps[0] + one * (steps[1] - steps[0]) + two * (steps[2] - steps[1]) + translations * self.miss_ns
         }
@@ -375,7 +355,7 @@ mod tests {
         let found = read_diagram(&Ideal { miss_ns: 0.0, ..ORIGIN }.diagram(0.02)).expect("a diagram");
         assert_eq!(found.translation, None);
         let parameters = found.parameters();
-        let miss = parameters.iter().find(|parameter| parameter.symbol == "t_tlb").expect("listed");
+        let miss = parameters.iter().find(|parameter| parameter.symbol == "t_tlb,p").expect("listed");
         assert!(miss.estimate().is_none());
     }
 

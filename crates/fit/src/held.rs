@@ -115,7 +115,8 @@ mod tests {
     fn the_sums_are_near_what_was_published() {
         // Prestor 2001: Table 4.8 (local, 384 ns), section 4.3.2 (penalty 230 ns, 111 to 114 ns a router), section 2.1.
         let arctic = machine::load("arctic").expect("built in");
-        let near = |ours: f64, theirs: f64, pct: f64| assert!((ours / theirs - 1.0).abs() * 100.0 < pct, "{ours} {theirs}");
+        let near =
+            |ours: f64, theirs: f64, pct: f64| assert!((ours / theirs - 1.0).abs() * 100.0 < pct, "{ours} {theirs}");
         near(local_latency(&arctic), 384.0, 10.0);
         near(remote_penalty(&arctic), 230.0, 10.0);
         near(router_delay(&arctic), 112.5, 5.0);
