@@ -23,7 +23,6 @@ const AGREEMENT: f64 = 0.02;
 pub struct CoreClock {
     add: Routine,
     check: Routine,
-    check_latency: f64,
 }
 
 /// A frequency, measured twice.
@@ -42,7 +41,7 @@ impl CoreFrequency {
     }
 
     /// Whether both instructions tell the same within 2 %: if not, the frequency changed meanwhile, or one of them does not
-    /// take the cycles it is known to take, and results in cycles are doubtful.
+    /// take one cycle here, and results in cycles are doubtful.
     pub fn agrees(self) -> bool {
         (self.by_check.0 / self.by_add.0 - 1.0).abs() <= AGREEMENT
     }
@@ -56,27 +55,28 @@ impl CoreClock {
     pub fn new() -> Result<Self, HostError> {
         let features = Features::detect();
         let chain = |link| Routine::assemble(Operation::Chain { link }, Bytes(0), &features);
-        Ok(Self { add: chain(Link::Add)?, check: chain(Link::Check)?, check_latency: Link::CHECK_CYCLES })
+        Ok(Self { add: chain(Link::Add)?, check: chain(Link::Check)? })
     }
 
     /// The frequency now, by both chains. Takes about 0.2 ms.
     pub fn measure(&self, clock: &Clock) -> CoreFrequency {
-        let by_add = self.fastest(&self.add, 1.0, clock, STEPS, RUNS);
-        CoreFrequency { by_add, by_check: self.fastest(&self.check, self.check_latency, clock, STEPS, RUNS) }
+        let by_add = fastest(&self.add, clock, STEPS, RUNS);
+        CoreFrequency { by_add, by_check: fastest(&self.check, clock, STEPS, RUNS) }
     }
 
     /// The frequency now, by two short runs of additions: some 5 microseconds, to be done around each sample.
     pub fn glance(&self, clock: &Clock) -> Hertz {
-        self.fastest(&self.add, 1.0, clock, STEPS_OF_GLANCE, RUNS_OF_GLANCE)
+        fastest(&self.add, clock, STEPS_OF_GLANCE, RUNS_OF_GLANCE)
     }
+}
 
-    fn fastest(&self, routine: &Routine, cycles: f64, clock: &Clock, steps: u64, runs: usize) -> Hertz {
-        let mut word = 0_u64;
-        let course = Course::new(std::ptr::NonNull::from(&mut word).cast(), 1, steps);
-        // SAFETY: a chain touches no memory.
-        let once = || unsafe { routine.run(clock, &course, None) }.ticks();
-        let ticks = (0..runs).map(|_| once()).min().unwrap_or(0).saturating_sub(clock.overhead().min).max(1);
-        let links = (steps * u64::from(Operation::CHAIN)) as f64;
-        Hertz(links * cycles * clock.rate().0 / ticks as f64)
-    }
+/// The frequency by the fastest of `runs` runs of a chain of one-cycle instructions.
+fn fastest(routine: &Routine, clock: &Clock, steps: u64, runs: usize) -> Hertz {
+    let mut word = 0_u64;
+    let course = Course::new(std::ptr::NonNull::from(&mut word).cast(), 1, steps);
+    // SAFETY: a chain touches no memory.
+    let once = || unsafe { routine.run(clock, &course, None) }.ticks();
+    let ticks = (0..runs).map(|_| once()).min().unwrap_or(0).saturating_sub(clock.overhead().min).max(1);
+    let links = (steps * u64::from(Operation::CHAIN)) as f64;
+    Hertz(links * clock.rate().0 / ticks as f64)
 }

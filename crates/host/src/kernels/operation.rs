@@ -156,19 +156,14 @@ pub enum HandOver {
     CompareExchange,
 }
 
-/// An instruction whose latency is known.
+/// An instruction that takes one cycle on every processor in use, of two registers: some execute an addition of a small
+/// constant while renaming, in no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Link {
-    /// Addition of two registers: one cycle on every processor in use.
+    /// Addition.
     Add,
-    /// Another one to check the first with: on x86-64 a 64-bit multiplication (IMUL), three cycles on Intel's processors
-    /// since 2006 and on AMD's since 2017; on AArch64 an exclusive or (EOR), one cycle.
+    /// Exclusive or (XOR, EOR), to check the first with.
     Check,
-}
-
-impl Link {
-    /// Cycles that [`Link::Check`] takes on the architecture that this runs on.
-    pub const CHECK_CYCLES: f64 = if cfg!(target_arch = "x86_64") { 3.0 } else { 1.0 };
 }
 
 /// Lines that cross between a cache and the memory behind it.

@@ -188,7 +188,7 @@ fn hand_overs_spin_on_the_word_of_the_other() {
 
 #[test]
 fn chains_are_of_one_instruction_and_touch_no_memory() {
-    for (link, text) in [(Link::Add, "add x1, x1, x7"), (Link::Check, "eor x1, x1, x6")] {
+    for (link, text) in [(Link::Add, "add x1, x1, x7"), (Link::Check, "eor x1, x1, x7")] {
         listing(Operation::Chain { link }, 0, &NEW).check(16, 1, 0, |_| vec![text.to_owned(); 64]);
     }
 }

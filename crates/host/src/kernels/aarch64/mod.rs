@@ -16,7 +16,7 @@ use units::Bytes;
 use super::program::{STREAM_SCALAR, Write, finds_its_way};
 use super::routine::field;
 use super::windows::{INCREMENT, MULTIPLIER};
-use super::{Features, LINE, Link, MARK, Operation, Role};
+use super::{Features, LINE, MARK, Operation, Role};
 
 /// The bit that says that a double-precision number is negative.
 const SIGN: u64 = 1 << 63;
@@ -77,7 +77,6 @@ impl Backend {
     fn constants(&mut self) {
         let word = match self.operation {
             Operation::SignChange { .. } => SIGN,
-            Operation::Chain { link: Link::Check } => 0,
             _ => MARK,
         };
         self.constant(6, word);

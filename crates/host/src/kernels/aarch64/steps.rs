@@ -331,7 +331,7 @@ impl Backend {
         for _ in 0..Operation::CHAIN {
             match link {
                 Link::Add => dynasm!(self.code; .arch aarch64; add x1, x1, x7),
-                Link::Check => dynasm!(self.code; .arch aarch64; eor x1, x1, x6),
+                Link::Check => dynasm!(self.code; .arch aarch64; eor x1, x1, x7),
             }
         }
     }

@@ -13,7 +13,7 @@ use units::Bytes;
 use super::program::{STREAM_SCALAR, Write};
 use super::routine::field;
 use super::windows::{INCREMENT, MULTIPLIER};
-use super::{Features, Link, MARK, Operation, Role};
+use super::{Features, MARK, Operation, Role};
 
 /// The bit that says that a double-precision number is negative.
 const SIGN: u64 = 1 << 63;
@@ -57,7 +57,6 @@ impl Backend {
     fn constants(&mut self) {
         let word = match self.operation {
             Operation::SignChange { .. } => SIGN,
-            Operation::Chain { link: Link::Check } => 1,
             _ => MARK,
         };
         dynasm!(self.code; .arch x64; mov rbx, QWORD word as i64; mov r10, QWORD self.stride as i64);
@@ -77,9 +76,9 @@ impl Backend {
                 dynasm!(self.code; .arch x64; mov r11d, first);
             }
             Operation::Scale { .. } | Operation::Triad { .. } => self.vector_constant(STREAM_SCALAR),
-            Operation::FillWide { .. } | Operation::FillNonTemporal | Operation::ReadModifyWrite => {
-                self.vector_constant(MARK);
-            }
+            Operation::FillWide { .. } | Operation::FillNonTemporal => self.vector_constant(MARK),
+            // Not a whole vector: with its upper half in use, the scalar instructions would depend on one another.
+            Operation::ReadModifyWrite => dynasm!(self.code; .arch x64; movq xmm15, rbx),
             Operation::SumWide => self.clear_vectors(),
             _ => {}
         }

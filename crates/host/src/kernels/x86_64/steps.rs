@@ -310,7 +310,7 @@ impl Backend {
         for _ in 0..Operation::CHAIN {
             match link {
                 Link::Add => dynasm!(self.code; .arch x64; add rsi, r14),
-                Link::Check => dynasm!(self.code; .arch x64; imul rsi, rbx),
+                Link::Check => dynasm!(self.code; .arch x64; xor rsi, r14),
             }
         }
     }
