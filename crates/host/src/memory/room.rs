@@ -61,8 +61,7 @@ fn in_pool(inventory: &Inventory, node: NodeId, size: Bytes, page: Bytes) -> Res
         return Ok(());
     }
     let problem = format!(
-        "{needed} pages are needed, the node's pool has {} of which {} are free ({unpromised} of all nodes' not promised \
-         to others)",
+        "{needed} pages are needed, the node's pool has {} of which {} are free ({unpromised} on all nodes together)",
         share.total, share.free
     );
     let folder = format!("hugepages/hugepages-{}kB/nr_hugepages", page.0 >> 10);

@@ -41,8 +41,20 @@ impl Emulator {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let archive = folder.path().join("initramfs");
         fs::write(&archive, programs()).expect("room for the archive");
+        // Of QEMU's own making, processors of other vendors have no SMT siblings.
         let mut child = Command::new(QEMU)
-            .args(["-accel", "tcg", "-cpu", "max", "-nodefaults", "-no-reboot", "-display", "none", "-serial", "stdio"])
+            .args([
+                "-accel",
+                "tcg",
+                "-cpu",
+                "max,vendor=GenuineIntel",
+                "-nodefaults",
+                "-no-reboot",
+                "-display",
+                "none",
+                "-serial",
+                "stdio",
+            ])
             .args(machine)
             .arg("-kernel")
             .arg(&self.kernel)
@@ -118,6 +130,7 @@ fn build() -> PathBuf {
         .args(["build", "--package", "ccnuma-host", "--package", "ccnuma", "--example", "four_nodes_init"])
         .args(["--bin", "ccnuma", "--target", TARGET, "--target-dir"])
         .arg(&target)
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .env("RUSTFLAGS", "-C target-feature=+crt-static -C strip=symbols -C debuginfo=0")
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
