@@ -206,7 +206,7 @@ fn pinning(console: &Console) {
     }
 }
 
-/// Inside a control group and under an affinity, only what they leave is offered.
+/// Inside a control group, under an affinity and without the NUMA calls, only what they leave is offered.
 fn restriction(console: &Console) {
     console.says("restricted status", &["exit status: 0"]);
     console.says("restricted limits", &["CPUs [cpu2, cpu3] nodes [n1]", "memory: Some(Bytes(50331648))", "Some(0.5)"]);
@@ -216,5 +216,8 @@ fn restriction(console: &Console) {
     console.says("restricted pin 0", &["refused: ", "affinity or cpuset forbids it", "accepted: CPUs 2-3"]);
     console.says("restricted pin 3", &["ok: pinned"]);
     console.says("affine limits", &["CPUs [cpu4] nodes [n0, n1, n2, n3]"]);
+    let counted = "numa_maps: 512 of 512 pages, counted together (move_pages: Operation not permitted";
+    console.says("forbidden unasked", &["ok: pages of 4 KiB on node 2", counted]);
+    console.says("forbidden unplaced", &["refused: ", "mbind: Operation not permitted", "--cap-add SYS_NICE"]);
     console.says("affine pin 0", &["refused: ", "accepted: CPUs 4"]);
 }

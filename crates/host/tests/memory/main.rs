@@ -1,5 +1,8 @@
 //! Memory on this computer: placed, verified, moved, refused.
 
+#[path = "../../examples/four_nodes_init/forbid.rs"]
+mod forbid;
+
 use host::discovery::{Inventory, KernelFiles};
 use host::memory::{Mapping, PageKind, Verification};
 use host::{HostError, threads};
@@ -144,4 +147,29 @@ fn threads_run_where_they_are_pinned() {
         refused.to_string().contains("CPU 65535 cannot be used: there is no such CPU; accepted: CPUs"),
         "{refused}"
     );
+}
+
+/// A thread under the profile of a container that forbids the NUMA calls.
+#[test]
+fn where_placement_is_forbidden_a_single_node_still_serves() {
+    let inventory = inventory();
+    let node = first_node(&inventory);
+    let outcome = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            forbid::forbid(&[libc::SYS_mbind, libc::SYS_move_pages]).expect("the kernel has seccomp filters");
+            Mapping::on_node(&inventory, node, Bytes::from_mib(1), PageKind::Base)
+        });
+        thread.join().expect("the thread ends")
+    });
+    match outcome {
+        Ok(mapping) => {
+            assert_eq!(inventory.usable_nodes().len(), 1);
+            let text = mapping.obtained().to_string();
+            assert!(text.contains("there is only one node (not asked: Operation not permitted"), "{text}");
+        }
+        Err(error) => {
+            assert!(inventory.usable_nodes().len() > 1, "{error}");
+            assert!(error.to_string().contains("--cap-add SYS_NICE"), "{error}");
+        }
+    }
 }

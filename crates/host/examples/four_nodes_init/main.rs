@@ -2,6 +2,8 @@
 //!
 //! Lines are `KEY: TEXT` on the console. What they should say, the test knows; nothing is decided here.
 
+mod forbid;
+
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -17,11 +19,14 @@ use units::{Bytes, CpuId, NodeId};
 const RESTRICTED: &str = "restricted";
 /// The argument with which it is started again on a single CPU.
 const AFFINE: &str = "affine";
+/// The argument with which it is started again to be forbidden the kernel's NUMA calls.
+const FORBIDDEN: &str = "forbidden";
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
         Some(RESTRICTED) => restricted(),
         Some(AFFINE) => affine(),
+        Some(FORBIDDEN) => forbidden(),
         _ => init(),
     }
 }
@@ -40,6 +45,7 @@ fn init() {
     pins(&inventory);
     again_restricted();
     again(Command::new("/init").arg(AFFINE), "affine");
+    again(Command::new("/init").arg(FORBIDDEN), "forbidden");
     command(&["topology", "--json"], "topology");
     println!("finished: all");
     power_off();
@@ -177,6 +183,16 @@ fn affine() {
     let inventory = discovered();
     println!("limits: CPUs {:?} nodes {:?}", inventory.limits.cpus, inventory.limits.nodes);
     println!("pin 0: {}", told(threads::pin(CpuId(0), &inventory).map(|()| "pinned")));
+}
+
+/// What becomes of memory where a container's profile forbids to ask about it, and then to place it.
+fn forbidden() {
+    let inventory = discovered();
+    for (name, call) in [("unasked", libc::SYS_move_pages), ("unplaced", libc::SYS_mbind)] {
+        forbid::forbid(&[call]).expect("the kernel has seccomp filters");
+        let outcome = Mapping::on_node(&inventory, NodeId(2), Bytes::from_mib(2), PageKind::Base);
+        println!("{name}: {}", told(outcome.map(|mapping| mapping.obtained().to_string())));
+    }
 }
 
 /// Runs `ccnuma`.
