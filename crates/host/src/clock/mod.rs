@@ -213,3 +213,30 @@ impl Overhead {
         Self { min: ticks[0], median: ticks[ticks.len() / 2] }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::Link;
+
+    #[test]
+    fn without_a_counter_the_kernels_clock_times_kernels() {
+        let mut fallback = Clock::kernel("a test says so");
+        fallback.measure_overhead().unwrap();
+        assert_eq!(fallback.notes(), ["CLOCK_MONOTONIC_RAW is used: a test says so"]);
+        assert!(!fallback.is_counter());
+        assert_eq!(fallback.duration(1500), Duration::from_ns(1500.0));
+
+        let trusted = Clock::calibrate().unwrap();
+        let features = Features::detect();
+        let chain = Routine::assemble(Operation::Chain { link: Link::Add }, Bytes(0), &features).unwrap();
+        let course = Course::new(std::ptr::NonNull::dangling(), 1, 20_000);
+        let fastest = |clock: &Clock| {
+            // SAFETY: a chain touches no memory.
+            let once = |_| clock.duration(unsafe { chain.run(clock, &course, None) }.ticks());
+            (0..50).map(once).min().unwrap().as_ns()
+        };
+        let ratios: Vec<f64> = (0..10).map(|_| fastest(&fallback) / fastest(&trusted)).collect();
+        assert!(ratios.iter().any(|ratio| (0.97..1.03).contains(ratio)), "the clocks differ by factors of {ratios:?}");
+    }
+}

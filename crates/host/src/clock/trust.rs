@@ -84,9 +84,8 @@ impl Facts {
         use std::arch::x86_64::{__cpuid, __get_cpuid_max};
         let (basic, extended) = (__get_cpuid_max(0).0, __get_cpuid_max(0x8000_0000).0);
         let told = extended >= 0x8000_0007 && __cpuid(0x8000_0007).edx & 1 << 8 != 0;
-        let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let has = |flag: &str| flags.split_whitespace().any(|word| word == flag);
-        self.invariant = told || (has("constant_tsc") && has("nonstop_tsc"));
+        // The file is read last: the kernel takes its time over one of hundreds of processors.
+        self.invariant = told || kernel_knows_better();
         if __cpuid(1).ecx & 1 << 31 != 0 {
             let name = __cpuid(0x4000_0000);
             let bytes: Vec<u8> = [name.ebx, name.ecx, name.edx].iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -126,6 +125,14 @@ impl Facts {
 
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     fn ask_processor(&mut self) {}
+}
+
+/// Whether the kernel says that the counter is invariant: it knows processors that do not say so themselves.
+#[cfg(target_arch = "x86_64")]
+fn kernel_knows_better() -> bool {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let has = |flag: &str| text.split_whitespace().any(|word| word == flag);
+    has("constant_tsc") && has("nonstop_tsc")
 }
 
 #[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]

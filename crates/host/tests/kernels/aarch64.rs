@@ -16,7 +16,9 @@ fn listing(operation: Operation, stride: u64, features: &Features) -> Listing {
             let word = u32::from_le_bytes(bytes.try_into().expect("instructions have four bytes"));
             let instruction = disarm64::decoder::decode(word)
                 .unwrap_or_else(|| panic!("{operation:?}: {word:#010x} is no instruction"));
-            instruction.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+            let text = instruction.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(!text.starts_with("udf"), "{operation:?} holds an instruction that is undefined for good");
+            text
         })
         .collect();
     Listing { instructions, clock: "mrs x12, cntvct_el0", touches_elements }

@@ -8,6 +8,7 @@ use crate::guarded::{Against, Guarded};
 use crate::model::LINE_WORDS;
 
 const STEPS: u64 = 5_000;
+const ATTEMPTS: usize = 10;
 
 /// Cycles of a step over a list of one element, the fastest of many runs.
 fn cycles_in_first_level(operation: Operation) -> f64 {
@@ -25,14 +26,28 @@ fn cycles_in_first_level(operation: Operation) -> f64 {
     seconds * frequency / STEPS as f64
 }
 
+/// Holds `measure` to bounds: what it measures together is only comparable if the processor's frequency stays the same
+/// meanwhile, so one of several attempts counts.
+fn within(bounds: std::ops::Range<f64>, what: &str, measure: impl Fn() -> f64) {
+    let mut measured = Vec::new();
+    while measured.len() < ATTEMPTS {
+        let value = measure();
+        measured.push(value);
+        if bounds.contains(&value) {
+            println!("{what}: {value:.3}");
+            return;
+        }
+    }
+    panic!("{what} should be within {bounds:?}, measured {measured:.3?}");
+}
+
 #[test]
 fn timing_an_addition_of_a_series_takes_a_cycle() {
-    let plain = cycles_in_first_level(Operation::Walk { work: 0 });
-    assert!((2.0..8.0).contains(&plain), "a load from the first-level cache takes {plain:.2} cycles");
+    let cycles = |work| cycles_in_first_level(Operation::Walk { work });
+    within(2.0..8.0, "cycles of a load from the first-level cache", || cycles(0));
     for work in [1, 16, 64, 256] {
-        let slope = (cycles_in_first_level(Operation::Walk { work }) - plain) / f64::from(work);
-        println!("walk 0: {plain:.3} cycles; with {work} additions {slope:.3} cycles each");
-        assert!((0.7..1.3).contains(&slope), "{work} additions take {slope:.2} cycles each");
+        let slope = || (cycles(work) - cycles(0)) / f64::from(work);
+        within(0.7..1.3, &format!("cycles of each of {work} additions"), slope);
     }
 }
 
@@ -46,13 +61,14 @@ fn timing_a_pause_takes_its_cycles() {
     for pause in [20, 32, 33, 100, 1000] {
         let operation = Operation::Traffic { reads: 1, writes: 0, pause };
         let routine = Routine::assemble(operation, Bytes(64), &Features::detect()).unwrap();
-        let frequency = core.measure(clock).hertz().0;
-        // SAFETY: the memory has one line, and nobody else uses it.
-        let ticks = (0..200).map(|_| unsafe { routine.run(clock, &course, None) }.ticks()).min().unwrap();
-        let seconds = clock.duration(ticks - clock.overhead().min).as_seconds();
-        let ratio = seconds * frequency / PAUSES as f64 / f64::from(pause);
-        println!("a pause of {pause} cycles takes {:.2} cycles", ratio * f64::from(pause));
-        assert!((0.9..2.0).contains(&ratio), "{pause} cycles take {ratio:.2} times as long");
+        let cycles = || {
+            let frequency = core.measure(clock).hertz().0;
+            // SAFETY: the memory has one line, and nobody else uses it.
+            let ticks = (0..100).map(|_| unsafe { routine.run(clock, &course, None) }.ticks()).min().unwrap();
+            clock.duration(ticks - clock.overhead().min).as_seconds() * frequency / PAUSES as f64
+        };
+        let asked = f64::from(pause);
+        within(asked * 0.95..asked * 1.5, &format!("cycles of a pause of {pause}"), cycles);
     }
 }
 

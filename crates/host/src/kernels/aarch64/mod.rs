@@ -123,7 +123,10 @@ impl Write for Backend {
     }
 
     fn align(&mut self) {
-        dynasm!(self.code; .arch aarch64; .align 32);
+        // The assembler would fill with zeros, which are no instructions.
+        while !self.code.offset().0.is_multiple_of(32) {
+            dynasm!(self.code; .arch aarch64; nop);
+        }
     }
 
     fn enter(&mut self) {
