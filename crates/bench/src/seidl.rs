@@ -20,6 +20,8 @@ const LEAST_WARM_UP: u64 = 256;
 /// Times the cache is filled by random windows before a sample on a larger area: the share of places that random
 /// replacement has then passed over is below one in e^3.
 const WARM_UP_FILLS: u64 = 3;
+/// Bytes of such windows at most: larger caches do not replace at random.
+const MOST_FILLING: u64 = 16 << 20;
 
 /// An area and the size of the windows in it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -57,12 +59,14 @@ pub struct Probe {
     pub memory: Vec<(NodeId, Bytes)>,
     /// Samples of each point.
     pub samples: u32,
+    /// What the largest cache may hold: so much of an area is touched in order before a sample, so that the cache has it.
+    pub caches: Bytes,
     /// Bytes that the windows of a sample amount to. The paper's are 1.024e10, against the resolution of its clock.
     pub sample: Bytes,
 }
 
 impl Probe {
-    /// A probe of `cpu` for a simulated machine: `capacity` says how much memory of a node may be used.
+    /// A probe of `cpu`, whose largest cache is taken to be that of the layout: `capacity` says how much memory of a node may be used.
     ///
     /// # Errors
     /// When the machine has no such processor.
@@ -74,7 +78,7 @@ impl Probe {
         let nodes = [vec![home], layout.nodes_by_distance(home)].concat();
         let memory = nodes.into_iter().filter(|&node| layout.has_memory(node)).map(|node| (node, capacity(node)));
         let memory = memory.filter(|(_, size)| size.0 > 0).collect();
-        Ok(Self { cpu, memory, samples: 2, sample: Bytes::from_mib(4) })
+        Ok(Self { cpu, memory, samples: 2, caches: layout.l2, sample: Bytes::from_mib(4) })
     }
 
     /// All the memory it may use.
@@ -170,11 +174,11 @@ impl Probe {
         point: Point,
         series: &mut Series,
     ) -> Result<(), BenchError> {
-        let (line, cache) = (platform.layout().line, platform.layout().l2);
+        let (line, cache) = (platform.layout().line, self.caches);
         let lines = point.area.0.min(cache.0) / line.0;
         let touch = Task { kernel: Kernel::TouchStore, stride: line, ..self.task(region, point, 0, lines) };
         platform.run(Phase::new(&[Task { elements: lines, ..touch }]))?;
-        let filling = if point.area > cache { WARM_UP_FILLS * cache.0 / point.window.0 } else { 0 };
+        let filling = if point.area > cache { (WARM_UP_FILLS * cache.0).min(MOST_FILLING) / point.window.0 } else { 0 };
         self.windows(platform, region, point, series, filling.max(LEAST_WARM_UP))?;
         Ok(())
     }

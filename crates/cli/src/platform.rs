@@ -48,17 +48,6 @@ impl MachineFlag {
             Machine::Host => Err(refused(format!("this computer shows {lacking}"))),
         }
     }
-
-    /// As [`MachineFlag::simulated`], with where each value comes from.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn resolved(&self) -> Result<machine::Resolved, Failure> {
-        match self.machine()? {
-            Machine::Simulated(resolved) => Ok(*resolved),
-            Machine::Host => Err(refused("measuring this computer is not built yet".to_owned())),
-        }
-    }
 }
 
 /// The refusal of this computer where a simulated machine is needed.

@@ -86,7 +86,19 @@ impl Layout {
         for from in 0..cpus.len() as u16 {
             distances.extend((0..cpus.len() as u16).map(|to| hops(NodeId(from), NodeId(to))));
         }
-        Ok(Self { machine, cpus, kin: BTreeMap::new(), without_memory: Vec::new(), hops: distances, line, l1, l2, clock_period, real: false, passes_caches: false })
+        Ok(Self {
+            machine,
+            cpus,
+            kin: BTreeMap::new(),
+            without_memory: Vec::new(),
+            hops: distances,
+            line,
+            l1,
+            l2,
+            clock_period,
+            real: false,
+            passes_caches: false,
+        })
     }
 
     /// The same machine, whose `nodes` have processors but no memory.

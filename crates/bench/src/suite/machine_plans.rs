@@ -79,6 +79,25 @@ pub(super) fn places(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
     collector.plans
 }
 
+/// Whether the distance between lines matters, which tells of caches that fetch more than one at a time: memory and the
+/// nearest other processor's lines, with more and more lines left out.
+pub(super) fn spacing(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
+    let mut collector = Collector::new(layout, scope);
+    let home = collector.first_with_memory();
+    let Some(local) = collector.nearest(home) else { return collector.plans };
+    let owner = representatives(layout, local).first().copied();
+    for spacing in [1, 2, 4, 8] {
+        let settings = Settings { spacing, ..scope.settings.clone() };
+        for (state, remote) in [(State::Uown, None), (State::Dexd, owner)] {
+            if state == State::Uown || remote.is_some() {
+                let placement = Placement::new(home, local, remote);
+                collector.add_with(Series::Spacing, Experiment::LmbenchRead, state, placement, settings.clone());
+            }
+        }
+    }
+    collector.plans
+}
+
 /// One processor for each nearness to `local`, the first of them.
 fn representatives(layout: &Layout, local: CpuId) -> Vec<CpuId> {
     let first = |relation| layout.cpus().find(|&cpu| layout.relation(local, cpu) == relation);

@@ -91,10 +91,11 @@ impl Suite {
         const THESIS: &[Plans] =
             &[of_thesis::local, of_thesis::remote, of_thesis::interventions, of_thesis::invalidations];
         const OVERVIEW: &[Plans] =
-            &[of_any::hierarchy, of_any::places, of_any::nodes, of_any::bandwidth, of_any::loaded];
+            &[of_any::hierarchy, of_any::places, of_any::spacing, of_any::nodes, of_any::bandwidth, of_any::loaded];
         const EVERYTHING: &[Plans] = &[
             of_any::hierarchy,
             of_any::places,
+            of_any::spacing,
             of_any::cores,
             of_any::nodes,
             of_any::bandwidth,
@@ -110,7 +111,7 @@ impl Suite {
             Self::Interventions => &[of_thesis::interventions],
             Self::Invalidations => &[of_thesis::invalidations],
             Self::Hierarchy => &[of_any::hierarchy],
-            Self::Places => &[of_any::places],
+            Self::Places => &[of_any::places, of_any::spacing],
             Self::Cores => &[of_any::cores],
             Self::Nodes => &[of_any::nodes],
             Self::Bandwidth => &[of_any::bandwidth],
@@ -202,6 +203,8 @@ pub enum Series {
     Hierarchy,
     /// A transaction with an owner of some nearness.
     Places,
+    /// The same transaction with lines further and further apart.
+    Spacing,
     /// A line passed between two processors.
     Cores,
     /// From the processors of one node to the memory of another.
@@ -229,6 +232,7 @@ impl Series {
             Self::P3 => "p3",
             Self::Hierarchy => "hierarchy",
             Self::Places => "places",
+            Self::Spacing => "spacing",
             Self::Cores => "cores",
             Self::Nodes => "nodes",
             Self::Bandwidth => "bandwidth",

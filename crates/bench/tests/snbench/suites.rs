@@ -6,7 +6,8 @@ use units::{Bytes, CpuId, Duration, NodeId};
 use crate::mock::{LINE, Mock, row};
 
 fn scope(nodes_per_distance: Option<usize>) -> SuiteScope {
-    SuiteScope { settings: Settings { lines: Some(8), iterations: 1, ..Settings::simulated() }, nodes_per_distance }
+    let settings = Settings { lines: Some(8), iterations: 1, ..Settings::simulated() };
+    SuiteScope { nodes_per_distance, ..SuiteScope::whole(settings) }
 }
 
 fn plans(suite: Suite, layout: &Layout) -> Vec<Plan> {

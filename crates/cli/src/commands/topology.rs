@@ -6,9 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use host::discovery::{Inventory, KernelFiles};
 use machine::routing::{RoutingTable, deadlock, vector::VectorRoutes};
 use machine::{Endpoint, RouterPlace, Topology};
-use host::discovery::{Inventory, KernelFiles};
 use record::{DeadlockRow, TopologyPart, TopologyRow};
 
 use crate::failure::Failure;
@@ -87,7 +87,9 @@ impl TopologyCommand {
 
     fn check(&self, file: Option<&Path>) -> Result<bool, Failure> {
         let row = match file {
-            None => check_table(&Topology::new(&self.machine.simulated("no routing table to check")?), None, "built-in")?,
+            None => {
+                check_table(&Topology::new(&self.machine.simulated("no routing table to check")?), None, "built-in")?
+            }
             Some(path) => {
                 let name = path.display().to_string();
                 let text = std::fs::read_to_string(path).map_err(|error| {
@@ -97,7 +99,11 @@ impl TopologyCommand {
                 // Vector routes name their routers themselves, so that they need no machine.
                 match text.contains("->") {
                     true => check_vector(&VectorRoutes::parse(&name, &text).map_err(Failure::input)?, &name),
-                    false => check_table(&Topology::new(&self.machine.simulated("no routing table to check")?), Some(&text), &name)?,
+                    false => check_table(
+                        &Topology::new(&self.machine.simulated("no routing table to check")?),
+                        Some(&text),
+                        &name,
+                    )?,
                 }
             }
         };

@@ -68,7 +68,8 @@ impl HostPlatform {
     /// # Errors
     /// When the kernel does not tell what the computer is made of, or has no clock.
     pub fn new(options: HostOptions) -> Result<Self, PlatformError> {
-        let failed = |error: HostError| PlatformError::Failed { machine: Self::NAME.to_owned(), source: Box::new(error) };
+        let failed =
+            |error: HostError| PlatformError::Failed { machine: Self::NAME.to_owned(), source: Box::new(error) };
         let inventory = Arc::new(Inventory::discover(&KernelFiles::live()).map_err(failed)?);
         let clock = Arc::new(Clock::calibrate().map_err(failed)?);
         let layout = Layout::host(&inventory)?.clocked(&clock).map_err(failed)?;
@@ -116,10 +117,10 @@ impl HostPlatform {
 
     /// The area of a region that has not been released.
     fn area_of(&self, task: &Task) -> Result<AreaId, PlatformError> {
-        self.regions.get(&task.region.index).copied().ok_or_else(|| PlatformError::BadTask {
-            cpu: task.cpu,
-            reason: "its region has been released".to_owned(),
-        })
+        self.regions
+            .get(&task.region.index)
+            .copied()
+            .ok_or_else(|| PlatformError::BadTask { cpu: task.cpu, reason: "its region has been released".to_owned() })
     }
 
     /// The elements of a task.

@@ -66,7 +66,6 @@ pub(super) struct RestartFlags {
     pub(super) max_work: Option<u32>,
 }
 
-
 /// Arrays, lists and traffic.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Arrays and lists")]
@@ -108,8 +107,10 @@ impl ArrayFlags {
         settings.spacing = self.spacing.unwrap_or(settings.spacing);
         settings.round_trips = self.round_trips.unwrap_or(settings.round_trips);
         if let Some(mix) = &self.traffic {
-            let numbers = mix.split_once(':').and_then(|(reads, writes)| Some((reads.parse().ok()?, writes.parse().ok()?)));
-            let Some((reads, writes)) = numbers.filter(|&(reads, writes): &(u32, u32)| (1..=64).contains(&(reads + writes)))
+            let numbers =
+                mix.split_once(':').and_then(|(reads, writes)| Some((reads.parse().ok()?, writes.parse().ok()?)));
+            let Some((reads, writes)) =
+                numbers.filter(|&(reads, writes): &(u32, u32)| (1..=64).contains(&(reads + writes)))
             else {
                 return Err(Failure::flag("--traffic", mix, "no mix", "READS:WRITES, together 1 to 64, as in 2:1"));
             };
@@ -156,7 +157,10 @@ impl HostFlags {
         let given = [
             ("--quick", self.quick.then(String::new)),
             ("--pages", self.pages.clone()),
-            ("--order", self.order.and_then(|order| order.to_possible_value()).map(|value| value.get_name().to_owned())),
+            (
+                "--order",
+                self.order.and_then(|order| order.to_possible_value()).map(|value| value.get_name().to_owned()),
+            ),
         ];
         match given.into_iter().find_map(|(flag, value)| Some((flag, value?))) {
             None => Ok(()),

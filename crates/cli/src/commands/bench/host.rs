@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bench::{HostPlatform, Outcome, Plan, Platform, Settings, Suite, Trial, rounds};
 use record::Record;
 
-use super::BenchCommand;
+use super::{BenchCommand, print_tables};
 use crate::failure::Failure;
-use crate::output::{Output, print};
+use crate::output::Output;
 use crate::progress;
 
 /// Trials that are interleaved with each other: as many as fit into a few seconds, so that results reach the disk while a
@@ -42,7 +42,7 @@ impl BenchCommand {
         let records: Vec<Record> = outcomes.iter().flat_map(Outcome::records).cloned().collect();
         match self.output.replaces_table() {
             true => Ok(()),
-            false => print(report::measurements("this computer", &records)),
+            false => print_tables("this computer", &records),
         }
     }
 
@@ -79,7 +79,11 @@ impl BenchCommand {
             eprintln!("not measured: {failure}");
         }
         if interrupted.load(Ordering::Relaxed) {
-            eprintln!("interrupted: {} of {} measurements follow, some with fewer samples", outcomes.len(), plans.len());
+            eprintln!(
+                "interrupted: {} of {} measurements follow, some with fewer samples",
+                outcomes.len(),
+                plans.len()
+            );
         }
         match failures.first() {
             Some(failure) if outcomes.is_empty() => Err(Failure::run(failure)),

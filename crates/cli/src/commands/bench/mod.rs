@@ -6,10 +6,11 @@ mod simulated;
 
 use bench::{Experiment, Layout, Placement, Plan, PlanError, Settings, State, SuiteScope};
 use clap::Args;
+use record::Record;
 use units::{CpuId, Duration, NodeId};
 
 use crate::failure::Failure;
-use crate::output::OutputFlags;
+use crate::output::{OutputFlags, print};
 use crate::platform::{Machine, MachineFlag};
 pub use flags::ThoroughnessFlags;
 use flags::{ArrayFlags, HostFlags, RestartFlags};
@@ -73,6 +74,15 @@ pub struct BenchCommand {
     host: HostFlags,
     #[command(flatten)]
     restart: RestartFlags,
+}
+
+/// Prints the tables of records, each after an empty line but the first.
+fn print_tables(title: &str, records: &[Record]) -> Result<(), Failure> {
+    for (number, table) in report::series_tables(title, records).into_iter().enumerate() {
+        let gap = if number > 0 { "\n" } else { "" };
+        print(format!("{gap}{table}"))?;
+    }
+    Ok(())
 }
 
 impl BenchCommand {

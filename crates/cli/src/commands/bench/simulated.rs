@@ -6,7 +6,7 @@ use experiments::{Outcome, Outcomes, Reproduction, parallel, run_plan};
 use machine::Resolved;
 use record::Record;
 
-use super::BenchCommand;
+use super::{BenchCommand, print_tables};
 use crate::failure::Failure;
 use crate::output::{Output, print};
 use crate::progress;
@@ -35,7 +35,7 @@ impl BenchCommand {
             let mut outcomes = Vec::new();
             if self.measure(machine, &plans, |_, outcome| outcomes.push(outcome))?.is_some() {
                 let records: Vec<Record> = outcomes.iter().flat_map(bench::Outcome::records).cloned().collect();
-                print(report::measurements(&machine.description.title, &records))?;
+                print_tables(&machine.description.title, &records)?;
             }
             return Ok(());
         }
