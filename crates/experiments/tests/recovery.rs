@@ -12,11 +12,7 @@ const MOST_PCT: f64 = 10.0;
 fn fitted(name: &str, model: Model) -> Analysis {
     let description = machine::load(name).expect("a machine");
     let layout = Layout::simulated(&description).expect("a layout");
-    let surroundings = Surroundings {
-        node_memory: description.topology.node_memory,
-        largest_area: Bytes::from_mib(64),
-        page: fit::held::translation_page(&description),
-    };
+    let surroundings = Surroundings { largest_area: Bytes::from_mib(64), ..Surroundings::simulated(&description) };
     let jobs = jobs(model, &layout, &surroundings, &Settings::simulated());
     let mut records = Vec::new();
     let work = |job: &experiments::fitting::Job| {

@@ -10,6 +10,7 @@
 //! is said to be so.
 
 pub mod caches;
+mod describe;
 mod error;
 pub mod held;
 pub mod hierarchy;
@@ -17,6 +18,7 @@ pub mod least_squares;
 mod parameter;
 pub mod remote;
 
+pub use describe::{HostFindings, write_description};
 pub use error::FitError;
 pub use least_squares::Uncertain;
 pub use parameter::{Finding, Parameter};

@@ -250,15 +250,23 @@ fn times(found: &P3Findings) -> Vec<String> {
 /// The cost of a translation miss from two lists of equally many lines, of which one has every element on a page of its
 /// own: dependent loads, so that nothing overlaps.
 fn translation_by_lists(records: &[Record]) -> Option<Parameter> {
-    let mut lists: Vec<(u64, f64)> = records
-        .iter()
-        .filter(|record| record.experiment.starts_with(Experiment::AreaRead.name()))
-        .filter_map(|record| Some((record.conditions.stride?.0, record.median)))
-        .collect();
-    lists.sort_by_key(|list| list.0);
-    let ((_, dense), (_, sparse)) = (*lists.first()?, *lists.last()?);
-    let estimate = (lists.len() == 2).then_some(Uncertain { value: sparse - dense, error: 0.0 });
-    Some(Parameter::new("TLB: miss, dependent loads", "t_tlb", Unit::Nanoseconds, estimate, "other lists than two"))
+    let list = |record: &Record| {
+        let is_list = record.experiment.starts_with(Experiment::AreaRead.name());
+        let (array, stride) = (record.conditions.window?.0, record.conditions.stride?.0);
+        is_list.then_some((stride, array / stride, record.median))
+    };
+    let lists: Vec<(u64, u64, f64)> = records.iter().filter_map(list).collect();
+    let sparse = *lists.iter().max_by_key(|list| list.0)?;
+    let dense = *lists.iter().min_by_key(|list| (list.0, list.1.abs_diff(sparse.1)))?;
+    let estimate =
+        (sparse.0 > dense.0 && sparse.1 == dense.1).then_some(Uncertain { value: sparse.2 - dense.2, error: 0.0 });
+    Some(Parameter::new(
+        "TLB: miss, dependent loads",
+        "t_tlb",
+        Unit::Nanoseconds,
+        estimate,
+        "there are no two lists of equally many lines",
+    ))
 }
 
 /// The parameter beside what the description holds for it.

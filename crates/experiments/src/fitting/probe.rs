@@ -2,6 +2,7 @@
 
 use bench::seidl::{Point, Probe, points};
 use bench::{BenchError, Experiment, Layout, Placement, Plan, Platform, Settings, State, p3};
+use machine::Description;
 use record::Record;
 use units::{Bytes, CpuId, NodeId};
 
@@ -10,7 +11,9 @@ use super::Model;
 /// The smallest array of the P3 diagram; the primary cache of no machine is smaller.
 const SMALLEST_ARRAY: Bytes = Bytes::from_kib(4);
 /// How much larger than the largest cache the largest array of the P3 diagram is.
-const BEYOND_CACHES: u64 = 8;
+const BEYOND_CACHES: u64 = 4;
+/// The largest area of Seidl 1997.
+const LARGEST_AREA: Bytes = Bytes(8 << 30);
 /// Nodes whose pairs are all measured; on larger machines, the distances from the first node.
 const ALL_PAIRS: usize = 8;
 /// Readers of one node's memory that saturate it: as many as in Prestor 2001 Table 4.10.
@@ -26,6 +29,8 @@ pub struct Surroundings {
     pub node_memory: Bytes,
     /// The largest area of the window probe.
     pub largest_area: Bytes,
+    /// What the largest cache may hold, generously.
+    pub caches: Bytes,
     /// The memory that one entry of the translation buffer covers, as far as is known: a page.
     pub page: Bytes,
 }
@@ -39,6 +44,18 @@ pub enum Job {
     Windows(Point),
 }
 
+impl Surroundings {
+    /// Those of a simulated machine: what its description has.
+    pub fn simulated(description: &Description) -> Self {
+        Self {
+            node_memory: description.topology.node_memory,
+            largest_area: LARGEST_AREA,
+            caches: description.l2.size,
+            page: fit::held::translation_page(description),
+        }
+    }
+}
+
 impl Job {
     /// Carries the job out on `platform`, with the first processor wherever it is not told otherwise.
     ///
@@ -50,6 +67,7 @@ impl Job {
             Self::Windows(point) => {
                 let cpu = first_cpu(platform.layout());
                 let probe = Probe::new(platform.layout(), cpu, |_| surroundings.node_memory)?;
+                let probe = Probe { caches: surroundings.caches, ..probe };
                 Ok(probe.run(platform, &[*point], |_| ())?.remove(0))
             }
         }
@@ -97,23 +115,28 @@ fn latencies(layout: &Layout, settings: &Settings) -> Vec<Job> {
     jobs
 }
 
-/// A P3 diagram of reads, and a list that differs from another only in that every element is on a page of its own.
+/// A P3 diagram of reads; lists of as many lines as arrays of these sizes have, for latencies without overlap; and a list
+/// that differs from another only in that every element is on a page of its own.
 fn diagram(layout: &Layout, surroundings: &Surroundings, settings: &Settings) -> Vec<Job> {
     let cpu = first_cpu(layout);
     let home = layout.node_of(cpu).unwrap_or_default();
-    let largest = Bytes((layout.l2.0 * BEYOND_CACHES).next_power_of_two().min(surroundings.node_memory.0));
+    let largest = Bytes((surroundings.caches.0 * BEYOND_CACHES).next_power_of_two().min(surroundings.node_memory.0));
     let arrays = std::iter::successors(Some(SMALLEST_ARRAY), |array| Some(Bytes(array.0 * 2)));
     let arrays = arrays.take_while(|array| *array <= largest);
     let once = Settings { iterations: settings.iterations.min(2), ..settings.clone() };
-    let plans = p3::diagram(Experiment::P3Ru, home, cpu, arrays, &once);
+    let plans = p3::diagram(Experiment::P3Ru, home, cpu, arrays.clone(), &once);
     let mut jobs: Vec<Job> = plans.into_iter().map(|plan| Job::Plan(Box::new(plan))).collect();
+    let list = |array: Bytes, stride: Bytes| {
+        let settings = Settings { array, stride, ..settings.clone() };
+        let placement = Placement::new(home, cpu, None);
+        Job::Plan(Box::new(Plan::new(Experiment::AreaRead, State::Uown, placement, settings)))
+    };
+    jobs.extend(arrays.map(|array| list(array, layout.line)));
     // Neighbouring elements are a line further into the next page, so that they spread over the sets of the caches.
     for stride in [layout.line.0, surroundings.page.0 + layout.line.0] {
         let array = Bytes(stride * TRANSLATIONS);
         if array <= surroundings.node_memory {
-            let settings = Settings { array, stride: Bytes(stride), ..settings.clone() };
-            let plan = Plan::new(Experiment::AreaRead, State::Uown, Placement::new(home, cpu, None), settings);
-            jobs.push(Job::Plan(Box::new(plan)));
+            jobs.push(list(array, Bytes(stride)));
         }
     }
     jobs
@@ -125,11 +148,10 @@ mod tests {
 
     #[test]
     fn a_machine_of_many_nodes_is_measured_from_the_first_one_of_few_from_all() {
-        let surroundings =
-            Surroundings { node_memory: Bytes::from_mib(512), largest_area: Bytes(8 << 30), page: Bytes::from_kib(32) };
         let count = |name: &str| {
             let description = machine::load(name).expect("a machine");
             let layout = Layout::simulated(&description).expect("a layout");
+            let surroundings = Surroundings::simulated(&description);
             let jobs = jobs(Model::Remote, &layout, &surroundings, &Settings::simulated());
             for job in &jobs {
                 let Job::Plan(plan) = job else { panic!("latencies are plans") };
