@@ -49,6 +49,8 @@ pub enum Experiment {
     PingPong,
     /// Latency of loads all over an array, at one size of it.
     AreaRead,
+    /// Latency of loads by region of memory.
+    RegionRead,
     /// Latency of loads while other processors load the memory with reads and writes.
     LoadedRead,
     /// Restart latency of loads.
@@ -74,7 +76,7 @@ pub enum Request {
 
 impl Experiment {
     /// All experiments.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::BwRead,
         Self::BwRdsh,
         Self::BwRdex,
@@ -93,6 +95,7 @@ impl Experiment {
         Self::LmbenchCas,
         Self::PingPong,
         Self::AreaRead,
+        Self::RegionRead,
         Self::LoadedRead,
         Self::RestartRead,
         Self::RestartRdex,
@@ -121,6 +124,7 @@ impl Experiment {
             Self::LmbenchCas => "lmbench-cas",
             Self::PingPong => "ping-pong",
             Self::AreaRead => "area-read",
+            Self::RegionRead => "region-read",
             Self::LoadedRead => "loaded-read",
             Self::RestartRead => "restart-read",
             Self::RestartRdex => "restart-rdex",
@@ -139,6 +143,7 @@ impl Experiment {
             | Self::LmbenchRead
             | Self::RestartRead
             | Self::AreaRead
+            | Self::RegionRead
             | Self::LoadedRead
             | Self::P3Ru => Request::Read,
             Self::BwRdex
@@ -169,7 +174,9 @@ impl Experiment {
             Self::StreamScale => Kernel::Stream(StreamOperation::Scale),
             Self::StreamAdd => Kernel::Stream(StreamOperation::Add),
             Self::StreamTriad => Kernel::Stream(StreamOperation::Triad),
-            Self::LmbenchRead | Self::RestartRead | Self::AreaRead | Self::LoadedRead => Kernel::Walk { work },
+            Self::LmbenchRead | Self::RestartRead | Self::AreaRead | Self::RegionRead | Self::LoadedRead => {
+                Kernel::Walk { work }
+            }
             Self::LmbenchRdex | Self::LmbenchUpgrd | Self::RestartRdex => Kernel::Modify { work },
             Self::LmbenchCas => Kernel::CompareExchange,
             Self::PingPong => Kernel::PingPong,
@@ -215,7 +222,7 @@ impl Experiment {
     /// Whether it is measured over the whole of an array that is as it is in the middle of a long run, rather than on lines
     /// that were brought into a state.
     pub fn ranges_over_an_array(self) -> bool {
-        matches!(self, Self::P3Ru | Self::P3Rmw | Self::AreaRead | Self::LoadedRead)
+        matches!(self, Self::P3Ru | Self::P3Rmw | Self::AreaRead | Self::RegionRead | Self::LoadedRead)
     }
 
     /// How many arrays it works on, one after the other.

@@ -15,6 +15,7 @@ pub mod p3;
 mod plan;
 pub mod platform;
 mod prepare;
+mod regions;
 mod restart;
 pub mod rounds;
 pub mod seidl;

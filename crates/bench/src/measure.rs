@@ -26,6 +26,7 @@ pub(crate) fn samples(trial: &mut Trial, platform: &mut dyn Platform, count: u32
         Experiment::P3Ru | Experiment::P3Rmw => p3::samples(trial, platform, count),
         Experiment::AreaRead => area::samples(trial, platform, count),
         Experiment::LoadedRead => loaded::samples(trial, platform, count),
+        Experiment::RegionRead => unreachable!("a map is no row of samples"),
         Experiment::PingPong => ping_pong(trial, platform, count),
         _ => repeated(trial, platform, count),
     }

@@ -54,6 +54,8 @@ pub struct Settings {
     pub array: Bytes,
     /// The stride over that array.
     pub stride: Bytes,
+    /// The chunks of the array that a map of regions has.
+    pub chunk: Bytes,
     /// The traffic under which a loaded latency is measured.
     pub traffic: Traffic,
     /// Round trips of one sample of `ping-pong`.
@@ -106,6 +108,7 @@ impl Settings {
             sharers_drop: None,
             array: Bytes::from_mib(32),
             stride: Bytes(128),
+            chunk: Bytes::from_mib(16),
             traffic: Traffic { reads: 1, writes: 0, pause: 0 },
             round_trips: 64,
             check: false,
@@ -146,6 +149,7 @@ impl Plan {
         let settings = &self.settings;
         let wanted = match self.experiment {
             Experiment::AreaRead => return (settings.array.0 / settings.stride.0.max(1)).max(1),
+            Experiment::RegionRead => return (settings.array.0 / settings.chunk.0.max(1)).max(1),
             Experiment::LoadedRead => return (settings.array.0 / layout.line.0).max(1),
             experiment if experiment.is_restart() => settings.restart_lines,
             experiment if experiment.is_bandwidth() => settings.bandwidth_lines,
@@ -191,6 +195,9 @@ impl Plan {
     pub fn preparation(&self) -> String {
         let Placement { locals, remotes, .. } = &self.placement;
         let (locals, remotes) = (list(locals), list(remotes));
+        if self.experiment == Experiment::RegionRead {
+            return "in no cache".to_owned();
+        }
         if self.experiment.ranges_over_an_array() {
             return "touched before, as in the middle of a long run".to_owned();
         }
@@ -263,8 +270,10 @@ impl Plan {
     fn validate_roles(&self, layout: &Layout) -> Result<(), PlanError> {
         let Placement { locals, remotes, .. } = &self.placement;
         let state = self.state;
-        let one_requester =
-            self.experiment.is_p3() || self.experiment.is_ping_pong() || self.experiment == Experiment::AreaRead;
+        let one_requester = match self.experiment {
+            Experiment::AreaRead | Experiment::RegionRead | Experiment::PingPong => true,
+            experiment => experiment.is_p3(),
+        };
         if one_requester && locals.len() > 1 {
             let list = list(locals);
             return Err(PlanError::new("--local", list, format!("{} has one requester", self.experiment), "one CPU"));
@@ -324,6 +333,9 @@ impl Plan {
         }
         if self.experiment.ranges_over_an_array() {
             crate::p3::validate(settings)?;
+        }
+        if self.experiment == Experiment::RegionRead {
+            crate::regions::validate(settings, layout)?;
         }
         if settings.spacing == 0 {
             return Err(PlanError::new("--spacing", "0", "all elements would be one", "1 line or more"));

@@ -1,6 +1,6 @@
 //! Trials of several plans, a sample each in turn, so that what drifts meanwhile falls on all of them alike.
 
-use crate::{BenchError, Platform, Trial};
+use crate::{BenchError, Experiment, Platform, Trial};
 
 /// Restart searches are long, and each is a sample of many measurements: more of them than this tell little.
 const MOST_SEARCHES: u32 = 3;
@@ -16,7 +16,12 @@ pub struct Failed {
 
 /// How many samples `rounds` rounds take of a trial.
 fn wanted(trial: &Trial, rounds: u32) -> u32 {
-    if trial.plan().experiment.is_restart() { rounds.min(MOST_SEARCHES) } else { rounds }
+    match trial.plan().experiment {
+        // It has rounds of its own, over chunks of one region.
+        Experiment::RegionRead => 1,
+        experiment if experiment.is_restart() => rounds.min(MOST_SEARCHES),
+        _ => rounds,
+    }
 }
 
 /// How many samples `rounds` rounds take of all trials together.

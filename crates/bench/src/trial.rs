@@ -8,6 +8,7 @@ use units::Bytes;
 
 use crate::measure::Sample;
 use crate::platform::{Platform, PlatformError};
+use crate::regions::{self, Chunk};
 use crate::restart::{self, RestartCurve};
 use crate::{BenchError, Experiment, Layout, Plan, State, check, measure};
 
@@ -24,6 +25,8 @@ pub struct Outcome {
     pub record: Record,
     /// What was measured beside it: the bandwidth of the traffic under which a latency was measured.
     pub companion: Option<Record>,
+    /// A map, a record a chunk, if it was one.
+    pub map: Vec<Record>,
     /// The samples of each requester, in the order of the plan, in the unit of the record.
     pub samples: Vec<Vec<f64>>,
     /// The curve, if it was a restart search.
@@ -35,7 +38,7 @@ pub struct Outcome {
 impl Outcome {
     /// All that was measured.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
-        std::iter::once(&self.record).chain(&self.companion)
+        std::iter::once(&self.record).chain(&self.companion).chain(&self.map)
     }
 }
 
@@ -45,6 +48,7 @@ pub struct Trial {
     plan: Plan,
     samples: Vec<Sample>,
     curves: Vec<RestartCurve>,
+    map: Vec<Chunk>,
     /// What disturbed the samples that were taken again.
     repeated: Vec<Disturbance>,
     /// What disturbed those that had to be kept.
@@ -85,6 +89,7 @@ impl Trial {
             plan: plan.clone(),
             samples: Vec::new(),
             curves: Vec::new(),
+            map: Vec::new(),
             repeated: Vec::new(),
             kept: Vec::new(),
             conditions: None,
@@ -99,7 +104,7 @@ impl Trial {
         &self.plan
     }
 
-    /// Takes `count` more samples on `platform`, whose regions are released first. A restart search is one sample.
+    /// Takes `count` more samples on `platform`, whose regions are released first. A restart search is one sample, a map too.
     ///
     /// # Errors
     /// When the platform fails; the samples so far are kept.
@@ -117,12 +122,17 @@ impl Trial {
             self.note_conditions(platform);
             return Ok(());
         }
+        if self.plan.experiment == Experiment::RegionRead {
+            self.map = regions::map(&self.plan, platform)?;
+            self.note_conditions(platform);
+            return Ok(());
+        }
         measure::samples(self, platform, count)
     }
 
     /// How many samples there are.
     pub fn taken(&self) -> usize {
-        self.samples.len().max(self.curves.len())
+        self.samples.len().max(self.curves.len()).max(self.map.len())
     }
 
     /// Takes a sample by `attempt`, and again if it was disturbed: as often as there are samples to take, and twice more.
@@ -173,8 +183,10 @@ impl Trial {
     /// If there are none.
     pub fn outcome(mut self, layout: &Layout) -> Outcome {
         let locals = self.requesters();
+        let chunks: Vec<f64> = self.map.iter().flat_map(|chunk| chunk.samples.iter().copied()).collect();
         let (combined, samples, restart) = match restart::merged(&self.curves, self.plan.settings.restart) {
             Some((values, curve)) => (values.clone(), vec![values], Some(curve)),
+            None if !chunks.is_empty() => (chunks.clone(), vec![chunks], None),
             None => {
                 let of_local = |local: usize| self.samples.iter().map(|sample| sample.values[local]).collect();
                 let samples: Vec<Vec<f64>> = (0..locals).map(of_local).collect();
@@ -185,7 +197,8 @@ impl Trial {
         self.warn(&statistics, restart.is_some());
         let record = self.record(layout, statistics);
         let companion = self.companion(&record);
-        Outcome { plan: self.plan, record, companion, samples, restart, warnings: self.warnings }
+        let map = regions::records(&self.map, &record);
+        Outcome { plan: self.plan, record, companion, map, samples, restart, warnings: self.warnings }
     }
 
     /// Requesters whose figures count: of a loaded latency only the first, of which it is the latency.
@@ -305,6 +318,7 @@ impl Plan {
         let settings = &self.settings;
         match self.experiment {
             Experiment::P3Ru | Experiment::P3Rmw | Experiment::AreaRead => (settings.stride, settings.array),
+            Experiment::RegionRead => (regions::stride(settings.chunk, layout.line), settings.chunk),
             Experiment::PingPong => (layout.line, layout.line),
             _ => {
                 let stride = self.element_stride(layout);

@@ -35,13 +35,11 @@ pub(super) fn hierarchy(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
     collector.plans
 }
 
-/// Sizes from the smallest area to `most`, `steps` an octave, each a multiple of 1 KiB.
+/// Sizes from the smallest area to `most`, `steps` evenly from one power of two to the next.
 fn areas(most: Bytes, steps: u32) -> Vec<Bytes> {
-    let size = |i: u32| SMALLEST_AREA as f64 * 2_f64.powf(f64::from(i) / f64::from(steps));
-    let rounded = |size: f64| Bytes((size as u64).next_multiple_of(1 << 10));
-    let mut sizes: Vec<Bytes> = (0..).map(size).take_while(|&size| size <= most.0 as f64).map(rounded).collect();
-    sizes.dedup();
-    sizes
+    let octaves = (0..).map(|octave| SMALLEST_AREA << octave).take_while(|&size| size <= most.0);
+    let within = |size: u64| (0..u64::from(steps)).map(move |step| size + size * step / u64::from(steps));
+    octaves.flat_map(within).filter(|&size| size <= most.0).map(Bytes).collect()
 }
 
 /// Every transaction between a requester and owners of every kind of nearness, with lines of the requester's node and, if
@@ -191,11 +189,24 @@ pub(super) fn loaded(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
     if locals.len() < 2 {
         return collector.plans;
     }
-    for (reads, writes) in MIXES {
+    for (reads, writes) in MIXES.into_iter().take(scope.mixes) {
         for pause in PAUSES.into_iter().step_by(scope.every_pause) {
             let settings = Settings { traffic: Traffic { reads, writes, pause }, ..scope.settings.clone() };
             let placement = Placement { home, locals: locals.clone(), remotes: Vec::new() };
             collector.add_with(Series::Loaded, Experiment::LoadedRead, State::Uown, placement, settings);
+        }
+    }
+    collector.plans
+}
+
+/// A map of every node's memory, from its own processors or those nearest to it.
+pub(super) fn regions(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
+    let mut collector = Collector::new(layout, scope);
+    for home in layout.nodes().filter(|&node| layout.has_memory(node)) {
+        if let Some(local) = collector.nearest(home) {
+            let settings = Settings { array: scope.mapped, ..scope.settings.clone() };
+            let placement = Placement::new(home, local, None);
+            collector.add_with(Series::Regions, Experiment::RegionRead, State::Uown, placement, settings);
         }
     }
     collector.plans

@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use host::memory::PageKind;
 use serde::{Deserialize, Serialize};
+use units::Bytes;
 
 use crate::{Experiment, Layout, Outcome, Plan, PlanError, Settings, State};
 
@@ -36,6 +37,8 @@ pub enum Suite {
     Bandwidth,
     /// Latency against load.
     Loaded,
+    /// Latency by region of memory.
+    Regions,
     /// What fits into a minute on a real machine: hierarchy, places, nodes, bandwidth and load.
     Overview,
     /// Those of the thesis; on a real machine all there are.
@@ -47,7 +50,7 @@ type Plans = fn(&Layout, &SuiteScope) -> Vec<Plan>;
 
 impl Suite {
     /// All suites.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Local,
         Self::Remote,
         Self::Interventions,
@@ -58,6 +61,7 @@ impl Suite {
         Self::Nodes,
         Self::Bandwidth,
         Self::Loaded,
+        Self::Regions,
         Self::Overview,
         Self::All,
     ];
@@ -75,6 +79,7 @@ impl Suite {
             Self::Nodes => "nodes",
             Self::Bandwidth => "bandwidth",
             Self::Loaded => "loaded",
+            Self::Regions => "regions",
             Self::Overview => "overview",
             Self::All => "all",
         }
@@ -100,6 +105,7 @@ impl Suite {
             of_any::nodes,
             of_any::bandwidth,
             of_any::loaded,
+            of_any::regions,
             of_thesis::local,
             of_thesis::remote,
             of_thesis::interventions,
@@ -116,6 +122,7 @@ impl Suite {
             Self::Nodes => &[of_any::nodes],
             Self::Bandwidth => &[of_any::bandwidth],
             Self::Loaded => &[of_any::loaded],
+            Self::Regions => &[of_any::regions],
             Self::Overview => OVERVIEW,
             Self::All if real => EVERYTHING,
             Self::All => THESIS,
@@ -164,12 +171,24 @@ pub struct SuiteScope {
     pub areas_per_octave: u32,
     /// Of the paces of traffic, every how many-th is measured.
     pub every_pause: usize,
+    /// How many mixes of reads and writes are measured.
+    pub mixes: usize,
+    /// How much memory of each node is mapped.
+    pub mapped: Bytes,
 }
 
 impl SuiteScope {
     /// Everything, with these settings.
     pub fn whole(settings: Settings) -> Self {
-        Self { settings, nodes_per_distance: None, pages: Vec::new(), areas_per_octave: 2, every_pause: 1 }
+        Self {
+            settings,
+            nodes_per_distance: None,
+            pages: Vec::new(),
+            areas_per_octave: 2,
+            every_pause: 1,
+            mixes: 3,
+            mapped: Bytes::from_mib(1024),
+        }
     }
 }
 
@@ -213,6 +232,8 @@ pub enum Series {
     Bandwidth,
     /// A point of a curve of latency against load.
     Loaded,
+    /// A map of memory.
+    Regions,
 }
 
 impl Series {
@@ -237,6 +258,7 @@ impl Series {
             Self::Nodes => "nodes",
             Self::Bandwidth => "bandwidth",
             Self::Loaded => "loaded",
+            Self::Regions => "regions",
         })
     }
 }

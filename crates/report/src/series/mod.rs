@@ -5,6 +5,7 @@ mod hierarchy;
 mod loaded;
 mod matrices;
 mod places;
+mod regions;
 
 use record::Record;
 
@@ -25,7 +26,8 @@ pub fn series_tables(title: &str, records: &[Record]) -> Vec<Table> {
     tables.extend(matrices::nodes(&of("nodes")));
     tables.extend(bandwidth::table(&of("bandwidth")));
     tables.extend(loaded::table(&of("loaded")));
-    const KNOWN: [&str; 7] = ["hierarchy", "places", "spacing", "cores", "nodes", "bandwidth", "loaded"];
+    tables.extend(regions::table(&of("regions")));
+    const KNOWN: [&str; 8] = ["hierarchy", "places", "spacing", "cores", "nodes", "bandwidth", "loaded", "regions"];
     let known = |record: &&Record| record.conditions.series.as_deref().is_some_and(|series| KNOWN.contains(&series));
     let others: Vec<Record> = records.iter().filter(|record| !known(record)).cloned().collect();
     if !others.is_empty() {

@@ -80,6 +80,9 @@ pub(super) struct ArrayFlags {
     /// Lines from one element of a latency list to the next [default: 1 in a simulation, 4 on this computer].
     #[arg(long, value_name = "LINES")]
     spacing: Option<u64>,
+    /// The chunks of region-read, in KiB [default: 16384].
+    #[arg(long, value_name = "KIB")]
+    chunk: Option<u64>,
     /// Loads and stores in a row of the traffic of loaded-read [default: 1:0].
     #[arg(long, value_name = "READS:WRITES")]
     traffic: Option<String>,
@@ -103,6 +106,7 @@ impl ArrayFlags {
             }
             settings.array = Bytes::from_kib(kib);
         }
+        settings.chunk = self.chunk.map_or(settings.chunk, Bytes::from_kib);
         settings.stride = self.stride.map_or(settings.stride, Bytes);
         settings.spacing = self.spacing.unwrap_or(settings.spacing);
         settings.round_trips = self.round_trips.unwrap_or(settings.round_trips);

@@ -1,10 +1,13 @@
 //! `ccnuma bench` on this computer: trials in interleaved rounds, interrupted without loss.
 
+use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bench::{HostPlatform, Outcome, Plan, Platform, Settings, Suite, Trial, rounds};
-use record::Record;
+use bench::{HostPlatform, Outcome, Plan, Platform, Settings, Suite, SuiteScope, Trial, rounds};
+use host::discovery::Inventory;
+use host::memory::PageKind;
+use record::{Record, Warning};
 
 use super::{BenchCommand, print_tables};
 use crate::failure::Failure;
@@ -27,13 +30,14 @@ impl BenchCommand {
         if self.host.quick {
             defaults.iterations = QUICK_SAMPLES;
         }
-        let scope = self.scope(defaults)?;
+        let mut scope = self.scope(defaults)?;
         let options = self.host.options(self.thoroughness.seed)?;
         if self.experiments.is_empty() {
             self.refuse_placement()?;
         }
         let suite: Suite = self.suite.as_deref().unwrap_or("overview").parse().map_err(Failure::input)?;
         let mut platform = HostPlatform::new(options).map_err(Failure::run)?;
+        self.adapt(&mut scope, platform.inventory());
         let plans = match self.experiments.is_empty() {
             false => self.plans(platform.layout(), &scope.settings)?,
             true => suite.plans(platform.layout(), &scope).map_err(Failure::input)?,
@@ -43,6 +47,17 @@ impl BenchCommand {
         match self.output.replaces_table() {
             true => Ok(()),
             false => print_tables("this computer", &records),
+        }
+    }
+
+    /// Adapts a suite to this computer and to how much time there is.
+    fn adapt(&self, scope: &mut SuiteScope, inventory: &Inventory) {
+        let thp = inventory.transparent.enabled.as_deref().is_some_and(|mode| mode != "never");
+        if self.host.pages.is_none() && thp && !self.host.quick {
+            scope.pages = vec![PageKind::Base, PageKind::Transparent];
+        }
+        if self.host.quick {
+            (scope.areas_per_octave, scope.every_pause, scope.mixes) = (1, 3, 1);
         }
     }
 
@@ -106,11 +121,26 @@ fn interruption() -> Result<Arc<AtomicBool>, Failure> {
     Ok(interrupted)
 }
 
-/// Each warning once, with how many measurements it is about.
+/// Each kind of warning once, with how many other measurements it is about: a busy machine disturbs many alike.
 fn report_warnings(outcomes: &[Outcome]) {
+    let mut told: Vec<(Discriminant<Warning>, String, usize)> = Vec::new();
     for outcome in outcomes {
         for warning in &outcome.warnings {
-            eprintln!("warning: {} {}: {warning}", outcome.record.experiment, outcome.record.state);
+            match told.iter_mut().find(|(kind, ..)| *kind == discriminant(warning)) {
+                Some((_, _, others)) => *others += 1,
+                None => {
+                    let text = format!("{} {}: {warning}", outcome.record.experiment, outcome.record.state);
+                    told.push((discriminant(warning), text, 0));
+                }
+            }
         }
+    }
+    for (_, text, others) in told {
+        let more = match others {
+            0 => String::new(),
+            1 => " (and so another measurement)".to_owned(),
+            others => format!(" (and so {others} other measurements)"),
+        };
+        eprintln!("warning: {text}{more}");
     }
 }
