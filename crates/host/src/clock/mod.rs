@@ -230,7 +230,7 @@ mod tests {
         let trusted = Clock::calibrate().unwrap();
         let features = Features::detect();
         let chain = Routine::assemble(Operation::Chain { link: Link::Add }, Bytes(0), &features).unwrap();
-        let course = Course::new(std::ptr::NonNull::dangling(), 1, 20_000);
+        let course = Course::new(std::ptr::NonNull::<u64>::dangling().cast(), 1, 20_000);
         let fastest = |clock: &Clock| {
             // SAFETY: a chain touches no memory.
             let once = |_| clock.duration(unsafe { chain.run(clock, &course, None) }.ticks());

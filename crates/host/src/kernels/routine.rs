@@ -7,14 +7,14 @@ use std::sync::atomic::AtomicBool;
 use dynasmrt::mmap::{ExecutableBuffer, MutableBuffer};
 use units::Bytes;
 
-use super::{Architecture, Features, Operation, assemble};
+use super::{Architecture, Features, LINE, Operation, assemble};
 use crate::HostError;
 use crate::clock::Clock;
 
 /// What a routine runs over.
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
-    /// The first element of the list or array, aligned to 8 bytes, for streaming kernels to a line. For a ping-pong the
+    /// The first element of the list or array, aligned to 8 bytes, for kernels that store or stream whole lines to a line. For a ping-pong the
     /// word that this thread writes.
     pub start: NonNull<u8>,
     /// Elements of the array; kernels over lists and ping-pongs do not look at it.
@@ -153,12 +153,13 @@ impl Routine {
     /// completed; if `clock` is not the processor's counter, it is read directly around the code.
     ///
     /// # Panics
-    /// If a source that the operation reads is missing, or the array has fewer elements than one step visits.
+    /// If a source that the operation reads is missing, the array has fewer elements than one step visits, or anything
+    /// is not aligned to a word, for kernels that store or stream whole lines to a line.
     ///
     /// # Safety
     /// For the whole run:
-    /// - `elements` elements of `stride` bytes from `start`, the last one of at least a line, are mapped, readable, and
-    ///   writable if the operation [stores](Operation::stores); so are as many from each source;
+    /// - `elements` elements that are `stride` apart from `start`, of each its first line or as much as a stride, are
+    ///   mapped, readable, and writable if the operation [stores](Operation::stores); so are as many from each source;
     /// - Rust code holds no reference to them, and they hold nothing whose bytes Rust code relies on, beyond lists, filled
     ///   words and numbers; what other threads do to them meanwhile is done by routines or atomics;
     /// - if the operation [needs a list](Operation::needs_list), word 0 of `start` begins a circular list that lies
@@ -168,6 +169,11 @@ impl Routine {
         assert!(course.sources[..wanted].iter().all(Option::is_some), "{:?} reads {wanted} sources", self.operation);
         let per_step = self.operation.elements_per_step();
         assert!(course.elements >= per_step, "{:?} visits {per_step} elements a step", self.operation);
+        let lines = self.operation.is_wide() || self.operation == Operation::FillNonTemporal;
+        let alignment = if lines { LINE.0 as usize } else { align_of::<u64>() };
+        for address in course.sources[..wanted].iter().flatten().chain([&course.start]) {
+            assert!(address.addr().get().is_multiple_of(alignment), "{:?} at {address:?}, not aligned", self.operation);
+        }
         let source = |i: usize| course.sources[i].map_or(std::ptr::null(), |source| source.as_ptr().cast_const());
         let mut frame = Frame {
             start: course.start.as_ptr(),
