@@ -14,8 +14,8 @@ use crate::clock::Clock;
 /// What a routine runs over.
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
-    /// The first element of the list or array, aligned to 8 bytes, for kernels that store or stream whole lines to a line. For a ping-pong the
-    /// word that this thread writes.
+    /// The first element of the list or array, aligned to 8 bytes, for kernels that store or stream whole lines to a line.
+    /// For a ping-pong the word that this thread writes.
     pub start: NonNull<u8>,
     /// Elements of the array; kernels over lists and ping-pongs do not look at it.
     pub elements: u64,
