@@ -47,6 +47,7 @@ fn init() {
     again(Command::new("/init").arg(AFFINE), "affine");
     again(Command::new("/init").arg(FORBIDDEN), "forbidden");
     command(&["topology", "--json"], "topology");
+    command(&["bench", "--home", "3", "--local", "2", "--lines", "512", "lmbench-read", "--json"], "bench");
     println!("finished: all");
     power_off();
 }

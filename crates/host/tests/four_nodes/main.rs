@@ -87,11 +87,16 @@ impl Console {
 
     /// The rows of `ccnuma topology --json` of one part.
     fn rows(&self, part: &str) -> Vec<Value> {
-        let lines = self.text.lines().filter_map(|line| line.trim().strip_prefix("topology {"));
+        self.records("topology {").into_iter().filter(|row| row["part"] == part).collect()
+    }
+
+    /// The objects in lines that start with this, the brace included.
+    fn records(&self, start: &str) -> Vec<Value> {
+        let lines = self.text.lines().filter_map(|line| line.trim().strip_prefix(start));
         let rows = lines.map(|line| {
             serde_json::from_str::<Value>(&format!("{{{line}")).unwrap_or_else(|error| panic!("{{{line}: {error}"))
         });
-        rows.filter(|row| row["part"] == part).collect()
+        rows.collect()
     }
 }
 
@@ -111,6 +116,7 @@ fn four_nodes_are_discovered_used_and_refused_as_they_should_be() {
     refusal(&console);
     pinning(&console);
     restriction(&console);
+    measurement(&console);
 }
 
 /// `ccnuma topology` tells what QEMU was told.
@@ -220,4 +226,15 @@ fn restriction(console: &Console) {
     console.says("forbidden unasked", &["ok: pages of 4 KiB on node 2", counted]);
     console.says("forbidden unplaced", &["refused: ", "mbind: Operation not permitted", "--cap-add SYS_NICE"]);
     console.says("affine pin 0", &["refused: ", "accepted: CPUs 4"]);
+}
+
+/// `ccnuma bench` measures from a CPU of one node the memory of another; under emulation, the time itself means nothing.
+fn measurement(console: &Console) {
+    console.says("bench status", &["exit status: 0"]);
+    let records = console.records("bench {");
+    assert_eq!(records.len(), 1, "{}", console.text);
+    let record = &records[0];
+    assert_eq!((&record["home"], &record["local"]), (&Value::from(3), &Value::from(2)));
+    assert_eq!((&record["pages_asked"], &record["pages_obtained"]), (&Value::from("base"), &Value::from("4 KiB")));
+    assert!(record["median"].as_f64().is_some_and(|median| median > 0.0), "{record}");
 }
