@@ -84,6 +84,8 @@ pub struct Mock {
     pub census: BTreeMap<&'static str, BTreeMap<Transaction, u64>>,
     /// Modified lines held by a processor when a kernel of this name began, at least.
     pub dirty_at_fill: Option<usize>,
+    /// How many of the next timed phases are disturbed.
+    pub disturbed: u32,
 }
 
 /// `nodes` nodes in a row of two processors each, hop counts as distances, caches of `l2`.
@@ -96,7 +98,7 @@ pub fn row(nodes: u16, l2: Bytes) -> Layout {
 impl Mock {
     /// A machine of this layout.
     pub fn new(layout: Layout) -> Self {
-        Self { layout, lines: BTreeMap::new(), regions: 0, census: BTreeMap::new(), dirty_at_fill: None }
+        Self { layout, lines: BTreeMap::new(), regions: 0, census: BTreeMap::new(), dirty_at_fill: None, disturbed: 0 }
     }
 
     /// The transactions of one kernel so far.
@@ -159,6 +161,15 @@ impl Mock {
         }
         let legs = far.into_iter().map(|other| self.layout.hops(home, other).max(self.layout.hops(other, node)));
         (transaction, legs.chain([self.layout.hops(node, home)]).max().unwrap_or(0))
+    }
+
+    /// What disturbs a task with this kernel: only pointer chases are disturbed.
+    fn disturbance(&mut self, kernel: Kernel) -> Disturbance {
+        if self.disturbed == 0 || !kernel.walks_a_list() {
+            return Disturbance::default();
+        }
+        self.disturbed -= 1;
+        Disturbance { switches: 1, ..Disturbance::default() }
     }
 
     fn drop_line(&mut self, cpu: CpuId, key: (usize, u64)) {
@@ -260,7 +271,8 @@ impl Platform for Mock {
             for step in 0..steps {
                 elapsed += self.step(task, (task.first + step) % task.elements);
             }
-            measurements.push(Measurement { elapsed, steps, disturbance: Disturbance::default() });
+            let disturbance = self.disturbance(task.kernel);
+            measurements.push(Measurement { elapsed, steps, disturbance });
         }
         Ok(measurements)
     }
