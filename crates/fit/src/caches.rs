@@ -11,10 +11,17 @@ use crate::{FitError, Parameter};
 
 /// A time must rise (or fall) by this share to be a step of the hierarchy and not noise.
 const STEP: f64 = 0.25;
+/// A level takes so many times as long as the one before: what translation misses and wrongly predicted ways add to the hits
+/// of one level stays below.
+const LEVEL: f64 = 1.6;
 /// A knee is only told if the second best place fits worse by this factor in squared residuals.
 const DISTINCT: f64 = 1.5;
 /// The stride at which sizes are read off: no smaller than any line, and far smaller than any page.
 const SIZE_STRIDE: u64 = 128;
+/// Arrays by which sizes can be told, at least.
+const FEWEST_ARRAYS: usize = 4;
+/// Arrays so many times as large as a cache miss in it almost always, also where replacement is random.
+const MISSING: u64 = 4;
 /// No line is larger.
 const LARGEST_LINE: u64 = 1024;
 /// A time has reached a plateau within this share of it, and has not at or below the other: half the elements of a stride
@@ -53,7 +60,8 @@ pub struct CacheFinding {
     pub line: Option<u64>,
     /// How many lines of a set it holds, if that can be told.
     pub ways: Option<u64>,
-    /// The time of an element that it holds, in nanoseconds, at a stride of 128 bytes.
+    /// The time of an access that it serves, in nanoseconds: of a dependent load if there were lists, else of an element at
+    /// a stride of 128 bytes.
     pub hit_ns: f64,
 }
 
@@ -73,49 +81,52 @@ pub struct TranslationFinding {
 pub struct P3Findings {
     /// The caches, smallest first.
     pub caches: Vec<CacheFinding>,
-    /// The time of an element that no cache holds, in nanoseconds, at a stride of 128 bytes.
+    /// The same of an access that no cache serves.
     pub memory_ns: f64,
     /// The translation buffer, if its misses can be told.
     pub translation: Option<TranslationFinding>,
 }
 
-/// Reads a diagram.
+/// Reads a diagram. `lists` are arrays, in bytes, with the time of a dependent load anywhere in them, in nanoseconds: where
+/// there are four or more of them, sizes are read off these, since no prefetcher and no overlap hides what they cost, and
+/// else off the diagram at a stride of 128 bytes.
 ///
 /// # Errors
-/// Without several arrays at a stride of 128 bytes, or with times that are not positive.
-pub fn read_diagram(points: &[P3Point]) -> Result<P3Findings, FitError> {
+/// Without several arrays, or with times that are not positive.
+pub fn read_diagram(points: &[P3Point], lists: &[(Bytes, f64)]) -> Result<P3Findings, FitError> {
     const MODEL: &str = "caches";
-    if let Some(index) = points.iter().position(|point| !point.ns.is_finite() || point.ns <= 0.0) {
-        return Err(FitError::BadTime { model: MODEL, index, value: points[index].ns });
+    let times = points.iter().map(|point| point.ns).chain(lists.iter().map(|list| list.1));
+    if let Some((index, value)) = times.enumerate().find(|(_, ns)| !ns.is_finite() || *ns <= 0.0) {
+        return Err(FitError::BadTime { model: MODEL, index, value });
     }
     let diagram = Diagram { points };
-    let sizes = diagram.by_size();
-    if sizes.len() < 4 {
-        let reason = format!(
-            "a P3 diagram needs four arrays or more at a stride of {SIZE_STRIDE} bytes, there are {}",
-            sizes.len()
-        );
+    let mut sizes: Vec<(u64, f64)> = lists.iter().map(|&(array, ns)| (array.0, ns)).collect();
+    sizes.sort_by_key(|size| size.0);
+    if sizes.len() < FEWEST_ARRAYS {
+        sizes = diagram.by_size();
+    }
+    if sizes.len() < FEWEST_ARRAYS || diagram.by_size().is_empty() {
+        let (least, found) = (FEWEST_ARRAYS, sizes.len());
+        let reason = format!("a P3 diagram needs {least} arrays at a stride of {SIZE_STRIDE} bytes, there are {found}");
         return Err(FitError::Unsuitable { model: MODEL, reason });
     }
     let plateaus = plateaus(&sizes);
     let mut caches: Vec<CacheFinding> = Vec::new();
     for pair in plateaus.windows(2) {
-        // The arrays of the next plateau miss in this cache and hit in the next: they show its line and ways.
         let beyond = pair[1];
-        let line = diagram.line(beyond.last);
-        let ways = diagram.ways(beyond.last, pair[0].ns, beyond.ns);
         // Between hits and misses by ratio: hits in a way that was predicted wrong are still hits.
         let middle = (pair[0].ns * beyond.ns).sqrt();
         let held =
             sizes.iter().rev().find(|size| size.0 < beyond.last && size.1 < middle).map_or(pair[0].last, |s| s.0);
         let exceeded = sizes.iter().find(|size| size.0 > held).map_or(held, |size| size.0);
-        let size = Between { held, exceeded };
-        caches.push(CacheFinding { size, line, ways, hit_ns: pair[0].ns });
+        // Far enough beyond to miss, and far from the end of the next level.
+        let missing = beyond.last.min(MISSING * held);
+        let (line, ways) = (diagram.line(missing), diagram.ways(missing, held));
+        caches.push(CacheFinding { size: Between { held, exceeded }, line, ways, hit_ns: pair[0].ns });
     }
     let memory_ns = plateaus.last().map_or(0.0, |plateau| plateau.ns);
-    let largest = sizes.last().map_or(0, |size| size.0);
     let line = caches.last().and_then(|cache| cache.line).unwrap_or(SIZE_STRIDE);
-    Ok(P3Findings { caches, memory_ns, translation: diagram.translation(largest, line) })
+    Ok(P3Findings { caches, memory_ns, translation: diagram.translation(line) })
 }
 
 /// Arrays with about the same time.
@@ -123,7 +134,7 @@ pub fn read_diagram(points: &[P3Point]) -> Result<P3Findings, FitError> {
 struct Plateau {
     /// The largest of them.
     last: u64,
-    /// The time of the largest, in nanoseconds.
+    /// The time of the smallest, in nanoseconds.
     ns: f64,
 }
 
@@ -134,8 +145,8 @@ fn plateaus(sizes: &[(u64, f64)]) -> Vec<Plateau> {
     for (index, &(array, ns)) in sizes.iter().enumerate() {
         let flat_after = sizes.get(index + 1).is_none_or(|&(_, next)| next <= ns * (1.0 + STEP / 2.0));
         match plateaus.last_mut() {
-            // Creeping up by less than a step is still the same plateau.
-            Some(plateau) if ns <= plateau.ns * (1.0 + STEP / 2.0) => plateau.last = array,
+            // Creeping up by less than from one level to the next is still the same plateau.
+            Some(plateau) if ns <= plateau.ns * LEVEL => plateau.last = array,
             Some(_) if !flat_after => {}
             _ => plateaus.push(Plateau { last: array, ns }),
         }
@@ -157,6 +168,13 @@ impl Diagram<'_> {
         sizes
     }
 
+    /// Times by stride of the largest array of the diagram that is no larger than `array`, ascending; and that array.
+    fn curve_up_to(&self, array: u64) -> (u64, Vec<(u64, f64)>) {
+        let arrays = self.points.iter().map(|point| point.array.0);
+        let array = arrays.filter(|&other| other <= array).max().unwrap_or(0);
+        (array, self.curve(array))
+    }
+
     /// Times by stride of one array, ascending.
     fn curve(&self, array: u64) -> Vec<(u64, f64)> {
         let of_array = self.points.iter().filter(|point| point.array.0 == array);
@@ -169,7 +187,7 @@ impl Diagram<'_> {
     /// so that the time has reached its plateau. Below it, it is either lower by the share of hits, or, where loads
     /// overlap, by what hits hide.
     fn line(&self, array: u64) -> Option<u64> {
-        let mut curve = self.curve(array);
+        let (array, mut curve) = self.curve_up_to(array);
         curve.retain(|&(stride, _)| stride <= LARGEST_LINE && array / stride >= MANY_ELEMENTS / 4);
         let mut tail: Vec<f64> = curve.iter().rev().take(3).map(|point| point.1).collect();
         tail.sort_by(f64::total_cmp);
@@ -179,19 +197,22 @@ impl Diagram<'_> {
         (*before <= SHORT_OF * plateau).then(|| curve[reached].0)
     }
 
-    /// The lines of a set that the cache holds: how many elements are left, all in one set, when the time has fallen back
-    /// to what the cache takes (`hit_ns`) from what its misses take (`miss_ns`).
-    fn ways(&self, array: u64, hit_ns: f64, miss_ns: f64) -> Option<u64> {
-        let curve = self.curve(array);
-        let middle = (hit_ns * miss_ns).sqrt();
+    /// The lines of a set that the cache holds: how many elements are left, all in one set, when the time of an array beyond
+    /// it has fallen back from that of misses to that of the arrays that it holds.
+    fn ways(&self, beyond: u64, held: u64) -> Option<u64> {
+        let at_size_stride = |curve: &[(u64, f64)]| curve.iter().find(|point| point.0 == SIZE_STRIDE).map(|p| p.1);
+        let (array, curve) = self.curve_up_to(beyond);
+        let hit_ns = at_size_stride(&self.curve_up_to(held).1)?;
+        let middle = (hit_ns * at_size_stride(&curve)?).sqrt();
         let fallen = curve.iter().rev().take_while(|point| point.1 < middle);
-        fallen.last().map(|(stride, _)| array / stride)
+        let (stride, _) = fallen.last()?;
+        (*stride > SIZE_STRIDE).then(|| array / stride)
     }
 
     /// The translation buffer, from the largest array: strides beyond the line cost more until each needs a new entry, and
     /// less again when the entries suffice for the elements that are left.
-    fn translation(&self, array: u64, line: u64) -> Option<TranslationFinding> {
-        let curve = self.curve(array);
+    fn translation(&self, line: u64) -> Option<TranslationFinding> {
+        let (array, curve) = self.curve_up_to(u64::MAX);
         let peak = curve.iter().max_by(|a, b| a.1.total_cmp(&b.1))?.0;
         let mut rising = curve.clone();
         rising.retain(|&(stride, _)| (line..=peak).contains(&stride));
@@ -326,7 +347,7 @@ mod tests {
     };
 
     fn check(machine: &Ideal, noise: f64) {
-        let found = read_diagram(&machine.diagram(noise)).expect("a diagram");
+        let found = read_diagram(&machine.diagram(noise), &[]).expect("a diagram");
         assert_eq!(found.caches.len(), 2, "{found:#?}");
         for (cache, (size, line, ways, _)) in found.caches.iter().zip(machine.caches) {
             assert_eq!((cache.size.held, cache.size.exceeded), (size, 2 * size), "{found:#?}");
@@ -352,7 +373,7 @@ mod tests {
 
     #[test]
     fn without_translation_misses_none_are_reported() {
-        let found = read_diagram(&Ideal { miss_ns: 0.0, ..ORIGIN }.diagram(0.02)).expect("a diagram");
+        let found = read_diagram(&Ideal { miss_ns: 0.0, ..ORIGIN }.diagram(0.02), &[]).expect("a diagram");
         assert_eq!(found.translation, None);
         let parameters = found.parameters();
         let miss = parameters.iter().find(|parameter| parameter.symbol == "t_tlb,p").expect("listed");
@@ -360,8 +381,19 @@ mod tests {
     }
 
     #[test]
+    fn lists_between_the_arrays_of_the_diagram_narrow_the_sizes() {
+        let step = |i: i32| (4096.0 * 2f64.powf(f64::from(i) / 2.0)) as u64 / 64 * 64;
+        let lists: Vec<(Bytes, f64)> = (0..28).map(|i| (Bytes(step(i)), ORIGIN.ns(step(i), 128))).collect();
+        let found = read_diagram(&ORIGIN.diagram(0.0), &lists).expect("a diagram");
+        let sizes: Vec<u64> = found.caches.iter().map(|cache| cache.size.held).collect();
+        assert_eq!(sizes, [32 << 10, 4 << 20], "{found:#?}");
+        assert!(found.caches.iter().all(|cache| cache.size.exceeded < cache.size.held * 3 / 2));
+        assert_eq!(found.caches.iter().map(|cache| cache.ways).collect::<Vec<_>>(), [Some(2), Some(2)]);
+    }
+
+    #[test]
     fn too_small_a_diagram_is_refused() {
         let few: Vec<P3Point> = ORIGIN.diagram(0.0).into_iter().filter(|point| point.array.0 <= 8192).collect();
-        assert!(read_diagram(&few).expect_err("two arrays").to_string().contains("four arrays"));
+        assert!(read_diagram(&few, &[]).expect_err("two arrays").to_string().contains("needs 4 arrays"));
     }
 }

@@ -225,7 +225,7 @@ fn diagram(records: &[Record], description: Option<&Description>) -> Result<Anal
     if points.is_empty() {
         return Err(lacking("caches", "no P3 diagram (p3-ru)"));
     }
-    let found = read_diagram(&points)?;
+    let found = read_diagram(&points, &lists(records))?;
     let mut parameters = found.parameters();
     parameters.extend(translation_by_lists(records));
     if let Some(description) = description {
@@ -240,11 +240,25 @@ fn diagram(records: &[Record], description: Option<&Description>) -> Result<Anal
 
 fn times(found: &P3Findings) -> Vec<String> {
     let cache = |(number, cache): (usize, &fit::caches::CacheFinding)| {
-        format!("cache {}: {:.1} ns an element at a stride of 128 bytes", number + 1, cache.hit_ns)
+        format!("cache {}: {:.2} ns a load", number + 1, cache.hit_ns)
     };
     let mut lines: Vec<String> = found.caches.iter().enumerate().map(cache).collect();
-    lines.push(format!("beyond all caches: {:.1} ns an element at a stride of 128 bytes", found.memory_ns));
+    lines.push(format!("beyond all caches: {:.1} ns a load", found.memory_ns));
     lines
+}
+
+/// Lists of neighbouring lines: their extent, and the time of a load. Those whose stride is larger are about translation.
+fn lists(records: &[Record]) -> Vec<(Bytes, f64)> {
+    let list = |record: &Record| {
+        let is_list = record.experiment.starts_with(Experiment::AreaRead.name());
+        is_list.then_some((record.conditions.window?, record.conditions.stride?, record.median))
+    };
+    let lists: Vec<(Bytes, Bytes, f64)> = records.iter().filter_map(list).collect();
+    let line = lists.iter().map(|list| list.1).min();
+    let mut dense: Vec<(Bytes, f64)> = lists.iter().filter(|list| Some(list.1) == line).map(|l| (l.0, l.2)).collect();
+    dense.sort_by_key(|list| list.0);
+    dense.dedup_by_key(|list| list.0);
+    dense
 }
 
 /// The cost of a translation miss from two lists of equally many lines, of which one has every element on a page of its

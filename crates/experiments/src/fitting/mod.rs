@@ -3,9 +3,11 @@
 //! Records are all that passes from one to the other, so that a fit of saved records and one of a fresh probe are the same.
 
 mod analysis;
+mod findings;
 mod probe;
 
 pub use analysis::{Analysis, analyse};
+pub use findings::{Comparison, Identity, compare, findings};
 pub use probe::{Job, Surroundings, jobs};
 
 use std::fmt;

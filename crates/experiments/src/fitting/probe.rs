@@ -131,7 +131,8 @@ fn diagram(layout: &Layout, surroundings: &Surroundings, settings: &Settings) ->
         let placement = Placement::new(home, cpu, None);
         Job::Plan(Box::new(Plan::new(Experiment::AreaRead, State::Uown, placement, settings)))
     };
-    jobs.extend(arrays.map(|array| list(array, layout.line)));
+    let halves = arrays.flat_map(|array| [array, Bytes((array.0 * 181 / 128).next_multiple_of(layout.line.0))]);
+    jobs.extend(halves.take_while(|array| *array <= largest).map(|array| list(array, layout.line)));
     // Neighbouring elements are a line further into the next page, so that they spread over the sets of the caches.
     for stride in [layout.line.0, surroundings.page.0 + layout.line.0] {
         let array = Bytes(stride * TRANSLATIONS);
