@@ -19,7 +19,7 @@ fn this_computer_is_shown_without_a_flag() {
 fn records_tell_the_same_as_the_kernel() {
     let rows: Vec<Value> =
         printed("topology --json").lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
-    let of = |part: &str| rows.iter().filter(move |row| row["part"] == *part);
+    let of = |part: &'static str| rows.iter().filter(move |row| row["part"] == part);
     assert!(rows.iter().all(|row| row["machine"] == "host"));
     let mut cpus: Vec<u64> =
         of("node").flat_map(|row| row["cpus"].as_array().expect("a list")).filter_map(Value::as_u64).collect();

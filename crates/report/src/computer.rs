@@ -218,3 +218,74 @@ fn mib(kib: Option<u64>) -> String {
 pub(crate) fn list(cpus: &[CpuId]) -> String {
     ranges(cpus.iter().map(|cpu| cpu.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two nodes; of four cores, two share a cluster.
+    fn rows() -> Vec<TopologyRow> {
+        let row = |part, id: u32, at: &str| TopologyRow::new("host", part, id, at);
+        let cpus = |numbers: &[u16]| numbers.iter().copied().map(CpuId).collect::<Vec<_>>();
+        let mut rows = vec![
+            TopologyRow { cpus: cpus(&[0, 1, 2, 3]), size_kib: Some(1 << 20), ..row(TopologyPart::Node, 0, "node0") },
+            TopologyRow { size_kib: Some(1 << 20), tier: Some(22), ..row(TopologyPart::Node, 5, "node5") },
+        ];
+        for (from, line) in [(0, [10, 24]), (5, [24, 10])] {
+            rows.extend(line.map(|distance| TopologyRow {
+                distance: Some(distance),
+                ..row(TopologyPart::Distance, from, &format!("node{from}"))
+            }));
+        }
+        for (core, cluster) in [(0, 0), (1, 0), (2, 1), (3, 1)] {
+            let at = format!("/socket0/cluster{cluster}/core{core}");
+            rows.push(TopologyRow { cpus: cpus(&[core]), ..row(TopologyPart::Core, core.into(), &at) });
+            let cache = row(TopologyPart::Cache, core.into(), "L1");
+            rows.push(TopologyRow { cpus: cpus(&[core]), size_kib: Some(32), ..cache });
+        }
+        rows.push(TopologyRow { class: Some("a note".into()), ..row(TopologyPart::Note, 0, "") });
+        rows
+    }
+
+    fn words(text: &str) -> Vec<String> {
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    }
+
+    #[test]
+    fn alike_parts_share_a_line() {
+        let texts: Vec<String> = tables(&rows()).iter().map(ToString::to_string).collect();
+        let all = words(&texts.concat());
+        for line in [
+            "0 0-3 1024",
+            "5 1024 22",
+            "0 10 24",
+            "5 24 10",
+            "/socket0/cluster0 2 2 0-1",
+            "/socket0/cluster1 2 2 2-3",
+            "L1 32 4 1 0",
+            "a note",
+        ] {
+            assert!(all.iter().any(|found| found == line), "no `{line}` in {all:#?}");
+        }
+        assert_eq!(texts.len(), 5, "tables without rows are left out");
+    }
+
+    #[test]
+    fn a_single_node_has_no_matrix() {
+        let one: Vec<TopologyRow> = rows().into_iter().filter(|row| row.id == 0).collect();
+        assert!(tables(&one).iter().all(|table| !table.to_string().contains("SLIT")));
+    }
+
+    #[test]
+    fn the_drawing_shows_every_node_and_distance() {
+        let svg = crate::computer_drawing(&rows());
+        let document = roxmltree::Document::parse(&svg).expect("XML");
+        let texts: Vec<&str> = document.descendants().filter_map(|node| node.text()).collect();
+        for text in ["node0", "node5", "CPUs 0-3", "24"] {
+            assert!(texts.contains(&text), "no `{text}` in {texts:?}");
+        }
+        let shaded = |fill: &str| fill.starts_with("rgb");
+        let cells = document.descendants().filter(|node| node.attribute("fill").is_some_and(shaded));
+        assert_eq!(cells.count(), 4);
+    }
+}
