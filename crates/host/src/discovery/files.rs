@@ -38,11 +38,15 @@ impl KernelFiles {
     /// # Errors
     /// When it is there and cannot be read.
     pub fn text(&self, relative: &str) -> Result<Option<String>, HostError> {
-        let path = self.path(relative);
-        match fs::read(&path) {
+        let failed = |error: io::Error| HostError::KernelFile { path: self.path(relative), problem: error.to_string() };
+        self.read(relative).map_err(failed)
+    }
+
+    fn read(&self, relative: &str) -> io::Result<Option<String>> {
+        match fs::read(self.path(relative)) {
             Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-            Err(error) => Err(HostError::KernelFile { path, problem: error.to_string() }),
+            Err(error) => Err(error),
         }
     }
 }
@@ -61,17 +65,11 @@ impl<'a> Reader<'a> {
 
     /// What the file holds, without blanks around it.
     pub(super) fn text(&mut self, relative: &str) -> Option<String> {
-        match self.files.text(relative) {
-            Ok(text) => text.map(|text| text.trim().to_owned()),
-            Err(HostError::KernelFile { path, problem }) => {
-                self.notes.push(Note::Unreadable { path, problem });
-                None
-            }
-            Err(other) => {
-                self.notes.push(Note::Unreadable { path: self.files.path(relative), problem: other.to_string() });
-                None
-            }
-        }
+        let text = self.files.read(relative).unwrap_or_else(|error| {
+            self.misunderstood(relative, error.to_string());
+            None
+        });
+        text.map(|text| text.trim().to_owned())
     }
 
     /// The bytes of the file, for those that hold no text.
@@ -120,7 +118,7 @@ impl<'a> Reader<'a> {
         names
     }
 
-    /// Notes that a file says something else than it should.
+    /// Notes that a file cannot be read, or says something else than it should.
     pub(super) fn misunderstood(&mut self, relative: &str, problem: String) {
         self.notes.push(Note::Unreadable { path: self.files.path(relative), problem });
     }

@@ -131,7 +131,7 @@ fn huge_page_advice(inventory: &Inventory) -> String {
     )
 }
 
-/// Huge pages of the base page's size are base pages.
+/// Pages of the base page's size are base pages.
 fn normal(pages: PageKind, inventory: &Inventory) -> PageKind {
     if pages == PageKind::Huge(inventory.page_size) { PageKind::Base } else { pages }
 }

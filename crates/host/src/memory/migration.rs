@@ -42,12 +42,14 @@ impl Mapping {
         let there = before.iter().filter(|page| page.node == Ok(to)).count() as u64;
         let size = Bytes((before.len() as u64 - there) * self.granule.0);
         room::check(&self.inventory, to, size, size, self.pages)?;
-        self.region.bind(0, self.region.length(), to).map_err(failed)?;
         let not_there = |pages: &[PageLocation]| -> Vec<PageLocation> {
             pages.iter().filter(|page| page.node != Ok(to)).copied().collect()
         };
         let mut stayed = not_there(&before);
         let mut now = before.clone();
+        if !stayed.is_empty() {
+            self.region.bind(0, self.region.length(), to).map_err(failed)?;
+        }
         for _ in 0..ATTEMPTS {
             if stayed.is_empty() {
                 break;

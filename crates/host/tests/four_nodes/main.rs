@@ -152,26 +152,22 @@ fn discovery(console: &Console) {
         (1, &Value::from(64 << 10), &Value::from(64))
     );
     assert_eq!((&side[0]["to"], &side[0]["class"]), (&Value::from("node3"), &Value::from("direct-mapped, write-back")));
-    let pools: Vec<u64> = console
-        .rows("pages")
-        .iter()
-        .filter_map(|row| {
-            (row["class"] == "pool" && row["size_kib"] == 2048).then(|| row["pages"].as_u64().expect("a number"))
-        })
-        .collect();
+    let mut rows = console.rows("pages");
+    rows.retain(|row| row["class"] == "pool" && row["size_kib"] == 2048);
+    let pools: Vec<&Value> = rows.iter().map(|row| &row["pages"]).collect();
     assert_eq!(pools, POOL);
 }
 
 /// Every page is where it was asked to be, of the kind that was asked for, or was refused.
 fn placement(console: &Console) {
-    for node in 0..NODES {
+    for (node, pages) in POOL.into_iter().enumerate() {
         let on = format!("on node {node} (");
         let base = format!("place base {node}");
         console.says(&base, &["ok: pages of 4 KiB", &on, "move_pages: 1024 of 1024 pages", &format!("[Ok(n{node})]")]);
         let transparent = format!("place thp {node}");
         console.says(&transparent, &["ok: pages of 2 MiB", &on, "1024 pages on", &format!("[Ok(n{node})]")]);
         let pool = format!("place 2M {node}");
-        match POOL[node] {
+        match pages {
             0 => console
                 .says(&pool, &["refused: 4 MiB of 2M on node 3", "echo 2 > /sys/devices/system/node/node3/hugepages"]),
             _ => {

@@ -89,6 +89,27 @@ fn page_sizes_that_do_not_exist_are_refused_with_those_that_do() {
 }
 
 #[test]
+fn base_pages_can_be_asked_for_by_their_size() {
+    let inventory = inventory();
+    let asked = PageKind::Huge(inventory.page_size);
+    let mapping = Mapping::on_node(&inventory, first_node(&inventory), Bytes(1), asked).expect("a page");
+    assert_eq!(mapping.size(), inventory.page_size);
+    assert_eq!(mapping.obtained().page_mix(), inventory.page_size.to_string());
+}
+
+#[test]
+fn memory_that_is_there_already_is_not_moved() {
+    let inventory = inventory();
+    let node = first_node(&inventory);
+    let mut mapping = Mapping::on_node(&inventory, node, Bytes::from_mib(1), PageKind::Base).expect("1 MiB");
+    let outcome = mapping.migrate(node).expect("nothing to do");
+    assert_eq!((outcome.moved, outcome.stayed.len()), (0, 0));
+    assert_eq!(outcome.there * inventory.page_size.0, mapping.size().0);
+    let refused = mapping.migrate(NodeId(999)).expect_err("no such node");
+    assert!(refused.to_string().contains("no such node"), "{refused}");
+}
+
+#[test]
 fn nodes_that_do_not_exist_are_refused_with_those_that_do() {
     let inventory = inventory();
     let refused = Mapping::on_node(&inventory, NodeId(999), Bytes(1), PageKind::Base).expect_err("no such node");
