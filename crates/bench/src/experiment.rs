@@ -245,7 +245,7 @@ impl Experiment {
 
     /// The order in which a kernel that walks no list visits its elements.
     pub fn order(self) -> &'static str {
-        if self.is_ping_pong() { "a single line" } else { "ascending" }
+        if self.is_ping_pong() { "one line at a time" } else { "ascending" }
     }
 
     /// The states in which it means something (Prestor 2001 Tables 4.1 and 4.6): an upgrade needs a shared copy, a

@@ -58,7 +58,7 @@ pub struct Settings {
     pub chunk: Bytes,
     /// The traffic under which a loaded latency is measured.
     pub traffic: Traffic,
-    /// Round trips of one sample of `ping-pong`.
+    /// Round trips of each line of a sample of `ping-pong`.
     pub round_trips: u64,
     /// Whether to check, before the first sample, that the state was prepared indeed.
     pub check: bool,
@@ -187,7 +187,8 @@ impl Plan {
 
     /// From one element to the next: lists may skip lines, arrays do not.
     pub(crate) fn element_stride(&self, layout: &Layout) -> Bytes {
-        let spacing = if self.experiment.walks_a_list() { self.settings.spacing } else { 1 };
+        let spread = self.experiment.walks_a_list() || self.experiment.is_ping_pong();
+        let spacing = if spread { self.settings.spacing } else { 1 };
         Bytes(layout.line.0 * spacing)
     }
 
@@ -203,6 +204,7 @@ impl Plan {
         }
         match self.state {
             State::Uown if self.experiment.is_ping_pong() => "handed back and forth".to_owned(),
+            State::Uown if self.experiment.is_stream() => "in caches full of lines of the same loop".to_owned(),
             State::Uown => "in no cache".to_owned(),
             State::Shrd if self.placement.remotes.is_empty() => format!("shared by CPU {locals}"),
             State::Shrd if self.sharers_drop() => {

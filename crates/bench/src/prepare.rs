@@ -33,6 +33,15 @@ impl Slice {
         Ok(slice)
     }
 
+    /// The platform's [ballast](Platform::ballast), in portions as large as it allows.
+    pub(crate) fn ballast(platform: &mut dyn Platform, plan: &Plan) -> Result<Self, PlatformError> {
+        let (stride, arrays) = (platform.layout().line, plan.experiment.arrays());
+        let locals = &plan.placement.locals;
+        let region = platform.ballast(plan.placement.home, locals)?;
+        let lines = region.size.0 / stride.0 / arrays / locals.len() as u64;
+        Ok(Self { region, stride, lines, arrays })
+    }
+
     /// `kernel` on `cpu` over the portion of requester number `local`, each line once.
     pub(crate) fn portion(&self, local: usize, cpu: CpuId, kernel: Kernel) -> Task {
         let offset = Bytes(local as u64 * self.lines * self.arrays * self.stride.0);

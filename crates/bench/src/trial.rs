@@ -272,7 +272,10 @@ impl Trial {
             } else {
                 Some(plan.experiment.order().to_owned())
             },
-            preparation: Some(plan.preparation()),
+            preparation: Some(match platform.preparation {
+                Some(how) => format!("{}; {how}", plan.preparation()),
+                None => plan.preparation(),
+            }),
             check: self.check.as_ref().map(ToString::to_string),
             repeated: self.repeated.len() as u64,
             ..platform
@@ -319,7 +322,10 @@ impl Plan {
         match self.experiment {
             Experiment::P3Ru | Experiment::P3Rmw | Experiment::AreaRead => (settings.stride, settings.array),
             Experiment::RegionRead => (regions::stride(settings.chunk, layout.line), settings.chunk),
-            Experiment::PingPong => (layout.line, layout.line),
+            Experiment::PingPong => {
+                let stride = self.element_stride(layout);
+                (stride, Bytes(measure::LINES_IN_PLAY * stride.0))
+            }
             _ => {
                 let stride = self.element_stride(layout);
                 (stride, Bytes(self.lines(layout) * stride.0 * self.experiment.arrays()))

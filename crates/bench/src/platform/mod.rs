@@ -176,6 +176,16 @@ pub trait Platform {
     /// As for [`Platform::allocate`].
     fn allocate_across(&mut self, parts: &[(NodeId, Bytes)]) -> Result<Region, PlatformError>;
 
+    /// Memory on node `home`, large enough that `cpus` displace what their caches hold when they share it among them and use all
+    /// of it. Its contents are nobody's; it may be the same as at an earlier call.
+    ///
+    /// # Errors
+    /// As for [`Platform::allocate`].
+    fn ballast(&mut self, home: NodeId, cpus: &[CpuId]) -> Result<Region, PlatformError> {
+        let caches = self.layout().l2.0 * cpus.len() as u64;
+        self.allocate(home, Bytes(2 * caches))
+    }
+
     /// Makes memory ready for the lists that `tasks` will walk; afterwards no cache holds it. To be called before lines
     /// are brought into a state, since linking a list writes to all of them.
     ///

@@ -53,11 +53,15 @@ pub struct HostPlatform {
     layout: Layout,
     crew: Crew,
     regions: BTreeMap<usize, AreaId>,
+    /// Regions lent out that lie in memory that is kept.
+    lent: BTreeMap<usize, AreaId>,
     /// The number of the next region: none is used twice.
     next: usize,
     /// Lists linked so far: each gets a random order of its own.
     lists: u64,
     eviction: Eviction,
+    /// Whether copies were dropped since the latest release.
+    dropped: bool,
     /// The clock of the first processor of the latest phase.
     clock: Option<Hertz>,
 }
@@ -81,9 +85,11 @@ impl HostPlatform {
             layout,
             crew,
             regions: BTreeMap::new(),
+            lent: BTreeMap::new(),
             next: 0,
             lists: 0,
             eviction: Eviction::default(),
+            dropped: false,
             clock: None,
         })
     }
@@ -106,9 +112,10 @@ impl HostPlatform {
         self.options
     }
 
-    /// How much a processor must read to displace what its caches hold: measured when it was first needed.
-    pub fn displacing(&self) -> Option<Bytes> {
-        self.eviction.size()
+    /// How copies were dropped since the latest release, if any were.
+    fn dropped_how(&self) -> Option<String> {
+        let size = self.eviction.size().filter(|_| self.dropped)?;
+        Some(format!("copies dropped by loads of {size} of other memory"))
     }
 
     fn failed(error: HostError) -> PlatformError {
@@ -117,8 +124,8 @@ impl HostPlatform {
 
     /// The area of a region that has not been released.
     fn area_of(&self, task: &Task) -> Result<AreaId, PlatformError> {
-        self.regions
-            .get(&task.region.index)
+        let own = self.regions.get(&task.region.index);
+        own.or_else(|| self.lent.get(&task.region.index))
             .copied()
             .ok_or_else(|| PlatformError::BadTask { cpu: task.cpu, reason: "its region has been released".to_owned() })
     }
@@ -154,6 +161,7 @@ impl HostPlatform {
         let node = self.layout.node_of(cpu).expect("checked before");
         let elements = self.eviction.elements(&mut self.crew, &self.inventory, &self.layout, cpu, node);
         let elements = elements.map_err(Self::failed)?;
+        self.dropped = true;
         Ok(Job { cpu, operation: Operation::TouchLoad, elements, first: 0, steps: elements.count })
     }
 }
@@ -188,6 +196,20 @@ impl Platform for HostPlatform {
         Ok(region)
     }
 
+    /// Part of the memory that is read to displace lines: as much as displaces those of one processor, and twice the
+    /// second-level caches of all of them.
+    fn ballast(&mut self, home: NodeId, cpus: &[CpuId]) -> Result<Region, PlatformError> {
+        let elements = self.eviction.elements(&mut self.crew, &self.inventory, &self.layout, cpus[0], home);
+        let elements = elements.map_err(Self::failed)?;
+        let least = Bytes(2 * self.layout.l2.0 * cpus.len() as u64);
+        let size =
+            Bytes(elements.stride.0 * elements.count).max(least.min(self.crew.size(elements.area).unwrap_or_default()));
+        let region = Region { index: self.next, home, size };
+        self.lent.insert(self.next, elements.area);
+        self.next += 1;
+        Ok(region)
+    }
+
     fn arrange(&mut self, tasks: &[Task]) -> Result<(), PlatformError> {
         for task in tasks {
             check_phase(&self.layout, Phase::new(std::slice::from_ref(task)))?;
@@ -212,12 +234,15 @@ impl Platform for HostPlatform {
             pages_asked: Some(self.pages.to_string()),
             pages_obtained: obtained.map(|obtained| obtained.page_mix()),
             order: Some(order.to_owned()),
+            preparation: self.dropped_how(),
             clock_mhz: self.clock.map(Hertz::as_mhz),
             ..Conditions::default()
         }
     }
 
     fn release_all(&mut self) {
+        self.dropped = false;
+        self.lent.clear();
         for area in std::mem::take(&mut self.regions).into_values() {
             self.crew.remove(area);
         }
