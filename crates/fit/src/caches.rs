@@ -20,6 +20,8 @@ const DISTINCT: f64 = 1.5;
 const SIZE_STRIDE: u64 = 128;
 /// Arrays by which sizes can be told, at least.
 const FEWEST_ARRAYS: usize = 4;
+/// No cache has more ways: so many elements or more are held for another reason.
+const MOST_WAYS: u64 = 64;
 /// Arrays so many times as large as a cache miss in it almost always, also where replacement is random.
 const MISSING: u64 = 4;
 /// No line is larger.
@@ -206,7 +208,8 @@ impl Diagram<'_> {
         let middle = (hit_ns * at_size_stride(&curve)?).sqrt();
         let fallen = curve.iter().rev().take_while(|point| point.1 < middle);
         let (stride, _) = fallen.last()?;
-        (*stride > SIZE_STRIDE).then(|| array / stride)
+        let ways = array / stride;
+        (*stride > SIZE_STRIDE && ways <= MOST_WAYS).then_some(ways)
     }
 
     /// The translation buffer, from the largest array: strides beyond the line cost more until each needs a new entry, and

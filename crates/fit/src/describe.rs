@@ -31,6 +31,8 @@ pub struct HostFindings {
     pub node_memory: Bytes,
     /// Unit of coherence.
     pub line: Bytes,
+    /// Whether the P3 diagram shows this line too, or it is only announced.
+    pub line_is_measured: bool,
     /// What the innermost cache holds, and a load from it takes.
     pub first_cache: (Bytes, f64),
     /// What the outermost cache that was found holds, and a load from it takes.
@@ -162,13 +164,15 @@ fn caches(out: &mut Section, findings: &HostFindings) {
     out.table("l1");
     let found = |size: Bytes| format!("measured: {size}; a power of two can be simulated");
     out.line("size_kib", power_of_two(first.0 as f64 / 1024.0, 1, 65536), &found(first));
-    out.line("line_bytes", findings.line.0, "measured");
+    let line =
+        if findings.line_is_measured { "measured, as announced" } else { "announced; the P3 diagram shows another" };
+    out.line("line_bytes", findings.line.0, line);
     out.line("ways", 2, "assumed: two can be simulated");
     out.line("hit_cycles", cycles(first_ns).clamp(1.0, 100.0), &format!("measured: {first_ns:.2} ns"));
     out.table("l2");
     let mib = power_of_two(last.0 as f64 / f64::from(1 << 20), 1, 64);
     out.line("size_mib", mib, &format!("measured: {last}, the outermost cache; 1 to 64 MiB can be simulated"));
-    out.line("line_bytes", findings.line.0, "measured");
+    out.line("line_bytes", findings.line.0, line);
     out.line("fill_block_bytes", findings.line.0.min(256), "assumed: the line");
     out.line("ways", 2, "assumed: two can be simulated");
     let beyond = cycles(last_ns - first_ns);
@@ -185,7 +189,7 @@ fn caches(out: &mut Section, findings: &HostFindings) {
 fn translation(out: &mut Section, findings: &HostFindings) {
     out.table("tlb");
     let Some((page, entries, miss_ns)) = findings.translation else {
-        out.line("miss_ns", 0, "no translation miss was found");
+        out.line("miss_ns", 0, "assumed: page and entries were not found");
         return;
     };
     let note = format!("measured: {entries}; {MOST_TRANSLATIONS} can be simulated, larger pages make up for it");
@@ -255,6 +259,7 @@ mod tests {
             processors: 2,
             node_memory: Bytes::from_mib(23_000),
             line: Bytes(64),
+            line_is_measured: true,
             first_cache: (Bytes::from_kib(48), 1.6),
             last_cache: (Bytes::from_mib(2), 5.2),
             local_ns: 96.0,

@@ -33,3 +33,28 @@ impl Row for FitRow {
     const COLUMNS: &'static [&'static str] =
         &["machine", "model", "parameter", "symbol", "unit", "value", "error", "held", "deviation_pct", "note"];
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_the_fields_in_order() {
+        let row = FitRow {
+            machine: "m".into(),
+            model: "remote".into(),
+            parameter: "router delay".into(),
+            symbol: "delay".into(),
+            unit: Unit::Nanoseconds,
+            value: Some(1.0),
+            error: Some(0.5),
+            held: None,
+            deviation_pct: None,
+            note: String::new(),
+        };
+        let text = serde_json::to_string(&row).expect("a record");
+        let places: Vec<_> = FitRow::COLUMNS.iter().map(|column| text.find(&format!("\"{column}\":"))).collect();
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{text}");
+        assert_eq!(serde_json::from_str::<FitRow>(&text).expect("read back"), row);
+    }
+}

@@ -136,8 +136,8 @@ fn free_levels(samples: &[Sample], fit: &LevelFit) -> Analysis {
     for knee in &fit.knees {
         passed += 1;
         let what = match knee.kind {
-            KneeKind::Data => "ends at",
-            KneeKind::Translation => "translations end at",
+            KneeKind::ByLine => "ends at; beyond, lines cost more",
+            KneeKind::ByWindow => "ends at; beyond, windows cost more",
         };
         parameters.push(Parameter::new(name(passed, what), format!("S_{passed}"), Unit::Bytes, Some(knee.size), ""));
         parameters.push(time(passed));
@@ -235,6 +235,10 @@ fn diagram(records: &[Record], description: Option<&Description>) -> Result<Anal
         "sizes are the largest array that fits; the error is the distance to the next one that was measured".to_owned(),
     ];
     notes.extend(times(&found));
+    if description.is_none() {
+        let note = "where neighbouring lines are prefetched, lines look larger than they are, and strides hide misses";
+        notes.push(note.to_owned());
+    }
     Ok(Analysis { model: Model::Caches, parameters, notes, plots: vec![("diagram".to_owned(), plot(&points))] })
 }
 

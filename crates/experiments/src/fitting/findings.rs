@@ -20,7 +20,7 @@ pub struct Identity {
     pub processors: u32,
     /// Memory of a node.
     pub node_memory: Bytes,
-    /// The unit of coherence as announced, for when the P3 diagram does not show a line.
+    /// The unit of coherence as announced: prefetching makes lines look larger in a P3 diagram.
     pub line: Bytes,
 }
 
@@ -51,7 +51,7 @@ pub fn findings(
         return Err(lacking("no back-to-back latency of local memory was measured").into());
     };
     let one_distance = value(analyses, "penalty + delay");
-    let line = bytes(analyses, &format!("b{}", caches.len())).filter(|line| (32..=256).contains(&line.0));
+    let line_is_measured = bytes(analyses, &format!("b{}", caches.len())) == Some(identity.line);
     let entries = value(analyses, "e").map(|entries| entries as u64);
     let translation = bytes(analyses, "s_p").zip(entries).zip(value(analyses, "t_tlb"));
     Ok(HostFindings {
@@ -60,7 +60,8 @@ pub fn findings(
         nodes: identity.nodes,
         processors: identity.processors,
         node_memory: identity.node_memory,
-        line: line.unwrap_or(identity.line),
+        line: identity.line,
+        line_is_measured,
         first_cache: (first, first_ns),
         last_cache: (last, last_ns),
         local_ns,

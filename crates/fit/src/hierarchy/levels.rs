@@ -3,7 +3,7 @@
 //!
 //! The mean time of a window is `t_0 + t_1 w/8 + sum over levels of (u_i + v_i w/8) max(0, 1 - S_i / a)` (Seidl 1997, eq. 5
 //! integrated, with free sizes `S_i`). A level whose step does not grow with the window (`v_i = 0`) is paid once a window
-//! and not once a line: a translation buffer rather than a cache.
+//! and not once a line.
 
 use units::Bytes;
 
@@ -21,25 +21,26 @@ const MOST_KNEES: usize = 7;
 /// Refined starts for every additional level.
 const STARTS: usize = 3;
 
-/// What ends at a knee.
+/// How what lies beyond a knee is paid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KneeKind {
-    /// A store of data: beyond it, every line costs more.
-    Data,
-    /// A store of translations: beyond it, every window costs more, whatever its size.
-    Translation,
+    /// Beyond it, every line costs more: a cache.
+    ByLine,
+    /// Beyond it, every window costs more, whatever its size: a translation buffer, or a cache beyond which prefetching
+    /// hides all lines of a window but the first.
+    ByWindow,
 }
 
 /// A size at which windows become slower.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Knee {
-    /// What ends here.
+    /// How what lies beyond is paid.
     pub kind: KneeKind,
     /// Where, in bytes.
     pub size: Uncertain,
     /// What a window costs more beyond, in nanoseconds, whatever its size.
     pub window_ns: f64,
-    /// What a window costs more beyond, in nanoseconds a double word; zero for translations.
+    /// What a window costs more beyond, in nanoseconds a double word; zero if it is paid by window.
     pub double_ns: f64,
 }
 
@@ -122,7 +123,7 @@ struct Levels<'a> {
 impl Levels<'_> {
     /// Columns of each knee: by window, and by double word.
     fn columns(&self, kind: KneeKind) -> usize {
-        if kind == KneeKind::Data && self.search.several_windows { 2 } else { 1 }
+        if kind == KneeKind::ByLine && self.search.several_windows { 2 } else { 1 }
     }
 }
 
@@ -197,8 +198,8 @@ impl Search<'_> {
     ) -> Result<Option<(Vec<KneeKind>, SeparableFit)>, FitError> {
         let known: Vec<f64> = fit.parameters.iter().map(|(size, _)| *size).collect();
         let mut best: Option<(f64, Vec<KneeKind>, SeparableFit)> = None;
-        for kind in [KneeKind::Data, KneeKind::Translation] {
-            if kind == KneeKind::Translation && !self.several_windows {
+        for kind in [KneeKind::ByLine, KneeKind::ByWindow] {
+            if kind == KneeKind::ByWindow && !self.several_windows {
                 continue;
             }
             let more: Vec<KneeKind> = kinds.iter().copied().chain([kind]).collect();
@@ -330,7 +331,7 @@ mod tests {
     #[test]
     fn noisy_levels_are_found_without_being_told_how_many() {
         let fit = choose_levels(&samples(0.01)).expect("a fit");
-        let data = sizes(&fit, KneeKind::Data);
+        let data = sizes(&fit, KneeKind::ByLine);
         assert_eq!(data.len(), 3, "{:#?}", fit.candidates);
         for (found, truth) in data.iter().zip([49152.0, 2097152.0, 33554432.0]) {
             assert!((found / truth - 1.0).abs() < 0.15, "{found} for {truth}");
@@ -340,9 +341,9 @@ mod tests {
     }
 
     #[test]
-    fn translations_are_told_from_data_by_what_the_window_does() {
+    fn what_is_paid_by_window_is_told_from_what_is_paid_by_line() {
         let fit = choose_levels(&samples(0.0)).expect("a fit");
-        let translations = sizes(&fit, KneeKind::Translation);
+        let translations = sizes(&fit, KneeKind::ByWindow);
         assert_eq!(translations.len(), 1, "{:#?}", fit.knees);
         assert!((translations[0] / 6291456.0 - 1.0).abs() < 0.05, "{translations:?}");
         let beyond_all = fit.window_ns(Bytes(1024), fit.knees.len());

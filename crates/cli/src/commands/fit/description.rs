@@ -15,12 +15,7 @@ use crate::output::{create, print};
 ///
 /// # Errors
 /// When the measurements do not suffice, or the file cannot be written.
-pub(super) fn write(
-    path: &Path,
-    measured: &Measured,
-    analyses: &[Analysis],
-    wants_table: bool,
-) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, measured: &Measured, analyses: &[Analysis], wants_table: bool) -> Result<(), Failure> {
     let found = findings(&measured.identity, analyses, &measured.records).map_err(Failure::run)?;
     let file = path.display().to_string();
     let text = fit::write_description(&file, &found).map_err(Failure::run)?;

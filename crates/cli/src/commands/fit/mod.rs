@@ -40,7 +40,7 @@ pub struct FitCommand {
     #[command(flatten)]
     machine: MachineFlag,
     /// Files of records, as `ccnuma bench --json=FILE` and `--data-out` write them.
-    #[arg(value_name = "DATA", required_unless_present = "probe", conflicts_with = "probe")]
+    #[arg(value_name = "DATA", conflicts_with = "probe")]
     data: Vec<PathBuf>,
     /// Measure what the models need.
     #[arg(long)]
@@ -96,7 +96,7 @@ impl FitCommand {
             let rows = analysis.rows(&measured.name);
             rows.iter().try_for_each(|row| output.write(row))?;
             if output.wants_table() {
-                print(self.table(analysis, &rows, &measured.name))?;
+                print(Self::table(analysis, &rows, &measured.name))?;
             }
         }
         failures.iter().for_each(|failure| eprintln!("not fitted: {failure}"));
@@ -116,8 +116,8 @@ impl FitCommand {
             return Ok(all.filter(|model| self.machine_out.is_none() || *model != Model::Seidl).collect());
         }
         let model: Model = self.model.parse().map_err(Failure::input)?;
-        if let (Some(path), true) = (&self.machine_out, model != Model::Caches) {
-            let problem = format!("--model {model} alone finds no caches to describe");
+        if let Some(path) = &self.machine_out {
+            let problem = format!("--model {model} alone does not find all that a description needs");
             return Err(Failure::flag("--machine-out", path.display(), problem, "it with --model all"));
         }
         Ok(vec![model])
@@ -125,6 +125,10 @@ impl FitCommand {
 
     /// Files are made before anything is measured, so that no measurement is lost for a misspelt folder.
     fn check_files(&self) -> Result<(), Failure> {
+        if self.data.is_empty() && !self.probe {
+            let accepted = "files of records, or --probe to measure";
+            return Err(Failure::flag("DATA", "(none)", "there is nothing to fit", accepted));
+        }
         if let Some(path) = &self.machine_out
             && path.extension().is_none_or(|extension| extension != "toml")
         {
@@ -163,7 +167,8 @@ impl FitCommand {
         Ok(measured)
     }
 
-    fn table(&self, analysis: &Analysis, rows: &[FitRow], machine: &str) -> String {
+    /// The table of a model, with its notes.
+    fn table(analysis: &Analysis, rows: &[FitRow], machine: &str) -> String {
         let mut table = report::fits(&format!("{machine}: {}", title(analysis.model)), rows);
         analysis.notes.iter().for_each(|note| table.note(note));
         format!("{table}\n")

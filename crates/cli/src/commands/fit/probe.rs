@@ -29,8 +29,7 @@ pub(super) fn simulated(
 ) -> Result<Measured, Failure> {
     let layout = Layout::simulated(description).map_err(Failure::input)?;
     let settings = Settings::simulated();
-    let all: Vec<Job> =
-        models.iter().flat_map(|&model| jobs(model, &layout, surroundings, &settings)).collect();
+    let all: Vec<Job> = models.iter().flat_map(|&model| jobs(model, &layout, surroundings, &settings)).collect();
     let bar = progress::bar(all.len(), "measurements");
     let mut records = Vec::new();
     let work = |job: &Job| {
