@@ -117,7 +117,7 @@ impl Shape for Limits {
     fn formula(&self, scene: &Scene<'_>, row: &str, _column: &str) -> Result<Option<Formula>, ExperimentError> {
         let system = scene.system()?;
         let routers = match row {
-            "SL cache" => return Ok(Some(fitted(&system, |fit| limit_of_secondary_cache(fit)))),
+            "SL cache" => return Ok(Some(fitted(&system, limit_of_secondary_cache))),
             "home memory" => None,
             "same corner" => Some(1.0),
             "neighbour corner" => Some(2.0),

@@ -144,9 +144,10 @@ impl FitCommand {
             })?;
         }
         let files = [("--machine-out", &self.machine_out), ("--data-out", &self.data_out)];
-        files.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?))).try_for_each(|(flag, path)| {
-            create(flag, path).map(drop)
-        })
+        files
+            .into_iter()
+            .filter_map(|(flag, path)| Some((flag, path.as_ref()?)))
+            .try_for_each(|(flag, path)| create(flag, path).map(drop))
     }
 
     /// Measures what the models need.
