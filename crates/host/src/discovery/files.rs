@@ -51,6 +51,11 @@ impl KernelFiles {
     }
 }
 
+/// The largest number of a CPU that a kernel can be built for (`NR_CPUS` of x86-64 and POWER).
+const LARGEST_CPU: u16 = 8191;
+/// The largest number of a node that a kernel can be built for (`NODES_SHIFT` is 10 at most).
+const LARGEST_NODE: u16 = 1023;
+
 /// Reads files for an inventory; what cannot be read or understood becomes a note instead of an error.
 pub(super) struct Reader<'a> {
     files: &'a KernelFiles,
@@ -89,17 +94,23 @@ impl<'a> Reader<'a> {
 
     /// The CPUs in the list that the file holds.
     pub(super) fn cpus(&mut self, relative: &str) -> Option<Vec<CpuId>> {
-        Some(self.list(relative)?.into_iter().map(CpuId).collect())
+        Some(self.list(relative, LARGEST_CPU)?.into_iter().map(CpuId).collect())
     }
 
     /// The nodes in the list that the file holds.
     pub(super) fn nodes(&mut self, relative: &str) -> Option<Vec<NodeId>> {
-        Some(self.list(relative)?.into_iter().map(NodeId).collect())
+        Some(self.list(relative, LARGEST_NODE)?.into_iter().map(NodeId).collect())
     }
 
-    fn list(&mut self, relative: &str) -> Option<Vec<u16>> {
+    fn list(&mut self, relative: &str, largest: u16) -> Option<Vec<u16>> {
         let text = self.text(relative)?;
-        parse_list(&text).map_err(|problem| self.misunderstood(relative, problem)).ok()
+        let within = |list: Vec<u16>| match list.last() {
+            Some(&last) if last > largest => {
+                Err(format!("{last} is more than any kernel has; accepted: up to {largest}"))
+            }
+            _ => Ok(list),
+        };
+        parse_list(&text).and_then(within).map_err(|problem| self.misunderstood(relative, problem)).ok()
     }
 
     /// The numbers N of the entries `prefix`N of a folder, ascending.

@@ -26,7 +26,7 @@ pub struct Node {
     pub memory: Bytes,
     /// How much of it was free at discovery, page cache not counted.
     pub free: Bytes,
-    /// Distances to nodes, by the SLIT's measure: 10 is the distance to itself.
+    /// Distances to nodes, by the SLIT's measure: 10 is the distance to itself. Empty if nothing usable is told.
     pub distances: BTreeMap<NodeId, u32>,
     /// What firmware tells about the way from the nearest initiators to this memory.
     pub access: Vec<MemoryAccess>,
@@ -148,7 +148,7 @@ fn single(reader: &mut Reader<'_>, cpus: &mut [Cpu]) -> Node {
         cpus: cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect(),
         memory: amount(&text, "MemTotal").unwrap_or_default(),
         free: amount(&text, "MemFree").unwrap_or_default(),
-        distances: BTreeMap::from([(id, LOCAL_DISTANCE)]),
+        distances: BTreeMap::new(),
         access: Vec::new(),
         side_caches: Vec::new(),
         tier: None,
@@ -188,8 +188,7 @@ fn distances(reader: &mut Reader<'_>, id: NodeId, online: &[NodeId]) -> BTreeMap
         Some(numbers) if numbers.len() == online.len() => online.iter().copied().zip(numbers).collect(),
         _ => {
             reader.notes.push(Note::NoDistances { node: id });
-            let assumed = |to: &NodeId| if *to == id { LOCAL_DISTANCE } else { REMOTE_DISTANCE };
-            online.iter().map(|to| (*to, assumed(to))).collect()
+            BTreeMap::new()
         }
     }
 }

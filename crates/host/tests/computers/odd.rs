@@ -38,6 +38,20 @@ fn a_file_that_makes_no_sense_is_noted_with_its_name() {
 }
 
 #[test]
+fn numbers_that_no_kernel_has_are_refused() {
+    let computer = Computer::new("0-1", "0-1");
+    computer.node(0, "0-1", 1 << 20, "10");
+    computer.file("sys/devices/system/node/online", "0-65535");
+    computer.file("sys/devices/system/cpu/present", "0-65535");
+    let inventory = computer.discover().expect("what else is told");
+    assert_eq!((inventory.nodes.len(), inventory.cpus.len()), (1, 2));
+    let texts: Vec<String> = inventory.notes.iter().map(ToString::to_string).collect();
+    for accepted in ["accepted: up to 8191", "accepted: up to 1023"] {
+        assert!(texts.iter().any(|text| text.contains(accepted)), "{texts:?}");
+    }
+}
+
+#[test]
 fn a_cpu_whose_node_cannot_be_read_is_found_by_its_link() {
     let computer = Computer::new("0-1", "0-1");
     computer.node(0, "?", 1 << 20, "10");
@@ -101,11 +115,12 @@ fn contents() -> impl Strategy<Value = Vec<u8>> {
         Just(b"18446744073709551615 18446744073709551615".to_vec()),
         Just(b"MemTotal: 18446744073709551615 kB\nNode 0 MemTotal: 18014398509481983 kB".to_vec()),
         Just(b"0-65535".to_vec()),
+        Just(b"0-1023".to_vec()),
     ]
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     /// Whatever some of the files hold, discovery answers, and what it answers fits together.
     #[test]
