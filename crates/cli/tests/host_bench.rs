@@ -40,7 +40,7 @@ fn a_suite_prints_its_tables() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{errors}");
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.starts_with("Transactions of CPU "), "{text}");
+    assert!(text.starts_with("host: ") && text.contains("\nTransactions of CPU "), "{text}");
     assert!(text.contains("Does the distance between lines matter?"), "{text}");
 }
 

@@ -1,6 +1,6 @@
 //! `ccnuma topology`: nodes, routers, links and routes of a machine, a drawing, and the deadlock check.
 
-mod computer;
+pub mod computer;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -31,7 +31,13 @@ pub fn series_tables(title: &str, records: &[Record]) -> Vec<Table> {
     let known = |record: &&Record| record.conditions.series.as_deref().is_some_and(|series| KNOWN.contains(&series));
     let others: Vec<Record> = records.iter().filter(|record| !known(record)).cloned().collect();
     if !others.is_empty() {
-        tables.push(measurements(title, &others));
+        let mut table = measurements(title, &others);
+        let all: Vec<&Record> = others.iter().collect();
+        table.note(conditions(&all));
+        for record in &all {
+            table.note(of_one(record));
+        }
+        tables.push(table);
     }
     tables
 }
@@ -62,6 +68,20 @@ fn conditions(records: &[&Record]) -> String {
         line.push_str(&format!(", {repeated} more were disturbed and taken again"));
     }
     line
+}
+
+/// What one record was measured under beside that: how far the lines extend, how they were prepared, what a check found.
+fn of_one(record: &Record) -> String {
+    let conditions = &record.conditions;
+    let mut line = format!("{} {}:", record.experiment, record.state);
+    if let Some(window) = conditions.window {
+        line.push_str(&format!(" over {window},"));
+    }
+    line.push_str(&format!(" {}", conditions.preparation.as_deref().unwrap_or("prepared somehow")));
+    if let Some(check) = &conditions.check {
+        line.push_str(&format!("; {check}"));
+    }
+    format!("{line}; median within {:.1} to {:.1} (95 %)", record.ci_low, record.ci_high)
 }
 
 /// A parameter in the name of an experiment, as the 4096 of `area-read(array=4096,stride=64)`.

@@ -186,10 +186,7 @@ impl Platform for HostPlatform {
             [(node, size)] => Mapping::on_node(&self.inventory, *node, *size, self.pages),
             parts => Mapping::across(&self.inventory, parts, self.pages),
         };
-        let mapping = mapping.map_err(|error| match error {
-            HostError::Placement { .. } => PlatformError::OutOfMemory { home, size, reason: error.to_string() },
-            other => Self::failed(other),
-        })?;
+        let mapping = mapping.map_err(Self::failed)?;
         let region = Region { index: self.next, home, size };
         self.regions.insert(self.next, self.crew.add(mapping));
         self.next += 1;

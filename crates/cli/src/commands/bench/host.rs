@@ -10,8 +10,9 @@ use host::memory::PageKind;
 use record::{Record, Warning};
 
 use super::{BenchCommand, print_tables};
+use crate::commands::topology;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, print};
 use crate::progress;
 
 /// Trials that are interleaved with each other: as many as fit into a few seconds, so that results reach the disk while a
@@ -38,6 +39,9 @@ impl BenchCommand {
         let suite: Suite = self.suite.as_deref().unwrap_or("overview").parse().map_err(Failure::input)?;
         let mut platform = HostPlatform::new(options).map_err(Failure::run)?;
         self.adapt(&mut scope, platform.inventory());
+        if !self.output.replaces_table() {
+            print(headline(&platform))?;
+        }
         let plans = match self.experiments.is_empty() {
             false => self.plans(platform.layout(), &scope.settings)?,
             true => suite.plans(platform.layout(), &scope).map_err(Failure::input)?,
@@ -90,6 +94,9 @@ impl BenchCommand {
         }
         bar.finish_and_clear();
         report_warnings(&outcomes);
+        if outcomes.is_empty() && failures.len() == 1 {
+            return Err(Failure::run(&failures[0]));
+        }
         for failure in &failures {
             eprintln!("not measured: {failure}");
         }
@@ -100,11 +107,29 @@ impl BenchCommand {
                 plans.len()
             );
         }
-        match failures.first() {
-            Some(failure) if outcomes.is_empty() => Err(Failure::run(failure)),
-            _ => Ok(outcomes),
+        match outcomes.is_empty() && !failures.is_empty() {
+            true => Err(Failure::run("nothing could be measured")),
+            false => Ok(outcomes),
         }
     }
+}
+
+/// What is measured by which clock, and what this computer keeps from being measured.
+fn headline(platform: &HostPlatform) -> String {
+    let (inventory, clock) = (platform.inventory(), platform.clock());
+    let mut lines = vec![
+        format!("{}\n", topology::computer::headline(inventory)),
+        format!("clock: {} at {:.1} MHz\n", clock.source().name(), clock.rate().as_mhz()),
+    ];
+    lines.extend(clock.notes().iter().map(|note| format!("note: {note}\n")));
+    let usable = inventory.usable_cpus();
+    if let [only] = usable[..] {
+        lines.push(format!(
+            "note: only CPU {only} may be used: nothing passes between processors, and there is no latency under load\n"
+        ));
+    }
+    lines.push("\n".to_owned());
+    lines.concat()
 }
 
 /// Becomes true when somebody interrupts the run; a second interruption ends it at once.
