@@ -110,6 +110,11 @@ impl Crew {
         self.areas.remove(&area);
     }
 
+    /// How large an area is; nothing if it has been given back.
+    pub fn size(&self, area: AreaId) -> Option<Bytes> {
+        self.areas.get(&area).map(Area::size)
+    }
+
     /// What the memory of an area consists of; nothing if it has been given back.
     pub fn obtained(&self, area: AreaId) -> Option<&Obtained> {
         self.areas.get(&area).map(Area::obtained)
