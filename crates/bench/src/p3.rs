@@ -26,7 +26,7 @@ pub fn diagram(
     for array in arrays {
         let strides = std::iter::successors(Some(WORD), |stride| Some(Bytes(stride.0 * 2)));
         for stride in strides.take_while(|stride| stride.0 <= array.0 / 2) {
-            let settings = Settings { array: array, stride: stride, ..settings.clone() };
+            let settings = Settings { array, stride, ..settings.clone() };
             let plan = Plan::new(experiment, State::Uown, Placement::new(home, local, None), settings);
             plans.push(plan.in_series(Series::P3));
         }

@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use host::HostError;
 use host::discovery::{Inventory, KernelFiles};
@@ -52,12 +53,12 @@ fn init() {
     power_off();
 }
 
-fn discovered() -> Inventory {
-    Inventory::discover(&KernelFiles::live()).expect("an inventory of the emulated machine")
+fn discovered() -> Arc<Inventory> {
+    Arc::new(Inventory::discover(&KernelFiles::live()).expect("an inventory of the emulated machine"))
 }
 
 /// Some megabytes of each kind on each node.
-fn placements(inventory: &Inventory) {
+fn placements(inventory: &Arc<Inventory>) {
     for node in &inventory.nodes {
         for kind in ["base", "thp", "2M"] {
             let pages: PageKind = kind.parse().expect("a kind");
@@ -76,14 +77,14 @@ fn census(mapping: &Mapping) -> String {
     format!("{} | {count} pages on {nodes:?}", mapping.obtained())
 }
 
-fn parts(inventory: &Inventory) {
+fn parts(inventory: &Arc<Inventory>) {
     let mib = Bytes::from_mib;
     let parts = [(NodeId(2), mib(2)), (NodeId(0), mib(1)), (NodeId(3), mib(3))];
     println!("parts: {}", told(Mapping::across(inventory, &parts, PageKind::Base).map(|mapping| census(&mapping))));
 }
 
 /// Fills memory, moves it, and compares.
-fn migrations(inventory: &Inventory) {
+fn migrations(inventory: &Arc<Inventory>) {
     for (kind, from, to) in [("base", 0, 2), ("thp", 1, 3), ("2M", 1, 2)] {
         let pages: PageKind = kind.parse().expect("a kind");
         let outcome = Mapping::on_node(inventory, NodeId(from), Bytes::from_mib(4), pages).and_then(|mut mapping| {
@@ -115,7 +116,7 @@ fn pattern(offset: usize) -> u8 {
 }
 
 /// Requests that must not be fulfilled.
-fn refusals(inventory: &Inventory) {
+fn refusals(inventory: &Arc<Inventory>) {
     let mib = Bytes::from_mib;
     let requests = [
         ("no such node", NodeId(9), mib(1), "base"),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use units::{Bytes, NodeId, ranges};
 
@@ -21,7 +22,7 @@ pub struct Mapping {
     /// The size of a page that is asked about: the base page, or the pool's.
     pub(super) granule: Bytes,
     pub(super) obtained: Obtained,
-    pub(super) inventory: Inventory,
+    pub(super) inventory: Arc<Inventory>,
 }
 
 /// A part of a mapping, on one node.
@@ -46,7 +47,7 @@ impl Mapping {
     /// # Errors
     /// When the node cannot be used or has not so much to give, the kernel does not let us place or check, or pages of the
     /// kind cannot be had.
-    pub fn on_node(inventory: &Inventory, node: NodeId, size: Bytes, pages: PageKind) -> Result<Self, HostError> {
+    pub fn on_node(inventory: &Arc<Inventory>, node: NodeId, size: Bytes, pages: PageKind) -> Result<Self, HostError> {
         let pages = normal(pages, inventory);
         let page = page_of(pages, inventory);
         let rounded = size.0.checked_next_multiple_of(page.0).map(Bytes).unwrap_or(size);
@@ -57,7 +58,7 @@ impl Mapping {
     ///
     /// # Errors
     /// As for [`Mapping::on_node`], or when a part is empty or not whole pages.
-    pub fn across(inventory: &Inventory, parts: &[(NodeId, Bytes)], pages: PageKind) -> Result<Self, HostError> {
+    pub fn across(inventory: &Arc<Inventory>, parts: &[(NodeId, Bytes)], pages: PageKind) -> Result<Self, HostError> {
         let pages = normal(pages, inventory);
         let parts = checked(inventory, parts, pages)?;
         let builder = Builder { inventory, parts, pages };

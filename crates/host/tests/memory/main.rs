@@ -3,13 +3,15 @@
 #[path = "../../examples/four_nodes_init/forbid.rs"]
 mod forbid;
 
+use std::sync::Arc;
+
 use host::discovery::{Inventory, KernelFiles};
 use host::memory::{Mapping, PageKind, Verification};
 use host::{HostError, threads};
 use units::{Bytes, CpuId, NodeId};
 
-fn inventory() -> Inventory {
-    Inventory::discover(&KernelFiles::live()).expect("this computer has CPUs")
+fn inventory() -> Arc<Inventory> {
+    Arc::new(Inventory::discover(&KernelFiles::live()).expect("this computer has CPUs"))
 }
 
 fn first_node(inventory: &Inventory) -> NodeId {

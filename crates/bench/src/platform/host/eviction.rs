@@ -4,6 +4,7 @@
 //! by the loads of a few lines after more and more other memory has been read.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use host::HostError;
 use host::crew::{AreaId, Crew, Elements, Job};
@@ -40,7 +41,7 @@ impl Eviction {
     pub(super) fn elements(
         &mut self,
         crew: &mut Crew,
-        inventory: &Inventory,
+        inventory: &Arc<Inventory>,
         layout: &Layout,
         cpu: CpuId,
         node: NodeId,
@@ -74,7 +75,7 @@ impl Eviction {
 /// since caches do not replace strictly in order.
 fn measure(
     crew: &mut Crew,
-    inventory: &Inventory,
+    inventory: &Arc<Inventory>,
     cpu: CpuId,
     node: NodeId,
     most: Elements,
