@@ -115,20 +115,49 @@ pub fn read_diagram(points: &[P3Point], lists: &[(Bytes, f64)]) -> Result<P3Find
     let plateaus = plateaus(&sizes);
     let mut caches: Vec<CacheFinding> = Vec::new();
     for pair in plateaus.windows(2) {
-        let beyond = pair[1];
-        // Between hits and misses by ratio: hits in a way that was predicted wrong are still hits.
-        let middle = (pair[0].ns * beyond.ns).sqrt();
-        let held =
-            sizes.iter().rev().find(|size| size.0 < beyond.last && size.1 < middle).map_or(pair[0].last, |s| s.0);
-        let exceeded = sizes.iter().find(|size| size.0 > held).map_or(held, |size| size.0);
+        let (size, beyond) = (between(&sizes, pair[0], pair[1]), pair[1]);
         // Far enough beyond to miss, and far from the end of the next level.
-        let missing = beyond.last.min(MISSING * held);
-        let (line, ways) = (diagram.line(missing), diagram.ways(missing, held));
-        caches.push(CacheFinding { size: Between { held, exceeded }, line, ways, hit_ns: pair[0].ns });
+        let missing = beyond.last.min(MISSING * size.held);
+        let (line, ways) = (diagram.line(missing), diagram.ways(missing, size.held));
+        caches.push(CacheFinding { size, line, ways, hit_ns: pair[0].ns });
     }
     let memory_ns = plateaus.last().map_or(0.0, |plateau| plateau.ns);
     let line = caches.last().and_then(|cache| cache.line).unwrap_or(SIZE_STRIDE);
     Ok(P3Findings { caches, memory_ns, translation: diagram.translation(line) })
+}
+
+/// A level as lists of growing size show it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ListLevel {
+    /// The largest list that it holds, in bytes, and the smallest that it does not; `None` for the last level, whose end was
+    /// not reached.
+    pub size: Option<Between>,
+    /// The time of a load in it, in nanoseconds: that of the smallest list that is wholly in it.
+    pub ns: f64,
+}
+
+/// The levels that lists alone show: arrays, in bytes, with the time of a dependent load anywhere in them, in nanoseconds.
+/// Empty with fewer than four of them.
+pub fn levels_of_lists(lists: &[(Bytes, f64)]) -> Vec<ListLevel> {
+    let mut sizes: Vec<(u64, f64)> = lists.iter().map(|&(array, ns)| (array.0, ns)).collect();
+    sizes.sort_by_key(|size| size.0);
+    if sizes.len() < FEWEST_ARRAYS {
+        return Vec::new();
+    }
+    let plateaus = plateaus(&sizes);
+    let level = |(index, plateau): (usize, &Plateau)| ListLevel {
+        size: plateaus.get(index + 1).map(|&beyond| between(&sizes, *plateau, beyond)),
+        ns: plateau.ns,
+    };
+    plateaus.iter().enumerate().map(level).collect()
+}
+
+/// Where one plateau ends and the next begins.
+fn between(sizes: &[(u64, f64)], within: Plateau, beyond: Plateau) -> Between {
+    // Between hits and misses by ratio: hits in a way that was predicted wrong are still hits.
+    let middle = (within.ns * beyond.ns).sqrt();
+    let held = sizes.iter().rev().find(|size| size.0 < beyond.last && size.1 < middle).map_or(within.last, |s| s.0);
+    Between { held, exceeded: sizes.iter().find(|size| size.0 > held).map_or(held, |size| size.0) }
 }
 
 /// Arrays with about the same time.

@@ -4,10 +4,12 @@
 
 mod analysis;
 mod findings;
+mod levels;
 mod probe;
 
 pub use analysis::{Analysis, analyse};
 pub use findings::{Comparison, Identity, compare, findings};
+pub use levels::levels_in_words;
 pub use probe::{Job, Surroundings, jobs};
 
 use std::fmt;

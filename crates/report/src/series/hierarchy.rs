@@ -7,7 +7,7 @@ use super::{conditions, cycles, distinct, parameter, uncertainty_pct};
 use crate::{Column, Table};
 
 /// The table, unless there are no areas.
-pub(super) fn table(records: &[&Record]) -> Option<Table> {
+pub(super) fn table(records: &[&Record], levels: &[String]) -> Option<Table> {
     let areas = distinct(records, |record| parameter(record, "array"));
     let kinds = distinct(records, |record| record.conditions.pages_asked.clone());
     let first = records.first()?;
@@ -37,6 +37,9 @@ pub(super) fn table(records: &[&Record]) -> Option<Table> {
         table.row(cells);
     }
     table.note(conditions(records));
+    for level in levels {
+        table.note(level);
+    }
     Some(table)
 }
 
@@ -51,10 +54,11 @@ mod tests {
         let large = sample("hierarchy", "area-read(array=1048576,stride=256)", "UOWN", 40.0);
         let mut huge = small.clone();
         huge.conditions.pages_asked = Some("thp".into());
-        let text = table(&[&small, &large, &huge]).expect("areas").to_string();
+        let text = table(&[&small, &large, &huge], &["a note".to_owned()]).expect("areas").to_string();
         let words = |line: usize| text.lines().nth(line).unwrap_or_default().split_whitespace().collect::<Vec<_>>();
         assert_eq!(words(3), ["16", "KiB", "2.00", "25.0", "4.0", "2.00", "25.0", "4.0"], "{text}");
         assert_eq!(words(4), ["1", "MiB", "40.00", "1.2", "80.0", "-"], "{text}");
-        assert!(table(&[]).is_none());
+        assert!(text.ends_with("\na note\n"), "{text}");
+        assert!(table(&[], &[]).is_none());
     }
 }

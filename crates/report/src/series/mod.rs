@@ -13,13 +13,14 @@ use crate::{Table, measurements};
 
 pub use loaded::load_curves;
 
-/// The tables of `records`: those of each series in the form that suits it, then all others a line each.
-pub fn series_tables(title: &str, records: &[Record]) -> Vec<Table> {
+/// The tables of `records`: those of each series in the form that suits it, then all others a line each. `levels` are the
+/// notes of the table of the hierarchy.
+pub fn series_tables(title: &str, records: &[Record], levels: &[String]) -> Vec<Table> {
     let of = |series: &str| -> Vec<&Record> {
         records.iter().filter(|record| record.conditions.series.as_deref() == Some(series)).collect()
     };
     let mut tables = Vec::new();
-    tables.extend(hierarchy::table(&of("hierarchy")));
+    tables.extend(hierarchy::table(&of("hierarchy"), levels));
     tables.extend(places::table(&of("places")));
     tables.extend(places::spacing(&of("spacing")));
     tables.extend(matrices::cores(&of("cores")));
@@ -148,7 +149,7 @@ pub(crate) mod tests {
             alone.conditions.series = None;
             alone
         }];
-        let tables = series_tables("this computer", &records);
+        let tables = series_tables("this computer", &records, &[]);
         assert_eq!(tables.len(), 2);
         assert!(tables[1].to_string().starts_with("this computer\n"), "{}", tables[1]);
     }

@@ -78,7 +78,8 @@ pub struct BenchCommand {
 
 /// Prints the tables of records, each after an empty line but the first.
 fn print_tables(title: &str, records: &[Record]) -> Result<(), Failure> {
-    for (number, table) in report::series_tables(title, records).into_iter().enumerate() {
+    let levels = experiments::fitting::levels_in_words(records);
+    for (number, table) in report::series_tables(title, records, &levels).into_iter().enumerate() {
         let gap = if number > 0 { "\n" } else { "" };
         print(format!("{gap}{table}"))?;
     }

@@ -1,0 +1,67 @@
+//! The levels of the hierarchy in words, from the latencies over areas of growing size.
+
+use bench::Experiment;
+use fit::caches::{ListLevel, levels_of_lists};
+use record::Record;
+use units::Bytes;
+
+/// A sentence for each kind of pages: which areas still fit a level, and what a load in it takes. Sizes are those measured,
+/// whatever a machine announces.
+pub fn levels_in_words(records: &[Record]) -> Vec<String> {
+    let mut kinds: Vec<&Option<String>> = Vec::new();
+    for record in records.iter().filter(|record| area(record).is_some()) {
+        if !kinds.contains(&&record.conditions.pages_asked) {
+            kinds.push(&record.conditions.pages_asked);
+        }
+    }
+    let sentence = |kind: &Option<String>| {
+        let of_kind = records.iter().filter(|record| record.conditions.pages_asked == *kind);
+        let lists: Vec<(Bytes, f64)> = of_kind.filter_map(|record| Some((area(record)?, record.median))).collect();
+        let levels = levels_of_lists(&lists);
+        let words: Vec<String> = levels.iter().map(level).collect();
+        (levels.len() > 1)
+            .then(|| format!("levels on {} pages: {}", kind.as_deref().unwrap_or("its"), words.join("; ")))
+    };
+    kinds.into_iter().filter_map(sentence).collect()
+}
+
+fn level(level: &ListLevel) -> String {
+    match level.size {
+        Some(size) => format!("{} fit ({} do not) at {:.1} ns", Bytes(size.held), Bytes(size.exceeded), level.ns),
+        None => format!("beyond from {:.1} ns", level.ns),
+    }
+}
+
+/// The area of a record of `area-read`.
+fn area(record: &Record) -> Option<Bytes> {
+    let (name, parameters) = record.experiment.split_once('(')?;
+    let array = parameters.split([',', ')']).find_map(|pair| pair.strip_prefix("array="))?;
+    (name == Experiment::AreaRead.name()).then_some(Bytes(array.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use bench::{Placement, Plan, SimulatedPlatform, State, Suite, SuiteScope};
+    use units::{CpuId, NodeId};
+
+    use super::*;
+
+    /// On a machine whose caches are known, as `ccnuma bench --suite hierarchy` measures it.
+    #[test]
+    fn the_caches_of_a_described_machine_are_found() {
+        let description = machine::load("origin2000-r10k-195-2p").expect("a description");
+        let mut platform = SimulatedPlatform::new(description.clone(), sim::Options::default()).expect("simulable");
+        let settings = bench::Settings { iterations: 1, array: Bytes::from_mib(16), ..bench::Settings::simulated() };
+        let plans = Suite::Hierarchy.plans(bench::Platform::layout(&platform), &SuiteScope::whole(settings));
+        let run = |plan: &Plan| plan.run(&mut platform).expect("a measurement").record;
+        let plans: Vec<Plan> = plans.expect("a suite");
+        assert_eq!(plans[0].placement, Placement::new(NodeId(0), CpuId(0), None));
+        assert!(plans.iter().all(|plan| plan.state == State::Uown));
+        let records: Vec<Record> = plans.iter().map(run).collect();
+        let words = levels_in_words(&records);
+        assert_eq!(words.len(), 1, "{words:?}");
+        let first = Bytes(description.l1.size.0).to_string();
+        assert!(words[0].contains(&format!("pages: {first} fit (48 KiB do not)")), "{words:?}");
+        assert!(words[0].matches(" fit (").count() >= 2 && words[0].contains("; beyond from "), "{words:?}");
+    }
+}
