@@ -9,6 +9,7 @@ mod check;
 pub mod conformance;
 mod error;
 mod experiment;
+mod groups;
 mod loaded;
 mod measure;
 pub mod p3;

@@ -19,7 +19,8 @@ pub(crate) fn samples(trial: &mut Trial, platform: &mut dyn Platform, count: u32
     let plan = trial.plan().clone();
     let parts = plan.placement.locals.len() as u64;
     let region = platform.allocate(plan.placement.home, Bytes(plan.settings.array.0 * parts))?;
-    let mut course = Course { plan: &plan, region, line: platform.layout().line, done: vec![0; parts as usize] };
+    let (line, spaced) = (platform.layout().line, plan.element_stride(platform.layout()));
+    let mut course = Course { plan: &plan, region, line, spaced, done: vec![0; parts as usize] };
     platform.arrange(&course.tasks()[..1])?;
     course.sample(platform)?;
     for _ in 0..count {
@@ -34,6 +35,8 @@ struct Course<'a> {
     plan: &'a Plan,
     region: Region,
     line: Bytes,
+    /// From one element of the chaser's list to the next.
+    spaced: Bytes,
     /// Steps that each requester has taken.
     done: Vec<u64>,
 }
@@ -47,8 +50,8 @@ impl Course<'_> {
             kernel: if requester == 0 { Kernel::Walk { work: 0 } } else { Kernel::Traffic { reads, writes, pause } },
             region: self.region,
             offset: Bytes(requester as u64 * array.0),
-            stride: self.line,
-            elements: array.0 / self.line.0,
+            stride: if requester == 0 { self.spaced } else { self.line },
+            elements: array.0 / if requester == 0 { self.spaced.0 } else { self.line.0 },
             first: self.done[requester],
             count: if requester == 0 { LOADS } else { ENDLESS },
         };

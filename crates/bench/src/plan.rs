@@ -176,7 +176,9 @@ impl Plan {
             Request::ReadExclusive | Request::Upgrade if self.keeps_what_it_writes() => Some(l2_lines),
             _ => None,
         };
-        by_state.into_iter().chain(by_request).min()
+        // Lists that leave lines out use as many fewer sets of a cache.
+        let sets = self.element_stride(layout).0 / layout.line.0;
+        by_state.into_iter().chain(by_request).min().map(|lines| (lines / sets.max(1)).max(1))
     }
 
     /// Whether the lines that it writes are to stay in the requester's cache.
@@ -345,7 +347,9 @@ impl Plan {
         if settings.round_trips == 0 {
             return Err(PlanError::new("--round-trips", "0", "nothing would be measured", "1 or more"));
         }
-        if self.experiment == Experiment::LoadedRead && settings.traffic.reads + settings.traffic.writes == 0 {
+        if self.experiment == Experiment::LoadedRead
+            && settings.traffic.reads.saturating_add(settings.traffic.writes) == 0
+        {
             return Err(PlanError::new("--traffic", "0:0", "no access at all", "READS:WRITES, not both zero"));
         }
         Ok(())

@@ -1,11 +1,12 @@
 //! A map of latency by region of memory: what one node hides, such as the nodes of a machine behind a virtual one.
 
-use record::{Record, Statistics, Unit};
+use record::{Disturbance, Record, Statistics, Unit};
 use units::Bytes;
 
 use crate::measure::ns_per_step;
 use crate::platform::{Kernel, Phase, Platform, PlatformError, Task};
-use crate::{BenchError, Layout, Plan, PlanError, Settings};
+use crate::trial::Trial;
+use crate::{BenchError, Layout, PlanError, Settings};
 
 /// Lines of a chunk that are loaded: all over it, at random.
 const LINES: u64 = 512;
@@ -34,7 +35,8 @@ pub(crate) fn validate(settings: &Settings, layout: &Layout) -> Result<(), PlanE
 
 /// Loads of uncached lines of each chunk in turn, as often as there are iterations. All chunks are in one region, so that
 /// they are different memory; what was disturbed is taken again once.
-pub(crate) fn map(plan: &Plan, platform: &mut dyn Platform) -> Result<Vec<Chunk>, BenchError> {
+pub(crate) fn map(trial: &mut Trial, platform: &mut dyn Platform) -> Result<Vec<Chunk>, BenchError> {
+    let plan = trial.plan().clone();
     let chunk = plan.settings.chunk;
     let region = platform.allocate(plan.placement.home, plan.settings.array)?;
     let stride = stride(chunk, platform.layout().line);
@@ -54,7 +56,7 @@ pub(crate) fn map(plan: &Plan, platform: &mut dyn Platform) -> Result<Vec<Chunk>
     let mut chunks: Vec<Chunk> = lists.iter().map(|list| Chunk { offset: list.offset, samples: Vec::new() }).collect();
     for _ in 0..plan.settings.iterations {
         for (chunk, &list) in chunks.iter_mut().zip(&lists) {
-            chunk.samples.push(sample(platform, list)?);
+            chunk.samples.push(trial.twice(|| sample(platform, list))?);
         }
     }
     Ok(chunks)
@@ -66,14 +68,11 @@ pub(crate) fn stride(chunk: Bytes, line: Bytes) -> Bytes {
     Bytes((chunk.0 / LINES / line.0 - 1) * line.0)
 }
 
-/// Nanoseconds a load of uncached lines; the second of two tries if the first was disturbed.
-fn sample(platform: &mut dyn Platform, list: Task) -> Result<f64, PlatformError> {
-    let mut once = || -> Result<_, PlatformError> {
-        platform.run(Phase::new(&[Task { kernel: Kernel::Flush, ..list }]))?;
-        Ok(platform.run(Phase::new(&[list]))?[0])
-    };
-    let first = once()?;
-    Ok(ns_per_step(if first.disturbance.is_clean() { first } else { once()? }))
+/// Nanoseconds a load of uncached lines, and what disturbed them.
+fn sample(platform: &mut dyn Platform, list: Task) -> Result<(f64, Disturbance), PlatformError> {
+    platform.run(Phase::new(&[Task { kernel: Kernel::Flush, ..list }]))?;
+    let measurement = platform.run(Phase::new(&[list]))?[0];
+    Ok((ns_per_step(measurement), measurement.disturbance))
 }
 
 /// The record of each chunk, like `whole` but for its figures and where it is.

@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use record::Warning;
+use record::{Disturbance, Warning};
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
-use crate::measure::{ns_per_step, on_portions, time};
+use crate::measure::{disturbance, ns_per_step, on_portions, time};
 use crate::platform::{Phase, Platform, PlatformError, Task};
 use crate::prepare::{Slice, empty_caches, prepare};
+use crate::trial::Trial;
 use crate::{BenchError, Plan, PlanError};
 
 /// How far to search (Prestor 2001 section 4.2.3).
@@ -143,7 +144,11 @@ fn stable_stretch(values_ns: impl IntoIterator<Item = f64>, search: RestartSearc
 }
 
 /// Searches for the restart latency of `plan`. The curve, and a warning if it did not settle.
-pub(crate) fn measure(plan: &Plan, platform: &mut dyn Platform) -> Result<(RestartCurve, Option<Warning>), BenchError> {
+pub(crate) fn measure(
+    trial: &mut Trial,
+    platform: &mut dyn Platform,
+) -> Result<(RestartCurve, Option<Warning>), BenchError> {
+    let plan = &trial.plan().clone();
     let search = plan.settings.restart;
     let lines = plan.lines(platform.layout());
     let single = Slice::allocate(platform, plan, 1)?;
@@ -152,8 +157,8 @@ pub(crate) fn measure(plan: &Plan, platform: &mut dyn Platform) -> Result<(Resta
     for work in 0..=search.max_work {
         let (mut back_to_back_ns, mut l1_ns) = (f64::INFINITY, f64::INFINITY);
         for _ in 0..search.repetitions {
-            back_to_back_ns = back_to_back_ns.min(back_to_back(plan, platform, lines, work)?);
-            l1_ns = l1_ns.min(cached(plan, platform, &single, work, lines)?);
+            back_to_back_ns = back_to_back_ns.min(trial.twice(|| back_to_back(plan, platform, lines, work))?);
+            l1_ns = l1_ns.min(trial.twice(|| cached(plan, platform, &single, work, lines))?);
         }
         let restart_ns = back_to_back_ns - l1_ns;
         points.push(RestartPoint { work, l1_ns, l2_ns: None, back_to_back_ns, restart_ns });
@@ -162,7 +167,7 @@ pub(crate) fn measure(plan: &Plan, platform: &mut dyn Platform) -> Result<(Resta
         }
     }
     if search.whole_curve {
-        add_second_level(plan, platform, &mut points)?;
+        add_second_level(trial, platform, &mut points)?;
     }
     let settled = stable_stretch(points.iter().map(|point| point.restart_ns), search);
     let RestartSearch { max_work, bound, stable, .. } = search;
@@ -171,16 +176,14 @@ pub(crate) fn measure(plan: &Plan, platform: &mut dyn Platform) -> Result<(Resta
     Ok((RestartCurve { points, stable }, warning))
 }
 
-/// One curve of several searches for the same latency, step by step the least of their times, with the figures that it
-/// gives: the saw of the stable stretch of a single search, the least of each search's stretch if there were several.
-/// `None` without searches.
+/// One curve of several searches for the same latency, step by step the least of their times, with the figures that they
+/// give: the saws of all their stable stretches. `None` without searches.
 pub(crate) fn merged(curves: &[RestartCurve], search: RestartSearch) -> Option<(Vec<f64>, RestartCurve)> {
     let (first, others) = curves.split_first()?;
     let saw = |curve: &RestartCurve| curve.window().iter().map(|point| point.restart_ns).collect::<Vec<f64>>();
     if others.is_empty() {
         return Some((saw(first), first.clone()));
     }
-    let least = |curve: &RestartCurve| saw(curve).into_iter().fold(f64::INFINITY, f64::min);
     let mut points = curves.iter().map(|curve| &curve.points).max_by_key(|points| points.len())?.clone();
     for point in curves.iter().flat_map(|curve| &curve.points) {
         let merged = &mut points[point.work as usize];
@@ -190,26 +193,31 @@ pub(crate) fn merged(curves: &[RestartCurve], search: RestartSearch) -> Option<(
     }
     let settled = stable_stretch(points.iter().map(|point| point.restart_ns), search);
     let stable = settled.unwrap_or_else(|| first.stable.clone());
-    Some((curves.iter().map(least).collect(), RestartCurve { points, stable }))
+    Some((curves.iter().flat_map(saw).collect(), RestartCurve { points, stable }))
 }
 
-/// The mean back-to-back time of the requesters on freshly prepared lines.
-fn back_to_back(plan: &Plan, platform: &mut dyn Platform, lines: u64, work: u32) -> Result<f64, BenchError> {
+/// The mean back-to-back time of the requesters on freshly prepared lines, and what disturbed it.
+fn back_to_back(
+    plan: &Plan,
+    platform: &mut dyn Platform,
+    lines: u64,
+    work: u32,
+) -> Result<(f64, Disturbance), PlatformError> {
     let slice = Slice::allocate(platform, plan, lines)?;
     empty_caches(platform, plan, &slice)?;
     prepare(platform, plan, &slice)?;
-    let values = time(plan, platform, &slice, work)?.values;
-    Ok(values.iter().sum::<f64>() / values.len() as f64)
+    let sample = time(plan, platform, &slice, work)?;
+    Ok((sample.values.iter().sum::<f64>() / sample.values.len() as f64, sample.disturbance))
 }
 
-/// The mean time of `steps` steps around lists that a cache holds once they have been walked.
+/// The mean time of `steps` steps around lists that a cache holds once they have been walked, and what disturbed it.
 fn cached(
     plan: &Plan,
     platform: &mut dyn Platform,
     lists: &Slice,
     work: u32,
     steps: u64,
-) -> Result<f64, PlatformError> {
+) -> Result<(f64, Disturbance), PlatformError> {
     let mut tasks: Vec<Task> = on_portions(plan, lists, plan.experiment.kernel(work));
     platform.run(Phase::new(&tasks))?;
     for task in &mut tasks {
@@ -217,21 +225,23 @@ fn cached(
     }
     let measurements = platform.run(Phase::new(&tasks))?;
     let count = measurements.len() as f64;
-    Ok(measurements.into_iter().map(ns_per_step).sum::<f64>() / count)
+    let disturbance = disturbance(&measurements);
+    Ok((measurements.into_iter().map(ns_per_step).sum::<f64>() / count, disturbance))
 }
 
 /// Measures the curve of hits in the second-level cache: lists of four times the lines of the first level, no two
 /// elements in a line, so that none stays there.
 fn add_second_level(
-    plan: &Plan,
+    trial: &mut Trial,
     platform: &mut dyn Platform,
     points: &mut [RestartPoint],
 ) -> Result<(), PlatformError> {
+    let plan = &trial.plan().clone();
     let layout = platform.layout();
     let lines = (4 * layout.l1.0).min(layout.l2.0 / 2) / layout.line.0;
     let lists = Slice::allocate(platform, plan, lines)?;
     for point in points {
-        point.l2_ns = Some(cached(plan, platform, &lists, point.work, lines)?);
+        point.l2_ns = Some(trial.twice(|| cached(plan, platform, &lists, point.work, lines))?);
     }
     Ok(())
 }

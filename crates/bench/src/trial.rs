@@ -10,7 +10,7 @@ use crate::measure::Sample;
 use crate::platform::{Platform, PlatformError};
 use crate::regions::{self, Chunk};
 use crate::restart::{self, RestartCurve};
-use crate::{BenchError, Experiment, Layout, Plan, State, check, measure};
+use crate::{BenchError, Experiment, Layout, Plan, State, check, groups, measure};
 
 /// Standard deviations above this share of the mean are worth a warning: those of the thesis stay within 0.7 % except
 /// for the shared-resource experiments, which vary by up to 5 % (Prestor 2001 section 4.3.1).
@@ -116,14 +116,14 @@ impl Trial {
             platform.release_all();
         }
         if self.plan.experiment.is_restart() {
-            let (curve, unsettled) = restart::measure(&self.plan, platform)?;
+            let (curve, unsettled) = restart::measure(self, platform)?;
             self.curves.push(curve);
             self.warnings.extend(unsettled);
             self.note_conditions(platform);
             return Ok(());
         }
         if self.plan.experiment == Experiment::RegionRead {
-            self.map = regions::map(&self.plan, platform)?;
+            self.map = regions::map(self, platform)?;
             self.note_conditions(platform);
             return Ok(());
         }
@@ -155,6 +155,24 @@ impl Trial {
             attempts_left -= 1;
             self.repeated.push(sample.disturbance);
         }
+    }
+
+    /// What `attempt` gives, at the second try if something disturbed the first: for parts of a sample, too many to repeat
+    /// each as often as samples.
+    pub(crate) fn twice<T>(
+        &mut self,
+        mut attempt: impl FnMut() -> Result<(T, Disturbance), PlatformError>,
+    ) -> Result<T, PlatformError> {
+        let (first, disturbance) = attempt()?;
+        if disturbance.is_clean() {
+            return Ok(first);
+        }
+        self.repeated.push(disturbance);
+        let (second, disturbance) = attempt()?;
+        if !disturbance.is_clean() {
+            self.kept.push(disturbance);
+        }
+        Ok(second)
     }
 
     /// Keeps a sample, disturbed or not.
@@ -194,7 +212,7 @@ impl Trial {
             }
         };
         let statistics = Statistics::of(&combined).expect("a trial has samples, in finite time");
-        self.warn(&statistics, restart.is_some());
+        self.warn(&combined, &statistics, restart.is_some());
         let record = self.record(layout, statistics);
         let companion = self.companion(&record);
         let map = regions::records(&self.map, &record);
@@ -206,11 +224,12 @@ impl Trial {
         if self.plan.experiment == Experiment::LoadedRead { 1 } else { self.plan.placement.locals.len() }
     }
 
-    fn warn(&mut self, statistics: &Statistics, restart: bool) {
+    fn warn(&mut self, values: &[f64], statistics: &Statistics, restart: bool) {
         let stdev_pct = statistics.stdev / statistics.mean.abs().max(f64::MIN_POSITIVE) * 100.0;
         // The window of a restart search is a saw by nature (Prestor 2001 section 4.2.3).
         if !restart && stdev_pct > SCATTER_PCT {
-            self.warnings.push(Warning::Scatter { stdev_pct, n: statistics.n });
+            let scatter = Warning::Scatter { stdev_pct, n: statistics.n };
+            self.warnings.push(groups::two(values).unwrap_or(scatter));
         }
         let all = |disturbances: &[Disturbance]| disturbances.iter().fold(Disturbance::default(), |a, b| a.and(*b));
         if !self.kept.is_empty() {
@@ -278,8 +297,15 @@ impl Trial {
             }),
             check: self.check.as_ref().map(ToString::to_string),
             repeated: self.repeated.len() as u64,
+            kept: self.kept.len() as u64,
+            disturbances: self.disturbances().map(|all| all.to_string()),
             ..platform
         }
+    }
+
+    /// All that disturbed samples, those that were taken again and those that were kept.
+    fn disturbances(&self) -> Option<Disturbance> {
+        self.repeated.iter().chain(&self.kept).copied().reduce(Disturbance::and)
     }
 
     /// The bandwidth of the traffic, if there was any.
@@ -321,6 +347,7 @@ impl Plan {
         let settings = &self.settings;
         match self.experiment {
             Experiment::P3Ru | Experiment::P3Rmw | Experiment::AreaRead => (settings.stride, settings.array),
+            Experiment::LoadedRead => (self.element_stride(layout), settings.array),
             Experiment::RegionRead => (regions::stride(settings.chunk, layout.line), settings.chunk),
             Experiment::PingPong => {
                 let stride = self.element_stride(layout);

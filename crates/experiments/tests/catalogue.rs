@@ -53,10 +53,10 @@ fn withheld_tables_have_the_shape_of_their_sisters() {
 }
 
 #[test]
-fn every_suite_has_a_form_on_any_machine() {
+fn every_suite_of_the_thesis_has_a_form_on_any_machine() {
     for machine in ["origin2000-r10k-195-2p", "origin2000-r12k-400-12p", "stinger"] {
         let description = machine::load(machine).expect("a parametric machine");
-        for suite in Suite::ALL {
+        for suite in Suite::ALL.into_iter().filter(|suite| suite.is_of_the_thesis()) {
             let table = Reproduction::of_suite(suite, &description, scope()).expect("a form");
             assert!(!table.tables().is_empty(), "{machine} {suite}");
             let foreign = table.measurements().iter().find(|needed| needed.machine != machine);

@@ -15,7 +15,7 @@ pub struct Conditions {
     pub series: Option<String>,
     /// How near the remote processor is to the requester, such as `SMT sibling` or `same socket`.
     pub relation: Option<String>,
-    /// The kind of pages asked for, such as `4K`, `thp` or `2M`.
+    /// The kind of pages asked for, such as `base`, `thp` or `2M`.
     pub pages_asked: Option<String>,
     /// The pages that the memory consists of, as verified.
     pub pages_obtained: Option<String>,
@@ -33,6 +33,10 @@ pub struct Conditions {
     pub clock_mhz: Option<f64>,
     /// How many samples were disturbed and taken again.
     pub repeated: u64,
+    /// How many of the samples that count were disturbed, however often they were taken again.
+    pub kept: u64,
+    /// What disturbed those of either kind, all together; absent if nothing did.
+    pub disturbances: Option<String>,
 }
 
 /// What happened to a thread while it was timed. All zero: nothing is known to have disturbed it.

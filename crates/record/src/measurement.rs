@@ -176,5 +176,7 @@ impl Row for Record {
         "check",
         "clock_mhz",
         "repeated",
+        "kept",
+        "disturbances",
     ];
 }

@@ -50,10 +50,15 @@ impl Statistics {
         })
     }
 
-    /// Whether the medians of two sets of samples differ, as far as 95 % intervals that do not overlap can tell.
+    /// Whether the medians of two sets of samples differ, as far as 95 % intervals that do not overlap can tell. Sets too small
+    /// for such an interval never do.
     pub fn differs_from(&self, other: &Self) -> bool {
-        self.ci_low > other.ci_high || other.ci_low > self.ci_high
+        let apart = self.ci_low > other.ci_high || other.ci_low > self.ci_high;
+        apart && self.n.min(other.n) >= Self::FEWEST_FOR_INTERVAL
     }
+
+    /// The fewest samples whose range is a 95 % interval of the median.
+    pub const FEWEST_FOR_INTERVAL: u64 = 6;
 }
 
 /// How many of `n` sorted samples lie outside of the 95 % confidence interval of the median, at each end.
@@ -110,9 +115,14 @@ mod tests {
 
     #[test]
     fn only_separate_intervals_differ() {
-        let of = |from: f64| Statistics::of(&[from, from + 1.0, from + 2.0]).expect("finite samples");
+        let of = |from: f64| {
+            let samples: Vec<f64> = (0..6).map(|step| from + f64::from(step) * 0.4).collect();
+            Statistics::of(&samples).expect("finite samples")
+        };
         assert!(of(1.0).differs_from(&of(4.0)) && of(4.0).differs_from(&of(1.0)));
         assert!(!of(1.0).differs_from(&of(2.5)));
+        let few = Statistics::of(&[9.0; 5]).expect("finite samples");
+        assert!(!of(1.0).differs_from(&few) && !few.differs_from(&of(1.0)));
     }
 
     #[test]

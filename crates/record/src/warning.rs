@@ -45,6 +45,17 @@ pub enum Warning {
         /// All that happened to them.
         disturbance: Disturbance,
     },
+    /// The samples fall into two groups: two things were measured, at different times.
+    TwoGroups {
+        /// The median of the lower group, in the unit of the record.
+        lower: f64,
+        /// How many samples it has.
+        lower_n: u64,
+        /// The median of the upper group.
+        upper: f64,
+        /// How many samples it has.
+        upper_n: u64,
+    },
     /// The lines do not look as if they had been brought into the state.
     StateDoubtful {
         /// The state.
@@ -63,6 +74,11 @@ impl Warning {
             }
             Self::RemotesUnused { .. } => {
                 "leave the remote processors out, or choose a state that uses them: SHRD CEXH CEXM DEXD DEXT".to_owned()
+            }
+            Self::TwoGroups { .. } => {
+                "the computer changed meanwhile: a hypervisor may have moved processors onto one core or apart; neither group's \
+                 figure is wrong, but the median is one or the other"
+                    .to_owned()
             }
             Self::Disturbed { .. } => "stop other programs, or compare the minimum".to_owned(),
             Self::StateDoubtful { .. } => {
@@ -86,6 +102,9 @@ impl fmt::Display for Warning {
             }
             Self::Disturbed { kept, n, disturbance } => {
                 write!(f, "{kept} of {n} samples were disturbed, and disturbed again when repeated: {disturbance}")?;
+            }
+            Self::TwoGroups { lower, lower_n, upper, upper_n } => {
+                write!(f, "{lower_n} samples are around {lower:.1}, {upper_n} around {upper:.1}")?;
             }
             Self::StateDoubtful { state, found } => write!(f, "state {state} is doubtful: {found}")?,
             Self::Scatter { stdev_pct, n } => {

@@ -95,7 +95,7 @@ fn columns_are_those_that_scripts_rely_on() {
     assert_eq!(
         Record::COLUMNS.join(" "),
         "machine experiment state home local remotes xhops yhops zhops unit min max median mean stdev n \
-         ci_low ci_high series relation pages_asked pages_obtained stride window order preparation check clock_mhz repeated"
+         ci_low ci_high series relation pages_asked pages_obtained stride window order preparation check clock_mhz repeated kept disturbances"
     );
     assert_eq!(ReproductionRow::COLUMNS.join(" "), "paper table row column unit theirs ours error_pct calibrated");
     assert_eq!(VerificationRow::COLUMNS.join(" "), "protocol caches lines states depth result seconds");
@@ -116,9 +116,12 @@ fn csv_joins_lists_quotes_commas_and_leaves_absent_values_empty() {
     assert_eq!(lines[0], Record::COLUMNS.join(","));
     assert_eq!(
         lines[1],
-        "arctic,lmbench-read,CEXM,1,2,0 4,0,1,1,ns,683.0,684.5,683.5,683.6,0.4,10,683.2,683.9,,,,,,,,,,,0"
+        "arctic,lmbench-read,CEXM,1,2,0 4,0,1,1,ns,683.0,684.5,683.5,683.6,0.4,10,683.2,683.9,,,,,,,,,,,0,0,"
     );
-    assert_eq!(lines[2], "arctic,lmbench-read,CEXM,1,2,,0,,,ns,683.0,684.5,683.5,683.6,0.4,10,683.2,683.9,,,,,,,,,,,0");
+    assert_eq!(
+        lines[2],
+        "arctic,lmbench-read,CEXM,1,2,,0,,,ns,683.0,684.5,683.5,683.6,0.4,10,683.2,683.9,,,,,,,,,,,0,0,"
+    );
     assert!(written(Format::Csv, &[reproduction()]).contains(r#"UOWN,"back-to-back, READ",ns,400.0,410.0,2.5,true"#));
 }
 

@@ -56,6 +56,7 @@ pub(super) fn table(records: &[&Record]) -> Option<Table> {
     }
     let latencies: Vec<&Record> = points.iter().map(|point| point.latency).collect();
     table.note(conditions(&latencies));
+    table.note("traffic: a line for each load and for each store; memory moves another for each store, to read what it changes");
     Some(table)
 }
 

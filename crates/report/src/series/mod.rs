@@ -62,11 +62,22 @@ fn conditions(records: &[&Record]) -> String {
     let order = distinct(records, |record| record.conditions.order.clone());
     let stride = distinct(records, |record| record.conditions.stride.map(|stride| stride.to_string()));
     let samples = records.iter().map(|record| record.n).min().unwrap_or(0);
+    let kept: u64 = records.iter().map(|record| record.conditions.kept).sum();
     let repeated: u64 = records.iter().map(|record| record.conditions.repeated).sum();
-    let mut line = format!("pages of {}, {} apart, {}; medians of {samples}", list(pages), list(stride), list(order));
+    let windows: Vec<_> = distinct(records, |record| record.conditions.window).into_iter().flatten().collect();
+    let window = match (windows.iter().min(), windows.iter().max()) {
+        (Some(least), Some(most)) if least == most => format!(" over {least}"),
+        (Some(least), Some(most)) => format!(" over {least} to {most}"),
+        _ => String::new(),
+    };
+    let mut line =
+        format!("pages of {}, {} apart{window}, {}; medians of {samples}", list(pages), list(stride), list(order));
     line.push_str(if samples == 1 { " sample" } else { " samples or more" });
     if repeated > 0 {
         line.push_str(&format!(", {repeated} more were disturbed and taken again"));
+    }
+    if kept > 0 {
+        line.push_str(&format!(", {kept} disturbed ones count"));
     }
     line
 }

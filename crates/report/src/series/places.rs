@@ -89,6 +89,7 @@ pub(super) fn spacing(records: &[&Record]) -> Option<Table> {
         }));
         table.row(cells);
     }
+    table.note(conditions(records));
     Some(table)
 }
 

@@ -114,7 +114,7 @@ impl ArrayFlags {
             let numbers =
                 mix.split_once(':').and_then(|(reads, writes)| Some((reads.parse().ok()?, writes.parse().ok()?)));
             let Some((reads, writes)) =
-                numbers.filter(|&(reads, writes): &(u32, u32)| (1..=64).contains(&(reads + writes)))
+                numbers.filter(|&(reads, writes): &(u32, u32)| (1..=64).contains(&reads.saturating_add(writes)))
             else {
                 return Err(Failure::flag("--traffic", mix, "no mix", "READS:WRITES, together 1 to 64, as in 2:1"));
             };

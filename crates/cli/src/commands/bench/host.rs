@@ -19,7 +19,7 @@ use crate::progress;
 /// long suite runs.
 const INTERLEAVED: usize = 48;
 /// Samples of a quick run.
-const QUICK_SAMPLES: u32 = 5;
+const QUICK_SAMPLES: u32 = 6;
 
 impl BenchCommand {
     /// Measures this computer.
@@ -122,6 +122,7 @@ fn headline(platform: &HostPlatform) -> String {
         format!("clock: {} at {:.1} MHz\n", clock.source().name(), clock.rate().as_mhz()),
     ];
     lines.extend(clock.notes().iter().map(|note| format!("note: {note}\n")));
+    lines.extend(inventory.notes.iter().map(|note| format!("note: {note}\n")));
     let usable = inventory.usable_cpus();
     if let [only] = usable[..] {
         lines.push(format!(
