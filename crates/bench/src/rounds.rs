@@ -30,14 +30,14 @@ pub fn samples_of(trials: &[Trial], rounds: u32) -> u64 {
 }
 
 /// Takes `rounds` samples of each trial, one of each in turn. A trial that fails is left out from then on; what the others
-/// measured is not lost. After each sample `go_on` is asked whether to go on.
+/// measured is not lost. After each sample `go_on` is asked whether to go on, and told how many rounds are complete.
 ///
 /// The trials that failed, and whether all rounds were completed.
 pub fn interleaved(
     trials: &mut [Trial],
     platform: &mut dyn Platform,
     rounds: u32,
-    mut go_on: impl FnMut() -> bool,
+    mut go_on: impl FnMut(u32) -> bool,
 ) -> (Vec<Failed>, bool) {
     let mut failed: Vec<Failed> = Vec::new();
     for round in 0..rounds {
@@ -48,7 +48,7 @@ pub fn interleaved(
             if let Err(error) = trial.samples(platform, 1) {
                 failed.push(Failed { trial: number, error });
             }
-            if !go_on() {
+            if !go_on(round) {
                 return (failed, false);
             }
         }

@@ -1,5 +1,7 @@
 //! The flags of `ccnuma bench`, by what they are about.
 
+use std::time::Duration;
+
 use bench::{HostOptions, ListOrder, Settings, SuiteScope, Traffic};
 use clap::{Args, ValueEnum};
 use host::memory::PageKind;
@@ -143,6 +145,10 @@ pub(super) struct HostFlags {
     /// Measure less often and leave out what takes long: a few seconds.
     #[arg(long)]
     pub(super) quick: bool,
+    /// Take no more samples after so many seconds, but three of each measurement at least; 0 for as long as it takes [default:
+    /// 45, or 7 if quick, for the overview; 0 for all else].
+    #[arg(long, value_name = "N")]
+    pub(super) seconds: Option<u64>,
     /// The pages of the memory measured: base (4K), thp, or those of a pool, such as 2M [default: base; suites that compare
     /// kinds use them all].
     #[arg(long, value_name = "KIND")]
@@ -160,6 +166,7 @@ impl HostFlags {
     pub(super) fn refuse(&self) -> Result<(), Failure> {
         let given = [
             ("--quick", self.quick.then(String::new)),
+            ("--seconds", self.seconds.map(|seconds| seconds.to_string())),
             ("--pages", self.pages.clone()),
             (
                 "--order",
@@ -172,6 +179,16 @@ impl HostFlags {
                 Err(Failure::flag(flag, value, "a simulated machine has no such choice", "it with -m host only"))
             }
         }
+    }
+
+    /// How long samples are taken, where there is a limit.
+    pub(super) fn limit(&self, overview: bool) -> Option<Duration> {
+        let default = match (overview, self.quick) {
+            (false, _) => 0,
+            (true, false) => 45,
+            (true, true) => 7,
+        };
+        Some(self.seconds.unwrap_or(default)).filter(|&seconds| seconds > 0).map(Duration::from_secs)
     }
 
     /// The options of this computer.

@@ -3,6 +3,7 @@
 use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use bench::{HostPlatform, Outcome, Plan, Platform, Settings, Suite, SuiteScope, Trial, rounds};
 use host::discovery::Inventory;
@@ -18,6 +19,8 @@ use crate::progress;
 /// Trials that are interleaved with each other: as many as fit into a few seconds, so that results reach the disk while a
 /// long suite runs.
 const INTERLEAVED: usize = 48;
+/// Rounds that are completed even if time is up.
+const FEWEST_ROUNDS: u32 = 3;
 /// Samples of a quick run.
 const QUICK_SAMPLES: u32 = 6;
 
@@ -46,7 +49,8 @@ impl BenchCommand {
             false => self.plans(platform.layout(), &scope.settings)?,
             true => suite.plans(platform.layout(), &scope).map_err(Failure::input)?,
         };
-        let outcomes = self.measure_here(&plans, &mut platform)?;
+        let limit = self.host.limit(self.experiments.is_empty() && suite == Suite::Overview);
+        let outcomes = self.measure_here(&plans, &mut platform, limit)?;
         let records: Vec<Record> = outcomes.iter().flat_map(Outcome::records).cloned().collect();
         match self.output.replaces_table() {
             true => Ok(()),
@@ -65,8 +69,16 @@ impl BenchCommand {
         }
     }
 
-    /// Runs the plans, a few dozen at a time in rounds, and writes their records in order.
-    fn measure_here(&self, plans: &[Plan], platform: &mut HostPlatform) -> Result<Vec<Outcome>, Failure> {
+    /// Runs the plans in rounds, a few dozen at a time or, where time is limited, all together, and writes their records in
+    /// order.
+    fn measure_here(
+        &self,
+        plans: &[Plan],
+        platform: &mut HostPlatform,
+        limit: Option<Duration>,
+    ) -> Result<Vec<Outcome>, Failure> {
+        let started = Instant::now();
+        let together = if limit.is_some() { plans.len() } else { INTERLEAVED };
         let mut output: Output<Record> = self.output.open()?;
         let interrupted = interruption()?;
         let samples = plans.first().map_or(1, |plan| plan.settings.iterations);
@@ -75,10 +87,11 @@ impl BenchCommand {
         let bar = progress::bar(rounds::samples_of(&trials, samples) as usize, "samples");
         let (mut outcomes, mut failures) = (Vec::new(), Vec::new());
         while !trials.is_empty() && !interrupted.load(Ordering::Relaxed) {
-            let mut group: Vec<Trial> = trials.drain(..trials.len().min(INTERLEAVED)).collect();
-            let (failed, _) = rounds::interleaved(&mut group, platform, samples, || {
+            let mut group: Vec<Trial> = trials.drain(..trials.len().min(together)).collect();
+            let (failed, _) = rounds::interleaved(&mut group, platform, samples, |complete| {
                 bar.inc(1);
-                !interrupted.load(Ordering::Relaxed)
+                let late = complete >= FEWEST_ROUNDS && limit.is_some_and(|limit| started.elapsed() >= limit);
+                !late && !interrupted.load(Ordering::Relaxed)
             });
             for failed in failed {
                 let plan = group[failed.trial].plan();
@@ -102,7 +115,7 @@ impl BenchCommand {
         }
         if interrupted.load(Ordering::Relaxed) {
             eprintln!(
-                "interrupted: {} of {} measurements follow, some with fewer samples",
+                "interrupted: {} of {} measurements were kept, some with fewer samples",
                 outcomes.len(),
                 plans.len()
             );
