@@ -4,6 +4,7 @@
 
 mod commands;
 mod failure;
+mod interruption;
 mod output;
 mod platform;
 mod progress;
@@ -25,7 +26,7 @@ use failure::Failure;
   ccnuma bench -m arctic --suite local     local latencies and bandwidths beside the published ones
   ccnuma topology -m stinger --svg s.svg   what a 128-processor machine is wired from
   ccnuma reproduce prestor/4.11            remote latency by distance: ours, theirs, error
-  ccnuma fit --probe -m dresden            recover what a machine's parts cost from measurements
+  ccnuma fit -m dresden                    recover what a machine's parts cost from measurements
   ccnuma verify origin                     explore every reachable state of the protocol
 
 Exit codes: 0 done, 1 ran and found a failure, 2 bad input."

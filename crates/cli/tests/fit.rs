@@ -21,8 +21,7 @@ fn rows(text: &str) -> Vec<Map<String, Value>> {
 #[test]
 fn records_of_a_probe_give_the_same_fit_again() {
     let folder = tempfile::tempdir().expect("a folder");
-    let probed =
-        printed_in(folder.path(), "fit --probe -m origin2000-r12k-300-8p --model remote --data-out data.jsonl --json");
+    let probed = printed_in(folder.path(), "fit -m origin2000-r12k-300-8p --model remote --data-out data.jsonl --json");
     let found = rows(&probed);
     let router = found.iter().find(|row| row["symbol"] == "delay").expect("a router delay");
     let (value, held) = (router["value"].as_f64().expect("found"), router["held"].as_f64().expect("held"));
@@ -35,7 +34,7 @@ fn records_of_a_probe_give_the_same_fit_again() {
 #[test]
 fn what_the_data_leave_open_has_no_number() {
     let folder = tempfile::tempdir().expect("a folder");
-    let line = "fit --probe -m origin2000-r10k-195-4p --model seidl --largest 16 --svg plots";
+    let line = "fit -m origin2000-r10k-195-4p --model seidl --largest 16 --svg plots";
     let table = printed_in(folder.path(), line);
     let memory = table.lines().find(|line| line.contains("memory and its controller")).expect("a row");
     assert!(memory.contains("not determined: only its sum"), "{table}");
@@ -48,7 +47,7 @@ fn what_the_data_leave_open_has_no_number() {
 #[test]
 fn a_described_machine_behaves_like_the_measured_one() {
     let folder = tempfile::tempdir().expect("a folder");
-    let table = printed_in(folder.path(), "fit --probe -m origin2000-r12k-300-4p --machine-out mine.toml");
+    let table = printed_in(folder.path(), "fit -m origin2000-r12k-300-4p --machine-out mine.toml");
     let local = table.lines().find(|line| line.contains("load from local memory")).expect("compared");
     let error: f64 = local.split_whitespace().last().and_then(|word| word.parse().ok()).expect("a share");
     assert!(error.abs() < 3.0, "{local}");
@@ -63,13 +62,12 @@ fn a_described_machine_behaves_like_the_measured_one() {
 fn bad_input_is_refused_in_one_line() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("bad.jsonl"), "{\"machine\": 7}\n").expect("written");
-    let cases: [(&str, &[&str]); 6] = [
-        ("fit", &["--probe"]),
-        ("fit --probe --model sidel", &["--model sidel", "seidl remote caches all"]),
+    let cases: [(&str, &[&str]); 5] = [
+        ("fit --model sidel", &["--model sidel", "seidl remote caches all"]),
         ("fit nothing.jsonl", &["nothing.jsonl", "cannot be read"]),
         ("fit bad.jsonl", &["bad.jsonl:1", "no record"]),
-        ("fit --probe --machine-out mine", &["--machine-out mine", "FILE.toml"]),
-        ("fit --probe --model remote --machine-out mine.toml", &["--machine-out mine.toml", "--model all"]),
+        ("fit --machine-out mine", &["--machine-out mine", "FILE.toml"]),
+        ("fit --model remote --machine-out mine.toml", &["--machine-out mine.toml", "--model all"]),
     ];
     for (line, parts) in cases {
         let output = ccnuma_in(folder.path(), line);

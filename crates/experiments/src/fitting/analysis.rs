@@ -53,7 +53,7 @@ pub fn analyse(model: Model, records: &[Record], system: Option<&System>) -> Res
 }
 
 fn lacking(model: &'static str, what: &str) -> ExperimentError {
-    let reason = format!("the records hold {what}; `ccnuma fit --probe` measures what it needs");
+    let reason = format!("the records hold {what}; `ccnuma fit` without files measures what it needs");
     FitError::Unsuitable { model, reason }.into()
 }
 

@@ -1,8 +1,7 @@
 //! `ccnuma bench` on this computer: trials in interleaved rounds, interrupted without loss.
 
 use std::mem::{Discriminant, discriminant};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bench::{HostPlatform, Outcome, Plan, Platform, Settings, Suite, SuiteScope, Trial, rounds};
@@ -13,6 +12,7 @@ use record::{Record, Warning};
 use super::{BenchCommand, print_tables};
 use crate::commands::topology;
 use crate::failure::Failure;
+use crate::interruption::interruption;
 use crate::output::{Output, print};
 use crate::progress;
 
@@ -144,20 +144,6 @@ fn headline(platform: &HostPlatform) -> String {
     }
     lines.push("\n".to_owned());
     lines.concat()
-}
-
-/// Becomes true when somebody interrupts the run; a second interruption ends it at once.
-fn interruption() -> Result<Arc<AtomicBool>, Failure> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        let already = interrupted.clone();
-        // In this order: the first interruption finds it false, sets it and returns.
-        signal_hook::flag::register_conditional_shutdown(signal, 130, already)
-            .and_then(|_| signal_hook::flag::register(signal, interrupted.clone()))
-            .map_err(Failure::run)?;
-    }
-    Ok(interrupted)
 }
 
 /// Each kind of warning once, with how many other measurements it is about: a busy machine disturbs many alike.

@@ -29,30 +29,28 @@ Beside what was found stands what the machine's description holds, where there i
 determine has no number.
 
 Examples:
-  ccnuma fit --probe                             measure this computer and fit all models
-  ccnuma fit --probe --machine-out mine.toml     describe it, so that `ccnuma bench -m mine.toml` simulates it
-  ccnuma fit --probe -m dresden --model remote   recover what the description of a simulated machine holds
-  ccnuma fit --probe -m dresden --model seidl --svg plots
-                                                 residuals of Seidl's model, drawn into plots/
+  ccnuma fit                             measure this computer and fit all models
+  ccnuma fit --machine-out mine.toml     describe it, so that `ccnuma bench -m mine.toml` simulates it
+  ccnuma fit -m dresden --model remote   recover what the description of a simulated machine holds
+  ccnuma fit -m dresden --model seidl --svg plots
+                                         residuals of Seidl's model, drawn into plots/
   ccnuma bench -m arctic --suite remote --json=remote.jsonl
-  ccnuma fit remote.jsonl --model remote         from records measured before")]
+  ccnuma fit remote.jsonl --model remote from records measured before")]
 pub struct FitCommand {
     #[command(flatten)]
     machine: MachineFlag,
-    /// Files of records, as `ccnuma bench --json=FILE` and `--data-out` write them.
-    #[arg(value_name = "DATA", conflicts_with = "probe")]
+    /// Files of records, as `ccnuma bench --json=FILE` and `--data-out` write them; without any, what the models need is
+    /// measured.
+    #[arg(value_name = "DATA")]
     data: Vec<PathBuf>,
-    /// Measure what the models need.
-    #[arg(long)]
-    probe: bool,
     /// What to fit: seidl remote caches all.
     #[arg(long, value_name = "MODEL", default_value = ALL)]
     model: String,
     /// The largest area of the window probe, in MiB [default: 8192 in a simulation, 1024 on this computer].
     #[arg(long, value_name = "MIB")]
     largest: Option<u64>,
-    /// Write the records measured by --probe to FILE, one JSON object a line.
-    #[arg(long, value_name = "FILE", requires = "probe")]
+    /// Write the records that were measured to FILE, one JSON object a line.
+    #[arg(long, value_name = "FILE", conflicts_with = "data")]
     data_out: Option<PathBuf>,
     /// Write a description of the measured machine to FILE, and simulate it to compare.
     #[arg(long, value_name = "FILE")]
@@ -86,7 +84,8 @@ impl FitCommand {
     pub fn run(self) -> Result<(), Failure> {
         let models = self.models()?;
         self.check_files()?;
-        let measured = if self.probe { self.measure(&models)? } else { data::read(&self.data, &self.machine)? };
+        let measured =
+            if self.data.is_empty() { self.measure(&models)? } else { data::read(&self.data, &self.machine)? };
         let mut output: Output<FitRow> = self.output.open()?;
         let (analyses, failures) = analysed(&models, &measured);
         if let (true, Some(first)) = (analyses.is_empty(), failures.first()) {
@@ -125,10 +124,6 @@ impl FitCommand {
 
     /// Files are made before anything is measured, so that no measurement is lost for a misspelt folder.
     fn check_files(&self) -> Result<(), Failure> {
-        if self.data.is_empty() && !self.probe {
-            let accepted = "files of records, or --probe to measure";
-            return Err(Failure::flag("DATA", "(none)", "there is nothing to fit", accepted));
-        }
         if let Some(path) = &self.machine_out
             && path.extension().is_none_or(|extension| extension != "toml")
         {

@@ -1,5 +1,7 @@
 //! Measuring what models need, on a simulated machine or on this computer.
 
+use std::sync::atomic::Ordering;
+
 use bench::seidl::{Point, Probe};
 use bench::{HostOptions, HostPlatform, Layout, Plan, Platform, Settings, SimulatedPlatform, Trial, rounds};
 use experiments::fitting::{Identity, Job, Model, Surroundings, jobs};
@@ -11,6 +13,7 @@ use units::{Bytes, NodeId};
 
 use super::{Measured, identity_of, system_of};
 use crate::failure::Failure;
+use crate::interruption::interruption;
 use crate::progress;
 
 /// What the caches of a computer hold at most, as far as the probe cares: more than any processor gets of a shared one, and
@@ -74,9 +77,10 @@ fn measure_plans(plans: &[Plan], platform: &mut HostPlatform) -> Result<Vec<Reco
     let trials: Result<Vec<Trial>, _> = plans.iter().map(|plan| Trial::new(plan, platform.layout())).collect();
     let mut trials = trials.map_err(Failure::input)?;
     let bar = progress::bar(rounds::samples_of(&trials, HOST_SAMPLES) as usize, "samples");
-    let (failed, _) = rounds::interleaved(&mut trials, platform, HOST_SAMPLES, || {
+    let interrupted = interruption()?;
+    let (failed, _) = rounds::interleaved(&mut trials, platform, HOST_SAMPLES, |_| {
         bar.inc(1);
-        true
+        !interrupted.load(Ordering::Relaxed)
     });
     bar.finish_and_clear();
     failed.iter().for_each(|failed| eprintln!("not measured: {}", failed.error));
