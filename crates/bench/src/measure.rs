@@ -32,13 +32,12 @@ pub(crate) fn samples(trial: &mut Trial, platform: &mut dyn Platform, count: u32
         Experiment::LoadedRead => loaded::samples(trial, platform, count),
         Experiment::RegionRead => unreachable!("a map is no row of samples"),
         Experiment::PingPong => ping_pong(trial, platform, count),
+        experiment if experiment.is_stream() => streamed(trial, platform, count),
         _ => repeated(trial, platform, count),
     }
 }
 
-/// Each sample on fresh lines: empty the caches, prepare the state, time the kernel. Loops that store what they compute are
-/// timed with caches as they are in the middle of a long run, full of what the same loop left there: in caches that are empty,
-/// or hold only clean lines, the stored lines would stay, and memory be spared the writing.
+/// Each sample on fresh lines: empty the caches, prepare the state, time the kernel.
 fn repeated(trial: &mut Trial, platform: &mut dyn Platform, count: u32) -> Result<(), BenchError> {
     let plan = trial.plan().clone();
     let lines = plan.lines(platform.layout());
@@ -47,10 +46,6 @@ fn repeated(trial: &mut Trial, platform: &mut dyn Platform, count: u32) -> Resul
             let slice = Slice::allocate(platform, &plan, lines)?;
             empty_caches(platform, &plan, &slice)?;
             prepare(platform, &plan, &slice)?;
-            if plan.experiment.is_stream() {
-                let ballast = Slice::ballast(platform, &plan)?;
-                platform.run(Phase::new(&on_portions(&plan, &ballast, plan.experiment.kernel(0))))?;
-            }
             time(&plan, platform, &slice, 0)
         })?;
         trial.note_conditions(platform);
@@ -84,6 +79,38 @@ fn displacing(trial: &mut Trial, platform: &mut dyn Platform, count: u32) -> Res
     Ok(())
 }
 
+/// Loops that store what they compute, as they are in the middle of a long run. In caches that are empty, or hold only clean
+/// lines, the stored lines would stay, and memory be spared the writing: before its beginning is timed, the loop has gone
+/// through the second half of arrays that fill the caches. Since some caches keep part even of what exceeds them by far, that
+/// beginning is flushed first.
+fn streamed(trial: &mut Trial, platform: &mut dyn Platform, count: u32) -> Result<(), BenchError> {
+    let plan = trial.plan().clone();
+    let arrays = Slice::ballast(platform, &plan)?;
+    let whole = on_portions(&plan, &arrays, plan.experiment.kernel(0));
+    let lines = plan.lines(platform.layout());
+    let timed: Vec<Task> = whole.iter().map(|task| Task { count: lines, ..*task }).collect();
+    let half = |task: &Task| Task { first: task.elements / 2, count: task.elements.div_ceil(2), ..*task };
+    let before: Vec<Task> = whole.iter().map(half).collect();
+    for _ in 0..count {
+        trial.take(count, || {
+            for array in 0..plan.experiment.arrays() {
+                let flushed: Vec<Task> = whole.iter().map(|task| beginning(task, array, lines)).collect();
+                platform.run(Phase::new(&flushed))?;
+            }
+            platform.run(Phase::new(&before))?;
+            time_tasks(&plan, platform, &timed)
+        })?;
+    }
+    trial.note_conditions(platform);
+    Ok(())
+}
+
+/// Flushes as much of an array of `task` as it will go through in `lines` steps.
+fn beginning(task: &Task, array: u64, lines: u64) -> Task {
+    let (offset, elements) = (task.offset.0 + array * task.elements * task.stride.0, lines.min(task.elements));
+    Task { kernel: Kernel::Flush, offset: Bytes(offset), elements, count: elements, ..*task }
+}
+
 /// Round trips of each of a few lines between the requester and the remote processor; the figure is the mean of one way.
 fn ping_pong(trial: &mut Trial, platform: &mut dyn Platform, count: u32) -> Result<(), BenchError> {
     let plan = trial.plan().clone();
@@ -110,19 +137,28 @@ fn ping_pong(trial: &mut Trial, platform: &mut dyn Platform, count: u32) -> Resu
     Ok(())
 }
 
-/// Times the plan's kernel with `work` additions on every requester at once.
+/// Times the plan's kernel with `work` additions on every requester at once. A bandwidth is what each has moved by the time the
+/// last has finished, as STREAM counts: while the others are still busy, who finishes early is idle.
 pub(crate) fn time(
     plan: &Plan,
     platform: &mut dyn Platform,
     slice: &Slice,
     work: u32,
 ) -> Result<Sample, PlatformError> {
-    let tasks = on_portions(plan, slice, plan.experiment.kernel(work));
+    time_tasks(plan, platform, &on_portions(plan, slice, plan.experiment.kernel(work)))
+}
+
+/// Times `tasks`, which are the plan's kernel on every requester.
+fn time_tasks(plan: &Plan, platform: &mut dyn Platform, tasks: &[Task]) -> Result<Sample, PlatformError> {
     let first_finisher_stops_all = plan.experiment == Experiment::BwmpRead;
-    let measurements = platform.run(Phase { tasks: &tasks, first_finisher_stops_all })?;
+    let measurements = platform.run(Phase { tasks, first_finisher_stops_all })?;
     let step = Bytes(platform.layout().line.0 * plan.experiment.lines_per_step());
+    let last = measurements.iter().map(|measurement| measurement.elapsed).max().unwrap_or_default();
     let figure = |measurement: &Measurement| match plan.experiment.is_bandwidth() {
-        true => Bandwidth::over(Bytes(measurement.steps * step.0), measurement.elapsed).as_mb_per_s(),
+        true => {
+            let until = if first_finisher_stops_all { measurement.elapsed } else { last };
+            Bandwidth::over(Bytes(measurement.steps * step.0), until).as_mb_per_s()
+        }
         false => ns_per_step(*measurement),
     };
     Ok(Sample {

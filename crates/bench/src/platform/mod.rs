@@ -177,7 +177,7 @@ pub trait Platform {
     fn allocate_across(&mut self, parts: &[(NodeId, Bytes)]) -> Result<Region, PlatformError>;
 
     /// Memory on node `home`, large enough that `cpus` displace what their caches hold when they share it among them and use all
-    /// of it. Its contents are nobody's; it may be the same as at an earlier call.
+    /// of it. Its contents are nobody's; it may be the same as at an earlier call, in caches from then.
     ///
     /// # Errors
     /// As for [`Platform::allocate`].

@@ -14,7 +14,8 @@ const SMALLEST_AREA: u64 = 4 << 10;
 const PAUSES: [u32; 7] = [4096, 1024, 256, 128, 64, 16, 0];
 /// The mixes of reads and writes of such curves.
 const MIXES: [(u32, u32); 3] = [(1, 0), (2, 1), (1, 1)];
-/// Lines that a sample of a bandwidth moves, if they are to come from memory: more than caches hold for a while.
+/// Lines that a sample of a bandwidth moves, if they are to come from memory: a millisecond of one processor, which weighs
+/// far more than getting up to speed and is seldom interrupted.
 const STREAMED_LINES: u64 = 256 << 10;
 
 /// Latency all over areas of growing size.
