@@ -57,8 +57,8 @@ pub struct Disturbance {
 }
 
 impl Disturbance {
-    /// A change of clock up to this much is within what the estimate of the clock itself scatters by.
-    const CLOCK_TOLERANCE_PERMILLE: u32 = 20;
+    /// A change of clock up to this much, in parts in a thousand, is within what the estimate of the clock itself scatters by.
+    pub const CLOCK_TOLERANCE_PERMILLE: u32 = 20;
 
     /// Whether nothing is known to have disturbed the measurement.
     pub fn is_clean(&self) -> bool {
@@ -95,15 +95,24 @@ impl fmt::Display for Disturbance {
         count(self.migrations, "migration", "migrations");
         count(self.faults, "page fault", "page faults");
         if self.waited > Duration::ZERO {
-            parts.push(format!("{} of waiting for the processor", self.waited));
+            parts.push(format!("{} of waiting for the processor", told(self.waited)));
         }
         if self.stolen > Duration::ZERO {
-            parts.push(format!("{} stolen by the hypervisor", self.stolen));
+            parts.push(format!("{} stolen by the hypervisor", told(self.stolen)));
         }
         if self.clock_change_permille.unsigned_abs() > Self::CLOCK_TOLERANCE_PERMILLE {
             parts.push(format!("clock changed by {:+.1} %", f64::from(self.clock_change_permille) / 10.0));
         }
         f.write_str(&if parts.is_empty() { "undisturbed".to_owned() } else { parts.join(", ") })
+    }
+}
+
+/// A time in the unit that suits it.
+fn told(time: Duration) -> String {
+    match time.as_ns() {
+        ns if ns < 1e3 => format!("{ns} ns"),
+        ns if ns < 1e6 => format!("{:.1} us", ns / 1e3),
+        ns => format!("{:.1} ms", ns / 1e6),
     }
 }
 
@@ -123,5 +132,10 @@ mod tests {
         assert_eq!((both.switches, both.clock_change_permille), (3, 35));
         assert!(both.to_string().starts_with("3 context switches, "), "{both}");
         assert!(both.to_string().ends_with("clock changed by +3.5 %"), "{both}");
+        assert!(both.to_string().contains(", 10.0 ms stolen by the hypervisor, "), "{both}");
+        for (ns, text) in [(700.0, "700 ns of"), (81_632.0, "81.6 us of"), (2.5e6, "2.5 ms of")] {
+            let waited = Disturbance { waited: Duration::from_ns(ns), ..Disturbance::default() };
+            assert_eq!(waited.to_string(), format!("{text} waiting for the processor"));
+        }
     }
 }
