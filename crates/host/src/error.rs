@@ -37,8 +37,16 @@ pub enum HostError {
         /// What would have been accepted.
         accepted: String,
     },
+    /// The thread of a processor failed while it measured.
+    #[error("the thread of CPU {cpu} failed: {problem}")]
+    Thread {
+        /// Its processor.
+        cpu: CpuId,
+        /// What happened.
+        problem: String,
+    },
     /// Memory was not placed as asked; nothing was put elsewhere instead.
-    #[error("{size} of {pages} on node {node}: {problem}; {advice}")]
+    #[error("{size} in {pages} pages on node {node}: {problem}; {advice}")]
     Placement {
         /// The node asked for.
         node: NodeId,

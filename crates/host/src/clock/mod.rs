@@ -2,13 +2,12 @@
 
 mod core;
 mod counter;
-mod skew;
 mod trust;
 
 use units::{Bytes, Duration, Hertz};
 
+pub(crate) use core::TOLERANCE;
 pub use core::{CoreClock, CoreFrequency};
-pub use skew::{Skew, SkewProbe};
 pub use trust::Facts;
 
 use crate::HostError;

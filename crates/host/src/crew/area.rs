@@ -26,17 +26,6 @@ struct List {
     known: (u64, u64),
 }
 
-impl List {
-    fn overlaps(&self, other: &Elements) -> bool {
-        let range = |elements: &Elements| {
-            let start = elements.offset.0;
-            start..start + elements.stride.0 * elements.count
-        };
-        let (a, b) = (range(&self.elements), range(other));
-        a.start < b.end && b.start < a.end
-    }
-}
-
 impl Area {
     /// Memory without lists.
     pub(super) fn new(mapping: Mapping) -> Self {
@@ -57,9 +46,16 @@ impl Area {
     pub(super) fn link(&mut self, elements: Elements, order: Order) -> Result<(), HostError> {
         if elements.stride.0 < 16 || !elements.stride.0.is_multiple_of(8) || !elements.offset.0.is_multiple_of(8) {
             let Elements { offset, stride, .. } = elements;
-            return Err(HostError::Request(format!("elements of {stride} from {offset} on do not hold two words each")));
+            return Err(HostError::Request(format!(
+                "elements of {stride} from {offset} on do not hold two words each"
+            )));
         }
-        self.forget(elements);
+        if let Order::PageLocal { page, .. } = order
+            && !page.0.is_power_of_two()
+        {
+            return Err(HostError::Request(format!("a page of {page}; accepted: powers of two")));
+        }
+        self.lists.retain(|list| !list.elements.overlap(&elements));
         let start = self.at(elements.offset.0);
         // SAFETY: the elements lie in the mapping, which belongs to this area alone; no job runs while it is borrowed.
         unsafe { list::link(start, elements.count, elements.stride, order) };
@@ -72,9 +68,9 @@ impl Area {
         self.lists.iter().any(|list| list.elements == elements)
     }
 
-    /// Forgets the lists that lie among these elements: their pointers are about to be overwritten.
-    pub(super) fn forget(&mut self, elements: Elements) {
-        self.lists.retain(|list| !list.overlaps(&elements));
+    /// Forgets the lists of which `operation` over these elements may write over a pointer.
+    pub(super) fn forget_spoilt(&mut self, operation: Operation, elements: Elements) {
+        self.lists.retain(|list| !elements.may_spoil(operation, &list.elements));
     }
 
     /// Sets the first word of the first of these elements, which lie in the area, to zero: a ping-pong begins so.
@@ -84,10 +80,10 @@ impl Area {
         unsafe { word.write_unaligned(0) };
     }
 
-    /// Remembers that step number `step` of a list begins at the element at `address`.
-    pub(super) fn remember(&mut self, elements: Elements, step: u64, address: u64) {
+    /// Remembers that the step of a list that comes `steps` after step `first` begins at the element at `address`.
+    pub(super) fn remember(&mut self, elements: Elements, first: u64, steps: u64, address: u64) {
         if let Some(list) = self.lists.iter_mut().find(|list| list.elements == elements) {
-            list.known = (step % elements.count, address);
+            list.known = ((first % elements.count + steps % elements.count) % elements.count, address);
         }
     }
 

@@ -18,9 +18,13 @@ impl Barrier {
         Self { missing: AtomicUsize::new(threads) }
     }
 
-    /// Waits until everyone has come.
-    pub(super) fn wait(&self) {
+    /// Arrives; nobody waits for this thread any longer.
+    pub(super) fn arrive(&self) {
         self.missing.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// Waits until everyone has arrived.
+    pub(super) fn wait(&self) {
         let mut spins = 0_u32;
         while self.missing.load(Ordering::Acquire) > 0 {
             spins += 1;

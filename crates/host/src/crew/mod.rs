@@ -6,6 +6,9 @@
 
 mod area;
 mod barrier;
+mod check;
+mod elements;
+mod phase;
 mod worker;
 
 use std::collections::{BTreeMap, HashMap};
@@ -18,27 +21,17 @@ use crate::clock::Clock;
 use crate::discovery::Inventory;
 use crate::interference::Interference;
 use crate::kernels::list::Order;
-use crate::kernels::{Features, HandOver, Operation, Role, Routine};
+use crate::kernels::{Features, Operation, Role, Routine};
 use crate::memory::{Mapping, Obtained};
 use area::Area;
+use phase::Place;
 use worker::{Assignment, Worker};
+
+pub use elements::Elements;
 
 /// Memory of the crew, until [`Crew::remove`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AreaId(u64);
-
-/// Elements of an area: the first is `offset` from its start, the next `stride` further.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Elements {
-    /// The area.
-    pub area: AreaId,
-    /// Where its first element begins.
-    pub offset: Bytes,
-    /// From one element to the next.
-    pub stride: Bytes,
-    /// How many there are.
-    pub count: u64,
-}
 
 /// A kernel for one thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,7 +77,15 @@ impl Crew {
     /// A crew without threads or memory yet.
     pub fn new(inventory: Arc<Inventory>, clock: Arc<Clock>) -> Self {
         let features = Features::detect();
-        Self { inventory, clock, features, workers: BTreeMap::new(), routines: HashMap::new(), areas: BTreeMap::new(), next: 0 }
+        Self {
+            inventory,
+            clock,
+            features,
+            workers: BTreeMap::new(),
+            routines: HashMap::new(),
+            areas: BTreeMap::new(),
+            next: 0,
+        }
     }
 
     /// The clock that it measures with.
@@ -123,9 +124,10 @@ impl Crew {
     /// Links elements into a circular list that begins with the first of them; lists that overlap it are forgotten.
     ///
     /// # Errors
-    /// When the area has been given back or ends before them, or they are too small for a pointer.
+    /// When the area has been given back or ends before them, they are too small for a pointer or not aligned to words, or
+    /// the order's page is no power of two.
     pub fn link(&mut self, elements: Elements, order: Order) -> Result<(), HostError> {
-        self.area(elements)?;
+        self.area_of(elements)?;
         self.area_mut(elements.area).link(elements, order)
     }
 
@@ -133,19 +135,19 @@ impl Crew {
     /// of each, in their order.
     ///
     /// # Errors
-    /// When a processor cannot be used or has two jobs, an area has been given back or ends before the elements, a kernel
-    /// that chases pointers is to run where there is no list, or a ping-pong has not two players.
+    /// When a processor cannot be used or has two jobs, an area has been given back or ends before the elements, these are
+    /// not aligned as the kernel needs them, a kernel that chases pointers is to run where there is no list or where another
+    /// writes over its pointers meanwhile, or a ping-pong has not two players for one word; and when a thread fails.
     pub fn run(&mut self, jobs: &[Job], first_finisher_stops_all: bool) -> Result<Vec<Done>, HostError> {
         self.check(jobs)?;
         let mut assignments = Vec::with_capacity(jobs.len());
-        let shared = worker::Shared::new(jobs.len(), first_finisher_stops_all);
-        for job in jobs {
+        for (job, place) in jobs.iter().zip(Place::of_phase(jobs.len(), first_finisher_stops_all)) {
             self.hire(job.cpu)?;
-            assignments.push(self.assignment(job, shared.clone())?);
+            assignments.push(self.assignment(job, place)?);
         }
-        for job in jobs.iter().filter(|job| job.operation.destroys_lists()) {
+        for job in jobs {
             let area = self.area_mut(job.elements.area);
-            area.forget(reach(job));
+            area.forget_spoilt(job.operation, check::reach(job)?);
             if matches!(job.operation, Operation::PingPong { .. }) {
                 area.clear_word(job.elements);
             }
@@ -155,49 +157,15 @@ impl Crew {
             self.workers[&job.cpu].assign(assignment);
         }
         let answers: Vec<worker::Answer> = jobs.iter().map(|job| self.workers[&job.cpu].answer()).collect();
-        let mut all = Vec::with_capacity(jobs.len());
-        for (job, answer) in jobs.iter().zip(answers) {
-            let done = answer.done?;
-            if job.operation.needs_list() {
+        for (job, answer) in jobs.iter().zip(&answers) {
+            if let Ok(done) = &answer.done
+                && job.operation.needs_list()
+            {
                 let area = self.area_mut(job.elements.area);
-                area.remember(job.elements, job.first + done.steps, answer.position);
-            }
-            all.push(done);
-        }
-        Ok(all)
-    }
-
-    fn check(&self, jobs: &[Job]) -> Result<(), HostError> {
-        for (i, job) in jobs.iter().enumerate() {
-            if jobs[..i].iter().any(|earlier| earlier.cpu == job.cpu) {
-                return Err(HostError::Request(format!("CPU {} cannot run two kernels at once", job.cpu)));
-            }
-            self.area(Elements { count: job.elements.count * job.operation.array_count(), ..job.elements })?;
-            if job.elements.count < job.operation.elements_per_step() {
-                let (operation, count) = (job.operation, job.elements.count);
-                return Err(HostError::Request(format!("{operation:?} visits more than {count} elements a step")));
-            }
-            if job.operation.needs_list() && !self.areas[&job.elements.area].has_list(job.elements) {
-                let operation = job.operation;
-                return Err(HostError::Request(format!("{operation:?} needs a list, and these elements are not linked")));
+                area.remember(job.elements, job.first, done.steps, answer.position);
             }
         }
-        let players = jobs.iter().filter(|job| matches!(job.operation, Operation::PingPong { .. })).count();
-        if players > 0 && (players != 2 || jobs.len() != 2 || jobs[0].operation == jobs[1].operation) {
-            return Err(HostError::Request("a ping-pong has a leader and a follower, and nobody else".to_owned()));
-        }
-        Ok(())
-    }
-
-    /// The area of these elements.
-    fn area(&self, elements: Elements) -> Result<&Area, HostError> {
-        let area = self.areas.get(&elements.area);
-        let area = area.ok_or_else(|| HostError::Request("this memory has been given back".to_owned()))?;
-        let end = elements.stride.0.checked_mul(elements.count).and_then(|size| size.checked_add(elements.offset.0));
-        match end.is_some_and(|end| end <= area.size().0) && elements.stride.0 >= 8 && elements.count > 0 {
-            true => Ok(area),
-            false => Err(HostError::Request(format!("{elements:?} are no elements of memory of {}", area.size()))),
-        }
+        answers.into_iter().map(|answer| answer.done).collect()
     }
 
     /// An area that has been checked to be there.
@@ -226,7 +194,7 @@ impl Crew {
     }
 
     /// What the thread of `job` is to do.
-    fn assignment(&mut self, job: &Job, shared: Arc<worker::Shared>) -> Result<Assignment, HostError> {
+    fn assignment(&mut self, job: &Job, place: Place) -> Result<Assignment, HostError> {
         let routine = self.routine(job.operation, job.elements.stride)?;
         let area = &self.areas[&job.elements.area];
         let courses = match job.operation.needs_list() {
@@ -237,17 +205,11 @@ impl Crew {
             0 => None,
             _ => Some(self.routine(Operation::Walk { work: 0 }, job.elements.stride)?),
         };
-        Ok(Assignment { routine, walk, courses, shared })
+        Ok(Assignment { routine, walk, courses, place })
     }
-}
-
-/// The elements that a job works on, beside them those that it reads from.
-fn reach(job: &Job) -> Elements {
-    Elements { count: job.elements.count * job.operation.array_count(), ..job.elements }
 }
 
 /// The side of a ping-pong that a thread takes: the first leads.
 pub fn ping_pong(player: usize) -> Operation {
-    let role = if player == 0 { Role::Leader } else { Role::Follower };
-    Operation::PingPong { role, by: HandOver::CompareExchange }
+    Operation::PingPong { role: if player == 0 { Role::Leader } else { Role::Follower } }
 }

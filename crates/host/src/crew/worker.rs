@@ -1,14 +1,15 @@
 //! A pinned thread that sleeps until it is given a kernel to run.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use units::{CpuId, Duration};
 
 use super::Done;
-use super::barrier::Barrier;
+use super::phase::Place;
 use crate::HostError;
 use crate::clock::Clock;
 use crate::discovery::Inventory;
@@ -18,22 +19,6 @@ use crate::threads::pin;
 
 /// How long a thread spins before it is timed: a processor that was idle takes some time to reach its speed.
 const AWAKE: Duration = Duration(50_000_000);
-
-/// What the threads of one phase share.
-#[derive(Debug)]
-pub(super) struct Shared {
-    barrier: Barrier,
-    /// Set by the first to finish, if that stops all.
-    stop: AtomicBool,
-    first_finisher_stops_all: bool,
-}
-
-impl Shared {
-    /// A phase of `threads`.
-    pub(super) fn new(threads: usize, first_finisher_stops_all: bool) -> Arc<Self> {
-        Arc::new(Self { barrier: Barrier::new(threads), stop: AtomicBool::new(false), first_finisher_stops_all })
-    }
-}
 
 /// The memory that a kernel runs over, in pieces.
 #[derive(Clone, Debug, Default)]
@@ -53,8 +38,8 @@ pub(super) struct Assignment {
     pub(super) walk: Option<Arc<Routine>>,
     /// Its memory.
     pub(super) courses: Courses,
-    /// The phase.
-    pub(super) shared: Arc<Shared>,
+    /// Its place in the phase.
+    pub(super) place: Place,
 }
 
 // SAFETY: what keeps an assignment from being sent are the addresses in its courses. They are those of memory that belongs
@@ -70,9 +55,16 @@ pub(super) struct Answer {
     pub(super) position: u64,
 }
 
+impl Answer {
+    fn failed(cpu: CpuId, problem: &str) -> Self {
+        Self { done: Err(HostError::Thread { cpu, problem: problem.to_owned() }), position: 0 }
+    }
+}
+
 /// The thread of one processor.
 #[derive(Debug)]
 pub(super) struct Worker {
+    cpu: CpuId,
     /// `None` only while it is dismissed.
     assignments: Option<Sender<Assignment>>,
     answers: Receiver<Answer>,
@@ -98,7 +90,9 @@ impl Worker {
             }
             let mut watch = Watch::new(cpu, &clock);
             for assignment in inbox {
-                if outbox.send(carry_out(&assignment, &clock, &mut watch)).is_err() {
+                // The watch begins anew with each assignment, the clock never changes: a panic leaves nothing half done.
+                let answer = catch_unwind(AssertUnwindSafe(|| carry_out(assignment, &clock, &mut watch)));
+                if outbox.send(answer.unwrap_or_else(|panic| Answer::failed(cpu, &reason(&*panic)))).is_err() {
                     return;
                 }
             }
@@ -110,18 +104,20 @@ impl Worker {
             advice: "raise the limit of threads (ulimit -u, pids.max of the cgroup)".to_owned(),
         })?;
         verdict.recv().expect("the thread says whether it is where it should be")?;
-        Ok(Self { assignments: Some(assignments), answers, thread: Some(thread) })
+        Ok(Self { cpu, assignments: Some(assignments), answers, thread: Some(thread) })
     }
 
-    /// Lets it begin.
+    /// Lets it begin. If there is no thread any more, the others do not wait for it, and the answer says so.
     pub(super) fn assign(&self, assignment: Assignment) {
-        let sent = self.assignments.as_ref().map(|assignments| assignments.send(assignment));
-        assert!(matches!(sent, Some(Ok(()))), "a thread lives as long as its worker");
+        if let Some(assignments) = &self.assignments {
+            // What cannot be sent is dropped, and its place in the phase given up.
+            let _refused = assignments.send(assignment);
+        }
     }
 
-    /// Waits until it has finished.
+    /// Waits until it has finished, or failed.
     pub(super) fn answer(&self) -> Answer {
-        self.answers.recv().expect("a thread answers each assignment")
+        self.answers.recv().unwrap_or_else(|_| Answer::failed(self.cpu, "it has ended"))
     }
 }
 
@@ -136,34 +132,38 @@ impl Drop for Worker {
 }
 
 /// Meets the others, runs the kernel, looks what happened meanwhile.
-fn carry_out(assignment: &Assignment, clock: &Clock, watch: &mut Watch) -> Answer {
-    let Assignment { routine, walk, courses, shared } = assignment;
-    let mut pieces = courses.pieces.clone();
+fn carry_out(assignment: Assignment, clock: &Clock, watch: &mut Watch) -> Answer {
+    let Assignment { routine, walk, courses, mut place } = assignment;
+    let mut pieces = courses.pieces;
     if let (Some(walk), [first, ..]) = (walk, pieces.as_mut_slice()) {
-        *first = approach(walk, first, courses.approach, clock);
+        *first = approach(&walk, first, courses.approach, clock);
     }
     wake_up(clock);
     let watching = watch.start();
-    shared.barrier.wait();
-    let stop = shared.first_finisher_stops_all.then_some(&shared.stop);
+    place.meet();
     let (mut ticks, mut steps, mut position) = (0, 0, 0);
     for course in &pieces {
         // SAFETY: `Crew` has checked that the elements lie in an area that it keeps, linked into a list if the operation
-        // needs one, and gives that memory to nobody else; what other threads of the phase do to it are routines as well.
-        let ran = unsafe { routine.run(clock, course, stop) };
+        // needs one, and gives that memory to nobody else; what other threads of the phase do to it are routines as well,
+        // which write over no pointer of the list.
+        let ran = unsafe { routine.run(clock, course, Some(place.stop())) };
         ticks += ran.ticks().saturating_sub(clock.overhead_of(routine.operation()).median);
         steps += ran.steps;
         position = ran.value;
     }
-    if shared.first_finisher_stops_all {
-        shared.stop.store(true, Ordering::Relaxed);
-    }
+    place.finish();
     let done = watching.and_then(|()| watch.finish()).map(|interference| Done {
         elapsed: clock.duration(ticks),
         steps: steps * routine.operation().elements_per_step(),
         interference,
     });
     Answer { done, position }
+}
+
+/// What a panic said.
+fn reason(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".to_owned())
 }
 
 /// The course from `steps` further along its list.
@@ -181,5 +181,82 @@ fn wake_up(clock: &Clock) {
     let until = clock.now() + clock.ticks(AWAKE);
     while clock.now() < until {
         std::hint::spin_loop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr::NonNull;
+
+    use units::Bytes;
+
+    use super::*;
+    use crate::discovery::KernelFiles;
+    use crate::kernels::{Features, Role};
+
+    /// Two threads of one processor: a leader of a ping-pong that nobody answers, and `other`. What both answer.
+    fn beside_a_leader(other: impl FnOnce(NonNull<u8>, Place) -> Assignment) -> [Answer; 2] {
+        let inventory = Arc::new(Inventory::discover(&KernelFiles::live()).unwrap());
+        let clock = Arc::new(Clock::calibrate().unwrap());
+        let cpu = inventory.usable_cpus()[0];
+        let workers = [0, 1].map(|_| Worker::hire(cpu, &inventory, &clock).unwrap());
+        let mut words = [[0_u64; 8]; 2];
+        let [word, others] = words.each_mut().map(|line| NonNull::from(line).cast::<u8>());
+        let mut places = Place::of_phase(2, false).into_iter();
+        let courses = Courses { approach: 0, pieces: vec![Course::new(word, 1, u64::MAX)] };
+        let place = places.next().unwrap();
+        workers[0].assign(Assignment {
+            routine: routine(Operation::PingPong { role: Role::Leader }),
+            walk: None,
+            courses,
+            place,
+        });
+        workers[1].assign(other(others, places.next().unwrap()));
+        let answers = workers.each_ref().map(Worker::answer);
+        // After a panic a thread goes on to serve.
+        let place = Place::of_phase(1, false).remove(0);
+        let courses = Courses { approach: 0, pieces: vec![Course::new(others, 1, 3)] };
+        workers[1].assign(Assignment { routine: routine(Operation::TouchLoad), walk: None, courses, place });
+        assert_eq!(workers[1].answer().done.unwrap().steps, 3);
+        answers
+    }
+
+    fn routine(operation: Operation) -> Arc<Routine> {
+        Arc::new(Routine::assemble(operation, Bytes(64), &Features::detect()).unwrap())
+    }
+
+    #[test]
+    fn a_panic_in_a_kernel_ends_the_phase() {
+        let [leader, other] = beside_a_leader(|word, place| {
+            // `Crew` refuses what is not aligned; so does the routine, by a panic.
+            let crooked = word.map_addr(|address| address.saturating_add(1));
+            let courses = Courses { approach: 0, pieces: vec![Course::new(crooked, 1, 1)] };
+            Assignment { routine: routine(Operation::TouchLoad), walk: None, courses, place }
+        });
+        assert!(leader.done.is_ok_and(|done| done.steps <= 1));
+        let text = other.done.expect_err("a panic").to_string();
+        assert!(text.contains("not aligned"), "{text}");
+    }
+
+    #[test]
+    fn nobody_waits_for_a_thread_that_panics_before_they_meet() {
+        let [leader, other] = beside_a_leader(|word, place| {
+            // The word is zero, so that the walk to the beginning ends nowhere.
+            let courses = Courses { approach: 1, pieces: vec![Course::new(word, 1, 1)] };
+            let walk = routine(Operation::Walk { work: 0 });
+            Assignment { routine: walk.clone(), walk: Some(walk), courses, place }
+        });
+        assert!(leader.done.is_ok_and(|done| done.steps <= 1));
+        let text = other.done.expect_err("a panic").to_string();
+        assert!(text.contains("the list goes round"), "{text}");
+    }
+
+    #[test]
+    fn a_place_that_nobody_takes_keeps_nobody_waiting() {
+        let mut places = Place::of_phase(2, false);
+        drop(places.pop());
+        let mut place = places.remove(0);
+        place.meet();
+        assert!(place.stop().load(std::sync::atomic::Ordering::Relaxed), "whoever is left is told to end");
     }
 }

@@ -4,9 +4,7 @@ use std::fmt;
 
 use units::{CpuId, Duration, Hertz};
 
-/// How far two frequencies may be apart, relatively, before a sample counts as disturbed: the glances themselves repeat
-/// within a few per mille.
-const FREQUENCY: f64 = 0.02;
+use crate::clock::TOLERANCE;
 
 /// What happened to the thread and its processor during a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,11 +99,16 @@ impl Interference {
         if let Some(ticks) = self.stolen_ticks.filter(|&ticks| ticks > 0) {
             reasons.push(Reason::Stolen { ticks });
         }
-        if let Some((from, to)) = self.frequency.filter(|(from, to)| (to.0 / from.0 - 1.0).abs() > FREQUENCY) {
+        if let Some((from, to)) = self.frequency.filter(|(from, to)| (to.0 / from.0 - 1.0).abs() > TOLERANCE) {
             reasons.push(Reason::FrequencyChanged { from, to });
         }
         reasons
     }
+}
+
+/// So many of them, as one says it.
+fn counted(number: u64, name: &str) -> String {
+    format!("{number} {name}{}", if number == 1 { "" } else { "s" })
 }
 
 impl fmt::Display for Reason {
@@ -116,11 +119,11 @@ impl fmt::Display for Reason {
             }
             Self::Waited(time) => write!(f, "waited {:.1} us for its processor", time.as_ns() / 1e3),
             Self::Moved { from, to, times: Some(times) } => {
-                write!(f, "moved {times} times, from CPU {from} to CPU {to}")
+                write!(f, "moved {}, from CPU {from} to CPU {to}", counted(times, "time"))
             }
             Self::Moved { from, to, times: None } => write!(f, "moved from CPU {from} to CPU {to}"),
             Self::Faulted { minor, major } => write!(f, "page faults: {minor} minor, {major} major"),
-            Self::Stolen { ticks } => write!(f, "{ticks} ticks stolen by the hypervisor"),
+            Self::Stolen { ticks } => write!(f, "{} stolen by the hypervisor", counted(ticks, "tick")),
             Self::FrequencyChanged { from, to } => {
                 write!(f, "frequency changed from {:.0} to {:.0} MHz", from.as_mhz(), to.as_mhz())
             }
@@ -200,11 +203,11 @@ mod tests {
         let switched = Interference { involuntary_switches: 2, waited: Some(Duration::from_ns(1500.0)), ..QUIET };
         assert_eq!(told(switched), "context switches: 0 voluntary, 2 involuntary; waited 1.5 us for its processor");
         let moved = Interference { ended_on: CpuId(4), migrations: Some(1), ..QUIET };
-        assert_eq!(told(moved), "moved 1 times, from CPU 3 to CPU 4");
+        assert_eq!(told(moved), "moved 1 time, from CPU 3 to CPU 4");
         let there_and_back = Interference { migrations: Some(2), ..QUIET };
         assert_eq!(told(there_and_back), "moved 2 times, from CPU 3 to CPU 3");
         assert_eq!(told(Interference { minor_faults: 7, ..QUIET }), "page faults: 7 minor, 0 major");
-        assert_eq!(told(Interference { stolen_ticks: Some(1), ..QUIET }), "1 ticks stolen by the hypervisor");
+        assert_eq!(told(Interference { stolen_ticks: Some(1), ..QUIET }), "1 tick stolen by the hypervisor");
         let slower = Interference { frequency: Some((Hertz(3.0e9), Hertz(2.0e9))), ..QUIET };
         assert_eq!(told(slower), "frequency changed from 3000 to 2000 MHz");
     }

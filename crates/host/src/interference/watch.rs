@@ -16,6 +16,8 @@ use crate::clock::{Clock, CoreClock, Facts};
 const SCHED: &str = "/proc/thread-self/sched";
 const SCHEDSTAT: &str = "/proc/thread-self/schedstat";
 const STAT: &str = "/proc/stat";
+/// Room for the whole of what the kernel tells about a thread.
+const ROOM: usize = 64 << 10;
 /// The first lines of `/proc/stat` grow with the processors: room for the counters of one.
 const LINE_OF_STAT: usize = 160;
 
@@ -58,7 +60,7 @@ impl Watch {
             schedstat: None,
             stat: None,
             core: None,
-            text: vec![0; 64 << 10],
+            text: vec![0; ROOM.max(LINE_OF_STAT * (usize::from(cpu.0) + 2))],
             missing: Vec::new(),
             before: None,
             thread: PhantomData,
@@ -67,7 +69,6 @@ impl Watch {
         watch.schedstat = watch.open(Detector::Waiting, SCHEDSTAT, |text, _| parse::run_delay(text));
         // The file takes longer the more processors there are; without a hypervisor nothing is ever stolen.
         if cfg!(not(target_arch = "x86_64")) || Facts::gather().hypervisor.is_some() {
-            watch.text.resize(LINE_OF_STAT * (usize::from(cpu.0) + 2), 0);
             watch.stat = watch.open(Detector::StolenTime, STAT, |text, cpu| parse::stolen(text, cpu.0));
         }
         watch.core = match CoreClock::new() {
@@ -184,4 +185,37 @@ fn usage() -> Result<libc::rusage, HostError> {
 fn current_cpu() -> CpuId {
     // SAFETY: takes no pointers.
     CpuId(u16::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(u16::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// Files of the kernel's, longer than those of today, on the first and the last processor.
+    #[test]
+    fn what_stands_far_down_in_a_file_is_read() {
+        let clock = Clock::calibrate().unwrap();
+        for cpu in [CpuId(0), CpuId(8191)] {
+            let mut watch = Watch::new(cpu, &clock);
+            let (mut sched, mut stat) =
+                (tempfile::NamedTempFile::new().unwrap(), tempfile::NamedTempFile::new().unwrap());
+            for line in 0..100 {
+                writeln!(sched, "se.statistics.number_{line:<24}:{:>21}", 1000 * line).unwrap();
+            }
+            writeln!(sched, "nr_migrations                               :                    7").unwrap();
+            writeln!(stat, "cpu  1 2 3 4 5 6 7 8 9 10").unwrap();
+            for line in 0..=8191 {
+                writeln!(stat, "cpu{line} {} 9 10", [u64::MAX; 7].map(|number| number.to_string()).join(" ")).unwrap();
+            }
+            watch.missing.clear();
+            let path = |file: &tempfile::NamedTempFile| file.path().to_str().unwrap().to_owned();
+            watch.sched = watch.open(Detector::Migrations, &path(&sched), |text, _| parse::migrations(text));
+            watch.stat = watch.open(Detector::StolenTime, &path(&stat), |text, cpu| parse::stolen(text, cpu.0));
+            assert_eq!(watch.missing(), [], "on CPU {cpu}");
+            let look = watch.look(false).unwrap();
+            assert_eq!((look.migrations, look.stolen), (Some(7), Some(9)));
+        }
+    }
 }

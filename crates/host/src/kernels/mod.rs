@@ -16,7 +16,7 @@ mod windows;
 mod x86_64;
 
 pub use features::{Architecture, Features};
-pub use operation::{HandOver, LINE, Lines, Link, MARK, Operation, Role, Stores};
+pub use operation::{LINE, Link, MARK, Operation, Role, Stores, WORD};
 pub use program::assemble;
 pub use routine::{Course, Ran, Routine};
 pub use windows::window_sequence;

@@ -10,6 +10,9 @@ pub const MARK: u64 = 0x3FF0_0000_0000_0000;
 /// of x86-64 and of nearly all AArch64 processors.
 pub const LINE: Bytes = Bytes(64);
 
+/// What pointers, numbers and single stores are.
+pub const WORD: Bytes = Bytes(8);
+
 /// What is executed at each element. A step is one element unless it says otherwise.
 ///
 /// Elements are `stride` apart. Word 0 of an element (8 bytes) holds the pointer of a list, stores of single words go to
@@ -33,8 +36,6 @@ pub enum Operation {
     /// Compare word 1 of each element of a list with [`MARK`] and exchange it for the same, atomically, then load the
     /// pointer to the next. Dependent.
     CompareExchange,
-    /// Add zero to word 1 of each element of a list, atomically, then load the pointer to the next. Dependent.
-    FetchAdd,
     /// Add up word 0 of the elements of an array. Independent.
     Sum,
     /// As `Sum`, each element prefetched into all levels `ahead` elements before its load, none beyond the end.
@@ -52,13 +53,6 @@ pub enum Operation {
     Fill,
     /// Store all of a line at each element, past the caches. The stride is at least a line.
     FillNonTemporal,
-    /// Add up all words with the widest loads; a step is a line, the stride a line.
-    SumWide,
-    /// Store all words with the widest stores; a step is a line, the stride a line.
-    FillWide {
-        /// How it stores.
-        stores: Stores,
-    },
     /// STREAM's `c = a`: from the first source; a step is a line of each array, the stride a line.
     Copy {
         /// How it stores.
@@ -112,13 +106,11 @@ pub enum Operation {
         /// accesses.
         pause: u32,
     },
-    /// Hand a word back and forth with another thread; a step is a round trip. Both run until their count, or until
-    /// stopped. The word starts as zero for every run.
+    /// Hand a word back and forth with another thread: both spin with compare-and-exchange on it. A step is a round trip.
+    /// Both run until their count, or until stopped. The word starts as zero for every run.
     PingPong {
         /// Which of the two threads this is.
         role: Role,
-        /// By which instruction the word is handed over.
-        by: HandOver,
     },
     /// A chain of dependent register instructions, [`CHAIN`](Self::CHAIN) a step, without any memory: the processor's
     /// clock made visible.
@@ -146,16 +138,6 @@ pub enum Role {
     Follower,
 }
 
-/// How a ping-pong hands the word over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum HandOver {
-    /// Each thread stores to the word at the start of its course and spins with loads on the word of its first source.
-    /// Both may be the same word; if not, whose line is whose can be told apart.
-    Store,
-    /// Both threads spin with compare-and-exchange on the word at the start of their course.
-    CompareExchange,
-}
-
 /// An instruction that takes one cycle on every processor in use, of two registers: some execute an addition of a small
 /// constant while renaming, in no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -164,15 +146,6 @@ pub enum Link {
     Add,
     /// Exclusive or (XOR, EOR), to check the first with.
     Check,
-}
-
-/// Lines that cross between a cache and the memory behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lines {
-    /// Into the cache, those read in order to be written among them.
-    pub read: u64,
-    /// Out of the cache, once modified lines are displaced.
-    pub written: u64,
 }
 
 impl Operation {
@@ -185,7 +158,7 @@ impl Operation {
 
     /// Whether the elements must have been linked into a circular list ([`super::list::link`]).
     pub fn needs_list(self) -> bool {
-        matches!(self, Self::Walk { .. } | Self::Modify { .. } | Self::CompareExchange | Self::FetchAdd)
+        matches!(self, Self::Walk { .. } | Self::Modify { .. } | Self::CompareExchange)
     }
 
     /// Whether it writes over word 0 of elements, so that a list is lost.
@@ -193,7 +166,6 @@ impl Operation {
         matches!(
             self,
             Self::FillNonTemporal
-                | Self::FillWide { .. }
                 | Self::Copy { .. }
                 | Self::Scale { .. }
                 | Self::Add { .. }
@@ -207,24 +179,13 @@ impl Operation {
     /// Whether it stores to memory at all.
     pub fn stores(self) -> bool {
         self.destroys_lists()
-            || matches!(
-                self,
-                Self::Modify { .. } | Self::CompareExchange | Self::FetchAdd | Self::Fill | Self::TouchStore
-            )
+            || matches!(self, Self::Modify { .. } | Self::CompareExchange | Self::Fill | Self::TouchStore)
             || matches!(self, Self::Traffic { writes: 1.., .. })
     }
 
     /// Whether it streams over whole lines, with a stride of a line.
     pub fn is_wide(self) -> bool {
-        matches!(
-            self,
-            Self::SumWide
-                | Self::FillWide { .. }
-                | Self::Copy { .. }
-                | Self::Scale { .. }
-                | Self::Add { .. }
-                | Self::Triad { .. }
-        )
+        matches!(self, Self::Copy { .. } | Self::Scale { .. } | Self::Add { .. } | Self::Triad { .. })
     }
 
     /// How many [sources](super::Course::sources) it reads beside the array at the start of the course.
@@ -232,7 +193,6 @@ impl Operation {
         match self {
             Self::Copy { .. } | Self::Scale { .. } => 1,
             Self::Add { .. } | Self::Triad { .. } => 2,
-            Self::PingPong { by: HandOver::Store, .. } => 1,
             _ => 0,
         }
     }
@@ -245,15 +205,13 @@ impl Operation {
             Self::Scale { .. } => (1, &[2]),
             Self::Add { .. } => (2, &[0, 1]),
             Self::Triad { .. } => (0, &[1, 2]),
-            // Both threads exchange the same word.
-            Self::PingPong { by: HandOver::Store, .. } => (0, &[0]),
             _ => (0, &[]),
         }
     }
 
     /// How many arrays that is.
     pub fn array_count(self) -> u64 {
-        if self.is_wide() && self.sources() > 0 { 3 } else { 1 }
+        if self.is_wide() { 3 } else { 1 }
     }
 
     /// Elements that a step visits.
@@ -264,61 +222,8 @@ impl Operation {
         }
     }
 
-    /// Bytes that the program itself loads and stores in a step, as STREAM counts them.
-    pub fn bytes_per_step(self) -> Bytes {
-        const WORD: u64 = 8;
-        Bytes(match self {
-            Self::Walk { .. }
-            | Self::Sum
-            | Self::SumPrefetched { .. }
-            | Self::SumNonTemporal { .. }
-            | Self::Fill
-            | Self::TouchLoad
-            | Self::TouchStore
-            | Self::TouchShared
-            | Self::ReadUse => WORD,
-            Self::Modify { .. } | Self::ReadModifyWrite => 2 * WORD,
-            Self::CompareExchange | Self::FetchAdd => 3 * WORD,
-            Self::FillNonTemporal | Self::SumWide | Self::FillWide { .. } => LINE.0,
-            Self::Copy { .. } | Self::Scale { .. } => 2 * LINE.0,
-            Self::Add { .. } | Self::Triad { .. } => 3 * LINE.0,
-            Self::SignChange { window } => 2 * window.0,
-            Self::Traffic { .. } => WORD * self.elements_per_step(),
-            Self::PingPong { .. } => 2 * WORD,
-            Self::Flush | Self::Chain { .. } => 0,
-        })
-    }
-
-    /// Lines that a step moves when none of its data are in the cache, the stride is at least a line, and stores allocate:
-    /// a line to be modified is read first and written back later. Full-line plain stores are counted so as well, though
-    /// some processors learn to leave the reading out.
-    pub fn lines_per_step(self) -> Lines {
-        let lines = |read, written| Lines { read, written };
-        match self {
-            Self::Modify { .. }
-            | Self::CompareExchange
-            | Self::FetchAdd
-            | Self::Fill
-            | Self::TouchStore
-            | Self::ReadModifyWrite
-            | Self::FillWide { stores: Stores::Plain } => lines(1, 1),
-            Self::FillNonTemporal | Self::FillWide { stores: Stores::NonTemporal } => lines(0, 1),
-            Self::Copy { stores } | Self::Scale { stores } => lines(1 + stores.lines_read(), 1),
-            Self::Add { stores } | Self::Triad { stores } => lines(2 + stores.lines_read(), 1),
-            Self::SignChange { window } => lines(window.0 / LINE.0, window.0 / LINE.0),
-            Self::Traffic { reads, writes, .. } => lines(u64::from(reads) + u64::from(writes), u64::from(writes)),
-            Self::Flush | Self::PingPong { .. } | Self::Chain { .. } => lines(0, 0),
-            _ => lines(1, 0),
-        }
-    }
-}
-
-impl Stores {
-    /// Lines read because of a full line stored.
-    fn lines_read(self) -> u64 {
-        match self {
-            Self::Plain => 1,
-            Self::NonTemporal => 0,
-        }
+    /// What the address of its first element, and of those that it reads from, must be a multiple of.
+    pub fn alignment(self) -> Bytes {
+        if self.is_wide() || self == Self::FillNonTemporal { LINE } else { WORD }
     }
 }

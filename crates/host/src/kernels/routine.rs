@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use dynasmrt::mmap::{ExecutableBuffer, MutableBuffer};
 use units::Bytes;
 
-use super::{Architecture, Features, LINE, Operation, assemble};
+use super::{Architecture, Features, Operation, assemble};
 use crate::HostError;
 use crate::clock::Clock;
 
@@ -15,13 +15,13 @@ use crate::clock::Clock;
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
     /// The first element of the list or array, aligned to 8 bytes, for kernels that store or stream whole lines to a line.
-    /// For a ping-pong the word that this thread writes.
+    /// For a ping-pong its word.
     pub start: NonNull<u8>,
     /// Elements of the array; kernels over lists and ping-pongs do not look at it.
     pub elements: u64,
     /// Steps to take; after the last element the first follows.
     pub count: u64,
-    /// What the streaming kernels read from ([`Operation::sources`]), or the word that a ping-pong waits for.
+    /// What the streaming kernels read from ([`Operation::sources`]).
     pub sources: [Option<NonNull<u8>>; 2],
     /// Start of the random sequence of [`Operation::SignChange`].
     pub seed: u64,
@@ -169,8 +169,7 @@ impl Routine {
         assert!(course.sources[..wanted].iter().all(Option::is_some), "{:?} reads {wanted} sources", self.operation);
         let per_step = self.operation.elements_per_step();
         assert!(course.elements >= per_step, "{:?} visits {per_step} elements a step", self.operation);
-        let lines = self.operation.is_wide() || self.operation == Operation::FillNonTemporal;
-        let alignment = if lines { LINE.0 as usize } else { align_of::<u64>() };
+        let alignment = self.operation.alignment().0 as usize;
         for address in course.sources[..wanted].iter().flatten().chain([&course.start]) {
             assert!(address.addr().get().is_multiple_of(alignment), "{:?} at {address:?}, not aligned", self.operation);
         }

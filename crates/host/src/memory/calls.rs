@@ -8,7 +8,7 @@ use units::{Bytes, NodeId};
 /// What of a mapping the calls act on: memory of ours that stays mapped for as long as the value lives.
 #[derive(Debug)]
 pub(super) struct Region {
-    /// The whole reservation: a guard, the memory, a guard.
+    /// All that is ours: a guard, the memory, a guard; memory from a pool has no guards.
     reserved: NonNull<u8>,
     reserved_length: usize,
     start: NonNull<u8>,
@@ -31,32 +31,39 @@ pub(super) enum Backing {
 }
 
 impl Region {
-    /// Maps private zeroed memory, untouched as yet, aligned to `alignment` (a power of two and a multiple of the page size),
-    /// between two guards: neighbours never grow together with it, so that what the kernel reports about it is about nothing
-    /// else, and running over its end faults.
+    /// Maps private zeroed memory, untouched as yet, aligned to `alignment` (a power of two and a multiple of the page size).
+    /// Neighbours never grow together with it, so that what the kernel reports about it is about nothing else.
+    ///
+    /// Nothing is ever mapped over a reservation: such a call can fail after it has unmapped what was there, and whatever
+    /// another thread then maps into the gap would be unmapped together with the reservation.
     pub(super) fn map(length: usize, alignment: usize, backing: Backing) -> io::Result<Self> {
-        let reserved_length = length.checked_add(3 * alignment).ok_or(io::ErrorKind::OutOfMemory)?;
-        let guard = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
-        let reserved = unsafe { libc::mmap(ptr::null_mut(), reserved_length, libc::PROT_NONE, guard, -1, 0) };
-        if reserved == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
+        match backing {
+            Backing::Anonymous => Self::between_guards(length, alignment),
+            Backing::Pool => Self::from_pool(length, alignment),
         }
-        let reserved = NonNull::new(reserved.cast::<u8>()).expect("mmap does not choose address 0");
+    }
+
+    /// Base pages or transparent huge pages between two guards, so that running over either end faults.
+    fn between_guards(length: usize, alignment: usize) -> io::Result<Self> {
+        let reserved_length = length.checked_add(3 * alignment).ok_or(io::ErrorKind::OutOfMemory)?;
+        let reserved = anywhere(reserved_length, libc::PROT_NONE, 0)?;
         let offset = alignment + reserved.align_offset(alignment);
         // SAFETY: the offset is less than twice the alignment, so within the reservation.
         let start = unsafe { reserved.add(offset) };
         let region = Self { reserved, reserved_length, start, length };
-        let mut flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-        if backing == Backing::Pool {
-            // MAP_HUGETLB with the size's logarithm in the flags, mmap(2).
-            let logarithm = i32::try_from(alignment.trailing_zeros()).expect("at most 63");
-            flags |= libc::MAP_HUGETLB | (logarithm << MAP_HUGE_SHIFT);
-        }
-        // SAFETY: replaces a part of our own reservation, which nobody else has seen.
-        let mapped =
-            unsafe { libc::mmap(start.as_ptr().cast(), length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
-        if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(region) }
+        // SAFETY: a part of our own reservation, which nobody else has seen, becomes accessible.
+        let failed = unsafe { libc::mprotect(start.as_ptr().cast(), length, libc::PROT_READ | libc::PROT_WRITE) } != 0;
+        if failed { Err(io::Error::last_os_error()) } else { Ok(region) }
+    }
+
+    /// Huge pages of the pool, which the kernel aligns. Each mapping of them is a file of its own to the kernel, so that
+    /// no two grow together.
+    fn from_pool(length: usize, page: usize) -> io::Result<Self> {
+        // MAP_HUGETLB with the size's logarithm in the flags, mmap(2).
+        let logarithm = i32::try_from(page.trailing_zeros()).expect("at most 63");
+        let flags = libc::MAP_HUGETLB | (logarithm << MAP_HUGE_SHIFT);
+        let start = anywhere(length, libc::PROT_READ | libc::PROT_WRITE, flags)?;
+        Ok(Self { reserved: start, reserved_length: length, start, length })
     }
 
     /// Where it starts.
@@ -144,6 +151,17 @@ impl Region {
     }
 }
 
+/// Maps private memory at an address of the kernel's choice.
+fn anywhere(length: usize, protection: i32, flags: i32) -> io::Result<NonNull<u8>> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags;
+    // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
+    let start = unsafe { libc::mmap(ptr::null_mut(), length, protection, flags, -1, 0) };
+    if start == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(NonNull::new(start.cast::<u8>()).expect("mmap does not choose address 0"))
+}
+
 impl Drop for Region {
     fn drop(&mut self) {
         // SAFETY: the reservation is ours, and with the region goes the last that knew its address.
@@ -163,4 +181,68 @@ pub(super) const MADV_COLLAPSE: i32 = 25;
 /// A size as the address arithmetic of this computer counts.
 pub(super) fn size_of_bytes(bytes: Bytes) -> io::Result<usize> {
     usize::try_from(bytes.0).map_err(|_| io::ErrorKind::OutOfMemory.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    /// Whole pages everywhere; AArch64's may be as large.
+    const PAGE: usize = 64 << 10;
+
+    /// Maps and unmaps pages, as any other thread of the program does, until told to stop; each holds what was written.
+    fn neighbour(stop: &AtomicBool) -> u64 {
+        let mut rounds = 0;
+        while !stop.load(Ordering::Relaxed) {
+            let regions: Vec<Region> =
+                (0..64).map(|_| Region::map(16 * PAGE, PAGE, Backing::Anonymous).expect("a few pages")).collect();
+            for (number, region) in regions.iter().enumerate() {
+                // SAFETY: the region is this thread's own, and longer than a word.
+                unsafe { region.start().cast::<usize>().write(number) };
+            }
+            for (number, region) in regions.iter().enumerate() {
+                // SAFETY: as above.
+                assert_eq!(unsafe { region.start().cast::<usize>().read() }, number);
+            }
+            rounds += 1;
+        }
+        rounds
+    }
+
+    #[test]
+    fn what_cannot_be_mapped_takes_nothing_of_others_along() {
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let neighbour = scope.spawn(|| neighbour(&stop));
+            for _ in 0..500 {
+                // More than any computer has, but not more than the address space: a kernel that does not promise more memory
+                // than there is (vm.overcommit_memory) refuses to make it writable.
+                drop(Region::map(1 << 46, PAGE, Backing::Anonymous));
+                // 64 TiB of huge pages: no pool holds as many.
+                assert!(Region::map(1 << 46, 2 << 20, Backing::Pool).is_err());
+            }
+            stop.store(true, Ordering::Relaxed);
+            assert!(neighbour.join().expect("its memory stays its own") > 0);
+        });
+    }
+
+    #[test]
+    fn memory_lies_between_guards() {
+        let region = Region::map(3 * PAGE, 1 << 21, Backing::Anonymous).unwrap();
+        let (start, end) = (region.start().addr().get(), region.start().addr().get() + 3 * PAGE);
+        assert!(start.is_multiple_of(1 << 21));
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let has = |from: usize, to: usize, access: &str| {
+            maps.lines().any(|line| {
+                let (range, rest) = line.split_once(' ').unwrap_or_default();
+                let bounds = range.split_once('-').map(|(first, last)| {
+                    [first, last].map(|bound| usize::from_str_radix(bound, 16).unwrap_or_default())
+                });
+                bounds.is_some_and(|[first, last]| first <= from && to <= last) && rest.starts_with(access)
+            })
+        };
+        assert!(has(start - PAGE, start, "---p") && has(start, end, "rw-p") && has(end, end + PAGE, "---p"), "{maps}");
+    }
 }

@@ -240,7 +240,7 @@ impl Builder<'_> {
             ];
             let known: Vec<String> = known.into_iter().flatten().collect();
             let advice = if known.is_empty() { "ask for less".to_owned() } else { known.join(", ") };
-            self.refuse(&whole, format!("mmap: {error}"), advice)
+            self.refuse(&whole, format!("it cannot be mapped: {error}"), advice)
         };
         let backing = if matches!(self.pages, PageKind::Huge(_)) { Backing::Pool } else { Backing::Anonymous };
         let alignment = size_of_bytes(page_of(self.pages, self.inventory)).map_err(refused)?;

@@ -60,8 +60,9 @@ fn in_pool(inventory: &Inventory, node: NodeId, size: Bytes, page: Bytes) -> Res
     if share.free >= needed && unpromised >= needed {
         return Ok(());
     }
+    let pages_are = if needed == 1 { "page is" } else { "pages are" };
     let problem = format!(
-        "{needed} pages are needed, the node's pool has {} of which {} are free ({unpromised} on all nodes together)",
+        "{needed} {pages_are} needed, the node's pool has {} of which {} are free ({unpromised} on all nodes together)",
         share.total, share.free
     );
     let folder = format!("hugepages/hugepages-{}kB/nr_hugepages", page.0 >> 10);

@@ -192,9 +192,9 @@ fn migration(console: &Console) {
 /// What cannot be had is refused with the reason and what would do.
 fn refusal(console: &Console) {
     console.says("refuse no such node", &["refused: memory of node 9", "there is no such node", "accepted: nodes 0-3"]);
-    console.says("refuse more than the node", &["refused: 400 MiB of base on node 1", "the node can give"]);
+    console.says("refuse more than the node", &["refused: 400 MiB in base pages on node 1", "the node can give"]);
     console.says("refuse pool too small", &["refused: ", "32 pages are needed", "root adds pages with: echo 32 >"]);
-    console.says("refuse no pool on the node", &["refused: ", "1 pages are needed", "node3/hugepages"]);
+    console.says("refuse no pool on the node", &["refused: ", "1 page is needed", "node3/hugepages"]);
     console.says("refuse no such page size", &["refused: ", "no pool of such pages", "2M"]);
 }
 

@@ -26,9 +26,6 @@ impl World {
                 | Operation::SumPrefetched { .. }
                 | Operation::SumNonTemporal { .. }
                 | Operation::ReadUse => sum = sum.wrapping_add(self.words[element * self.stride_words]),
-                Operation::SumWide => {
-                    sum = self.line(element).fold(sum, |sum, i| sum.wrapping_add(self.words[i]));
-                }
                 Operation::SignChange { .. } => {
                     let window = windows.next().expect("the sequence has no end") as usize;
                     for word in 0..self.stride_words {
@@ -41,11 +38,7 @@ impl World {
         }
         let reduction = matches!(
             operation,
-            Operation::Sum
-                | Operation::SumPrefetched { .. }
-                | Operation::SumNonTemporal { .. }
-                | Operation::ReadUse
-                | Operation::SumWide
+            Operation::Sum | Operation::SumPrefetched { .. } | Operation::SumNonTemporal { .. } | Operation::ReadUse
         );
         reduction.then_some(sum)
     }
@@ -73,7 +66,7 @@ impl World {
                 let value = number(self.words[first]);
                 self.words[first] = (value * value - 1.0).to_bits();
             }
-            Operation::FillNonTemporal | Operation::FillWide { .. } => {
+            Operation::FillNonTemporal => {
                 for i in self.line(element) {
                     self.words[i] = MARK;
                 }

@@ -5,7 +5,7 @@ use units::Bytes;
 
 #[test]
 fn impossible_strides_and_parameters_are_refused() {
-    let wide = Operation::FillWide { stores: Stores::Plain };
+    let wide = Operation::Copy { stores: Stores::Plain };
     for (operation, stride, accepted) in [
         (Operation::Walk { work: 0 }, 8, "16 B"),
         (Operation::Walk { work: 0 }, 20, "multiples of 8 B"),

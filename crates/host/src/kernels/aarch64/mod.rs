@@ -94,13 +94,10 @@ impl Backend {
                     ; ldr x14, [x0, field::ELEMENTS as u32]
                 );
             }
-            Operation::PingPong { role, .. } => self.constant(15, u64::from(role == Role::Follower)),
+            Operation::PingPong { role } => self.constant(15, u64::from(role == Role::Follower)),
             Operation::Traffic { .. } => self.constant(15, 0),
             Operation::Scale { .. } | Operation::Triad { .. } => self.vector_constant(STREAM_SCALAR),
-            Operation::FillWide { .. } | Operation::FillNonTemporal | Operation::ReadModifyWrite => {
-                self.vector_constant(MARK);
-            }
-            Operation::SumWide => self.clear_vectors(),
+            Operation::FillNonTemporal | Operation::ReadModifyWrite => self.vector_constant(MARK),
             _ => {}
         }
     }
@@ -244,7 +241,6 @@ impl Write for Backend {
                 ; add x9, x9, x11
                 ; str x9, [x0, field::VALUE as u32]
             ),
-            Operation::SumWide => self.reduce_vectors(),
             _ => dynasm!(self.code; .arch aarch64; str x1, [x0, field::VALUE as u32]),
         }
         dynasm!(self.code

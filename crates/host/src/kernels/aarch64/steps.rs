@@ -4,13 +4,8 @@ use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::{Backend, PLDL1KEEP, PLDL1STRM, PSTL1KEEP};
 use crate::kernels::program::{ADDED_IN_LOOP, MOST_ADDED, SPINS, Write, is_write};
-use crate::kernels::routine::field;
-use crate::kernels::{HandOver, LINE, Link, Operation, Role, Stores};
+use crate::kernels::{LINE, Link, Operation, Stores};
 
-/// Vector sums of the widest reduction.
-const SUMS: u8 = 8;
-/// The first of them; below are the vectors of a line.
-const FIRST_SUM: u8 = 16;
 /// Bytes that a pair of vector registers holds.
 const PAIR: u32 = 32;
 
@@ -27,10 +22,9 @@ impl Backend {
                 self.work(work);
             }
             Operation::CompareExchange => self.compare_exchange_word_1(),
-            Operation::FetchAdd => self.fetch_add_word_1(),
             Operation::SignChange { window } => self.sign_change(window.0),
             Operation::Traffic { reads, writes, pause } => self.round(reads, writes, pause),
-            Operation::PingPong { role, by } => self.ping_pong(role, by, stopped),
+            Operation::PingPong { .. } => self.ping_pong(stopped),
             Operation::Chain { link } => self.chain(link),
             _ if self.operation.is_wide() => self.wide(index * LINE.0 as u32),
             _ => {
@@ -67,24 +61,6 @@ impl Backend {
                 ; stlxr w10, x6, [x12]
                 ; cbnz w10, =>again
                 ; =>out
-            );
-        }
-        dynasm!(self.code; .arch aarch64; ldr x1, [x1]);
-    }
-
-    fn fetch_add_word_1(&mut self) {
-        dynasm!(self.code; .arch aarch64; add x12, x1, 8);
-        if self.features.lse {
-            dynasm!(self.code; .arch aarch64; ldaddal x7, x9, [x12]);
-        } else {
-            let again = self.label();
-            dynasm!(self.code
-                ; .arch aarch64
-                ; =>again
-                ; ldaxr x9, [x12]
-                ; add x9, x9, x7
-                ; stlxr w10, x9, [x12]
-                ; cbnz w10, =>again
             );
         }
         dynasm!(self.code; .arch aarch64; ldr x1, [x1]);
@@ -137,16 +113,6 @@ impl Backend {
         for part in (at..at + LINE.0 as u32).step_by(PAIR as usize) {
             let from = part as i32;
             match self.operation {
-                Operation::SumWide => {
-                    let sum = FIRST_SUM + (part / PAIR * 2 % u32::from(SUMS)) as u8;
-                    dynasm!(self.code
-                        ; .arch aarch64
-                        ; ldp q0, q1, [x1, from]
-                        ; add V(sum).d2, V(sum).d2, v0.d2
-                        ; add V(sum + 1).d2, V(sum + 1).d2, v1.d2
-                    );
-                }
-                Operation::FillWide { stores } => self.store_pair(part, 31, 31, stores),
                 Operation::Copy { stores } => {
                     dynasm!(self.code; .arch aarch64; ldp q0, q1, [x13, from]);
                     self.store_pair(part, 0, 1, stores);
@@ -186,21 +152,6 @@ impl Backend {
                 other => unreachable!("{other:?} is no streaming operation"),
             }
         }
-    }
-
-    /// Sets the vector sums to zero.
-    pub(super) fn clear_vectors(&mut self) {
-        for sum in FIRST_SUM..FIRST_SUM + SUMS {
-            dynasm!(self.code; .arch aarch64; movi V(sum).d2, 0);
-        }
-    }
-
-    /// Adds up the vector sums into the frame's value.
-    pub(super) fn reduce_vectors(&mut self) {
-        for sum in FIRST_SUM + 1..FIRST_SUM + SUMS {
-            dynasm!(self.code; .arch aarch64; add v16.d2, v16.d2, V(sum).d2);
-        }
-        dynasm!(self.code; .arch aarch64; addp d0, v16.d2; str d0, [x0, field::VALUE as u32]);
     }
 
     /// `x13`, `x16`, `x17` and `x12` are scratch.
@@ -256,47 +207,8 @@ impl Backend {
         }
     }
 
-    /// `x15` counts the moves of both sides.
-    fn ping_pong(&mut self, role: Role, by: HandOver, stopped: DynamicLabel) {
-        match (by, role) {
-            (HandOver::Store, Role::Leader) => {
-                self.store_move();
-                self.await_word(stopped);
-            }
-            (HandOver::Store, Role::Follower) => {
-                self.await_word(stopped);
-                self.store_move();
-            }
-            (HandOver::CompareExchange, _) => self.exchange_word(stopped),
-        }
-    }
-
-    fn store_move(&mut self) {
-        dynasm!(self.code; .arch aarch64; add x15, x15, 1; stlr x15, [x1]; add x15, x15, 1);
-    }
-
-    /// Spins until the word of the other side is `x15`.
-    fn await_word(&mut self, stopped: DynamicLabel) {
-        let (again, spin, there) = (self.label(), self.label(), self.label());
-        dynasm!(self.code; .arch aarch64; =>again);
-        self.constant(17, u64::from(SPINS));
-        dynasm!(self.code
-            ; .arch aarch64
-            ; =>spin
-            ; ldar x9, [x13]
-            ; cmp x9, x15
-            ; b.eq =>there
-            ; subs x17, x17, 1
-            ; b.ne =>spin
-            ; ldrb w12, [x4]
-            ; cbnz w12, =>stopped
-            ; b =>again
-            ; =>there
-        );
-    }
-
-    /// Spins until the word could be changed from `x15` to the number after it.
-    fn exchange_word(&mut self, stopped: DynamicLabel) {
+    /// Spins until the word could be changed from `x15`, which counts the moves of both sides, to the number after it.
+    fn ping_pong(&mut self, stopped: DynamicLabel) {
         let (again, spin, there) = (self.label(), self.label(), self.label());
         dynasm!(self.code; .arch aarch64; add x16, x15, 1; =>again);
         self.constant(17, u64::from(SPINS));

@@ -71,15 +71,14 @@ impl Backend {
                 ; mov r11, QWORD MULTIPLIER as i64
                 ; mov r13, QWORD INCREMENT as i64
             ),
-            Operation::PingPong { role, .. } => {
+            Operation::PingPong { role } => {
                 let first = i32::from(role == Role::Follower);
                 dynasm!(self.code; .arch x64; mov r11d, first);
             }
             Operation::Scale { .. } | Operation::Triad { .. } => self.vector_constant(STREAM_SCALAR),
-            Operation::FillWide { .. } | Operation::FillNonTemporal => self.vector_constant(MARK),
+            Operation::FillNonTemporal => self.vector_constant(MARK),
             // Not a whole vector: with its upper half in use, the scalar instructions would depend on one another.
             Operation::ReadModifyWrite => dynasm!(self.code; .arch x64; movq xmm15, rbx),
-            Operation::SumWide => self.clear_vectors(),
             _ => {}
         }
     }
@@ -247,7 +246,6 @@ impl Write for Backend {
                 ; add r11, r13
                 ; mov [rdi + field::VALUE], r11
             ),
-            Operation::SumWide => self.reduce_vectors(),
             _ => dynasm!(self.code; .arch x64; mov [rdi + field::VALUE], rsi),
         }
         if self.features.avx2 {

@@ -7,7 +7,7 @@ use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 use super::Backend;
 use crate::kernels::program::{ADDED_IN_LOOP, MOST_ADDED, SPINS, Write, is_write};
 use crate::kernels::routine::field;
-use crate::kernels::{HandOver, LINE, Link, Operation, Role, Stores};
+use crate::kernels::{LINE, Link, Operation, Stores};
 
 impl Backend {
     /// The instructions of step number `index` of a group.
@@ -30,12 +30,6 @@ impl Backend {
                 ; lock cmpxchg [rsi + 8], rbx
                 ; mov rsi, [rsi]
             ),
-            Operation::FetchAdd => dynasm!(self.code
-                ; .arch x64
-                ; xor eax, eax
-                ; lock xadd [rsi + 8], rax
-                ; mov rsi, [rsi]
-            ),
             Operation::ReadModifyWrite => dynasm!(self.code
                 ; .arch x64
                 ; movsd xmm0, [rsi]
@@ -45,7 +39,7 @@ impl Backend {
             ),
             Operation::SignChange { window } => self.sign_change(window.0),
             Operation::Traffic { reads, writes, pause } => self.round(reads, writes, pause),
-            Operation::PingPong { role, by } => self.ping_pong(role, by, stopped),
+            Operation::PingPong { .. } => self.ping_pong(stopped),
             Operation::Chain { link } => self.chain(link),
             _ if self.operation.is_wide() => self.wide(index as i32 * LINE.0 as i32),
             _ => self.strided(index, prefetch),
@@ -111,8 +105,6 @@ impl Backend {
     /// A line of a streaming kernel.
     fn wide(&mut self, at: i32) {
         let (stores, compute): (Stores, fn(&mut Self, i32)) = match self.operation {
-            Operation::SumWide => return self.sum_line(at),
-            Operation::FillWide { stores } => return self.store_line(at, stores),
             Operation::Copy { stores } => (stores, Self::copy_vector),
             Operation::Scale { stores } => (stores, Self::scale_vector),
             Operation::Add { stores } => (stores, Self::add_vector),
@@ -155,51 +147,6 @@ impl Backend {
         } else {
             dynasm!(self.code; .arch x64; movapd xmm0, [r13 + at]; mulpd xmm0, xmm15; addpd xmm0, [r12 + at]);
         }
-    }
-
-    /// Adds a line to eight (AVX2: the first four lines' eight) vector sums.
-    fn sum_line(&mut self, at: i32) {
-        let width = self.width();
-        for part in (at..at + LINE.0 as i32).step_by(width as usize) {
-            let sum = (part / width % SUMS) as u8;
-            if self.features.avx2 {
-                dynasm!(self.code; .arch x64; vpaddq Ry(sum), Ry(sum), [rsi + part]);
-            } else {
-                dynasm!(self.code; .arch x64; paddq Rx(sum), [rsi + part]);
-            }
-        }
-    }
-
-    /// Sets the vector sums to zero.
-    pub(super) fn clear_vectors(&mut self) {
-        for sum in 0..SUMS as u8 {
-            dynasm!(self.code; .arch x64; pxor Rx(sum), Rx(sum));
-            if self.features.avx2 {
-                dynasm!(self.code; .arch x64; vpxor Ry(sum), Ry(sum), Ry(sum));
-            }
-        }
-    }
-
-    /// Adds up the vector sums into the frame's value.
-    pub(super) fn reduce_vectors(&mut self) {
-        for sum in 1..SUMS as u8 {
-            if self.features.avx2 {
-                dynasm!(self.code; .arch x64; vpaddq ymm0, ymm0, Ry(sum));
-            } else {
-                dynasm!(self.code; .arch x64; paddq xmm0, Rx(sum));
-            }
-        }
-        if self.features.avx2 {
-            dynasm!(self.code; .arch x64; vextracti128 xmm1, ymm0, 1; vpaddq xmm0, xmm0, xmm1);
-        }
-        dynasm!(self.code
-            ; .arch x64
-            ; movq rax, xmm0
-            ; punpckhqdq xmm0, xmm0
-            ; movq rdx, xmm0
-            ; add rax, rdx
-            ; mov [rdi + field::VALUE], rax
-        );
     }
 
     fn sign_change(&mut self, window: u64) {
@@ -250,42 +197,8 @@ impl Backend {
         }
     }
 
-    /// `r11` counts the moves of both sides.
-    fn ping_pong(&mut self, role: Role, by: HandOver, stopped: DynamicLabel) {
-        match (by, role) {
-            (HandOver::Store, Role::Leader) => {
-                dynasm!(self.code; .arch x64; inc r11; mov [rsi], r11; inc r11);
-                self.await_word(stopped);
-            }
-            (HandOver::Store, Role::Follower) => {
-                self.await_word(stopped);
-                dynasm!(self.code; .arch x64; inc r11; mov [rsi], r11; inc r11);
-            }
-            (HandOver::CompareExchange, _) => self.exchange_word(stopped),
-        }
-    }
-
-    /// Spins until the word of the other side is `r11`.
-    fn await_word(&mut self, stopped: DynamicLabel) {
-        let (again, spin, there) = (self.label(), self.label(), self.label());
-        dynasm!(self.code
-            ; .arch x64
-            ; =>again
-            ; mov edx, SPINS as i32
-            ; =>spin
-            ; cmp [r12], r11
-            ; je =>there
-            ; dec edx
-            ; jnz =>spin
-            ; cmp BYTE [r9], 0
-            ; jne =>stopped
-            ; jmp =>again
-            ; =>there
-        );
-    }
-
-    /// Spins until the word could be changed from `r11` to the number after it.
-    fn exchange_word(&mut self, stopped: DynamicLabel) {
+    /// Spins until the word could be changed from `r11`, which counts the moves of both sides, to the number after it.
+    fn ping_pong(&mut self, stopped: DynamicLabel) {
         let (again, spin, there) = (self.label(), self.label(), self.label());
         dynasm!(self.code
             ; .arch x64
@@ -315,6 +228,3 @@ impl Backend {
         }
     }
 }
-
-/// Vector sums of the widest reduction: as many as additions are under way at once.
-const SUMS: i32 = 8;
