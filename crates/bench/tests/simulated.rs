@@ -4,7 +4,7 @@ use bench::{
     Experiment, Outcome, Placement, Plan, Platform, PlatformError, RestartSearch, Settings, SimulatedPlatform, State,
     Suite, SuiteScope, conformance,
 };
-use units::{CpuId, NodeId};
+use units::{Bytes, CpuId, NodeId};
 
 fn platform(machine: &str) -> SimulatedPlatform {
     let description = machine::load(machine).expect("a built-in machine");
@@ -133,4 +133,25 @@ fn a_full_node_is_an_error_and_not_a_panic() {
         matches!(&error, bench::BenchError::Platform(PlatformError::OutOfMemory { home: NodeId(0), .. })),
         "{error}"
     );
+}
+
+/// Independent loads that hit in the secondary cache are no faster than its bus: each block holds it for a tag check, and
+/// instructions leave the window in order, so that no later hit in the primary cache can hide what piles up.
+#[test]
+fn a_stream_of_secondary_hits_is_as_slow_as_the_bus() {
+    let description = machine::load("origin2000-r10k-195-2p").expect("a description");
+    let held = description.l2.bus_clock.period().as_ns() * f64::from(description.l2.tag_check_cycles);
+    let mut platform = SimulatedPlatform::new(description.clone(), sim::Options::default()).expect("simulable");
+    let at = |platform: &mut SimulatedPlatform, stride: u64| {
+        let settings = Settings { array: Bytes::from_mib(1), stride: Bytes(stride), ..Settings::simulated() };
+        let placement = Placement::new(NodeId(0), CpuId(0), None);
+        let plan = Plan::new(Experiment::P3Ru, State::Uown, placement, settings);
+        plan.run(platform).expect("a measurement").record.median
+    };
+    let block = description.l1.line.0;
+    let each = at(&mut platform, block);
+    assert!(each >= held, "{each} ns a block, which holds the bus for {held} ns");
+    // Two elements a block: every second load hits in the primary cache, and the blocks come no faster for it.
+    let half = at(&mut platform, block / 2);
+    assert!((half / (each / 2.0) - 1.0).abs() < 0.1, "{half} ns at half the stride, {each} ns at a block's");
 }

@@ -48,6 +48,7 @@ impl Processor {
                 None => return Err(Wait::Value(oldest)),
             }
         }
+        self.wait_for_late_hits();
         if address == Address::FromLatestLoad {
             if let Some(miss) = self.value_from {
                 return Err(Wait::Value(miss));
@@ -55,6 +56,19 @@ impl Processor {
             self.time = self.time.max(self.value_at);
         }
         Ok(())
+    }
+
+    /// Instructions leave the window in order: one that is a window behind has its value, also if it had to wait for the
+    /// secondary cache. So a stream of hits there is no faster than that cache's bus.
+    #[inline]
+    fn wait_for_late_hits(&mut self) {
+        while let Some(&(instruction, value_at)) = self.late_hits.front() {
+            if self.issued - instruction < self.timing.window {
+                return;
+            }
+            self.time = self.time.max(value_at);
+            self.late_hits.pop_front();
+        }
     }
 
     #[inline]
@@ -69,7 +83,8 @@ impl Processor {
     /// A translation miss traps to software, which starts when everything before the access is done.
     #[cold]
     fn refill(&mut self) -> Result<(), Wait> {
-        self.time = self.time.max(self.values_known()?) + self.timing.translation_miss;
+        let latest_hit = self.late_hits.back().map_or(Time::ZERO, |&(_, value_at)| value_at);
+        self.time = self.time.max(self.values_known()?).max(latest_hit) + self.timing.translation_miss;
         self.refilling = false;
         Ok(())
     }
@@ -183,7 +198,11 @@ impl Processor {
             held += self.timing.primary_writeback;
         }
         self.bus.hold(start, held);
-        self.retire(access, start + wrong_way + self.timing.secondary_hit);
+        let value_at = start + wrong_way + self.timing.secondary_hit;
+        if access == Access::Load {
+            self.late_hits.push_back((self.issued, value_at));
+        }
+        self.retire(access, value_at);
     }
 
     fn start_miss(&mut self, id: MissId, block: u64, slot: Slot, access: Access) {
@@ -277,7 +296,8 @@ impl Processor {
             return Err(Wait::AllMisses);
         }
         self.value_from = None;
-        self.time = self.time.max(self.value_at);
+        let latest = self.late_hits.drain(..).map(|(_, value_at)| value_at).max();
+        self.time = self.time.max(self.value_at).max(latest.unwrap_or(Time::ZERO));
         Ok(())
     }
 

@@ -13,6 +13,8 @@ mod misses;
 mod timing;
 mod tlb;
 
+use std::collections::VecDeque;
+
 use protocol::{Geometry, Message};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -108,6 +110,8 @@ pub struct Processor {
     refilling: bool,
     /// Instructions issued so far.
     issued: u64,
+    /// Loads that hit in the secondary cache and may still be in the window: the instruction, and when its value is there.
+    late_hits: VecDeque<(u64, Time)>,
     primary: PrimaryCache,
     secondary: SecondaryCache,
     tlb: Tlb,
@@ -135,6 +139,7 @@ impl Processor {
             work_after_value: Duration::ZERO,
             refilling: false,
             issued: 0,
+            late_hits: VecDeque::with_capacity(timing.window as usize + 2),
             primary: PrimaryCache::new(timing.primary_sets),
             secondary: SecondaryCache::new(timing.secondary_sets),
             tlb: Tlb::new(timing.translation_entries),
