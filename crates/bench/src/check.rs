@@ -48,9 +48,11 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Whether the state is one that the owner's loads tell something about, and the plan walks the list that they need.
+/// Whether the state is one that the owner's or a sharer's loads tell something about, and the plan walks the list that they
+/// need.
 pub(crate) fn applies(plan: &Plan) -> bool {
-    plan.state.needs_owner() && plan.experiment.walks_a_list()
+    let shared = plan.state == State::Shrd && !plan.placement.remotes.is_empty() && !plan.sharers_drop();
+    (plan.state.needs_owner() || shared) && plan.experiment.walks_a_list()
 }
 
 /// Prepares the state once more, and lets the first owner walk the first requester's list.

@@ -78,7 +78,7 @@ pub(crate) fn prepare(platform: &mut dyn Platform, plan: &Plan, slice: &Slice) -
         State::Cexh => own(platform, plan, slice, Kernel::TouchLoad),
         State::Cexm => {
             own(platform, plan, slice, Kernel::TouchLoad)?;
-            drop_lines(platform, slice, &plan.placement.remotes)
+            drop_lines(platform, slice, &plan.placement.remotes, Kernel::DropCaches)
         }
         State::Dexd | State::Dext => own(platform, plan, slice, Kernel::TouchStore),
     }
@@ -117,13 +117,13 @@ fn share(platform: &mut dyn Platform, plan: &Plan, slice: &Slice) -> Result<(), 
     if plan.experiment.request() != Request::Upgrade {
         dropping.extend(&placement.locals);
     }
-    drop_lines(platform, slice, &dropping)
+    drop_lines(platform, slice, &dropping, Kernel::DropOwnCaches)
 }
 
-fn drop_lines(platform: &mut dyn Platform, slice: &Slice, cpus: &[CpuId]) -> Result<(), PlatformError> {
+fn drop_lines(platform: &mut dyn Platform, slice: &Slice, cpus: &[CpuId], kernel: Kernel) -> Result<(), PlatformError> {
     if cpus.is_empty() {
         return Ok(());
     }
-    let tasks: Vec<Task> = cpus.iter().map(|&cpu| slice.all(cpu, Kernel::DropCaches)).collect();
+    let tasks: Vec<Task> = cpus.iter().map(|&cpu| slice.all(cpu, kernel)).collect();
     platform.run(Phase::new(&tasks)).map(drop)
 }

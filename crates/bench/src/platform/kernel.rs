@@ -43,6 +43,9 @@ pub enum Kernel {
     /// Afterwards this processor's caches hold none of the elements' lines: clean lines were dropped without telling the
     /// home, dirty ones written back. A platform may drop more than the elements.
     DropCaches,
+    /// As `DropCaches`, but of this processor's own caches: one that it shares with others may keep the lines, so that copies
+    /// of others in it are not lost.
+    DropOwnCaches,
     /// Afterwards no processor caches any of the elements' lines; modified ones were written back, and a home that can be
     /// told knows it. A platform may do the same to more than the elements.
     Flush,

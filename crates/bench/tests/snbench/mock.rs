@@ -208,7 +208,7 @@ impl Mock {
                 }
                 return Duration::ZERO;
             }
-            Kernel::DropCaches => {
+            Kernel::DropCaches | Kernel::DropOwnCaches => {
                 self.drop_line(task.cpu, (task.region.index, line));
                 return Duration::ZERO;
             }

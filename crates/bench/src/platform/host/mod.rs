@@ -60,8 +60,8 @@ pub struct HostPlatform {
     /// Lists linked so far: each gets a random order of its own.
     lists: u64,
     eviction: Eviction,
-    /// Whether copies were dropped since the latest release.
-    dropped: bool,
+    /// How much was read to drop copies, at the latest time since the latest release.
+    dropped: Option<Bytes>,
     /// The clock of the first processor of the latest phase.
     clock: Option<Hertz>,
 }
@@ -89,7 +89,7 @@ impl HostPlatform {
             next: 0,
             lists: 0,
             eviction: Eviction::default(),
-            dropped: false,
+            dropped: None,
             clock: None,
         })
     }
@@ -114,8 +114,7 @@ impl HostPlatform {
 
     /// How copies were dropped since the latest release, if any were.
     fn dropped_how(&self) -> Option<String> {
-        let size = self.eviction.size().filter(|_| self.dropped)?;
-        Some(format!("copies dropped by loads of {size} of other memory"))
+        self.dropped.map(|size| format!("copies dropped by loads of {size} of other memory"))
     }
 
     fn failed(error: HostError) -> PlatformError {
@@ -149,19 +148,24 @@ impl HostPlatform {
     /// The job of task number `player` of a phase.
     fn job(&mut self, task: &Task, player: usize) -> Result<Job, PlatformError> {
         let elements = self.elements(task)?;
-        if task.kernel == Kernel::DropCaches {
-            return self.displace(task.cpu);
+        if drops(task.kernel) {
+            return self.displace(task.cpu, task.kernel);
         }
         let operation = translate::operation(task.kernel, task.stride, player);
         Ok(Job { cpu: task.cpu, operation, elements, first: task.first, steps: task.count })
     }
 
-    /// What displaces everything from the caches of `cpu`: loads of more memory than they hold.
-    fn displace(&mut self, cpu: CpuId) -> Result<Job, PlatformError> {
+    /// What displaces everything from the caches of `cpu`, or from its own: loads of more memory than they hold.
+    fn displace(&mut self, cpu: CpuId, kernel: Kernel) -> Result<Job, PlatformError> {
         let node = self.layout.node_of(cpu).expect("checked before");
-        let elements = self.eviction.elements(&mut self.crew, &self.inventory, &self.layout, cpu, node);
-        let elements = elements.map_err(Self::failed)?;
-        self.dropped = true;
+        let pages = PageKind::Transparent;
+        let elements = self.eviction.elements(&mut self.crew, &self.inventory, &self.layout, cpu, node, pages);
+        let mut elements = elements.map_err(Self::failed)?;
+        if kernel == Kernel::DropOwnCaches {
+            // Its own are those of the first and second level.
+            elements.count = elements.count.min(2 * self.layout.l2.0 / elements.stride.0);
+        }
+        self.dropped = Some(Bytes(elements.count * elements.stride.0));
         Ok(Job { cpu, operation: Operation::TouchLoad, elements, first: 0, steps: elements.count })
     }
 }
@@ -193,14 +197,13 @@ impl Platform for HostPlatform {
         Ok(region)
     }
 
-    /// Part of the memory that is read to displace lines: as much as displaces those of one processor, and twice the
-    /// second-level caches of all of them.
+    /// As much memory as is read to displace lines, but of the pages chosen; at least twice the second-level caches of all of
+    /// `cpus`, as far as there is so much.
     fn ballast(&mut self, home: NodeId, cpus: &[CpuId]) -> Result<Region, PlatformError> {
-        let elements = self.eviction.elements(&mut self.crew, &self.inventory, &self.layout, cpus[0], home);
+        let elements = self.eviction.elements(&mut self.crew, &self.inventory, &self.layout, cpus[0], home, self.pages);
         let elements = elements.map_err(Self::failed)?;
-        let least = Bytes(2 * self.layout.l2.0 * cpus.len() as u64);
-        let size =
-            Bytes(elements.stride.0 * elements.count).max(least.min(self.crew.size(elements.area).unwrap_or_default()));
+        let (found, all) = (elements.stride.0 * elements.count, self.crew.size(elements.area).unwrap_or_default());
+        let size = Bytes(found.max(2 * self.layout.l2.0 * cpus.len() as u64)).min(all);
         let region = Region { index: self.next, home, size };
         self.lent.insert(self.next, elements.area);
         self.next += 1;
@@ -221,7 +224,8 @@ impl Platform for HostPlatform {
     }
 
     fn conditions(&self) -> Conditions {
-        let obtained = self.regions.values().next().and_then(|&area| self.crew.obtained(area));
+        let obtained =
+            self.regions.values().chain(self.lent.values()).next().and_then(|&area| self.crew.obtained(area));
         let order = match self.options.order {
             ListOrder::Ascending => "ascending",
             ListOrder::Random => "random",
@@ -238,7 +242,7 @@ impl Platform for HostPlatform {
     }
 
     fn release_all(&mut self) {
-        self.dropped = false;
+        self.dropped = None;
         self.lent.clear();
         for area in std::mem::take(&mut self.regions).into_values() {
             self.crew.remove(area);
@@ -253,11 +257,16 @@ impl Platform for HostPlatform {
         self.clock = done.first().and_then(|done| done.interference.frequency).map(|(_, after)| after).or(self.clock);
         let measurement = |(task, done): (&Task, &Done)| Measurement {
             elapsed: done.elapsed.max(Duration(1)),
-            steps: if task.kernel == Kernel::DropCaches { task.count } else { done.steps },
+            steps: if drops(task.kernel) { task.count } else { done.steps },
             disturbance: disturbance(done),
         };
         Ok(phase.tasks.iter().zip(&done).map(measurement).collect())
     }
+}
+
+/// Whether a kernel drops lines by loads of other memory.
+fn drops(kernel: Kernel) -> bool {
+    matches!(kernel, Kernel::DropCaches | Kernel::DropOwnCaches)
 }
 
 /// What happened to a thread, in the terms of records.

@@ -13,7 +13,7 @@ const PREFETCH_AHEAD: u32 = 16;
 /// What `kernel` is, over elements that are `stride` apart, for task number `player` of its phase.
 ///
 /// # Panics
-/// For [`Kernel::DropCaches`], which works on other memory than its task names.
+/// For the kernels that drop lines, which work on other memory than their tasks name.
 pub(super) fn operation(kernel: Kernel, stride: Bytes, player: usize) -> Operation {
     let stores = Stores::Plain;
     match kernel {
@@ -38,6 +38,6 @@ pub(super) fn operation(kernel: Kernel, stride: Bytes, player: usize) -> Operati
         Kernel::SignChange => Operation::SignChange { window: stride },
         Kernel::ReadUse => Operation::ReadUse,
         Kernel::ReadModifyWrite => Operation::ReadModifyWrite,
-        Kernel::DropCaches => unreachable!("displaced through memory of its own"),
+        Kernel::DropCaches | Kernel::DropOwnCaches => unreachable!("displaced through memory of their own"),
     }
 }

@@ -128,7 +128,7 @@ impl Course {
             Kernel::Traffic { reads, writes, pause } => self.traffic(thread, reads, writes, pause),
             Kernel::PingPong => self.ping_pong(thread),
             Kernel::SignChange => self.sign_change(thread),
-            Kernel::DropCaches | Kernel::Flush => {
+            Kernel::DropCaches | Kernel::DropOwnCaches | Kernel::Flush => {
                 thread.drop_caches();
                 self.task.count
             }
