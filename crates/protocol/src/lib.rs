@@ -14,6 +14,7 @@ mod error;
 mod geometry;
 mod home;
 mod message;
+pub mod msi;
 mod outbox;
 mod processor;
 mod sharers;
