@@ -7,11 +7,14 @@
 mod config;
 mod explore;
 mod model;
+mod msi;
 mod origin;
+mod permutations;
 mod registry;
 
-pub use config::{Config, ConfigError};
+pub use config::{Config, ConfigError, Limits};
 pub use explore::{Exploration, Trace, TraceStep, explore};
 pub use model::{Model, Property, Violation};
-pub use origin::{Mutation, Origin, OriginStep, State};
-pub use registry::{Outcome, Protocol, Run, protocol, protocols};
+pub use msi::{Msi, MsiStep, explore_msi, msi_protocol};
+pub use origin::{Origin, OriginStep, State};
+pub use registry::{Fault, Outcome, Protocol, Run, protocol, protocols};

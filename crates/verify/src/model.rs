@@ -20,6 +20,8 @@ pub enum Property {
     LatestValue,
     /// When nothing is outstanding, the directory agrees with the caches, and memory with both.
     DirectoryAgreement,
+    /// What a directory keeps in a store that its lines share is exactly what the lines have of it.
+    StoreAccounting,
     /// No message reaches an agent in a state in which it cannot be handled.
     ExpectedMessage,
     /// As long as something is outstanding, something can move.
@@ -38,6 +40,7 @@ impl Property {
             Self::SingleWriter => "single writer",
             Self::LatestValue => "latest value",
             Self::DirectoryAgreement => "directory agreement",
+            Self::StoreAccounting => "store accounting",
             Self::ExpectedMessage => "expected message",
             Self::DeadlockFreedom => "deadlock freedom",
             Self::BoundedOvertaking => "bounded overtaking",

@@ -1,0 +1,257 @@
+//! Faults to be planted in the MSI protocol, each in one rule: the checker must find every one of them.
+
+use protocol::Version;
+use protocol::msi::{
+    Agent, CacheLine, Collection, DirectoryState, Entry, Insertion, Message, MessageKind, Msi as Copy, Place, SetWork, SharingSet, Site, Variant, WrittenBack,
+};
+use units::{LineAddr, NodeId};
+
+use super::state::HomeLine;
+use crate::config::Config;
+use crate::model::Property;
+use crate::registry::Fault;
+
+macro_rules! mutations {
+    ($( $(#[$doc:meta])* $name:ident = $text:literal, $property:ident, $needs:ident; )*) => {
+        /// A fault in one rule of the protocol.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Mutation { $( $(#[$doc])* $name, )* }
+
+        impl Mutation {
+            /// Every fault: its name, the property that it breaks first, and what a protocol must have to have it.
+            const ALL: &'static [(&'static str, Property, Needs)] = &[$( ($text, Property::$property, Needs::$needs), )*];
+
+            /// The fault of this name.
+            pub fn named(name: &str) -> Option<Self> {
+                match name { $( $text => Some(Self::$name), )* _ => None }
+            }
+        }
+    };
+}
+
+/// What part of the protocol a fault is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Needs {
+    /// Every one has it.
+    Nothing,
+    /// Acknowledgements collected at the home.
+    HomeCollects,
+    /// Acknowledgements collected at the requester.
+    RequesterCollects,
+    /// Clustered invalidation.
+    Clusters,
+    /// Replacement hints.
+    Hints,
+    /// A sharing set that can name a node that it has forgotten again.
+    Superset,
+    /// A sharing set with a store.
+    Store,
+    /// A sharing set that displaces sharers.
+    Displacement,
+    /// A remote access cache.
+    RemoteAccessCache,
+}
+
+mutations! {
+    /// A node invalidates its copy and does not acknowledge.
+    DropAcknowledgement = "drop-acknowledgement", EventualCompletion, Nothing;
+    /// A node acknowledges an invalidation and keeps its copy.
+    KeepInvalidatedCopy = "keep-invalidated-copy", LatestValue, Nothing;
+    /// The home waits for one acknowledgement fewer than there will be.
+    ExpectTooFewAcknowledgements = "expect-too-few-acknowledgements", ExpectedMessage, HomeCollects;
+    /// The home forgets the last of several sharers.
+    ForgetSharer = "forget-sharer", DirectoryAgreement, Nothing;
+    /// A read does not remember that an invalidation overtook its answer.
+    ForgetOvertakingInvalidation = "forget-overtaking-invalidation", LatestValue, Nothing;
+    /// A former owner's data do not reach memory.
+    DowngradeWithoutWriteback = "downgrade-without-writeback", DirectoryAgreement, Nothing;
+    /// A dirty line is dropped as silently as a clean one.
+    DropDirtyLine = "drop-dirty-line", DirectoryAgreement, Nothing;
+    /// A refused request is not tried again.
+    ForgetRetry = "forget-retry", DeadlockFreedom, Nothing;
+    /// The home refuses every upgrade.
+    RefuseUpgrades = "refuse-upgrades", EventualCompletion, Nothing;
+    /// A node refuses a forwarded request and does not tell the home.
+    RefuseSilently = "refuse-silently", EventualCompletion, Nothing;
+    /// The home forgets that the owner has written back when the forwarded request turns out to be refused.
+    ForgetWriteback = "forget-writeback", EventualCompletion, Nothing;
+    /// The home forgets that the new owner has written back when the old one reports.
+    ForgetEarlyWriteback = "forget-early-writeback", EventualCompletion, Nothing;
+    /// A granted upgrade is used although the copy is gone.
+    UpgradeNothing = "upgrade-nothing", LatestValue, Superset;
+    /// A request overtakes the sender's replacement hint.
+    OvertakeHint = "overtake-hint", DirectoryAgreement, Hints;
+    /// An entry of the store is taken and never given back.
+    LeakEntry = "leak-entry", StoreAccounting, Store;
+    /// The home reclaims entries of the store and does not invalidate.
+    ReclaimWithoutInvalidation = "reclaim-without-invalidation", DirectoryAgreement, Store;
+    /// The home displaces a sharer and does not invalidate it.
+    DisplaceWithoutInvalidation = "displace-without-invalidation", DirectoryAgreement, Displacement;
+    /// The requester reports that it has collected everything as soon as it has the line.
+    ReportTooEarly = "report-too-early", LatestValue, RequesterCollects;
+    /// A cluster acknowledges before its members have.
+    AcknowledgeForCluster = "acknowledge-for-cluster", LatestValue, Clusters;
+    /// An invalidation does not reach the remote access cache.
+    OverlookRemoteAccessCache = "overlook-remote-access-cache", LatestValue, RemoteAccessCache;
+}
+
+/// What the registry says of the faults that a protocol with this sharing set and variant can have.
+pub fn faults<S: SharingSet>(set: &S, variant: Variant, remote_access_cache: bool, config: &Config) -> Vec<Fault> {
+    let (superset, store, displacement) = probe(set);
+    let has = |needs| match needs {
+        Needs::Nothing => true,
+        Needs::HomeCollects => !variant.acknowledge_requester,
+        Needs::RequesterCollects => variant.acknowledge_requester,
+        Needs::Clusters => variant.clustering.is_some(),
+        Needs::Hints => set.replacement_hints(),
+        Needs::Superset => superset,
+        Needs::Store => store,
+        Needs::Displacement => displacement,
+        Needs::RemoteAccessCache => remote_access_cache,
+    };
+    let known = Mutation::ALL.iter().filter(|(_, _, needs)| has(*needs));
+    known.map(|&(name, breaks, _)| Fault { name, breaks, config: config.clone() }).collect()
+}
+
+/// Tries a sharing set out on three nodes: whether two sharers can implicate the third, whether it has a store, and whether
+/// it displaces.
+fn probe<S: SharingSet>(set: &S) -> (bool, bool, bool) {
+    let at = Site { home: NodeId(0), nodes: 3 };
+    let (mut superset, mut has_store, mut displaces) = (false, false, false);
+    for left_out in 0..3 {
+        let (mut header, mut store, mut work) = (S::Header::default(), set.store(), SetWork::default());
+        for node in (0..3).filter(|&node| node != left_out).map(NodeId) {
+            if set.has_room(&at, &header, &store, &[node]) {
+                let inserted = set.insert(&at, LineAddr(0), &mut header, &mut store, node, &mut work);
+                displaces |= inserted != Insertion::Done;
+            }
+        }
+        has_store |= work.allocated > 0;
+        set.drain(&at, &mut header, &mut store, &mut work, |node| superset |= node.0 == left_out);
+    }
+    (superset, has_store, displaces)
+}
+
+impl Mutation {
+    /// Whether a fault makes the home refuse a request that it would grant.
+    pub fn refuses(self, request: &Message) -> bool {
+        self == Self::RefuseUpgrades && request.kind == MessageKind::Upgrade
+    }
+
+    /// What a fault at the home makes of the line and the messages; `before` and `memory` are what was there.
+    pub fn at_home<H: Default>(
+        self,
+        before: DirectoryState,
+        memory: Version,
+        message: &Message,
+        home: &mut HomeLine<H>,
+        sent: &mut Vec<Message>,
+    ) {
+        use DirectoryState as D;
+        match (self, before, &mut home.entry.state) {
+            (Self::ExpectTooFewAcknowledgements, D::Clean, D::Invalidating { acknowledgements, .. })
+                if *acknowledgements > 1 =>
+            {
+                *acknowledgements -= 1;
+            }
+            (Self::DowngradeWithoutWriteback, _, _) if message.kind == MessageKind::SharingWriteback => {
+                home.memory = memory;
+            }
+            (Self::ForgetWriteback, D::Forwarded { owner, written_back: WrittenBack::ByOwner, .. }, state) => {
+                *state = D::Dirty { owner };
+            }
+            (Self::ForgetEarlyWriteback, D::Forwarded { requester, written_back: WrittenBack::ByRequester, .. }, state) => {
+                *state = D::Dirty { owner: requester };
+            }
+            (Self::DisplaceWithoutInvalidation, _, state @ D::Evicting { .. }) if before == D::Clean => {
+                *state = D::Clean;
+                sent.retain(|message| message.kind != MessageKind::Invalidate);
+            }
+            _ => {}
+        }
+    }
+
+    /// What a fault at the home makes of the sharing set.
+    pub fn at_set<S: SharingSet>(
+        self,
+        set: &S,
+        at: &Site,
+        line: LineAddr,
+        entry: &mut Entry<S::Header>,
+        store: &mut S::Store,
+    ) {
+        match self {
+            Self::LeakEntry => {
+                // A copy of the set whose entries nobody will give back.
+                let mut nodes = Vec::new();
+                let form = set.snapshot(at, &entry.sharers, store, |node| nodes.push(node));
+                if set.entries_held(&entry.sharers, store) > 0 && set.has_room(at, &entry.sharers, store, &[NodeId(0)]) {
+                    set.restore(at, line, store, form, &nodes);
+                }
+            }
+            Self::ForgetSharer => {
+                let (mut nodes, mut work) = (Vec::new(), SetWork::default());
+                let mut probed = store.clone();
+                set.drain(at, &mut entry.sharers.clone(), &mut probed, &mut work, |node| nodes.push(node));
+                nodes.dedup();
+                if nodes.len() > 1 {
+                    set.drain(at, &mut entry.sharers, store, &mut work, |_| {});
+                    set.insert(at, line, &mut entry.sharers, store, nodes[0], &mut work);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What a fault at a node makes of its line and the messages; `before` is the line as it was.
+    pub fn at_node(
+        self,
+        node: NodeId,
+        line: LineAddr,
+        before: &CacheLine,
+        cache: &mut CacheLine,
+        sent: &mut Vec<Message>,
+    ) {
+        let invalidated = before.state == Copy::Shared
+            && cache.state == Copy::Invalid
+            && sent.iter().any(|message| message.kind == MessageKind::InvalidateAcknowledge);
+        match self {
+            Self::DropAcknowledgement => sent.retain(|message| message.kind != MessageKind::InvalidateAcknowledge),
+            Self::KeepInvalidatedCopy if invalidated => {
+                (cache.state, cache.place) = (before.state, before.place);
+            }
+            Self::OverlookRemoteAccessCache if invalidated && before.place == Place::RemoteAccessCache => {
+                (cache.state, cache.place) = (before.state, before.place);
+            }
+            Self::ForgetOvertakingInvalidation => {
+                if let Some(request) = &mut cache.request {
+                    request.invalidated = false;
+                }
+            }
+            Self::DropDirtyLine => sent.retain(|message| message.kind != MessageKind::Writeback),
+            Self::RefuseSilently => sent.retain(|message| message.kind != MessageKind::ForwardNegativeAcknowledge),
+            Self::UpgradeNothing if asks(before, MessageKind::Upgrade) && asks(cache, MessageKind::Refill) => {
+                sent.clear();
+                (cache.state, cache.request) = (Copy::Dirty, None);
+                cache.version = before.version.next();
+            }
+            Self::ReportTooEarly if cache.collection.announced => {
+                cache.collection = Collection::IDLE;
+                let home = Agent::Home(NodeId(0));
+                sent.push(Message::new(MessageKind::CollectDone, line, home, node));
+            }
+            Self::AcknowledgeForCluster if before.relay.is_none() => {
+                if let Some(relay) = cache.relay.take() {
+                    let kind = MessageKind::ClusterInvalidateAcknowledge;
+                    sent.push(Message::new(kind, line, relay.collector, relay.requester));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a line's outstanding request is of this kind.
+fn asks(cache: &CacheLine, kind: MessageKind) -> bool {
+    cache.request.is_some_and(|request| request.kind == kind && !request.refused)
+}

@@ -1,0 +1,88 @@
+//! The MSI protocols that can be explored: a line each.
+
+use protocol::Access;
+use protocol::msi::{Clustering, CoarseVector, DynamicPointer, Hybrid, LimitedPointer, Overflow, SharingSet, Site, Variant};
+
+use super::fault::faults;
+use super::state::{MAX_CACHES, MAX_LINES};
+use super::Msi;
+use crate::config::{Config, Limits};
+use crate::explore::{Exploration, explore};
+use crate::registry::{Fault, Protocol};
+
+/// The base protocol.
+const BASE: Variant = Variant { clustering: None, acknowledge_requester: false };
+/// Acknowledgement to requester.
+const TO_REQUESTER: Variant = Variant { clustering: None, acknowledge_requester: true };
+/// Clustered invalidation, with clusters of two for more than one sharer, so that few caches use them.
+const CLUSTERED: Variant = Variant { clustering: Some(Clustering { nodes: 2, least: 1 }), acknowledge_requester: false };
+
+/// As many links as make three caches exhaust the store; a hint looks at two elements, so that some are not found.
+const DYNAMIC: DynamicPointer = DynamicPointer { links: 2, search: 2 };
+/// Neighbourhoods of two nodes and two pointers: three caches pass through every format but `ALL_SHARED`.
+const HYBRID: Hybrid = Hybrid { neighbourhood: 2, pointers: 2, vectors: 1, all_shared: 4 };
+/// Everybody shares from the third sharer on.
+const HYBRID_ALL: Hybrid = Hybrid { all_shared: 3, ..HYBRID };
+const TWO_POINTERS: LimitedPointer = LimitedPointer { pointers: 2, overflow: Overflow::Evict };
+const ONE_POINTER_BROADCAST: LimitedPointer = LimitedPointer { pointers: 1, overflow: Overflow::Broadcast };
+
+/// A sharing set, a variant, and whether there are remote access caches: the parameters of a protocol.
+macro_rules! msi {
+    ($name:literal, $description:literal, $set:expr, $variant:expr, $remote_access_cache:expr) => {
+        msi_protocol(
+            $name,
+            $description,
+            |config| explore_msi(config, $set, $variant, $remote_access_cache),
+            || faults(&$set, $variant, $remote_access_cache, &msi_config(3, 1)),
+        )
+    };
+}
+
+/// The protocols of the FLASH dissertation, and the two that it compares them with in words. A new one is a line here.
+#[rustfmt::skip]
+pub const PROTOCOLS: &[Protocol] = &[
+    msi!("bit-vector", "FLASH: a bit a node (CV=1)", CoarseVector::BIT_VECTOR, BASE, false),
+    msi!("bit-vector/RH", "FLASH: a bit a node, cleared by replacement hints", CoarseVector::PRECISE_BIT_VECTOR, BASE, false),
+    msi!("cv=2", "FLASH: a bit for two nodes", CoarseVector::coarse(2), BASE, false),
+    msi!("cv=2/LB", "FLASH: a bit for two nodes, one for the home's processor", CoarseVector::coarse_with_local_bit(2), BASE, false),
+    msi!("broadcast", "FLASH: a bit for all nodes (CV=P)", CoarseVector::broadcast(Site::MAX_NODES), BASE, false),
+    msi!("limited-pointer", "FLASH: two pointers, a third sharer displaces the first", TWO_POINTERS, BASE, false),
+    msi!("limited-pointer/B", "one pointer, broadcast from the second sharer on", ONE_POINTER_BROADCAST, BASE, false),
+    msi!("dynamic-pointer", "FLASH: linked lists in a store, with hints, limited search and reclamation", DYNAMIC, BASE, false),
+    msi!("hybrid", "FLASH: header formats by number and place of sharers, vectors in a store", HYBRID, BASE, false),
+    msi!("hybrid/all-shared", "FLASH: the hybrid, everybody counting from three sharers on", HYBRID_ALL, BASE, false),
+    msi!("hybrid/IC", "FLASH: the hybrid with clustered invalidation", HYBRID, CLUSTERED, false),
+    msi!("hybrid/IR", "FLASH: the hybrid with acknowledgement to requester (relaxed order)", HYBRID, TO_REQUESTER, false),
+    msi!("hybrid/RAC", "FLASH: the hybrid with remote access caches", HYBRID, BASE, true),
+    msi!("bit-vector/IC", "FLASH: a bit a node, clustered invalidation", CoarseVector::BIT_VECTOR, CLUSTERED, false),
+    msi!("bit-vector/IR", "FLASH: a bit a node, acknowledgement to requester", CoarseVector::BIT_VECTOR, TO_REQUESTER, false),
+    msi!("dynamic-pointer/IR", "FLASH: linked lists, acknowledgement to requester", DYNAMIC, TO_REQUESTER, false),
+    msi!("dynamic-pointer/RAC", "FLASH: linked lists, remote access caches", DYNAMIC, BASE, true),
+];
+
+/// A protocol of the MSI family for the registry: `explore` calls [`explore_msi`] with its parameters.
+pub const fn msi_protocol(
+    name: &'static str,
+    description: &'static str,
+    explore: fn(&Config) -> Exploration,
+    faults: fn() -> Vec<Fault>,
+) -> Protocol {
+    let limits = Limits {
+        caches: MAX_CACHES as u16,
+        lines: MAX_LINES as u16,
+        processors_per_node: 1,
+        priority: 7,
+        accesses: &[Access::Load, Access::Store],
+    };
+    Protocol { name, description, limits, configurations: || vec![msi_config(2, 1), msi_config(3, 1)], faults, explore }
+}
+
+/// Explores one configuration of the MSI protocol with this sharing set.
+pub fn explore_msi<S: SharingSet>(config: &Config, set: S, variant: Variant, remote_access_cache: bool) -> Exploration {
+    explore(&Msi::new(config, set, variant, remote_access_cache), config.state_limit)
+}
+
+/// Loads and stores by so many caches on so many lines.
+fn msi_config(caches: u16, lines: u16) -> Config {
+    Config { accesses: vec![Access::Load, Access::Store], ..Config::new(caches, lines) }
+}
