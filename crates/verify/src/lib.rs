@@ -15,6 +15,6 @@ mod registry;
 pub use config::{Config, ConfigError, Limits};
 pub use explore::{Exploration, Trace, TraceStep, explore};
 pub use model::{Model, Property, Violation};
-pub use msi::{Msi, MsiStep, explore_msi, msi_protocol};
+pub use msi::{Msi, MsiStep, explore_msi, msi_faults, msi_protocol};
 pub use origin::{Origin, OriginStep, State};
 pub use registry::{Fault, Outcome, Protocol, Run, protocol, protocols};

@@ -1,12 +1,13 @@
 //! Faults to be planted in the MSI protocol, each in one rule: the checker must find every one of them.
 
-use protocol::Version;
+use protocol::{Access, Version};
 use protocol::msi::{
-    Agent, CacheLine, Collection, DirectoryState, Entry, Insertion, Message, MessageKind, Msi as Copy, Place, SetWork, SharingSet, Site, Variant, WrittenBack,
+    Agent, CacheLine, Collection, DirectoryState, Entry, Insertion, Message, MessageKind, Msi as Copy, Place, SetWork, SharingSet, Site, Variant,
 };
 use units::{LineAddr, NodeId};
 
 use super::state::HomeLine;
+use super::protocols::loads_and_stores;
 use crate::config::Config;
 use crate::model::Property;
 use crate::registry::Fault;
@@ -42,10 +43,14 @@ enum Needs {
     Clusters,
     /// Replacement hints.
     Hints,
+    /// A sharing set that tells one sharer from all.
+    Selective,
     /// A sharing set that can name a node that it has forgotten again.
     Superset,
     /// A sharing set with a store.
     Store,
+    /// A store that two lines can exhaust.
+    Reclamation,
     /// A sharing set that displaces sharers.
     Displacement,
     /// A remote access cache.
@@ -54,13 +59,13 @@ enum Needs {
 
 mutations! {
     /// A node invalidates its copy and does not acknowledge.
-    DropAcknowledgement = "drop-acknowledgement", EventualCompletion, Nothing;
+    DropAcknowledgement = "drop-acknowledgement", DeadlockFreedom, Nothing;
     /// A node acknowledges an invalidation and keeps its copy.
     KeepInvalidatedCopy = "keep-invalidated-copy", LatestValue, Nothing;
     /// The home waits for one acknowledgement fewer than there will be.
     ExpectTooFewAcknowledgements = "expect-too-few-acknowledgements", ExpectedMessage, HomeCollects;
     /// The home forgets the last of several sharers.
-    ForgetSharer = "forget-sharer", DirectoryAgreement, Nothing;
+    ForgetSharer = "forget-sharer", DirectoryAgreement, Selective;
     /// A read does not remember that an invalidation overtook its answer.
     ForgetOvertakingInvalidation = "forget-overtaking-invalidation", LatestValue, Nothing;
     /// A former owner's data do not reach memory.
@@ -76,15 +81,15 @@ mutations! {
     /// The home forgets that the owner has written back when the forwarded request turns out to be refused.
     ForgetWriteback = "forget-writeback", EventualCompletion, Nothing;
     /// The home forgets that the new owner has written back when the old one reports.
-    ForgetEarlyWriteback = "forget-early-writeback", EventualCompletion, Nothing;
+    ForgetEarlyWriteback = "forget-early-writeback", DirectoryAgreement, Nothing;
     /// A granted upgrade is used although the copy is gone.
     UpgradeNothing = "upgrade-nothing", LatestValue, Superset;
     /// A request overtakes the sender's replacement hint.
     OvertakeHint = "overtake-hint", DirectoryAgreement, Hints;
-    /// An entry of the store is taken and never given back.
-    LeakEntry = "leak-entry", StoreAccounting, Store;
+    /// The entries of a set that has been emptied are not given back to the store.
+    LeakEntries = "leak-entries", StoreAccounting, Store;
     /// The home reclaims entries of the store and does not invalidate.
-    ReclaimWithoutInvalidation = "reclaim-without-invalidation", DirectoryAgreement, Store;
+    ReclaimWithoutInvalidation = "reclaim-without-invalidation", DirectoryAgreement, Reclamation;
     /// The home displaces a sharer and does not invalidate it.
     DisplaceWithoutInvalidation = "displace-without-invalidation", DirectoryAgreement, Displacement;
     /// The requester reports that it has collected everything as soon as it has the line.
@@ -96,40 +101,74 @@ mutations! {
 }
 
 /// What the registry says of the faults that a protocol with this sharing set and variant can have.
-pub fn faults<S: SharingSet>(set: &S, variant: Variant, remote_access_cache: bool, config: &Config) -> Vec<Fault> {
-    let (superset, store, displacement) = probe(set);
+pub fn msi_faults<S: SharingSet>(set: &S, variant: Variant, remote_access_cache: bool) -> Vec<Fault> {
+    let traits = Traits::of(set);
     let has = |needs| match needs {
         Needs::Nothing => true,
         Needs::HomeCollects => !variant.acknowledge_requester,
         Needs::RequesterCollects => variant.acknowledge_requester,
         Needs::Clusters => variant.clustering.is_some(),
         Needs::Hints => set.replacement_hints(),
-        Needs::Superset => superset,
-        Needs::Store => store,
-        Needs::Displacement => displacement,
+        Needs::Selective => traits.selective,
+        Needs::Superset => traits.superset,
+        Needs::Store | Needs::Reclamation => traits.store,
+        Needs::Displacement => traits.displaces,
         Needs::RemoteAccessCache => remote_access_cache,
     };
     let known = Mutation::ALL.iter().filter(|(_, _, needs)| has(*needs));
-    known.map(|&(name, breaks, _)| Fault { name, breaks, config: config.clone() }).collect()
+    known.map(|&(name, breaks, needs)| Fault { name, breaks, config: config_for(needs) }).collect()
 }
 
-/// Tries a sharing set out on three nodes: whether two sharers can implicate the third, whether it has a store, and whether
-/// it displaces.
-fn probe<S: SharingSet>(set: &S) -> (bool, bool, bool) {
-    let at = Site { home: NodeId(0), nodes: 3 };
-    let (mut superset, mut has_store, mut displaces) = (false, false, false);
-    for left_out in 0..3 {
-        let (mut header, mut store, mut work) = (S::Header::default(), set.store(), SetWork::default());
-        for node in (0..3).filter(|&node| node != left_out).map(NodeId) {
-            if set.has_room(&at, &header, &store, &[node]) {
-                let inserted = set.insert(&at, LineAddr(0), &mut header, &mut store, node, &mut work);
-                displaces |= inserted != Insertion::Done;
-            }
-        }
-        has_store |= work.allocated > 0;
-        set.drain(&at, &mut header, &mut store, &mut work, |node| superset |= node.0 == left_out);
+/// A small configuration that reaches the part of the protocol that a fault is in.
+fn config_for(needs: Needs) -> Config {
+    match needs {
+        // One line alone may never exhaust the store; loads alone do, and leave the state space small.
+        Needs::Reclamation => Config { accesses: vec![Access::Load], ..loads_and_stores(3, 2) },
+        _ => loads_and_stores(3, 1),
     }
-    (superset, has_store, displaces)
+}
+
+/// What a sharing set shows of itself when it is tried out on three nodes.
+struct Traits {
+    /// One sharer alone does not implicate both others.
+    selective: bool,
+    /// Two sharers can implicate the third.
+    superset: bool,
+    /// It takes entries of a store.
+    store: bool,
+    /// It displaces sharers.
+    displaces: bool,
+}
+
+impl Traits {
+    fn of<S: SharingSet>(set: &S) -> Self {
+        let mut traits = Self { selective: false, superset: false, store: false, displaces: false };
+        for left_out in 0..3 {
+            let (first, second) = (NodeId((left_out + 1) % 3), NodeId((left_out + 2) % 3));
+            let (named, _, _) = try_out(set, &[first]);
+            traits.selective |= named.count_ones() < 3;
+            let (named, _, _) = try_out(set, &[first, second]);
+            traits.superset |= named >> left_out & 1 == 1;
+            let (_, displaced, work) = try_out(set, &[first, second, NodeId(left_out)]);
+            traits.displaces |= displaced;
+            traits.store |= work.allocated > 0;
+        }
+        traits
+    }
+}
+
+/// Adds nodes to an empty set; says whom it names then, whether one was displaced, and what it took.
+fn try_out<S: SharingSet>(set: &S, nodes: &[NodeId]) -> (u32, bool, SetWork) {
+    let at = Site { home: NodeId(0), nodes: 3 };
+    let (mut header, mut store, mut work) = (S::Header::default(), set.store(), SetWork::default());
+    let (mut named, mut displaced) = (0, false);
+    for &node in nodes {
+        if set.has_room(&at, &header, &store, &[node]) {
+            displaced |= set.insert(&at, LineAddr(0), &mut header, &mut store, node, &mut work) != Insertion::Done;
+        }
+    }
+    set.drain(&at, &mut header, &mut store, &mut work, |node| named |= 1 << node.0);
+    (named, displaced, work)
 }
 
 impl Mutation {
@@ -157,10 +196,14 @@ impl Mutation {
             (Self::DowngradeWithoutWriteback, _, _) if message.kind == MessageKind::SharingWriteback => {
                 home.memory = memory;
             }
-            (Self::ForgetWriteback, D::Forwarded { owner, written_back: WrittenBack::ByOwner, .. }, state) => {
+            (Self::ForgetWriteback, D::Forwarded { owner, .. }, state @ D::Clean)
+                if message.kind == MessageKind::ForwardNegativeAcknowledge =>
+            {
                 *state = D::Dirty { owner };
             }
-            (Self::ForgetEarlyWriteback, D::Forwarded { requester, written_back: WrittenBack::ByRequester, .. }, state) => {
+            (Self::ForgetEarlyWriteback, D::Forwarded { requester, .. }, state @ D::Clean)
+                if message.kind == MessageKind::OwnershipTransfer =>
+            {
                 *state = D::Dirty { owner: requester };
             }
             (Self::DisplaceWithoutInvalidation, _, state @ D::Evicting { .. }) if before == D::Clean => {
@@ -171,23 +214,21 @@ impl Mutation {
         }
     }
 
-    /// What a fault at the home makes of the sharing set.
+    /// What a fault at the home makes of the sharing set; `before` is the set, and the store, as it was.
     pub fn at_set<S: SharingSet>(
         self,
         set: &S,
+        before: (&S::Header, &S::Store),
         at: &Site,
         line: LineAddr,
         entry: &mut Entry<S::Header>,
         store: &mut S::Store,
     ) {
         match self {
-            Self::LeakEntry => {
-                // A copy of the set whose entries nobody will give back.
+            Self::LeakEntries if set.entries_held(before.0, before.1) > 0 && set.is_empty(&entry.sharers) => {
                 let mut nodes = Vec::new();
-                let form = set.snapshot(at, &entry.sharers, store, |node| nodes.push(node));
-                if set.entries_held(&entry.sharers, store) > 0 && set.has_room(at, &entry.sharers, store, &[NodeId(0)]) {
-                    set.restore(at, line, store, form, &nodes);
-                }
+                let form = set.snapshot(at, before.0, before.1, |node| nodes.push(node));
+                set.restore(at, line, store, form, &nodes);
             }
             Self::ForgetSharer => {
                 let (mut nodes, mut work) = (Vec::new(), SetWork::default());

@@ -18,6 +18,7 @@ mod version;
 use protocol::msi::{HomeContext, NodeContext, SharingSet, Site, Variant};
 use units::{LineAddr, NodeId};
 
+pub use fault::msi_faults;
 pub use protocols::{PROTOCOLS, explore_msi, msi_protocol};
 pub use step::MsiStep;
 

@@ -3,9 +3,8 @@
 use protocol::Access;
 use protocol::msi::{Clustering, CoarseVector, DynamicPointer, Hybrid, LimitedPointer, Overflow, SharingSet, Site, Variant};
 
-use super::fault::faults;
 use super::state::{MAX_CACHES, MAX_LINES};
-use super::Msi;
+use super::{Msi, msi_faults};
 use crate::config::{Config, Limits};
 use crate::explore::{Exploration, explore};
 use crate::registry::{Fault, Protocol};
@@ -33,7 +32,7 @@ macro_rules! msi {
             $name,
             $description,
             |config| explore_msi(config, $set, $variant, $remote_access_cache),
-            || faults(&$set, $variant, $remote_access_cache, &msi_config(3, 1)),
+            || msi_faults(&$set, $variant, $remote_access_cache),
         )
     };
 }
@@ -60,7 +59,8 @@ pub const PROTOCOLS: &[Protocol] = &[
     msi!("dynamic-pointer/RAC", "FLASH: linked lists, remote access caches", DYNAMIC, BASE, true),
 ];
 
-/// A protocol of the MSI family for the registry: `explore` calls [`explore_msi`] with its parameters.
+/// A protocol of the MSI family for the registry: `explore` calls [`explore_msi`] with its parameters, `faults` calls
+/// [`msi_faults`].
 pub const fn msi_protocol(
     name: &'static str,
     description: &'static str,
@@ -74,7 +74,7 @@ pub const fn msi_protocol(
         priority: 7,
         accesses: &[Access::Load, Access::Store],
     };
-    Protocol { name, description, limits, configurations: || vec![msi_config(2, 1), msi_config(3, 1)], faults, explore }
+    Protocol { name, description, limits, configurations, faults, explore }
 }
 
 /// Explores one configuration of the MSI protocol with this sharing set.
@@ -82,7 +82,13 @@ pub fn explore_msi<S: SharingSet>(config: &Config, set: S, variant: Variant, rem
     explore(&Msi::new(config, set, variant, remote_access_cache), config.state_limit)
 }
 
+/// The smallest first. Three caches that only load two lines exhaust a store of long vectors, and two caches that also
+/// store one of links; everything with three caches and two lines is millions of states for most sharing sets.
+fn configurations() -> Vec<Config> {
+    vec![loads_and_stores(2, 1), loads_and_stores(2, 2), loads_and_stores(3, 1), loads_and_stores(4, 1)]
+}
+
 /// Loads and stores by so many caches on so many lines.
-fn msi_config(caches: u16, lines: u16) -> Config {
+pub(super) fn loads_and_stores(caches: u16, lines: u16) -> Config {
     Config { accesses: vec![Access::Load, Access::Store], ..Config::new(caches, lines) }
 }

@@ -226,22 +226,30 @@ pub fn unpack_state(word: u32) -> (DirectoryState, Version) {
     (state, memory)
 }
 
-/// Packs a sharing set.
+/// Packs a sharing set. Nodes are listed in ascending order, new names given, unless their order makes a difference.
 pub fn pack_set<S: SharingSet>(set: &S, at: &Site, header: &S::Header, store: &S::Store, names: &Names) -> u32 {
-    let (mut nodes, mut length) = (Writer::default(), 0);
+    let (mut nodes, mut length) = ([0; MAX_LISTED], 0);
     let form = set.snapshot(at, header, store, |node| {
-        assert!(length < MAX_LISTED as u32, "more than {MAX_LISTED} entries in a sharing set");
-        nodes.put(2, names.node(node));
+        assert!(length < MAX_LISTED, "more than {MAX_LISTED} entries in a sharing set");
+        nodes[length] = names.node(node);
         length += 1;
     });
-    // The nodes come last: they were written first.
-    nodes.word() << 7 | length << 3 | u32::from(form)
+    if !set.is_ordered() {
+        nodes[..length].sort_unstable();
+    }
+    let mut word = Writer::default();
+    word.put(3, form.into()).put(4, length as u32);
+    nodes[..length].iter().for_each(|&node| {
+        word.put(2, node);
+    });
+    word.word()
 }
 
 /// Unpacks a sharing set, its store entries allocated.
 pub fn unpack_set<S: SharingSet>(set: &S, at: &Site, line: LineAddr, word: u32, store: &mut S::Store) -> S::Header {
-    let (form, length) = ((word & 7) as u8, (word >> 3 & 0xf) as usize);
-    let nodes: [NodeId; MAX_LISTED] = std::array::from_fn(|index| NodeId((word >> 7 >> (2 * index) & 3) as u16));
+    let mut word = Reader::new(word);
+    let (form, length) = (word.take(3) as u8, word.take(4) as usize);
+    let nodes: [NodeId; MAX_LISTED] = std::array::from_fn(|_| NodeId(word.take(2) as u16));
     set.restore(at, line, store, form, &nodes[..length])
 }
 

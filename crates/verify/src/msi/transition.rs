@@ -217,7 +217,9 @@ impl<S: SharingSet> Msi<S> {
                     let memory = rest.homes[line].memory;
                     let home = &mut after.homes[line];
                     mutation.at_home(before, memory, message, home, &mut sent);
-                    mutation.at_set(&self.set, &self.context.site, message.line, &mut home.entry, &mut after.store);
+                    let before = (&rest.homes[line].entry.sharers, &rest.store);
+                    let entry = &mut home.entry;
+                    mutation.at_set(&self.set, before, &self.context.site, message.line, entry, &mut after.store);
                 }
                 send(&mut after, &sent);
                 visit(step, self.check_line(&after, line).and_then(|()| self.check_store(&after)).map(|()| after));

@@ -40,6 +40,12 @@ impl CoarseVector {
     fn bit(&self, node: NodeId) -> u64 {
         1 << (node.0 / self.coarseness)
     }
+
+    /// The nodes that a bit stands for. The last group may reach beyond the machine: nobody is there.
+    fn group(&self, at: &Site, bit: u16) -> impl Iterator<Item = NodeId> {
+        let first = bit * self.coarseness;
+        (first..(first + self.coarseness).min(at.nodes)).map(NodeId)
+    }
 }
 
 /// The bits in a directory header.
@@ -105,17 +111,12 @@ impl SharingSet for CoarseVector {
         }
         each_bit(before.vector, |bit| {
             work.walked += 1;
-            let first = bit * self.coarseness;
-            for node in first..(first + self.coarseness).min(at.nodes) {
-                if !(self.local_bit && node == at.home.0) {
-                    visit(NodeId(node));
-                }
-            }
+            self.group(at, bit).filter(|&node| !(self.local_bit && node == at.home)).for_each(&mut visit);
         });
     }
 
-    fn snapshot(&self, _: &Site, header: &CoarseHeader, (): &(), mut visit: impl FnMut(NodeId)) -> u8 {
-        each_bit(header.vector, |bit| visit(NodeId(bit * self.coarseness)));
+    fn snapshot(&self, at: &Site, header: &CoarseHeader, (): &(), mut visit: impl FnMut(NodeId)) -> u8 {
+        each_bit(header.vector, |bit| self.group(at, bit).for_each(&mut visit));
         u8::from(header.local)
     }
 

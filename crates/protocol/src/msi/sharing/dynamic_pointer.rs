@@ -207,6 +207,11 @@ impl SharingSet for DynamicPointer {
         0
     }
 
+    /// A hint may not find what is far down the list.
+    fn is_ordered(&self) -> bool {
+        true
+    }
+
     fn restore(&self, at: &Site, line: LineAddr, store: &mut LinkStore, _: u8, nodes: &[NodeId]) -> ListHeader {
         let mut header = ListHeader::default();
         let mut work = SetWork::default();

@@ -136,6 +136,11 @@ impl SharingSet for LimitedPointer {
         if header.everybody { Self::EVERYBODY } else { 0 }
     }
 
+    /// The oldest pointer is displaced first.
+    fn is_ordered(&self) -> bool {
+        self.overflow == Overflow::Evict
+    }
+
     fn restore(&self, _: &Site, _: LineAddr, (): &mut (), form: u8, nodes: &[NodeId]) -> PointerHeader {
         let mut header = PointerHeader { everybody: form == Self::EVERYBODY, ..PointerHeader::default() };
         nodes.iter().for_each(|&node| header.push(node));

@@ -120,8 +120,7 @@ pub trait SharingSet: Clone + Debug + Send + Sync + 'static {
         None
     }
 
-    /// The set as data: calls `visit` with its nodes in an order that matters to it, and returns a number that says what
-    /// else there is to know.
+    /// The set as data: calls `visit` with its nodes, and returns a number (0 to 7) that says what else there is to know.
     fn snapshot(
         &self,
         at: &Site,
@@ -129,6 +128,11 @@ pub trait SharingSet: Clone + Debug + Send + Sync + 'static {
         store: &Self::Store,
         visit: impl FnMut(NodeId),
     ) -> u8;
+
+    /// Whether the order of the nodes in a snapshot makes a difference.
+    fn is_ordered(&self) -> bool {
+        false
+    }
 
     /// The set with this snapshot, its store entries allocated.
     fn restore(
