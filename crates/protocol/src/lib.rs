@@ -16,6 +16,7 @@ mod home;
 mod message;
 mod outbox;
 mod processor;
+pub mod sci;
 mod sharers;
 mod table;
 
