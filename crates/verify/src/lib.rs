@@ -8,10 +8,13 @@ mod config;
 mod explore;
 mod model;
 mod origin;
+mod permutations;
 mod registry;
+mod sci;
 
-pub use config::{Config, ConfigError};
+pub use config::{Config, ConfigError, Limits};
 pub use explore::{Exploration, Trace, TraceStep, explore};
 pub use model::{Model, Property, Violation};
-pub use origin::{Mutation, Origin, OriginStep, State};
-pub use registry::{Outcome, Protocol, Run, protocol, protocols};
+pub use origin::{Origin, OriginStep, State};
+pub use registry::{Fault, Outcome, Protocol, Run, protocol, protocols};
+pub use sci::Sci;

@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use protocol::Access;
-
-use crate::config::{Config, ConfigError};
-use crate::explore::{Exploration, Trace, explore};
-use crate::origin::Origin;
+use crate::config::{Config, ConfigError, Limits};
+use crate::explore::{Exploration, Trace};
+use crate::model::Property;
+use crate::{origin, sci};
 
 /// A protocol that can be explored.
 #[derive(Clone, Copy, Debug)]
@@ -15,18 +14,29 @@ pub struct Protocol {
     pub name: &'static str,
     /// What it is, in a few words.
     pub description: &'static str,
-    explore: fn(&Config) -> Exploration,
+    /// What its model has room for.
+    pub limits: Limits,
     /// The configurations that are worth exploring, in the order of their size.
     pub configurations: fn() -> Vec<Config>,
+    /// The faults that can be planted in it.
+    pub faults: fn() -> Vec<Fault>,
+    /// Builds the model and explores it.
+    pub(crate) explore: fn(&Config) -> Exploration,
+}
+
+/// A fault that can be planted in one rule of a protocol. A checker that does not find it shows nothing about that rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// Its name.
+    pub name: &'static str,
+    /// The property that it breaks by the fewest steps.
+    pub breaks: Property,
+    /// A small configuration in which it shows.
+    pub config: Config,
 }
 
 /// A new protocol is a line here.
-const PROTOCOLS: &[Protocol] = &[Protocol {
-    name: "origin",
-    description: "SGI Origin 2000: directory, MESI caches, speculative replies, backoff (Prestor 2001, Chapters 3 and 4)",
-    explore: |config| explore(&Origin::new(config), config.state_limit),
-    configurations: origin_configurations,
-}];
+const PROTOCOLS: &[Protocol] = &[origin::PROTOCOL, sci::PROTOCOL];
 
 /// How an exploration ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,12 +94,42 @@ pub fn protocol(name: &str) -> Result<Protocol, ConfigError> {
 }
 
 impl Protocol {
+    /// A configuration with the accesses that are usual at this size ([`Config::new`]) and known to the protocol.
+    pub fn config(&self, caches: u16, lines: u16) -> Config {
+        let mut config = Config::new(caches, lines);
+        config.accesses.retain(|access| self.limits.accesses.contains(access));
+        config
+    }
+
+    /// The fault of this name.
+    ///
+    /// # Errors
+    /// [`ConfigError::UnknownMutation`] if there is none.
+    pub fn fault(&self, name: &str) -> Result<Fault, ConfigError> {
+        let faults = (self.faults)();
+        let accepted = faults.iter().map(|fault| fault.name).collect::<Vec<_>>().join(", ");
+        faults.into_iter().find(|fault| fault.name == name).ok_or(ConfigError::UnknownMutation {
+            protocol: self.name,
+            name: name.to_owned(),
+            accepted,
+        })
+    }
+
+    /// Checks that a configuration can be explored.
+    ///
+    /// # Errors
+    /// When a number is out of range, or an access or a planted fault is not one of the protocol's.
+    pub fn check(&self, config: &Config) -> Result<(), ConfigError> {
+        config.check(self.name, &self.limits)?;
+        config.mutation.map_or(Ok(()), |name| self.fault(name).map(|_| ()))
+    }
+
     /// Explores one configuration exhaustively, or until a property is broken.
     ///
     /// # Errors
-    /// When the configuration is out of range, or has more states than it allows.
+    /// When the configuration cannot be explored ([`Protocol::check`]), or has more states than it allows.
     pub fn run(&self, config: &Config) -> Result<Run, ConfigError> {
-        config.check()?;
+        self.check(config)?;
         let start = Instant::now();
         let explored = (self.explore)(config);
         if !explored.complete && explored.counterexample.is_none() {
@@ -108,13 +148,4 @@ impl Protocol {
             outcome: explored.counterexample.map_or(Outcome::Ok, Outcome::Counterexample),
         })
     }
-}
-
-/// Small ones first, so that a fault shows itself soon. Stores alone reach every invalidation and intervention between
-/// two processors of a node and two of another, and leave the state space small.
-fn origin_configurations() -> Vec<Config> {
-    let on_one_node = Config { processors_per_node: 2, ..Config::new(2, 1) };
-    let on_two_nodes = Config { processors_per_node: 2, accesses: vec![Access::Store], ..Config::new(4, 1) };
-    let unevenly = Config { processors_per_node: 2, ..Config::new(3, 1) };
-    vec![Config::new(2, 1), on_one_node, on_two_nodes, Config::new(2, 2), Config::new(3, 1), unevenly]
 }

@@ -184,6 +184,9 @@ pub fn receive(line: &mut CacheLine, context: &CacheContext, response: &Response
         (S::MidReturning, R::Done) => transaction.leave(),
         // Leave the tail. Who has become the tail while it asked for something else has not asked for this yet.
         (S::TailReturning, R::Done) if command == C::PreviousTail => transaction.leave(),
+        (S::TailReturning, R::Done) if command == C::ListToGone => {
+            transaction.ask(S::TailReturning, C::PreviousTail)
+        }
         (S::TailReturning, R::Done) => {
             return Err(transaction.impossible("memory names a newcomer as the head, or the element behind has left"));
         }

@@ -101,9 +101,9 @@ pub fn memory(line: &mut MemoryLine, node: NodeId, request: &Request) -> Result<
             line.head = request.pointer;
             Report::Done
         }
-        (Command::ListToGone | Command::ListToHome | Command::PassHead, S::Fresh | S::Gone) => Report::Nullified,
-        (Command::ListToGone | Command::ListToHome | Command::PassHead, S::Home) => {
-            return impossible("the sender is in the list, so there is a list");
+        // The list may even have ended meanwhile: the sender was purged while this was on its way.
+        (Command::ListToGone | Command::ListToHome | Command::PassHead, S::Home | S::Fresh | S::Gone) => {
+            Report::Nullified
         }
         (
             Command::PendValid

@@ -1,0 +1,128 @@
+//! SCI's typical set as a model: processors that load, store and make room as they like, packets that arrive in any order,
+//! and the protocol crate's handlers, the same that the timing simulator runs.
+//!
+//! A cache has at most one transaction outstanding on a line, so what is in flight is at most one packet a cache. Only one
+//! line is explored: nothing in the protocol connects two.
+
+mod check;
+mod mutation;
+mod state;
+mod step;
+mod transition;
+
+use protocol::Access;
+use protocol::sci::{CacheContext, Operation};
+use units::{CpuId, LineAddr, NodeId};
+
+use mutation::Mutation;
+use state::MAX_CACHES;
+
+use crate::config::{Config, Limits};
+use crate::explore::explore;
+use crate::model::{Model, Violation};
+use crate::permutations::permutations;
+use crate::registry::{Fault, Protocol};
+use state::State;
+use step::Step;
+
+/// What the registry says of it.
+pub(crate) const PROTOCOL: Protocol = Protocol {
+    name: "sci",
+    description: "SCI's typical set: a doubly linked list of sharers, without ordering of packets (IEEE 1596-1992)",
+    limits: Limits {
+        caches: MAX_CACHES as u16,
+        lines: 1,
+        processors_per_node: 1,
+        priority: 1,
+        accesses: &[Access::Load, Access::Store],
+    },
+    configurations: || vec![config(2), config(3)],
+    faults: || Mutation::ALL.iter().map(|&(name, breaks)| Fault { name, breaks, config: config(3) }).collect(),
+    explore: |config| explore(&Sci::new(config), config.state_limit),
+};
+
+fn config(caches: u16) -> Config {
+    Config { accesses: vec![Access::Load, Access::Store], ..Config::new(caches, 1) }
+}
+
+/// Where the line's memory is.
+const HOME: NodeId = NodeId(0);
+
+/// The model of one configuration.
+#[derive(Clone, Debug)]
+pub struct Sci {
+    caches: usize,
+    operations: Vec<Operation>,
+    /// Every renaming of the caches under which a state counts as the same, the identity first.
+    renamings: Vec<Vec<u8>>,
+    mutation: Option<Mutation>,
+}
+
+impl Sci {
+    /// The model of a configuration that has been checked.
+    pub fn new(config: &Config) -> Self {
+        let caches = usize::from(config.caches);
+        let mut operations = vec![Operation::Rollout];
+        operations.extend(config.accesses.iter().map(|access| match access {
+            Access::Store => Operation::Store,
+            _ => Operation::Load,
+        }));
+        let mut renamings = permutations(caches);
+        renamings.truncate(if config.symmetry { renamings.len() } else { 1 });
+        Self { caches, operations, renamings, mutation: config.mutation.and_then(Mutation::named) }
+    }
+
+    fn cpus(&self) -> impl Iterator<Item = CpuId> + use<> {
+        (0..self.caches as u16).map(CpuId)
+    }
+
+    fn context(&self, cpu: CpuId) -> CacheContext {
+        CacheContext { cpu, line: LineAddr(0), home: HOME }
+    }
+}
+
+impl Model for Sci {
+    type State = State;
+    type Step = Step;
+
+    fn initial(&self) -> State {
+        State::initial()
+    }
+
+    fn steps(&self, state: &State, visit: &mut impl FnMut(Step, Result<State, Violation>)) {
+        for cpu in self.cpus() {
+            self.processor_steps(state, cpu, visit);
+            self.delivery(state, cpu, visit);
+        }
+    }
+
+    fn is_internal(&self, step: Step) -> bool {
+        matches!(step, Step::Deliver(..))
+    }
+
+    fn encode(&self, state: &State, bytes: &mut Vec<u8>) {
+        let start = bytes.len();
+        state.encode(self.caches, &self.renamings[0], bytes);
+        let length = bytes.len() - start;
+        for renaming in &self.renamings[1..] {
+            state.encode(self.caches, renaming, bytes);
+            let (known, other) = bytes[start..].split_at_mut(length);
+            if *other < *known {
+                known.copy_from_slice(other);
+            }
+            bytes.truncate(start + length);
+        }
+    }
+
+    fn decode(&self, bytes: &[u8]) -> State {
+        State::decode(self.caches, bytes)
+    }
+
+    fn is_quiescent(&self, state: &State) -> bool {
+        self.cpus().all(|cpu| state.caches[cpu.index()].state.is_stable())
+    }
+
+    fn describe(&self, state: &State) -> String {
+        state.describe(self.caches)
+    }
+}
