@@ -184,9 +184,7 @@ pub fn receive(line: &mut CacheLine, context: &CacheContext, response: &Response
         (S::MidReturning, R::Done) => transaction.leave(),
         // Leave the tail. Who has become the tail while it asked for something else has not asked for this yet.
         (S::TailReturning, R::Done) if command == C::PreviousTail => transaction.leave(),
-        (S::TailReturning, R::Done) if command == C::ListToGone => {
-            transaction.ask(S::TailReturning, C::PreviousTail)
-        }
+        (S::TailReturning, R::Done) if command == C::ListToGone => transaction.ask(S::TailReturning, C::PreviousTail),
         (S::TailReturning, R::Done) => {
             return Err(transaction.impossible("memory names a newcomer as the head, or the element behind has left"));
         }
@@ -328,25 +326,24 @@ fn attach(line: &mut CacheLine, command: Command, newcomer: CpuId) -> Result<Rep
         // as if it had been told in time.
         (S::HeadReturning, _) => return Ok(relieve(line, Report::Returning)),
         // Not attached itself yet, or in the middle of something.
-        (
-            S::Pending
-            | S::QueuedFresh
-            | S::QueuedJunk
-            | S::QueuedDirty
-            | S::OnlyFreshToDirty
-            | S::HeadFreshToDirty
-            | S::HeadDirtyPurging
-            | S::OnlyDirtyReturning
-            | S::HeadForwarding
-            | S::HeadForwardingLast,
-            _,
-        ) => return Ok(Report::Nullified),
-        (S::OnlyFresh | S::HeadFresh | S::OnlyFreshReturning, _) => {
+        (S::Pending | S::OnlyFreshToDirty | S::HeadFreshToDirty | S::HeadForwarding | S::HeadForwardingLast, _)
+        | (S::QueuedFresh, Command::PendValid)
+        | (S::QueuedJunk | S::QueuedDirty | S::HeadDirtyPurging | S::OnlyDirtyReturning, Command::CopyValid) => {
+            return Ok(Report::Nullified);
+        }
+        (S::OnlyFresh | S::HeadFresh | S::OnlyFreshReturning | S::QueuedFresh, _) => {
             return Err("memory is FRESH, so the newcomer has the data");
         }
-        (S::OnlyDirty | S::HeadDirty | S::OnlyDirtySpinning, _) => {
-            return Err("memory is GONE, so the newcomer needs the data");
-        }
+        (
+            S::OnlyDirty
+            | S::HeadDirty
+            | S::OnlyDirtySpinning
+            | S::QueuedJunk
+            | S::QueuedDirty
+            | S::HeadDirtyPurging
+            | S::OnlyDirtyReturning,
+            _,
+        ) => return Err("memory is GONE, so the newcomer needs the data"),
         (S::MidValid | S::TailValid | S::MidForwarding | S::MidReturning | S::TailReturning, _) => {
             return Err("somebody is before it, so it is not the head that memory knew last");
         }
@@ -426,7 +423,7 @@ fn neighbour_before_leaves(line: &mut CacheLine, request: &Request) -> Result<Re
         (S::TailValid, Command::NextFreshHead) => S::OnlyFresh,
         (S::TailValid, Command::NextDirtyHead) => S::OnlyDirty,
         (S::MidValid | S::TailValid, _) => line.state,
-        (S::MidForwarding | S::MidReturning | S::TailReturning | S::ToInvalid, _) => return Ok(Report::Nullified),
+        (S::MidForwarding | S::MidReturning | S::TailReturning, _) => return Ok(Report::Nullified),
         (_, _) => return Err("the sender is before it, so it is not the head"),
     };
     line.state = state;
