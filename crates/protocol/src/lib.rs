@@ -18,6 +18,7 @@ mod outbox;
 mod processor;
 pub mod sci;
 mod sharers;
+pub mod snoop;
 mod table;
 
 pub use cache_line::{

@@ -7,6 +7,7 @@
 mod config;
 mod explore;
 mod model;
+mod moesi;
 mod origin;
 mod permutations;
 mod registry;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::config::{Config, ConfigError, Limits};
 use crate::explore::{Exploration, Trace};
 use crate::model::Property;
-use crate::{origin, sci};
+use crate::{moesi, origin, sci};
 
 /// A protocol that can be explored.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ pub struct Fault {
 }
 
 /// A new protocol is a line here.
-const PROTOCOLS: &[Protocol] = &[origin::PROTOCOL, sci::PROTOCOL];
+const PROTOCOLS: &[Protocol] = &[origin::PROTOCOL, sci::PROTOCOL, moesi::PROTOCOL, moesi::CLUSTER_PROTOCOL];
 
 /// How an exploration ended.
 #[derive(Clone, PartialEq, Eq, Debug)]

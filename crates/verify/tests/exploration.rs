@@ -75,6 +75,6 @@ fn bad_configurations_are_refused() {
     let unknown = verify::protocol("dragon").map(|protocol| protocol.name);
     assert_eq!(
         unknown.map_err(|error| error.to_string()),
-        Err("PROTOCOL dragon: unknown; accepted: origin, sci".to_owned())
+        Err("PROTOCOL dragon: unknown; accepted: origin, sci, moesi, moesi-cluster".to_owned())
     );
 }
