@@ -16,6 +16,7 @@ mod sci;
 pub use config::{Config, ConfigError, Limits};
 pub use explore::{Exploration, Trace, TraceStep, explore};
 pub use model::{Model, Property, Violation};
+pub use moesi::Bus;
 pub use origin::{Origin, OriginStep, State};
 pub use registry::{Fault, Outcome, Protocol, Run, protocol, protocols};
 pub use sci::Sci;

@@ -35,8 +35,8 @@ pub struct Fault {
     pub config: Config,
 }
 
-/// A new protocol is a line here.
-const PROTOCOLS: &[Protocol] = &[origin::PROTOCOL, sci::PROTOCOL, moesi::PROTOCOL, moesi::CLUSTER_PROTOCOL];
+/// The families of protocols; a new one is a line here.
+const FAMILIES: &[&[Protocol]] = &[&[origin::PROTOCOL], sci::PROTOCOLS, moesi::PROTOCOLS];
 
 /// How an exploration ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,8 +78,8 @@ impl Run {
 }
 
 /// Every protocol.
-pub const fn protocols() -> &'static [Protocol] {
-    PROTOCOLS
+pub fn protocols() -> impl Iterator<Item = &'static Protocol> {
+    FAMILIES.iter().copied().flatten()
 }
 
 /// The protocol of this name.
@@ -87,8 +87,8 @@ pub const fn protocols() -> &'static [Protocol] {
 /// # Errors
 /// [`ConfigError::UnknownProtocol`] if there is none.
 pub fn protocol(name: &str) -> Result<Protocol, ConfigError> {
-    PROTOCOLS.iter().find(|protocol| protocol.name == name).copied().ok_or_else(|| {
-        let accepted = PROTOCOLS.iter().map(|protocol| protocol.name).collect::<Vec<_>>().join(", ");
+    protocols().find(|protocol| protocol.name == name).copied().ok_or_else(|| {
+        let accepted = protocols().map(|protocol| protocol.name).collect::<Vec<_>>().join(", ");
         ConfigError::UnknownProtocol { name: name.to_owned(), accepted }
     })
 }

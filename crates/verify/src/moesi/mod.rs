@@ -21,25 +21,25 @@ use crate::registry::{Fault, Protocol};
 use mutation::Mutation;
 use state::{MAX_CACHES, State, Step};
 
-/// What the registry says of the bus alone.
-pub(crate) const PROTOCOL: Protocol = Protocol {
-    name: "moesi",
-    description: "snooping MOESI bus of an SMP node: atomic transactions, owners supply (Lai and Falsafi 2000, Section 5)",
-    limits: LIMITS,
-    configurations,
-    faults: || faults(Mutation::OF_CACHES),
-    explore: |config| run(config, false),
-};
-
-/// What the registry says of the bus with a cluster device.
-pub(crate) const CLUSTER_PROTOCOL: Protocol = Protocol {
-    name: "moesi-cluster",
-    description: "the same bus with a cluster device, and other nodes that take the line away and give it back",
-    limits: LIMITS,
-    configurations,
-    faults: || faults(Mutation::OF_DEVICES),
-    explore: |config| run(config, true),
-};
+/// What the registry says of the bus alone, and of the bus with a cluster device.
+pub(crate) const PROTOCOLS: &[Protocol] = &[
+    Protocol {
+        name: "moesi",
+        description: "snooping MOESI bus of an SMP node: atomic transactions, owners supply (Lai and Falsafi 2000, Section 5)",
+        limits: LIMITS,
+        configurations,
+        faults: || faults(Mutation::OF_CACHES),
+        explore: |config| run(config, false),
+    },
+    Protocol {
+        name: "moesi-cluster",
+        description: "the same bus with a cluster device, and other nodes that take the line away and give it back",
+        limits: LIMITS,
+        configurations,
+        faults: || faults(Mutation::OF_DEVICES),
+        explore: |config| run(config, true),
+    },
+];
 
 const LIMITS: Limits = Limits {
     caches: MAX_CACHES as u16,
@@ -69,7 +69,7 @@ fn run(config: &Config, cluster: bool) -> Exploration {
 }
 
 /// The model of one configuration.
-struct Bus {
+pub struct Bus {
     caches: usize,
     operations: Vec<Operation>,
     /// Whether a cluster device takes part. If not, the node has every right for ever.
@@ -79,8 +79,8 @@ struct Bus {
 }
 
 impl Bus {
-    /// The model of a configuration that has been checked.
-    fn new(config: &Config, cluster: bool) -> Self {
+    /// The model of a configuration that has been checked, with or without a cluster device.
+    pub fn new(config: &Config, cluster: bool) -> Self {
         let mut operations = vec![Operation::Evict];
         operations.extend(config.accesses.iter().map(|access| match access {
             Access::Store => Operation::Store,

@@ -26,7 +26,7 @@ use state::State;
 use step::Step;
 
 /// What the registry says of it.
-pub(crate) const PROTOCOL: Protocol = Protocol {
+pub(crate) const PROTOCOLS: &[Protocol] = &[Protocol {
     name: "sci",
     description: "SCI's typical set: a doubly linked list of sharers, without ordering of packets (IEEE 1596-1992)",
     limits: Limits {
@@ -36,10 +36,10 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
         priority: 1,
         accesses: &[Access::Load, Access::Store],
     },
-    configurations: || vec![config(2), config(3)],
+    configurations: || vec![config(2), config(3), config(4)],
     faults: || Mutation::ALL.iter().map(|&(name, breaks)| Fault { name, breaks, config: config(3) }).collect(),
     explore: |config| explore(&Sci::new(config), config.state_limit),
-};
+}];
 
 fn config(caches: u16) -> Config {
     Config { accesses: vec![Access::Load, Access::Store], ..Config::new(caches, 1) }
