@@ -151,9 +151,10 @@ pub fn receive(line: &mut CacheLine, context: &CacheContext, response: &Response
         (S::Pending, R::Fresh) if stores => transaction.ask_next(S::QueuedDirty, C::FreshInvalid),
         (S::Pending, R::Fresh) => transaction.ask_next(S::QueuedFresh, C::PendValid),
         (S::Pending, R::Gone) => transaction.ask_next(S::QueuedJunk, C::CopyValid),
-        // Attach to the old head, or to the one that it names because it has left.
-        (S::QueuedFresh | S::QueuedJunk | S::QueuedDirty, R::Returning) => {
-            transaction.ask_next(transaction.line.state, command)
+        // Attach to the old head, or purge it; or turn to the one that it names because it has left.
+        (S::QueuedFresh | S::QueuedJunk, R::Returning) => transaction.ask_next(transaction.line.state, command),
+        (S::QueuedDirty, R::Returning) if command == C::FreshInvalid => {
+            transaction.ask_next(S::QueuedDirty, C::FreshInvalid)
         }
         (S::QueuedFresh, R::Last | R::Linked) => transaction.complete(S::HeadFresh),
         (S::QueuedJunk, R::Last | R::Linked) if stores => transaction.ask(S::HeadDirtyPurging, C::ValidInvalid),
@@ -195,7 +196,6 @@ pub fn receive(line: &mut CacheLine, context: &CacheContext, response: &Response
         (
             S::QueuedFresh
             | S::QueuedJunk
-            | S::QueuedDirty
             | S::OnlyFreshReturning
             | S::OnlyDirtySpinning
             | S::HeadForwarding
@@ -204,7 +204,8 @@ pub fn receive(line: &mut CacheLine, context: &CacheContext, response: &Response
             | S::MidReturning,
             R::Nullified,
         ) => transaction.ask(transaction.line.state, command),
-        (S::HeadDirtyPurging, R::Nullified) => {
+        (S::QueuedDirty, R::Nullified) if command == C::FreshInvalid => transaction.ask(S::QueuedDirty, command),
+        (S::QueuedDirty | S::HeadDirtyPurging, R::Nullified) => {
             return Err(transaction.impossible("nothing keeps an element behind the head from being purged"));
         }
         (_, _) => return Err(transaction.impossible("not a response to what was asked")),

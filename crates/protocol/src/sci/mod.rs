@@ -24,4 +24,4 @@ pub use cache::{Outcome, Progress, ServeWork, Start, receive, serve, start};
 pub use cache_line::{CacheContext, CacheLine, CacheState, Operation, Outstanding};
 pub use memory::{MemoryLine, MemoryState, MemoryWork, memory};
 pub use message::{Command, Report, Request, Response};
-pub use table::{CacheCase, MemoryCase, cache_cases, memory_cases};
+pub use table::{CacheCase, MemoryCase, ResponseCase, cache_cases, memory_cases, response_cases};
