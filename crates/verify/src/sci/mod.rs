@@ -100,12 +100,20 @@ impl Model for Sci {
         matches!(step, Step::Deliver(..))
     }
 
+    /// The least encoding under the renamings that bring the caches in the order of their fingerprints: usually one.
     fn encode(&self, state: &State, bytes: &mut Vec<u8>) {
         let start = bytes.len();
-        state.encode(self.caches, &self.renamings[0], bytes);
-        let length = bytes.len() - start;
-        for renaming in &self.renamings[1..] {
-            state.encode(self.caches, renaming, bytes);
+        let fingerprints = state.fingerprints(self.caches);
+        let mut length = 0;
+        for renaming in &self.renamings {
+            if self.renamings.len() > 1 && !orders(renaming, &fingerprints) {
+                continue;
+            }
+            state.encode(renaming, bytes);
+            if length == 0 {
+                length = bytes.len() - start;
+                continue;
+            }
             let (known, other) = bytes[start..].split_at_mut(length);
             if *other < *known {
                 known.copy_from_slice(other);
@@ -125,4 +133,13 @@ impl Model for Sci {
     fn describe(&self, state: &State) -> String {
         state.describe(self.caches)
     }
+}
+
+/// Whether a renaming puts the fingerprints in ascending order.
+fn orders(renaming: &[u8], fingerprints: &[u64; MAX_CACHES]) -> bool {
+    let mut ordered = [0; MAX_CACHES];
+    for (&new, &fingerprint) in renaming.iter().zip(fingerprints) {
+        ordered[usize::from(new)] = fingerprint;
+    }
+    ordered[..renaming.len()].is_sorted()
 }

@@ -61,8 +61,8 @@ impl State {
         }
     }
 
-    /// Appends the encoding of the state in which cache `c` is called `names[c]`.
-    pub fn encode(&self, caches: usize, names: &[u8], bytes: &mut Vec<u8>) {
+    /// Appends the encoding of the state in which each cache `c` is called `names[c]`.
+    pub fn encode(&self, names: &[u8], bytes: &mut Vec<u8>) {
         let name = |cpu: Option<CpuId>| cpu.map_or(0, |cpu| 1 + u32::from(names[cpu.index()]));
         let memory = Fields::default()
             .with(2, self.memory.state as u32)
@@ -70,14 +70,28 @@ impl State {
             .with(2, self.memory.version.0);
         bytes.push(memory.word as u8);
         let start = bytes.len();
-        bytes.resize(start + caches * BYTES_A_CACHE, 0);
-        for cpu in 0..caches {
+        bytes.resize(start + names.len() * BYTES_A_CACHE, 0);
+        for (cpu, &new) in names.iter().enumerate() {
             let line = cache_fields(&self.caches[cpu], name);
             let packet = packet_fields(self.packets[cpu].as_ref(), name);
-            let at = start + usize::from(names[cpu]) * BYTES_A_CACHE;
+            let at = start + usize::from(new) * BYTES_A_CACHE;
             bytes[at..at + 3].copy_from_slice(&line.word.to_le_bytes()[..3]);
             bytes[at + 3..at + BYTES_A_CACHE].copy_from_slice(&packet.word.to_le_bytes()[..2]);
         }
+    }
+
+    /// A number a cache that does not depend on names, and tells apart most caches in different roles.
+    pub fn fingerprints(&self, caches: usize) -> [u64; MAX_CACHES] {
+        let anonymous = |cpu: Option<CpuId>| u32::from(cpu.is_some());
+        std::array::from_fn(|cpu| {
+            if cpu >= caches {
+                return 0;
+            }
+            let head = u64::from(self.memory.head == Some(CpuId(cpu as u16)));
+            let line = u64::from(cache_fields(&self.caches[cpu], anonymous).word);
+            let packet = u64::from(packet_fields(self.packets[cpu].as_ref(), anonymous).word);
+            head << 63 | line << 32 | packet
+        })
     }
 
     /// The state with this encoding.
