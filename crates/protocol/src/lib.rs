@@ -17,7 +17,9 @@ mod message;
 pub mod msi;
 mod outbox;
 mod processor;
+pub mod sci;
 mod sharers;
+pub mod snoop;
 mod table;
 
 pub use cache_line::{

@@ -29,6 +29,9 @@ pub enum Property {
     /// A home grants no request while, since its last grant, it has been too busy for one of higher priority: new requests
     /// do not overtake refused ones for ever.
     BoundedOvertaking,
+    /// What a program's loads return is what they could if all processors took turns, one access at a time (Lamport, "How to
+    /// make a multiprocessor computer that correctly executes multiprocess programs", 1979). Of litmus tests.
+    SequentialConsistency,
     /// From every state everything outstanding can be completed without new accesses: under strong fairness, it will be.
     EventualCompletion,
 }
@@ -44,6 +47,7 @@ impl Property {
             Self::ExpectedMessage => "expected message",
             Self::DeadlockFreedom => "deadlock freedom",
             Self::BoundedOvertaking => "bounded overtaking",
+            Self::SequentialConsistency => "sequential consistency",
             Self::EventualCompletion => "eventual completion",
         }
     }

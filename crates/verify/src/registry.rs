@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use crate::config::{Config, ConfigError, Limits};
 use crate::explore::{Exploration, Trace};
+use crate::litmus::{self, Consistency, Litmus};
 use crate::model::Property;
-use crate::{msi, origin};
+use crate::{moesi, msi, origin, sci};
 
 /// A protocol that can be explored.
 #[derive(Clone, Copy, Debug)]
@@ -20,8 +21,12 @@ pub struct Protocol {
     pub configurations: fn() -> Vec<Config>,
     /// The faults that can be planted in it.
     pub faults: fn() -> Vec<Fault>,
+    /// The order of memory that it promises.
+    pub consistency: Consistency,
     /// Builds the model and explores it.
     pub(crate) explore: fn(&Config) -> Exploration,
+    /// Builds the model of a litmus test and explores it.
+    pub(crate) litmus: fn(&Litmus) -> Exploration,
 }
 
 /// A fault that can be planted in one rule of a protocol. A checker that does not find it shows nothing about that rule.
@@ -36,7 +41,7 @@ pub struct Fault {
 }
 
 /// The families of protocols; a new one is a line here.
-const FAMILIES: &[&[Protocol]] = &[&[origin::PROTOCOL], msi::PROTOCOLS];
+const FAMILIES: &[&[Protocol]] = &[&[origin::PROTOCOL], msi::PROTOCOLS, sci::PROTOCOLS, moesi::PROTOCOLS];
 
 /// How an exploration ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -131,15 +136,28 @@ impl Protocol {
     pub fn run(&self, config: &Config) -> Result<Run, ConfigError> {
         self.check(config)?;
         let start = Instant::now();
-        let explored = (self.explore)(config);
+        self.finish(config, start, (self.explore)(config))
+    }
+
+    /// Runs a litmus test: every order in which its accesses can be performed, with every eviction in between.
+    ///
+    /// # Errors
+    /// [`ConfigError::TooManyStates`].
+    pub fn run_litmus(&self, litmus: &Litmus) -> Result<Run, ConfigError> {
+        let start = Instant::now();
+        let explored = (self.litmus)(litmus);
+        self.finish(&Config { lines: litmus::LINES as u16, ..litmus::config(litmus) }, start, explored)
+    }
+
+    fn finish(&self, config: &Config, start: Instant, explored: Exploration) -> Result<Run, ConfigError> {
+        let Config { caches, lines, state_limit: limit, .. } = *config;
         if !explored.complete && explored.counterexample.is_none() {
-            let Config { caches, lines, state_limit: limit, .. } = *config;
             return Err(ConfigError::TooManyStates { caches, lines, limit });
         }
         Ok(Run {
             protocol: self.name,
-            caches: config.caches,
-            lines: config.lines,
+            caches,
+            lines,
             states: explored.states as u64,
             transitions: explored.transitions,
             depth: explored.depth as u32,

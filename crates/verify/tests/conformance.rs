@@ -40,8 +40,8 @@ fn every_protocol_has_every_property_in_its_smallest_configuration() {
 
 #[test]
 fn names_are_unique_and_faults_known_by_them() {
-    let names: std::collections::BTreeSet<_> = protocols().iter().map(|protocol| protocol.name).collect();
-    assert_eq!(names.len(), protocols().len());
+    let names: std::collections::BTreeSet<_> = protocols().map(|protocol| protocol.name).collect();
+    assert_eq!(names.len(), protocols().count());
     for protocol in protocols() {
         let faults = (protocol.faults)();
         assert!(!faults.is_empty(), "{} has no planted fault", protocol.name);

@@ -4,20 +4,21 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use record::{VerificationResult, VerificationRow};
-use verify::{Config, ConfigError, Mutation, Outcome, Protocol, Run};
+use verify::{Config, ConfigError, Outcome, Protocol, Run};
 
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, print};
 
 /// Model-check a coherence protocol: explore every reachable state, print a shortest counterexample if there is one.
 #[derive(Args, Debug)]
-#[command(after_help = "Protocols: origin.
+#[command(after_help = "Protocols: origin, sci, moesi, moesi-cluster.
 
 Examples:
   ccnuma verify origin                         three caches, one line
   ccnuma verify origin --caches 2 --lines 2 --stats
   ccnuma verify origin --accesses all          with prefetches, uncached and poisoning reads: 26 million states
   ccnuma verify origin --mutation skip-wait    a planted fault is found
+  ccnuma verify sci --caches 4                 a longer list of sharers: 3.5 million states
   ccnuma verify origin --all --json            every configuration worth exploring
 
 Exit code 1 if a property is broken.")]
@@ -34,7 +35,8 @@ pub struct VerifyCommand {
     /// Processors on each node.
     #[arg(long, value_name = "N", default_value_t = 1)]
     processors_per_node: u16,
-    /// What processors do besides evicting [default: all of it up to 2 caches and 1 line, cached accesses beyond].
+    /// What processors do besides evicting, as far as the protocol has it [default: all of it up to 2 caches and 1 line,
+    /// cached accesses beyond].
     #[arg(long, value_name = "WHICH")]
     accesses: Option<Accesses>,
     /// Plant a fault in the protocol, to see whether it is found.
@@ -82,7 +84,7 @@ impl VerifyCommand {
     pub fn run(self) -> Result<bool, Failure> {
         let protocol = verify::protocol(&self.protocol).map_err(of_config)?;
         let configurations = self.configurations(&protocol)?;
-        configurations.iter().try_for_each(Config::check).map_err(of_config)?;
+        configurations.iter().try_for_each(|config| protocol.check(config)).map_err(of_config)?;
         let mut output: Output<VerificationRow> = self.output.open()?;
         let (mut rows, mut runs) = (Vec::new(), Vec::new());
         for config in &configurations {
@@ -115,34 +117,35 @@ impl VerifyCommand {
     }
 
     fn configurations(&self, protocol: &Protocol) -> Result<Vec<Config>, Failure> {
-        let mutation = self.mutation.as_deref().map(planted).transpose()?;
+        let mutation = self.mutation.as_deref().map(|name| planted(protocol, name)).transpose()?;
         let mut configurations = if self.all {
             (protocol.configurations)()
         } else {
-            vec![Config { processors_per_node: self.processors_per_node, ..Config::new(self.caches, self.lines) }]
+            let config = protocol.config(self.caches, self.lines);
+            vec![Config { processors_per_node: self.processors_per_node, ..config }]
         };
         for config in &mut configurations {
             config.mutation = mutation;
             config.state_limit = self.max_states;
             if let Some(accesses) = self.accesses {
                 config.accesses = accesses.list();
+                config.accesses.retain(|access| protocol.limits.accesses.contains(access));
             }
         }
         Ok(configurations)
     }
 }
 
-fn planted(name: &str) -> Result<Mutation, Failure> {
-    Mutation::named(name).ok_or_else(|| {
-        let accepted = Mutation::ALL.map(Mutation::name).join(", ");
-        Failure::flag("--mutation", name, "no such fault", accepted)
-    })
+fn planted(protocol: &Protocol, name: &str) -> Result<&'static str, Failure> {
+    let accepted = || (protocol.faults)().iter().map(|fault| fault.name).collect::<Vec<_>>().join(", ");
+    let fault = protocol.fault(name).map_err(|_| Failure::flag("--mutation", name, "no such fault", accepted()))?;
+    Ok(fault.name)
 }
 
 fn row(run: &Run, config: &Config) -> VerificationRow {
     VerificationRow {
         protocol: match config.mutation {
-            Some(mutation) => format!("{}+{}", run.protocol, mutation.name()),
+            Some(mutation) => format!("{}+{mutation}", run.protocol),
             None => run.protocol.to_owned(),
         },
         caches: run.caches.into(),
@@ -167,7 +170,9 @@ fn statistics(run: &Run) -> String {
 fn of_config(error: ConfigError) -> Failure {
     match error {
         ConfigError::OutOfRange { .. } => Failure::input(format!("--{error}")),
-        ConfigError::UnknownProtocol { .. } => Failure::input(error),
+        ConfigError::UnknownProtocol { .. }
+        | ConfigError::UnknownAccess { .. }
+        | ConfigError::UnknownMutation { .. } => Failure::input(error),
         ConfigError::TooManyStates { .. } => Failure::run(error),
     }
 }

@@ -15,14 +15,16 @@ mod step;
 mod transition;
 mod version;
 
-use protocol::msi::{HomeContext, NodeContext, SharingSet, Site, Variant};
+use protocol::Access;
+use protocol::msi::{self, HomeContext, NodeContext, SharingSet, Site, Variant};
 use units::{LineAddr, NodeId};
 
 pub use fault::msi_faults;
-pub use protocols::{PROTOCOLS, explore_msi, msi_protocol};
+pub use protocols::{PROTOCOLS, explore_msi, msi_litmus, msi_protocol};
 pub use step::MsiStep;
 
 use crate::config::Config;
+use crate::litmus::{Intent, Programmable};
 use crate::model::{Model, Violation};
 use crate::permutations::permutations;
 use fault::Mutation;
@@ -212,5 +214,28 @@ impl<S: SharingSet> Model for Msi<S> {
 
     fn describe(&self, state: &State<S>) -> String {
         self.describe_state(state)
+    }
+}
+
+impl<S: SharingSet> Programmable for Msi<S> {
+    fn intent(&self, step: MsiStep) -> Intent {
+        match step {
+            MsiStep::Access { node, access: msi::Access::Load, .. } => Intent::Access(node.index(), Access::Load),
+            MsiStep::Access { node, access: msi::Access::Store, .. } => Intent::Access(node.index(), Access::Store),
+            MsiStep::Evict { .. } | MsiStep::EvictFromNode { .. } => Intent::Evict,
+            MsiStep::Retry { .. } | MsiStep::Deliver { .. } => Intent::Other,
+        }
+    }
+
+    fn is_blocked(&self, state: &State<S>, processor: usize) -> bool {
+        state.caches[0][processor].request.is_some()
+    }
+
+    fn is_waiting(&self, state: &State<S>, processor: usize) -> bool {
+        state.caches[0][processor].request.is_some()
+    }
+
+    fn has_latest(&self, state: &State<S>, processor: usize) -> bool {
+        state.caches[0][processor].version == version::LATEST
     }
 }

@@ -7,6 +7,7 @@ use super::state::{MAX_CACHES, MAX_LINES};
 use super::{Msi, msi_faults};
 use crate::config::{Config, Limits};
 use crate::explore::{Exploration, explore};
+use crate::litmus::{self, Consistency, Litmus};
 use crate::registry::{Fault, Protocol};
 
 /// The base protocol.
@@ -31,40 +32,51 @@ macro_rules! msi {
         msi_protocol(
             $name,
             $description,
+            if $variant.acknowledge_requester { Consistency::Relaxed } else { Consistency::Sequential },
             |config| explore_msi(config, $set, $variant, $remote_access_cache),
+            |litmus| msi_litmus(litmus, $set, $variant, $remote_access_cache),
             || msi_faults(&$set, $variant, $remote_access_cache),
         )
     };
 }
 
-/// The protocols of the FLASH dissertation, and the two that it compares them with in words. A new one is a line here.
+/// A protocol with a store that takes three caches and two lines to exhaust.
+macro_rules! with_reclamation {
+    ($protocol:expr) => {
+        Protocol { configurations: configurations_with_reclamation, ..$protocol }
+    };
+}
+
+/// The protocols of the FLASH dissertation, and some that it mentions. A new one is a line here.
 #[rustfmt::skip]
 pub const PROTOCOLS: &[Protocol] = &[
     msi!("bit-vector", "FLASH: a bit a node (CV=1)", CoarseVector::BIT_VECTOR, BASE, false),
     msi!("bit-vector/RH", "FLASH: a bit a node, cleared by replacement hints", CoarseVector::PRECISE_BIT_VECTOR, BASE, false),
+    msi!("bit-vector/IC", "FLASH: a bit a node, clustered invalidation", CoarseVector::BIT_VECTOR, CLUSTERED, false),
+    msi!("bit-vector/IR", "FLASH: a bit a node, acknowledgement to requester", CoarseVector::BIT_VECTOR, TO_REQUESTER, false),
     msi!("cv=2", "FLASH: a bit for two nodes", CoarseVector::coarse(2), BASE, false),
     msi!("cv=2/LB", "FLASH: a bit for two nodes, one for the home's processor", CoarseVector::coarse_with_local_bit(2), BASE, false),
     msi!("broadcast", "FLASH: a bit for all nodes (CV=P)", CoarseVector::broadcast(Site::MAX_NODES), BASE, false),
     msi!("limited-pointer", "FLASH: two pointers, a third sharer displaces the first", TWO_POINTERS, BASE, false),
     msi!("limited-pointer/B", "one pointer, broadcast from the second sharer on", ONE_POINTER_BROADCAST, BASE, false),
-    msi!("dynamic-pointer", "FLASH: linked lists in a store, with hints, limited search and reclamation", DYNAMIC, BASE, false),
-    msi!("hybrid", "FLASH: header formats by number and place of sharers, vectors in a store", HYBRID, BASE, false),
+    msi!("dynamic-pointer", "FLASH: lists in a link store, hints, limited search, reclamation", DYNAMIC, BASE, false),
+    msi!("dynamic-pointer/IR", "FLASH: lists in a link store, acknowledgement to requester", DYNAMIC, TO_REQUESTER, false),
+    msi!("dynamic-pointer/RAC", "FLASH: lists in a link store, remote access caches", DYNAMIC, BASE, true),
+    with_reclamation!(msi!("hybrid", "FLASH: header formats by number and place of sharers, a store of vectors", HYBRID, BASE, false)),
     msi!("hybrid/all-shared", "FLASH: the hybrid, everybody counting from three sharers on", HYBRID_ALL, BASE, false),
-    msi!("hybrid/IC", "FLASH: the hybrid with clustered invalidation", HYBRID, CLUSTERED, false),
-    msi!("hybrid/IR", "FLASH: the hybrid with acknowledgement to requester (relaxed order)", HYBRID, TO_REQUESTER, false),
-    msi!("hybrid/RAC", "FLASH: the hybrid with remote access caches", HYBRID, BASE, true),
-    msi!("bit-vector/IC", "FLASH: a bit a node, clustered invalidation", CoarseVector::BIT_VECTOR, CLUSTERED, false),
-    msi!("bit-vector/IR", "FLASH: a bit a node, acknowledgement to requester", CoarseVector::BIT_VECTOR, TO_REQUESTER, false),
-    msi!("dynamic-pointer/IR", "FLASH: linked lists, acknowledgement to requester", DYNAMIC, TO_REQUESTER, false),
-    msi!("dynamic-pointer/RAC", "FLASH: linked lists, remote access caches", DYNAMIC, BASE, true),
+    with_reclamation!(msi!("hybrid/IC", "FLASH: the hybrid with clustered invalidation", HYBRID, CLUSTERED, false)),
+    with_reclamation!(msi!("hybrid/IR", "FLASH: the hybrid with acknowledgement to requester", HYBRID, TO_REQUESTER, false)),
+    with_reclamation!(msi!("hybrid/RAC", "FLASH: the hybrid with remote access caches", HYBRID, BASE, true)),
 ];
 
-/// A protocol of the MSI family for the registry: `explore` calls [`explore_msi`] with its parameters, `faults` calls
-/// [`msi_faults`].
+/// A protocol of the MSI family for the registry; the functions call [`explore_msi`], [`msi_litmus`] and [`msi_faults`] with
+/// its parameters.
 pub const fn msi_protocol(
     name: &'static str,
     description: &'static str,
+    consistency: Consistency,
     explore: fn(&Config) -> Exploration,
+    litmus: fn(&Litmus) -> Exploration,
     faults: fn() -> Vec<Fault>,
 ) -> Protocol {
     let limits = Limits {
@@ -74,7 +86,7 @@ pub const fn msi_protocol(
         priority: 7,
         accesses: &[Access::Load, Access::Store],
     };
-    Protocol { name, description, limits, configurations, faults, explore }
+    Protocol { name, description, limits, configurations, faults, consistency, explore, litmus }
 }
 
 /// Explores one configuration of the MSI protocol with this sharing set.
@@ -82,10 +94,22 @@ pub fn explore_msi<S: SharingSet>(config: &Config, set: S, variant: Variant, rem
     explore(&Msi::new(config, set, variant, remote_access_cache), config.state_limit)
 }
 
-/// The smallest first. Three caches that only load two lines exhaust a store of long vectors, and two caches that also
-/// store one of links; everything with three caches and two lines is millions of states for most sharing sets.
+/// Runs a litmus test on the MSI protocol with this sharing set.
+pub fn msi_litmus<S: SharingSet>(litmus: &Litmus, set: S, variant: Variant, remote_access_cache: bool) -> Exploration {
+    litmus::run(litmus, |config| Msi::new(config, set.clone(), variant, remote_access_cache))
+}
+
+/// The smallest first. Two caches that share two lines exhaust a store of links; what three caches do with two lines is
+/// millions of states for most sharing sets.
 fn configurations() -> Vec<Config> {
     vec![loads_and_stores(2, 1), loads_and_stores(2, 2), loads_and_stores(3, 1), loads_and_stores(4, 1)]
+}
+
+/// Also two lines that are only read: three caches exhaust a store of long vectors.
+fn configurations_with_reclamation() -> Vec<Config> {
+    let mut configurations = configurations();
+    configurations.insert(2, Config { accesses: vec![Access::Load], ..loads_and_stores(3, 2) });
+    configurations
 }
 
 /// Loads and stores by so many caches on so many lines.

@@ -14,7 +14,7 @@ mod symmetry;
 mod transition;
 mod version;
 
-use protocol::{Access, CacheContext, Geometry, HomeContext};
+use protocol::{Access, CacheContext, Geometry, HomeContext, Version};
 use units::{CpuId, LineAddr, NodeId};
 
 pub use packed::State;
@@ -22,6 +22,7 @@ pub use step::OriginStep;
 
 use crate::config::{Config, Limits};
 use crate::explore::explore;
+use crate::litmus::{self, Consistency, Intent, Programmable};
 use crate::model::{Model, Violation};
 use crate::registry::Protocol;
 use mutation::Mutation;
@@ -42,7 +43,9 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     },
     configurations,
     faults: Mutation::faults,
+    consistency: Consistency::Sequential,
     explore: |config| explore(&Origin::new(config), config.state_limit),
+    litmus: |litmus| litmus::run(litmus, Origin::new),
 };
 
 /// Small ones first, so that a fault shows itself soon. Stores alone reach every invalidation and intervention between
@@ -169,5 +172,27 @@ impl Model for Origin {
 
     fn describe(&self, state: &State) -> String {
         self.describe_state(state)
+    }
+}
+
+impl Programmable for Origin {
+    fn intent(&self, step: OriginStep) -> Intent {
+        match step {
+            OriginStep::Access { cpu, access, .. } => Intent::Access(cpu.index(), access),
+            OriginStep::Evict { .. } => Intent::Evict,
+            OriginStep::Retry { .. } | OriginStep::ServeDeferred { .. } | OriginStep::Deliver { .. } => Intent::Other,
+        }
+    }
+
+    fn is_blocked(&self, state: &State, processor: usize) -> bool {
+        cache::PENDING.get(state.cache(0, processor)) != pending::NONE
+    }
+
+    fn is_waiting(&self, state: &State, processor: usize) -> bool {
+        cache::PENDING.get(state.cache(0, processor)) == pending::REQUEST
+    }
+
+    fn has_latest(&self, state: &State, processor: usize) -> bool {
+        Version(cache::VERSION.get(state.cache(0, processor))) == version::LATEST
     }
 }
