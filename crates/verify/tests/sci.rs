@@ -32,7 +32,7 @@ fn four_caches_have_every_property_with_stores() {
 
 /// With loads and stores: the longest list in which an element has neighbours that are neither head nor tail.
 #[test]
-#[ignore = "three and a half million states: half a minute"]
+#[ignore = "three and a half million states: ten seconds"]
 fn four_caches_have_every_property() {
     holds("sci", 4, &BOTH, (3_463_712, 14_619_137, 83));
 }

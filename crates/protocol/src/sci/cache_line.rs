@@ -3,7 +3,7 @@
 use units::{CpuId, LineAddr, NodeId};
 
 use super::message::Command;
-use crate::Version;
+use crate::{Agent, ProtocolError, Version};
 
 macro_rules! states {
     ($( $name:ident = $mnemonic:literal, $stable:literal, $description:literal; )*) => {
@@ -112,6 +112,19 @@ pub struct CacheLine {
     pub backward: Option<CpuId>,
     /// The transaction that is outstanding; `None` exactly in stable states.
     pub outstanding: Option<Outstanding>,
+}
+
+impl CacheLine {
+    /// What a handler returns that receives what it cannot.
+    #[cold]
+    pub(super) fn impossible(
+        &self,
+        context: &CacheContext,
+        message: &'static str,
+        reason: &'static str,
+    ) -> ProtocolError {
+        ProtocolError { at: Agent::Processor(context.cpu), message, state: self.state.mnemonic(), reason }
+    }
 }
 
 /// What a handler at a cache needs to know besides the line's state.

@@ -77,7 +77,8 @@ pub struct Request {
     pub version: Option<Version>,
 }
 
-/// What a response says about the state in which the request found its target.
+/// What a response says about the state in which the request found its target. (The standard returns that state itself; this is
+/// as much of it as anybody asks for.)
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Report {

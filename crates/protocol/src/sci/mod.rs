@@ -14,14 +14,16 @@
 //! a request asks nullifies it, and the requester asks again. So no handler needs an outbox: [`memory`] and [`serve`] return
 //! the response, [`start`] and [`receive`] the next request, if there is one. Packets may overtake each other without limit.
 
-mod cache;
 mod cache_line;
 mod memory;
 mod message;
+mod requester;
 mod table;
+mod target;
 
-pub use cache::{Outcome, Progress, ServeWork, Start, receive, serve, start};
 pub use cache_line::{CacheContext, CacheLine, CacheState, Operation, Outstanding};
 pub use memory::{MemoryLine, MemoryState, MemoryWork, memory};
 pub use message::{Command, Report, Request, Response};
+pub use requester::{Outcome, Progress, Start, receive, start};
 pub use table::{CacheCase, MemoryCase, ResponseCase, cache_cases, memory_cases, response_cases};
+pub use target::{ServeWork, serve};

@@ -2,10 +2,11 @@
 
 use units::{CpuId, LineAddr, NodeId};
 
-use super::cache::{Progress, ServeWork, receive, serve};
 use super::cache_line::{CacheContext, CacheLine, CacheState, Operation, Outstanding};
 use super::memory::{MemoryLine, MemoryState, MemoryWork, memory};
 use super::message::{Command, Report, Request, Response};
+use super::requester::{Progress, receive};
+use super::target::{ServeWork, serve};
 use crate::{Agent, ProtocolError, Version};
 
 const ME: CpuId = CpuId(0);

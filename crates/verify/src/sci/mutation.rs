@@ -38,6 +38,12 @@ mutations! {
     StayHead = "stay-head", DirectoryAgreement;
     /// An old head does not note who is before it.
     ForgetBackward = "forget-backward", DirectoryAgreement;
+    /// An element grants that the one before it leaves, and does not note who is before it now.
+    KeepBackward = "keep-backward", ExpectedMessage;
+    /// An element grants that the one behind it leaves, and does not note who is behind it now.
+    KeepForward = "keep-forward", DirectoryAgreement;
+    /// A head that leaves does not notice that it has become the only element.
+    MissCollapse = "miss-collapse", ExpectedMessage;
     /// An element confirms that it is purged, and keeps its copy.
     KeepPurgedCopy = "keep-purged-copy", LatestValue;
     /// The head purges the first element behind it, and no other.
@@ -99,6 +105,11 @@ impl Mutation {
             (Self::SupplyOldData, Command::CopyValid) if attached => response.version = Some(Version(0)),
             (Self::KeepPurgedCopy, Command::ValidInvalid) if before.state.is_stable() => *line = *before,
             (Self::LeaveAlthoughPurged, Command::ValidInvalid) if !before.state.is_stable() => *line = *before,
+            (Self::KeepBackward, Command::NextMid) => line.backward = before.backward,
+            (Self::KeepForward, Command::PreviousMid) => line.forward = before.forward,
+            (Self::MissCollapse, Command::PreviousTail) if before.state == S::HeadForwarding => {
+                line.state = before.state;
+            }
             (Self::NoTailPriority, Command::PreviousMid | Command::PreviousTail)
                 if matches!(before.state, S::MidForwarding | S::HeadForwarding) =>
             {
