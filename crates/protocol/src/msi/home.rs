@@ -14,8 +14,8 @@ use units::{LineAddr, NodeId};
 
 use super::invalidate::{Invalidations, invalidate};
 use super::{
-    Agent, DirectoryState, Entry, HomeContext, Insertion, Message, MessageKind, SetWork, SharingSet,
-    UnexpectedMessage, WrittenBack,
+    Agent, DirectoryState, Entry, HomeContext, Insertion, Message, MessageKind, SetWork, SharingSet, UnexpectedMessage,
+    WrittenBack,
 };
 use crate::Version;
 
@@ -353,8 +353,7 @@ impl<S: SharingSet, F: FnMut(Message)> Home<'_, S, F> {
     fn insert(&mut self, nodes: &[NodeId], work: &mut HomeWork) -> bool {
         let Home { set, entry, store, message, context, .. } = self;
         for &node in nodes {
-            let insertion =
-                set.insert(&context.site, message.line, &mut entry.sharers, store, node, &mut work.set);
+            let insertion = set.insert(&context.site, message.line, &mut entry.sharers, store, node, &mut work.set);
             if let Insertion::Displaced(displaced) = insertion {
                 let invalidation =
                     Message::new(MessageKind::Invalidate, message.line, Agent::Node(displaced), message.requester);

@@ -14,7 +14,8 @@
 //! Heinrich, "The performance and scalability of distributed shared-memory cache coherence protocols", Stanford 1998). The
 //! model checker decides whether they hold.
 //!
-//! Two kinds of agents: a [`home()`] and a node's cache side ([`access`], [`evict`], [`receive`], [`retry`]).
+//! Two kinds of agents: a [`home()`] and a node's cache side ([`access`], [`evict`], [`receive`], [`retry`]). `TRANSITIONS-msi.md`
+//! of this crate has their tables.
 
 mod cache_line;
 mod directory;
@@ -24,6 +25,7 @@ mod invalidate;
 mod message;
 mod node;
 mod sharing;
+mod table;
 mod variant;
 
 pub use cache_line::{Access, CacheLine, Collection, Msi, Place, Relay, Request};
@@ -34,7 +36,8 @@ pub use invalidate::Invalidations;
 pub use message::{Agent, Lane, Message, MessageKind};
 pub use node::{AccessOutcome, Eviction, NodeOutcome, access, evict, evict_from_node, receive, retry};
 pub use sharing::{
-    CoarseHeader, CoarseVector, DynamicPointer, Hybrid, HybridHeader, Insertion, LimitedPointer, LinkStore,
-    ListHeader, Overflow, PointerHeader, SetWork, SharingSet, Site, VectorStore,
+    CoarseHeader, CoarseVector, DynamicPointer, Hybrid, HybridHeader, Insertion, LimitedPointer, LinkStore, ListHeader,
+    Overflow, PointerHeader, SetWork, SharingSet, Site, VectorStore,
 };
+pub use table::{HomeCase, NodeCase, home_cases, node_cases};
 pub use variant::{Clustering, HomeContext, NodeContext, Variant};

@@ -125,12 +125,7 @@ impl<T: fmt::Display> fmt::Display for RunningStep<T> {
 impl<M: Programmable> Running<M> {
     /// Runs a litmus test on a model made from [`config`].
     pub fn new(model: M, litmus: &Litmus) -> Self {
-        Self {
-            model,
-            programs: litmus.programs,
-            evictions: litmus.evictions,
-            allowed: litmus.sequential_outcomes(),
-        }
+        Self { model, programs: litmus.programs, evictions: litmus.evictions, allowed: litmus.sequential_outcomes() }
     }
 
     fn instruction(&self, state: &RunningState<M::State>, processor: usize) -> Option<Instruction> {
@@ -138,11 +133,7 @@ impl<M: Programmable> Running<M> {
     }
 
     /// What the programs make of a step on a line: accesses that it has performed have their results.
-    fn performed(
-        &self,
-        mut after: RunningState<M::State>,
-        line: usize,
-    ) -> Result<RunningState<M::State>, Violation> {
+    fn performed(&self, mut after: RunningState<M::State>, line: usize) -> Result<RunningState<M::State>, Violation> {
         for processor in 0..self.programs.len() {
             let Some(instruction) = self.instruction(&after, processor) else { continue };
             let waits = self.model.is_waiting(&after.lines[line], processor);
@@ -216,12 +207,10 @@ impl<M: Programmable> Model for Running<M> {
                 let mut begins = None;
                 let intent = if self.model.is_internal(step) { Intent::Other } else { self.model.intent(step) };
                 match intent {
-                    Intent::Access(processor, access) => {
-                        match hits[processor].take_if(|next| next.access == access) {
-                            Some(_) => begins = Some(processor),
-                            None => return,
-                        }
-                    }
+                    Intent::Access(processor, access) => match hits[processor].take_if(|next| next.access == access) {
+                        Some(_) => begins = Some(processor),
+                        None => return,
+                    },
                     Intent::Evict if !self.evictions => return,
                     Intent::Other if !self.model.is_internal(step) => return,
                     Intent::Evict | Intent::Other => {}

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use protocol::Version;
 use protocol::msi::{Agent, CacheLine, Collection, DirectoryState, Msi as Copy, Place, SharingSet};
 
+use super::Msi;
 use super::state::{HomeLine, State, unpack_message};
 use super::version::LATEST;
-use super::Msi;
 
 impl<S: SharingSet> Msi<S> {
     /// The state in one line: caches, directory and memory, messages in flight.

@@ -1,13 +1,14 @@
 //! Faults to be planted in the MSI protocol, each in one rule: the checker must find every one of them.
 
-use protocol::{Access, Version};
 use protocol::msi::{
-    Agent, CacheLine, Collection, DirectoryState, Entry, Insertion, Message, MessageKind, Msi as Copy, Place, SetWork, SharingSet, Site, Variant,
+    Agent, CacheLine, Collection, DirectoryState, Entry, Insertion, Message, MessageKind, Msi as Copy, Place, SetWork,
+    SharingSet, Site, Variant,
 };
+use protocol::{Access, Version};
 use units::{LineAddr, NodeId};
 
-use super::state::HomeLine;
 use super::protocols::loads_and_stores;
+use super::state::HomeLine;
 use crate::config::Config;
 use crate::model::Property;
 use crate::registry::Fault;

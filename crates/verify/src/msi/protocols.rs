@@ -1,7 +1,9 @@
 //! The MSI protocols that can be explored: a line each.
 
 use protocol::Access;
-use protocol::msi::{Clustering, CoarseVector, DynamicPointer, Hybrid, LimitedPointer, Overflow, SharingSet, Site, Variant};
+use protocol::msi::{
+    Clustering, CoarseVector, DynamicPointer, Hybrid, LimitedPointer, Overflow, SharingSet, Site, Variant,
+};
 
 use super::state::{MAX_CACHES, MAX_LINES};
 use super::{Msi, msi_faults};
@@ -15,7 +17,8 @@ const BASE: Variant = Variant { clustering: None, acknowledge_requester: false }
 /// Acknowledgement to requester.
 const TO_REQUESTER: Variant = Variant { clustering: None, acknowledge_requester: true };
 /// Clustered invalidation, with clusters of two for more than one sharer, so that few caches use them.
-const CLUSTERED: Variant = Variant { clustering: Some(Clustering { nodes: 2, least: 1 }), acknowledge_requester: false };
+const CLUSTERED: Variant =
+    Variant { clustering: Some(Clustering { nodes: 2, least: 1 }), acknowledge_requester: false };
 
 /// As many links as make three caches exhaust the store; a hint looks at two elements, so that some are not found.
 const DYNAMIC: DynamicPointer = DynamicPointer { links: 2, search: 2 };

@@ -71,9 +71,7 @@ impl<S: SharingSet> Msi<S> {
             message.kind,
             MessageKind::Get | MessageKind::GetExclusive | MessageKind::Upgrade | MessageKind::Refill
         );
-        let hint = |other: Message| {
-            other.kind == MessageKind::ReplacementHint && other.requester == message.requester
-        };
+        let hint = |other: Message| other.kind == MessageKind::ReplacementHint && other.requester == message.requester;
         is_request
             && self.set.replacement_hints()
             && !self.has(Mutation::OvertakeHint)
@@ -274,4 +272,3 @@ fn send<S: SharingSet>(state: &mut State<S>, sent: &[Message]) {
 fn unexpected(error: UnexpectedMessage) -> Violation {
     Violation { property: Property::ExpectedMessage, detail: error.to_string() }
 }
-

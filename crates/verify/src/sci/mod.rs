@@ -14,13 +14,13 @@ use protocol::Access;
 use protocol::sci::{CacheContext, Operation};
 use units::{CpuId, LineAddr, NodeId};
 
-use mutation::Mutation;
 use crate::config::{Config, Limits};
 use crate::explore::explore;
 use crate::litmus::{self, Consistency, Intent, Programmable};
 use crate::model::{Model, Violation};
 use crate::permutations::permutations;
 use crate::registry::{Fault, Protocol};
+use mutation::Mutation;
 use state::{LATEST, MAX_CACHES, State};
 use step::Step;
 

@@ -142,11 +142,8 @@ pub struct VectorStore {
 
 impl VectorStore {
     fn new(vectors: u32) -> Self {
-        let vector = |index: u32| LongVector {
-            line: None,
-            bits: 0,
-            next_free: (index + 1 < vectors).then_some(index + 1),
-        };
+        let vector =
+            |index: u32| LongVector { line: None, bits: 0, next_free: (index + 1 < vectors).then_some(index + 1) };
         let free = (vectors > 0).then_some(0);
         Self { vectors: (0..vectors).map(vector).collect(), free, free_vectors: vectors }
     }
@@ -272,19 +269,12 @@ impl SharingSet for Hybrid {
         header.form()
     }
 
-    fn restore(
-        &self,
-        _: &Site,
-        line: LineAddr,
-        store: &mut VectorStore,
-        form: u8,
-        nodes: &[NodeId],
-    ) -> HybridHeader {
+    fn restore(&self, _: &Site, line: LineAddr, store: &mut VectorStore, form: u8, nodes: &[NodeId]) -> HybridHeader {
         match (form, nodes) {
             (1, [only]) => HybridHeader::OneSharer(*only),
-            (2, _) => HybridHeader::LocalBitvector {
-                bits: nodes.iter().fold(0, |bits, &node| bits | self.local_bit(node)),
-            },
+            (2, _) => {
+                HybridHeader::LocalBitvector { bits: nodes.iter().fold(0, |bits, &node| bits | self.local_bit(node)) }
+            }
             (3, _) => {
                 let mut pointers = [NodeId(0); Self::MOST_POINTERS as usize];
                 pointers[..nodes.len()].copy_from_slice(nodes);

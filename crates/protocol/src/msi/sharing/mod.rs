@@ -121,13 +121,7 @@ pub trait SharingSet: Clone + Debug + Send + Sync + 'static {
     }
 
     /// The set as data: calls `visit` with its nodes, and returns a number (0 to 7) that says what else there is to know.
-    fn snapshot(
-        &self,
-        at: &Site,
-        header: &Self::Header,
-        store: &Self::Store,
-        visit: impl FnMut(NodeId),
-    ) -> u8;
+    fn snapshot(&self, at: &Site, header: &Self::Header, store: &Self::Store, visit: impl FnMut(NodeId)) -> u8;
 
     /// Whether the order of the nodes in a snapshot makes a difference.
     fn is_ordered(&self) -> bool {
@@ -135,14 +129,7 @@ pub trait SharingSet: Clone + Debug + Send + Sync + 'static {
     }
 
     /// The set with this snapshot, its store entries allocated.
-    fn restore(
-        &self,
-        at: &Site,
-        line: LineAddr,
-        store: &mut Self::Store,
-        form: u8,
-        nodes: &[NodeId],
-    ) -> Self::Header;
+    fn restore(&self, at: &Site, line: LineAddr, store: &mut Self::Store, form: u8, nodes: &[NodeId]) -> Self::Header;
 
     /// Entries of the store that this set takes up, and that all sets together do: what the store says of itself must be
     /// what the lines add up to.
