@@ -79,7 +79,9 @@ fn numbers_out_of_range_are_refused() {
 fn unknown_names_are_refused_with_the_known_ones() {
     refused("verify orign", &["orign", "origin"]);
     refused("verify sci --mutation skip-wait", &["--mutation skip-wait", "no-tail-priority"]);
-    refused("verify", &["<PROTOCOL>"]);
+    refused("verify", &["PROTOCOL"]);
+    refused("verify hybrid --litmus dekker", &["--litmus dekker", "message-passing", "independent-reads"]);
+    refused("verify --all --mutation skip-wait", &["PROTOCOL"]);
     refused("reproduce prestor/9.9", &["prestor/9.9", "prestor/4.6"]);
     refused("reproduce prester", &["prester", "prestor/4.6"]);
     refused("bensh", &["bensh", "bench"]);

@@ -3,8 +3,9 @@
 use std::collections::{HashSet, VecDeque};
 
 use protocol::Access;
+use protocol::msi::{CoarseVector, DynamicPointer, Hybrid, Variant};
 use stateright::{Checker, Model as _};
-use verify::{Bus, Config, Model, Origin, Sci, explore};
+use verify::{Bus, Config, Model, Msi, Origin, Sci, explore};
 
 fn small() -> Vec<Config> {
     let cached = Config { accesses: Config::CACHED_ACCESSES.to_vec(), ..Config::new(2, 1) };
@@ -12,6 +13,10 @@ fn small() -> Vec<Config> {
     let two_lines = Config { accesses: vec![Access::ReadPrefetch], ..Config::new(2, 2) };
     vec![Config { processors_per_node: 2, ..cached.clone() }, cached, stores, two_lines]
 }
+
+const COLLECTING: Variant = Variant { clustering: None, acknowledge_requester: true };
+const LISTS: DynamicPointer = DynamicPointer { links: 1, search: 1 };
+const HYBRID: Hybrid = Hybrid { neighbourhood: 2, pointers: 2, vectors: 1, all_shared: 4 };
 
 /// Two and three caches with loads and stores, for protocols that have no more.
 fn smallest() -> Vec<Config> {
@@ -75,6 +80,10 @@ fn stateright_counts_the_same_states_and_steps() {
     for cluster in [false, true] {
         smallest().iter().for_each(|config| counts_agree(config, |config| Bus::new(config, cluster)));
     }
+    for config in &smallest() {
+        counts_agree(config, |config| Msi::new(config, CoarseVector::coarse(2), Variant::default(), false));
+        counts_agree(config, |config| Msi::new(config, LISTS, COLLECTING, true));
+    }
 }
 
 /// Every reachable state with all names kept.
@@ -112,4 +121,12 @@ fn symmetry_merges_exactly_the_states_that_differ_in_names() {
     for cluster in [false, true] {
         smallest().iter().for_each(|config| merges_exactly(config, |config| Bus::new(config, cluster)));
     }
+    let two_lines = Config { lines: 2, ..smallest().remove(0) };
+    for config in smallest().into_iter().chain([two_lines]) {
+        merges_exactly(&config, |config| Msi::new(config, CoarseVector::BIT_VECTOR, COLLECTING, false));
+        merges_exactly(&config, |config| Msi::new(config, CoarseVector::coarse(2), Variant::default(), false));
+        merges_exactly(&config, |config| Msi::new(config, HYBRID, Variant::default(), true));
+    }
+    // An ordered set: lists differ by the order of their elements.
+    merges_exactly(&smallest()[1], |config| Msi::new(config, LISTS, Variant::default(), false));
 }

@@ -24,7 +24,7 @@ Examples:
   ccnuma verify origin --mutation skip-wait    a planted fault is found
   ccnuma verify sci --caches 4                 a longer list of sharers: 3.5 million states
   ccnuma verify hybrid --all --json            every configuration worth exploring, and the litmus tests
-  ccnuma verify hybrid/IR --litmus 'message passing'
+  ccnuma verify hybrid/IR --litmus message-passing
   ccnuma verify --all                          every protocol
 
 Exit code 1 if a property is broken. Litmus tests may break sequential consistency in a protocol that does not promise it."
@@ -56,7 +56,7 @@ pub struct VerifyCommand {
     /// protocol.
     #[arg(long, conflicts_with_all = ["caches", "lines", "processors_per_node", "accesses"])]
     all: bool,
-    /// Run a litmus test: 'message passing', 'store buffering' or 'independent reads'.
+    /// Run a litmus test: message-passing, store-buffering or independent-reads.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["all", "mutation", "caches", "lines", "processors_per_node", "accesses"])]
     litmus: Option<String>,
     /// Also print transitions, states a second and memory.

@@ -15,7 +15,8 @@ pub struct Invalidations {
     pub requester_named: bool,
 }
 
-/// Empties the sharing set and has all its nodes but the requester invalidated. Reclaimed lines have no requester.
+/// Empties the sharing set and has all its nodes but the requester invalidated. Reclaimed lines have no requester; then the
+/// messages name the nodes themselves.
 #[expect(clippy::too_many_arguments, reason = "the parts of a home, borrowed one by one")]
 #[inline]
 pub(super) fn invalidate<S: SharingSet>(
@@ -30,8 +31,8 @@ pub(super) fn invalidate<S: SharingSet>(
     send: &mut impl FnMut(Message),
 ) -> Invalidations {
     let mut sent = Invalidations::default();
-    let on_behalf_of = requester.unwrap_or(context.site.home);
-    let message = |kind, node| Message::new(kind, line, Agent::Node(node), on_behalf_of).collected_by(collector);
+    let message =
+        |kind, node| Message::new(kind, line, Agent::Node(node), requester.unwrap_or(node)).collected_by(collector);
     let Some(clustering) = context.variant.clustering else {
         set.drain(&context.site, &mut entry.sharers, store, work, |node| {
             if Some(node) == requester {

@@ -49,21 +49,21 @@ const Y: usize = 1;
 impl Litmus {
     /// Who sees the second store must see the first.
     pub const MESSAGE_PASSING: Self = Self {
-        name: "message passing",
+        name: "message-passing",
         programs: &[&[store(X), store(Y)], &[load(X), load(Y), load(X)]],
         evictions: true,
     };
 
     /// Of two processors that store and then look for the other's store, at least one sees it.
     pub const STORE_BUFFERING: Self = Self {
-        name: "store buffering",
+        name: "store-buffering",
         programs: &[&[load(Y), store(X), load(Y)], &[load(X), store(Y), load(X)]],
         evictions: true,
     };
 
     /// Two readers of two independent stores agree on their order.
     pub const INDEPENDENT_READS: Self = Self {
-        name: "independent reads",
+        name: "independent-reads",
         programs: &[&[store(X)], &[store(Y)], &[load(Y), load(X), load(Y)], &[load(X), load(Y), load(X)]],
         evictions: false,
     };

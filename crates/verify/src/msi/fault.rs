@@ -146,30 +146,39 @@ impl Traits {
         let mut traits = Self { selective: false, superset: false, store: false, displaces: false };
         for left_out in 0..3 {
             let (first, second) = (NodeId((left_out + 1) % 3), NodeId((left_out + 2) % 3));
-            let (named, _, _) = try_out(set, &[first]);
-            traits.selective |= named.count_ones() < 3;
-            let (named, _, _) = try_out(set, &[first, second]);
-            traits.superset |= named >> left_out & 1 == 1;
-            let (_, displaced, work) = try_out(set, &[first, second, NodeId(left_out)]);
-            traits.displaces |= displaced;
-            traits.store |= work.allocated > 0;
+            traits.selective |= try_out(set, &[first]).named.count_ones() < 3;
+            traits.superset |= try_out(set, &[first, second]).named >> left_out & 1 == 1;
+            let all = try_out(set, &[first, second, NodeId(left_out)]);
+            traits.displaces |= all.displaces;
+            traits.store |= all.entries > 0;
         }
         traits
     }
 }
 
-/// Adds nodes to an empty set; says whom it names then, whether one was displaced, and what it took.
-fn try_out<S: SharingSet>(set: &S, nodes: &[NodeId]) -> (u32, bool, SetWork) {
+/// What became of a set that nodes were added to.
+struct Tried {
+    /// The nodes that it names, one bit each.
+    named: u32,
+    /// Whether it displaced one.
+    displaces: bool,
+    /// Entries of the store that it took up.
+    entries: u32,
+}
+
+/// Adds nodes to an empty set, as far as there is room.
+fn try_out<S: SharingSet>(set: &S, nodes: &[NodeId]) -> Tried {
     let at = Site { home: NodeId(0), nodes: 3 };
     let (mut header, mut store, mut work) = (S::Header::default(), set.store(), SetWork::default());
-    let (mut named, mut displaced) = (0, false);
+    let (mut named, mut displaces) = (0, false);
     for &node in nodes {
         if set.has_room(&at, &header, &store, &[node]) {
-            displaced |= set.insert(&at, LineAddr(0), &mut header, &mut store, node, &mut work) != Insertion::Done;
+            displaces |= set.insert(&at, LineAddr(0), &mut header, &mut store, node, &mut work) != Insertion::Done;
         }
     }
+    let entries = set.entries_in_use(&store);
     set.drain(&at, &mut header, &mut store, &mut work, |node| named |= 1 << node.0);
-    (named, displaced, work)
+    Tried { named, displaces, entries }
 }
 
 impl Mutation {
