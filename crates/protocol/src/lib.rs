@@ -8,8 +8,8 @@
 //! ([`processor_request`], [`receive`], [`evict`]...), and a node's processor [`invalidate`] interface. Messages may overtake
 //! each other without limit. See `processor` and `home` for how each race is resolved.
 //!
-//! Others have a module of their own: [`sci`] keeps sharers in a linked list, [`snoop`] lets everybody on a bus look on. They
-//! share [`Version`], [`Agent`] and [`ProtocolError`].
+//! Others have a module of their own: [`msi`] is the family of FLASH's, with the sharing set as a parameter, [`sci`] keeps
+//! sharers in a linked list, [`snoop`] lets everybody on a bus look on. They share [`Version`] and [`ProtocolError`].
 
 mod cache_line;
 mod directory;

@@ -14,10 +14,9 @@ use units::{LineAddr, NodeId};
 
 use super::invalidate::{Invalidations, invalidate};
 use super::{
-    Agent, DirectoryState, Entry, HomeContext, Insertion, Message, MessageKind, SetWork, SharingSet, UnexpectedMessage,
-    WrittenBack,
+    Agent, DirectoryState, Entry, HomeContext, Insertion, Message, MessageKind, SetWork, SharingSet, WrittenBack,
 };
-use crate::Version;
+use crate::{ProtocolError, Version};
 
 /// What a message at the home turned out to be.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -102,7 +101,7 @@ pub enum Handled {
 /// Handles one message at the home of its line. `memory` is the version in memory; `send` takes what is sent, in order.
 ///
 /// # Errors
-/// [`UnexpectedMessage`] if the message cannot reach this entry in a faithful run.
+/// [`ProtocolError`] if the message cannot reach this entry in a faithful run.
 #[inline]
 pub fn home<S: SharingSet>(
     set: &S,
@@ -112,7 +111,7 @@ pub fn home<S: SharingSet>(
     message: &Message,
     context: &HomeContext,
     send: &mut impl FnMut(Message),
-) -> Result<Handled, UnexpectedMessage> {
+) -> Result<Handled, ProtocolError> {
     let mut home = Home { set, entry, store, memory, message, context, send };
     match message.kind {
         MessageKind::Get | MessageKind::GetExclusive | MessageKind::Upgrade | MessageKind::Refill => home.request(),
@@ -173,7 +172,7 @@ struct Home<'a, S: SharingSet, F> {
 impl<S: SharingSet, F: FnMut(Message)> Home<'_, S, F> {
     /// A request for a copy: a line per pair of directory state and request.
     #[inline]
-    fn request(&mut self) -> Result<Handled, UnexpectedMessage> {
+    fn request(&mut self) -> Result<Handled, ProtocolError> {
         use DirectoryState as D;
         use MessageKind as K;
         let requester = self.message.requester;
@@ -210,7 +209,7 @@ impl<S: SharingSet, F: FnMut(Message)> Home<'_, S, F> {
     }
 
     /// The dirty line comes back: a line per directory state.
-    fn writeback(&mut self) -> Result<HomeWork, UnexpectedMessage> {
+    fn writeback(&mut self) -> Result<HomeWork, ProtocolError> {
         use DirectoryState as D;
         let writer = self.message.requester;
         let (next, transaction) = match self.entry.state {
@@ -247,7 +246,7 @@ impl<S: SharingSet, F: FnMut(Message)> Home<'_, S, F> {
     }
 
     /// An owner reports on a forwarded request, or on what it has collected: a line per pair of state and report.
-    fn report(&mut self) -> Result<Handled, UnexpectedMessage> {
+    fn report(&mut self) -> Result<Handled, ProtocolError> {
         use DirectoryState as D;
         use MessageKind as K;
         use WrittenBack as W;
@@ -283,7 +282,7 @@ impl<S: SharingSet, F: FnMut(Message)> Home<'_, S, F> {
 
     /// A sharer, or a cluster of them, has dropped the line.
     #[inline]
-    fn acknowledgement(&mut self) -> Result<HomeWork, UnexpectedMessage> {
+    fn acknowledgement(&mut self) -> Result<HomeWork, ProtocolError> {
         use DirectoryState as D;
         match self.entry.state {
             D::Invalidating { requester, acknowledgements: 1, upgrade } => {
@@ -312,7 +311,7 @@ impl<S: SharingSet, F: FnMut(Message)> Home<'_, S, F> {
 
     /// A sharer has dropped its copy by itself.
     #[inline]
-    fn hint(&mut self) -> Result<HomeWork, UnexpectedMessage> {
+    fn hint(&mut self) -> Result<HomeWork, ProtocolError> {
         if !self.set.replacement_hints() {
             return Err(self.unexpected("the sharing set takes no hints"));
         }
@@ -336,7 +335,7 @@ impl<S: SharingSet, F: FnMut(Message)> Home<'_, S, F> {
     }
 
     /// The former owner and the requester share the line. The report cannot be refused, so there must be room.
-    fn share_between(&mut self, nodes: [NodeId; 2]) -> Result<Handled, UnexpectedMessage> {
+    fn share_between(&mut self, nodes: [NodeId; 2]) -> Result<Handled, ProtocolError> {
         if !self.set.has_room(&self.context.site, &self.entry.sharers, self.store, &nodes) {
             return Ok(Handled::StoreExhausted);
         }
@@ -423,10 +422,10 @@ impl<S: SharingSet, F: FnMut(Message)> Home<'_, S, F> {
     }
 
     #[cold]
-    fn unexpected(&self, reason: &'static str) -> UnexpectedMessage {
-        UnexpectedMessage {
-            at: Agent::Home(self.context.site.home),
-            kind: self.message.kind,
+    fn unexpected(&self, reason: &'static str) -> ProtocolError {
+        ProtocolError {
+            at: crate::Agent::Home(self.context.site.home),
+            message: self.message.kind.mnemonic(),
             state: self.entry.state.mnemonic(),
             reason,
         }

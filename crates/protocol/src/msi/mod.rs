@@ -19,7 +19,6 @@
 
 mod cache_line;
 mod directory;
-mod error;
 mod home;
 mod invalidate;
 mod message;
@@ -30,7 +29,6 @@ mod variant;
 
 pub use cache_line::{Access, CacheLine, Collection, Msi, Place, Relay, Request};
 pub use directory::{DirectoryState, Entry, WrittenBack};
-pub use error::UnexpectedMessage;
 pub use home::{Handled, HomeWork, Transaction, home, reclaim};
 pub use invalidate::Invalidations;
 pub use message::{Agent, Lane, Message, MessageKind};

@@ -7,7 +7,8 @@
 //!   line may even be written back before they are all in. The home keeps everybody else away until it hears of the last.
 
 use super::cache_line::{Access, CacheLine, Collection, Msi, Place, Relay, Request};
-use super::{Agent, Message, MessageKind, NodeContext, UnexpectedMessage};
+use super::{Agent, Message, MessageKind, NodeContext};
+use crate::ProtocolError;
 use units::{LineAddr, NodeId};
 
 /// What became of an access.
@@ -94,14 +95,14 @@ pub fn access(
 /// Sends a refused request again. What it asks for depends on what is left of the copy.
 ///
 /// # Errors
-/// [`UnexpectedMessage`] if no request has been refused.
+/// [`ProtocolError`] if no request has been refused.
 #[inline]
 pub fn retry(
     line: &mut CacheLine,
     address: LineAddr,
     context: &NodeContext,
     send: &mut impl FnMut(Message),
-) -> Result<(), UnexpectedMessage> {
+) -> Result<(), ProtocolError> {
     match line.request {
         Some(Request { refused: true, kind: MessageKind::Refill, access, .. }) => {
             ask(line, address, context, access, MessageKind::Refill, send);
@@ -121,14 +122,14 @@ pub fn retry(
 /// room in that. A line with a request outstanding cannot be evicted: its frame is where the answer goes.
 ///
 /// # Errors
-/// [`UnexpectedMessage`] if a request is outstanding.
+/// [`ProtocolError`] if a request is outstanding.
 #[inline]
 pub fn evict(
     line: &mut CacheLine,
     address: LineAddr,
     context: &NodeContext,
     send: &mut impl FnMut(Message),
-) -> Result<Eviction, UnexpectedMessage> {
+) -> Result<Eviction, ProtocolError> {
     if line.request.is_none() && context.remote_access_cache && context.home != context.node {
         if line.state != Msi::Invalid {
             line.place = Place::RemoteAccessCache;
@@ -142,14 +143,14 @@ pub fn evict(
 /// Drops the node's copy, wherever it is: a shared one silently or with a hint, a dirty one by writing it back.
 ///
 /// # Errors
-/// [`UnexpectedMessage`] if a request is outstanding.
+/// [`ProtocolError`] if a request is outstanding.
 #[inline]
 pub fn evict_from_node(
     line: &mut CacheLine,
     address: LineAddr,
     context: &NodeContext,
     send: &mut impl FnMut(Message),
-) -> Result<Eviction, UnexpectedMessage> {
+) -> Result<Eviction, ProtocolError> {
     if line.request.is_some() {
         return Err(unexpected(line, context, MessageKind::Writeback, "the request's answer needs the frame"));
     }
@@ -172,14 +173,14 @@ pub fn evict_from_node(
 /// Handles one message on the cache side of a node: a line per kind of message and what it meets.
 ///
 /// # Errors
-/// [`UnexpectedMessage`] if the message cannot reach this line in a faithful run.
+/// [`ProtocolError`] if the message cannot reach this line in a faithful run.
 #[inline]
 pub fn receive(
     line: &mut CacheLine,
     context: &NodeContext,
     message: &Message,
     send: &mut impl FnMut(Message),
-) -> Result<NodeOutcome, UnexpectedMessage> {
+) -> Result<NodeOutcome, ProtocolError> {
     use MessageKind as K;
     let kind = message.kind;
     match kind {
@@ -224,7 +225,7 @@ fn answer(
     context: &NodeContext,
     message: &Message,
     send: &mut impl FnMut(Message),
-) -> Result<NodeOutcome, UnexpectedMessage> {
+) -> Result<NodeOutcome, ProtocolError> {
     use MessageKind as K;
     match (message.kind, request.kind) {
         (K::NegativeAcknowledge, _) => Ok(refused(line, request)),
@@ -284,11 +285,7 @@ fn supply(
 /// FLASH's controller acknowledges before its processor has taken the invalidation (FLASH dissertation, Section 5.2.3); as
 /// the bus to the processor is a queue, the processor sees nothing later before it, and one step stands for both.
 #[inline]
-fn invalidate(
-    line: &mut CacheLine,
-    context: &NodeContext,
-    kind: MessageKind,
-) -> Result<NodeOutcome, UnexpectedMessage> {
+fn invalidate(line: &mut CacheLine, context: &NodeContext, kind: MessageKind) -> Result<NodeOutcome, ProtocolError> {
     match line.state {
         Msi::Dirty => return Err(unexpected(line, context, kind, "an owner is asked by a forwarded request")),
         Msi::Shared | Msi::Invalid => {}
@@ -307,7 +304,7 @@ fn relay(
     context: &NodeContext,
     message: &Message,
     send: &mut impl FnMut(Message),
-) -> Result<NodeOutcome, UnexpectedMessage> {
+) -> Result<NodeOutcome, ProtocolError> {
     if line.relay.is_some() {
         return Err(unexpected(line, context, message.kind, "the home has one round of invalidations under way"));
     }
@@ -417,7 +414,7 @@ fn acknowledgement(invalidation: &Message, kind: MessageKind) -> Message {
 }
 
 #[cold]
-fn unexpected(line: &CacheLine, context: &NodeContext, kind: MessageKind, reason: &'static str) -> UnexpectedMessage {
+fn unexpected(line: &CacheLine, context: &NodeContext, kind: MessageKind, reason: &'static str) -> ProtocolError {
     let state = match (line.request, line.state) {
         (Some(Request { refused: true, .. }), _) => "about to retry",
         (Some(_), _) => "requesting",
@@ -425,5 +422,5 @@ fn unexpected(line: &CacheLine, context: &NodeContext, kind: MessageKind, reason
         (None, Msi::Shared) => "shared",
         (None, Msi::Dirty) => "dirty",
     };
-    UnexpectedMessage { at: Agent::Node(context.node), kind, state, reason }
+    ProtocolError { at: crate::Agent::Interface(context.node), message: kind.mnemonic(), state, reason }
 }

@@ -6,9 +6,9 @@ use units::{LineAddr, NodeId};
 use super::cache_line::{Access, CacheLine, Msi, Request};
 use super::{
     Agent, CoarseHeader, CoarseVector, DirectoryState, Entry, Handled, HomeContext, Message, MessageKind, NodeContext,
-    NodeOutcome, Site, Transaction, UnexpectedMessage, Variant, WrittenBack, home, receive,
+    NodeOutcome, Site, Transaction, Variant, WrittenBack, home, receive,
 };
-use crate::Version;
+use crate::{ProtocolError, Version};
 
 const ME: NodeId = NodeId(0);
 const OTHER: NodeId = NodeId(1);
@@ -24,7 +24,7 @@ pub struct HomeCase {
     /// The message.
     pub kind: MessageKind,
     /// What it was, or why this cannot happen.
-    pub result: Result<Transaction, UnexpectedMessage>,
+    pub result: Result<Transaction, ProtocolError>,
     /// What was sent.
     pub sent: Vec<MessageKind>,
     /// The state after.
@@ -122,7 +122,7 @@ pub struct NodeCase {
     /// The message.
     pub kind: MessageKind,
     /// What it did, or why this cannot happen.
-    pub result: Result<NodeOutcome, UnexpectedMessage>,
+    pub result: Result<NodeOutcome, ProtocolError>,
     /// What was sent.
     pub sent: Vec<MessageKind>,
     /// The line after.

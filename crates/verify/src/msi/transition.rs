@@ -1,8 +1,9 @@
 //! The transitions of the MSI model: run the protocol's handler on a copy of the state, renumber, check.
 
+use protocol::ProtocolError;
 use protocol::msi::{
     self, Access, AccessOutcome, Agent, CacheLine, Handled, Message, MessageKind, Msi as Copy, Place, Request,
-    SharingSet, UnexpectedMessage,
+    SharingSet,
 };
 use units::{LineAddr, NodeId};
 
@@ -138,7 +139,7 @@ impl<S: SharingSet> Msi<S> {
         mut state: State<S>,
         line: usize,
         node: NodeId,
-        handler: impl FnOnce(&mut CacheLine, &mut dyn FnMut(Message)) -> Result<T, UnexpectedMessage>,
+        handler: impl FnOnce(&mut CacheLine, &mut dyn FnMut(Message)) -> Result<T, ProtocolError>,
     ) -> Result<(State<S>, T), Violation> {
         let before = state.caches[line][node.index()];
         let cache = &mut state.caches[line][node.index()];
@@ -269,6 +270,6 @@ fn send<S: SharingSet>(state: &mut State<S>, sent: &[Message]) {
     sent.iter().for_each(|message| state.send(pack_message(message, &Names::SAME)));
 }
 
-fn unexpected(error: UnexpectedMessage) -> Violation {
+fn unexpected(error: ProtocolError) -> Violation {
     Violation { property: Property::ExpectedMessage, detail: error.to_string() }
 }
