@@ -6,6 +6,7 @@ use std::str::FromStr;
 use record::Unit;
 use serde::{Deserialize, Serialize};
 
+use crate::platform::StreamOperation;
 use crate::{Kernel, PlanError, State};
 
 /// An experiment by the name that the thesis gives it (Prestor 2001 Tables 4.3 and 4.4, sections 4.2.3 and 2.1).
@@ -24,12 +25,34 @@ pub enum Experiment {
     BwUpgrd,
     /// Bandwidth of loads of several requesters, all stopped by the first to finish.
     BwmpRead,
+    /// Bandwidth of loads prefetched so that they displace little from the caches.
+    BwReadNt,
+    /// Bandwidth of whole lines stored past the caches.
+    BwWriteNt,
+    /// The loops of STREAM, each over three arrays.
+    StreamCopy,
+    /// `b = s * c`.
+    StreamScale,
+    /// `c = a + b`.
+    StreamAdd,
+    /// `a = b + s * c`.
+    StreamTriad,
     /// Back-to-back latency of loads.
     LmbenchRead,
     /// Back-to-back latency of stores.
     LmbenchRdex,
     /// Back-to-back latency of stores to lines that the requester shares.
     LmbenchUpgrd,
+    /// Back-to-back latency of atomic compare-and-swaps.
+    LmbenchCas,
+    /// One way of a line that is handed back and forth.
+    PingPong,
+    /// Latency of loads all over an array, at one size of it.
+    AreaRead,
+    /// Latency of loads by region of memory.
+    RegionRead,
+    /// Latency of loads while other processors load the memory with reads and writes.
+    LoadedRead,
     /// Restart latency of loads.
     RestartRead,
     /// Restart latency of stores.
@@ -53,16 +76,27 @@ pub enum Request {
 
 impl Experiment {
     /// All experiments.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 24] = [
         Self::BwRead,
         Self::BwRdsh,
         Self::BwRdex,
         Self::BwZero,
         Self::BwUpgrd,
         Self::BwmpRead,
+        Self::BwReadNt,
+        Self::BwWriteNt,
+        Self::StreamCopy,
+        Self::StreamScale,
+        Self::StreamAdd,
+        Self::StreamTriad,
         Self::LmbenchRead,
         Self::LmbenchRdex,
         Self::LmbenchUpgrd,
+        Self::LmbenchCas,
+        Self::PingPong,
+        Self::AreaRead,
+        Self::RegionRead,
+        Self::LoadedRead,
         Self::RestartRead,
         Self::RestartRdex,
         Self::P3Ru,
@@ -78,9 +112,20 @@ impl Experiment {
             Self::BwZero => "bw-zero",
             Self::BwUpgrd => "bw-upgrd",
             Self::BwmpRead => "bwmp-read",
+            Self::BwReadNt => "bw-read-nt",
+            Self::BwWriteNt => "bw-write-nt",
+            Self::StreamCopy => "stream-copy",
+            Self::StreamScale => "stream-scale",
+            Self::StreamAdd => "stream-add",
+            Self::StreamTriad => "stream-triad",
             Self::LmbenchRead => "lmbench-read",
             Self::LmbenchRdex => "lmbench-rdex",
             Self::LmbenchUpgrd => "lmbench-upgrd",
+            Self::LmbenchCas => "lmbench-cas",
+            Self::PingPong => "ping-pong",
+            Self::AreaRead => "area-read",
+            Self::RegionRead => "region-read",
+            Self::LoadedRead => "loaded-read",
             Self::RestartRead => "restart-read",
             Self::RestartRdex => "restart-rdex",
             Self::P3Ru => "p3-ru",
@@ -91,10 +136,28 @@ impl Experiment {
     /// What it asks of the home.
     pub fn request(self) -> Request {
         match self {
-            Self::BwRead | Self::BwRdsh | Self::BwmpRead | Self::LmbenchRead | Self::RestartRead | Self::P3Ru => {
-                Request::Read
-            }
-            Self::BwRdex | Self::BwZero | Self::LmbenchRdex | Self::RestartRdex | Self::P3Rmw => Request::ReadExclusive,
+            Self::BwRead
+            | Self::BwRdsh
+            | Self::BwmpRead
+            | Self::BwReadNt
+            | Self::LmbenchRead
+            | Self::RestartRead
+            | Self::AreaRead
+            | Self::RegionRead
+            | Self::LoadedRead
+            | Self::P3Ru => Request::Read,
+            Self::BwRdex
+            | Self::BwZero
+            | Self::BwWriteNt
+            | Self::StreamCopy
+            | Self::StreamScale
+            | Self::StreamAdd
+            | Self::StreamTriad
+            | Self::LmbenchRdex
+            | Self::LmbenchCas
+            | Self::PingPong
+            | Self::RestartRdex
+            | Self::P3Rmw => Request::ReadExclusive,
             Self::BwUpgrd | Self::LmbenchUpgrd => Request::Upgrade,
         }
     }
@@ -105,8 +168,18 @@ impl Experiment {
             Self::BwRead | Self::BwmpRead => Kernel::Sum,
             Self::BwRdsh => Kernel::SumPrefetch,
             Self::BwRdex | Self::BwZero | Self::BwUpgrd => Kernel::Fill,
-            Self::LmbenchRead | Self::RestartRead => Kernel::Walk { work },
+            Self::BwReadNt => Kernel::SumNonTemporal,
+            Self::BwWriteNt => Kernel::FillNonTemporal,
+            Self::StreamCopy => Kernel::Stream(StreamOperation::Copy),
+            Self::StreamScale => Kernel::Stream(StreamOperation::Scale),
+            Self::StreamAdd => Kernel::Stream(StreamOperation::Add),
+            Self::StreamTriad => Kernel::Stream(StreamOperation::Triad),
+            Self::LmbenchRead | Self::RestartRead | Self::AreaRead | Self::RegionRead | Self::LoadedRead => {
+                Kernel::Walk { work }
+            }
             Self::LmbenchRdex | Self::LmbenchUpgrd | Self::RestartRdex => Kernel::Modify { work },
+            Self::LmbenchCas => Kernel::CompareExchange,
+            Self::PingPong => Kernel::PingPong,
             Self::P3Ru => Kernel::ReadUse,
             Self::P3Rmw => Kernel::ReadModifyWrite,
         }
@@ -119,7 +192,16 @@ impl Experiment {
 
     /// Whether it measures a bandwidth.
     pub fn is_bandwidth(self) -> bool {
-        matches!(self, Self::BwRead | Self::BwRdsh | Self::BwRdex | Self::BwZero | Self::BwUpgrd | Self::BwmpRead)
+        match self {
+            Self::BwRead | Self::BwRdsh | Self::BwRdex | Self::BwZero | Self::BwUpgrd | Self::BwmpRead => true,
+            Self::BwReadNt | Self::BwWriteNt => true,
+            _ => self.is_stream(),
+        }
+    }
+
+    /// Whether it is a loop of STREAM.
+    pub fn is_stream(self) -> bool {
+        self.arrays() > 1
     }
 
     /// Whether it is a restart search.
@@ -132,14 +214,49 @@ impl Experiment {
         matches!(self, Self::P3Ru | Self::P3Rmw)
     }
 
+    /// Whether two processors take turns.
+    pub fn is_ping_pong(self) -> bool {
+        self == Self::PingPong
+    }
+
+    /// Whether it is measured over the whole of an array that is as it is in the middle of a long run, rather than on lines
+    /// that were brought into a state.
+    pub fn ranges_over_an_array(self) -> bool {
+        matches!(self, Self::P3Ru | Self::P3Rmw | Self::AreaRead | Self::RegionRead | Self::LoadedRead)
+    }
+
+    /// How many arrays it works on, one after the other.
+    pub fn arrays(self) -> u64 {
+        self.kernel(0).arrays()
+    }
+
+    /// Lines moved by one step of its kernel, as STREAM counts them: those read and those written by the program.
+    pub fn lines_per_step(self) -> u64 {
+        match self.kernel(0) {
+            Kernel::Stream(operation) => operation.arrays().0.len() as u64 + 1,
+            _ => 1,
+        }
+    }
+
+    /// Whether its kernel follows the pointers of a list, whose order the platform chooses.
+    pub fn walks_a_list(self) -> bool {
+        self.kernel(0).walks_a_list()
+    }
+
+    /// The order in which a kernel that walks no list visits its elements.
+    pub fn order(self) -> &'static str {
+        if self.is_ping_pong() { "one line at a time" } else { "ascending" }
+    }
+
     /// The states in which it means something (Prestor 2001 Tables 4.1 and 4.6): an upgrade needs a shared copy, a
-    /// downgrade a read and a transfer a write; lines displaced by `bw-zero` do not fit a remote cache either, and a P3
-    /// diagram is one of a machine otherwise idle.
+    /// downgrade a read and a transfer a write; lines displaced by `bw-zero` do not fit a remote cache either, and what
+    /// ranges over an array or hands a line back and forth finds the states that it makes itself.
     pub fn states(self) -> &'static [State] {
         match self {
             Self::BwUpgrd | Self::LmbenchUpgrd => &[State::Shrd],
             Self::BwZero => &[State::Uown, State::Shrd, State::Cexm],
-            Self::P3Ru | Self::P3Rmw => &[State::Uown],
+            Self::PingPong | Self::BwWriteNt => &[State::Uown],
+            _ if self.ranges_over_an_array() || self.is_stream() => &[State::Uown],
             _ if self.request() == Request::Read => &[State::Uown, State::Shrd, State::Cexh, State::Cexm, State::Dexd],
             _ => &[State::Uown, State::Shrd, State::Cexh, State::Cexm, State::Dext],
         }

@@ -4,23 +4,33 @@
 //! statistic. A [`Plan`] names them as data; [`Plan::run`] carries it out on a [`Platform`]; a [`Suite`] is a list of
 //! plans derived from a machine's [`Layout`]. The experiments, states and kernels are those of Prestor 2001 chapter 4.
 
+mod area;
+mod check;
 pub mod conformance;
 mod error;
 mod experiment;
+mod loaded;
 mod measure;
 pub mod p3;
 mod plan;
 pub mod platform;
 mod prepare;
+mod regions;
 mod restart;
+pub mod rounds;
+pub mod seidl;
 mod state;
 mod suite;
+mod trial;
 
 pub use error::{BenchError, PlanError};
 pub use experiment::{Experiment, Request};
-pub use measure::Outcome;
-pub use plan::{Placement, Plan, Settings};
-pub use platform::{Kernel, Layout, Measurement, Phase, Platform, PlatformError, Region, SimulatedPlatform, Task};
+pub use plan::{Placement, Plan, Settings, Traffic};
+pub use platform::{
+    HostOptions, HostPlatform, Kernel, Layout, ListOrder, Measurement, Phase, Platform, PlatformError, Region,
+    SimulatedPlatform, StreamOperation, Task,
+};
 pub use restart::{RestartCurve, RestartPoint, RestartSearch};
 pub use state::State;
 pub use suite::{Series, Suite, SuiteScope, average_by_distance};
+pub use trial::{Outcome, Trial};

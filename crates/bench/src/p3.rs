@@ -2,7 +2,9 @@
 
 use units::{Bytes, CpuId, NodeId};
 
+use crate::measure::{Sample, disturbance, ns_per_step};
 use crate::platform::{Phase, Platform, PlatformError, Region, Task};
+use crate::trial::Trial;
 use crate::{BenchError, Experiment, Placement, Plan, PlanError, Series, Settings, State};
 
 /// The elements of the arrays are double words.
@@ -24,7 +26,7 @@ pub fn diagram(
     for array in arrays {
         let strides = std::iter::successors(Some(WORD), |stride| Some(Bytes(stride.0 * 2)));
         for stride in strides.take_while(|stride| stride.0 <= array.0 / 2) {
-            let settings = Settings { p3_array: array, p3_stride: stride, ..settings.clone() };
+            let settings = Settings { array, stride, ..settings.clone() };
             let plan = Plan::new(experiment, State::Uown, Placement::new(home, local, None), settings);
             plans.push(plan.in_series(Series::P3));
         }
@@ -37,7 +39,7 @@ pub fn diagram(
 /// # Errors
 /// When the stride is not a multiple of a double word, or exceeds the array.
 pub(crate) fn validate(settings: &Settings) -> Result<(), PlanError> {
-    let Settings { p3_array: array, p3_stride: stride, .. } = settings;
+    let Settings { array, stride, .. } = settings;
     if stride.0 == 0 || !stride.0.is_multiple_of(WORD.0) || stride > array {
         let accepted = format!("a multiple of {WORD} up to the array size of {array}");
         return Err(PlanError::new("--stride", stride.0.to_string(), "no stride over double words", accepted));
@@ -45,41 +47,37 @@ pub(crate) fn validate(settings: &Settings) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// The experiment as a record names it: with array size and stride in bytes if it has them.
-pub(crate) fn record_name(plan: &Plan) -> String {
-    let Settings { p3_array, p3_stride, .. } = &plan.settings;
-    match plan.experiment.is_p3() {
-        true => format!("{}(array={},stride={})", plan.experiment, p3_array.0, p3_stride.0),
-        false => plan.experiment.to_string(),
-    }
-}
-
-/// Nanoseconds an access, one sample an iteration, of a loop that has been running for a while.
-pub(crate) fn measure(plan: &Plan, platform: &mut dyn Platform) -> Result<Vec<f64>, BenchError> {
-    let region = platform.allocate(plan.placement.home, plan.settings.p3_array)?;
-    warm_up(plan, platform, region)?;
-    let Settings { p3_array, p3_stride, .. } = plan.settings;
-    let elements = p3_array.0 / p3_stride.0;
-    let mut samples = Vec::new();
-    for iteration in 0..u64::from(plan.settings.iterations) {
+/// Nanoseconds an access, of a loop that has been running for a while.
+pub(crate) fn samples(trial: &mut Trial, platform: &mut dyn Platform, count: u32) -> Result<(), BenchError> {
+    let plan = trial.plan().clone();
+    let Settings { array, stride, .. } = plan.settings;
+    let region = platform.allocate(plan.placement.home, array)?;
+    warm_up(&plan, platform, region)?;
+    let elements = array.0 / stride.0;
+    for _ in 0..count {
+        let part = trial.next_part((elements / MOST_ACCESSES).max(1));
         let task = if elements <= MOST_ACCESSES {
             // Whole passes over the array.
-            Task { count: FEWEST_ACCESSES.max(elements).next_multiple_of(elements), ..sweep(plan, region, 0, elements) }
+            Task {
+                count: FEWEST_ACCESSES.max(elements).next_multiple_of(elements),
+                ..sweep(&plan, region, 0, elements)
+            }
         } else {
-            let part = iteration % (elements / MOST_ACCESSES);
-            sweep(plan, region, part * MOST_ACCESSES, MOST_ACCESSES)
+            sweep(&plan, region, part * MOST_ACCESSES, MOST_ACCESSES)
         };
-        let [measurement] = platform.run(Phase::new(&[task]))?[..] else {
-            unreachable!("a platform returns one measurement a task");
-        };
-        samples.push(crate::measure::ns_per_step(measurement));
+        trial.take(count, || {
+            let measurements = platform.run(Phase::new(&[task]))?;
+            let values = measurements.iter().copied().map(ns_per_step).collect();
+            Ok(Sample { values, disturbance: disturbance(&measurements), traffic_mb_per_s: None })
+        })?;
     }
-    Ok(samples)
+    trial.note_conditions(platform);
+    Ok(())
 }
 
 /// The plan's kernel over `count` elements from element `first`.
 fn sweep(plan: &Plan, region: Region, first: u64, count: u64) -> Task {
-    let stride = plan.settings.p3_stride;
+    let stride = plan.settings.stride;
     Task {
         cpu: plan.placement.locals[0],
         kernel: plan.experiment.kernel(0),
@@ -87,6 +85,7 @@ fn sweep(plan: &Plan, region: Region, first: u64, count: u64) -> Task {
         offset: Bytes(first * stride.0),
         stride,
         elements: count,
+        first: 0,
         count,
     }
 }
@@ -95,11 +94,11 @@ fn sweep(plan: &Plan, region: Region, first: u64, count: u64) -> Task {
 /// each line only once; an array that fits the second-level cache is given a second one, since the random replacement
 /// of the first may have left lines out.
 fn warm_up(plan: &Plan, platform: &mut dyn Platform, region: Region) -> Result<(), PlatformError> {
-    let Settings { p3_array, p3_stride, .. } = plan.settings;
+    let Settings { array, stride, .. } = plan.settings;
     let layout = platform.layout();
-    let passes = if p3_array <= layout.l2 { 2 } else { 1 };
-    let stride = p3_stride.max(layout.line).min(p3_array);
-    let elements = p3_array.0 / stride.0;
+    let passes = if array <= layout.l2 { 2 } else { 1 };
+    let stride = stride.max(layout.line).min(array);
+    let elements = array.0 / stride.0;
     let task = Task { stride, elements, count: elements, ..sweep(plan, region, 0, 1) };
     for _ in 0..passes {
         platform.run(Phase::new(&[task]))?;
@@ -115,15 +114,15 @@ mod tests {
     fn strides_double_up_to_half_the_array() {
         let arrays = [Bytes::from_kib(16), Bytes::from_kib(32)];
         let plans = diagram(Experiment::P3Rmw, NodeId(0), CpuId(0), arrays, &Settings::simulated());
-        let strides: Vec<u64> = plans.iter().take(11).map(|plan| plan.settings.p3_stride.0).collect();
+        let strides: Vec<u64> = plans.iter().take(11).map(|plan| plan.settings.stride.0).collect();
         assert_eq!(strides, [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192]);
         assert_eq!(plans.len(), 11 + 12);
-        assert_eq!(record_name(&plans[4]), "p3-rmw(array=16384,stride=128)");
+        assert_eq!(plans[4].record_name(), "p3-rmw(array=16384,stride=128)");
     }
 
     #[test]
     fn a_stride_beyond_the_array_is_refused() {
-        let settings = Settings { p3_array: Bytes(1024), p3_stride: Bytes(2048), ..Settings::simulated() };
+        let settings = Settings { array: Bytes(1024), stride: Bytes(2048), ..Settings::simulated() };
         let error = validate(&settings).expect_err("two elements do not fit");
         assert!(error.to_string().starts_with("--stride 2048: "), "{error}");
     }

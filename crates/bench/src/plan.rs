@@ -1,5 +1,6 @@
 //! An experiment as data: what is measured, between whom, how thoroughly; and whether that is possible.
 
+use host::memory::PageKind;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, CpuId, NodeId};
 
@@ -41,16 +42,56 @@ pub struct Settings {
     pub restart_lines: u64,
     /// The restart search.
     pub restart: RestartSearch,
+    /// Lines from one element of a list to the next. Some caches fetch lines in pairs, so that a list of neighbouring lines
+    /// finds every second one there already.
+    pub spacing: u64,
+    /// The pages that the memory is to have; `None` for those that the platform was set up with.
+    pub pages: Option<PageKind>,
     /// Whether sharers drop their copies after the directory has noted them. By default several do, as in the
     /// invalidation experiments, and a single one does not (Prestor 2001 sections 4.3.1 and 4.3.4).
     pub sharers_drop: Option<bool>,
-    /// Array size of a P3 experiment.
-    pub p3_array: Bytes,
-    /// Stride of a P3 experiment.
-    pub p3_stride: Bytes,
+    /// The array of an experiment that ranges over one.
+    pub array: Bytes,
+    /// The stride over that array.
+    pub stride: Bytes,
+    /// The chunks of the array that a map of regions has.
+    pub chunk: Bytes,
+    /// The traffic under which a loaded latency is measured.
+    pub traffic: Traffic,
+    /// Round trips of each line of a sample of `ping-pong`.
+    pub round_trips: u64,
+    /// Whether to check, before the first sample, that the state was prepared indeed.
+    pub check: bool,
+}
+
+/// What a processor loads the memory with: loads, stores, and cycles of idling in turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Loads in a row.
+    pub reads: u32,
+    /// Stores in a row.
+    pub writes: u32,
+    /// Cycles of idling between rows.
+    pub pause: u32,
 }
 
 impl Settings {
+    /// For this computer: samples enough for an interval, lists that skip lines that are fetched in pairs, and states that
+    /// are checked. Bandwidths are measured over more memory than in a simulation, for prefetchers to come up to speed.
+    pub fn host() -> Self {
+        Self {
+            iterations: 11,
+            bandwidth_lines: 32 << 10,
+            restart_lines: 256,
+            spacing: 4,
+            array: Bytes::from_mib(64),
+            stride: Bytes(256),
+            round_trips: 1000,
+            check: true,
+            ..Self::simulated()
+        }
+    }
+
     /// For simulated machines, on which nothing disturbs a measurement: caches are emptied on request, so that lists
     /// need not exceed them as in the thesis. Lists are whole multiples of the 256 lines between two TLB misses of a
     /// walk, so that their share is that of a long list.
@@ -62,9 +103,15 @@ impl Settings {
             bandwidth_lines: 4096,
             restart_lines: 512,
             restart: RestartSearch::default(),
+            spacing: 1,
+            pages: None,
             sharers_drop: None,
-            p3_array: Bytes::from_mib(32),
-            p3_stride: Bytes(128),
+            array: Bytes::from_mib(32),
+            stride: Bytes(128),
+            chunk: Bytes::from_mib(16),
+            traffic: Traffic { reads: 1, writes: 0, pause: 0 },
+            round_trips: 64,
+            check: false,
         }
     }
 }
@@ -101,6 +148,9 @@ impl Plan {
     pub fn lines(&self, layout: &Layout) -> u64 {
         let settings = &self.settings;
         let wanted = match self.experiment {
+            Experiment::AreaRead => return (settings.array.0 / settings.stride.0.max(1)).max(1),
+            Experiment::RegionRead => return (settings.array.0 / settings.chunk.0.max(1)).max(1),
+            Experiment::LoadedRead => return (settings.array.0 / layout.line.0).max(1),
             experiment if experiment.is_restart() => settings.restart_lines,
             experiment if experiment.is_bandwidth() => settings.bandwidth_lines,
             _ => settings.latency_lines,
@@ -123,10 +173,48 @@ impl Plan {
             State::Uown | State::Shrd | State::Cexm => None,
         };
         let by_request = match self.experiment.request() {
-            Request::ReadExclusive | Request::Upgrade if self.experiment != Experiment::BwZero => Some(l2_lines),
+            Request::ReadExclusive | Request::Upgrade if self.keeps_what_it_writes() => Some(l2_lines),
             _ => None,
         };
         by_state.into_iter().chain(by_request).min()
+    }
+
+    /// Whether the lines that it writes are to stay in the requester's cache.
+    fn keeps_what_it_writes(&self) -> bool {
+        let experiment = self.experiment;
+        !(experiment == Experiment::BwZero || experiment == Experiment::BwWriteNt || experiment.is_stream())
+    }
+
+    /// From one element to the next: lists may skip lines, arrays do not.
+    pub(crate) fn element_stride(&self, layout: &Layout) -> Bytes {
+        let spread = self.experiment.walks_a_list() || self.experiment.is_ping_pong();
+        let spacing = if spread { self.settings.spacing } else { 1 };
+        Bytes(layout.line.0 * spacing)
+    }
+
+    /// How the lines are brought into their state, in words.
+    pub fn preparation(&self) -> String {
+        let Placement { locals, remotes, .. } = &self.placement;
+        let (locals, remotes) = (list(locals), list(remotes));
+        if self.experiment == Experiment::RegionRead {
+            return "in no cache".to_owned();
+        }
+        if self.experiment.ranges_over_an_array() {
+            return "touched before, as in the middle of a long run".to_owned();
+        }
+        match self.state {
+            State::Uown if self.experiment.is_ping_pong() => "handed back and forth".to_owned(),
+            State::Uown if self.experiment.is_stream() => "in caches full of lines of the same loop".to_owned(),
+            State::Uown => "in no cache".to_owned(),
+            State::Shrd if self.placement.remotes.is_empty() => format!("shared by CPU {locals}"),
+            State::Shrd if self.sharers_drop() => {
+                format!("read by CPU {remotes} and {locals}, copies of {remotes} dropped")
+            }
+            State::Shrd => format!("read by CPU {remotes} and {locals}"),
+            State::Cexh => format!("read by CPU {remotes}"),
+            State::Cexm => format!("read by CPU {remotes}, then dropped in silence"),
+            State::Dexd | State::Dext => format!("stored to by CPU {remotes}"),
+        }
     }
 
     /// Whether sharers drop their copies once the directory has noted them.
@@ -157,8 +245,9 @@ impl Plan {
     fn validate_places(&self, layout: &Layout) -> Result<(), PlanError> {
         let Placement { home, locals, remotes } = &self.placement;
         let machine = layout.machine();
-        if !layout.has_node(*home) {
-            let problem = format!("{machine} has no such node");
+        if !layout.has_memory(*home) {
+            let lack = if layout.has_node(*home) { "has no memory on this node" } else { "has no such node" };
+            let problem = format!("{machine} {lack}");
             return Err(PlanError::new("--home", home.to_string(), problem, layout.accepted_nodes()));
         }
         if locals.is_empty() {
@@ -183,9 +272,22 @@ impl Plan {
     fn validate_roles(&self, layout: &Layout) -> Result<(), PlanError> {
         let Placement { locals, remotes, .. } = &self.placement;
         let state = self.state;
-        if self.experiment.is_p3() && locals.len() > 1 {
+        let one_requester = match self.experiment {
+            Experiment::AreaRead | Experiment::RegionRead | Experiment::PingPong => true,
+            experiment => experiment.is_p3(),
+        };
+        if one_requester && locals.len() > 1 {
             let list = list(locals);
             return Err(PlanError::new("--local", list, format!("{} has one requester", self.experiment), "one CPU"));
+        }
+        if self.experiment == Experiment::LoadedRead && locals.len() < 2 {
+            let problem = "nobody loads the memory: the first CPU measures, the others make traffic";
+            return Err(PlanError::new("--local", list(locals), problem, "two CPUs or more"));
+        }
+        if self.experiment.is_ping_pong() && (remotes.len() != 1 || remotes[0] == locals[0]) {
+            let problem = "ping-pong takes place between the local and one remote CPU";
+            let accepted = format!("{} other than the local one", layout.accepted_cpus());
+            return Err(PlanError::new("--remote", list(remotes), problem, accepted));
         }
         if !state.needs_owner() {
             return Ok(());
@@ -231,8 +333,20 @@ impl Plan {
         if self.experiment.is_restart() {
             settings.restart.validate()?;
         }
-        if self.experiment.is_p3() {
+        if self.experiment.ranges_over_an_array() {
             crate::p3::validate(settings)?;
+        }
+        if self.experiment == Experiment::RegionRead {
+            crate::regions::validate(settings, layout)?;
+        }
+        if settings.spacing == 0 {
+            return Err(PlanError::new("--spacing", "0", "all elements would be one", "1 line or more"));
+        }
+        if settings.round_trips == 0 {
+            return Err(PlanError::new("--round-trips", "0", "nothing would be measured", "1 or more"));
+        }
+        if self.experiment == Experiment::LoadedRead && settings.traffic.reads + settings.traffic.writes == 0 {
+            return Err(PlanError::new("--traffic", "0:0", "no access at all", "READS:WRITES, not both zero"));
         }
         Ok(())
     }
@@ -240,5 +354,8 @@ impl Plan {
 
 /// Processors as the value of a repeated flag.
 fn list(cpus: &[CpuId]) -> String {
+    if cpus.is_empty() {
+        return "(none)".to_owned();
+    }
     cpus.iter().map(CpuId::to_string).collect::<Vec<_>>().join(" ")
 }

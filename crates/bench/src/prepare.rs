@@ -2,6 +2,7 @@
 
 use units::{Bytes, CpuId};
 
+use crate::measure::on_portions;
 use crate::platform::{Kernel, Phase, Platform, PlatformError, Region, Task};
 use crate::{Plan, Request, State};
 
@@ -12,32 +13,48 @@ use crate::{Plan, Request, State};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slice {
     region: Region,
-    line: Bytes,
+    /// From one element to the next.
+    stride: Bytes,
     lines: u64,
+    /// Arrays of a portion, `lines` each.
+    arrays: u64,
 }
 
 impl Slice {
     /// Fresh lines for every requester of `plan`, `lines` each.
     pub(crate) fn allocate(platform: &mut dyn Platform, plan: &Plan, lines: u64) -> Result<Self, PlatformError> {
-        let line = platform.layout().line;
-        let size = Bytes(lines * line.0 * plan.placement.locals.len() as u64);
+        let (stride, arrays) = (plan.element_stride(platform.layout()), plan.experiment.arrays());
+        let size = Bytes(lines * stride.0 * arrays * plan.placement.locals.len() as u64);
         let region = platform.allocate(plan.placement.home, size)?;
-        Ok(Self { region, line, lines })
+        let slice = Self { region, stride, lines, arrays };
+        if plan.experiment.walks_a_list() {
+            platform.arrange(&on_portions(plan, &slice, plan.experiment.kernel(0)))?;
+        }
+        Ok(slice)
+    }
+
+    /// The platform's [ballast](Platform::ballast), in portions as large as it allows.
+    pub(crate) fn ballast(platform: &mut dyn Platform, plan: &Plan) -> Result<Self, PlatformError> {
+        let (stride, arrays) = (platform.layout().line, plan.experiment.arrays());
+        let locals = &plan.placement.locals;
+        let region = platform.ballast(plan.placement.home, locals)?;
+        let lines = region.size.0 / stride.0 / arrays / locals.len() as u64;
+        Ok(Self { region, stride, lines, arrays })
     }
 
     /// `kernel` on `cpu` over the portion of requester number `local`, each line once.
     pub(crate) fn portion(&self, local: usize, cpu: CpuId, kernel: Kernel) -> Task {
-        let offset = Bytes(local as u64 * self.lines * self.line.0);
+        let offset = Bytes(local as u64 * self.lines * self.arrays * self.stride.0);
         self.task(cpu, kernel, offset, self.lines)
     }
 
     /// `kernel` on `cpu` over the portions of all requesters, each line once.
     pub(crate) fn all(&self, cpu: CpuId, kernel: Kernel) -> Task {
-        self.task(cpu, kernel, Bytes(0), self.region.size.0 / self.line.0)
+        self.task(cpu, kernel, Bytes(0), self.region.size.0 / self.stride.0)
     }
 
     fn task(&self, cpu: CpuId, kernel: Kernel, offset: Bytes, elements: u64) -> Task {
-        Task { cpu, kernel, region: self.region, offset, stride: self.line, elements, count: elements }
+        Task { cpu, kernel, region: self.region, offset, stride: self.stride, elements, first: 0, count: elements }
     }
 }
 
@@ -47,7 +64,8 @@ pub(crate) fn empty_caches(platform: &mut dyn Platform, plan: &Plan, slice: &Sli
     let mut cpus = [plan.placement.locals.as_slice(), plan.placement.remotes.as_slice()].concat();
     cpus.sort_unstable();
     cpus.dedup();
-    drop_lines(platform, slice, &cpus)
+    let tasks: Vec<Task> = cpus.iter().map(|&cpu| slice.all(cpu, Kernel::Flush)).collect();
+    platform.run(Phase::new(&tasks)).map(drop)
 }
 
 /// Brings the lines of `slice` into the state of `plan`. On entry no cache holds them.

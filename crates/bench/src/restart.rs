@@ -171,14 +171,35 @@ pub(crate) fn measure(plan: &Plan, platform: &mut dyn Platform) -> Result<(Resta
     Ok((RestartCurve { points, stable }, warning))
 }
 
+/// One curve of several searches for the same latency, step by step the least of their times, with the figures that it
+/// gives: the saw of the stable stretch of a single search, the least of each search's stretch if there were several.
+/// `None` without searches.
+pub(crate) fn merged(curves: &[RestartCurve], search: RestartSearch) -> Option<(Vec<f64>, RestartCurve)> {
+    let (first, others) = curves.split_first()?;
+    let saw = |curve: &RestartCurve| curve.window().iter().map(|point| point.restart_ns).collect::<Vec<f64>>();
+    if others.is_empty() {
+        return Some((saw(first), first.clone()));
+    }
+    let least = |curve: &RestartCurve| saw(curve).into_iter().fold(f64::INFINITY, f64::min);
+    let mut points = curves.iter().map(|curve| &curve.points).max_by_key(|points| points.len())?.clone();
+    for point in curves.iter().flat_map(|curve| &curve.points) {
+        let merged = &mut points[point.work as usize];
+        merged.l1_ns = merged.l1_ns.min(point.l1_ns);
+        merged.back_to_back_ns = merged.back_to_back_ns.min(point.back_to_back_ns);
+        merged.restart_ns = merged.back_to_back_ns - merged.l1_ns;
+    }
+    let settled = stable_stretch(points.iter().map(|point| point.restart_ns), search);
+    let stable = settled.unwrap_or_else(|| first.stable.clone());
+    Some((curves.iter().map(least).collect(), RestartCurve { points, stable }))
+}
+
 /// The mean back-to-back time of the requesters on freshly prepared lines.
 fn back_to_back(plan: &Plan, platform: &mut dyn Platform, lines: u64, work: u32) -> Result<f64, BenchError> {
     let slice = Slice::allocate(platform, plan, lines)?;
     empty_caches(platform, plan, &slice)?;
     prepare(platform, plan, &slice)?;
-    let mut samples = vec![Vec::new(); plan.placement.locals.len()];
-    time(plan, platform, &slice, work, &mut samples)?;
-    Ok(samples.iter().flatten().sum::<f64>() / samples.len() as f64)
+    let values = time(plan, platform, &slice, work)?.values;
+    Ok(values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// The mean time of `steps` steps around lists that a cache holds once they have been walked.

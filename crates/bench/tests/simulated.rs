@@ -114,7 +114,8 @@ fn the_suites_run_to_the_end_on_a_small_machine() {
     let mut platform = platform("origin2000-r10k-195-4p");
     let restart = RestartSearch { max_work: 40, ..RestartSearch::default() };
     let settings = Settings { lines: Some(64), iterations: 1, restart, ..Settings::simulated() };
-    let plans = Suite::All.plans(platform.layout(), &SuiteScope { settings, nodes_per_distance: Some(1) });
+    let plans =
+        Suite::All.plans(platform.layout(), &SuiteScope { nodes_per_distance: Some(1), ..SuiteScope::whole(settings) });
     for plan in plans.expect("a sound suite") {
         let outcome = plan.run(&mut platform).unwrap_or_else(|error| panic!("{plan:?}: {error}"));
         assert!(outcome.record.min > 0.0 && outcome.record.max.is_finite(), "{:?}", outcome.record);

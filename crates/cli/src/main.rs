@@ -25,6 +25,7 @@ use failure::Failure;
   ccnuma bench -m arctic --suite local     local latencies and bandwidths beside the published ones
   ccnuma topology -m stinger --svg s.svg   what a 128-processor machine is wired from
   ccnuma reproduce prestor/4.11            remote latency by distance: ours, theirs, error
+  ccnuma fit --probe -m dresden            recover what a machine's parts cost from measurements
   ccnuma verify origin                     explore every reachable state of the protocol
 
 Exit codes: 0 done, 1 ran and found a failure, 2 bad input."
@@ -40,6 +41,7 @@ enum Command {
     Machines(commands::machines::MachinesCommand),
     Topology(commands::topology::TopologyCommand),
     Bench(Box<commands::bench::BenchCommand>),
+    Fit(Box<commands::fit::FitCommand>),
     Verify(commands::verify::VerifyCommand),
     Reproduce(commands::reproduce::ReproduceCommand),
 }
@@ -50,6 +52,7 @@ fn run(command: Command) -> Result<bool, Failure> {
         Command::Machines(command) => command.run().map(|()| true),
         Command::Topology(command) => command.run(),
         Command::Bench(command) => command.run().map(|()| true),
+        Command::Fit(command) => command.run().map(|()| true),
         Command::Verify(command) => command.run(),
         Command::Reproduce(command) => command.run().map(|()| true),
     }

@@ -53,6 +53,11 @@ impl OutputFlags {
         Ok(output)
     }
 
+    /// Whether records take the place of the table on standard output.
+    pub fn replaces_table(&self) -> bool {
+        matches!((&self.json, &self.csv), (Some(None), _) | (_, Some(None)))
+    }
+
     /// Writes `text`, a machine description, beside each result file: as `FILE.machine.toml`, or `FILE.NAME.machine.toml`
     /// where a result takes several machines.
     ///

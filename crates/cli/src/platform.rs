@@ -11,30 +11,48 @@ const HOST: &str = "host";
 /// The machine flag of commands that work on one machine.
 #[derive(Args, Debug, Clone)]
 pub struct MachineFlag {
-    /// The machine: a name from `ccnuma machines`, origin2000-PROC-CPUSp, or a TOML file.
+    /// The machine: host is this computer; or a name from `ccnuma machines`, origin2000-PROC-CPUSp, or a TOML file.
     #[arg(short = 'm', long = "machine", value_name = "MACHINE", default_value = HOST)]
     name: String,
 }
 
+/// A machine to work on.
+pub enum Machine {
+    /// This computer.
+    Host,
+    /// One that is simulated, by its description.
+    Simulated(Box<machine::Resolved>),
+}
+
 impl MachineFlag {
-    /// The description of a simulated machine.
+    /// The machine that is asked for.
+    ///
+    /// # Errors
+    /// When there is no such machine, or its description is wrong.
+    pub fn machine(&self) -> Result<Machine, Failure> {
+        if self.name == HOST {
+            return Ok(Machine::Host);
+        }
+        let resolved =
+            machine::resolve(&self.name).map_err(|error| Failure::input(format!("-m {}: {error}", self.name)))?;
+        Ok(Machine::Simulated(Box::new(resolved)))
+    }
+
+    /// The description of a simulated machine, for what this computer does not have: `lacking`, such as `no routing table`.
     ///
     /// # Errors
     /// When this computer is asked for, there is no such machine, or its description is wrong.
-    pub fn simulated(&self) -> Result<Description, Failure> {
-        Ok(self.resolved()?.description)
-    }
-
-    /// As [`MachineFlag::simulated`], with where each value comes from.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn resolved(&self) -> Result<machine::Resolved, Failure> {
-        if self.name == HOST {
-            let names: Vec<String> = machine::names().map(|(name, _)| name).collect();
-            let accepted = format!("-m MACHINE with one of {}, or the path of a TOML file", names.join(" "));
-            return Err(Failure::flag("-m", HOST, "measuring this computer is not built yet", accepted));
+    pub fn simulated(&self, lacking: &str) -> Result<Description, Failure> {
+        match self.machine()? {
+            Machine::Simulated(resolved) => Ok(resolved.description),
+            Machine::Host => Err(refused(format!("this computer shows {lacking}"))),
         }
-        machine::resolve(&self.name).map_err(|error| Failure::input(format!("-m {}: {error}", self.name)))
     }
+}
+
+/// The refusal of this computer where a simulated machine is needed.
+fn refused(problem: String) -> Failure {
+    let names: Vec<String> = machine::names().map(|(name, _)| name).collect();
+    let accepted = format!("-m MACHINE with one of {}, or the path of a TOML file", names.join(" "));
+    Failure::flag("-m", HOST, problem, accepted)
 }

@@ -28,10 +28,9 @@ fn an_unknown_machine_is_answered_with_the_nearest() {
 }
 
 #[test]
-fn this_computer_cannot_be_measured_yet() {
-    refused("bench", &["-m host", "not built yet", "arctic"]);
-    refused("bench --suite local", &["-m host"]);
-    refused("topology", &["-m host"]);
+fn this_computer_shows_no_routing_table() {
+    refused("topology --routes", &["-m host", "arctic"]);
+    refused("topology --check-deadlock", &["-m host", "arctic"]);
 }
 
 #[test]

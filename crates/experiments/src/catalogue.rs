@@ -6,7 +6,7 @@ use crate::error::ExperimentError;
 use crate::published::PublishedTable;
 use crate::tables::{
     Shape, distance, generations, interventions, invalidations, local, restart_curves, router_delay, routing_tables,
-    shared_region, stride_diagram,
+    seidl, shared_region, stride_diagram,
 };
 
 /// A published table, what its cells mean, and its form.
@@ -119,6 +119,8 @@ pub const ENTRIES: &[Entry] = entries! {
     "prestor/table-4.20" => three_series(State::Shrd, RDEX), Some(Form::ThreeSeries(State::Shrd));
     "prestor/table-6.1" => shared_region::SharedRegion, None;
     "prestor/table-A.1" => invalidations::ByNodeAndSharers, None;
+    "seidl/table-1" => seidl::Constants, None;
+    "seidl/table-2" => seidl::Limits, None;
     "flash/table-A.1" => routing_tables::RoutingTables, None;
 };
 
@@ -167,7 +169,8 @@ mod tests {
         assert_eq!(names("prestor/2.1"), ["prestor/figure-2.1"]);
         assert_eq!(names("flash"), ["flash/A.1"]);
         assert_eq!(names("").len(), ENTRIES.len());
-        assert!(names("prestor").len() == ENTRIES.len() - 1);
+        assert_eq!(names("seidl"), ["seidl/1", "seidl/2"]);
+        assert_eq!(names("prestor").len(), ENTRIES.len() - 3);
     }
 
     #[test]

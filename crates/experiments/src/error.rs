@@ -53,6 +53,9 @@ pub enum ExperimentError {
     /// A machine cannot be had.
     #[error(transparent)]
     Platform(#[from] PlatformError),
+    /// Measurements do not make a fit.
+    #[error(transparent)]
+    Fit(#[from] fit::FitError),
     /// The simulator failed.
     #[error(transparent)]
     Simulator(#[from] sim::SimError),

@@ -6,7 +6,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use bench::{Experiment, Plan, State};
+use bench::seidl::Point;
+use bench::{Experiment, Plan, State, Traffic};
 use units::{Bytes, CpuId, NodeId};
 
 use crate::outcome::Outcome;
@@ -30,6 +31,8 @@ pub enum Subject {
         /// How many threads.
         threads: u16,
     },
+    /// Random windows of an area, as the first processor of the first node sees them (Seidl 1997).
+    Windows(Point),
 }
 
 /// What tells measurements on one machine apart. The series that a plan belongs to does not, and neither does how often
@@ -44,12 +47,13 @@ enum Key<'a> {
         remotes: &'a [CpuId],
         lines: Option<u64>,
         sharers_drop: Option<bool>,
-        p3: Option<(Bytes, Bytes)>,
+        array: Option<(Bytes, Bytes, Traffic)>,
         whole_curve: bool,
     },
     SharedRegion {
         threads: u16,
     },
+    Windows(Point),
 }
 
 impl Measurement {
@@ -68,10 +72,15 @@ impl Measurement {
                 remotes: &plan.placement.remotes,
                 lines: plan.settings.lines,
                 sharers_drop: plan.settings.sharers_drop,
-                p3: plan.experiment.is_p3().then_some((plan.settings.p3_array, plan.settings.p3_stride)),
+                array: plan.experiment.ranges_over_an_array().then_some((
+                    plan.settings.array,
+                    plan.settings.stride,
+                    plan.settings.traffic,
+                )),
                 whole_curve: plan.experiment.is_restart() && plan.settings.restart.whole_curve,
             },
             Subject::SharedRegion { threads } => Key::SharedRegion { threads: *threads },
+            Subject::Windows(point) => Key::Windows(*point),
         };
         (&self.machine, key)
     }
@@ -127,6 +136,7 @@ impl Formula {
     pub fn headline(measurement: Measurement) -> Self {
         Self::reading(measurement, |outcome| match outcome {
             Outcome::Bench(outcome) => Some(outcome.record.headline()),
+            Outcome::Windows(record) => Some(record.mean),
             Outcome::Traffic(_) => None,
         })
     }

@@ -8,6 +8,7 @@
 pub mod calibration;
 pub mod catalogue;
 mod error;
+pub mod fitting;
 pub mod formula;
 mod outcome;
 pub mod parallel;
@@ -21,5 +22,5 @@ pub mod tables;
 pub use error::ExperimentError;
 pub use outcome::Outcome;
 pub use reproduction::{FailedMeasurement, Outcomes, PreparedTable, Reproduced, Reproduction};
-pub use run::{run, run_plan};
+pub use run::{run, run_plan, run_windows};
 pub use system::{System, Systems};

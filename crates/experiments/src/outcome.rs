@@ -1,5 +1,7 @@
 //! What running a measurement gives.
 
+use record::Record;
+
 use crate::shared_region::Traffic;
 
 /// What a measurement gave.
@@ -9,6 +11,8 @@ pub enum Outcome {
     Bench(Box<bench::Outcome>),
     /// The traffic at the home of a shared region.
     Traffic(Traffic),
+    /// The time of a random window of an area.
+    Windows(Box<Record>),
 }
 
 impl Outcome {
@@ -16,7 +20,7 @@ impl Outcome {
     pub fn bench(&self) -> Option<&bench::Outcome> {
         match self {
             Self::Bench(outcome) => Some(outcome),
-            Self::Traffic(_) => None,
+            Self::Traffic(_) | Self::Windows(_) => None,
         }
     }
 }

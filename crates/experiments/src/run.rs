@@ -1,7 +1,10 @@
 //! Running one measurement on a fresh simulated machine.
 
-use bench::{Plan, SimulatedPlatform};
+use bench::seidl::{Point, Probe};
+use bench::{Plan, Platform, SimulatedPlatform};
 use machine::Description;
+use record::Record;
+use units::CpuId;
 
 use crate::Outcome;
 use crate::error::ExperimentError;
@@ -19,8 +22,22 @@ pub fn run(
 ) -> Result<Outcome, ExperimentError> {
     match &measurement.subject {
         Subject::Bench(plan) => Ok(Outcome::Bench(Box::new(run_plan(description, plan, options)?))),
+        Subject::Windows(point) => Ok(Outcome::Windows(Box::new(run_windows(description, *point, options)?))),
         Subject::SharedRegion { threads } => Ok(Outcome::Traffic(shared_region::run(description, *threads, options)?)),
     }
+}
+
+/// Runs Seidl's probe at one point on a new machine of `description`, from its first processor, with all of its memory.
+///
+/// # Errors
+/// When the area exceeds the memory, or the simulation fails.
+pub fn run_windows(description: &Description, point: Point, options: sim::Options) -> Result<Record, ExperimentError> {
+    let mut platform = SimulatedPlatform::new(description.clone(), options)?;
+    let layout = platform.layout();
+    let cpu = layout.cpus().next().unwrap_or(CpuId(0));
+    let probe = Probe::new(layout, cpu, |_| description.topology.node_memory)?;
+    let mut records = probe.run(&mut platform, &[point], |_| ())?;
+    Ok(records.remove(0))
 }
 
 /// Runs `plan` on a new machine of `description`.

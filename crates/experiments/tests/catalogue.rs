@@ -6,7 +6,7 @@ use experiments::formula::Subject;
 use experiments::{Outcomes, Reproduction, shared_region};
 
 fn scope() -> SuiteScope {
-    SuiteScope { settings: Settings::simulated(), nodes_per_distance: None }
+    SuiteScope::whole(Settings::simulated())
 }
 
 #[test]

@@ -43,6 +43,22 @@ pub enum TopologyPart {
     Link,
     /// A route: from one node to another, by the exit ports of the routers in between.
     Route,
+    /// How far one node is from another by firmware's table (SLIT): `at`, `to` and `distance`.
+    Distance,
+    /// What firmware says about the way from a node with the processors `cpus` (`at`) to the memory of another (`to`).
+    Access,
+    /// A cache in front of a node's memory.
+    SideCache,
+    /// A core: its place in `at`, its threads in `cpus`, its node in `to`, its kind in `class`.
+    Core,
+    /// A cache: `at`, what it holds in `class`, the processors that share it.
+    Cache,
+    /// Huge pages of one size that are set aside on a node, or transparent huge pages with their mode in `class`.
+    Pages,
+    /// A limit on what the process may use: its name in `at`, its value in `class`, `cpus` or `size_kib`.
+    Limit,
+    /// Something that the reader should know, in `class`.
+    Note,
 }
 
 /// A part of a machine. Fields that a part does not have are absent (`null`).
@@ -56,11 +72,11 @@ pub struct TopologyRow {
     pub id: u32,
     /// The name in the hardware graph of the part, or of the end at which a link or route starts.
     pub at: String,
-    /// A node's processors.
+    /// A node's processors; a core's threads; a cache's users.
     pub cpus: Vec<CpuId>,
     /// The name in the hardware graph of what is at the other end.
     pub to: Option<String>,
-    /// What a link is made of, or what a router is for.
+    /// What a link is made of, what a router is for, what kind of node, core or cache it is, or what a note says.
     pub class: Option<String>,
     /// A link's length, in metres.
     pub length_m: Option<f64>,
@@ -70,11 +86,89 @@ pub struct TopologyRow {
     pub hops: Option<u32>,
     /// A route's exit port at each router, in order.
     pub exits: Option<String>,
+    /// The distance between two nodes by the SLIT's measure, in which 10 is a node's distance to itself.
+    pub distance: Option<u32>,
+    /// The size of a node's memory, a cache, a page or a limit, in kibibytes.
+    pub size_kib: Option<u64>,
+    /// How much of a node's memory was free, in kibibytes.
+    pub free_kib: Option<u64>,
+    /// A node's memory tier; a larger number is slower memory.
+    pub tier: Option<u32>,
+    /// The size of a cache's line, in bytes.
+    pub line_bytes: Option<u64>,
+    /// In how many places of a cache a line can be.
+    pub ways: Option<u32>,
+    /// How many pages are set aside.
+    pub pages: Option<u64>,
+    /// How many of them are in no use.
+    pub free_pages: Option<u64>,
+    /// Firmware's read latency, in nanoseconds.
+    pub read_ns: Option<u32>,
+    /// Firmware's write latency, in nanoseconds.
+    pub write_ns: Option<u32>,
+    /// Firmware's read bandwidth, in MiB/s.
+    pub read_mib_s: Option<u32>,
+    /// Firmware's write bandwidth, in MiB/s.
+    pub write_mib_s: Option<u32>,
+}
+
+impl TopologyRow {
+    /// A row about a part, with everything else absent.
+    pub fn new(machine: impl Into<String>, part: TopologyPart, id: u32, at: impl Into<String>) -> Self {
+        Self {
+            machine: machine.into(),
+            part,
+            id,
+            at: at.into(),
+            cpus: Vec::new(),
+            to: None,
+            class: None,
+            length_m: None,
+            delay_ns: None,
+            hops: None,
+            exits: None,
+            distance: None,
+            size_kib: None,
+            free_kib: None,
+            tier: None,
+            line_bytes: None,
+            ways: None,
+            pages: None,
+            free_pages: None,
+            read_ns: None,
+            write_ns: None,
+            read_mib_s: None,
+            write_mib_s: None,
+        }
+    }
 }
 
 impl Row for TopologyRow {
-    const COLUMNS: &'static [&'static str] =
-        &["machine", "part", "id", "at", "cpus", "to", "class", "length_m", "delay_ns", "hops", "exits"];
+    const COLUMNS: &'static [&'static str] = &[
+        "machine",
+        "part",
+        "id",
+        "at",
+        "cpus",
+        "to",
+        "class",
+        "length_m",
+        "delay_ns",
+        "hops",
+        "exits",
+        "distance",
+        "size_kib",
+        "free_kib",
+        "tier",
+        "line_bytes",
+        "ways",
+        "pages",
+        "free_pages",
+        "read_ns",
+        "write_ns",
+        "read_mib_s",
+        "write_mib_s",
+    ];
 }
 
 /// One deadlock check of a routing table.
@@ -120,19 +214,7 @@ mod tests {
             calibrated_on: vec![],
         };
         assert_eq!(columns_of(&machine), MachineRow::COLUMNS);
-        let link = TopologyRow {
-            machine: "arctic".into(),
-            part: TopologyPart::Link,
-            id: 3,
-            at: "a".into(),
-            cpus: vec![],
-            to: Some("b".into()),
-            class: None,
-            length_m: Some(1.0),
-            delay_ns: Some(5.0),
-            hops: None,
-            exits: None,
-        };
+        let link = TopologyRow::new("arctic", TopologyPart::Link, 3, "a");
         assert_eq!(columns_of(&link), TopologyRow::COLUMNS);
         let check = DeadlockRow { machine: None, table: "built-in".into(), deadlock: false, cycle: vec![] };
         assert_eq!(columns_of(&check), DeadlockRow::COLUMNS);

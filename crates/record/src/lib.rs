@@ -4,6 +4,8 @@
 //! rows as JSON lines or as CSV to any [`std::io::Write`] and flushes after each, so that nothing already measured is
 //! lost when a run is interrupted. [`Warning`]s are typed values with advice, never bare strings.
 
+mod conditions;
+mod fit;
 mod inventory;
 mod measurement;
 mod reproduction;
@@ -13,6 +15,8 @@ mod verification;
 mod warning;
 mod writer;
 
+pub use conditions::{Conditions, Disturbance};
+pub use fit::FitRow;
 pub use inventory::{DeadlockRow, MachineRow, TopologyPart, TopologyRow};
 pub use measurement::{OneOrMany, Record, Unit};
 pub use reproduction::ReproductionRow;

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use units::{CpuId, NodeId};
 
-use crate::{Row, Statistics};
+use crate::{Conditions, Row, Statistics};
 
 /// One value or several: a single one is written bare, several as a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +64,9 @@ pub enum Unit {
     /// Bytes: sizes and strides.
     #[serde(rename = "B")]
     Bytes,
+    /// 10^6 floating-point operations a second.
+    #[serde(rename = "MFLOPS")]
+    Megaflops,
 }
 
 impl fmt::Display for Unit {
@@ -76,6 +79,7 @@ impl fmt::Display for Unit {
             Self::Ratio => "ratio",
             Self::Count => "count",
             Self::Bytes => "B",
+            Self::Megaflops => "MFLOPS",
         })
     }
 }
@@ -118,6 +122,13 @@ pub struct Record {
     pub stdev: f64,
     /// The number of samples.
     pub n: u64,
+    /// Where the 95 % confidence interval of the median begins.
+    pub ci_low: f64,
+    /// Where it ends.
+    pub ci_high: f64,
+    /// Under which conditions it was measured; its fields are columns of the record.
+    #[serde(flatten)]
+    pub conditions: Conditions,
 }
 
 impl Record {
@@ -127,10 +138,10 @@ impl Record {
         if self.unit == Unit::MegabytesPerSecond { self.max } else { self.min }
     }
 
-    /// The six figures together.
+    /// The figures together.
     pub fn statistics(&self) -> Statistics {
-        let Self { min, max, median, mean, stdev, n, .. } = *self;
-        Statistics { min, max, median, mean, stdev, n }
+        let Self { min, max, median, mean, stdev, n, ci_low, ci_high, .. } = *self;
+        Statistics { min, max, median, mean, stdev, n, ci_low, ci_high }
     }
 }
 
@@ -152,5 +163,18 @@ impl Row for Record {
         "mean",
         "stdev",
         "n",
+        "ci_low",
+        "ci_high",
+        "series",
+        "relation",
+        "pages_asked",
+        "pages_obtained",
+        "stride",
+        "window",
+        "order",
+        "preparation",
+        "check",
+        "clock_mhz",
+        "repeated",
     ];
 }

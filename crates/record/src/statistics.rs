@@ -1,4 +1,4 @@
-//! Minimum, maximum, median, mean and standard deviation of a set of samples.
+//! Minimum, maximum, median, mean, standard deviation and confidence interval of a set of samples.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,10 @@ pub struct Statistics {
     pub stdev: f64,
     /// How many samples there were.
     pub n: u64,
+    /// Where the 95 % confidence interval of the median begins.
+    pub ci_low: f64,
+    /// Where the 95 % confidence interval of the median ends.
+    pub ci_high: f64,
 }
 
 impl Statistics {
@@ -31,6 +35,7 @@ impl Statistics {
         sorted.sort_by(f64::total_cmp);
         let n = sorted.len();
         let mean = sorted.iter().sum::<f64>() / n as f64;
+        let below = ranks_outside(n);
         let squares: f64 = sorted.iter().map(|sample| (sample - mean).powi(2)).sum();
         Some(Self {
             min: sorted[0],
@@ -40,8 +45,36 @@ impl Statistics {
             mean: mean.clamp(sorted[0], sorted[n - 1]),
             stdev: if n > 1 { (squares / (n - 1) as f64).sqrt() } else { 0.0 },
             n: n as u64,
+            ci_low: sorted[below],
+            ci_high: sorted[n - 1 - below],
         })
     }
+
+    /// Whether the medians of two sets of samples differ, as far as 95 % intervals that do not overlap can tell.
+    pub fn differs_from(&self, other: &Self) -> bool {
+        self.ci_low > other.ci_high || other.ci_low > self.ci_high
+    }
+}
+
+/// How many of `n` sorted samples lie outside of the 95 % confidence interval of the median, at each end.
+///
+/// The interval is that of order statistics, which assumes nothing of the distribution: between the k-th smallest and
+/// the k-th largest sample lies the median unless fewer than k of n tosses of a coin show one side (Conover, Practical
+/// Nonparametric Statistics, section 3.2). Below six samples even their whole range has less than 95 %, and is given.
+fn ranks_outside(n: usize) -> usize {
+    const OUTSIDE_EACH_END: f64 = 0.025;
+    // In logarithms: 0.5 to the power n underflows for many samples.
+    let mut log_term = n as f64 * 0.5_f64.ln();
+    let (mut cumulative, mut outside) = (log_term.exp(), 0);
+    for k in 1..n.div_ceil(2) {
+        if cumulative > OUTSIDE_EACH_END {
+            break;
+        }
+        outside = k - 1;
+        log_term += ((n - k + 1) as f64 / k as f64).ln();
+        cumulative += log_term.exp();
+    }
+    outside
 }
 
 #[cfg(test)]
@@ -58,6 +91,30 @@ mod tests {
         assert_eq!(statistics.n, 8);
     }
 
+    /// Conover's table A3: the ranks that bound the median are the 2nd and 9th of 10 samples, the 6th and 15th of 20.
+    #[test]
+    fn the_interval_has_the_tabled_ranks() {
+        let ranks = |n: usize| {
+            let samples: Vec<f64> = (1..=n).map(|rank| rank as f64).collect();
+            let statistics = Statistics::of(&samples).expect("finite samples");
+            (statistics.ci_low, statistics.ci_high)
+        };
+        assert_eq!(ranks(10), (2.0, 9.0));
+        assert_eq!(ranks(20), (6.0, 15.0));
+        assert_eq!(ranks(6), (1.0, 6.0));
+        assert_eq!(ranks(3), (1.0, 3.0));
+        assert_eq!(ranks(1), (1.0, 1.0));
+        let (low, high) = ranks(10_000);
+        assert!((4890.0..4910.0).contains(&low) && (5090.0..5111.0).contains(&high), "{low} {high}");
+    }
+
+    #[test]
+    fn only_separate_intervals_differ() {
+        let of = |from: f64| Statistics::of(&[from, from + 1.0, from + 2.0]).expect("finite samples");
+        assert!(of(1.0).differs_from(&of(4.0)) && of(4.0).differs_from(&of(1.0)));
+        assert!(!of(1.0).differs_from(&of(2.5)));
+    }
+
     #[test]
     fn nothing_to_summarise() {
         assert_eq!(Statistics::of(&[]), None);
@@ -72,6 +129,8 @@ mod tests {
             prop_assert_eq!(Statistics::of(&samples).expect("finite samples"), forward);
             prop_assert!(forward.min <= forward.median && forward.median <= forward.max);
             prop_assert!(forward.min <= forward.mean && forward.mean <= forward.max);
+            prop_assert!(forward.min <= forward.ci_low && forward.ci_low <= forward.median);
+            prop_assert!(forward.median <= forward.ci_high && forward.ci_high <= forward.max);
             // Popoviciu's inequality, with the factor n / (n - 1) of the sample variance.
             let n = samples.len() as f64;
             let bound = if n > 1.0 { (forward.max - forward.min) / 2.0 * (n / (n - 1.0)).sqrt() } else { 0.0 };

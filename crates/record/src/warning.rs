@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use units::{CpuId, Duration};
 
+use crate::Disturbance;
+
 /// Something to know about a measurement that succeeded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "warning", rename_all = "kebab-case")]
@@ -34,6 +36,22 @@ pub enum Warning {
         /// The number of samples.
         n: u64,
     },
+    /// Samples were disturbed however often they were taken again, and stand among the others.
+    Disturbed {
+        /// How many of them.
+        kept: u64,
+        /// Of how many samples.
+        n: u64,
+        /// All that happened to them.
+        disturbance: Disturbance,
+    },
+    /// The lines do not look as if they had been brought into the state.
+    StateDoubtful {
+        /// The state.
+        state: String,
+        /// What the check found.
+        found: String,
+    },
 }
 
 impl Warning {
@@ -45,6 +63,10 @@ impl Warning {
             }
             Self::RemotesUnused { .. } => {
                 "leave the remote processors out, or choose a state that uses them: SHRD CEXH CEXM DEXD DEXT".to_owned()
+            }
+            Self::Disturbed { .. } => "stop other programs, or compare the minimum".to_owned(),
+            Self::StateDoubtful { .. } => {
+                "take the figure for that of the state found; another number of lines may prepare better".to_owned()
             }
             Self::Scatter { .. } => "raise the number of iterations and compare the median".to_owned(),
         }
@@ -62,6 +84,10 @@ impl fmt::Display for Warning {
                 let remotes: Vec<String> = remotes.iter().map(CpuId::to_string).collect();
                 write!(f, "state {state} uses no remote processor, {} was not used", remotes.join(" "))?;
             }
+            Self::Disturbed { kept, n, disturbance } => {
+                write!(f, "{kept} of {n} samples were disturbed, and disturbed again when repeated: {disturbance}")?;
+            }
+            Self::StateDoubtful { state, found } => write!(f, "state {state} is doubtful: {found}")?,
             Self::Scatter { stdev_pct, n } => {
                 write!(f, "the {n} samples scatter by {stdev_pct:.1} % (standard deviation)")?;
             }

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use proptest::prelude::*;
 use record::{
-    Format, OneOrMany, Record, RecordWriter, ReproductionRow, Row, Unit, VerificationResult, VerificationRow, Warning,
-    WriteError,
+    Conditions, Format, OneOrMany, Record, RecordWriter, ReproductionRow, Row, Unit, VerificationResult,
+    VerificationRow, Warning, WriteError,
 };
 use units::{CpuId, Duration, NodeId};
 
@@ -29,6 +29,9 @@ fn record(locals: Vec<CpuId>, remotes: Vec<CpuId>) -> Record {
         mean: 683.6,
         stdev: 0.4,
         n: 10,
+        ci_low: 683.2,
+        ci_high: 683.9,
+        conditions: Conditions::default(),
     }
 }
 
@@ -91,7 +94,8 @@ fn json_has_exactly_the_columns_in_order() {
 fn columns_are_those_that_scripts_rely_on() {
     assert_eq!(
         Record::COLUMNS.join(" "),
-        "machine experiment state home local remotes xhops yhops zhops unit min max median mean stdev n"
+        "machine experiment state home local remotes xhops yhops zhops unit min max median mean stdev n \
+         ci_low ci_high series relation pages_asked pages_obtained stride window order preparation check clock_mhz repeated"
     );
     assert_eq!(ReproductionRow::COLUMNS.join(" "), "paper table row column unit theirs ours error_pct calibrated");
     assert_eq!(VerificationRow::COLUMNS.join(" "), "protocol caches lines states depth result seconds");
@@ -110,8 +114,11 @@ fn csv_joins_lists_quotes_commas_and_leaves_absent_values_empty() {
     let csv = written(Format::Csv, &[record(vec![CpuId(2)], vec![CpuId(0), CpuId(4)]), record(vec![CpuId(2)], vec![])]);
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines[0], Record::COLUMNS.join(","));
-    assert_eq!(lines[1], "arctic,lmbench-read,CEXM,1,2,0 4,0,1,1,ns,683.0,684.5,683.5,683.6,0.4,10");
-    assert_eq!(lines[2], "arctic,lmbench-read,CEXM,1,2,,0,,,ns,683.0,684.5,683.5,683.6,0.4,10");
+    assert_eq!(
+        lines[1],
+        "arctic,lmbench-read,CEXM,1,2,0 4,0,1,1,ns,683.0,684.5,683.5,683.6,0.4,10,683.2,683.9,,,,,,,,,,,0"
+    );
+    assert_eq!(lines[2], "arctic,lmbench-read,CEXM,1,2,,0,,,ns,683.0,684.5,683.5,683.6,0.4,10,683.2,683.9,,,,,,,,,,,0");
     assert!(written(Format::Csv, &[reproduction()]).contains(r#"UOWN,"back-to-back, READ",ns,400.0,410.0,2.5,true"#));
 }
 

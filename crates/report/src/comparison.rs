@@ -118,7 +118,7 @@ pub(crate) fn figure(value: Option<f64>, unit: Unit) -> String {
     let Some(value) = value else { return "-".to_owned() };
     match unit {
         Unit::Ratio => format!("{value:.2}"),
-        Unit::Cycles => format!("{value:.1}"),
+        Unit::Cycles | Unit::Megaflops => format!("{value:.1}"),
         Unit::Nanoseconds | Unit::MegabytesPerSecond | Unit::Percent | Unit::Count | Unit::Bytes => {
             format!("{value:.0}")
         }
@@ -137,6 +137,7 @@ fn heading_unit(unit: Unit) -> &'static str {
         Unit::Cycles => "cycles",
         Unit::Percent => "%",
         Unit::Bytes => "B",
+        Unit::Megaflops => "MFLOPS",
         Unit::Ratio | Unit::Count => "",
     }
 }

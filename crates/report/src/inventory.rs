@@ -2,7 +2,7 @@
 
 use record::{MachineRow, TopologyPart, TopologyRow};
 
-use crate::{Column, Table};
+use crate::{Column, Table, computer};
 
 /// A line per machine description.
 pub fn machines(rows: &[MachineRow]) -> Table {
@@ -32,8 +32,12 @@ pub fn machines(rows: &[MachineRow]) -> Table {
     table
 }
 
-/// The tables of nodes, of routers, of links and of routes, without those that are empty.
+/// The tables of nodes, of routers, of links and of routes, or of what a computer is made of, without those that are empty.
 pub fn topology(rows: &[TopologyRow]) -> Vec<Table> {
+    // Simulated machines are drawn from routers and links; a computer tells distances instead.
+    if rows.iter().any(|row| row.part == TopologyPart::Distance) {
+        return computer::tables(rows);
+    }
     let of = |part| rows.iter().filter(move |row| row.part == part);
     let tables = [
         nodes(of(TopologyPart::Node)),
@@ -105,17 +109,12 @@ mod tests {
 
     fn part(part: TopologyPart, id: u32) -> TopologyRow {
         TopologyRow {
-            machine: "m".into(),
-            part,
-            id,
-            at: format!("/hw/{id}"),
             cpus: vec![CpuId(0), CpuId(1)],
             to: Some("/hw/peer".into()),
             class: Some("backplane".into()),
             length_m: Some(0.5),
             delay_ns: Some(2.5),
-            hops: Some(3),
-            exits: Some("6 1 4".into()),
+            ..TopologyRow::new("m", part, id, format!("/hw/{id}"))
         }
     }
 

@@ -3,13 +3,20 @@
 //! Nothing here knows how a record was obtained: not from which platform, not by which experiment.
 
 mod comparison;
+mod computer;
+mod computer_drawing;
+mod fits;
 mod inventory;
 mod measurements;
 mod plot;
+mod series;
 mod table;
 
 pub use comparison::{ErrorSummary, comparison, summaries};
+pub use computer_drawing::computer_drawing;
+pub use fits::fits;
 pub use inventory::{machines, topology};
 pub use measurements::{measurements, verifications};
 pub use plot::{Axis, Mark, Plot, PlotError, Series};
+pub use series::{load_curves, series_tables};
 pub use table::{Align, Column, Table};

@@ -80,7 +80,9 @@ pub fn verifications(title: &str, rows: &[VerificationRow]) -> Table {
 fn one_digit_more(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Nanoseconds | Unit::MegabytesPerSecond => format!("{value:.1}"),
-        Unit::Cycles | Unit::Percent | Unit::Ratio | Unit::Count | Unit::Bytes => figure(Some(value), unit),
+        Unit::Cycles | Unit::Percent | Unit::Ratio | Unit::Count | Unit::Bytes | Unit::Megaflops => {
+            figure(Some(value), unit)
+        }
     }
 }
 
@@ -102,6 +104,7 @@ fn hops(record: &Record) -> String {
 
 #[cfg(test)]
 mod tests {
+    use record::Conditions;
     use units::{CpuId, NodeId};
 
     use super::*;
@@ -125,6 +128,9 @@ mod tests {
             mean: 386.0,
             stdev: 2.5,
             n: 3,
+            ci_low: 384.04,
+            ci_high: 390.0,
+            conditions: Conditions::default(),
         };
         let text = measurements("Measurements", &[record]).to_string();
         let words: Vec<_> = text.lines().last().unwrap().split_whitespace().collect();

@@ -170,8 +170,9 @@ impl<'a> Thread<'a> {
         self.stop.get()
     }
 
-    /// Comes here at its own time and not ahead of it: what follows is seen by others, or sees what others did.
-    fn order(&mut self) {
+    /// Comes here at its own time and not ahead of it: what the program does next outside of the simulated machine is seen
+    /// by others, or sees what others did, as of the time of this thread's latest instruction.
+    pub fn order(&mut self) {
         self.until_done(Processor::in_order);
     }
 }

@@ -105,3 +105,19 @@ impl PhysicalAddr {
         Self(self.0 + bytes)
     }
 }
+
+/// Prints ascending numbers as Linux does: `0-3,8`.
+pub fn ranges(numbers: impl IntoIterator<Item = u16>) -> String {
+    let mut ranges: Vec<(u16, u16)> = Vec::new();
+    for number in numbers {
+        match ranges.last_mut() {
+            Some((_, last)) if number.checked_sub(1) == Some(*last) => *last = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    let texts = ranges.iter().map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    });
+    texts.collect::<Vec<_>>().join(",")
+}

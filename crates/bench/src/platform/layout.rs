@@ -1,5 +1,8 @@
 //! The places of a machine as an experiment sees them: nodes, processors, hops, line and cache sizes.
 
+use std::collections::BTreeMap;
+
+use host::discovery::Relation;
 use units::{Bytes, CpuId, Duration, NodeId};
 
 /// Where things are on a machine, and the sizes that experiments depend on. Plain data: suites derive their placements
@@ -9,6 +12,10 @@ pub struct Layout {
     machine: String,
     /// Processors of each node, ascending; a node may have none.
     cpus: Vec<Vec<CpuId>>,
+    /// The groups of each processor, where more is known than its node.
+    kin: BTreeMap<CpuId, Kin>,
+    /// Nodes without memory of their own.
+    without_memory: Vec<NodeId>,
     /// Hops between nodes, row by row.
     hops: Vec<u32>,
     /// Coherence unit.
@@ -19,6 +26,24 @@ pub struct Layout {
     pub l2: Bytes,
     /// One cycle of the processors' clock.
     pub clock_period: Duration,
+    /// Whether it is a real machine, on which everything is worth measuring, rather than a description.
+    pub real: bool,
+    /// Whether its processors have accesses that pass the caches.
+    pub passes_caches: bool,
+}
+
+/// The groups that a processor belongs to, each named after its first processor; `None` where there is no such group between
+/// the one below and the one above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kin {
+    /// Threads of one core.
+    pub(crate) core: CpuId,
+    /// Cores that share a cache or a cluster.
+    pub(crate) cluster: Option<CpuId>,
+    /// Cores of one die.
+    pub(crate) die: Option<CpuId>,
+    /// Cores of one socket.
+    pub(crate) socket: CpuId,
 }
 
 /// Why places do not make a layout.
@@ -61,7 +86,57 @@ impl Layout {
         for from in 0..cpus.len() as u16 {
             distances.extend((0..cpus.len() as u16).map(|to| hops(NodeId(from), NodeId(to))));
         }
-        Ok(Self { machine, cpus, hops: distances, line, l1, l2, clock_period })
+        Ok(Self {
+            machine,
+            cpus,
+            kin: BTreeMap::new(),
+            without_memory: Vec::new(),
+            hops: distances,
+            line,
+            l1,
+            l2,
+            clock_period,
+            real: false,
+            passes_caches: false,
+        })
+    }
+
+    /// The same machine, whose `nodes` have processors but no memory.
+    #[must_use]
+    pub fn without_memory_on(mut self, nodes: impl IntoIterator<Item = NodeId>) -> Self {
+        self.without_memory.extend(nodes);
+        self
+    }
+
+    /// The same machine, of whose processors more is known.
+    #[must_use]
+    pub(crate) fn with_kin(mut self, kin: impl IntoIterator<Item = (CpuId, Kin)>) -> Self {
+        self.kin.extend(kin);
+        self
+    }
+
+    /// How near two processors are to each other. Where nothing but nodes is known, a node counts as a socket.
+    pub fn relation(&self, a: CpuId, b: CpuId) -> Relation {
+        if a == b {
+            return Relation::Same;
+        }
+        let (Some(first), Some(second)) = (self.kin.get(&a), self.kin.get(&b)) else {
+            let node = self.node_of(a);
+            return if node == self.node_of(b) { Relation::SameSocket } else { Relation::OtherSocket };
+        };
+        let same = |a: Option<CpuId>, b: Option<CpuId>| a.is_some() && a == b;
+        match () {
+            () if first.core == second.core => Relation::SmtSibling,
+            () if first.socket != second.socket => Relation::OtherSocket,
+            () if same(first.cluster, second.cluster) => Relation::SameCluster,
+            () if same(first.die, second.die) => Relation::SameDie,
+            () => Relation::SameSocket,
+        }
+    }
+
+    /// Whether the machine has this node, and it has memory.
+    pub fn has_memory(&self, node: NodeId) -> bool {
+        self.has_node(node) && !self.without_memory.contains(&node)
     }
 
     /// The machine's name.
@@ -117,9 +192,10 @@ impl Layout {
         format!("CPU {}", ranges(&cpus))
     }
 
-    /// The nodes as an error message lists them: `node 0..31`.
+    /// The nodes with memory as an error message lists them: `node 0..31`.
     pub fn accepted_nodes(&self) -> String {
-        format!("node {}", ranges(&self.nodes().map(|node| node.0).collect::<Vec<_>>()))
+        let with_memory = self.nodes().filter(|&node| self.has_memory(node));
+        format!("node {}", ranges(&with_memory.map(|node| node.0).collect::<Vec<_>>()))
     }
 }
 

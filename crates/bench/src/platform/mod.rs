@@ -1,14 +1,18 @@
 //! What an experiment needs of a machine, real or simulated: place memory, run kernels together, read a clock.
 
+mod host;
 mod kernel;
 mod layout;
 mod simulated;
 
 use std::error::Error;
 
+use ::host::memory::PageKind;
+use record::{Conditions, Disturbance};
 use units::{Bytes, CpuId, Duration, NodeId};
 
-pub use kernel::Kernel;
+pub use self::host::{HostOptions, HostPlatform, ListOrder};
+pub use kernel::{Kernel, StreamOperation};
 pub use layout::{Layout, LayoutError};
 pub use simulated::SimulatedPlatform;
 
@@ -41,14 +45,16 @@ pub struct Task {
     pub stride: Bytes,
     /// How many elements there are; a single one makes a list that stays in the first-level cache.
     pub elements: u64,
+    /// The step with which it begins: a task that goes on where one of `n` steps ended begins with step `n`.
+    pub first: u64,
     /// How many steps are taken, beginning again at the first element after the last.
     pub count: u64,
 }
 
 impl Task {
-    /// Where in the region the elements end, each as large as a stride.
+    /// Where in the region the elements end, each as large as a stride; those of the last array if there are several.
     pub fn end(&self) -> Bytes {
-        Bytes(self.offset.0 + self.stride.0 * self.elements)
+        Bytes(self.offset.0 + self.stride.0 * self.elements * self.kernel.arrays())
     }
 }
 
@@ -70,12 +76,14 @@ impl<'a> Phase<'a> {
 }
 
 /// What became of one task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measurement {
     /// From the common start until the last access of this task had completed, the clock's own cost taken off.
     pub elapsed: Duration,
     /// Steps taken: the task's count, or fewer if another task stopped it.
     pub steps: u64,
+    /// What disturbed the task meanwhile.
+    pub disturbance: Disturbance,
 }
 
 /// Why a platform could not do what it was asked to.
@@ -120,6 +128,16 @@ pub enum PlatformError {
         /// What is wrong with it.
         reason: String,
     },
+    /// This machine has no such thing.
+    #[error("{machine} cannot {what}: {reason}")]
+    Unsupported {
+        /// What was asked for, as in "run ping-pong".
+        what: String,
+        /// The machine.
+        machine: String,
+        /// Why not.
+        reason: String,
+    },
     /// The machine failed while it ran.
     #[error("{machine}: {source}")]
     Failed {
@@ -137,11 +155,47 @@ pub trait Platform {
     /// The places of the machine and the sizes of its caches.
     fn layout(&self) -> &Layout;
 
+    /// From now on regions consist of such pages; `None` for those that the platform was set up with.
+    ///
+    /// # Errors
+    /// When the machine has no such pages to choose.
+    fn choose_pages(&mut self, pages: Option<PageKind>) -> Result<(), PlatformError>;
+
     /// Memory on node `home`, aligned to a page, not cached anywhere. A platform never places it elsewhere in silence.
     ///
     /// # Errors
     /// When `home` has no memory, or not enough, or the placement did not happen.
-    fn allocate(&mut self, home: NodeId, size: Bytes) -> Result<Region, PlatformError>;
+    fn allocate(&mut self, home: NodeId, size: Bytes) -> Result<Region, PlatformError> {
+        self.allocate_across(&[(home, size)])
+    }
+
+    /// The same with consecutive parts on several nodes; all parts but the last are whole pages. The region's home is
+    /// that of the first part.
+    ///
+    /// # Errors
+    /// As for [`Platform::allocate`].
+    fn allocate_across(&mut self, parts: &[(NodeId, Bytes)]) -> Result<Region, PlatformError>;
+
+    /// Memory on node `home`, large enough that `cpus` displace what their caches hold when they share it among them and use all
+    /// of it. Its contents are nobody's; it may be the same as at an earlier call.
+    ///
+    /// # Errors
+    /// As for [`Platform::allocate`].
+    fn ballast(&mut self, home: NodeId, cpus: &[CpuId]) -> Result<Region, PlatformError> {
+        let caches = self.layout().l2.0 * cpus.len() as u64;
+        self.allocate(home, Bytes(2 * caches))
+    }
+
+    /// Makes memory ready for the lists that `tasks` will walk; afterwards no cache holds it. To be called before lines
+    /// are brought into a state, since linking a list writes to all of them.
+    ///
+    /// # Errors
+    /// When a task leaves its region, or two lists overlap.
+    fn arrange(&mut self, tasks: &[Task]) -> Result<(), PlatformError>;
+
+    /// What is known about the regions since the latest release and about the clock: kinds of pages, the order in which
+    /// lists are walked, the cores' frequency.
+    fn conditions(&self) -> Conditions;
 
     /// Gives all regions back. Lines of theirs that are still in caches are lost.
     fn release_all(&mut self);

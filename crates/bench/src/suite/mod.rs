@@ -1,16 +1,20 @@
 //! Suites: lists of plans whose placements follow from the machine's topology, and averages over places equally far.
 
+mod machine_plans;
 mod plans;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use host::memory::PageKind;
 use serde::{Deserialize, Serialize};
+use units::Bytes;
 
 use crate::{Experiment, Layout, Outcome, Plan, PlanError, Settings, State};
 
-/// A group of experiments that one invocation runs (Prestor 2001 sections 4.3.1 to 4.3.4).
+/// A group of experiments that one invocation runs: those of Prestor 2001 (sections 4.3.1 to 4.3.4), and what one asks of any
+/// machine first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Suite {
     /// Everything on one node: every state and request (Tables 4.6 to 4.10).
@@ -21,13 +25,46 @@ pub enum Suite {
     Interventions,
     /// Lines shared by more and more nodes, and by a single one (Tables 4.19 and 4.20).
     Invalidations,
-    /// All of these.
+    /// Latency over areas of growing size: the steps of the hierarchy.
+    Hierarchy,
+    /// Every transaction, by how near the owner of the lines is.
+    Places,
+    /// Lines passed between every two processors.
+    Cores,
+    /// Latency and bandwidth between every two nodes.
+    Nodes,
+    /// Bandwidth, by what is done to memory.
+    Bandwidth,
+    /// Latency against load.
+    Loaded,
+    /// Latency by region of memory.
+    Regions,
+    /// What fits into a minute on a real machine: hierarchy, places, nodes, bandwidth and load.
+    Overview,
+    /// Those of the thesis; on a real machine all there are.
     All,
 }
 
+/// The plans of a suite on a machine.
+type Plans = fn(&Layout, &SuiteScope) -> Vec<Plan>;
+
 impl Suite {
     /// All suites.
-    pub const ALL: [Self; 5] = [Self::Local, Self::Remote, Self::Interventions, Self::Invalidations, Self::All];
+    pub const ALL: [Self; 13] = [
+        Self::Local,
+        Self::Remote,
+        Self::Interventions,
+        Self::Invalidations,
+        Self::Hierarchy,
+        Self::Places,
+        Self::Cores,
+        Self::Nodes,
+        Self::Bandwidth,
+        Self::Loaded,
+        Self::Regions,
+        Self::Overview,
+        Self::All,
+    ];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -36,7 +73,59 @@ impl Suite {
             Self::Remote => "remote",
             Self::Interventions => "interventions",
             Self::Invalidations => "invalidations",
+            Self::Hierarchy => "hierarchy",
+            Self::Places => "places",
+            Self::Cores => "cores",
+            Self::Nodes => "nodes",
+            Self::Bandwidth => "bandwidth",
+            Self::Loaded => "loaded",
+            Self::Regions => "regions",
+            Self::Overview => "overview",
             Self::All => "all",
+        }
+    }
+
+    /// Whether its results are tables of Prestor 2001.
+    pub fn is_of_the_thesis(self) -> bool {
+        matches!(self, Self::Local | Self::Remote | Self::Interventions | Self::Invalidations | Self::All)
+    }
+
+    /// What it consists of on a machine.
+    fn parts(self, real: bool) -> &'static [Plans] {
+        use {machine_plans as of_any, plans as of_thesis};
+        const THESIS: &[Plans] =
+            &[of_thesis::local, of_thesis::remote, of_thesis::interventions, of_thesis::invalidations];
+        const OVERVIEW: &[Plans] =
+            &[of_any::hierarchy, of_any::places, of_any::spacing, of_any::nodes, of_any::bandwidth, of_any::loaded];
+        const EVERYTHING: &[Plans] = &[
+            of_any::hierarchy,
+            of_any::places,
+            of_any::spacing,
+            of_any::cores,
+            of_any::nodes,
+            of_any::bandwidth,
+            of_any::loaded,
+            of_any::regions,
+            of_thesis::local,
+            of_thesis::remote,
+            of_thesis::interventions,
+            of_thesis::invalidations,
+        ];
+        match self {
+            Self::Local => &[of_thesis::local],
+            Self::Remote => &[of_thesis::remote],
+            Self::Interventions => &[of_thesis::interventions],
+            Self::Invalidations => &[of_thesis::invalidations],
+            Self::Hierarchy => &[of_any::hierarchy],
+            Self::Places => &[of_any::places, of_any::spacing],
+            Self::Cores => &[of_any::cores],
+            Self::Nodes => &[of_any::nodes],
+            Self::Bandwidth => &[of_any::bandwidth],
+            Self::Loaded => &[of_any::loaded],
+            Self::Regions => &[of_any::regions],
+            Self::Overview => OVERVIEW,
+            Self::All if real => EVERYTHING,
+            Self::All => THESIS,
         }
     }
 
@@ -46,16 +135,7 @@ impl Suite {
     /// # Errors
     /// When the settings make one of the plans impossible.
     pub fn plans(self, layout: &Layout, scope: &SuiteScope) -> Result<Vec<Plan>, PlanError> {
-        let plans = match self {
-            Self::Local => plans::local(layout, scope),
-            Self::Remote => plans::remote(layout, scope),
-            Self::Interventions => plans::interventions(layout, scope),
-            Self::Invalidations => plans::invalidations(layout, scope),
-            Self::All => [plans::local, plans::remote, plans::interventions, plans::invalidations]
-                .into_iter()
-                .flat_map(|suite| suite(layout, scope))
-                .collect(),
-        };
+        let plans: Vec<Plan> = self.parts(layout.real).iter().flat_map(|plans| plans(layout, scope)).collect();
         plans.iter().try_for_each(|plan| plan.validate(layout))?;
         Ok(plans)
     }
@@ -85,6 +165,31 @@ pub struct SuiteScope {
     pub settings: Settings,
     /// How many nodes to visit at each distance; `None` for all of them.
     pub nodes_per_distance: Option<usize>,
+    /// The kinds of pages that are compared; none to take them as they come.
+    pub pages: Vec<PageKind>,
+    /// Areas of the hierarchy from one size to twice that size.
+    pub areas_per_octave: u32,
+    /// Of the paces of traffic, every how many-th is measured.
+    pub every_pause: usize,
+    /// How many mixes of reads and writes are measured.
+    pub mixes: usize,
+    /// How much memory of each node is mapped.
+    pub mapped: Bytes,
+}
+
+impl SuiteScope {
+    /// Everything, with these settings.
+    pub fn whole(settings: Settings) -> Self {
+        Self {
+            settings,
+            nodes_per_distance: None,
+            pages: Vec::new(),
+            areas_per_octave: 2,
+            every_pause: 1,
+            mixes: 3,
+            mapped: Bytes::from_mib(1024),
+        }
+    }
 }
 
 /// The part of a suite that a plan belongs to.
@@ -113,6 +218,49 @@ pub enum Series {
     Sharers,
     /// A point of a P3 diagram.
     P3,
+    /// An area of the hierarchy.
+    Hierarchy,
+    /// A transaction with an owner of some nearness.
+    Places,
+    /// The same transaction with lines further and further apart.
+    Spacing,
+    /// A line passed between two processors.
+    Cores,
+    /// From the processors of one node to the memory of another.
+    Nodes,
+    /// A bandwidth.
+    Bandwidth,
+    /// A point of a curve of latency against load.
+    Loaded,
+    /// A map of memory.
+    Regions,
+}
+
+impl Series {
+    /// The name in records; none if it is no series.
+    pub fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Single => return None,
+            Self::Local => "local",
+            Self::SharedBus => "shared-bus",
+            Self::SharedMemory => "shared-memory",
+            Self::Unowned => "unowned",
+            Self::SameNode => "same-node",
+            Self::XhopsZero => "xhops-zero",
+            Self::YhopsZero => "yhops-zero",
+            Self::ZhopsZero => "zhops-zero",
+            Self::Sharers => "sharers",
+            Self::P3 => "p3",
+            Self::Hierarchy => "hierarchy",
+            Self::Places => "places",
+            Self::Spacing => "spacing",
+            Self::Cores => "cores",
+            Self::Nodes => "nodes",
+            Self::Bandwidth => "bandwidth",
+            Self::Loaded => "loaded",
+            Self::Regions => "regions",
+        })
+    }
 }
 
 /// The mean headline figure at each distance (the longest leg, in hops) of one experiment and state in a series. The

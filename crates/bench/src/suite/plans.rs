@@ -28,22 +28,22 @@ const LOCAL_EXPERIMENTS: [Experiment; 10] = [
 ];
 
 /// Collects the plans of a suite.
-struct Collector<'a> {
-    layout: &'a Layout,
-    scope: &'a SuiteScope,
-    plans: Vec<Plan>,
+pub(super) struct Collector<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) scope: &'a SuiteScope,
+    pub(super) plans: Vec<Plan>,
 }
 
 impl<'a> Collector<'a> {
-    fn new(layout: &'a Layout, scope: &'a SuiteScope) -> Self {
+    pub(super) fn new(layout: &'a Layout, scope: &'a SuiteScope) -> Self {
         Self { layout, scope, plans: Vec::new() }
     }
 
-    fn add(&mut self, series: Series, experiment: Experiment, state: State, placement: Placement) {
+    pub(super) fn add(&mut self, series: Series, experiment: Experiment, state: State, placement: Placement) {
         self.add_with(series, experiment, state, placement, self.scope.settings.clone());
     }
 
-    fn add_with(
+    pub(super) fn add_with(
         &mut self,
         series: Series,
         experiment: Experiment,
@@ -67,7 +67,7 @@ impl<'a> Collector<'a> {
     }
 
     /// The first processor of a node.
-    fn first(&self, node: NodeId) -> Option<CpuId> {
+    pub(super) fn first(&self, node: NodeId) -> Option<CpuId> {
         self.layout.cpus_of(node).first().copied()
     }
 

@@ -2,6 +2,7 @@
 
 mod mock;
 mod results;
+mod rounds;
 mod states;
 mod suites;
 mod validation;

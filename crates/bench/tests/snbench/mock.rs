@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bench::platform::check_phase;
 use bench::{Kernel, Layout, Measurement, Phase, Platform, PlatformError, Region, Task};
+use record::{Conditions, Disturbance};
 use units::{Bytes, CpuId, Duration, NodeId};
 
 /// The cache line of the mock.
@@ -83,6 +84,8 @@ pub struct Mock {
     pub census: BTreeMap<&'static str, BTreeMap<Transaction, u64>>,
     /// Modified lines held by a processor when a kernel of this name began, at least.
     pub dirty_at_fill: Option<usize>,
+    /// How many of the next timed phases are disturbed.
+    pub disturbed: u32,
 }
 
 /// `nodes` nodes in a row of two processors each, hop counts as distances, caches of `l2`.
@@ -95,7 +98,7 @@ pub fn row(nodes: u16, l2: Bytes) -> Layout {
 impl Mock {
     /// A machine of this layout.
     pub fn new(layout: Layout) -> Self {
-        Self { layout, lines: BTreeMap::new(), regions: 0, census: BTreeMap::new(), dirty_at_fill: None }
+        Self { layout, lines: BTreeMap::new(), regions: 0, census: BTreeMap::new(), dirty_at_fill: None, disturbed: 0 }
     }
 
     /// The transactions of one kernel so far.
@@ -160,6 +163,15 @@ impl Mock {
         (transaction, legs.chain([self.layout.hops(node, home)]).max().unwrap_or(0))
     }
 
+    /// What disturbs a task with this kernel: only pointer chases are disturbed.
+    fn disturbance(&mut self, kernel: Kernel) -> Disturbance {
+        if self.disturbed == 0 || !kernel.walks_a_list() {
+            return Disturbance::default();
+        }
+        self.disturbed -= 1;
+        Disturbance { switches: 1, ..Disturbance::default() }
+    }
+
     fn drop_line(&mut self, cpu: CpuId, key: (usize, u64)) {
         let Some(line) = self.lines.get_mut(&key) else { return };
         if line.copies.remove(&cpu) == Some(Copy::Modified) {
@@ -181,6 +193,21 @@ impl Mock {
             Kernel::TouchShared => ("touch-shared", false, true, None),
             Kernel::ReadUse => ("read-use", false, false, None),
             Kernel::ReadModifyWrite => ("read-modify-write", true, false, None),
+            Kernel::CompareExchange => ("compare-exchange", true, false, Some(0)),
+            Kernel::SumNonTemporal => ("sum-non-temporal", false, false, None),
+            Kernel::FillNonTemporal => ("fill-non-temporal", true, false, None),
+            Kernel::Stream(_) => ("stream", true, false, None),
+            Kernel::Traffic { reads, writes, .. } => {
+                ("traffic", index % u64::from(reads + writes) >= u64::from(reads), false, None)
+            }
+            Kernel::PingPong => ("ping-pong", true, false, Some(0)),
+            Kernel::SignChange => ("sign-change", true, false, None),
+            Kernel::Flush => {
+                for cpu in self.layout.cpus().collect::<Vec<_>>() {
+                    self.drop_line(cpu, (task.region.index, line));
+                }
+                return Duration::ZERO;
+            }
             Kernel::DropCaches => {
                 self.drop_line(task.cpu, (task.region.index, line));
                 return Duration::ZERO;
@@ -204,13 +231,26 @@ impl Platform for Mock {
         &self.layout
     }
 
-    fn allocate(&mut self, home: NodeId, size: Bytes) -> Result<Region, PlatformError> {
+    fn choose_pages(&mut self, _: Option<host::memory::PageKind>) -> Result<(), PlatformError> {
+        Ok(())
+    }
+
+    fn allocate_across(&mut self, parts: &[(NodeId, Bytes)]) -> Result<Region, PlatformError> {
+        let (home, size) = (parts[0].0, Bytes(parts.iter().map(|(_, size)| size.0).sum()));
         if !self.layout.has_node(home) {
             let (machine, accepted) = (self.layout.machine().to_owned(), self.layout.accepted_nodes());
             return Err(PlatformError::NoMemory { node: home, machine, accepted });
         }
         self.regions += 1;
         Ok(Region { index: self.regions, home, size })
+    }
+
+    fn arrange(&mut self, _: &[Task]) -> Result<(), PlatformError> {
+        Ok(())
+    }
+
+    fn conditions(&self) -> Conditions {
+        Conditions::default()
     }
 
     fn release_all(&mut self) {
@@ -229,9 +269,10 @@ impl Platform for Mock {
             let steps = if phase.first_finisher_stops_all { first } else { task.count };
             let mut elapsed = Duration::ZERO;
             for step in 0..steps {
-                elapsed += self.step(task, step % task.elements);
+                elapsed += self.step(task, (task.first + step) % task.elements);
             }
-            measurements.push(Measurement { elapsed, steps });
+            let disturbance = self.disturbance(task.kernel);
+            measurements.push(Measurement { elapsed, steps, disturbance });
         }
         Ok(measurements)
     }

@@ -6,7 +6,8 @@ use units::{Bytes, CpuId, Duration, NodeId};
 use crate::mock::{LINE, Mock, row};
 
 fn scope(nodes_per_distance: Option<usize>) -> SuiteScope {
-    SuiteScope { settings: Settings { lines: Some(8), iterations: 1, ..Settings::simulated() }, nodes_per_distance }
+    let settings = Settings { lines: Some(8), iterations: 1, ..Settings::simulated() };
+    SuiteScope { nodes_per_distance, ..SuiteScope::whole(settings) }
 }
 
 fn plans(suite: Suite, layout: &Layout) -> Vec<Plan> {
@@ -78,6 +79,71 @@ fn a_machine_of_one_processor_gets_what_it_can_do() {
     assert!(!plans.is_empty());
     assert!(plans.iter().all(|plan| matches!(plan.state, State::Uown | State::Shrd)));
     assert!(plans.iter().all(|plan| plan.placement.locals == [CpuId(0)] && plan.placement.remotes.is_empty()));
+}
+
+#[test]
+fn areas_grow_and_reach_the_largest() {
+    let areas = |array: Bytes| {
+        let scope = SuiteScope::whole(Settings { array, ..Settings::simulated() });
+        let plans = Suite::Hierarchy.plans(&row(2, Bytes::from_kib(16)), &scope).expect("a sound suite");
+        plans.iter().map(|plan| plan.settings.array.0 >> 10).collect::<Vec<_>>()
+    };
+    assert_eq!(areas(Bytes::from_kib(64)), [4, 6, 8, 12, 16, 24, 32, 48, 64]);
+    // Four times what the caches are said to hold, at least.
+    assert_eq!(areas(Bytes::from_kib(8)).last(), Some(&64));
+}
+
+#[test]
+fn every_processor_meets_every_other_with_lines_of_either_and_of_a_third() {
+    let plans = plans(Suite::Cores, &row(3, Bytes::from_kib(16)));
+    let read = |local: u16, remote: u16| -> Vec<u16> {
+        let plans = plans.iter().filter(|plan| plan.experiment == Experiment::LmbenchRead);
+        let these =
+            plans.filter(|plan| plan.placement.locals == [CpuId(local)] && plan.placement.remotes == [CpuId(remote)]);
+        these.map(|plan| plan.placement.home.0).collect()
+    };
+    for (local, remote) in (0..6).flat_map(|local| (0..6).map(move |remote| (local, remote))) {
+        let expected = match (local, remote) {
+            _ if local == remote => vec![],
+            // On one node: lines of that node, and of the nearest other.
+            _ if local / 2 == remote / 2 => vec![local / 2, if local / 2 == 1 { 0 } else { 1 }],
+            _ => vec![local / 2, remote / 2, 3 - local / 2 - remote / 2],
+        };
+        assert_eq!(read(local, remote), expected, "{local} {remote}");
+    }
+    let pairs = plans.iter().filter(|plan| plan.experiment == Experiment::PingPong);
+    assert!(pairs.into_iter().all(|plan| plan.placement.locals[0] < plan.placement.remotes[0]));
+}
+
+#[test]
+fn nodes_without_processors_are_measured_and_nodes_without_memory_are_not() {
+    let sizes = (LINE, Bytes::from_kib(4), Bytes::from_kib(16));
+    // Node 1 has processors only, node 2 memory only.
+    let cpus = vec![vec![CpuId(0)], vec![CpuId(1), CpuId(2)], vec![]];
+    let layout = Layout::new("mixed", cpus, |a, b| u32::from(a != b), sizes, Duration(4000)).expect("a layout");
+    let layout = layout.without_memory_on([NodeId(1)]);
+    let plans = plans(Suite::Nodes, &layout);
+    let latencies = plans.iter().filter(|plan| plan.experiment == Experiment::LmbenchRead);
+    let legs: Vec<(u16, u16)> = latencies.map(|plan| (plan.placement.locals[0].0, plan.placement.home.0)).collect();
+    assert_eq!(legs, [(0, 0), (1, 0), (0, 2), (1, 2)]);
+    let together = plans.iter().filter(|plan| plan.experiment == Experiment::BwmpRead);
+    assert!(together.into_iter().all(|plan| plan.placement.locals == [CpuId(1), CpuId(2)]));
+}
+
+#[test]
+fn a_real_machine_gets_everything_there_is() {
+    let mut layout = row(2, Bytes::from_kib(16));
+    let series = |layout: &Layout| -> Vec<Series> {
+        let mut all: Vec<Series> = plans(Suite::All, layout).iter().map(|plan| plan.series).collect();
+        all.dedup();
+        all
+    };
+    assert!(!series(&layout).contains(&Series::Hierarchy), "a description is compared with the thesis");
+    layout.real = true;
+    let all = series(&layout);
+    for wanted in [Series::Hierarchy, Series::Places, Series::Cores, Series::Loaded, Series::Regions, Series::Sharers] {
+        assert!(all.contains(&wanted), "{wanted:?}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Impossible experiments are refused in one line, before any work.
 
-use bench::{BenchError, Experiment, Placement, Plan, Settings, State, Suite};
+use bench::{BenchError, Experiment, Placement, Plan, Settings, State, Suite, Traffic};
 use units::{Bytes, CpuId, NodeId};
 
 use crate::mock::{Mock, row};
@@ -50,7 +50,9 @@ fn states_without_the_processors_they_need() {
 fn experiments_that_mean_nothing_in_a_state() {
     for experiment in Experiment::ALL {
         for state in State::ALL {
-            let placement = placed(0, &[0], if state == State::Uown { &[] } else { &[1] });
+            let locals: &[u16] = if experiment == Experiment::LoadedRead { &[0, 2] } else { &[0] };
+            let alone = state == State::Uown && !experiment.is_ping_pong();
+            let placement = placed(0, locals, if alone { &[] } else { &[1] });
             let plan = Plan::new(experiment, state, placement, Settings::simulated());
             let verdict = plan.validate(&row(4, Bytes::from_mib(4)));
             assert_eq!(verdict.is_ok(), experiment.states().contains(&state), "{experiment} {state}: {verdict:?}");
@@ -58,6 +60,22 @@ fn experiments_that_mean_nothing_in_a_state() {
     }
     let error = refusal(Experiment::BwUpgrd, State::Uown, placed(0, &[0], &[]), Settings::simulated());
     assert_eq!(error, "--state UOWN: bw-upgrd means nothing in this state; accepted: SHRD");
+}
+
+#[test]
+fn roles_that_an_experiment_needs() {
+    let alone = refusal(Experiment::PingPong, State::Uown, placed(0, &[0], &[]), Settings::simulated());
+    assert!(
+        alone.starts_with("--remote (none): ping-pong takes place between the local and one remote CPU"),
+        "{alone}"
+    );
+    let itself = refusal(Experiment::PingPong, State::Uown, placed(0, &[0], &[0]), Settings::simulated());
+    assert!(itself.starts_with("--remote 0: "), "{itself}");
+    let idle = refusal(Experiment::LoadedRead, State::Uown, placed(0, &[0], &[]), Settings::simulated());
+    assert!(idle.starts_with("--local 0: nobody loads the memory"), "{idle}");
+    let silent = Settings { traffic: Traffic { reads: 0, writes: 0, pause: 9 }, ..Settings::simulated() };
+    let silent = refusal(Experiment::LoadedRead, State::Uown, placed(0, &[0, 1], &[]), silent);
+    assert_eq!(silent, "--traffic 0:0: no access at all; accepted: READS:WRITES, not both zero");
 }
 
 #[test]
@@ -81,7 +99,7 @@ fn names_that_do_not_exist() {
     let state = "EXCL".parse::<State>().expect_err("no composite state").to_string();
     assert_eq!(state, "--state EXCL: no such coherence state; accepted: UOWN SHRD CEXH CEXM DEXD DEXT");
     let suite = "everything".parse::<Suite>().expect_err("no suite").to_string();
-    assert!(suite.ends_with("accepted: local remote interventions invalidations all"), "{suite}");
+    assert!(suite.ends_with("regions overview all"), "{suite}");
 }
 
 #[test]

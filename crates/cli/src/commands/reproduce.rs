@@ -15,7 +15,8 @@ use crate::progress;
 /// Rerun a published result: our figures beside the published ones, with the error.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Papers: prestor (L. Prestor's thesis of 2001 on the Origin 2000), flash (the FLASH dissertation).
+    after_help = "Papers: prestor (L. Prestor's thesis of 2001 on the Origin 2000), seidl (S. Seidl's study of 1997 on the same),
+flash (the FLASH dissertation).
 Figures that a machine was calibrated on are marked: their error is that of a fit, all others are predictions.
 Tables whose figures are withheld print ours alone.
 
@@ -45,7 +46,7 @@ impl ReproduceCommand {
     /// # Errors
     /// When there is no such table, a measurement fails or the output does.
     pub fn run(self) -> Result<(), Failure> {
-        let scope = self.thoroughness.scope()?;
+        let scope = self.thoroughness.scope(bench::Settings::simulated())?;
         let reproduction = Reproduction::prepare(&self.selection, scope).map_err(Failure::input)?;
         if let Some(directory) = &self.svg {
             std::fs::create_dir_all(directory).map_err(|error| {

@@ -1,20 +1,24 @@
 //! `ccnuma topology`: nodes, routers, links and routes of a machine, a drawing, and the deadlock check.
 
+pub mod computer;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use host::discovery::{Inventory, KernelFiles};
 use machine::routing::{RoutingTable, deadlock, vector::VectorRoutes};
 use machine::{Endpoint, RouterPlace, Topology};
 use record::{DeadlockRow, TopologyPart, TopologyRow};
 
 use crate::failure::Failure;
 use crate::output::{OutputFlags, create, print};
-use crate::platform::MachineFlag;
+use crate::platform::{Machine, MachineFlag};
 
-/// Print what a machine is wired from: nodes, routers, links, processors.
+/// Print what a machine is made of: nodes, routers, links, processors; of this computer also memory, caches, pages, limits.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
+  ccnuma topology                                    nodes, memory, caches, huge pages and limits of this computer
   ccnuma topology -m arctic                          nodes, routers and links of the 64-processor machine
   ccnuma topology -m arctic --routes --csv           also the route between every two nodes, as CSV
   ccnuma topology -m stinger --svg stinger.svg       a drawing
@@ -48,28 +52,44 @@ impl TopologyCommand {
         if let Some(file) = &self.check_deadlock {
             return self.check(file.as_deref());
         }
-        let topology = Topology::new(&self.machine.simulated()?);
-        if let Some(path) = &self.svg {
-            create("--svg", path)?.write_all(machine::drawing::svg(&topology).as_bytes())?;
-            return Ok(true);
-        }
-        let rows = rows(&topology, self.routes);
-        let mut output = self.output.open()?;
-        for row in &rows {
-            output.write(row)?;
-        }
-        if output.wants_table() {
-            print(format!("{}: {} processors\n", topology.name(), topology.processors()))?;
-            for table in report::topology(&rows) {
-                print(format!("\n{table}"))?;
+        match self.machine.machine()? {
+            Machine::Host if !self.routes => {
+                let inventory = Inventory::discover(&KernelFiles::live()).map_err(Failure::run)?;
+                let rows = computer::rows(&inventory);
+                self.show(&computer::headline(&inventory), &rows, || report::computer_drawing(&rows))?;
+            }
+            _ => {
+                let topology = Topology::new(&self.machine.simulated("no routers, and so no routes")?);
+                let headline = format!("{}: {} processors", topology.name(), topology.processors());
+                self.show(&headline, &rows(&topology, self.routes), || machine::drawing::svg(&topology))?;
             }
         }
         Ok(true)
     }
 
+    /// Draws the machine if that was asked for, or else lists it.
+    fn show(&self, headline: &str, rows: &[TopologyRow], drawing: impl FnOnce() -> String) -> Result<(), Failure> {
+        if let Some(path) = &self.svg {
+            return Ok(create("--svg", path)?.write_all(drawing().as_bytes())?);
+        }
+        let mut output = self.output.open()?;
+        for row in rows {
+            output.write(row)?;
+        }
+        if output.wants_table() {
+            print(format!("{headline}\n"))?;
+            for table in report::topology(rows) {
+                print(format!("\n{table}"))?;
+            }
+        }
+        Ok(())
+    }
+
     fn check(&self, file: Option<&Path>) -> Result<bool, Failure> {
         let row = match file {
-            None => check_table(&Topology::new(&self.machine.simulated()?), None, "built-in")?,
+            None => {
+                check_table(&Topology::new(&self.machine.simulated("no routing table to check")?), None, "built-in")?
+            }
             Some(path) => {
                 let name = path.display().to_string();
                 let text = std::fs::read_to_string(path).map_err(|error| {
@@ -79,7 +99,11 @@ impl TopologyCommand {
                 // Vector routes name their routers themselves, so that they need no machine.
                 match text.contains("->") {
                     true => check_vector(&VectorRoutes::parse(&name, &text).map_err(Failure::input)?, &name),
-                    false => check_table(&Topology::new(&self.machine.simulated()?), Some(&text), &name)?,
+                    false => check_table(
+                        &Topology::new(&self.machine.simulated("no routing table to check")?),
+                        Some(&text),
+                        &name,
+                    )?,
                 }
             }
         };
@@ -136,19 +160,7 @@ fn end_name(topology: &Topology, end: Endpoint) -> String {
 }
 
 fn rows(topology: &Topology, with_routes: bool) -> Vec<TopologyRow> {
-    let blank = |part, id: u32, at: String| TopologyRow {
-        machine: topology.name().to_owned(),
-        part,
-        id,
-        at,
-        cpus: Vec::new(),
-        to: None,
-        class: None,
-        length_m: None,
-        delay_ns: None,
-        hops: None,
-        exits: None,
-    };
+    let blank = |part, id: u32, at: String| TopologyRow::new(topology.name(), part, id, at);
     let nodes = topology.nodes().iter().map(|node| TopologyRow {
         cpus: topology.cpus_of(node.id).collect(),
         to: Some(end_name(topology, Endpoint::Router(node.router, node.port))),

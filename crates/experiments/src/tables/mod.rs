@@ -10,6 +10,7 @@ pub mod local;
 pub mod restart_curves;
 pub mod router_delay;
 pub mod routing_tables;
+pub mod seidl;
 pub mod shared_region;
 pub mod stride_diagram;
 

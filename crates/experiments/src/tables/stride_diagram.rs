@@ -57,11 +57,11 @@ impl Shape for StrideDiagram {
         let Ok(system) = reproduced.scene.system() else { return Vec::new() };
         let plans = points(&system);
         let curve = |(colour, array): (usize, Bytes)| {
-            let of_array = plans.iter().filter(|plan| plan.settings.p3_array == array);
+            let of_array = plans.iter().filter(|plan| plan.settings.array == array);
             let point = |plan: &Plan| {
                 let measurement = Measurement::of_plan(system.name(), plan);
                 let outcome = reproduced.outcomes.get(&measurement).and_then(Outcome::bench)?;
-                Some((plan.settings.p3_stride.0 as f64, outcome.record.headline()))
+                Some((plan.settings.stride.0 as f64, outcome.record.headline()))
             };
             Line { name: array.to_string(), points: of_array.filter_map(point).collect(), mark: Mark::Line, colour }
         };
@@ -72,7 +72,7 @@ impl Shape for StrideDiagram {
 }
 
 fn place(plan: &Plan) -> (Bytes, Bytes) {
-    (plan.settings.p3_array, plan.settings.p3_stride)
+    (plan.settings.array, plan.settings.stride)
 }
 
 /// The times of the diagram's points, in nanoseconds.

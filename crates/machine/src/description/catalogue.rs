@@ -15,8 +15,9 @@ macro_rules! built_in {
     };
 }
 
-/// Whole machines: the systems of Prestor 2001, Table 4.5 and Table 4.14. A new machine is one line here.
-pub(crate) const MACHINES: &[BuiltIn] = built_in!["bitmap", "bootleg", "lego-oil", "arctic", "bwana", "stinger"];
+/// Whole machines: the systems of Prestor 2001, Table 4.5 and Table 4.14, and of Seidl 1997. A new machine is one name here.
+pub(crate) const MACHINES: &[BuiltIn] =
+    built_in!["bitmap", "bootleg", "lego-oil", "arctic", "bwana", "stinger", "dresden"];
 
 /// Descriptions that machines inherit; they lack a size.
 pub(crate) const FAMILIES: &[BuiltIn] =

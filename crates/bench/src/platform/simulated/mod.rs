@@ -1,15 +1,19 @@
 //! A simulated machine as a platform: kernels become programs of the timing simulator.
 
+mod extents;
 mod program;
 
 use std::cell::Cell;
 use std::rc::Rc;
 
+use host::memory::PageKind;
 use machine::{Description, Topology};
+use record::Conditions;
 use sim::{Options, SimError, Simulator};
-use units::{Bytes, Duration, NodeId, PhysicalAddr};
+use units::{Bytes, NodeId};
 
-use crate::platform::{Layout, Measurement, Phase, Platform, PlatformError, Region, check_phase};
+use crate::platform::{Layout, Measurement, Phase, Platform, PlatformError, Region, Task, check_phase};
+use extents::Extents;
 
 /// A machine simulated from its description.
 ///
@@ -22,7 +26,7 @@ pub struct SimulatedPlatform {
     /// `None` until the first use after a release.
     simulator: Option<Simulator>,
     /// Where the regions are that were handed out.
-    regions: Vec<PhysicalAddr>,
+    regions: Vec<Rc<Extents>>,
 }
 
 impl Layout {
@@ -76,18 +80,53 @@ impl Platform for SimulatedPlatform {
         &self.layout
     }
 
-    fn allocate(&mut self, home: NodeId, size: Bytes) -> Result<Region, PlatformError> {
-        let base = self.simulator_mut()?.allocate(home, size).map_err(|error| match error {
-            SimError::NoSuchNode { .. } => PlatformError::NoMemory {
-                node: home,
+    fn choose_pages(&mut self, pages: Option<PageKind>) -> Result<(), PlatformError> {
+        match pages {
+            None => Ok(()),
+            Some(pages) => Err(PlatformError::Unsupported {
+                what: format!("have pages of {pages}"),
                 machine: self.layout.machine().to_owned(),
-                accepted: self.layout.accepted_nodes(),
-            },
-            SimError::OutOfMemory { .. } => PlatformError::OutOfMemory { home, size, reason: error.to_string() },
-            other => self.failed(other),
-        })?;
-        self.regions.push(base);
+                reason: "its description says how large its pages are".to_owned(),
+            }),
+        }
+    }
+
+    fn allocate_across(&mut self, parts: &[(NodeId, Bytes)]) -> Result<Region, PlatformError> {
+        let (home, _) = *parts.first().expect("a region has a part");
+        let mut extents = Extents::default();
+        for &(node, size) in parts {
+            let base = self.simulator_mut()?.allocate(node, size).map_err(|error| match error {
+                SimError::NoSuchNode { .. } => PlatformError::NoMemory {
+                    node,
+                    machine: self.layout.machine().to_owned(),
+                    accepted: self.layout.accepted_nodes(),
+                },
+                SimError::OutOfMemory { .. } => {
+                    PlatformError::OutOfMemory { home: node, size, reason: error.to_string() }
+                }
+                other => self.failed(other),
+            })?;
+            extents.push(base, size);
+        }
+        let size = extents.size();
+        self.regions.push(Rc::new(extents));
         Ok(Region { index: self.regions.len() - 1, home, size })
+    }
+
+    /// Lists need no pointers here: addresses are computed.
+    fn arrange(&mut self, tasks: &[Task]) -> Result<(), PlatformError> {
+        tasks.iter().try_for_each(|task| check_phase(&self.layout, Phase::new(std::slice::from_ref(task))))
+    }
+
+    fn conditions(&self) -> Conditions {
+        let pages = format!("{}K", self.description.tlb.page.0 >> 10);
+        Conditions {
+            pages_asked: Some(pages.clone()),
+            pages_obtained: Some(pages),
+            order: Some("ascending".to_owned()),
+            clock_mhz: Some(self.description.processor.clock.as_mhz()),
+            ..Conditions::default()
+        }
     }
 
     fn release_all(&mut self) {
@@ -97,15 +136,28 @@ impl Platform for SimulatedPlatform {
 
     fn run(&mut self, phase: Phase<'_>) -> Result<Vec<Measurement>, PlatformError> {
         check_phase(&self.layout, phase)?;
+        if let Some(task) = phase.tasks.iter().find(|task| task.kernel.passes_caches()) {
+            return Err(PlatformError::Unsupported {
+                what: format!("run {:?}", task.kernel),
+                machine: self.layout.machine().to_owned(),
+                reason: "its processors have no accesses that pass their caches".to_owned(),
+            });
+        }
+        let turn = Rc::new(Cell::new(0));
         let mut results = Vec::new();
         let mut programs = Vec::new();
         for task in phase.tasks {
-            let Some(&base) = self.regions.get(task.region.index) else {
+            let Some(extents) = self.regions.get(task.region.index) else {
                 let reason = "its region has been released".to_owned();
                 return Err(PlatformError::BadTask { cpu: task.cpu, reason });
             };
-            let result = Rc::new(Cell::new(Measurement { elapsed: Duration::ZERO, steps: 0 }));
-            programs.push((task.cpu, program::program(*task, base, phase.first_finisher_stops_all, result.clone())));
+            let result = Rc::new(Cell::new(Measurement::default()));
+            let role = program::Role {
+                racing: phase.first_finisher_stops_all,
+                player: results.len() as u64,
+                turn: turn.clone(),
+            };
+            programs.push((task.cpu, program::program(*task, extents.clone(), role, result.clone())));
             results.push(result);
         }
         self.simulator_mut()?.run(programs).map_err(|error| self.failed(error))?;

@@ -1,0 +1,254 @@
+//! The plans of the suites that no thesis had: what one asks of any machine first.
+
+use host::discovery::Relation;
+use host::memory::PageKind;
+use units::{Bytes, CpuId, NodeId};
+
+use super::plans::Collector;
+use crate::suite::{Series, SuiteScope};
+use crate::{Experiment, Layout, Placement, Plan, Settings, State, Traffic};
+
+/// The areas of the hierarchy: from less than any first-level cache, four sizes an octave.
+const SMALLEST_AREA: u64 = 4 << 10;
+/// The pauses of a curve of latency against load, in cycles, from almost idle to as fast as can be.
+const PAUSES: [u32; 7] = [4096, 1024, 256, 128, 64, 16, 0];
+/// The mixes of reads and writes of such curves.
+const MIXES: [(u32, u32); 3] = [(1, 0), (2, 1), (1, 1)];
+/// Lines that a sample of a bandwidth moves, if they are to come from memory: more than caches hold for a while.
+const STREAMED_LINES: u64 = 256 << 10;
+
+/// Latency all over areas of growing size.
+pub(super) fn hierarchy(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
+    let mut collector = Collector::new(layout, scope);
+    let home = collector.first_with_memory();
+    let Some(local) = collector.nearest(home) else { return collector.plans };
+    let most = scope.settings.array.max(Bytes(4 * layout.l2.0));
+    for pages in scope.kinds_of_pages() {
+        for array in areas(most, scope.areas_per_octave) {
+            let settings = Settings { array, pages, ..scope.settings.clone() };
+            let stride = settings.stride.min(Bytes(array.0 / 16));
+            let settings = Settings { stride, ..settings };
+            let placement = Placement::new(home, local, None);
+            collector.add_with(Series::Hierarchy, Experiment::AreaRead, State::Uown, placement, settings);
+        }
+    }
+    collector.plans
+}
+
+/// Sizes from the smallest area to `most`, `steps` evenly from one power of two to the next.
+fn areas(most: Bytes, steps: u32) -> Vec<Bytes> {
+    let octaves = (0..).map(|octave| SMALLEST_AREA << octave).take_while(|&size| size <= most.0);
+    let within = |size: u64| (0..u64::from(steps)).map(move |step| size + size * step / u64::from(steps));
+    octaves.flat_map(within).filter(|&size| size <= most.0).map(Bytes).collect()
+}
+
+/// Every transaction between a requester and owners of every kind of nearness, with lines of the requester's node and, if
+/// that is another, of the owner's.
+pub(super) fn places(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
+    let mut collector = Collector::new(layout, scope);
+    let home = collector.first_with_memory();
+    let Some(local) = collector.nearest(home) else { return collector.plans };
+    for home in collector.homes(local, None) {
+        for (experiment, state) in [
+            (Experiment::LmbenchRead, State::Uown),
+            (Experiment::LmbenchRdex, State::Uown),
+            (Experiment::RestartRead, State::Uown),
+        ] {
+            collector.add(Series::Places, experiment, state, Placement::new(home, local, None));
+        }
+    }
+    for owner in representatives(layout, local) {
+        for home in collector.homes(local, Some(owner)) {
+            for (experiment, state) in [
+                (Experiment::LmbenchRead, State::Shrd),
+                (Experiment::LmbenchRdex, State::Shrd),
+                (Experiment::LmbenchUpgrd, State::Shrd),
+                (Experiment::LmbenchRead, State::Cexh),
+                (Experiment::LmbenchRdex, State::Cexh),
+                (Experiment::LmbenchRead, State::Cexm),
+                (Experiment::LmbenchRead, State::Dexd),
+                (Experiment::LmbenchRdex, State::Dext),
+                (Experiment::LmbenchCas, State::Dext),
+            ] {
+                collector.add(Series::Places, experiment, state, Placement::new(home, local, Some(owner)));
+            }
+        }
+    }
+    collector.plans
+}
+
+/// Whether the distance between lines matters, which tells of caches that fetch more than one at a time: memory and the
+/// nearest other processor's lines, with more and more lines left out.
+pub(super) fn spacing(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
+    let mut collector = Collector::new(layout, scope);
+    let home = collector.first_with_memory();
+    let Some(local) = collector.nearest(home) else { return collector.plans };
+    let owner = representatives(layout, local).first().copied();
+    for spacing in [1, 2, 4, 8] {
+        let settings = Settings { spacing, ..scope.settings.clone() };
+        for (state, remote) in [(State::Uown, None), (State::Dexd, owner)] {
+            if state == State::Uown || remote.is_some() {
+                let placement = Placement::new(home, local, remote);
+                collector.add_with(Series::Spacing, Experiment::LmbenchRead, state, placement, settings.clone());
+            }
+        }
+    }
+    collector.plans
+}
+
+/// One processor for each nearness to `local`, the first of them.
+fn representatives(layout: &Layout, local: CpuId) -> Vec<CpuId> {
+    let first = |relation| layout.cpus().find(|&cpu| layout.relation(local, cpu) == relation);
+    Relation::ALL.into_iter().filter(|&relation| relation != Relation::Same).filter_map(first).collect()
+}
+
+/// Lines that every processor has modified, read, exchanged and stored to by every other, and handed back and forth; with
+/// lines of the reader's node, of the writer's, and of a third.
+pub(super) fn cores(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
+    let mut collector = Collector::new(layout, scope);
+    let cpus: Vec<CpuId> = layout.cpus().collect();
+    for &local in &cpus {
+        for &remote in cpus.iter().filter(|&&remote| remote != local) {
+            for home in collector.homes(local, Some(remote)) {
+                let placement = Placement::new(home, local, Some(remote));
+                for (experiment, state) in [
+                    (Experiment::LmbenchRead, State::Dexd),
+                    (Experiment::LmbenchRdex, State::Dext),
+                    (Experiment::LmbenchCas, State::Dext),
+                ] {
+                    collector.add(Series::Cores, experiment, state, placement.clone());
+                }
+                if local < remote {
+                    collector.add(Series::Cores, Experiment::PingPong, State::Uown, placement);
+                }
+            }
+        }
+    }
+    collector.plans
+}
+
+/// Latency and bandwidth of the memory of every node from every node with processors: of one processor, and of all of them.
+pub(super) fn nodes(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
+    let mut collector = Collector::new(layout, scope);
+    for home in layout.nodes().filter(|&node| layout.has_memory(node)) {
+        for node in layout.nodes() {
+            let cpus = layout.cpus_of(node);
+            let Some(&local) = cpus.first() else { continue };
+            let alone = Placement::new(home, local, None);
+            collector.add(Series::Nodes, Experiment::LmbenchRead, State::Uown, alone.clone());
+            collector.add_streaming(Series::Nodes, Experiment::BwRead, alone);
+            if cpus.len() > 1 {
+                let together = Placement { home, locals: cpus.to_vec(), remotes: Vec::new() };
+                collector.add_streaming(Series::Nodes, Experiment::BwmpRead, together);
+            }
+        }
+    }
+    collector.plans
+}
+
+/// The bandwidth of one processor and of all on its node, by what is done to memory.
+pub(super) fn bandwidth(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
+    let mut collector = Collector::new(layout, scope);
+    let home = collector.first_with_memory();
+    let Some(local) = collector.nearest(home) else { return collector.plans };
+    let everyone = layout.cpus_of(layout.node_of(local).expect("it has a node")).to_vec();
+    let mut crews = vec![vec![local]];
+    if everyone.len() > 1 {
+        crews.push(everyone);
+    }
+    for locals in crews {
+        for experiment in [
+            Experiment::BwRead,
+            Experiment::BwRdsh,
+            Experiment::BwReadNt,
+            Experiment::BwWriteNt,
+            Experiment::StreamCopy,
+            Experiment::StreamScale,
+            Experiment::StreamAdd,
+            Experiment::StreamTriad,
+        ] {
+            let passes = experiment.kernel(0).passes_caches();
+            if !passes || layout.passes_caches {
+                let placement = Placement { home, locals: locals.clone(), remotes: Vec::new() };
+                collector.add_streaming(Series::Bandwidth, experiment, placement);
+            }
+        }
+    }
+    collector.plans
+}
+
+/// Latency while the other processors of the node load its memory, at several mixes and paces.
+pub(super) fn loaded(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
+    let mut collector = Collector::new(layout, scope);
+    let home = collector.first_with_memory();
+    let Some(local) = collector.nearest(home) else { return collector.plans };
+    let node = layout.node_of(local).expect("it has a node");
+    let mut locals = layout.cpus_of(node).to_vec();
+    // Threads of the requester's own core would slow it down without any memory.
+    locals.retain(|&cpu| layout.relation(local, cpu) != Relation::SmtSibling);
+    if locals.len() < 2 {
+        return collector.plans;
+    }
+    for (reads, writes) in MIXES.into_iter().take(scope.mixes) {
+        for pause in PAUSES.into_iter().step_by(scope.every_pause) {
+            let settings = Settings { traffic: Traffic { reads, writes, pause }, ..scope.settings.clone() };
+            let placement = Placement { home, locals: locals.clone(), remotes: Vec::new() };
+            collector.add_with(Series::Loaded, Experiment::LoadedRead, State::Uown, placement, settings);
+        }
+    }
+    collector.plans
+}
+
+/// A map of every node's memory, from its own processors or those nearest to it.
+pub(super) fn regions(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
+    let mut collector = Collector::new(layout, scope);
+    for home in layout.nodes().filter(|&node| layout.has_memory(node)) {
+        if let Some(local) = collector.nearest(home) {
+            let settings = Settings { array: scope.mapped, ..scope.settings.clone() };
+            let placement = Placement::new(home, local, None);
+            collector.add_with(Series::Regions, Experiment::RegionRead, State::Uown, placement, settings);
+        }
+    }
+    collector.plans
+}
+
+impl SuiteScope {
+    /// The kinds of pages that a comparison of them runs over.
+    fn kinds_of_pages(&self) -> Vec<Option<PageKind>> {
+        if self.pages.is_empty() { vec![None] } else { self.pages.iter().copied().map(Some).collect() }
+    }
+}
+
+impl Collector<'_> {
+    /// The first node with memory, one with processors if there is any.
+    fn first_with_memory(&self) -> NodeId {
+        let with_memory = || self.layout.nodes().filter(|&node| self.layout.has_memory(node));
+        let both = with_memory().find(|&node| !self.layout.cpus_of(node).is_empty());
+        both.or_else(|| with_memory().next()).unwrap_or(NodeId(0))
+    }
+
+    /// The first processor of the nearest node that has any.
+    fn nearest(&self, node: NodeId) -> Option<CpuId> {
+        let nodes = std::iter::once(node).chain(self.layout.nodes_by_distance(node));
+        nodes.into_iter().find_map(|node| self.first(node))
+    }
+
+    /// Where lines can be, relative to a requester and an owner: on the requester's node, on the owner's, and on the first
+    /// other; as far as those have memory.
+    fn homes(&self, local: CpuId, owner: Option<CpuId>) -> Vec<NodeId> {
+        let near = [Some(local), owner].into_iter().flatten().filter_map(|cpu| self.layout.node_of(cpu));
+        let mut homes: Vec<NodeId> = near.filter(|&node| self.layout.has_memory(node)).collect();
+        homes.dedup();
+        let from = homes.first().copied().unwrap_or(NodeId(0));
+        let third = self.layout.nodes_by_distance(from).into_iter();
+        homes.extend(third.filter(|node| self.layout.has_memory(*node)).find(|node| !homes.contains(node)));
+        homes
+    }
+
+    /// A bandwidth over so much memory that it comes from there, whatever the caches hold.
+    fn add_streaming(&mut self, series: Series, experiment: Experiment, placement: Placement) {
+        let lines = self.scope.settings.lines.unwrap_or(STREAMED_LINES / experiment.arrays());
+        let settings = Settings { lines: Some(lines), ..self.scope.settings.clone() };
+        self.add_with(series, experiment, State::Uown, placement, settings);
+    }
+}

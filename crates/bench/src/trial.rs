@@ -1,0 +1,335 @@
+//! A plan being carried out: rounds of samples until there are enough, then the outcome.
+//!
+//! On a real machine clocks, neighbours and temperatures drift. Trials of several plans are therefore taken a round each in
+//! turn, so that what drifts falls on all of them alike.
+
+use record::{Conditions, Disturbance, OneOrMany, Record, Statistics, Unit, Warning};
+use units::Bytes;
+
+use crate::measure::Sample;
+use crate::platform::{Platform, PlatformError};
+use crate::regions::{self, Chunk};
+use crate::restart::{self, RestartCurve};
+use crate::{BenchError, Experiment, Layout, Plan, State, check, measure};
+
+/// Standard deviations above this share of the mean are worth a warning: those of the thesis stay within 0.7 % except
+/// for the shared-resource experiments, which vary by up to 5 % (Prestor 2001 section 4.3.1).
+const SCATTER_PCT: f64 = 5.0;
+
+/// What became of a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The plan.
+    pub plan: Plan,
+    /// Its result. With several requesters a bandwidth is the sum of theirs, a latency their mean, sample by sample.
+    pub record: Record,
+    /// What was measured beside it: the bandwidth of the traffic under which a latency was measured.
+    pub companion: Option<Record>,
+    /// A map, a record a chunk, if it was one.
+    pub map: Vec<Record>,
+    /// The samples of each requester, in the order of the plan, in the unit of the record.
+    pub samples: Vec<Vec<f64>>,
+    /// The curve, if it was a restart search.
+    pub restart: Option<RestartCurve>,
+    /// What one should know about the result.
+    pub warnings: Vec<Warning>,
+}
+
+impl Outcome {
+    /// All that was measured.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        std::iter::once(&self.record).chain(&self.companion).chain(&self.map)
+    }
+}
+
+/// A plan being carried out.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    plan: Plan,
+    samples: Vec<Sample>,
+    curves: Vec<RestartCurve>,
+    map: Vec<Chunk>,
+    /// What disturbed the samples that were taken again.
+    repeated: Vec<Disturbance>,
+    /// What disturbed those that had to be kept.
+    kept: Vec<Disturbance>,
+    conditions: Option<Conditions>,
+    check: Option<check::Verdict>,
+    /// The next part of an array too large to be measured at once.
+    next_part: u64,
+    warnings: Vec<Warning>,
+}
+
+impl Plan {
+    /// Carries the plan out on `platform`, whose regions are released first; those of the plan are left as they are, so
+    /// that the platform can be asked what happened.
+    ///
+    /// # Errors
+    /// When the plan is impossible on this machine (before any work), or the platform fails.
+    pub fn run(&self, platform: &mut dyn Platform) -> Result<Outcome, BenchError> {
+        let mut trial = Trial::new(self, platform.layout())?;
+        trial.samples(platform, self.settings.iterations)?;
+        Ok(trial.outcome(platform.layout()))
+    }
+}
+
+impl Trial {
+    /// A trial without samples yet.
+    ///
+    /// # Errors
+    /// When the plan is impossible on this machine.
+    pub fn new(plan: &Plan, layout: &Layout) -> Result<Self, BenchError> {
+        plan.validate(layout)?;
+        let mut warnings = Vec::new();
+        if plan.state == State::Uown && !plan.placement.remotes.is_empty() && !plan.experiment.is_ping_pong() {
+            let (state, remotes) = (plan.state.to_string(), plan.placement.remotes.clone());
+            warnings.push(Warning::RemotesUnused { state, remotes });
+        }
+        Ok(Self {
+            plan: plan.clone(),
+            samples: Vec::new(),
+            curves: Vec::new(),
+            map: Vec::new(),
+            repeated: Vec::new(),
+            kept: Vec::new(),
+            conditions: None,
+            check: None,
+            next_part: 0,
+            warnings,
+        })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Takes `count` more samples on `platform`, whose regions are released first. A restart search is one sample, a map too.
+    ///
+    /// # Errors
+    /// When the platform fails; the samples so far are kept.
+    pub fn samples(&mut self, platform: &mut dyn Platform, count: u32) -> Result<(), BenchError> {
+        platform.release_all();
+        platform.choose_pages(self.plan.settings.pages)?;
+        if self.plan.settings.check && self.check.is_none() && check::applies(&self.plan) {
+            self.check = Some(check::state(&self.plan, platform)?);
+            platform.release_all();
+        }
+        if self.plan.experiment.is_restart() {
+            let (curve, unsettled) = restart::measure(&self.plan, platform)?;
+            self.curves.push(curve);
+            self.warnings.extend(unsettled);
+            self.note_conditions(platform);
+            return Ok(());
+        }
+        if self.plan.experiment == Experiment::RegionRead {
+            self.map = regions::map(&self.plan, platform)?;
+            self.note_conditions(platform);
+            return Ok(());
+        }
+        measure::samples(self, platform, count)
+    }
+
+    /// How many samples there are.
+    pub fn taken(&self) -> usize {
+        self.samples.len().max(self.curves.len()).max(self.map.len())
+    }
+
+    /// Takes a sample by `attempt`, and again if it was disturbed: as often as there are samples to take, and twice more.
+    pub(crate) fn take(
+        &mut self,
+        count: u32,
+        mut attempt: impl FnMut() -> Result<Sample, PlatformError>,
+    ) -> Result<(), PlatformError> {
+        let mut attempts_left = count + 2;
+        loop {
+            let sample = attempt()?;
+            if sample.disturbance.is_clean() {
+                self.keep(sample);
+                return Ok(());
+            }
+            if attempts_left == 0 {
+                self.keep(sample);
+                return Ok(());
+            }
+            attempts_left -= 1;
+            self.repeated.push(sample.disturbance);
+        }
+    }
+
+    /// Keeps a sample, disturbed or not.
+    pub(crate) fn keep(&mut self, sample: Sample) {
+        if !sample.disturbance.is_clean() {
+            self.kept.push(sample.disturbance);
+        }
+        self.samples.push(sample);
+    }
+
+    /// The number of the next part of an array of `parts`, round and round.
+    pub(crate) fn next_part(&mut self, parts: u64) -> u64 {
+        let part = self.next_part % parts;
+        self.next_part += 1;
+        part
+    }
+
+    /// Remembers the conditions of the first sample.
+    pub(crate) fn note_conditions(&mut self, platform: &dyn Platform) {
+        self.conditions.get_or_insert_with(|| platform.conditions());
+    }
+
+    /// The outcome of the samples so far.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn outcome(mut self, layout: &Layout) -> Outcome {
+        let locals = self.requesters();
+        let chunks: Vec<f64> = self.map.iter().flat_map(|chunk| chunk.samples.iter().copied()).collect();
+        let (combined, samples, restart) = match restart::merged(&self.curves, self.plan.settings.restart) {
+            Some((values, curve)) => (values.clone(), vec![values], Some(curve)),
+            None if !chunks.is_empty() => (chunks.clone(), vec![chunks], None),
+            None => {
+                let of_local = |local: usize| self.samples.iter().map(|sample| sample.values[local]).collect();
+                let samples: Vec<Vec<f64>> = (0..locals).map(of_local).collect();
+                (combine(&samples, self.plan.experiment.is_bandwidth()), samples, None)
+            }
+        };
+        let statistics = Statistics::of(&combined).expect("a trial has samples, in finite time");
+        self.warn(&statistics, restart.is_some());
+        let record = self.record(layout, statistics);
+        let companion = self.companion(&record);
+        let map = regions::records(&self.map, &record);
+        Outcome { plan: self.plan, record, companion, map, samples, restart, warnings: self.warnings }
+    }
+
+    /// Requesters whose figures count: of a loaded latency only the first, of which it is the latency.
+    fn requesters(&self) -> usize {
+        if self.plan.experiment == Experiment::LoadedRead { 1 } else { self.plan.placement.locals.len() }
+    }
+
+    fn warn(&mut self, statistics: &Statistics, restart: bool) {
+        let stdev_pct = statistics.stdev / statistics.mean.abs().max(f64::MIN_POSITIVE) * 100.0;
+        // The window of a restart search is a saw by nature (Prestor 2001 section 4.2.3).
+        if !restart && stdev_pct > SCATTER_PCT {
+            self.warnings.push(Warning::Scatter { stdev_pct, n: statistics.n });
+        }
+        let all = |disturbances: &[Disturbance]| disturbances.iter().fold(Disturbance::default(), |a, b| a.and(*b));
+        if !self.kept.is_empty() {
+            let (kept, n) = (self.kept.len() as u64, statistics.n);
+            self.warnings.push(Warning::Disturbed { kept, n, disturbance: all(&self.kept) });
+        }
+        if let Some(verdict) = self.check.as_ref().filter(|verdict| !verdict.is_as_expected()) {
+            self.warnings
+                .push(Warning::StateDoubtful { state: self.plan.state.to_string(), found: verdict.to_string() });
+        }
+    }
+
+    /// The record of this plan with `statistics` as its figures.
+    fn record(&self, layout: &Layout, statistics: Statistics) -> Record {
+        let plan = &self.plan;
+        let node_of = |cpu| layout.node_of(cpu).expect("validated");
+        let home = plan.placement.home;
+        let locals = || plan.placement.locals.iter().map(|&cpu| node_of(cpu));
+        let remotes = || plan.placement.remotes.iter().map(|&cpu| node_of(cpu));
+        let Statistics { min, max, median, mean, stdev, n, ci_low, ci_high } = statistics;
+        Record {
+            machine: layout.machine().to_owned(),
+            experiment: plan.record_name(),
+            state: plan.state.to_string(),
+            home,
+            local: OneOrMany::from(plan.placement.locals.clone()),
+            remotes: plan.placement.remotes.clone(),
+            xhops: locals().map(|local| layout.hops(local, home)).max().unwrap_or(0),
+            yhops: remotes().map(|remote| layout.hops(home, remote)).max(),
+            zhops: remotes().flat_map(|remote| locals().map(move |local| layout.hops(remote, local))).max(),
+            unit: plan.experiment.unit(),
+            min,
+            max,
+            median,
+            mean,
+            stdev,
+            n,
+            ci_low,
+            ci_high,
+            conditions: self.conditions(layout),
+        }
+    }
+
+    fn conditions(&self, layout: &Layout) -> Conditions {
+        let plan = &self.plan;
+        let (stride, window) = plan.extent(layout);
+        let platform = self.conditions.clone().unwrap_or_default();
+        let relation = match (plan.placement.locals.as_slice(), plan.placement.remotes.as_slice()) {
+            ([local], [remote]) if layout.real => Some(layout.relation(*local, *remote).name().to_owned()),
+            _ => None,
+        };
+        Conditions {
+            series: plan.series.name().map(str::to_owned),
+            relation,
+            stride: Some(stride),
+            window: Some(window),
+            order: if plan.experiment.walks_a_list() {
+                platform.order
+            } else {
+                Some(plan.experiment.order().to_owned())
+            },
+            preparation: Some(match platform.preparation {
+                Some(how) => format!("{}; {how}", plan.preparation()),
+                None => plan.preparation(),
+            }),
+            check: self.check.as_ref().map(ToString::to_string),
+            repeated: self.repeated.len() as u64,
+            ..platform
+        }
+    }
+
+    /// The bandwidth of the traffic, if there was any.
+    fn companion(&self, record: &Record) -> Option<Record> {
+        let bandwidths: Vec<f64> = self.samples.iter().filter_map(|sample| sample.traffic_mb_per_s).collect();
+        let Statistics { min, max, median, mean, stdev, n, ci_low, ci_high } = Statistics::of(&bandwidths)?;
+        let experiment = record.experiment.replacen(Experiment::LoadedRead.name(), "loaded-traffic", 1);
+        let unit = Unit::MegabytesPerSecond;
+        Some(Record { experiment, unit, min, max, median, mean, stdev, n, ci_low, ci_high, ..record.clone() })
+    }
+}
+
+/// Sample by sample, the sum or the mean over the requesters.
+fn combine(samples: &[Vec<f64>], sum: bool) -> Vec<f64> {
+    let count = samples.first().map_or(0, Vec::len);
+    let total = |sample: usize| samples.iter().map(|of_local| of_local[sample]).sum::<f64>();
+    let divisor = if sum { 1.0 } else { samples.len() as f64 };
+    (0..count).map(|sample| total(sample) / divisor).collect()
+}
+
+impl Plan {
+    /// The experiment as a record names it: with what it was measured at, if that is a parameter.
+    pub(crate) fn record_name(&self) -> String {
+        let (name, settings) = (self.experiment, &self.settings);
+        match name {
+            Experiment::P3Ru | Experiment::P3Rmw | Experiment::AreaRead => {
+                format!("{name}(array={},stride={})", settings.array.0, settings.stride.0)
+            }
+            Experiment::LoadedRead => {
+                let traffic = settings.traffic;
+                format!("{name}(reads={},writes={},pause={})", traffic.reads, traffic.writes, traffic.pause)
+            }
+            _ => name.to_string(),
+        }
+    }
+
+    /// From one element to the next, and the memory over which the elements of one requester extend.
+    fn extent(&self, layout: &Layout) -> (Bytes, Bytes) {
+        let settings = &self.settings;
+        match self.experiment {
+            Experiment::P3Ru | Experiment::P3Rmw | Experiment::AreaRead => (settings.stride, settings.array),
+            Experiment::RegionRead => (regions::stride(settings.chunk, layout.line), settings.chunk),
+            Experiment::PingPong => {
+                let stride = self.element_stride(layout);
+                (stride, Bytes(measure::LINES_IN_PLAY * stride.0))
+            }
+            _ => {
+                let stride = self.element_stride(layout);
+                (stride, Bytes(self.lines(layout) * stride.0 * self.experiment.arrays()))
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The flags of `ccnuma bench`, by what they are about.
+
+use bench::{HostOptions, ListOrder, Settings, SuiteScope, Traffic};
+use clap::{Args, ValueEnum};
+use host::memory::PageKind;
+use units::Bytes;
+
+use crate::failure::Failure;
+
+/// How thoroughly to measure.
+#[derive(Args, Debug, Clone)]
+pub struct ThoroughnessFlags {
+    /// How often each measurement is repeated [default: 3 in a simulation, 11 on this computer].
+    #[arg(long, value_name = "N")]
+    iterations: Option<u32>,
+    /// Lines in a requester's list or array [default: by experiment].
+    #[arg(long, value_name = "N")]
+    lines: Option<u64>,
+    /// In suites, how many nodes to visit at each distance [default: all].
+    #[arg(long, value_name = "N")]
+    nodes_per_distance: Option<usize>,
+    /// Seed of random choices: of simulated hardware (cache replacement), of lists on this computer.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) seed: u64,
+}
+
+impl ThoroughnessFlags {
+    /// The settings of plans and the extent of suites.
+    ///
+    /// # Errors
+    /// When a number is zero that must not be.
+    pub fn scope(&self, defaults: Settings) -> Result<SuiteScope, Failure> {
+        let mut settings = defaults;
+        if self.nodes_per_distance == Some(0) {
+            return Err(Failure::flag("--nodes-per-distance", 0, "nothing would be measured", "1 or more"));
+        }
+        if self.iterations == Some(0) {
+            return Err(Failure::flag("--iterations", 0, "nothing would be measured", "1 or more"));
+        }
+        settings.iterations = self.iterations.unwrap_or(settings.iterations);
+        settings.lines = self.lines;
+        Ok(SuiteScope { nodes_per_distance: self.nodes_per_distance, ..SuiteScope::whole(settings) })
+    }
+
+    /// The options of the simulator.
+    pub fn simulation(&self) -> sim::Options {
+        sim::Options { seed: self.seed, ..sim::Options::default() }
+    }
+}
+
+/// The search for the restart latency.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Restart search")]
+pub(super) struct RestartFlags {
+    /// Steps in the moving window [default: 13].
+    #[arg(long, value_name = "STEPS")]
+    pub(super) window: Option<usize>,
+    /// How far the moving mean may wander either way, in ns [default: 5].
+    #[arg(long, value_name = "NS")]
+    pub(super) bound: Option<f64>,
+    /// Steps for which it must stay put [default: 19].
+    #[arg(long, value_name = "STEPS")]
+    pub(super) stable: Option<usize>,
+    /// The most work instructions to try [default: 256].
+    #[arg(long, value_name = "N")]
+    pub(super) max_work: Option<u32>,
+}
+
+/// Arrays, lists and traffic.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Arrays and lists")]
+pub(super) struct ArrayFlags {
+    /// The array of area-read, loaded-read and P3 experiments, in KiB [default: 32768 in a simulation, 65536 on this
+    /// computer].
+    #[arg(long, value_name = "KIB")]
+    array: Option<u64>,
+    /// The stride over that array, in bytes [default: 128 in a simulation, 256 on this computer].
+    #[arg(long, value_name = "BYTES")]
+    stride: Option<u64>,
+    /// Lines from one element of a latency list to the next [default: 1 in a simulation, 4 on this computer].
+    #[arg(long, value_name = "LINES")]
+    spacing: Option<u64>,
+    /// The chunks of region-read, in KiB [default: 16384].
+    #[arg(long, value_name = "KIB")]
+    chunk: Option<u64>,
+    /// Loads and stores in a row of the traffic of loaded-read [default: 1:0].
+    #[arg(long, value_name = "READS:WRITES")]
+    traffic: Option<String>,
+    /// Cycles that the traffic idles between its accesses [default: 0].
+    #[arg(long, value_name = "CYCLES")]
+    pause: Option<u32>,
+    /// Round trips of a sample of ping-pong [default: 64 in a simulation, 1000 on this computer].
+    #[arg(long, value_name = "N")]
+    round_trips: Option<u64>,
+}
+
+impl ArrayFlags {
+    /// Changes `settings` as asked for.
+    ///
+    /// # Errors
+    /// When an array or a mix of traffic makes no sense.
+    pub(super) fn apply(&self, settings: &mut Settings) -> Result<(), Failure> {
+        if let Some(kib) = self.array {
+            if kib == 0 || kib > 1 << 32 {
+                return Err(Failure::flag("--array", kib, "no such array", "1 to 4294967296 KiB"));
+            }
+            settings.array = Bytes::from_kib(kib);
+        }
+        settings.chunk = self.chunk.map_or(settings.chunk, Bytes::from_kib);
+        settings.stride = self.stride.map_or(settings.stride, Bytes);
+        settings.spacing = self.spacing.unwrap_or(settings.spacing);
+        settings.round_trips = self.round_trips.unwrap_or(settings.round_trips);
+        if let Some(mix) = &self.traffic {
+            let numbers =
+                mix.split_once(':').and_then(|(reads, writes)| Some((reads.parse().ok()?, writes.parse().ok()?)));
+            let Some((reads, writes)) =
+                numbers.filter(|&(reads, writes): &(u32, u32)| (1..=64).contains(&(reads + writes)))
+            else {
+                return Err(Failure::flag("--traffic", mix, "no mix", "READS:WRITES, together 1 to 64, as in 2:1"));
+            };
+            settings.traffic = Traffic { reads, writes, ..settings.traffic };
+        }
+        settings.traffic.pause = self.pause.unwrap_or(settings.traffic.pause);
+        Ok(())
+    }
+}
+
+/// The order of a list, on the command line.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum OrderName {
+    /// By address: hardware prefetchers follow.
+    Ascending,
+    /// At random all over the list.
+    Random,
+    /// At random within a page, page by page.
+    PageLocal,
+}
+
+/// What only a real computer has.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "This computer only")]
+pub(super) struct HostFlags {
+    /// Measure less often and leave out what takes long: a few seconds.
+    #[arg(long)]
+    pub(super) quick: bool,
+    /// The pages of the memory measured: base (4K), thp, or those of a pool, such as 2M [default: base; suites that compare
+    /// kinds use them all].
+    #[arg(long, value_name = "KIND")]
+    pub(super) pages: Option<String>,
+    /// In which order lists are walked [default: random].
+    #[arg(long, value_name = "ORDER")]
+    order: Option<OrderName>,
+}
+
+impl HostFlags {
+    /// Refuses them for a simulated machine.
+    ///
+    /// # Errors
+    /// The first that was given.
+    pub(super) fn refuse(&self) -> Result<(), Failure> {
+        let given = [
+            ("--quick", self.quick.then(String::new)),
+            ("--pages", self.pages.clone()),
+            (
+                "--order",
+                self.order.and_then(|order| order.to_possible_value()).map(|value| value.get_name().to_owned()),
+            ),
+        ];
+        match given.into_iter().find_map(|(flag, value)| Some((flag, value?))) {
+            None => Ok(()),
+            Some((flag, value)) => {
+                Err(Failure::flag(flag, value, "a simulated machine has no such choice", "it with -m host only"))
+            }
+        }
+    }
+
+    /// The options of this computer.
+    ///
+    /// # Errors
+    /// When there is no such kind of pages.
+    pub(super) fn options(&self, seed: u64) -> Result<HostOptions, Failure> {
+        let pages: Option<PageKind> = match &self.pages {
+            None => None,
+            Some(kind) => Some(kind.parse().map_err(|error| Failure::input(format!("--pages {kind}: {error}")))?),
+        };
+        let order = match self.order {
+            None | Some(OrderName::Random) => ListOrder::Random,
+            Some(OrderName::Ascending) => ListOrder::Ascending,
+            Some(OrderName::PageLocal) => ListOrder::PageLocal,
+        };
+        Ok(HostOptions { pages: pages.unwrap_or_default(), order, seed })
+    }
+}

@@ -1,0 +1,157 @@
+//! `ccnuma bench`: what a memory access costs, by state, request and placement.
+
+mod flags;
+mod host;
+mod simulated;
+
+use bench::{Experiment, Layout, Placement, Plan, PlanError, Settings, State, SuiteScope};
+use clap::Args;
+use record::Record;
+use units::{CpuId, Duration, NodeId};
+
+use crate::failure::Failure;
+use crate::output::{OutputFlags, print};
+use crate::platform::{Machine, MachineFlag};
+pub use flags::ThoroughnessFlags;
+use flags::{ArrayFlags, HostFlags, RestartFlags};
+
+/// Measure latencies and bandwidths of coherence transactions.
+#[derive(Args, Debug)]
+#[command(after_help = "Experiments:
+  lmbench-read lmbench-rdex lmbench-upgrd     back-to-back latency of loads, stores, upgrades
+  restart-read restart-rdex                   restart latency
+  bw-read bw-rdsh bw-rdex bw-zero bw-upgrd    bandwidth
+  bwmp-read                                   bandwidth of several readers, stopped together
+  bw-read-nt bw-write-nt                      bandwidth of accesses that pass the caches
+  stream-copy -scale -add -triad              bandwidth of the loops of STREAM
+  lmbench-cas ping-pong                       atomic exchange; one way of a line handed back and forth
+  area-read                                   latency all over an array (--array, --stride)
+  loaded-read                                 latency under the others' traffic (--traffic, --pause)
+  p3-ru p3-rmw                                one point of a P3 diagram (--array, --stride)
+
+Examples:
+  ccnuma bench
+      this computer: hierarchy, transactions by place, bandwidths, latency under load
+  ccnuma bench --quick --pages 2M
+      the same in a few seconds, on pages of a huge-page pool
+  ccnuma bench --home 0 --local 1 --remote 0 --state DEXD lmbench-read
+      CPU 1 of this computer reads lines of node 0 that CPU 0 has modified
+  ccnuma bench -m arctic --suite local
+      the table of local results, beside the published one where there is one
+  ccnuma bench -m arctic --home 1 --local 2 --remote 0 --state CEXM lmbench-read --json
+      CPU 2 reads lines of node 1 that CPU 0 owned and dropped
+  ccnuma bench -m arctic --suite interventions --csv=interventions.csv
+  ccnuma bench -m mine.toml --local 0 --local 1 bwmp-read")]
+pub struct BenchCommand {
+    #[command(flatten)]
+    machine: MachineFlag,
+    /// What to measure, one or more; without any, the suite.
+    #[arg(value_name = "EXPERIMENT", conflicts_with = "suite")]
+    experiments: Vec<String>,
+    /// Run a suite whose placements follow from the topology: local remote interventions invalidations hierarchy places
+    /// cores nodes bandwidth loaded regions overview all [default: overview of this computer, local of a simulated one].
+    #[arg(long, value_name = "SUITE", conflicts_with_all = ["state", "home", "local", "remote"])]
+    suite: Option<String>,
+    /// Coherence state of the lines: UOWN SHRD CEXH CEXM DEXD DEXT [default: UOWN].
+    #[arg(long, value_name = "STATE")]
+    state: Option<String>,
+    /// The node whose memory holds the lines [default: 0].
+    #[arg(long, value_name = "NODE")]
+    home: Option<u16>,
+    /// A requesting CPU (repeatable) [default: the first CPU of the home].
+    #[arg(long, value_name = "CPU")]
+    local: Vec<u16>,
+    /// A CPU that owns or shares the lines (repeatable).
+    #[arg(long, value_name = "CPU")]
+    remote: Vec<u16>,
+    #[command(flatten)]
+    thoroughness: ThoroughnessFlags,
+    #[command(flatten)]
+    array: ArrayFlags,
+    #[command(flatten)]
+    output: OutputFlags,
+    #[command(flatten)]
+    host: HostFlags,
+    #[command(flatten)]
+    restart: RestartFlags,
+}
+
+/// Prints the tables of records, each after an empty line but the first.
+fn print_tables(title: &str, records: &[Record]) -> Result<(), Failure> {
+    for (number, table) in report::series_tables(title, records).into_iter().enumerate() {
+        let gap = if number > 0 { "\n" } else { "" };
+        print(format!("{gap}{table}"))?;
+    }
+    Ok(())
+}
+
+impl BenchCommand {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// When the input cannot be used, a measurement fails or the output does.
+    pub fn run(self) -> Result<(), Failure> {
+        match self.machine.machine()? {
+            Machine::Host => self.run_on_host(),
+            Machine::Simulated(machine) => self.run_simulated(&machine),
+        }
+    }
+
+    /// What to measure how thoroughly, where nothing else is asked for as in `defaults`.
+    fn scope(&self, defaults: Settings) -> Result<SuiteScope, Failure> {
+        let mut scope = self.thoroughness.scope(defaults)?;
+        self.array.apply(&mut scope.settings)?;
+        let search = &mut scope.settings.restart;
+        search.window = self.restart.window.unwrap_or(search.window);
+        search.stable = self.restart.stable.unwrap_or(search.stable);
+        search.max_work = self.restart.max_work.unwrap_or(search.max_work);
+        if let Some(bound) = self.restart.bound {
+            if !(bound.is_finite() && bound > 0.0) {
+                return Err(Failure::flag(
+                    "--bound",
+                    bound,
+                    "the restart search cannot end",
+                    "a positive number of ns",
+                ));
+            }
+            search.bound = Duration::from_ns(bound);
+        }
+        Ok(scope)
+    }
+
+    /// A suite derives its placements: those that were given would be ignored.
+    fn refuse_placement(&self) -> Result<(), Failure> {
+        let given = [
+            ("--state", self.state.clone()),
+            ("--home", self.home.map(|home| home.to_string())),
+            ("--local", self.local.first().map(ToString::to_string)),
+            ("--remote", self.remote.first().map(ToString::to_string)),
+        ];
+        match given.into_iter().find_map(|(flag, value)| Some((flag, value?))) {
+            None => Ok(()),
+            Some((flag, value)) => {
+                let names = Experiment::ALL.map(Experiment::name).join(" ");
+                Err(Failure::flag(flag, value, "a placement needs an EXPERIMENT", names))
+            }
+        }
+    }
+
+    /// The plans of the experiments named one by one.
+    fn plans(&self, layout: &Layout, settings: &Settings) -> Result<Vec<Plan>, Failure> {
+        let state: State = self.state.as_deref().unwrap_or("UOWN").parse().map_err(Failure::input)?;
+        let home = NodeId(self.home.unwrap_or(0));
+        let mut locals: Vec<CpuId> = self.local.iter().copied().map(CpuId).collect();
+        if locals.is_empty() {
+            locals.extend(layout.cpus_of(home).first());
+        }
+        let remotes: Vec<CpuId> = self.remote.iter().copied().map(CpuId).collect();
+        let plan = |name: &String| -> Result<Plan, PlanError> {
+            let experiment: Experiment = name.parse()?;
+            let placement = Placement { home, locals: locals.clone(), remotes: remotes.clone() };
+            let plan = Plan::new(experiment, state, placement, settings.clone());
+            plan.validate(layout)?;
+            Ok(plan)
+        };
+        self.experiments.iter().map(|name| plan(name).map_err(Failure::input)).collect()
+    }
+}

@@ -1,0 +1,226 @@
+//! `ccnuma fit`: models of the memory hierarchy from measurements, and machine descriptions from models.
+
+mod data;
+mod description;
+mod probe;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use experiments::fitting::{Analysis, Identity, Model, Surroundings, analyse};
+use experiments::{System, Systems};
+use record::{FitRow, Record};
+use units::Bytes;
+
+use crate::failure::Failure;
+use crate::output::{Output, OutputFlags, create, print};
+use crate::platform::{Machine, MachineFlag};
+
+/// Fit a model of the memory hierarchy to measurements: what its parts cost, with errors.
+#[derive(Args, Debug)]
+#[command(after_help = "Models:
+  caches   sizes, lines, ways, TLB: from a P3 diagram and lists of growing size
+  remote   local latency, remote penalty, router delay: from latencies of every node's memory
+  seidl    the hierarchy as a step function: from random windows of growing areas; where the machine is
+           described, with the constants of Seidl's paper, else with as many levels as the data support
+
+Beside what was found stands what the machine's description holds, where there is one. What the data do not
+determine has no number.
+
+Examples:
+  ccnuma fit --probe                             measure this computer and fit all models
+  ccnuma fit --probe --machine-out mine.toml     describe it, so that `ccnuma bench -m mine.toml` simulates it
+  ccnuma fit --probe -m dresden --model remote   recover what the description of a simulated machine holds
+  ccnuma fit --probe -m dresden --model seidl --svg plots
+                                                 residuals of Seidl's model, drawn into plots/
+  ccnuma bench -m arctic --suite remote --json=remote.jsonl
+  ccnuma fit remote.jsonl --model remote         from records measured before")]
+pub struct FitCommand {
+    #[command(flatten)]
+    machine: MachineFlag,
+    /// Files of records, as `ccnuma bench --json=FILE` and `--data-out` write them.
+    #[arg(value_name = "DATA", conflicts_with = "probe")]
+    data: Vec<PathBuf>,
+    /// Measure what the models need.
+    #[arg(long)]
+    probe: bool,
+    /// What to fit: seidl remote caches all.
+    #[arg(long, value_name = "MODEL", default_value = ALL)]
+    model: String,
+    /// The largest area of the window probe, in MiB [default: 8192 in a simulation, 1024 on this computer].
+    #[arg(long, value_name = "MIB")]
+    largest: Option<u64>,
+    /// Write the records measured by --probe to FILE, one JSON object a line.
+    #[arg(long, value_name = "FILE", requires = "probe")]
+    data_out: Option<PathBuf>,
+    /// Write a description of the measured machine to FILE, and simulate it to compare.
+    #[arg(long, value_name = "FILE")]
+    machine_out: Option<PathBuf>,
+    /// Draw measurements, models and residuals into DIRECTORY.
+    #[arg(long, value_name = "DIRECTORY")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+/// The name that stands for every model.
+const ALL: &str = "all";
+
+/// Measurements, and what is known of the machine that they are from.
+struct Measured {
+    /// The machine's name in the records.
+    name: String,
+    records: Vec<Record>,
+    /// The machine, if it is described.
+    system: Option<std::rc::Rc<System>>,
+    /// What a description needs beside measurements.
+    identity: Identity,
+}
+
+impl FitCommand {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// When the input cannot be used, no model can be fitted, or the output fails.
+    pub fn run(self) -> Result<(), Failure> {
+        let models = self.models()?;
+        self.check_files()?;
+        let measured = if self.probe { self.measure(&models)? } else { data::read(&self.data, &self.machine)? };
+        let mut output: Output<FitRow> = self.output.open()?;
+        let (analyses, failures) = analysed(&models, &measured);
+        if let (true, Some(first)) = (analyses.is_empty(), failures.first()) {
+            return Err(Failure::run(first));
+        }
+        for analysis in &analyses {
+            let rows = analysis.rows(&measured.name);
+            rows.iter().try_for_each(|row| output.write(row))?;
+            if output.wants_table() {
+                print(Self::table(analysis, &rows, &measured.name))?;
+            }
+        }
+        failures.iter().for_each(|failure| eprintln!("not fitted: {failure}"));
+        if let Some(directory) = &self.svg {
+            draw(&analyses, directory)?;
+        }
+        match &self.machine_out {
+            Some(path) => description::write(path, &measured, &analyses, output.wants_table()),
+            None => Ok(()),
+        }
+    }
+
+    fn models(&self) -> Result<Vec<Model>, Failure> {
+        if self.model == ALL {
+            let all = Model::ALL.into_iter();
+            // A description needs no random windows.
+            return Ok(all.filter(|model| self.machine_out.is_none() || *model != Model::Seidl).collect());
+        }
+        let model: Model = self.model.parse().map_err(Failure::input)?;
+        if let Some(path) = &self.machine_out {
+            let problem = format!("--model {model} alone does not find all that a description needs");
+            return Err(Failure::flag("--machine-out", path.display(), problem, "it with --model all"));
+        }
+        Ok(vec![model])
+    }
+
+    /// Files are made before anything is measured, so that no measurement is lost for a misspelt folder.
+    fn check_files(&self) -> Result<(), Failure> {
+        if self.data.is_empty() && !self.probe {
+            let accepted = "files of records, or --probe to measure";
+            return Err(Failure::flag("DATA", "(none)", "there is nothing to fit", accepted));
+        }
+        if let Some(path) = &self.machine_out
+            && path.extension().is_none_or(|extension| extension != "toml")
+        {
+            let problem = "a machine is found by a name that ends in .toml";
+            return Err(Failure::flag("--machine-out", path.display(), problem, "FILE.toml"));
+        }
+        if self.largest == Some(0) {
+            return Err(Failure::flag("--largest", 0, "there would be no area", "1 MiB or more"));
+        }
+        if let Some(directory) = &self.svg {
+            std::fs::create_dir_all(directory).map_err(|error| {
+                Failure::flag("--svg", directory.display(), format!("cannot be made: {error}"), "a writable directory")
+            })?;
+        }
+        let files = [("--machine-out", &self.machine_out), ("--data-out", &self.data_out)];
+        files
+            .into_iter()
+            .filter_map(|(flag, path)| Some((flag, path.as_ref()?)))
+            .try_for_each(|(flag, path)| create(flag, path).map(drop))
+    }
+
+    /// Measures what the models need.
+    fn measure(&self, models: &[Model]) -> Result<Measured, Failure> {
+        let largest = self.largest.map(Bytes::from_mib);
+        let measured = match self.machine.machine()? {
+            Machine::Host => probe::host(models, largest)?,
+            Machine::Simulated(resolved) => {
+                let mut surroundings = Surroundings::simulated(&resolved.description);
+                surroundings.largest_area = largest.unwrap_or(surroundings.largest_area);
+                probe::simulated(models, &resolved.description, &surroundings)?
+            }
+        };
+        if let Some(path) = &self.data_out {
+            let mut file = record::RecordWriter::new(record::Format::JsonLines, create("--data-out", path)?);
+            measured.records.iter().try_for_each(|record| file.write(record))?;
+        }
+        Ok(measured)
+    }
+
+    /// The table of a model, with its notes.
+    fn table(analysis: &Analysis, rows: &[FitRow], machine: &str) -> String {
+        let mut table = report::fits(&format!("{machine}: {}", title(analysis.model)), rows);
+        analysis.notes.iter().for_each(|note| table.note(note));
+        format!("{table}\n")
+    }
+}
+
+fn title(model: Model) -> &'static str {
+    match model {
+        Model::Seidl => "the hierarchy behind random windows (Seidl 1997)",
+        Model::Remote => "latency by distance (Prestor 2001 section 4.3.2)",
+        Model::Caches => "caches and translation (Prestor 2001 section 2.1)",
+    }
+}
+
+/// What can be fitted, and why the rest cannot.
+fn analysed(models: &[Model], measured: &Measured) -> (Vec<Analysis>, Vec<String>) {
+    let (mut analyses, mut failures) = (Vec::new(), Vec::new());
+    for &model in models {
+        match analyse(model, &measured.records, measured.system.as_deref()) {
+            Ok(analysis) => analyses.push(analysis),
+            Err(error) => failures.push(error.to_string()),
+        }
+    }
+    (analyses, failures)
+}
+
+fn draw(analyses: &[Analysis], directory: &Path) -> Result<(), Failure> {
+    for analysis in analyses {
+        for (name, plot) in &analysis.plots {
+            let name = format!("{}-{name}.svg", analysis.model);
+            let svg = plot.svg().map_err(|error| Failure::run(format!("{name}: {error}")))?;
+            create("--svg", &directory.join(name))?.write_all(svg.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// The machine of `description` as analyses need it.
+fn system_of(description: machine::Description) -> Result<std::rc::Rc<System>, Failure> {
+    let scope = bench::SuiteScope::whole(bench::Settings::simulated());
+    Systems::new(scope).add(description).map_err(Failure::input)
+}
+
+/// What a simulated machine is.
+fn identity_of(description: &machine::Description) -> Identity {
+    let topology = &description.topology;
+    Identity {
+        title: format!("as measured: {}", description.title),
+        nodes: topology.processors / topology.processors_per_node,
+        processors: topology.processors,
+        node_memory: topology.node_memory,
+        line: description.l2.line,
+    }
+}

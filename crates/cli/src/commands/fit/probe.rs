@@ -1,0 +1,133 @@
+//! Measuring what models need, on a simulated machine or on this computer.
+
+use bench::seidl::{Point, Probe};
+use bench::{HostOptions, HostPlatform, Layout, Plan, Platform, Settings, SimulatedPlatform, Trial, rounds};
+use experiments::fitting::{Identity, Job, Model, Surroundings, jobs};
+use experiments::parallel;
+use host::discovery::Inventory;
+use machine::Description;
+use record::Record;
+use units::{Bytes, NodeId};
+
+use super::{Measured, identity_of, system_of};
+use crate::failure::Failure;
+use crate::progress;
+
+/// What the caches of a computer hold at most, as far as the probe cares: more than any processor gets of a shared one, and
+/// small enough for a diagram in seconds. Announced sizes are not trusted.
+const HOST_CACHES: Bytes = Bytes::from_mib(32);
+/// The largest area on this computer, unless told otherwise.
+const HOST_AREA: Bytes = Bytes::from_mib(1024);
+/// Samples of each measurement on this computer.
+const HOST_SAMPLES: u32 = 5;
+
+/// Measures the machine of `description`, on all cores.
+pub(super) fn simulated(
+    models: &[Model],
+    description: &Description,
+    surroundings: &Surroundings,
+) -> Result<Measured, Failure> {
+    let layout = Layout::simulated(description).map_err(Failure::input)?;
+    let settings = Settings::simulated();
+    let all: Vec<Job> = models.iter().flat_map(|&model| jobs(model, &layout, surroundings, &settings)).collect();
+    let bar = progress::bar(all.len(), "measurements");
+    let mut records = Vec::new();
+    let work = |job: &Job| {
+        let mut platform = SimulatedPlatform::new(description.clone(), sim::Options::default())?;
+        job.run(&mut platform, surroundings)
+    };
+    let keep = |_, record: Result<Record, bench::BenchError>| -> Result<(), Failure> {
+        records.push(record.map_err(Failure::run)?);
+        Ok(())
+    };
+    let result = parallel::in_order(&all, work, |done| bar.set_position(done as u64), keep);
+    bar.finish_and_clear();
+    result?;
+    let (name, identity) = (description.name.clone(), identity_of(description));
+    Ok(Measured { name, records, system: Some(system_of(description.clone())?), identity })
+}
+
+/// Measures this computer.
+pub(super) fn host(models: &[Model], largest: Option<Bytes>) -> Result<Measured, Failure> {
+    let mut platform = HostPlatform::new(HostOptions::default()).map_err(Failure::run)?;
+    let (identity, surroundings) = surroundings(&platform, largest)?;
+    let settings = Settings { iterations: HOST_SAMPLES, check: false, ..Settings::host() };
+    let all: Vec<Job> =
+        models.iter().flat_map(|&model| jobs(model, platform.layout(), &surroundings, &settings)).collect();
+    let mut plans: Vec<Plan> = Vec::new();
+    let mut windows: Vec<Point> = Vec::new();
+    for job in all {
+        match job {
+            Job::Plan(plan) => plans.push(*plan),
+            Job::Windows(point) => windows.push(point),
+        }
+    }
+    let mut records = measure_plans(&plans, &mut platform)?;
+    if !windows.is_empty() {
+        records.extend(measure_windows(&windows, &mut platform, &surroundings)?);
+    }
+    Ok(Measured { name: HostPlatform::NAME.to_owned(), records, system: None, identity })
+}
+
+/// Samples of all plans in turn. What cannot be measured is said and left out.
+fn measure_plans(plans: &[Plan], platform: &mut HostPlatform) -> Result<Vec<Record>, Failure> {
+    let trials: Result<Vec<Trial>, _> = plans.iter().map(|plan| Trial::new(plan, platform.layout())).collect();
+    let mut trials = trials.map_err(Failure::input)?;
+    let bar = progress::bar(rounds::samples_of(&trials, HOST_SAMPLES) as usize, "samples");
+    let (failed, _) = rounds::interleaved(&mut trials, platform, HOST_SAMPLES, || {
+        bar.inc(1);
+        true
+    });
+    bar.finish_and_clear();
+    failed.iter().for_each(|failed| eprintln!("not measured: {}", failed.error));
+    let taken = trials.into_iter().filter(|trial| trial.taken() > 0);
+    Ok(taken.map(|trial| trial.outcome(platform.layout()).record).collect())
+}
+
+fn measure_windows(
+    points: &[Point],
+    platform: &mut HostPlatform,
+    surroundings: &Surroundings,
+) -> Result<Vec<Record>, Failure> {
+    let cpu = platform.layout().cpus().next().unwrap_or_default();
+    let probe = Probe::new(platform.layout(), cpu, |_| surroundings.node_memory).map_err(Failure::input)?;
+    let probe = Probe { caches: surroundings.caches, samples: HOST_SAMPLES, ..probe };
+    let bar = progress::bar(points.len() * HOST_SAMPLES as usize, "samples");
+    let records = probe.run(platform, points, |_| bar.inc(1)).map_err(Failure::run);
+    bar.finish_and_clear();
+    records
+}
+
+/// What the computer is, and how much of its memory the probe may use: half of what is free on the poorest node, and of what
+/// its control group leaves.
+fn surroundings(platform: &HostPlatform, largest: Option<Bytes>) -> Result<(Identity, Surroundings), Failure> {
+    let inventory = platform.inventory();
+    let with_memory: Vec<NodeId> =
+        platform.layout().nodes().filter(|&node| platform.layout().has_memory(node)).collect();
+    let of = |value: fn(&host::discovery::Node) -> Bytes| {
+        with_memory.iter().filter_map(|&node| inventory.node(node)).map(value).min().unwrap_or_default()
+    };
+    let left = inventory.limits.cgroup.memory_left.map_or(u64::MAX, |left| left.0 / with_memory.len().max(1) as u64);
+    let page = inventory.page_size;
+    let node_memory = Bytes(of(|node| node.free).0.min(left) / 2 / page.0 * page.0);
+    let wanted = largest.unwrap_or(HOST_AREA);
+    let capacity = Bytes(node_memory.0 * with_memory.len() as u64);
+    if wanted > capacity && largest.is_some() {
+        let mib = wanted.0 >> 20;
+        let accepted = format!("up to {}, half of what is free", capacity.0 >> 20);
+        return Err(Failure::flag("--largest", mib, "there is not so much free memory", accepted));
+    }
+    let identity = Identity {
+        title: format!("as measured: {}", model_name(inventory)),
+        nodes: with_memory.len() as u32,
+        processors: inventory.usable_cpus().len() as u32,
+        node_memory: of(|node| node.memory),
+        line: platform.layout().line,
+    };
+    let largest_area = wanted.min(capacity);
+    Ok((identity, Surroundings { node_memory, largest_area, caches: HOST_CACHES, page }))
+}
+
+fn model_name(inventory: &Inventory) -> &str {
+    inventory.processor.model.as_deref().unwrap_or("this computer")
+}

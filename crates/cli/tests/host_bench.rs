@@ -1,0 +1,103 @@
+//! `ccnuma bench` on the computer that runs the tests, whatever it is.
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use common::ccnuma;
+use serde_json::Value;
+
+/// The records that a line prints with `--json`, whatever warnings a busy computer is worth.
+fn records(line: &str) -> Vec<Value> {
+    let output = ccnuma(&format!("{line} --json"));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "ccnuma {line}: {errors}");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    text.lines().map(|line| serde_json::from_str(line).expect("a record a line")).collect()
+}
+
+#[test]
+fn this_computer_is_the_default_machine() {
+    let records = records("bench lmbench-read area-read --array 16 --iterations 3");
+    assert_eq!(records.len(), 2);
+    for record in &records {
+        assert_eq!(record["machine"], "host");
+        assert_eq!((&record["unit"], &record["n"]), (&Value::from("ns"), &Value::from(3)));
+        assert!(record["pages_obtained"].is_string() && record["window"].is_u64(), "{record}");
+        let (low, median, high) = (&record["ci_low"], &record["median"], &record["ci_high"]);
+        assert!(low.as_f64() <= median.as_f64() && median.as_f64() <= high.as_f64(), "{record}");
+    }
+    assert_eq!(records[0]["preparation"], "in no cache");
+    let latency = |i: usize| records[i]["min"].as_f64().expect("a number");
+    assert!(latency(1) < latency(0), "16 KiB in the cache take {}, uncached lines {}", latency(1), latency(0));
+}
+
+#[test]
+fn a_suite_prints_its_tables() {
+    let output = ccnuma("bench --suite places --iterations 1 --lines 64");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.starts_with("host: ") && text.contains("\nTransactions of CPU "), "{text}");
+    assert!(text.contains("Does the distance between lines matter?"), "{text}");
+}
+
+#[test]
+fn bad_input_names_flag_value_and_what_is_accepted() {
+    for (line, words) in [
+        ("bench --pages 3M", vec!["--pages 3M", "accepted"]),
+        ("bench --home 4000 lmbench-read", vec!["--home 4000", "host has no such node"]),
+        ("bench --local 60000 lmbench-read", vec!["--local 60000", "host has no such CPU"]),
+        ("bench --traffic 1 loaded-read", vec!["--traffic 1", "READS:WRITES"]),
+        ("bench --spacing 0 lmbench-read", vec!["--spacing 0"]),
+        ("bench -m arctic --pages 2M lmbench-read", vec!["--pages 2M", "simulated"]),
+        ("bench --suite everything", vec!["--suite everything", "overview"]),
+    ] {
+        let output = ccnuma(line);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "ccnuma {line}: {errors}");
+        assert_eq!(errors.lines().count(), 1, "ccnuma {line}: {errors}");
+        assert!(words.iter().all(|word| errors.contains(word)), "ccnuma {line}: {errors}");
+    }
+}
+
+/// Pages of a pool that is empty, or does not exist, are refused with the reason; the rest is measured.
+#[test]
+fn a_page_kind_that_cannot_be_had_is_no_other_kind() {
+    let line = "bench --pages 16G lmbench-read --iterations 1";
+    let output = ccnuma(line);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(0) {
+        // A computer with a pool of such pages.
+        return;
+    }
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("16G") && output.stdout.is_empty(), "{errors}");
+}
+
+#[test]
+fn an_interrupted_run_keeps_what_it_has_measured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("records.jsonl");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ccnuma"))
+        .args(["bench", "--suite", "hierarchy", "--iterations", "100000"])
+        .arg(format!("--json={}", file.display()))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("ccnuma starts");
+    // Long enough for a sample of a small area, which takes a few milliseconds, on any computer.
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill(1)");
+    assert!(status.success());
+    let status = child.wait().expect("it ends");
+    let errors: Vec<String> =
+        BufReader::new(child.stderr.take().expect("piped")).lines().map(|line| line.expect("UTF-8")).collect();
+    assert_eq!(status.code(), Some(0), "{errors:?}");
+    assert!(errors.iter().any(|line| line.starts_with("interrupted: ")), "{errors:?}");
+    let text = fs::read_to_string(&file).expect("the file is there");
+    assert!(text.lines().count() > 3 && text.ends_with('\n'), "{text}");
+    assert!(text.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{text}");
+}

@@ -1,0 +1,321 @@
+//! What records of measurements say about the hierarchy behind them.
+
+use bench::Experiment;
+use bench::seidl::Point;
+use fit::caches::{P3Findings, P3Point, read_diagram};
+use fit::hierarchy::{KneeKind, LevelFit, Sample, SeidlFit, SeidlParameter, choose_levels};
+use fit::remote::{self, Latency, RemoteFit};
+use fit::{FitError, Parameter, Uncertain, held};
+use machine::Description;
+use record::{FitRow, Record, Unit};
+use report::Plot;
+use units::Bytes;
+
+use super::Model;
+use crate::System;
+use crate::error::ExperimentError;
+use crate::tables::seidl::{model as seidl_model, residual_plot, sweep_plot};
+
+/// Pairs of constants that move together more than this are named.
+const STRONG_CORRELATION: f64 = 0.9;
+
+/// A fitted model.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// Which.
+    pub model: Model,
+    /// Its parameters.
+    pub parameters: Vec<Parameter>,
+    /// What one should know about the fit: how good it is, what it could not tell, what else was tried.
+    pub notes: Vec<String>,
+    /// Diagrams, each with a name for its file.
+    pub plots: Vec<(String, Plot)>,
+}
+
+impl Analysis {
+    /// The records of the parameters, fitted to `machine`.
+    pub fn rows(&self, machine: &str) -> Vec<FitRow> {
+        self.parameters.iter().map(|parameter| parameter.row(machine, self.model.name())).collect()
+    }
+}
+
+/// Fits `model` to what `records` hold for it. With the description of the machine they are from, sizes and distances that
+/// the model needs are taken from there, and every parameter that it holds is named beside what was found.
+///
+/// # Errors
+/// When there is nothing in the records for the model, or not enough.
+pub fn analyse(model: Model, records: &[Record], system: Option<&System>) -> Result<Analysis, ExperimentError> {
+    match model {
+        Model::Seidl => windows(records, system),
+        Model::Remote => latencies(records, system.map(|system| &system.description)),
+        Model::Caches => diagram(records, system.map(|system| &system.description)),
+    }
+}
+
+fn lacking(model: &'static str, what: &str) -> ExperimentError {
+    let reason = format!("the records hold {what}; `ccnuma fit --probe` measures what it needs");
+    FitError::Unsuitable { model, reason }.into()
+}
+
+fn windows(records: &[Record], system: Option<&System>) -> Result<Analysis, ExperimentError> {
+    let sample = |record: &Record| {
+        let point = Point::of_record(record)?;
+        Some(Sample { area: point.area, window: point.window, ns: record.median })
+    };
+    let mut samples: Vec<Sample> = records.iter().filter_map(sample).collect();
+    samples.sort_by_key(|sample| (sample.area, sample.window));
+    if samples.is_empty() {
+        return Err(lacking("seidl", "no random windows (seidl)"));
+    }
+    match system {
+        Some(system) => {
+            // The reach of the translation buffer is found, not given, so that it can be compared.
+            let model = fit::hierarchy::Seidl { translation_reach: None, ..seidl_model(system) };
+            Ok(published_model(&samples, &model.fit(&samples)?, &system.description))
+        }
+        None => Ok(free_levels(&samples, &choose_levels(&samples)?)),
+    }
+}
+
+fn plots(samples: &[Sample], fitted: &[f64], residuals: &[f64]) -> Vec<(String, Plot)> {
+    let title = "Random windows: measurement and model";
+    vec![
+        ("windows".to_owned(), sweep_plot(title, samples, fitted)),
+        ("residuals".to_owned(), residual_plot("Random windows: residuals of the model", samples, residuals)),
+    ]
+}
+
+/// The constants of eq. 4, 6 and 7.
+fn published_model(samples: &[Sample], fit: &SeidlFit, description: &Description) -> Analysis {
+    use SeidlParameter as P;
+    let held = |parameter: &Parameter| match parameter.symbol.as_str() {
+        "64 s_p" => Some(held::translation_reach(description).0 as f64),
+        "t_tlb" => Some(held::translation_miss(description)),
+        _ => None,
+    };
+    let parameters = fit.parameters().into_iter().map(|parameter| {
+        let held = held(&parameter);
+        parameter.beside(held)
+    });
+    let [home, remote, memory] = [P::HubHome, P::HubRemote, P::Memory].map(|p| fit.least_norm(p));
+    let mut notes = vec![
+        format!("residuals: {:.1} % (root mean square)", fit.rms_pct()),
+        format!(
+            "hubs and memory enter only in sums; the split of least norm, as in the paper's Table 1, is {home:.0} ns for \
+             the home's hub, {remote:.0} ns for both hubs and {memory:.0} ns for memory"
+        ),
+        "misses of these windows overlap: times are those of a pipeline, and t_tlb includes the overlap that a trap ends"
+            .to_owned(),
+    ];
+    notes.extend(
+        fit.correlated(STRONG_CORRELATION)
+            .into_iter()
+            .map(|(a, b, r)| format!("{} and {} are hardly told apart: correlation {r:+.2}", a.symbol(), b.symbol())),
+    );
+    Analysis {
+        model: Model::Seidl,
+        parameters: parameters.collect(),
+        notes,
+        plots: plots(samples, fit.fitted(), fit.residuals()),
+    }
+}
+
+/// As many levels as the data support.
+fn free_levels(samples: &[Sample], fit: &LevelFit) -> Analysis {
+    let mut parameters = Vec::new();
+    let windows = || samples.iter().map(|sample| sample.window);
+    let window = windows().min().unwrap_or(Bytes(1024));
+    let exact = |value: f64| Some(Uncertain { value, error: fit.rms_pct() / 100.0 * value });
+    let mut passed = 0;
+    let name = |number: usize, what: &str| format!("level {number}: {what}");
+    let time = |passed: usize| {
+        let ns = fit.window_ns(window, passed);
+        Parameter::new(name(passed + 1, &format!("window of {window}")), "t", Unit::Nanoseconds, exact(ns), "")
+    };
+    parameters.push(time(passed));
+    for knee in &fit.knees {
+        passed += 1;
+        let what = match knee.kind {
+            KneeKind::ByLine => "ends at; beyond, lines cost more",
+            KneeKind::ByWindow => "ends at; beyond, windows cost more",
+        };
+        parameters.push(Parameter::new(name(passed, what), format!("S_{passed}"), Unit::Bytes, Some(knee.size), ""));
+        parameters.push(time(passed));
+    }
+    let tried = fit.candidates.iter().map(|candidate| {
+        let (levels, bic, rms) = (candidate.knees + 1, candidate.bic, candidate.rms_pct);
+        format!("{levels} levels: residuals {rms:.1} %, BIC {bic:.0}; {}", candidate.verdict)
+    });
+    let notes = tried.collect();
+    Analysis { model: Model::Seidl, parameters, notes, plots: plots(samples, fit.fitted(), fit.residuals()) }
+}
+
+fn latencies(records: &[Record], description: Option<&Description>) -> Result<Analysis, ExperimentError> {
+    let latency = |record: &Record| {
+        let is_it = record.experiment == Experiment::LmbenchRead.name() && record.state == "UOWN";
+        let cpu = *record.local.as_slice().first()?;
+        is_it.then(|| {
+            // Half of a 95 % interval is 1.96 standard errors.
+            let error_ns = (record.ci_high - record.ci_low) / 2.0 / 1.96;
+            (cpu, Latency { from: record.home, to: record.home, hops: record.xhops, ns: record.median, error_ns })
+        })
+    };
+    let mut by_cpu: Vec<_> = records.iter().filter_map(latency).collect();
+    if by_cpu.is_empty() {
+        return Err(lacking("remote", "no lmbench-read of UOWN lines"));
+    }
+    // A reader's own node is where its distance is zero.
+    let nodes = by_cpu.clone();
+    for (cpu, latency) in &mut by_cpu {
+        let own = nodes.iter().find(|(other, local)| other == cpu && local.hops == 0);
+        latency.from = own.map_or(latency.from, |(_, local)| local.to);
+    }
+    let latencies: Vec<Latency> = by_cpu.into_iter().map(|(_, latency)| latency).collect();
+    let fit = remote::fit(&latencies)?;
+    let mut parameters: Vec<Parameter> = fit.parameters();
+    if let Some(description) = description {
+        let holds = [held::local_latency, held::remote_penalty, held::router_delay].map(|held| held(description));
+        let held = |parameter: Parameter| match parameter.symbol.as_str() {
+            "local" => parameter.beside(Some(holds[0])),
+            "penalty" => parameter.beside(Some(holds[1])),
+            "delay" => parameter.beside(Some(holds[2])),
+            _ => parameter.beside(Some(holds[1] + holds[2])),
+        };
+        parameters = parameters.into_iter().map(held).collect();
+    }
+    parameters.extend(occupancy(records, description));
+    let notes = notes_on_distances(&fit, &latencies);
+    Ok(Analysis { model: Model::Remote, parameters, notes, plots: Vec::new() })
+}
+
+/// For how long a line holds the memory: with the memory as the bottleneck, lines follow each other at that distance.
+fn occupancy(records: &[Record], description: Option<&Description>) -> Option<Parameter> {
+    let record = records.iter().find(|record| record.experiment == Experiment::BwmpRead.name())?;
+    let line = record.conditions.stride?;
+    let of = |mb_per_s: f64| line.0 as f64 / mb_per_s * 1e3;
+    let estimate = Uncertain { value: of(record.median), error: (of(record.min) - of(record.max)) / 2.0 };
+    let held = description.map(held::memory_occupancy);
+    let name = "memory, held by a line";
+    Some(Parameter::new(name, "1 / bandwidth", Unit::Nanoseconds, Some(estimate), "").beside(held))
+}
+
+fn notes_on_distances(fit: &RemoteFit, latencies: &[Latency]) -> Vec<String> {
+    let mut notes = vec![format!("residuals: {:.1} % (root mean square)", fit.rms_pct())];
+    let hop = |hop: &remote::Hop| {
+        let delay = hop.delay_ns.map_or_else(|| "-".to_owned(), |delay| format!("{delay:.0} ns"));
+        format!("hop {}: {} pairs, {:.0} ns, delay {delay}", hop.hops, hop.pairs, hop.mean_ns)
+    };
+    notes.extend(fit.hops().iter().map(hop));
+    if let Some(average) = fit.average_delay() {
+        notes.push(format!("average router delay, by the method of Prestor's Table 4.14: {average:.0} ns"));
+    }
+    let group = |group: &remote::Group| format!("{} at {:.0} ns", group.pairs.len(), group.mean_ns);
+    let groups: Vec<String> = remote::groups(latencies).iter().map(group).collect();
+    notes.push(format!("pairs of equal latency, whatever their distance: {}", groups.join(", ")));
+    notes
+}
+
+fn diagram(records: &[Record], description: Option<&Description>) -> Result<Analysis, ExperimentError> {
+    let is_p3 = |record: &&Record| record.experiment.starts_with(Experiment::P3Ru.name());
+    let point = |record: &Record| {
+        let (array, stride) = (record.conditions.window?, record.conditions.stride?);
+        Some(P3Point { array, stride, ns: record.median })
+    };
+    let points: Vec<P3Point> = records.iter().filter(is_p3).filter_map(point).collect();
+    if points.is_empty() {
+        return Err(lacking("caches", "no P3 diagram (p3-ru)"));
+    }
+    let found = read_diagram(&points, &lists(records))?;
+    let mut parameters = found.parameters();
+    parameters.extend(translation_by_lists(records));
+    if let Some(description) = description {
+        parameters = parameters.into_iter().map(|parameter| beside_caches(parameter, description)).collect();
+    }
+    let mut notes = vec![
+        "sizes are the largest array that fits; the error is the distance to the next one that was measured".to_owned(),
+    ];
+    notes.extend(times(&found));
+    if description.is_none() {
+        let note = "where neighbouring lines are prefetched, lines look larger than they are, and strides hide misses";
+        notes.push(note.to_owned());
+    }
+    Ok(Analysis { model: Model::Caches, parameters, notes, plots: vec![("diagram".to_owned(), plot(&points))] })
+}
+
+fn times(found: &P3Findings) -> Vec<String> {
+    let cache = |(number, cache): (usize, &fit::caches::CacheFinding)| {
+        format!("cache {}: {:.2} ns a load", number + 1, cache.hit_ns)
+    };
+    let mut lines: Vec<String> = found.caches.iter().enumerate().map(cache).collect();
+    lines.push(format!("beyond all caches: {:.1} ns a load", found.memory_ns));
+    lines
+}
+
+/// Lists of neighbouring lines: their extent, and the time of a load. Those whose stride is larger are about translation.
+fn lists(records: &[Record]) -> Vec<(Bytes, f64)> {
+    let list = |record: &Record| {
+        let is_list = record.experiment.starts_with(Experiment::AreaRead.name());
+        is_list.then_some((record.conditions.window?, record.conditions.stride?, record.median))
+    };
+    let lists: Vec<(Bytes, Bytes, f64)> = records.iter().filter_map(list).collect();
+    let line = lists.iter().map(|list| list.1).min();
+    let mut dense: Vec<(Bytes, f64)> = lists.iter().filter(|list| Some(list.1) == line).map(|l| (l.0, l.2)).collect();
+    dense.sort_by_key(|list| list.0);
+    dense.dedup_by_key(|list| list.0);
+    dense
+}
+
+/// The cost of a translation miss from two lists of equally many lines, of which one has every element on a page of its
+/// own: dependent loads, so that nothing overlaps.
+fn translation_by_lists(records: &[Record]) -> Option<Parameter> {
+    let list = |record: &Record| {
+        let is_list = record.experiment.starts_with(Experiment::AreaRead.name());
+        let (array, stride) = (record.conditions.window?.0, record.conditions.stride?.0);
+        is_list.then_some((stride, array / stride, record.median))
+    };
+    let lists: Vec<(u64, u64, f64)> = records.iter().filter_map(list).collect();
+    let sparse = *lists.iter().max_by_key(|list| list.0)?;
+    let dense = *lists.iter().min_by_key(|list| (list.0, list.1.abs_diff(sparse.1)))?;
+    let estimate =
+        (sparse.0 > dense.0 && sparse.1 == dense.1).then_some(Uncertain { value: sparse.2 - dense.2, error: 0.0 });
+    Some(Parameter::new(
+        "TLB: miss, dependent loads",
+        "t_tlb",
+        Unit::Nanoseconds,
+        estimate,
+        "there are no two lists of equally many lines",
+    ))
+}
+
+/// The parameter beside what the description holds for it.
+fn beside_caches(parameter: Parameter, description: &Description) -> Parameter {
+    let (l1, l2) = (&description.l1, &description.l2);
+    let held = match parameter.symbol.as_str() {
+        "C1" => l1.size.0 as f64,
+        "b1" => l1.line.0 as f64,
+        "a1" => f64::from(l1.ways),
+        "C2" => l2.size.0 as f64,
+        "b2" => l2.line.0 as f64,
+        "a2" => f64::from(l2.ways),
+        "s_p" => held::translation_page(description).0 as f64,
+        "e" => f64::from(description.tlb.entries),
+        "t_tlb" => held::translation_miss(description),
+        _ => return parameter,
+    };
+    parameter.beside(Some(held))
+}
+
+/// The diagram: a curve for each array.
+fn plot(points: &[P3Point]) -> Plot {
+    let mut arrays: Vec<Bytes> = points.iter().map(|point| point.array).collect();
+    arrays.sort_unstable();
+    arrays.dedup();
+    let curve = |(colour, array): (usize, Bytes)| {
+        let of_array = points.iter().filter(|point| point.array == array);
+        let points = of_array.map(|point| (point.stride.0 as f64, point.ns)).collect();
+        report::Series { name: array.to_string(), points, mark: report::Mark::Line, colour }
+    };
+    let series = arrays.into_iter().enumerate().map(curve).collect();
+    let (x, y) = (report::Axis::log2("stride (bytes)"), report::Axis::log2("time for each element (ns)"));
+    Plot { title: "P3 diagram".to_owned(), x, y, series }
+}

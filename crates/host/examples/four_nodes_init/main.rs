@@ -1,0 +1,239 @@
+//! The first process of the emulated machine of `tests/four_nodes`: uses every node and reports each outcome in a line.
+//!
+//! Lines are `KEY: TEXT` on the console. What they should say, the test knows; nothing is decided here.
+
+mod forbid;
+
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use host::HostError;
+use host::discovery::{Inventory, KernelFiles};
+use host::memory::{Mapping, PageKind};
+use host::threads;
+use units::{Bytes, CpuId, NodeId};
+
+/// The argument with which this program is started again inside a control group.
+const RESTRICTED: &str = "restricted";
+/// The argument with which it is started again on a single CPU.
+const AFFINE: &str = "affine";
+/// The argument with which it is started again to be forbidden the kernel's NUMA calls.
+const FORBIDDEN: &str = "forbidden";
+
+fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some(RESTRICTED) => restricted(),
+        Some(AFFINE) => affine(),
+        Some(FORBIDDEN) => forbidden(),
+        _ => init(),
+    }
+}
+
+/// Everything, then off.
+fn init() {
+    mount("proc", "/proc");
+    mount("sysfs", "/sys");
+    mount("cgroup2", "/sys/fs/cgroup");
+    println!("booted: {}", fs::read_to_string("/proc/version").unwrap_or_default().trim());
+    let inventory = discovered();
+    placements(&inventory);
+    parts(&inventory);
+    migrations(&inventory);
+    refusals(&inventory);
+    pins(&inventory);
+    again_restricted();
+    again(Command::new("/init").arg(AFFINE), "affine");
+    again(Command::new("/init").arg(FORBIDDEN), "forbidden");
+    command(&["topology", "--json"], "topology");
+    command(&["bench", "--home", "3", "--local", "2", "--lines", "512", "lmbench-read", "--json"], "bench");
+    println!("finished: all");
+    power_off();
+}
+
+fn discovered() -> Arc<Inventory> {
+    Arc::new(Inventory::discover(&KernelFiles::live()).expect("an inventory of the emulated machine"))
+}
+
+/// Some megabytes of each kind on each node.
+fn placements(inventory: &Arc<Inventory>) {
+    for node in &inventory.nodes {
+        for kind in ["base", "thp", "2M"] {
+            let pages: PageKind = kind.parse().expect("a kind");
+            let outcome = Mapping::on_node(inventory, node.id, Bytes::from_mib(4), pages);
+            println!("place {kind} {}: {}", node.id, told(outcome.map(|mapping| census(&mapping))));
+        }
+    }
+}
+
+/// What the mapping says, and what counting its pages says.
+fn census(mapping: &Mapping) -> String {
+    let places = mapping.nodes_of_pages().expect("the kernel tells");
+    let mut nodes: Vec<_> = places.iter().map(|page| page.node).collect();
+    let count = nodes.len();
+    nodes.dedup();
+    format!("{} | {count} pages on {nodes:?}", mapping.obtained())
+}
+
+fn parts(inventory: &Arc<Inventory>) {
+    let mib = Bytes::from_mib;
+    let parts = [(NodeId(2), mib(2)), (NodeId(0), mib(1)), (NodeId(3), mib(3))];
+    println!("parts: {}", told(Mapping::across(inventory, &parts, PageKind::Base).map(|mapping| census(&mapping))));
+}
+
+/// Fills memory, moves it, and compares.
+fn migrations(inventory: &Arc<Inventory>) {
+    for (kind, from, to) in [("base", 0, 2), ("thp", 1, 3), ("2M", 1, 2)] {
+        let pages: PageKind = kind.parse().expect("a kind");
+        let outcome = Mapping::on_node(inventory, NodeId(from), Bytes::from_mib(4), pages).and_then(|mut mapping| {
+            write(&mapping);
+            let moved = mapping.migrate(NodeId(to))?;
+            let kept = if intact(&mapping) { "contents intact" } else { "CONTENTS LOST" };
+            let stayed = moved.stayed.len();
+            Ok(format!("{} there, {} moved, {stayed} stayed, {kept} | {}", moved.there, moved.moved, census(&mapping)))
+        });
+        println!("migrate {kind} {from} {to}: {}", told(outcome));
+    }
+}
+
+fn write(mapping: &Mapping) {
+    for offset in 0..mapping.size().0 as usize {
+        // SAFETY: within the mapping, which is writable and known to this function alone.
+        unsafe { mapping.start().add(offset).write(pattern(offset)) };
+    }
+}
+
+fn intact(mapping: &Mapping) -> bool {
+    // SAFETY: as above.
+    (0..mapping.size().0 as usize).all(|offset| unsafe { mapping.start().add(offset).read() } == pattern(offset))
+}
+
+/// A byte that tells pages apart.
+fn pattern(offset: usize) -> u8 {
+    (offset ^ (offset >> 12)) as u8
+}
+
+/// Requests that must not be fulfilled.
+fn refusals(inventory: &Arc<Inventory>) {
+    let mib = Bytes::from_mib;
+    let requests = [
+        ("no such node", NodeId(9), mib(1), "base"),
+        ("more than the node", NodeId(1), mib(400), "base"),
+        ("pool too small", NodeId(2), mib(64), "2M"),
+        ("no pool on the node", NodeId(3), mib(2), "2M"),
+        ("no such page size", NodeId(0), mib(2), "8M"),
+    ];
+    for (name, node, size, kind) in requests {
+        let outcome = Mapping::on_node(inventory, node, size, kind.parse().expect("a kind"));
+        println!("refuse {name}: {}", told(outcome.map(|mapping| census(&mapping))));
+    }
+}
+
+/// Pins a thread to each CPU, and to some that cannot be had.
+fn pins(inventory: &Inventory) {
+    for cpu in [0, 1, 2, 3, 4, 5, 6, 99].map(CpuId) {
+        let pinned = std::thread::scope(|scope| {
+            let pin = || threads::pin(cpu, inventory).map(|()| threads::current_cpu());
+            scope.spawn(pin).join().expect("the thread ends")
+        });
+        println!("pin {cpu}: {}", told(pinned.map(|(cpu, node)| format!("on CPU {cpu} of node {node}"))));
+    }
+}
+
+/// Starts this program in a control group of CPUs 2-3, memory of node 1, 48 MiB and half a CPU's time.
+fn again_restricted() {
+    const GROUP: &str = "/sys/fs/cgroup/small";
+    let set = |file: &str, value: &str| {
+        if let Err(error) = fs::write(file, value) {
+            println!("control group: {file}: {error}");
+        }
+    };
+    set("/sys/fs/cgroup/cgroup.subtree_control", "+cpuset +memory +cpu");
+    if let Err(error) = fs::create_dir(GROUP) {
+        println!("control group: {GROUP}: {error}");
+    }
+    for (file, value) in
+        [("cpuset.cpus", "2-3"), ("cpuset.mems", "1"), ("memory.max", "50331648"), ("cpu.max", "50000 100000")]
+    {
+        set(&format!("{GROUP}/{file}"), value);
+    }
+    let mut command = Command::new("/init");
+    command.arg(RESTRICTED);
+    // SAFETY: between fork and exec the child only writes a file by system calls, with names that exist already.
+    unsafe { command.pre_exec(|| fs::write("/sys/fs/cgroup/small/cgroup.procs", "0")) };
+    again(&mut command, "restricted");
+}
+
+/// What a program in the control group sees and may do.
+fn restricted() {
+    let inventory = discovered();
+    let limits = &inventory.limits;
+    println!("limits: CPUs {:?} nodes {:?} cgroup {:?}", limits.cpus, limits.nodes, limits.cgroup);
+    for (name, node, size) in [("ours", 1, 4), ("theirs", 2, 4), ("too much", 1, 96)] {
+        let outcome = Mapping::on_node(&inventory, NodeId(node), Bytes::from_mib(size), PageKind::Base);
+        println!("place {name}: {}", told(outcome.map(|mapping| census(&mapping))));
+    }
+    println!("pin 0: {}", told(threads::pin(CpuId(0), &inventory).map(|()| "pinned")));
+    println!("pin 3: {}", told(threads::pin(CpuId(3), &inventory).map(|()| "pinned")));
+}
+
+/// What a program sees that was started with a single CPU to run on.
+fn affine() {
+    threads::set_affinity(&[CpuId(4)]).expect("CPU 4 is there");
+    let inventory = discovered();
+    println!("limits: CPUs {:?} nodes {:?}", inventory.limits.cpus, inventory.limits.nodes);
+    println!("pin 0: {}", told(threads::pin(CpuId(0), &inventory).map(|()| "pinned")));
+}
+
+/// What becomes of memory where a container's profile forbids to ask about it, and then to place it.
+fn forbidden() {
+    let inventory = discovered();
+    for (name, call) in [("unasked", libc::SYS_move_pages), ("unplaced", libc::SYS_mbind)] {
+        forbid::forbid(&[call]).expect("the kernel has seccomp filters");
+        let outcome = Mapping::on_node(&inventory, NodeId(2), Bytes::from_mib(2), PageKind::Base);
+        println!("{name}: {}", told(outcome.map(|mapping| mapping.obtained().to_string())));
+    }
+}
+
+/// Runs `ccnuma`.
+fn command(arguments: &[&str], key: &str) {
+    again(Command::new("/ccnuma").args(arguments), key);
+}
+
+/// Runs a program and passes on what it prints, each line after `key`.
+fn again(command: &mut Command, key: &str) {
+    match command.stdin(Stdio::null()).output() {
+        Ok(output) => {
+            for text in [output.stdout, output.stderr] {
+                String::from_utf8_lossy(&text).lines().for_each(|line| println!("{key} {line}"));
+            }
+            println!("{key} status: {}", output.status);
+        }
+        Err(error) => println!("{key} status: {error}"),
+    }
+}
+
+/// An outcome as one line.
+fn told<T: std::fmt::Display>(outcome: Result<T, HostError>) -> String {
+    outcome.map_or_else(|error| format!("refused: {error}"), |text| format!("ok: {text}"))
+}
+
+fn mount(kind: &str, place: &str) {
+    let result = fs::create_dir_all(place).and_then(|()| {
+        let (kind, place) = (std::ffi::CString::new(kind)?, std::ffi::CString::new(place)?);
+        // SAFETY: strings that end in a zero byte, and no data for the file system.
+        let failed = unsafe { libc::mount(kind.as_ptr(), place.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) } != 0;
+        if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
+    });
+    if let Err(error) = result {
+        println!("mount: {kind} on {place}: {error}");
+    }
+}
+
+/// Ends the emulated machine: a restart, which QEMU was told not to carry out.
+fn power_off() {
+    // SAFETY: takes a number. Nothing is left to be written anywhere.
+    unsafe { libc::reboot(libc::RB_AUTOBOOT) };
+}

@@ -1,1 +1,0 @@
-//! The clock: time-stamp or virtual counter, calibrated, its own cost known.

@@ -1,1 +1,0 @@
-//! Pinned threads that run kernels together.

@@ -1,1 +1,0 @@
-//! What disturbed a measurement: switches, migrations, stolen time, a changed clock.

@@ -1,0 +1,162 @@
+//! Circular lists through memory: the pointers that the dependent kernels chase.
+
+use std::ptr::NonNull;
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use units::Bytes;
+
+use super::MARK;
+
+/// In which order a list visits its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// By address. Hardware prefetchers follow it.
+    Ascending,
+    /// One random cycle through all elements, so that neither prefetchers nor the TLB profit.
+    Random {
+        /// Start of the random sequence.
+        seed: u64,
+    },
+    /// All elements of a page in random order, then those of the next page, the pages in random order as well: prefetchers
+    /// gain nothing, but the TLB misses only once a page.
+    PageLocal {
+        /// The page, or any block within which the order is random; a power of two.
+        page: Bytes,
+        /// Start of the random sequence.
+        seed: u64,
+    },
+}
+
+/// Links `elements` elements that are `stride` apart from `start` into one circular list in that order, and stores [`MARK`]
+/// to word 1 of each. For lists over few lines of many pages, a stride of a page plus a line spares the caches' sets.
+///
+/// # Panics
+/// If the stride is below 16 bytes or no multiple of 8, `start` is not aligned to 8 bytes, there are no elements, or a
+/// page is no power of two.
+///
+/// # Safety
+/// `elements * stride` bytes from `start`, of the last element at least 16, are mapped and writable, and nobody else uses
+/// them meanwhile.
+pub unsafe fn link(start: NonNull<u8>, elements: u64, stride: Bytes, order: Order) {
+    assert!(stride.0 >= 16 && stride.0.is_multiple_of(8), "an element of {stride} cannot hold two words");
+    assert!(start.addr().get().is_multiple_of(8), "elements at {start:?} are not aligned to words");
+    assert!(elements > 0, "a list has at least one element");
+    let span = Span { start, elements, stride };
+    match order {
+        Order::Ascending => {
+            for i in 0..elements {
+                span.set(i, 0, span.address((i + 1) % elements));
+            }
+        }
+        Order::Random { seed } => span.link_random(seed),
+        Order::PageLocal { page, seed } => {
+            assert!(page.0.is_power_of_two(), "a page of {page} is no power of two");
+            span.link_page_local(page, seed);
+        }
+    }
+    for i in 0..elements {
+        span.set(i, 1, MARK);
+    }
+}
+
+/// How many steps it takes from `start` around the list and back, at most `limit`; nothing if it does not come back.
+///
+/// # Safety
+/// [`link`] was called with `start`, and no pointer has been overwritten.
+pub unsafe fn cycle_length(start: NonNull<u8>, limit: u64) -> Option<u64> {
+    let mut at = start.as_ptr();
+    (1..=limit).find(|_| {
+        // SAFETY: the caller vouches that word 0 of every element of the list holds the address of another.
+        at = unsafe { at.cast::<*mut u8>().read_volatile() };
+        at == start.as_ptr()
+    })
+}
+
+/// The elements of a list.
+struct Span {
+    start: NonNull<u8>,
+    elements: u64,
+    stride: Bytes,
+}
+
+impl Span {
+    fn address(&self, element: u64) -> u64 {
+        self.start.addr().get() as u64 + element * self.stride.0
+    }
+
+    fn word(&self, element: u64, word: u64) -> *mut u64 {
+        debug_assert!(element < self.elements && word < 2);
+        self.start.as_ptr().wrapping_add((element * self.stride.0 + word * 8) as usize).cast()
+    }
+
+    fn set(&self, element: u64, word: u64, value: u64) {
+        // SAFETY: the caller of `link` vouches for the first two words of every element.
+        unsafe { self.word(element, word).write(value) }
+    }
+
+    fn get(&self, element: u64, word: u64) -> u64 {
+        // SAFETY: as in `set`; the word has been set before.
+        unsafe { self.word(element, word).read() }
+    }
+
+    /// Sattolo's shuffle of the identity in the elements themselves makes a permutation of one cycle without any memory
+    /// beside.
+    fn link_random(&self, seed: u64) {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        for i in 0..self.elements {
+            self.set(i, 0, i);
+        }
+        for i in (1..self.elements).rev() {
+            let j = below(&mut random, i);
+            let (a, b) = (self.get(i, 0), self.get(j, 0));
+            self.set(i, 0, b);
+            self.set(j, 0, a);
+        }
+        for i in 0..self.elements {
+            self.set(i, 0, self.address(self.get(i, 0)));
+        }
+    }
+
+    fn link_page_local(&self, page: Bytes, seed: u64) {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut pages: Vec<(u64, u64)> = Vec::new();
+        let mut first = 0;
+        while first < self.elements {
+            let end_of_page = (self.address(first) / page.0 + 1) * page.0;
+            let next = (end_of_page - self.address(0)).div_ceil(self.stride.0).min(self.elements);
+            pages.push((first, next));
+            first = next;
+        }
+        shuffle(&mut random, &mut pages);
+        let mut within = Vec::new();
+        let mut last = None;
+        let mut head = 0;
+        for (from, to) in pages {
+            within.clear();
+            within.extend(from..to);
+            shuffle(&mut random, &mut within);
+            for &element in &within {
+                match last {
+                    Some(last) => self.set(last, 0, self.address(element)),
+                    None => head = element,
+                }
+                last = Some(element);
+            }
+        }
+        if let Some(last) = last {
+            self.set(last, 0, self.address(head));
+        }
+    }
+}
+
+/// A random number below `bound`, by multiplication: off from even by less than `bound / 2^64`.
+fn below(random: &mut Xoshiro256PlusPlus, bound: u64) -> u64 {
+    ((u128::from(random.next_u64()) * u128::from(bound)) >> 64) as u64
+}
+
+fn shuffle<T>(random: &mut Xoshiro256PlusPlus, items: &mut [T]) {
+    for i in (1..items.len()).rev() {
+        items.swap(i, below(random, i as u64 + 1) as usize);
+    }
+}

@@ -1,0 +1,140 @@
+//! Everything that it takes to boot the machine: QEMU, a kernel, our programs without shared libraries.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::initramfs::Initramfs;
+
+/// Names a kernel image, or a folder with one in it or in its `boot`.
+pub const KERNEL_VARIABLE: &str = "CCNUMA_TEST_KERNEL";
+const QEMU: &str = "qemu-system-x86_64";
+
+/// QEMU and a kernel.
+pub struct Emulator {
+    kernel: PathBuf,
+}
+
+impl Emulator {
+    /// Finds both, or says which is missing.
+    pub fn find() -> Result<Self, String> {
+        if !cfg!(target_arch = "x86_64") {
+            return Err("the programs for the emulated x86-64 machine are built on x86-64 only".to_owned());
+        }
+        let version = Command::new(QEMU).arg("--version").output();
+        if !version.is_ok_and(|output| output.status.success()) {
+            return Err(format!("{QEMU} is not installed (package qemu-system-x86)"));
+        }
+        let kernel = kernel().ok_or_else(|| {
+            format!(
+                "no readable kernel in /boot, and {KERNEL_VARIABLE} names none (package linux-image-amd64, unpacked)"
+            )
+        })?;
+        Ok(Self { kernel })
+    }
+
+    /// Boots the kernel with these arguments for QEMU and these words for the kernel, and returns what the console says.
+    pub fn boot(&self, machine: &[String], words: &str, limit: Duration) -> String {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let archive = folder.path().join("initramfs");
+        fs::write(&archive, programs()).expect("room for the archive");
+        // Of QEMU's own making, processors of other vendors have no SMT siblings.
+        let mut child = Command::new(QEMU)
+            .args([
+                "-accel",
+                "tcg",
+                "-cpu",
+                "max,vendor=GenuineIntel",
+                "-nodefaults",
+                "-no-reboot",
+                "-display",
+                "none",
+                "-serial",
+                "stdio",
+            ])
+            .args(machine)
+            .arg("-kernel")
+            .arg(&self.kernel)
+            .arg("-initrd")
+            .arg(&archive)
+            .args(["-append", &format!("console=ttyS0 quiet nokaslr panic=-1 {words}")])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("QEMU was there a moment ago");
+        let reader = |mut pipe: Box<dyn Read + Send>| {
+            thread::spawn(move || {
+                let mut bytes = Vec::new();
+                pipe.read_to_end(&mut bytes).expect("a pipe");
+                String::from_utf8_lossy(&bytes).into_owned()
+            })
+        };
+        let console = reader(Box::new(child.stdout.take().expect("piped")));
+        let complaints = reader(Box::new(child.stderr.take().expect("piped")));
+        let start = Instant::now();
+        while child.try_wait().expect("our own child").is_none() {
+            if start.elapsed() > limit {
+                child.kill().expect("our own child");
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        child.wait().expect("our own child");
+        let console = console.join().expect("the reader ends") + &complaints.join().expect("the reader ends");
+        assert!(start.elapsed() <= limit, "not finished after {limit:?}; the console says:\n{console}");
+        console
+    }
+}
+
+fn kernel() -> Option<PathBuf> {
+    let named = std::env::var_os(KERNEL_VARIABLE).map(PathBuf::from);
+    let folders = match named {
+        Some(file) if file.is_file() => return Some(file),
+        Some(folder) => vec![folder.join("boot"), folder],
+        None => vec![PathBuf::from("/boot")],
+    };
+    let images = |folder: &PathBuf| -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+        let is_image = |path: &PathBuf| {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            name.starts_with("vmlinuz-") && fs::File::open(path).is_ok()
+        };
+        entries.filter(is_image).collect()
+    };
+    folders.iter().flat_map(images).max()
+}
+
+/// The archive to start from: our programs, linked without shared libraries.
+fn programs() -> Vec<u8> {
+    let built = build();
+    let read = |path: PathBuf| fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut archive = Initramfs::default();
+    for folder in ["dev", "proc", "sys"] {
+        archive.folder(folder);
+    }
+    archive.device("dev/console", (5, 1));
+    archive.device("dev/null", (1, 3));
+    archive.program("init", &read(built.join("examples/four_nodes_init")));
+    archive.program("ccnuma", &read(built.join("ccnuma")));
+    archive.finish()
+}
+
+/// Builds the programs; the folder that they are in. A target folder of its own keeps the flags from rebuilding all else.
+fn build() -> PathBuf {
+    const TARGET: &str = "x86_64-unknown-linux-gnu";
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("static");
+    let output = Command::new(env!("CARGO"))
+        .args(["build", "--package", "ccnuma-host", "--package", "ccnuma", "--example", "four_nodes_init"])
+        .args(["--bin", "ccnuma", "--target", TARGET, "--target-dir"])
+        .arg(&target)
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env("RUSTFLAGS", "-C target-feature=+crt-static -C strip=symbols -C debuginfo=0")
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo runs: it runs this test");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    target.join(TARGET).join("debug")
+}

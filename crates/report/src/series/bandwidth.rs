@@ -1,0 +1,67 @@
+//! Bandwidths: what is done to memory down, how many processors do it across.
+
+use record::Record;
+
+use super::{conditions, distinct, uncertainty_pct};
+use crate::{Column, Table};
+
+/// The table, unless there are no bandwidths.
+pub(super) fn table(records: &[&Record]) -> Option<Table> {
+    records.first()?;
+    let crews = distinct(records, |record| record.local.as_slice().len());
+    let mut columns = vec![Column::text("experiment"), Column::text("")];
+    for crew in &crews {
+        let heading = if *crew == 1 { "1 CPU".to_owned() } else { format!("{crew} CPUs") };
+        columns.extend([Column::number(heading, "MB/s"), Column::number("interval", "±%")]);
+    }
+    let mut table = Table::new("Bandwidth of memory", columns);
+    for experiment in distinct(records, |record| record.experiment.clone()) {
+        let mut cells = vec![experiment.clone(), what(&experiment).to_owned()];
+        for &crew in &crews {
+            let found = records.iter().find(|r| r.experiment == experiment && r.local.as_slice().len() == crew);
+            match found {
+                Some(record) => {
+                    cells.extend([format!("{:.0}", record.median), format!("{:.1}", uncertainty_pct(record))]);
+                }
+                None => cells.extend(["-".to_owned(), String::new()]),
+            }
+        }
+        table.row(cells);
+    }
+    table.note(conditions(records));
+    table.note("stream: bytes that the program reads and writes, as STREAM counts them; the others: lines");
+    Some(table)
+}
+
+fn what(experiment: &str) -> &'static str {
+    match experiment {
+        "bw-read" => "one word of each line loaded",
+        "bw-rdsh" => "the same, prefetched",
+        "bw-read-nt" => "the same, prefetched past the caches",
+        "bw-write-nt" => "whole lines stored past the caches",
+        "stream-copy" => "c = a",
+        "stream-scale" => "b = s c",
+        "stream-add" => "c = a + b",
+        "stream-triad" => "a = b + s c",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::CpuId;
+
+    use super::super::tests::sample;
+    use super::*;
+
+    #[test]
+    fn crews_stand_across() {
+        let one = sample("bandwidth", "stream-copy", "UOWN", 8000.0);
+        let mut two = sample("bandwidth", "stream-copy", "UOWN", 15000.0);
+        two.local = vec![CpuId(0), CpuId(1)].into();
+        let text = table(&[&one, &two]).expect("bandwidths").to_string();
+        assert!(text.contains("1 CPU") && text.contains("2 CPUs"), "{text}");
+        let words: Vec<&str> = text.lines().nth(3).unwrap_or_default().split_whitespace().collect();
+        assert_eq!(words, ["stream-copy", "c", "=", "a", "8000", "0.0", "15000", "0.0"], "{text}");
+    }
+}

@@ -1,0 +1,164 @@
+//! The tables of a suite on any machine, one for each of its series, from the records alone.
+
+mod bandwidth;
+mod hierarchy;
+mod loaded;
+mod matrices;
+mod places;
+mod regions;
+
+use record::Record;
+
+use crate::{Table, measurements};
+
+pub use loaded::load_curves;
+
+/// The tables of `records`: those of each series in the form that suits it, then all others a line each.
+pub fn series_tables(title: &str, records: &[Record]) -> Vec<Table> {
+    let of = |series: &str| -> Vec<&Record> {
+        records.iter().filter(|record| record.conditions.series.as_deref() == Some(series)).collect()
+    };
+    let mut tables = Vec::new();
+    tables.extend(hierarchy::table(&of("hierarchy")));
+    tables.extend(places::table(&of("places")));
+    tables.extend(places::spacing(&of("spacing")));
+    tables.extend(matrices::cores(&of("cores")));
+    tables.extend(matrices::nodes(&of("nodes")));
+    tables.extend(bandwidth::table(&of("bandwidth")));
+    tables.extend(loaded::table(&of("loaded")));
+    tables.extend(regions::table(&of("regions")));
+    const KNOWN: [&str; 8] = ["hierarchy", "places", "spacing", "cores", "nodes", "bandwidth", "loaded", "regions"];
+    let known = |record: &&Record| record.conditions.series.as_deref().is_some_and(|series| KNOWN.contains(&series));
+    let others: Vec<Record> = records.iter().filter(|record| !known(record)).cloned().collect();
+    if !others.is_empty() {
+        let mut table = measurements(title, &others);
+        let all: Vec<&Record> = others.iter().collect();
+        table.note(conditions(&all));
+        for record in &all {
+            table.note(of_one(record));
+        }
+        tables.push(table);
+    }
+    tables
+}
+
+/// The values of `key` that occur, in the order in which they first do.
+fn distinct<'a, T: PartialEq>(records: &[&'a Record], key: impl Fn(&'a Record) -> T) -> Vec<T> {
+    let mut values = Vec::new();
+    for record in records {
+        let value = key(record);
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    values
+}
+
+/// What all of `records` were measured under, in one line.
+fn conditions(records: &[&Record]) -> String {
+    let list = |values: Vec<Option<String>>| values.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+    let pages = distinct(records, |record| record.conditions.pages_obtained.clone());
+    let order = distinct(records, |record| record.conditions.order.clone());
+    let stride = distinct(records, |record| record.conditions.stride.map(|stride| stride.to_string()));
+    let samples = records.iter().map(|record| record.n).min().unwrap_or(0);
+    let repeated: u64 = records.iter().map(|record| record.conditions.repeated).sum();
+    let mut line = format!("pages of {}, {} apart, {}; medians of {samples}", list(pages), list(stride), list(order));
+    line.push_str(if samples == 1 { " sample" } else { " samples or more" });
+    if repeated > 0 {
+        line.push_str(&format!(", {repeated} more were disturbed and taken again"));
+    }
+    line
+}
+
+/// What one record was measured under beside that: how far the lines extend, how they were prepared, what a check found.
+fn of_one(record: &Record) -> String {
+    let conditions = &record.conditions;
+    let mut line = format!("{} {}:", record.experiment, record.state);
+    if let Some(window) = conditions.window {
+        line.push_str(&format!(" over {window},"));
+    }
+    line.push_str(&format!(" {}", conditions.preparation.as_deref().unwrap_or("prepared somehow")));
+    if let Some(check) = &conditions.check {
+        line.push_str(&format!("; {check}"));
+    }
+    format!("{line}; median within {:.1} to {:.1} (95 %)", record.ci_low, record.ci_high)
+}
+
+/// A parameter in the name of an experiment, as the 4096 of `area-read(array=4096,stride=64)`.
+fn parameter(record: &Record, name: &str) -> Option<u64> {
+    let (_, parameters) = record.experiment.split_once('(')?;
+    let mut pairs = parameters.trim_end_matches(')').split(',').filter_map(|pair| pair.split_once('='));
+    pairs.find(|(key, _)| *key == name)?.1.parse().ok()
+}
+
+/// Nanoseconds in cycles of the core that measured them.
+fn cycles(record: &Record) -> Option<f64> {
+    record.conditions.clock_mhz.map(|mhz| record.median * mhz / 1000.0)
+}
+
+/// How far the median may be off, in percent of it: half of its 95 % interval.
+fn uncertainty_pct(record: &Record) -> f64 {
+    (record.ci_high - record.ci_low) / 2.0 / record.median.max(f64::MIN_POSITIVE) * 100.0
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use record::{Conditions, Unit};
+    use units::{Bytes, CpuId, NodeId};
+
+    use super::*;
+
+    /// A record of a series with this median.
+    pub(crate) fn sample(series: &str, experiment: &str, state: &str, median: f64) -> Record {
+        Record {
+            machine: "host".into(),
+            experiment: experiment.into(),
+            state: state.into(),
+            home: NodeId(0),
+            local: vec![CpuId(0)].into(),
+            remotes: vec![],
+            xhops: 0,
+            yhops: None,
+            zhops: None,
+            unit: Unit::Nanoseconds,
+            min: median - 1.0,
+            max: median + 1.0,
+            median,
+            mean: median,
+            stdev: 0.5,
+            n: 11,
+            ci_low: median - 0.5,
+            ci_high: median + 0.5,
+            conditions: Conditions {
+                series: Some(series.into()),
+                pages_asked: Some("base".into()),
+                pages_obtained: Some("4 KiB".into()),
+                stride: Some(Bytes(256)),
+                order: Some("random".into()),
+                clock_mhz: Some(2000.0),
+                ..Conditions::default()
+            },
+        }
+    }
+
+    #[test]
+    fn what_belongs_to_no_series_is_listed_line_by_line() {
+        let records = [sample("hierarchy", "area-read(array=4096,stride=64)", "UOWN", 2.0), {
+            let mut alone = sample("x", "lmbench-read", "UOWN", 100.0);
+            alone.conditions.series = None;
+            alone
+        }];
+        let tables = series_tables("this computer", &records);
+        assert_eq!(tables.len(), 2);
+        assert!(tables[1].to_string().starts_with("this computer\n"), "{}", tables[1]);
+    }
+
+    #[test]
+    fn parameters_are_read_from_names() {
+        let record = sample("hierarchy", "area-read(array=4096,stride=64)", "UOWN", 2.0);
+        assert_eq!((parameter(&record, "array"), parameter(&record, "stride")), (Some(4096), Some(64)));
+        assert_eq!(parameter(&record, "pause"), None);
+        assert_eq!(cycles(&record), Some(4.0));
+        assert_eq!(uncertainty_pct(&record), 25.0);
+    }
+}

@@ -1,0 +1,75 @@
+//! A map of latency by region of memory, a character a chunk.
+
+use record::{Record, Statistics};
+use units::Bytes;
+
+use super::parameter;
+use crate::{Column, Table};
+
+/// Chunks in a line of the map.
+const WIDTH: usize = 64;
+/// From the fastest chunk to the slowest.
+const SHADES: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The map and what it says, unless there is none.
+pub(super) fn table(records: &[&Record]) -> Option<Table> {
+    let mut chunks: Vec<(Bytes, &Record)> =
+        records.iter().filter_map(|record| Some((Bytes(parameter(record, "offset")?), *record))).collect();
+    chunks.sort_by_key(|(offset, _)| *offset);
+    let medians: Vec<f64> = chunks.iter().map(|(_, record)| record.median).collect();
+    let all = Statistics::of(&medians)?;
+    let (first, chunk) = (chunks[0].1, chunks.get(1).map_or(Bytes(0), |(offset, _)| *offset));
+    let title = format!("Latency by region of node {}'s memory, from CPU {}", first.home, first.local.as_slice()[0]);
+    let columns = vec![Column::text("from"), Column::text(format!("a character a chunk of {chunk}"))];
+    let mut table = Table::new(title, columns);
+    let shade = |median: f64| {
+        let place = (median - all.min) / (all.max - all.min).max(f64::MIN_POSITIVE);
+        SHADES[((place * SHADES.len() as f64) as usize).min(SHADES.len() - 1)]
+    };
+    for line in chunks.chunks(WIDTH) {
+        let map: String = line.iter().map(|(_, record)| shade(record.median)).collect();
+        table.row([line[0].0.to_string(), map]);
+    }
+    table.note(format!(
+        "{} is {:.1} ns, {} is {:.1} ns; the median chunk {:.1} ns",
+        SHADES[0], all.min, SHADES[7], all.max, all.median
+    ));
+    table.note(verdict(&chunks, all.median));
+    Some(table)
+}
+
+/// How many chunks are told apart from the median one.
+fn verdict(chunks: &[(Bytes, &Record)], median: f64) -> String {
+    let slower = chunks.iter().filter(|(_, record)| record.ci_low > median * (1.0 + TOLERANCE)).count();
+    let faster = chunks.iter().filter(|(_, record)| record.ci_high < median * (1.0 - TOLERANCE)).count();
+    let total = chunks.len();
+    match slower + faster {
+        0 => format!("no chunk of {total} differs from the median by more than {:.0} %", 100.0 * TOLERANCE),
+        _ => format!(
+            "{slower} of {total} chunks are slower than the median by more than {0:.0} %, {faster} faster (95 % intervals): this \
+             memory may lie in several places",
+            100.0 * TOLERANCE
+        ),
+    }
+}
+
+/// What banks and refresh make of equal memory.
+const TOLERANCE: f64 = 0.05;
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::sample;
+    use super::*;
+
+    #[test]
+    fn slow_chunks_stand_out() {
+        let chunk =
+            |number: u64, median| sample("regions", &format!("region-read(offset={})", number << 24), "UOWN", median);
+        let records: Vec<Record> = (0..70).map(|n| chunk(n, if n % 35 == 0 { 150.0 } else { 100.0 })).collect();
+        let text = table(&records.iter().collect::<Vec<_>>()).expect("a map").to_string();
+        assert!(text.contains("a chunk of 16 MiB") && text.contains("2 of 70 chunks are slower"), "{text}");
+        assert!(text.lines().any(|line| line.contains("0 B") && line.contains("█▁▁▁")), "{text}");
+        let even: Vec<Record> = (0..3).map(|n| chunk(n, 100.0)).collect();
+        assert!(table(&even.iter().collect::<Vec<_>>()).expect("a map").to_string().contains("no chunk of 3"));
+    }
+}
