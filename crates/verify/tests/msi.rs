@@ -3,6 +3,8 @@
 mod pinned;
 
 use pinned::{BOTH, holds};
+use protocol::msi::{Clustering, CoarseVector, DynamicPointer, LimitedPointer, Overflow, SharingSet, Variant};
+use verify::{Config, explore_msi};
 
 /// States, transitions and depth of every protocol with three caches, one line, loads, stores and evictions.
 #[test]
@@ -37,4 +39,30 @@ fn one_cache_has_every_property() {
     for protocol in ["bit-vector", "cv=2", "cv=2/LB", "broadcast", "hybrid"] {
         holds(protocol, 1, &BOTH, (23, 35, 8));
     }
+}
+
+fn explored<S: SharingSet>(set: S, variant: Variant, remote_access_cache: bool) {
+    let config = Config { accesses: BOTH.to_vec(), ..Config::new(3, 1) };
+    let name = format!("{set:?} {variant:?} {remote_access_cache}");
+    let exploration = explore_msi(&config, set, variant, remote_access_cache);
+    if let Some(trace) = exploration.counterexample {
+        panic!("{name}: {trace}");
+    }
+    assert!(exploration.complete && exploration.states > 10_000, "{name}");
+}
+
+/// Sharing set, variant and remote access cache are independent parameters: combinations that no paper names hold too.
+#[test]
+fn parameters_combine() {
+    let clustering = Some(Clustering { nodes: 2, least: 1 });
+    let base = Variant::default();
+    let both = Variant { clustering, acknowledge_requester: true };
+    // One pointer: the report of a former owner displaces it.
+    let one_pointer = LimitedPointer { pointers: 1, overflow: Overflow::Evict };
+    explored(one_pointer, base, false);
+    explored(one_pointer, both, true);
+    explored(CoarseVector::BIT_VECTOR, both, false);
+    explored(CoarseVector::coarse_with_local_bit(2), both, true);
+    explored(CoarseVector::broadcast(64), Variant { clustering, ..base }, true);
+    explored(DynamicPointer { links: 1, search: 1 }, both, false);
 }
