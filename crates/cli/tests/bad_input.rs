@@ -71,12 +71,16 @@ fn numbers_out_of_range_are_refused() {
     refused("bench -m arctic --stride 12 p3-ru", &["--stride 12"]);
     refused("bench -m arctic --suite local --nodes-per-distance 0", &["--nodes-per-distance 0"]);
     refused("verify origin --caches 0", &["--caches 0", "1 to"]);
+    refused("verify sci --lines 2", &["--lines 2", "1 to 1"]);
 }
 
 #[test]
 fn unknown_names_are_refused_with_the_known_ones() {
     refused("verify orign", &["orign", "origin"]);
-    refused("verify", &["<PROTOCOL>"]);
+    refused("verify sci --mutation skip-wait", &["--mutation skip-wait", "no-tail-priority"]);
+    refused("verify", &["PROTOCOL"]);
+    refused("verify hybrid --litmus dekker", &["--litmus dekker", "message-passing", "independent-reads"]);
+    refused("verify --all --mutation skip-wait", &["PROTOCOL"]);
     refused("reproduce prestor/9.9", &["prestor/9.9", "prestor/4.6"]);
     refused("reproduce prester", &["prester", "prestor/4.6"]);
     refused("bensh", &["bensh", "bench"]);

@@ -185,6 +185,23 @@ fn a_protocol_is_explored() {
 }
 
 #[test]
+fn one_protocol_is_explored_and_litmus_tested_in_one_table() {
+    let rows = records(&printed("verify moesi --all --json"));
+    let protocols: Vec<_> = rows.iter().filter_map(|row| row["protocol"].as_str()).collect();
+    let litmus = ["moesi: message-passing", "moesi: store-buffering", "moesi: independent-reads"];
+    assert_eq!(protocols[..3], ["moesi"; 3]);
+    assert_eq!(protocols[3..], litmus);
+    assert!(rows.iter().all(|row| row["result"] == "ok"));
+}
+
+/// A protocol that promises less than sequential consistency is not broken by a litmus test that shows it.
+#[test]
+fn a_relaxed_order_is_shown_and_is_no_failure() {
+    let text = printed("verify bit-vector/IR --litmus message-passing");
+    assert!(text.contains("counterexample") && text.contains("sequential consistency is broken"), "{text}");
+}
+
+#[test]
 fn every_subcommand_explains_itself_with_an_example() {
     for subcommand in ["machines", "topology", "bench", "verify", "reproduce"] {
         let help = printed(&format!("{subcommand} --help"));

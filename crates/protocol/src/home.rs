@@ -428,7 +428,7 @@ impl Home<'_> {
     fn unexpected(&self, reason: &'static str) -> ProtocolError {
         ProtocolError {
             at: Agent::Home(self.context.node),
-            kind: self.message.kind,
+            message: self.message.kind.mnemonic(),
             state: self.entry.state.mnemonic(),
             reason,
         }

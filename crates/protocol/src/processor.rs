@@ -459,5 +459,5 @@ fn unexpected(line: &CacheLine, context: &CacheContext, kind: MessageKind, reaso
         Pending::StaleIntervention => "awaiting a stale intervention",
         Pending::Intervention(_) => "about to answer an intervention",
     };
-    ProtocolError { at: Agent::Processor(context.cpu), kind, state, reason }
+    ProtocolError { at: Agent::Processor(context.cpu), message: kind.mnemonic(), state, reason }
 }

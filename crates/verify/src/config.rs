@@ -3,11 +3,6 @@
 use protocol::Access;
 use thiserror::Error;
 
-use crate::origin::{MAX_CACHES, MAX_LINES, Mutation};
-
-/// Highest retry priority that a packed state has room for: that of the Origin.
-const MAX_PRIORITY: u8 = 7;
-
 /// One configuration of a protocol.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
@@ -15,19 +10,34 @@ pub struct Config {
     pub caches: u16,
     /// Lines that they share.
     pub lines: u16,
-    /// Processors on each node: 1 or 2. Two share a bit of the sharer vector and a processor interface.
+    /// Processors on each node. On the Origin, two share a bit of the sharer vector and a processor interface.
     pub processors_per_node: u16,
     /// What processors do, besides evicting.
     pub accesses: Vec<Access>,
     /// Highest priority of a retried request. It only decides whether a home serves or refuses a request, and the checker
-    /// tries every order of retries; a low limit keeps the state space small.
+    /// tries every order of retries; a low limit keeps the state space small. Protocols without priorities ignore it.
     pub priority_limit: u8,
     /// Whether states that differ only in the names of interchangeable caches and lines count as one.
     pub symmetry: bool,
     /// States beyond which to give up: each takes about 100 bytes.
     pub state_limit: usize,
-    /// A fault to plant, to see whether it is found.
-    pub mutation: Option<Mutation>,
+    /// A fault to plant, by its name among those of the protocol, to see whether it is found.
+    pub mutation: Option<&'static str>,
+}
+
+/// What a model of a protocol has room for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Most caches.
+    pub caches: u16,
+    /// Most lines.
+    pub lines: u16,
+    /// Most processors on a node.
+    pub processors_per_node: u16,
+    /// Highest retry priority.
+    pub priority: u8,
+    /// What its processors can do, besides evicting.
+    pub accesses: &'static [Access],
 }
 
 /// A configuration that cannot be explored.
@@ -50,6 +60,26 @@ pub enum ConfigError {
         lines: u16,
         /// As many states as were allowed.
         limit: usize,
+    },
+    /// The protocol has no such access.
+    #[error("accesses {access:?}: not known to protocol {protocol}; accepted: {accepted:?}")]
+    UnknownAccess {
+        /// The protocol.
+        protocol: &'static str,
+        /// What was asked for.
+        access: Access,
+        /// What it knows.
+        accepted: &'static [Access],
+    },
+    /// The protocol has no such planted fault.
+    #[error("mutation {name}: no such fault in protocol {protocol}; accepted: {accepted}")]
+    UnknownMutation {
+        /// The protocol.
+        protocol: &'static str,
+        /// What was asked for.
+        name: String,
+        /// The names that exist.
+        accepted: String,
     },
     /// A number is out of range.
     #[error("{what} {value}: out of range; accepted: {least} to {most}")]
@@ -100,19 +130,21 @@ impl Config {
         }
     }
 
-    /// Checks that the configuration can be explored.
-    ///
-    /// # Errors
-    /// When a number is out of range.
-    pub fn check(&self) -> Result<(), ConfigError> {
+    /// Checks that a model with these limits has room for the configuration.
+    pub(crate) fn check(&self, protocol: &'static str, limits: &Limits) -> Result<(), ConfigError> {
         let ranges = [
-            ("caches", self.caches, 1, MAX_CACHES as u16),
-            ("lines", self.lines, 1, MAX_LINES as u16),
-            ("processors-per-node", self.processors_per_node, 1, 2),
-            ("priority-limit", u16::from(self.priority_limit), 0, u16::from(MAX_PRIORITY)),
+            ("caches", self.caches, 1, limits.caches),
+            ("lines", self.lines, 1, limits.lines),
+            ("processors-per-node", self.processors_per_node, 1, limits.processors_per_node),
+            ("priority-limit", u16::from(self.priority_limit), 0, u16::from(limits.priority)),
         ];
-        match ranges.into_iter().find(|&(_, value, least, most)| value < least || value > most) {
-            Some((what, value, least, most)) => Err(ConfigError::OutOfRange { what, value, least, most }),
+        if let Some((what, value, least, most)) =
+            ranges.into_iter().find(|&(_, value, least, most)| value < least || value > most)
+        {
+            return Err(ConfigError::OutOfRange { what, value, least, most });
+        }
+        match self.accesses.iter().find(|access| !limits.accesses.contains(access)) {
+            Some(&access) => Err(ConfigError::UnknownAccess { protocol, access, accepted: limits.accesses }),
             None => Ok(()),
         }
     }

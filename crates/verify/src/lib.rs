@@ -6,12 +6,21 @@
 
 mod config;
 mod explore;
+mod litmus;
 mod model;
+mod moesi;
+mod msi;
 mod origin;
+mod permutations;
 mod registry;
+mod sci;
 
-pub use config::{Config, ConfigError};
+pub use config::{Config, ConfigError, Limits};
 pub use explore::{Exploration, Trace, TraceStep, explore};
+pub use litmus::{Consistency, Instruction, Litmus, Loads, Program};
 pub use model::{Model, Property, Violation};
-pub use origin::{Mutation, Origin, OriginStep, State};
-pub use registry::{Outcome, Protocol, Run, protocol, protocols};
+pub use moesi::Bus;
+pub use msi::{Msi, MsiStep, explore_msi, msi_faults, msi_litmus, msi_protocol};
+pub use origin::{Origin, OriginStep, State};
+pub use registry::{Fault, Outcome, Protocol, Run, protocol, protocols};
+pub use sci::Sci;

@@ -20,6 +20,8 @@ pub enum Property {
     LatestValue,
     /// When nothing is outstanding, the directory agrees with the caches, and memory with both.
     DirectoryAgreement,
+    /// What a directory keeps in a store that its lines share is exactly what the lines have of it.
+    StoreAccounting,
     /// No message reaches an agent in a state in which it cannot be handled.
     ExpectedMessage,
     /// As long as something is outstanding, something can move.
@@ -27,6 +29,9 @@ pub enum Property {
     /// A home grants no request while, since its last grant, it has been too busy for one of higher priority: new requests
     /// do not overtake refused ones for ever.
     BoundedOvertaking,
+    /// What a program's loads return is what they could if all processors took turns, one access at a time (Lamport, "How to
+    /// make a multiprocessor computer that correctly executes multiprocess programs", 1979). Of litmus tests.
+    SequentialConsistency,
     /// From every state everything outstanding can be completed without new accesses: under strong fairness, it will be.
     EventualCompletion,
 }
@@ -38,9 +43,11 @@ impl Property {
             Self::SingleWriter => "single writer",
             Self::LatestValue => "latest value",
             Self::DirectoryAgreement => "directory agreement",
+            Self::StoreAccounting => "store accounting",
             Self::ExpectedMessage => "expected message",
             Self::DeadlockFreedom => "deadlock freedom",
             Self::BoundedOvertaking => "bounded overtaking",
+            Self::SequentialConsistency => "sequential consistency",
             Self::EventualCompletion => "eventual completion",
         }
     }

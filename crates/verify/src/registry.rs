@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use protocol::Access;
-
-use crate::config::{Config, ConfigError};
-use crate::explore::{Exploration, Trace, explore};
-use crate::origin::Origin;
+use crate::config::{Config, ConfigError, Limits};
+use crate::explore::{Exploration, Trace};
+use crate::litmus::{self, Consistency, Litmus};
+use crate::model::Property;
+use crate::{moesi, msi, origin, sci};
 
 /// A protocol that can be explored.
 #[derive(Clone, Copy, Debug)]
@@ -15,18 +15,33 @@ pub struct Protocol {
     pub name: &'static str,
     /// What it is, in a few words.
     pub description: &'static str,
-    explore: fn(&Config) -> Exploration,
+    /// What its model has room for.
+    pub limits: Limits,
     /// The configurations that are worth exploring, in the order of their size.
     pub configurations: fn() -> Vec<Config>,
+    /// The faults that can be planted in it.
+    pub faults: fn() -> Vec<Fault>,
+    /// The order of memory that it promises.
+    pub consistency: Consistency,
+    /// Builds the model and explores it.
+    pub(crate) explore: fn(&Config) -> Exploration,
+    /// Builds the model of a litmus test and explores it.
+    pub(crate) litmus: fn(&Litmus) -> Exploration,
 }
 
-/// A new protocol is a line here.
-const PROTOCOLS: &[Protocol] = &[Protocol {
-    name: "origin",
-    description: "SGI Origin 2000: directory, MESI caches, speculative replies, backoff (Prestor 2001, Chapters 3 and 4)",
-    explore: |config| explore(&Origin::new(config), config.state_limit),
-    configurations: origin_configurations,
-}];
+/// A fault that can be planted in one rule of a protocol. A checker that does not find it shows nothing about that rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// Its name.
+    pub name: &'static str,
+    /// The property that it breaks by the fewest steps.
+    pub breaks: Property,
+    /// A small configuration in which it shows.
+    pub config: Config,
+}
+
+/// The families of protocols; a new one is a line here.
+const FAMILIES: &[&[Protocol]] = &[&[origin::PROTOCOL], msi::PROTOCOLS, sci::PROTOCOLS, moesi::PROTOCOLS];
 
 /// How an exploration ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -68,8 +83,8 @@ impl Run {
 }
 
 /// Every protocol.
-pub const fn protocols() -> &'static [Protocol] {
-    PROTOCOLS
+pub fn protocols() -> impl Iterator<Item = &'static Protocol> {
+    FAMILIES.iter().copied().flatten()
 }
 
 /// The protocol of this name.
@@ -77,29 +92,72 @@ pub const fn protocols() -> &'static [Protocol] {
 /// # Errors
 /// [`ConfigError::UnknownProtocol`] if there is none.
 pub fn protocol(name: &str) -> Result<Protocol, ConfigError> {
-    PROTOCOLS.iter().find(|protocol| protocol.name == name).copied().ok_or_else(|| {
-        let accepted = PROTOCOLS.iter().map(|protocol| protocol.name).collect::<Vec<_>>().join(", ");
+    protocols().find(|protocol| protocol.name == name).copied().ok_or_else(|| {
+        let accepted = protocols().map(|protocol| protocol.name).collect::<Vec<_>>().join(", ");
         ConfigError::UnknownProtocol { name: name.to_owned(), accepted }
     })
 }
 
 impl Protocol {
+    /// A configuration with the accesses that are usual at this size ([`Config::new`]) and known to the protocol.
+    pub fn config(&self, caches: u16, lines: u16) -> Config {
+        let mut config = Config::new(caches, lines);
+        config.accesses.retain(|access| self.limits.accesses.contains(access));
+        config
+    }
+
+    /// The fault of this name.
+    ///
+    /// # Errors
+    /// [`ConfigError::UnknownMutation`] if there is none.
+    pub fn fault(&self, name: &str) -> Result<Fault, ConfigError> {
+        let faults = (self.faults)();
+        let accepted = faults.iter().map(|fault| fault.name).collect::<Vec<_>>().join(", ");
+        faults.into_iter().find(|fault| fault.name == name).ok_or(ConfigError::UnknownMutation {
+            protocol: self.name,
+            name: name.to_owned(),
+            accepted,
+        })
+    }
+
+    /// Checks that a configuration can be explored.
+    ///
+    /// # Errors
+    /// When a number is out of range, or an access or a planted fault is not one of the protocol's.
+    pub fn check(&self, config: &Config) -> Result<(), ConfigError> {
+        config.check(self.name, &self.limits)?;
+        config.mutation.map_or(Ok(()), |name| self.fault(name).map(|_| ()))
+    }
+
     /// Explores one configuration exhaustively, or until a property is broken.
     ///
     /// # Errors
-    /// When the configuration is out of range, or has more states than it allows.
+    /// When the configuration cannot be explored ([`Protocol::check`]), or has more states than it allows.
     pub fn run(&self, config: &Config) -> Result<Run, ConfigError> {
-        config.check()?;
+        self.check(config)?;
         let start = Instant::now();
-        let explored = (self.explore)(config);
+        self.finish(config, start, (self.explore)(config))
+    }
+
+    /// Runs a litmus test: every order in which its accesses can be performed, with every eviction in between.
+    ///
+    /// # Errors
+    /// [`ConfigError::TooManyStates`].
+    pub fn run_litmus(&self, litmus: &Litmus) -> Result<Run, ConfigError> {
+        let start = Instant::now();
+        let explored = (self.litmus)(litmus);
+        self.finish(&Config { lines: litmus::LINES as u16, ..litmus::config(litmus) }, start, explored)
+    }
+
+    fn finish(&self, config: &Config, start: Instant, explored: Exploration) -> Result<Run, ConfigError> {
+        let Config { caches, lines, state_limit: limit, .. } = *config;
         if !explored.complete && explored.counterexample.is_none() {
-            let Config { caches, lines, state_limit: limit, .. } = *config;
             return Err(ConfigError::TooManyStates { caches, lines, limit });
         }
         Ok(Run {
             protocol: self.name,
-            caches: config.caches,
-            lines: config.lines,
+            caches,
+            lines,
             states: explored.states as u64,
             transitions: explored.transitions,
             depth: explored.depth as u32,
@@ -108,13 +166,4 @@ impl Protocol {
             outcome: explored.counterexample.map_or(Outcome::Ok, Outcome::Counterexample),
         })
     }
-}
-
-/// Small ones first, so that a fault shows itself soon. Stores alone reach every invalidation and intervention between
-/// two processors of a node and two of another, and leave the state space small.
-fn origin_configurations() -> Vec<Config> {
-    let on_one_node = Config { processors_per_node: 2, ..Config::new(2, 1) };
-    let on_two_nodes = Config { processors_per_node: 2, accesses: vec![Access::Store], ..Config::new(4, 1) };
-    let unevenly = Config { processors_per_node: 2, ..Config::new(3, 1) };
-    vec![Config::new(2, 1), on_one_node, on_two_nodes, Config::new(2, 2), Config::new(3, 1), unevenly]
 }

@@ -3,8 +3,9 @@
 use std::collections::{HashSet, VecDeque};
 
 use protocol::Access;
+use protocol::msi::{CoarseVector, DynamicPointer, Hybrid, Variant};
 use stateright::{Checker, Model as _};
-use verify::{Config, Model, Origin, explore};
+use verify::{Bus, Config, Model, Msi, Origin, Sci, explore};
 
 fn small() -> Vec<Config> {
     let cached = Config { accesses: Config::CACHED_ACCESSES.to_vec(), ..Config::new(2, 1) };
@@ -13,16 +14,26 @@ fn small() -> Vec<Config> {
     vec![Config { processors_per_node: 2, ..cached.clone() }, cached, stores, two_lines]
 }
 
-fn encoding(model: &Origin, state: &verify::State) -> Vec<u8> {
+const COLLECTING: Variant = Variant { clustering: None, acknowledge_requester: true };
+const LISTS: DynamicPointer = DynamicPointer { links: 1, search: 1 };
+const HYBRID: Hybrid = Hybrid { neighbourhood: 2, pointers: 2, vectors: 1, all_shared: 4 };
+
+/// Two and three caches with loads and stores, for protocols that have no more.
+fn smallest() -> Vec<Config> {
+    let accesses = vec![Access::Load, Access::Store];
+    vec![Config { accesses: accesses.clone(), ..Config::new(2, 1) }, Config { accesses, ..Config::new(3, 1) }]
+}
+
+fn encoding<M: Model>(model: &M, state: &M::State) -> Vec<u8> {
     let mut bytes = Vec::new();
     model.encode(state, &mut bytes);
     bytes
 }
 
 /// The same model for stateright: a state is its canonical encoding, an action the state that it leads to.
-struct ForStateright(Origin);
+struct ForStateright<M>(M);
 
-impl stateright::Model for ForStateright {
+impl<M: Model> stateright::Model for ForStateright<M> {
     type State = Vec<u8>;
     type Action = Vec<u8>;
 
@@ -51,21 +62,32 @@ impl stateright::Model for ForStateright {
     }
 }
 
+/// Explores a configuration with both.
+fn counts_agree<M: Model + Send + 'static>(config: &Config, model: impl Fn(&Config) -> M) {
+    let ours = explore(&model(config), config.state_limit);
+    let theirs = ForStateright(model(config)).checker().spawn_bfs().join();
+    theirs.assert_properties();
+    assert_eq!(ours.states, theirs.unique_state_count(), "{config:?}");
+    // Stateright also counts the initial state as generated.
+    assert_eq!(ours.transitions + 1, theirs.state_count() as u64, "{config:?}");
+    assert!(ours.counterexample.is_none());
+}
+
 #[test]
 fn stateright_counts_the_same_states_and_steps() {
-    for config in small() {
-        let ours = explore(&Origin::new(&config), config.state_limit);
-        let theirs = ForStateright(Origin::new(&config)).checker().spawn_bfs().join();
-        theirs.assert_properties();
-        assert_eq!(ours.states, theirs.unique_state_count(), "{config:?}");
-        // Stateright also counts the initial state as generated.
-        assert_eq!(ours.transitions + 1, theirs.state_count() as u64, "{config:?}");
-        assert!(ours.counterexample.is_none());
+    small().iter().for_each(|config| counts_agree(config, Origin::new));
+    smallest().iter().for_each(|config| counts_agree(config, Sci::new));
+    for cluster in [false, true] {
+        smallest().iter().for_each(|config| counts_agree(config, |config| Bus::new(config, cluster)));
+    }
+    for config in &smallest() {
+        counts_agree(config, |config| Msi::new(config, CoarseVector::coarse(2), Variant::default(), false));
+        counts_agree(config, |config| Msi::new(config, LISTS, COLLECTING, true));
     }
 }
 
 /// Every reachable state with all names kept.
-fn reachable(model: &Origin) -> HashSet<Vec<u8>> {
+fn reachable<M: Model>(model: &M) -> HashSet<Vec<u8>> {
     let first = encoding(model, &model.initial());
     let mut seen = HashSet::from([first.clone()]);
     let mut waiting = VecDeque::from([first]);
@@ -80,16 +102,31 @@ fn reachable(model: &Origin) -> HashSet<Vec<u8>> {
     seen
 }
 
+/// Explores a configuration with and without symmetry.
+fn merges_exactly<M: Model>(config: &Config, model: impl Fn(&Config) -> M) {
+    let named = model(&Config { symmetry: false, ..config.clone() });
+    let symmetric = model(config);
+    let all = reachable(&named);
+    let classes: HashSet<_> = all.iter().map(|bytes| encoding(&symmetric, &named.decode(bytes))).collect();
+    assert_eq!(classes.len(), explore(&symmetric, config.state_limit).states, "{config:?}");
+    // A representative is one of the states that it stands for.
+    assert!(classes.is_subset(&all), "{config:?}");
+    assert_eq!(all.len(), explore(&named, config.state_limit).states, "{config:?}");
+}
+
 #[test]
 fn symmetry_merges_exactly_the_states_that_differ_in_names() {
-    for config in small() {
-        let named = Origin::new(&Config { symmetry: false, ..config.clone() });
-        let symmetric = Origin::new(&config);
-        let all = reachable(&named);
-        let classes: HashSet<_> = all.iter().map(|bytes| encoding(&symmetric, &named.decode(bytes))).collect();
-        assert_eq!(classes.len(), explore(&symmetric, config.state_limit).states, "{config:?}");
-        // A representative is one of the states that it stands for.
-        assert!(classes.is_subset(&all), "{config:?}");
-        assert_eq!(all.len(), explore(&named, config.state_limit).states, "{config:?}");
+    small().iter().for_each(|config| merges_exactly(config, Origin::new));
+    smallest().iter().for_each(|config| merges_exactly(config, Sci::new));
+    for cluster in [false, true] {
+        smallest().iter().for_each(|config| merges_exactly(config, |config| Bus::new(config, cluster)));
     }
+    let two_lines = Config { lines: 2, ..smallest().remove(0) };
+    for config in smallest().into_iter().chain([two_lines]) {
+        merges_exactly(&config, |config| Msi::new(config, CoarseVector::BIT_VECTOR, COLLECTING, false));
+        merges_exactly(&config, |config| Msi::new(config, CoarseVector::coarse(2), Variant::default(), false));
+        merges_exactly(&config, |config| Msi::new(config, HYBRID, Variant::default(), true));
+    }
+    // An ordered set: lists differ by the order of their elements.
+    merges_exactly(&smallest()[1], |config| Msi::new(config, LISTS, Variant::default(), false));
 }

@@ -1,7 +1,7 @@
-//! What the explorer finds: no fault in the protocol as it is, and every fault that is planted.
+//! What the explorer finds of the Origin: no fault, and state spaces of known size. Bad configurations are refused.
 
 use protocol::Access;
-use verify::{Config, ConfigError, Mutation, Outcome, Property, Run, Trace};
+use verify::{Config, ConfigError, Outcome, Run};
 
 fn run(config: &Config) -> Run {
     verify::protocol("origin").and_then(|origin| origin.run(config)).expect("the configuration is good")
@@ -59,54 +59,6 @@ fn priorities_grow_to_their_limit() {
     holds(&config, 26_702, 72_179, 55);
 }
 
-/// The counterexample for a planted fault, in a configuration in which the fault shows.
-fn counterexample(mutation: Mutation) -> Trace {
-    let base = match mutation {
-        Mutation::SkipPeerInvalidation => two_on_a_node(),
-        _ => Config::new(2, 1),
-    };
-    match run(&Config { mutation: Some(mutation), ..base }).outcome {
-        Outcome::Counterexample(trace) => trace,
-        Outcome::Ok => panic!("{mutation:?} is not found"),
-    }
-}
-
-#[test]
-fn every_planted_fault_is_found_with_a_trace() {
-    for mutation in Mutation::ALL {
-        let trace = counterexample(mutation);
-        let text = trace.to_string();
-        println!("{mutation:?}: {text}");
-        assert!(text.starts_with(trace.violation.property.name()), "{text}");
-        assert_eq!(text.lines().count(), trace.steps.len() + 2, "a line a step, the heading and the initial state");
-        assert!(trace.steps.iter().all(|step| !step.step.is_empty()), "{text}");
-    }
-}
-
-#[test]
-fn faults_break_the_properties_that_they_should() {
-    let expected = [
-        (Mutation::DropInvalidateAcknowledgement, Property::DeadlockFreedom),
-        (Mutation::KeepInvalidatedCopy, Property::LatestValue),
-        (Mutation::SkipPeerInvalidation, Property::LatestValue),
-        (Mutation::ForgetSharer, Property::DirectoryAgreement),
-        (Mutation::SkipWait, Property::ExpectedMessage),
-        (Mutation::AcknowledgeRacingWritebackAsPlain, Property::ExpectedMessage),
-        (Mutation::IgnoreDeferredIntervention, Property::DeadlockFreedom),
-        (Mutation::UseSpeculativeData, Property::LatestValue),
-        (Mutation::ForgetOvertakingInvalidation, Property::LatestValue),
-        (Mutation::DowngradeWithoutWriteback, Property::DirectoryAgreement),
-        (Mutation::DropModifiedLine, Property::DirectoryAgreement),
-        (Mutation::ForgetRetry, Property::DeadlockFreedom),
-        (Mutation::RefuseUpgrades, Property::EventualCompletion),
-        (Mutation::ForgetPriority, Property::BoundedOvertaking),
-    ];
-    for (mutation, property) in expected {
-        let trace = counterexample(mutation);
-        assert_eq!(trace.violation.property, property, "{mutation:?}: {trace}");
-    }
-}
-
 #[test]
 fn exploration_stops_at_the_limit() {
     let origin = verify::protocol("origin").expect("registered");
@@ -121,8 +73,6 @@ fn bad_configurations_are_refused() {
         assert!(matches!(origin.run(&Config::new(caches, lines)), Err(ConfigError::OutOfRange { .. })));
     }
     let unknown = verify::protocol("dragon").map(|protocol| protocol.name);
-    assert_eq!(
-        unknown.map_err(|error| error.to_string()),
-        Err("PROTOCOL dragon: unknown; accepted: origin".to_owned())
-    );
+    let message = unknown.expect_err("there is no such protocol").to_string();
+    assert!(message.starts_with("PROTOCOL dragon: unknown; accepted: origin, "), "{message}");
 }

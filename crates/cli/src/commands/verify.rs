@@ -4,27 +4,35 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use record::{VerificationResult, VerificationRow};
-use verify::{Config, ConfigError, Mutation, Outcome, Protocol, Run};
+use verify::{Config, ConfigError, Consistency, Litmus, Outcome, Protocol, Run};
 
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, print};
+use crate::progress;
 
 /// Model-check a coherence protocol: explore every reachable state, print a shortest counterexample if there is one.
 #[derive(Args, Debug)]
-#[command(after_help = "Protocols: origin.
+#[command(
+    after_help = "Protocols: origin sci moesi moesi-cluster; of FLASH: bit-vector bit-vector/RH bit-vector/IC bit-vector/IR cv=2
+cv=2/LB broadcast limited-pointer limited-pointer/B dynamic-pointer dynamic-pointer/IR dynamic-pointer/RAC hybrid
+hybrid/all-shared hybrid/IC hybrid/IR hybrid/RAC.
 
 Examples:
   ccnuma verify origin                         three caches, one line
   ccnuma verify origin --caches 2 --lines 2 --stats
   ccnuma verify origin --accesses all          with prefetches, uncached and poisoning reads: 26 million states
   ccnuma verify origin --mutation skip-wait    a planted fault is found
-  ccnuma verify origin --all --json            every configuration worth exploring
+  ccnuma verify sci --caches 4                 a longer list of sharers: 3.5 million states
+  ccnuma verify hybrid --all --json            every configuration worth exploring, and the litmus tests
+  ccnuma verify hybrid/IR --litmus message-passing
+  ccnuma verify --all                          every protocol
 
-Exit code 1 if a property is broken.")]
+Exit code 1 if a property is broken. Litmus tests may break sequential consistency in a protocol that does not promise it."
+)]
 pub struct VerifyCommand {
     /// The protocol.
-    #[arg(value_name = "PROTOCOL")]
-    protocol: String,
+    #[arg(value_name = "PROTOCOL", required_unless_present = "all")]
+    protocol: Option<String>,
     /// How many caches take part.
     #[arg(long, value_name = "N", default_value_t = 3)]
     caches: u16,
@@ -34,18 +42,23 @@ pub struct VerifyCommand {
     /// Processors on each node.
     #[arg(long, value_name = "N", default_value_t = 1)]
     processors_per_node: u16,
-    /// What processors do besides evicting [default: all of it up to 2 caches and 1 line, cached accesses beyond].
+    /// What processors do besides evicting, as far as the protocol has it [default: all of it up to 2 caches and 1 line,
+    /// cached accesses beyond].
     #[arg(long, value_name = "WHICH")]
     accesses: Option<Accesses>,
     /// Plant a fault in the protocol, to see whether it is found.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", requires = "protocol")]
     mutation: Option<String>,
     /// Give up beyond so many states; each takes about 100 bytes.
     #[arg(long, value_name = "N", default_value_t = Config::STATE_LIMIT)]
     max_states: usize,
-    /// Explore all configurations that are worth it, the smallest first.
+    /// Explore all configurations that are worth it, the smallest first, and run all litmus tests; without PROTOCOL, of every
+    /// protocol.
     #[arg(long, conflicts_with_all = ["caches", "lines", "processors_per_node", "accesses"])]
     all: bool,
+    /// Run a litmus test: message-passing, store-buffering or independent-reads.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["all", "mutation", "caches", "lines", "processors_per_node", "accesses"])]
+    litmus: Option<String>,
     /// Also print transitions, states a second and memory.
     #[arg(long)]
     stats: bool,
@@ -74,77 +87,134 @@ impl Accesses {
     }
 }
 
+/// One exploration to be done.
+enum Job {
+    /// Of what processors like to do.
+    Explore(Config),
+    /// Of what a litmus test tells them to.
+    Litmus(Litmus),
+}
+
+impl Job {
+    fn run(&self, protocol: &Protocol) -> Result<Run, Failure> {
+        let run = match self {
+            Self::Explore(config) => protocol.run(config),
+            Self::Litmus(litmus) => protocol.run_litmus(litmus),
+        };
+        run.map_err(of_config)
+    }
+
+    /// Whether a counterexample is what the protocol is known for.
+    fn may_fail(&self, protocol: &Protocol) -> bool {
+        matches!(self, Self::Litmus(_)) && protocol.consistency == Consistency::Relaxed
+    }
+
+    /// The protocol's name, with what is special about the run.
+    fn label(&self, protocol: &Protocol) -> String {
+        match self {
+            Self::Explore(Config { mutation: Some(mutation), .. }) => format!("{}+{mutation}", protocol.name),
+            Self::Explore(_) => protocol.name.to_owned(),
+            Self::Litmus(litmus) => format!("{}: {}", protocol.name, litmus.name),
+        }
+    }
+}
+
 impl VerifyCommand {
-    /// Runs the command. True if every property holds.
+    /// Runs the command. True if every property holds that the protocols promise.
     ///
     /// # Errors
     /// When there is no such protocol, it cannot be explored so, or the output fails.
     pub fn run(self) -> Result<bool, Failure> {
-        let protocol = verify::protocol(&self.protocol).map_err(of_config)?;
-        let configurations = self.configurations(&protocol)?;
-        configurations.iter().try_for_each(Config::check).map_err(of_config)?;
+        let jobs = self.jobs()?;
         let mut output: Output<VerificationRow> = self.output.open()?;
-        let (mut rows, mut runs) = (Vec::new(), Vec::new());
-        for config in &configurations {
-            let run = protocol.run(config).map_err(of_config)?;
-            let row = row(&run, config);
+        let (mut rows, mut runs, mut broken) = (Vec::new(), Vec::new(), None);
+        let bar = progress::bar(jobs.len(), "explorations");
+        for (protocol, job) in &jobs {
+            let run = job.run(protocol)?;
+            let row = row(job.label(protocol), &run);
             output.write(&row)?;
+            bar.inc(1);
             rows.push(row);
             runs.push(run);
-            if matches!(runs.last().map(|run| &run.outcome), Some(Outcome::Counterexample(_))) {
+            let failed = matches!(runs.last().map(|run| &run.outcome), Some(Outcome::Counterexample(_)));
+            if failed && (jobs.len() == 1 || !job.may_fail(protocol)) {
+                broken = Some((protocol, job));
                 break;
             }
         }
+        bar.finish_and_clear();
         if output.wants_table() {
             print(report::verifications("", &rows))?;
             for run in runs.iter().filter(|_| self.stats) {
                 print(statistics(run))?;
             }
         }
-        let broken = runs.iter().find_map(|run| match &run.outcome {
-            Outcome::Counterexample(trace) => Some(trace),
-            Outcome::Ok => None,
-        });
-        match broken {
-            Some(trace) if output.wants_table() => print(format!("\n{trace}"))?,
-            // Standard output holds records alone.
-            Some(trace) => write!(std::io::stderr(), "{trace}")?,
-            None => {}
+        let Some((protocol, job)) = broken else { return Ok(true) };
+        if let Some(Outcome::Counterexample(trace)) = runs.last().map(|run| &run.outcome) {
+            if output.wants_table() {
+                print(format!("\n{trace}"))?;
+            } else {
+                // Standard output holds records alone.
+                write!(std::io::stderr(), "{trace}")?;
+            }
         }
-        Ok(broken.is_none())
+        Ok(job.may_fail(protocol))
+    }
+
+    /// What is to be done, checked.
+    fn jobs(&self) -> Result<Vec<(Protocol, Job)>, Failure> {
+        let protocols = match &self.protocol {
+            Some(name) => vec![verify::protocol(name).map_err(of_config)?],
+            None => verify::protocols().copied().collect(),
+        };
+        let mut jobs = Vec::new();
+        for protocol in protocols {
+            for config in self.configurations(&protocol)? {
+                protocol.check(&config).map_err(of_config)?;
+                jobs.push((protocol, Job::Explore(config)));
+            }
+            let plain = self.all && self.mutation.is_none();
+            let litmus = Litmus::ALL.into_iter().filter(|litmus| plain || self.litmus.as_deref() == Some(litmus.name));
+            jobs.extend(litmus.map(|litmus| (protocol, Job::Litmus(litmus))));
+        }
+        if let (Some(name), true) = (&self.litmus, jobs.is_empty()) {
+            let accepted = Litmus::ALL.map(|litmus| litmus.name).join(", ");
+            return Err(Failure::flag("--litmus", name, "no such litmus test", accepted));
+        }
+        Ok(jobs)
     }
 
     fn configurations(&self, protocol: &Protocol) -> Result<Vec<Config>, Failure> {
-        let mutation = self.mutation.as_deref().map(planted).transpose()?;
+        let mutation = self.mutation.as_deref().map(|name| planted(protocol, name)).transpose()?;
         let mut configurations = if self.all {
             (protocol.configurations)()
+        } else if self.litmus.is_some() {
+            vec![]
         } else {
-            vec![Config { processors_per_node: self.processors_per_node, ..Config::new(self.caches, self.lines) }]
+            let config = protocol.config(self.caches, self.lines);
+            vec![Config { processors_per_node: self.processors_per_node, ..config }]
         };
         for config in &mut configurations {
             config.mutation = mutation;
             config.state_limit = self.max_states;
             if let Some(accesses) = self.accesses {
                 config.accesses = accesses.list();
+                config.accesses.retain(|access| protocol.limits.accesses.contains(access));
             }
         }
         Ok(configurations)
     }
 }
 
-fn planted(name: &str) -> Result<Mutation, Failure> {
-    Mutation::named(name).ok_or_else(|| {
-        let accepted = Mutation::ALL.map(Mutation::name).join(", ");
-        Failure::flag("--mutation", name, "no such fault", accepted)
-    })
+fn planted(protocol: &Protocol, name: &str) -> Result<&'static str, Failure> {
+    let accepted = || (protocol.faults)().iter().map(|fault| fault.name).collect::<Vec<_>>().join(", ");
+    let fault = protocol.fault(name).map_err(|_| Failure::flag("--mutation", name, "no such fault", accepted()))?;
+    Ok(fault.name)
 }
 
-fn row(run: &Run, config: &Config) -> VerificationRow {
+fn row(protocol: String, run: &Run) -> VerificationRow {
     VerificationRow {
-        protocol: match config.mutation {
-            Some(mutation) => format!("{}+{}", run.protocol, mutation.name()),
-            None => run.protocol.to_owned(),
-        },
+        protocol,
         caches: run.caches.into(),
         lines: run.lines.into(),
         states: run.states,
@@ -167,7 +237,9 @@ fn statistics(run: &Run) -> String {
 fn of_config(error: ConfigError) -> Failure {
     match error {
         ConfigError::OutOfRange { .. } => Failure::input(format!("--{error}")),
-        ConfigError::UnknownProtocol { .. } => Failure::input(error),
+        ConfigError::UnknownProtocol { .. }
+        | ConfigError::UnknownAccess { .. }
+        | ConfigError::UnknownMutation { .. } => Failure::input(error),
         ConfigError::TooManyStates { .. } => Failure::run(error),
     }
 }

@@ -14,17 +14,48 @@ mod symmetry;
 mod transition;
 mod version;
 
-use protocol::{Access, CacheContext, Geometry, HomeContext};
+use protocol::{Access, CacheContext, Geometry, HomeContext, Version};
 use units::{CpuId, LineAddr, NodeId};
 
-pub use mutation::Mutation;
-pub use packed::{MAX_CACHES, MAX_LINES, State};
+pub use packed::State;
 pub use step::OriginStep;
 
-use crate::config::Config;
+use crate::config::{Config, Limits};
+use crate::explore::explore;
+use crate::litmus::{self, Consistency, Intent, Programmable};
 use crate::model::{Model, Violation};
-use packed::{cache, pending};
+use crate::registry::Protocol;
+use mutation::Mutation;
+use packed::{MAX_CACHES, MAX_LINES, cache, pending};
 use symmetry::{Renaming, Symmetry};
+
+/// What the registry says of it.
+pub(crate) const PROTOCOL: Protocol = Protocol {
+    name: "origin",
+    description: "SGI Origin 2000: directory, MESI caches, speculative replies, backoff (Prestor 2001, Chapters 3 and 4)",
+    limits: Limits {
+        caches: MAX_CACHES as u16,
+        lines: MAX_LINES as u16,
+        processors_per_node: 2,
+        // What a packed state has room for; it is the Origin's own limit.
+        priority: 7,
+        accesses: &Access::ALL,
+    },
+    configurations,
+    faults: Mutation::faults,
+    consistency: Consistency::Sequential,
+    explore: |config| explore(&Origin::new(config), config.state_limit),
+    litmus: |litmus| litmus::run(litmus, Origin::new),
+};
+
+/// Small ones first, so that a fault shows itself soon. Stores alone reach every invalidation and intervention between
+/// two processors of a node and two of another, and leave the state space small.
+fn configurations() -> Vec<Config> {
+    let on_one_node = Config { processors_per_node: 2, ..Config::new(2, 1) };
+    let on_two_nodes = Config { processors_per_node: 2, accesses: vec![Access::Store], ..Config::new(4, 1) };
+    let unevenly = Config { processors_per_node: 2, ..Config::new(3, 1) };
+    vec![Config::new(2, 1), on_one_node, on_two_nodes, Config::new(2, 2), Config::new(3, 1), unevenly]
+}
 
 /// The model of one configuration.
 #[derive(Clone, Debug)]
@@ -32,6 +63,7 @@ pub struct Origin {
     config: Config,
     geometry: Geometry,
     symmetry: Symmetry,
+    mutation: Option<Mutation>,
 }
 
 impl Origin {
@@ -44,7 +76,8 @@ impl Origin {
             priority_limit: config.priority_limit,
         };
         let renamings = if config.symmetry { Renaming::all(caches, lines, geometry) } else { Renaming::identity() };
-        Self { config: config.clone(), geometry, symmetry: Symmetry::new(renamings, caches, lines) }
+        let symmetry = Symmetry::new(renamings, caches, lines);
+        Self { config: config.clone(), geometry, symmetry, mutation: config.mutation.and_then(Mutation::named) }
     }
 
     fn caches(&self) -> usize {
@@ -139,5 +172,27 @@ impl Model for Origin {
 
     fn describe(&self, state: &State) -> String {
         self.describe_state(state)
+    }
+}
+
+impl Programmable for Origin {
+    fn intent(&self, step: OriginStep) -> Intent {
+        match step {
+            OriginStep::Access { cpu, access, .. } => Intent::Access(cpu.index(), access),
+            OriginStep::Evict { .. } => Intent::Evict,
+            OriginStep::Retry { .. } | OriginStep::ServeDeferred { .. } | OriginStep::Deliver { .. } => Intent::Other,
+        }
+    }
+
+    fn is_blocked(&self, state: &State, processor: usize) -> bool {
+        cache::PENDING.get(state.cache(0, processor)) != pending::NONE
+    }
+
+    fn is_waiting(&self, state: &State, processor: usize) -> bool {
+        cache::PENDING.get(state.cache(0, processor)) == pending::REQUEST
+    }
+
+    fn has_latest(&self, state: &State, processor: usize) -> bool {
+        Version(cache::VERSION.get(state.cache(0, processor))) == version::LATEST
     }
 }

@@ -3,9 +3,13 @@
 use protocol::{CacheLine, DirectoryEntry, DirectoryState, Message, MessageKind, Outbox, Pending, SharerVector};
 use units::NodeId;
 
+use crate::config::Config;
+use crate::model::Property;
+use crate::registry::Fault;
+
 /// A fault in one rule of the protocol. A checker that finds none of them would show nothing about the protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Mutation {
+pub(super) enum Mutation {
     /// A node invalidates its copies and does not acknowledge.
     DropInvalidateAcknowledgement,
     /// A node acknowledges an invalidation and keeps its copies.
@@ -40,7 +44,7 @@ pub enum Mutation {
 
 impl Mutation {
     /// Every fault.
-    pub const ALL: [Self; 15] = [
+    const ALL: [Self; 15] = [
         Self::DropInvalidateAcknowledgement,
         Self::KeepInvalidatedCopy,
         Self::SkipPeerInvalidation,
@@ -59,7 +63,7 @@ impl Mutation {
     ];
 
     /// A short name.
-    pub const fn name(self) -> &'static str {
+    const fn name(self) -> &'static str {
         match self {
             Self::DropInvalidateAcknowledgement => "drop-invalidate-acknowledgement",
             Self::KeepInvalidatedCopy => "keep-invalidated-copy",
@@ -79,8 +83,41 @@ impl Mutation {
         }
     }
 
+    /// The property that it breaks by the fewest steps.
+    const fn breaks(self) -> Property {
+        match self {
+            Self::DropInvalidateAcknowledgement | Self::IgnoreDeferredIntervention | Self::ForgetRetry => {
+                Property::DeadlockFreedom
+            }
+            Self::KeepInvalidatedCopy
+            | Self::SkipPeerInvalidation
+            | Self::ExpectTooFewAcknowledgements
+            | Self::UseSpeculativeData
+            | Self::ForgetOvertakingInvalidation => Property::LatestValue,
+            Self::ForgetSharer | Self::DowngradeWithoutWriteback | Self::DropModifiedLine => {
+                Property::DirectoryAgreement
+            }
+            Self::SkipWait | Self::AcknowledgeRacingWritebackAsPlain => Property::ExpectedMessage,
+            Self::RefuseUpgrades => Property::EventualCompletion,
+            Self::ForgetPriority => Property::BoundedOvertaking,
+        }
+    }
+
+    /// What the registry says of every fault.
+    pub(super) fn faults() -> Vec<Fault> {
+        Self::ALL
+            .iter()
+            .map(|&mutation| {
+                // A peer on the same node takes two processors a node.
+                let processors_per_node = if mutation == Self::SkipPeerInvalidation { 2 } else { 1 };
+                let config = Config { processors_per_node, ..Config::new(2, 1) };
+                Fault { name: mutation.name(), breaks: mutation.breaks(), config }
+            })
+            .collect()
+    }
+
     /// The fault of this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub(super) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mutation| mutation.name() == name)
     }
 

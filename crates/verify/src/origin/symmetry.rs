@@ -4,6 +4,7 @@ use protocol::{DirectoryState, Geometry, MessageKind};
 use units::CpuId;
 
 use super::packed::{MAX_CACHES, MAX_LINES, State, cache, directory_state, entry, kind, message, pending};
+use crate::permutations::permutations;
 
 /// A renaming of processors, of their nodes, and of lines.
 #[derive(Clone, Copy, Debug)]
@@ -214,20 +215,4 @@ fn node_names(cpu_names: &[u8], geometry: Geometry) -> Option<Vec<u8>> {
         names[node_of(cpu)] = node_of(usize::from(new)) as u8;
     }
     Some(names)
-}
-
-/// Every order of `0..count`, ascending first.
-fn permutations(count: usize) -> Vec<Vec<u8>> {
-    if count == 0 {
-        return vec![Vec::new()];
-    }
-    let mut all = Vec::new();
-    for shorter in permutations(count - 1) {
-        for at in (0..=shorter.len()).rev() {
-            let mut longer = shorter.clone();
-            longer.insert(at, (count - 1) as u8);
-            all.push(longer);
-        }
-    }
-    all
 }

@@ -6,12 +6,13 @@ use protocol::{
 };
 use units::CpuId;
 
+use super::mutation::Mutation;
 use super::packed::{
     State, cache, directory_state, entry, pack_cache, pack_entry, pack_message, pending, unpack_cache, unpack_entry,
     unpack_message,
 };
 use super::version::{self, JUST_STORED, LATEST, OVERTAKEN};
-use super::{Mutation, Origin, OriginStep};
+use super::{Origin, OriginStep};
 use crate::model::{Property, Violation};
 
 impl Origin {
@@ -79,7 +80,7 @@ impl Origin {
     }
 
     fn has(&self, mutation: Mutation) -> bool {
-        self.config.mutation == Some(mutation)
+        self.mutation == Some(mutation)
     }
 
     /// An access, unless it is not possible now or a hit that changes nothing.
@@ -124,7 +125,7 @@ impl Origin {
         let mut cache = unpack_cache(state.cache(line, cpu.index()));
         let mut outbox = Outbox::new();
         handler(&mut cache, &mut outbox).map_err(unexpected)?;
-        if let Some(mutation) = self.config.mutation {
+        if let Some(mutation) = self.mutation {
             mutation.at_processor(&mut cache, &mut outbox);
         }
         let mut after = state.clone();
@@ -178,7 +179,7 @@ impl Origin {
     /// A message arrives at the home. The second value says whether a nearly full output queue made a difference.
     fn at_home(&self, mut after: State, message: &Message, nearly_full: bool) -> (Result<State, Violation>, bool) {
         let line = message.line.index();
-        if self.config.mutation.is_some_and(|mutation| mutation.refuses(message)) {
+        if self.mutation.is_some_and(|mutation| mutation.refuses(message)) {
             let to = Agent::Processor(message.requester);
             let refusal = Message::new(MessageKind::NegativeAcknowledge, message.line, to, message.requester);
             after.send(pack_message(&refusal));
@@ -191,7 +192,7 @@ impl Origin {
             Ok(work) => work,
             Err(error) => return (Err(unexpected(error)), false),
         };
-        if let Some(mutation) = self.config.mutation {
+        if let Some(mutation) = self.mutation {
             mutation.at_home(&mut directory, &mut outbox, self.geometry.nodes);
         }
         let before = after.entries[line];
@@ -221,7 +222,7 @@ impl Origin {
             let before = unpack_cache(after.cache(line, cpu.index()));
             let mut cache = before;
             protocol::invalidate(&mut cache, &self.cache_context(cpu, line)).map_err(unexpected)?;
-            if let Some(mutation) = self.config.mutation {
+            if let Some(mutation) = self.mutation {
                 mutation.at_interface(&mut cache, before, place == 0);
             }
             *after.cache_mut(line, cpu.index()) = pack_cache(&cache);

@@ -1,0 +1,70 @@
+//! Sending invalidations to a sharing set: one by one, or by clusters.
+
+use units::{LineAddr, NodeId};
+
+use super::{Agent, Entry, HomeContext, Message, MessageKind, SetWork, SharingSet};
+
+/// What was sent to invalidate a sharing set.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Invalidations {
+    /// Nodes that will be invalidated (one that the set names twice is counted twice, unless clusters are used).
+    pub nodes: u16,
+    /// Messages sent to them: as many acknowledgements are to be collected.
+    pub messages: u16,
+    /// Whether the set named the requester, which keeps its copy.
+    pub requester_named: bool,
+}
+
+/// Empties the sharing set and has all its nodes but the requester invalidated. Reclaimed lines have no requester; then the
+/// messages name the nodes themselves.
+#[expect(clippy::too_many_arguments, reason = "the parts of a home, borrowed one by one")]
+#[inline]
+pub(super) fn invalidate<S: SharingSet>(
+    set: &S,
+    entry: &mut Entry<S::Header>,
+    store: &mut S::Store,
+    line: LineAddr,
+    requester: Option<NodeId>,
+    collector: Agent,
+    context: &HomeContext,
+    work: &mut SetWork,
+    send: &mut impl FnMut(Message),
+) -> Invalidations {
+    let mut sent = Invalidations::default();
+    let message =
+        |kind, node| Message::new(kind, line, Agent::Node(node), requester.unwrap_or(node)).collected_by(collector);
+    let Some(clustering) = context.variant.clustering else {
+        set.drain(&context.site, &mut entry.sharers, store, work, |node| {
+            if Some(node) == requester {
+                sent.requester_named = true;
+            } else {
+                send(message(MessageKind::Invalidate, node));
+                sent.nodes += 1;
+                sent.messages += 1;
+            }
+        });
+        return sent;
+    };
+    let mut targets = 0u64;
+    set.drain(&context.site, &mut entry.sharers, store, work, |node| {
+        if Some(node) == requester {
+            sent.requester_named = true;
+        } else {
+            targets |= 1 << node.0;
+        }
+    });
+    sent.nodes = targets.count_ones() as u16;
+    let together = sent.nodes > clustering.least;
+    while targets != 0 {
+        let first = targets.trailing_zeros() as u16;
+        let span = if together { clustering.nodes - first % clustering.nodes } else { 1 };
+        let cluster = targets & (u64::MAX >> (64 - span)) << first;
+        targets &= !cluster;
+        send(match cluster.count_ones() {
+            1 => message(MessageKind::Invalidate, NodeId(first)),
+            _ => message(MessageKind::ClusterInvalidate, NodeId(first)).with_targets(cluster),
+        });
+        sent.messages += 1;
+    }
+    sent
+}

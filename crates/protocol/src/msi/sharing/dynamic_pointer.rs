@@ -1,0 +1,243 @@
+//! Dynamic pointer allocation: a linked list of sharers, its links taken from a store that the lines of a home share.
+
+use units::{LineAddr, NodeId};
+
+use super::{Insertion, SetWork, SharingSet, Site};
+
+/// Dynamic pointer allocation (FLASH dissertation, Section 5.2.2).
+///
+/// The first sharer is in the header (the head link); each further one takes a link from the store. Nobody looks whether a
+/// sharer is already on the list, so it may be on it twice; replacement hints search for one entry to remove, and give up
+/// after [`DynamicPointer::search`] of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DynamicPointer {
+    /// Links in the store, 1 or more.
+    pub links: u32,
+    /// Elements of a list, the head link among them, that a replacement hint looks at.
+    pub search: u16,
+}
+
+impl DynamicPointer {
+    /// Elements that FLASH's replacement hints look at (FLASH dissertation, Section 5.2.2).
+    pub const FLASH_SEARCH: u16 = 16;
+}
+
+/// What a link is followed by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Next {
+    /// Another link.
+    Link(u32),
+    /// Nothing: the list is that of this line. So a list is found from any of its links, as reclamation needs.
+    Header(LineAddr),
+    /// The link is free, and so is the one named.
+    Free(Option<u32>),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    node: NodeId,
+    next: Next,
+}
+
+/// The links that the lines of one home share.
+#[derive(Clone, Debug)]
+pub struct LinkStore {
+    links: Vec<Link>,
+    free: Option<u32>,
+    free_links: u32,
+}
+
+impl LinkStore {
+    fn new(links: u32) -> Self {
+        let link = |index: u32| Link { node: NodeId(0), next: Next::Free((index + 1 < links).then_some(index + 1)) };
+        Self { links: (0..links).map(link).collect(), free: (links > 0).then_some(0), free_links: links }
+    }
+
+    /// Links not in use.
+    pub const fn free_links(&self) -> u32 {
+        self.free_links
+    }
+
+    fn allocate(&mut self, node: NodeId, next: Next, work: &mut SetWork) -> Option<u32> {
+        let index = self.free?;
+        let link = &mut self.links[index as usize];
+        self.free = match link.next {
+            Next::Free(following) => following,
+            Next::Link(_) | Next::Header(_) => unreachable!("the free list holds free links"),
+        };
+        *link = Link { node, next };
+        self.free_links -= 1;
+        work.allocated += 1;
+        work.store_words += 1;
+        Some(index)
+    }
+
+    /// Frees a link and says what it held and what followed.
+    fn release(&mut self, index: u32, work: &mut SetWork) -> Link {
+        let link = self.links[index as usize];
+        self.links[index as usize].next = Next::Free(self.free);
+        self.free = Some(index);
+        self.free_links += 1;
+        work.freed += 1;
+        work.store_words += 1;
+        link
+    }
+}
+
+/// The head of a list, in a directory header.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct ListHeader {
+    /// The head link's sharer. If there is none, there is no list.
+    head: Option<NodeId>,
+    /// The first link in the store.
+    list: Option<u32>,
+}
+
+impl SharingSet for DynamicPointer {
+    type Header = ListHeader;
+    type Store = LinkStore;
+
+    fn store(&self) -> LinkStore {
+        LinkStore::new(self.links)
+    }
+
+    fn replacement_hints(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn is_empty(&self, header: &ListHeader) -> bool {
+        header.head.is_none()
+    }
+
+    #[inline]
+    fn has_room(&self, _: &Site, header: &ListHeader, store: &LinkStore, adding: &[NodeId]) -> bool {
+        adding.len() as u32 <= store.free_links + u32::from(header.head.is_none())
+    }
+
+    #[inline]
+    fn insert(
+        &self,
+        _: &Site,
+        line: LineAddr,
+        header: &mut ListHeader,
+        store: &mut LinkStore,
+        node: NodeId,
+        work: &mut SetWork,
+    ) -> Insertion {
+        if header.head.is_none() {
+            header.head = Some(node);
+        } else {
+            header.list = store.allocate(node, header.list.map_or(Next::Header(line), Next::Link), work);
+            debug_assert!(header.list.is_some(), "there was room");
+        }
+        Insertion::Done
+    }
+
+    /// Limited search: an entry farther down the list stays, and costs an invalidation some day.
+    fn remove(&self, _: LineAddr, header: &mut ListHeader, store: &mut LinkStore, node: NodeId, work: &mut SetWork) {
+        work.walked += 1;
+        if header.head == Some(node) {
+            let following = header.list.map(|first| store.release(first, work));
+            header.head = following.map(|link| link.node);
+            header.list = following.and_then(|link| link.following());
+            return;
+        }
+        let (mut previous, mut current) = (None, header.list);
+        while let Some(index) = current.filter(|_| work.walked < self.search) {
+            work.walked += 1;
+            work.store_words += 1;
+            let link = store.links[index as usize];
+            if link.node == node {
+                store.release(index, work);
+                match previous {
+                    Some(previous) => store.links[previous as usize].next = link.next,
+                    None => header.list = link.following(),
+                }
+                return;
+            }
+            (previous, current) = (current, link.following());
+        }
+    }
+
+    fn drain(
+        &self,
+        _: &Site,
+        header: &mut ListHeader,
+        store: &mut LinkStore,
+        work: &mut SetWork,
+        mut visit: impl FnMut(NodeId),
+    ) {
+        let ListHeader { head, list } = std::mem::take(header);
+        if let Some(head) = head {
+            work.walked += 1;
+            visit(head);
+        }
+        let mut current = list;
+        while let Some(index) = current {
+            work.walked += 1;
+            let link = store.release(index, work);
+            visit(link.node);
+            current = link.following();
+        }
+    }
+
+    /// A link at random, or the next one in use, followed to the end of its list.
+    fn victim(&self, store: &LinkStore, random: u32, work: &mut SetWork) -> Option<LineAddr> {
+        let start = random % self.links.max(1);
+        let mut index = (start..self.links).chain(0..start).find(|&index| {
+            work.store_words += 1;
+            !matches!(store.links[index as usize].next, Next::Free(_))
+        })?;
+        loop {
+            match store.links[index as usize].next {
+                Next::Link(next) => index = next,
+                Next::Header(line) => return Some(line),
+                Next::Free(_) => unreachable!("no list runs into a free link"),
+            }
+            work.walked += 1;
+            work.store_words += 1;
+        }
+    }
+
+    fn snapshot(&self, _: &Site, header: &ListHeader, store: &LinkStore, mut visit: impl FnMut(NodeId)) -> u8 {
+        header.head.into_iter().for_each(&mut visit);
+        let links = std::iter::successors(header.list, |&index| store.links[index as usize].following());
+        links.for_each(|index| visit(store.links[index as usize].node));
+        0
+    }
+
+    /// A hint may not find what is far down the list.
+    fn is_ordered(&self) -> bool {
+        true
+    }
+
+    fn restore(&self, at: &Site, line: LineAddr, store: &mut LinkStore, _: u8, nodes: &[NodeId]) -> ListHeader {
+        let mut header = ListHeader::default();
+        let mut work = SetWork::default();
+        let [head, list @ ..] = nodes else { return header };
+        header.head = Some(*head);
+        for &node in list.iter().rev() {
+            self.insert(at, line, &mut header, store, node, &mut work);
+        }
+        header
+    }
+
+    fn entries_held(&self, header: &ListHeader, store: &LinkStore) -> u32 {
+        std::iter::successors(header.list, |&index| store.links[index as usize].following()).count() as u32
+    }
+
+    fn entries_in_use(&self, store: &LinkStore) -> u32 {
+        self.links - store.free_links
+    }
+}
+
+impl Link {
+    fn following(self) -> Option<u32> {
+        match self.next {
+            Next::Link(index) => Some(index),
+            Next::Header(_) => None,
+            Next::Free(_) => unreachable!("no list runs into a free link"),
+        }
+    }
+}

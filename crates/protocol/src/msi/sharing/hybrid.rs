@@ -1,0 +1,364 @@
+//! The hybrid: a header whose format follows the number and place of the sharers, and a store of long bit vectors.
+
+use units::{LineAddr, NodeId};
+
+use super::{Insertion, SetWork, SharingSet, Site, each_bit};
+
+/// The two-level hybrid representation (FLASH dissertation, Section 5.2.2, Figures 5.3 and 5.4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hybrid {
+    /// Consecutive nodes that make up a neighbourhood, at most 16: those of the home's can be named by the local vector.
+    pub neighbourhood: u16,
+    /// Pointers in a header: 2 to [`Hybrid::MOST_POINTERS`].
+    pub pointers: u8,
+    /// Long vectors in the store, 1 or more.
+    pub vectors: u32,
+    /// Sharers from which on every node counts as one.
+    pub all_shared: u16,
+}
+
+impl Hybrid {
+    /// Pointers of FLASH's header, and most that there is room for (Figure 5.4).
+    pub const MOST_POINTERS: u8 = 5;
+
+    /// As on FLASH: neighbourhoods are the metacubes of 16 nodes, five pointers, and all shared at 15/16 of the machine
+    /// (60 of 64 processors).
+    pub const fn flash(nodes: u16, vectors: u32) -> Self {
+        Self { neighbourhood: 16, pointers: Self::MOST_POINTERS, vectors, all_shared: nodes - nodes / 16 }
+    }
+
+    fn is_near(&self, at: &Site, node: NodeId) -> bool {
+        node.0 / self.neighbourhood == at.home.0 / self.neighbourhood
+    }
+
+    fn local_bit(&self, node: NodeId) -> u16 {
+        1 << (node.0 % self.neighbourhood)
+    }
+
+    fn first_near(&self, at: &Site) -> u16 {
+        at.home.0 - at.home.0 % self.neighbourhood
+    }
+
+    /// The format for the sharers of `header` and one more, a line per format.
+    fn next(&self, at: &Site, header: &HybridHeader, node: NodeId) -> Format {
+        use HybridHeader as H;
+        let pointers = u32::from(self.pointers);
+        let near = self.is_near(at, node);
+        match *header {
+            H::Unshared => Format::OneSharer,
+            H::OneSharer(only) if only == node => Format::Same,
+            H::OneSharer(only) if near && self.is_near(at, only) => Format::LocalBitvector,
+            H::OneSharer(_) => Format::LimitPtr,
+            H::LocalBitvector { .. } if near => Format::Same,
+            H::LocalBitvector { bits } if bits.count_ones() < pointers => Format::LimitPtr,
+            H::LocalBitvector { .. } => Format::FullBitvector,
+            H::LimitPtr { nodes, used } if nodes[..usize::from(used)].contains(&node) => Format::Same,
+            H::LimitPtr { used, .. } if used < self.pointers => Format::Same,
+            H::LimitPtr { .. } => Format::FullBitvector,
+            H::FullBitvector { .. } | H::AllShared => Format::Same,
+        }
+    }
+}
+
+/// The format that a header is to have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Same,
+    OneSharer,
+    LocalBitvector,
+    LimitPtr,
+    FullBitvector,
+}
+
+/// A directory header's sharing set, in one of its formats.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum HybridHeader {
+    /// `UNSHARED`.
+    #[default]
+    Unshared,
+    /// `ONE_SHARER`: the degenerate case that writes check for.
+    OneSharer(NodeId),
+    /// `LOCAL_BITVECTOR`: a bit for each node of the home's neighbourhood.
+    LocalBitvector {
+        /// The bits.
+        bits: u16,
+    },
+    /// `LIMIT_PTR`: a few pointers.
+    LimitPtr {
+        /// The sharers, the first `used` of them.
+        nodes: [NodeId; Hybrid::MOST_POINTERS as usize],
+        /// How many there are.
+        used: u8,
+    },
+    /// `FULL_BITVECTOR`: a long vector in the store.
+    FullBitvector {
+        /// Which one.
+        index: u32,
+    },
+    /// `ALL_SHARED`: everybody counts as a sharer.
+    AllShared,
+}
+
+impl HybridHeader {
+    /// The name of the format, as in Figure 5.3.
+    pub const fn mnemonic(&self) -> &'static str {
+        match self {
+            Self::Unshared => "UNSHARED",
+            Self::OneSharer(_) => "ONE_SHARER",
+            Self::LocalBitvector { .. } => "LOCAL_BITVECTOR",
+            Self::LimitPtr { .. } => "LIMIT_PTR",
+            Self::FullBitvector { .. } => "FULL_BITVECTOR",
+            Self::AllShared => "ALL_SHARED",
+        }
+    }
+
+    const fn form(&self) -> u8 {
+        match self {
+            Self::Unshared => 0,
+            Self::OneSharer(_) => 1,
+            Self::LocalBitvector { .. } => 2,
+            Self::LimitPtr { .. } => 3,
+            Self::FullBitvector { .. } => 4,
+            Self::AllShared => 5,
+        }
+    }
+}
+
+/// A long vector: the line it belongs to, or nobody, and a bit for every node of the machine.
+#[derive(Clone, Copy, Debug)]
+struct LongVector {
+    line: Option<LineAddr>,
+    bits: u64,
+    next_free: Option<u32>,
+}
+
+/// The long vectors that the lines of one home share.
+#[derive(Clone, Debug)]
+pub struct VectorStore {
+    vectors: Vec<LongVector>,
+    free: Option<u32>,
+    free_vectors: u32,
+}
+
+impl VectorStore {
+    fn new(vectors: u32) -> Self {
+        let vector =
+            |index: u32| LongVector { line: None, bits: 0, next_free: (index + 1 < vectors).then_some(index + 1) };
+        let free = (vectors > 0).then_some(0);
+        Self { vectors: (0..vectors).map(vector).collect(), free, free_vectors: vectors }
+    }
+
+    /// Vectors not in use.
+    pub const fn free_vectors(&self) -> u32 {
+        self.free_vectors
+    }
+
+    fn allocate(&mut self, line: LineAddr, bits: u64, work: &mut SetWork) -> u32 {
+        let index = self.free.expect("there was room");
+        let vector = &mut self.vectors[index as usize];
+        self.free = vector.next_free;
+        *vector = LongVector { line: Some(line), bits, next_free: None };
+        self.free_vectors -= 1;
+        work.allocated += 1;
+        work.store_words += 1;
+        index
+    }
+
+    fn release(&mut self, index: u32, work: &mut SetWork) -> u64 {
+        let bits = self.vectors[index as usize].bits;
+        self.vectors[index as usize] = LongVector { line: None, bits: 0, next_free: self.free };
+        self.free = Some(index);
+        self.free_vectors += 1;
+        work.freed += 1;
+        work.store_words += 1;
+        bits
+    }
+}
+
+impl SharingSet for Hybrid {
+    type Header = HybridHeader;
+    type Store = VectorStore;
+
+    fn store(&self) -> VectorStore {
+        VectorStore::new(self.vectors)
+    }
+
+    /// The hybrid is meant to do without (FLASH dissertation, Section 5.2.2).
+    fn replacement_hints(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn is_empty(&self, header: &HybridHeader) -> bool {
+        *header == HybridHeader::Unshared
+    }
+
+    fn has_room(&self, at: &Site, header: &HybridHeader, store: &VectorStore, adding: &[NodeId]) -> bool {
+        if store.free_vectors > 0 {
+            return true;
+        }
+        let mut header = *header;
+        adding.iter().all(|&node| {
+            let fits = self.next(at, &header, node) != Format::FullBitvector;
+            if fits {
+                self.add(at, &mut header, node);
+            }
+            fits
+        })
+    }
+
+    fn insert(
+        &self,
+        at: &Site,
+        line: LineAddr,
+        header: &mut HybridHeader,
+        store: &mut VectorStore,
+        node: NodeId,
+        work: &mut SetWork,
+    ) -> Insertion {
+        let next = self.next(at, header, node);
+        work.reformatted |= next != Format::Same;
+        match (next, *header) {
+            (Format::FullBitvector, _) => {
+                let mut bits = 1 << node.0;
+                self.visit(at, header, store, |node| bits |= 1 << node.0);
+                *header = HybridHeader::FullBitvector { index: store.allocate(line, bits, work) };
+                self.settle(header, store, work);
+            }
+            (_, HybridHeader::FullBitvector { index }) => {
+                store.vectors[index as usize].bits |= 1 << node.0;
+                work.store_words += 1;
+                self.settle(header, store, work);
+            }
+            (_, _) => self.add(at, header, node),
+        }
+        Insertion::Done
+    }
+
+    fn drain(
+        &self,
+        at: &Site,
+        header: &mut HybridHeader,
+        store: &mut VectorStore,
+        work: &mut SetWork,
+        mut visit: impl FnMut(NodeId),
+    ) {
+        // Figure 5.3 has a written line that all share pass through FULL_BITVECTOR; the invalidations are the same.
+        let before = std::mem::take(header);
+        self.visit(at, &before, store, |node| {
+            work.walked += 1;
+            visit(node);
+        });
+        if let HybridHeader::FullBitvector { index } = before {
+            store.release(index, work);
+        }
+        work.reformatted |= before != HybridHeader::Unshared;
+    }
+
+    /// A vector at random, or the next one in use.
+    fn victim(&self, store: &VectorStore, random: u32, work: &mut SetWork) -> Option<LineAddr> {
+        let start = random % self.vectors.max(1);
+        (start..self.vectors).chain(0..start).find_map(|index| {
+            work.store_words += 1;
+            store.vectors[index as usize].line
+        })
+    }
+
+    fn snapshot(&self, at: &Site, header: &HybridHeader, store: &VectorStore, visit: impl FnMut(NodeId)) -> u8 {
+        self.visit(at, header, store, visit);
+        header.form()
+    }
+
+    fn restore(&self, _: &Site, line: LineAddr, store: &mut VectorStore, form: u8, nodes: &[NodeId]) -> HybridHeader {
+        match (form, nodes) {
+            (1, [only]) => HybridHeader::OneSharer(*only),
+            (2, _) => {
+                HybridHeader::LocalBitvector { bits: nodes.iter().fold(0, |bits, &node| bits | self.local_bit(node)) }
+            }
+            (3, _) => {
+                let mut pointers = [NodeId(0); Self::MOST_POINTERS as usize];
+                pointers[..nodes.len()].copy_from_slice(nodes);
+                HybridHeader::LimitPtr { nodes: pointers, used: nodes.len() as u8 }
+            }
+            (4, _) => {
+                let bits = nodes.iter().fold(0, |bits, node| bits | 1 << node.0);
+                HybridHeader::FullBitvector { index: store.allocate(line, bits, &mut SetWork::default()) }
+            }
+            (5, _) => HybridHeader::AllShared,
+            (_, _) => HybridHeader::Unshared,
+        }
+    }
+
+    fn entries_held(&self, header: &HybridHeader, _: &VectorStore) -> u32 {
+        u32::from(matches!(header, HybridHeader::FullBitvector { .. }))
+    }
+
+    fn entries_in_use(&self, store: &VectorStore) -> u32 {
+        self.vectors - store.free_vectors
+    }
+
+    fn class(&self, at: &Site, node: NodeId) -> u16 {
+        u16::from(!self.is_near(at, node))
+    }
+}
+
+impl Hybrid {
+    /// Adds a node to a header whose next format is not the long vector.
+    fn add(&self, at: &Site, header: &mut HybridHeader, node: NodeId) {
+        let mut pointers = [NodeId(0); Self::MOST_POINTERS as usize];
+        *header = match (self.next(at, header, node), *header) {
+            (Format::OneSharer, _) => HybridHeader::OneSharer(node),
+            (Format::LocalBitvector, HybridHeader::OneSharer(only)) => {
+                HybridHeader::LocalBitvector { bits: self.local_bit(only) | self.local_bit(node) }
+            }
+            (Format::LimitPtr, HybridHeader::OneSharer(only)) => {
+                pointers[..2].copy_from_slice(&[only, node]);
+                HybridHeader::LimitPtr { nodes: pointers, used: 2 }
+            }
+            (Format::LimitPtr, HybridHeader::LocalBitvector { bits }) => {
+                let mut used = 0;
+                each_bit(bits.into(), |bit| {
+                    pointers[used] = NodeId(self.first_near(at) + bit);
+                    used += 1;
+                });
+                pointers[used] = node;
+                HybridHeader::LimitPtr { nodes: pointers, used: used as u8 + 1 }
+            }
+            (_, HybridHeader::LocalBitvector { bits }) => {
+                HybridHeader::LocalBitvector { bits: bits | self.local_bit(node) }
+            }
+            (_, HybridHeader::LimitPtr { mut nodes, used }) if !nodes[..usize::from(used)].contains(&node) => {
+                nodes[usize::from(used)] = node;
+                HybridHeader::LimitPtr { nodes, used: used + 1 }
+            }
+            (_, same) => same,
+        };
+    }
+
+    /// From enough sharers on, everybody counts as one and the vector is free again.
+    fn settle(&self, header: &mut HybridHeader, store: &mut VectorStore, work: &mut SetWork) {
+        if let HybridHeader::FullBitvector { index } = *header
+            && store.vectors[index as usize].bits.count_ones() >= u32::from(self.all_shared)
+        {
+            store.release(index, work);
+            *header = HybridHeader::AllShared;
+            work.reformatted = true;
+        }
+    }
+
+    /// Every node in the set.
+    fn visit(&self, at: &Site, header: &HybridHeader, store: &VectorStore, mut visit: impl FnMut(NodeId)) {
+        match *header {
+            HybridHeader::Unshared => {}
+            HybridHeader::OneSharer(only) => visit(only),
+            HybridHeader::LocalBitvector { bits } => {
+                each_bit(bits.into(), |bit| visit(NodeId(self.first_near(at) + bit)));
+            }
+            HybridHeader::LimitPtr { nodes, used } => nodes[..usize::from(used)].iter().for_each(|&node| visit(node)),
+            HybridHeader::FullBitvector { index } => {
+                each_bit(store.vectors[index as usize].bits, |bit| visit(NodeId(bit)));
+            }
+            HybridHeader::AllShared => (0..at.nodes).for_each(|node| visit(NodeId(node))),
+        }
+    }
+}

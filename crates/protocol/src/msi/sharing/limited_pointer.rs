@@ -1,0 +1,149 @@
+//! A few pointers in the header; what happens to one sharer too many is a choice.
+
+use units::{LineAddr, NodeId};
+
+use super::{Insertion, SetWork, SharingSet, Site};
+
+/// What becomes of a sharer for which there is no pointer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Overflow {
+    /// It takes the place of the longest-standing one, whose copy is invalidated (FLASH dissertation, Section 5.2.2:
+    /// limited representation).
+    Evict,
+    /// From now on every node counts as a sharer (Agarwal et al., "An evaluation of directory schemes for cache
+    /// coherence", ISCA 1988: `Dir_i B`).
+    Broadcast,
+}
+
+/// At most a few pointers a line, kept precise in time by replacement hints.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LimitedPointer {
+    /// Pointers in a header: 1 to [`LimitedPointer::MOST`].
+    pub pointers: u8,
+    /// What happens when they are used up.
+    pub overflow: Overflow,
+}
+
+impl LimitedPointer {
+    /// Most pointers that a header has room for.
+    pub const MOST: u8 = 8;
+    /// The form of a set that has overflowed, in snapshots.
+    const EVERYBODY: u8 = 1;
+}
+
+/// The pointers in a directory header, oldest first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct PointerHeader {
+    pointers: [NodeId; LimitedPointer::MOST as usize],
+    used: u8,
+    everybody: bool,
+}
+
+impl PointerHeader {
+    /// The sharers pointed to.
+    pub fn pointers(&self) -> &[NodeId] {
+        &self.pointers[..usize::from(self.used)]
+    }
+
+    fn push(&mut self, node: NodeId) {
+        self.pointers[usize::from(self.used)] = node;
+        self.used += 1;
+    }
+
+    fn take(&mut self, index: usize) -> NodeId {
+        let node = self.pointers[index];
+        self.pointers.copy_within(index + 1..usize::from(self.used), index);
+        self.used -= 1;
+        // Unused pointers are at their default, so that equal sets compare equal.
+        self.pointers[usize::from(self.used)] = NodeId::default();
+        node
+    }
+}
+
+impl SharingSet for LimitedPointer {
+    type Header = PointerHeader;
+    type Store = ();
+
+    fn store(&self) {}
+
+    /// A limited representation must be precise in time, or stale pointers would push out live ones (FLASH dissertation,
+    /// Section 5.2.2).
+    fn replacement_hints(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn is_empty(&self, header: &PointerHeader) -> bool {
+        header.used == 0 && !header.everybody
+    }
+
+    fn insert(
+        &self,
+        _: &Site,
+        _: LineAddr,
+        header: &mut PointerHeader,
+        (): &mut (),
+        node: NodeId,
+        work: &mut SetWork,
+    ) -> Insertion {
+        work.walked += u16::from(header.used);
+        if header.everybody || header.pointers().contains(&node) {
+            return Insertion::Done;
+        }
+        if header.used < self.pointers {
+            header.push(node);
+            return Insertion::Done;
+        }
+        match self.overflow {
+            Overflow::Evict => {
+                let displaced = header.take(0);
+                header.push(node);
+                Insertion::Displaced(displaced)
+            }
+            Overflow::Broadcast => {
+                *header = PointerHeader { everybody: true, ..PointerHeader::default() };
+                Insertion::Done
+            }
+        }
+    }
+
+    fn remove(&self, _: LineAddr, header: &mut PointerHeader, (): &mut (), node: NodeId, work: &mut SetWork) {
+        work.walked += u16::from(header.used);
+        if let Some(index) = header.pointers().iter().position(|&pointer| pointer == node) {
+            header.take(index);
+        }
+    }
+
+    fn drain(
+        &self,
+        at: &Site,
+        header: &mut PointerHeader,
+        (): &mut (),
+        work: &mut SetWork,
+        mut visit: impl FnMut(NodeId),
+    ) {
+        let before = std::mem::take(header);
+        if before.everybody {
+            (0..at.nodes).for_each(|node| visit(NodeId(node)));
+        } else {
+            work.walked += u16::from(before.used);
+            before.pointers().iter().for_each(|&node| visit(node));
+        }
+    }
+
+    fn snapshot(&self, _: &Site, header: &PointerHeader, (): &(), mut visit: impl FnMut(NodeId)) -> u8 {
+        header.pointers().iter().for_each(|&node| visit(node));
+        if header.everybody { Self::EVERYBODY } else { 0 }
+    }
+
+    /// The oldest pointer is displaced first.
+    fn is_ordered(&self) -> bool {
+        self.overflow == Overflow::Evict
+    }
+
+    fn restore(&self, _: &Site, _: LineAddr, (): &mut (), form: u8, nodes: &[NodeId]) -> PointerHeader {
+        let mut header = PointerHeader { everybody: form == Self::EVERYBODY, ..PointerHeader::default() };
+        nodes.iter().for_each(|&node| header.push(node));
+        header
+    }
+}

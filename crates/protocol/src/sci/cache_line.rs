@@ -1,0 +1,139 @@
+//! One line at one cache: its place in the sharing list, its neighbours, and the transaction that is outstanding.
+
+use units::{CpuId, LineAddr, NodeId};
+
+use super::message::Command;
+use crate::{Agent, ProtocolError, Version};
+
+macro_rules! states {
+    ($( $name:ident = $mnemonic:literal, $stable:literal, $description:literal; )*) => {
+        /// State of a line in a cache. Stable states name the place in the list and whether memory has the same data;
+        /// the others belong to a transaction. Names are those of IEEE 1596-1992.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        #[repr(u8)]
+        pub enum CacheState {
+            #[default]
+            $( #[doc = concat!("`", $mnemonic, "`: ", $description, ".")] $name, )*
+        }
+
+        impl CacheState {
+            /// Every state, in order.
+            pub const ALL: &'static [Self] = &[$( Self::$name, )*];
+
+            /// The standard's name.
+            pub const fn mnemonic(self) -> &'static str {
+                match self { $( Self::$name => $mnemonic, )* }
+            }
+
+            /// What it means.
+            pub const fn description(self) -> &'static str {
+                match self { $( Self::$name => $description, )* }
+            }
+
+            /// Whether no transaction is outstanding.
+            pub const fn is_stable(self) -> bool {
+                match self { $( Self::$name => $stable, )* }
+            }
+        }
+    };
+}
+
+states! {
+    Invalid = "INVALID", true, "no copy";
+    OnlyFresh = "ONLY_FRESH", true, "the only element; same as memory";
+    OnlyDirty = "ONLY_DIRTY", true, "the only element; may be written without asking";
+    HeadFresh = "HEAD_FRESH", true, "first of several; same as memory";
+    HeadDirty = "HEAD_DIRTY", true, "first of several; may differ from memory";
+    MidValid = "MID_VALID", true, "neither first nor last";
+    TailValid = "TAIL_VALID", true, "last of several";
+    Pending = "PENDING", false, "memory's answer is awaited";
+    QueuedFresh = "QUEUED_FRESH", false, "attaching to a fresh list, with memory's data";
+    QueuedJunk = "QUEUED_JUNK", false, "attaching to a dirty list, without data";
+    QueuedDirty = "QUEUED_DIRTY", false, "purging a fresh list, to write";
+    OnlyFreshToDirty = "OF_MODS_OD", false, "ONLY_FRESH, telling memory of a write";
+    HeadFreshToDirty = "HF_MODS_HD", false, "HEAD_FRESH, telling memory of a write";
+    HeadDirtyPurging = "HD_INVAL_OD", false, "HEAD_DIRTY, purging the others to write";
+    OnlyFreshReturning = "OF_RETN_IN", false, "ONLY_FRESH, leaving";
+    OnlyDirtyReturning = "OD_RETN_IN", false, "ONLY_DIRTY, leaving with the data";
+    OnlyDirtySpinning = "OD_SPIN_IN", false, "ONLY_DIRTY, leaving, refused: another cache is about to attach";
+    HeadForwarding = "HX_FORW_HX", false, "head, leaving: telling the next element";
+    HeadForwardingLast = "HX_FORW_OX", false, "as HX_FORW_HX, but the next element has left and was the last";
+    HeadReturning = "HX_RETN_IN", false, "no longer head: telling memory who is";
+    MidForwarding = "MV_FORW_MV", false, "MID_VALID, leaving: telling the element behind";
+    MidReturning = "MV_BACK_IN", false, "MID_VALID, leaving: telling the element before";
+    TailReturning = "TV_BACK_IN", false, "TAIL_VALID, leaving: telling the element before";
+    ToInvalid = "TO_INVALID", false, "purged or relieved while leaving: the outstanding response ends it";
+}
+
+impl CacheState {
+    /// Whether the copy may be read.
+    #[inline]
+    pub const fn is_readable(self) -> bool {
+        self.is_stable() && !matches!(self, Self::Invalid)
+    }
+}
+
+/// What a processor, or the replacement of another line, wants of a line.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Operation {
+    /// Read it.
+    Load,
+    /// Write it.
+    Store,
+    /// Make room: leave the list.
+    Rollout,
+}
+
+impl Operation {
+    /// Every operation, in order.
+    pub const ALL: [Self; 3] = [Self::Load, Self::Store, Self::Rollout];
+}
+
+/// The transaction that is outstanding on a line.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Outstanding {
+    /// What it is all for.
+    pub operation: Operation,
+    /// The command last sent: its response is awaited.
+    pub command: Command,
+}
+
+/// One line at one cache.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct CacheLine {
+    /// State.
+    pub state: CacheState,
+    /// Contents; meaningless without a copy.
+    pub version: Version,
+    /// The element behind (or, when attaching, the one to attach to): the standard's `forwId`.
+    pub forward: Option<CpuId>,
+    /// The element before: the standard's `backId`.
+    pub backward: Option<CpuId>,
+    /// The transaction that is outstanding; `None` exactly in stable states.
+    pub outstanding: Option<Outstanding>,
+}
+
+impl CacheLine {
+    /// What a handler returns that receives what it cannot.
+    #[cold]
+    pub(super) fn impossible(
+        &self,
+        context: &CacheContext,
+        message: &'static str,
+        reason: &'static str,
+    ) -> ProtocolError {
+        ProtocolError { at: Agent::Processor(context.cpu), message, state: self.state.mnemonic(), reason }
+    }
+}
+
+/// What a handler at a cache needs to know besides the line's state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CacheContext {
+    /// The cache itself, by its processor.
+    pub cpu: CpuId,
+    /// The line.
+    pub line: LineAddr,
+    /// The node that has the line's memory.
+    pub home: NodeId,
+}

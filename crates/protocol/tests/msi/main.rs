@@ -1,0 +1,6 @@
+//! The MSI protocol: sharing sets against plain sets, and transactions of a FLASH of 64 nodes message by message.
+
+mod machine;
+mod sharing_sets;
+mod table;
+mod transactions;

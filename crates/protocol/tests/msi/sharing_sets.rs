@@ -1,0 +1,266 @@
+//! Every sharing set against a plain one: it names every sharer, its store adds up, and it is what its file says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use protocol::msi::{
+    CoarseVector, DynamicPointer, Hybrid, HybridHeader, Insertion, LimitedPointer, Overflow, SetWork, SharingSet, Site,
+};
+use units::{LineAddr, NodeId};
+
+const LINES: usize = 4;
+
+/// What happens to the lines of one home.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Share { line: usize, node: u16 },
+    Hint { line: usize, node: u16 },
+    Write { line: usize },
+}
+
+fn events(nodes: u16) -> impl Strategy<Value = Vec<Event>> {
+    let share = (0..LINES, 0..nodes).prop_map(|(line, node)| Event::Share { line, node });
+    let hint = (0..LINES, 0..nodes).prop_map(|(line, node)| Event::Hint { line, node });
+    let write = (0..LINES).prop_map(|line| Event::Write { line });
+    prop::collection::vec(prop_oneof![10 => share, 4 => hint, 1 => write], 1..400)
+}
+
+/// A home's sets, and who really shares.
+struct Home<S: SharingSet> {
+    set: S,
+    at: Site,
+    headers: [S::Header; LINES],
+    store: S::Store,
+    sharers: [BTreeSet<u16>; LINES],
+    reclaimed: usize,
+}
+
+impl<S: SharingSet> Home<S> {
+    fn new(set: S, at: Site) -> Self {
+        let store = set.store();
+        Self { set, at, headers: Default::default(), store, sharers: Default::default(), reclaimed: 0 }
+    }
+
+    fn drain(&mut self, line: usize) -> BTreeMap<u16, usize> {
+        let mut named = BTreeMap::new();
+        let (set, header) = (self.set.clone(), &mut self.headers[line]);
+        set.drain(&self.at, header, &mut self.store, &mut SetWork::default(), |node| {
+            *named.entry(node.0).or_default() += 1;
+        });
+        assert!(set.is_empty(&self.headers[line]), "a drained set is empty");
+        named
+    }
+
+    /// Whom the set names, without emptying it.
+    fn named(&mut self, line: usize) -> BTreeMap<u16, usize> {
+        let (headers, store) = (self.headers, self.store.clone());
+        let named = self.drain(line);
+        (self.headers, self.store) = (headers, store);
+        named
+    }
+
+    fn happens(&mut self, event: Event, random: u32) {
+        let set = self.set.clone();
+        let mut work = SetWork::default();
+        match event {
+            Event::Share { line, node } => {
+                // As a node that has a copy does not ask for one.
+                if !self.sharers[line].insert(node) {
+                    return;
+                }
+                while !set.has_room(&self.at, &self.headers[line], &self.store, &[NodeId(node)]) {
+                    let victim = set.victim(&self.store, random, &mut work).expect("something fills the store");
+                    self.drain(victim.index());
+                    self.sharers[victim.index()].clear();
+                    self.sharers[line].insert(node);
+                    self.reclaimed += 1;
+                }
+                let (header, address) = (&mut self.headers[line], LineAddr(line as u64));
+                let inserted = set.insert(&self.at, address, header, &mut self.store, NodeId(node), &mut work);
+                if let Insertion::Displaced(displaced) = inserted {
+                    assert!(self.sharers[line].remove(&displaced.0), "only a sharer is displaced");
+                }
+            }
+            Event::Hint { line, node } => {
+                if self.sharers[line].remove(&node) && set.replacement_hints() {
+                    let (header, address) = (&mut self.headers[line], LineAddr(line as u64));
+                    set.remove(address, header, &mut self.store, NodeId(node), &mut work);
+                }
+            }
+            Event::Write { line } => {
+                self.drain(line);
+                self.sharers[line].clear();
+            }
+        }
+    }
+
+    fn check(&mut self, exact: bool) {
+        let held: u32 = self.headers.iter().map(|header| self.set.entries_held(header, &self.store)).sum();
+        assert_eq!(held, self.set.entries_in_use(&self.store));
+        for line in 0..LINES {
+            let named = self.named(line);
+            assert!(self.sharers[line].iter().all(|node| named.contains_key(node)), "a sharer is not named");
+            assert!(named.keys().all(|&node| node < self.at.nodes), "somebody beyond the machine is named");
+            if exact {
+                assert!(named.keys().eq(&self.sharers[line]), "{named:?} {:?}", self.sharers[line]);
+                assert!(named.values().all(|&times| times == 1), "somebody is named twice: {named:?}");
+            }
+            self.check_snapshot(line);
+        }
+    }
+
+    /// A set made from a snapshot has the same snapshot.
+    fn check_snapshot(&self, line: usize) {
+        let snapshot = |header: &S::Header, store: &S::Store| {
+            let mut nodes = Vec::new();
+            let form = self.set.snapshot(&self.at, header, store, |node| nodes.push(node));
+            (form, nodes)
+        };
+        let (form, nodes) = snapshot(&self.headers[line], &self.store);
+        let mut store = self.set.store();
+        let header = self.set.restore(&self.at, LineAddr(line as u64), &mut store, form, &nodes);
+        assert_eq!(snapshot(&header, &store), (form, nodes));
+    }
+}
+
+/// Runs the events. An exact set names the sharers and nobody else; `time_precise` says whether that needs hints.
+fn follows<S: SharingSet>(set: S, nodes: u16, events: &[Event], exact: bool) {
+    let site = Site { home: NodeId(nodes / 2), nodes };
+    let mut home = Home::new(set, site);
+    for (index, &event) in events.iter().enumerate() {
+        home.happens(event, index as u32 * 7919);
+        home.check(exact);
+    }
+}
+
+/// A FLASH of 64, and a smaller machine that ends in the middle of a group.
+const SIZES: [u16; 2] = [64, 21];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn every_set_names_every_sharer(large in events(SIZES[0]), small in events(SIZES[1])) {
+        for (nodes, events) in [(SIZES[0], &large), (SIZES[1], &small)] {
+            follows(CoarseVector::BIT_VECTOR, nodes, events, false);
+            follows(CoarseVector::PRECISE_BIT_VECTOR, nodes, events, true);
+            follows(CoarseVector::coarse(4), nodes, events, false);
+            follows(CoarseVector::coarse_with_local_bit(2), nodes, events, false);
+            follows(CoarseVector::broadcast(64), nodes, events, false);
+            follows(LimitedPointer { pointers: 3, overflow: Overflow::Evict }, nodes, events, true);
+            follows(LimitedPointer { pointers: 3, overflow: Overflow::Broadcast }, nodes, events, false);
+            // With a search that never gives up, and links for all, the list is exact.
+            follows(DynamicPointer { links: 256, search: u16::MAX }, nodes, events, true);
+            follows(DynamicPointer { links: 20, search: DynamicPointer::FLASH_SEARCH }, nodes, events, false);
+            follows(Hybrid::flash(nodes, 2), nodes, events, false);
+            follows(Hybrid { pointers: 2, ..Hybrid::flash(nodes, 1) }, nodes, events, false);
+        }
+    }
+}
+
+fn share<S: SharingSet>(home: &mut Home<S>, nodes: impl IntoIterator<Item = u16>) {
+    nodes.into_iter().for_each(|node| home.happens(Event::Share { line: 0, node }, 0));
+}
+
+/// Figure 5.3 of the FLASH dissertation, from the first sharer to the sixtieth.
+#[test]
+fn the_hybrid_passes_through_its_formats() {
+    let at = Site { home: NodeId(17), nodes: 64 };
+    let formats = |sharers: &[u16]| {
+        let mut home = Home::new(Hybrid::flash(64, 4), at);
+        let each = sharers.iter().map(|&node| {
+            share(&mut home, [node]);
+            home.headers[0].mnemonic()
+        });
+        each.collect::<Vec<_>>()
+    };
+    // Metacube 1 holds the nodes 16 to 31.
+    assert_eq!(formats(&[18, 31, 16]), ["ONE_SHARER", "LOCAL_BITVECTOR", "LOCAL_BITVECTOR"]);
+    assert_eq!(formats(&[18, 31, 3]), ["ONE_SHARER", "LOCAL_BITVECTOR", "LIMIT_PTR"]);
+    assert_eq!(formats(&[3, 18]), ["ONE_SHARER", "LIMIT_PTR"]);
+    let six_near_one_far = formats(&[16, 17, 18, 19, 20, 21, 40]);
+    assert_eq!(six_near_one_far[5..], ["LOCAL_BITVECTOR", "FULL_BITVECTOR"]);
+    assert_eq!(formats(&[1, 2, 3, 4, 5, 6])[4..], ["LIMIT_PTR", "FULL_BITVECTOR"]);
+    let all: Vec<u16> = (0..60).collect();
+    assert_eq!(formats(&all)[58..], ["FULL_BITVECTOR", "ALL_SHARED"]);
+}
+
+#[test]
+fn the_hybrid_gives_its_vector_back_when_all_share() {
+    let mut home = Home::new(Hybrid::flash(64, 1), Site { home: NodeId(0), nodes: 64 });
+    share(&mut home, 0..59);
+    assert_eq!(home.store.free_vectors(), 0);
+    share(&mut home, [59]);
+    assert_eq!((home.headers[0], home.store.free_vectors()), (HybridHeader::AllShared, 1));
+    assert_eq!(home.named(0).len(), 64);
+}
+
+/// The FLASH dissertation, Section 5.2.2: a hint looks at 16 elements and gives up.
+#[test]
+fn a_hint_searches_so_far_and_no_farther() {
+    let set = DynamicPointer { links: 64, search: DynamicPointer::FLASH_SEARCH };
+    let mut home = Home::new(set, Site { home: NodeId(0), nodes: 64 });
+    // The head link keeps the first sharer; the others stand before each other.
+    share(&mut home, 0..20);
+    let mut remove = |node: u16| {
+        let mut work = SetWork::default();
+        set.remove(LineAddr(0), &mut home.headers[0], &mut home.store, NodeId(node), &mut work);
+        (work.walked, work.freed)
+    };
+    assert_eq!(remove(0), (1, 1), "the head link takes over the next one's sharer");
+    assert_eq!(remove(18), (2, 1));
+    assert_eq!(remove(1), (16, 0), "too far down");
+    let named = home.named(0);
+    assert!(named.contains_key(&1) && !named.contains_key(&18));
+}
+
+#[test]
+fn nobody_looks_whether_a_sharer_is_on_the_list_already() {
+    let set = DynamicPointer { links: 8, search: 1 };
+    let mut home = Home::new(set, Site { home: NodeId(0), nodes: 8 });
+    share(&mut home, [1, 2]);
+    // The hint does not find node 2, which then asks again.
+    home.happens(Event::Hint { line: 0, node: 2 }, 0);
+    share(&mut home, [2]);
+    assert_eq!(home.named(0), BTreeMap::from([(1, 1), (2, 2)]));
+}
+
+#[test]
+fn a_pointer_too_few_displaces_the_oldest_sharer_or_names_everybody() {
+    let at = Site { home: NodeId(0), nodes: 16 };
+    let mut evicting = Home::new(LimitedPointer { pointers: 2, overflow: Overflow::Evict }, at);
+    share(&mut evicting, [4, 9, 11]);
+    assert!(evicting.named(0).keys().eq(&[9, 11]));
+    let mut broadcasting = Home::new(LimitedPointer { pointers: 2, overflow: Overflow::Broadcast }, at);
+    share(&mut broadcasting, [4, 9, 11]);
+    assert_eq!(broadcasting.named(0).len(), 16);
+}
+
+/// The FLASH dissertation, Section 5.3.3: with the local bit, an upgrade of a local copy sends the neighbour nothing.
+#[test]
+fn the_local_bit_spares_the_neighbour() {
+    let at = Site { home: NodeId(6), nodes: 16 };
+    let named = |set: CoarseVector, sharers: &[u16]| {
+        let mut home = Home::new(set, at);
+        share(&mut home, sharers.iter().copied());
+        home.named(0).into_keys().collect::<Vec<_>>()
+    };
+    assert_eq!(named(CoarseVector::coarse(2), &[6]), [6, 7]);
+    assert_eq!(named(CoarseVector::coarse_with_local_bit(2), &[6]), [6]);
+    assert_eq!(named(CoarseVector::coarse_with_local_bit(2), &[6, 7]), [6, 7]);
+    assert_eq!(named(CoarseVector::coarse_with_local_bit(2), &[7]), [7]);
+    assert_eq!(named(CoarseVector::coarse_with_local_bit(2), &[4]), [4, 5]);
+}
+
+#[test]
+fn an_exhausted_store_names_a_line_to_reclaim() {
+    let at = Site { home: NodeId(0), nodes: 16 };
+    let mut home = Home::new(DynamicPointer { links: 3, search: 16 }, at);
+    for line in 0..LINES {
+        for node in 0..2 {
+            home.happens(Event::Share { line, node }, line as u32);
+        }
+    }
+    assert_eq!(home.reclaimed, 1);
+    home.check(false);
+}

@@ -1,0 +1,78 @@
+//! The documented transition tables are the ones that run.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use protocol::snoop::{Command, Moesi, Recall, Reply, Rights, cache_cases, device_cases};
+
+/// Set it to write the tables instead of comparing them.
+const UPDATE: &str = "UPDATE_TRANSITIONS";
+
+const HEADING: &str = "\
+# What bystanders do on the snooping MOESI bus
+
+Generated from the handlers by the test `snoop` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew.
+
+";
+
+fn render() -> String {
+    let mut text = HEADING.to_owned();
+    text += "## A cache\n\n| state | transaction of another | says | next state |\n|---|---|---|---|\n";
+    for case in cache_cases() {
+        if let Ok((reply, next)) = case.result {
+            let (state, command) = (case.state, case.command.mnemonic());
+            writeln!(text, "| {state:?} | {command} | {} | {next:?} |", say(reply)).expect("strings take everything");
+        }
+    }
+    text += "\n## The device of a cluster\n\n| the node may | transaction of a cache | says | fetches |\n|---|---|---|---|\n";
+    for case in device_cases() {
+        if let Ok((reply, fetch)) = case.result {
+            let (rights, command) = (right(case.rights), case.command.mnemonic());
+            let fetch = fetch.map_or("", right);
+            writeln!(text, "| {rights} | {command} | {} | {fetch} |", say(reply)).expect("strings take everything");
+        }
+    }
+    text += "\n## What cannot happen, and why\n\n";
+    let errors = cache_cases().filter_map(|case| case.result.err());
+    for error in errors.chain(device_cases().filter_map(|case| case.result.err())) {
+        writeln!(text, "- {} {}: {}.", error.message, error.state, error.reason).expect("strings take everything");
+    }
+    text
+}
+
+fn say(reply: Reply) -> &'static str {
+    match (reply.retry, reply.owner.is_some(), reply.shared) {
+        (true, _, _) => "retry",
+        (false, true, _) => "owner",
+        (false, false, true) => "shared",
+        (false, false, false) => "",
+    }
+}
+
+fn right(rights: Rights) -> &'static str {
+    match rights {
+        Rights::None => "do nothing",
+        Rights::Read => "read",
+        Rights::Write => "write",
+    }
+}
+
+#[test]
+fn the_documented_tables_are_the_ones_that_run() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("TRANSITIONS-snoop.md");
+    let rendered = render();
+    if std::env::var_os(UPDATE).is_some() {
+        std::fs::write(&path, &rendered).expect("the crate's folder is writable");
+    }
+    let documented = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(documented, rendered, "set {UPDATE}=1 to write the tables anew");
+}
+
+#[test]
+fn lists_are_in_order() {
+    assert!(Moesi::ALL.iter().enumerate().all(|(index, &state)| state as usize == index));
+    assert!(Command::ALL.iter().enumerate().all(|(index, &command)| command as usize == index));
+    assert!(Rights::ALL.iter().enumerate().all(|(index, &rights)| rights as usize == index));
+    assert!(Rights::ALL.is_sorted(), "more is greater");
+    assert!(Recall::Take.leaves() < Recall::Share.leaves());
+}

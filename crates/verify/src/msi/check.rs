@@ -1,0 +1,116 @@
+//! The safety properties of the MSI model.
+
+use protocol::msi::{Agent, DirectoryState, MessageKind, Msi as Copy, SetWork, SharingSet};
+
+use super::Msi;
+use super::state::{MAX_CACHES, State};
+use super::version::LATEST;
+use crate::model::{Property, Violation};
+
+impl<S: SharingSet> Msi<S> {
+    /// What must hold of a line in every state, whatever is outstanding.
+    ///
+    /// A valid copy is one that a load could hit at any time, so "every load returns the last store" is the same as "every
+    /// valid copy holds the last store". While a requester collects acknowledgements (`/IR`), copies whose invalidation is
+    /// on its way are excepted: that is the order it relaxes, and all that it relaxes.
+    pub(super) fn check_line(&self, state: &State<S>, line: usize) -> Result<(), Violation> {
+        let collecting = matches!(state.homes[line].entry.state, DirectoryState::Collecting { .. });
+        let doomed = if collecting { doomed(state, line) } else { 0 };
+        let (mut owners, mut sharers) = (0, 0);
+        for node in (0..self.caches()).filter(|node| doomed >> node & 1 == 0) {
+            let cache = &state.caches[line][node];
+            match cache.state {
+                Copy::Invalid => continue,
+                Copy::Shared => sharers += 1,
+                Copy::Dirty => owners += 1,
+            }
+            if cache.version != LATEST {
+                let detail = format!("n{node} has a copy of line {line} that is older than the last store");
+                return Err(Violation { property: Property::LatestValue, detail });
+            }
+        }
+        if owners > 1 || (owners == 1 && sharers > 0) {
+            let detail = format!("line {line} has {owners} dirty and {sharers} shared copies");
+            return Err(Violation { property: Property::SingleWriter, detail });
+        }
+        if self.line_is_quiet(state, line) { self.check_directory(state, line) } else { Ok(()) }
+    }
+
+    /// Whether the entries of the store that lines hold are those in use.
+    pub(super) fn check_store(&self, state: &State<S>) -> Result<(), Violation> {
+        let homes = &state.homes[..self.lines()];
+        let held: u32 = homes.iter().map(|home| self.set.entries_held(&home.entry.sharers, &state.store)).sum();
+        let in_use = self.set.entries_in_use(&state.store);
+        if held == in_use {
+            return Ok(());
+        }
+        let detail = format!("{in_use} entries of the store are in use, and the lines have {held}");
+        Err(Violation { property: Property::StoreAccounting, detail })
+    }
+
+    /// Whether nothing is outstanding on a line.
+    pub(super) fn line_is_quiet(&self, state: &State<S>, line: usize) -> bool {
+        state.caches[line].iter().all(protocol::msi::CacheLine::is_quiet) && state.messages_on(line).next().is_none()
+    }
+
+    /// Whether the directory entry tells the truth about a quiet line.
+    fn check_directory(&self, state: &State<S>, line: usize) -> Result<(), Violation> {
+        let home = &state.homes[line];
+        let copies = || (0..self.caches()).map(|node| (node, state.caches[line][node].state));
+        let memory_latest = home.memory == LATEST;
+        let problem = match home.entry.state {
+            DirectoryState::Clean => {
+                let named = self.named(state, line);
+                if copies().any(|(node, copy)| copy == Copy::Shared && named >> node & 1 == 0) {
+                    Some("somebody has a copy that it does not know of")
+                } else if copies().any(|(_, copy)| copy == Copy::Dirty) {
+                    Some("somebody has a dirty copy")
+                } else if !memory_latest {
+                    Some("the last store is lost")
+                } else {
+                    None
+                }
+            }
+            DirectoryState::Dirty { owner } => {
+                if copies().any(|(node, copy)| copy != Copy::Invalid && node != owner.index()) {
+                    Some("somebody else than the owner has a copy")
+                } else if state.caches[line][owner.index()].state != Copy::Dirty {
+                    Some("the owner has no dirty copy")
+                } else if !self.set.is_empty(&home.entry.sharers) {
+                    Some("it names sharers")
+                } else {
+                    None
+                }
+            }
+            DirectoryState::Forwarded { .. }
+            | DirectoryState::Invalidating { .. }
+            | DirectoryState::Collecting { .. }
+            | DirectoryState::Evicting { .. } => Some("it waits for something"),
+        };
+        problem.map_or(Ok(()), |problem| {
+            let state = home.entry.state.mnemonic();
+            let detail =
+                format!("nothing is outstanding on line {line}, its directory entry is {state}, and {problem}");
+            Err(Violation { property: Property::DirectoryAgreement, detail })
+        })
+    }
+
+    /// The nodes that would be invalidated, one bit each.
+    fn named(&self, state: &State<S>, line: usize) -> u32 {
+        let (mut header, mut store) = (state.homes[line].entry.sharers, state.store.clone());
+        let mut named = 0;
+        let mut work = SetWork::default();
+        self.set.drain(&self.context.site, &mut header, &mut store, &mut work, |node| named |= 1 << node.0);
+        named
+    }
+}
+
+/// The nodes that an invalidation is on its way to, one bit each.
+fn doomed<S: SharingSet>(state: &State<S>, line: usize) -> u32 {
+    let targets = state.messages_on(line).map(|message| match (message.kind, message.to) {
+        (MessageKind::Invalidate, Agent::Node(node)) => 1 << node.0,
+        (MessageKind::ClusterInvalidate, _) => message.targets as u32 & ((1 << MAX_CACHES) - 1),
+        _ => 0,
+    });
+    targets.fold(0, |doomed, target| doomed | target)
+}

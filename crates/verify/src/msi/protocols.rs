@@ -1,0 +1,121 @@
+//! The MSI protocols that can be explored: a line each.
+
+use protocol::Access;
+use protocol::msi::{
+    Clustering, CoarseVector, DynamicPointer, Hybrid, LimitedPointer, Overflow, SharingSet, Site, Variant,
+};
+
+use super::state::{MAX_CACHES, MAX_LINES};
+use super::{Msi, msi_faults};
+use crate::config::{Config, Limits};
+use crate::explore::{Exploration, explore};
+use crate::litmus::{self, Consistency, Litmus};
+use crate::registry::{Fault, Protocol};
+
+/// The base protocol.
+const BASE: Variant = Variant { clustering: None, acknowledge_requester: false };
+/// Acknowledgement to requester.
+const TO_REQUESTER: Variant = Variant { clustering: None, acknowledge_requester: true };
+/// Clustered invalidation, with clusters of two for more than one sharer, so that few caches use them.
+const CLUSTERED: Variant =
+    Variant { clustering: Some(Clustering { nodes: 2, least: 1 }), acknowledge_requester: false };
+
+/// As many links as make three caches exhaust the store; a hint looks at two elements, so that some are not found.
+const DYNAMIC: DynamicPointer = DynamicPointer { links: 2, search: 2 };
+/// Neighbourhoods of two nodes and two pointers: three caches pass through every format but `ALL_SHARED`.
+const HYBRID: Hybrid = Hybrid { neighbourhood: 2, pointers: 2, vectors: 1, all_shared: 4 };
+/// Everybody shares from the third sharer on.
+const HYBRID_ALL: Hybrid = Hybrid { all_shared: 3, ..HYBRID };
+const TWO_POINTERS: LimitedPointer = LimitedPointer { pointers: 2, overflow: Overflow::Evict };
+const ONE_POINTER_BROADCAST: LimitedPointer = LimitedPointer { pointers: 1, overflow: Overflow::Broadcast };
+
+/// A sharing set, a variant, and whether there are remote access caches: the parameters of a protocol.
+macro_rules! msi {
+    ($name:literal, $description:literal, $set:expr, $variant:expr, $remote_access_cache:expr) => {
+        msi_protocol(
+            $name,
+            $description,
+            if $variant.acknowledge_requester { Consistency::Relaxed } else { Consistency::Sequential },
+            |config| explore_msi(config, $set, $variant, $remote_access_cache),
+            |litmus| msi_litmus(litmus, $set, $variant, $remote_access_cache),
+            || msi_faults(&$set, $variant, $remote_access_cache),
+        )
+    };
+}
+
+/// A protocol with a store that takes three caches and two lines to exhaust.
+macro_rules! with_reclamation {
+    ($protocol:expr) => {
+        Protocol { configurations: configurations_with_reclamation, ..$protocol }
+    };
+}
+
+/// The protocols of the FLASH dissertation, and some that it mentions. A new one is a line here.
+#[rustfmt::skip]
+pub const PROTOCOLS: &[Protocol] = &[
+    msi!("bit-vector", "FLASH: a bit a node (CV=1)", CoarseVector::BIT_VECTOR, BASE, false),
+    msi!("bit-vector/RH", "FLASH: a bit a node, cleared by replacement hints", CoarseVector::PRECISE_BIT_VECTOR, BASE, false),
+    msi!("bit-vector/IC", "FLASH: a bit a node, clustered invalidation", CoarseVector::BIT_VECTOR, CLUSTERED, false),
+    msi!("bit-vector/IR", "FLASH: a bit a node, acknowledgement to requester", CoarseVector::BIT_VECTOR, TO_REQUESTER, false),
+    msi!("cv=2", "FLASH: a bit for two nodes", CoarseVector::coarse(2), BASE, false),
+    msi!("cv=2/LB", "FLASH: a bit for two nodes, one for the home's processor", CoarseVector::coarse_with_local_bit(2), BASE, false),
+    msi!("broadcast", "FLASH: a bit for all nodes (CV=P)", CoarseVector::broadcast(Site::MAX_NODES), BASE, false),
+    msi!("limited-pointer", "FLASH: two pointers, a third sharer displaces the first", TWO_POINTERS, BASE, false),
+    msi!("limited-pointer/B", "one pointer, broadcast from the second sharer on", ONE_POINTER_BROADCAST, BASE, false),
+    msi!("dynamic-pointer", "FLASH: lists in a link store, hints, limited search, reclamation", DYNAMIC, BASE, false),
+    msi!("dynamic-pointer/IR", "FLASH: lists in a link store, acknowledgement to requester", DYNAMIC, TO_REQUESTER, false),
+    msi!("dynamic-pointer/RAC", "FLASH: lists in a link store, remote access caches", DYNAMIC, BASE, true),
+    with_reclamation!(msi!("hybrid", "FLASH: header formats by number and place of sharers, a store of vectors", HYBRID, BASE, false)),
+    msi!("hybrid/all-shared", "FLASH: the hybrid, everybody counting from three sharers on", HYBRID_ALL, BASE, false),
+    with_reclamation!(msi!("hybrid/IC", "FLASH: the hybrid with clustered invalidation", HYBRID, CLUSTERED, false)),
+    with_reclamation!(msi!("hybrid/IR", "FLASH: the hybrid with acknowledgement to requester", HYBRID, TO_REQUESTER, false)),
+    with_reclamation!(msi!("hybrid/RAC", "FLASH: the hybrid with remote access caches", HYBRID, BASE, true)),
+];
+
+/// A protocol of the MSI family for the registry; the functions call [`explore_msi`], [`msi_litmus`] and [`msi_faults`] with
+/// its parameters.
+pub const fn msi_protocol(
+    name: &'static str,
+    description: &'static str,
+    consistency: Consistency,
+    explore: fn(&Config) -> Exploration,
+    litmus: fn(&Litmus) -> Exploration,
+    faults: fn() -> Vec<Fault>,
+) -> Protocol {
+    let limits = Limits {
+        caches: MAX_CACHES as u16,
+        lines: MAX_LINES as u16,
+        processors_per_node: 1,
+        priority: 7,
+        accesses: &[Access::Load, Access::Store],
+    };
+    Protocol { name, description, limits, configurations, faults, consistency, explore, litmus }
+}
+
+/// Explores one configuration of the MSI protocol with this sharing set.
+pub fn explore_msi<S: SharingSet>(config: &Config, set: S, variant: Variant, remote_access_cache: bool) -> Exploration {
+    explore(&Msi::new(config, set, variant, remote_access_cache), config.state_limit)
+}
+
+/// Runs a litmus test on the MSI protocol with this sharing set.
+pub fn msi_litmus<S: SharingSet>(litmus: &Litmus, set: S, variant: Variant, remote_access_cache: bool) -> Exploration {
+    litmus::run(litmus, |config| Msi::new(config, set.clone(), variant, remote_access_cache))
+}
+
+/// The smallest first. Two caches that share two lines exhaust a store of links; what three caches do with two lines is
+/// millions of states for most sharing sets.
+fn configurations() -> Vec<Config> {
+    vec![loads_and_stores(2, 1), loads_and_stores(2, 2), loads_and_stores(3, 1), loads_and_stores(4, 1)]
+}
+
+/// Also two lines that are only read: three caches exhaust a store of long vectors.
+fn configurations_with_reclamation() -> Vec<Config> {
+    let mut configurations = configurations();
+    configurations.insert(2, Config { accesses: vec![Access::Load], ..loads_and_stores(3, 2) });
+    configurations
+}
+
+/// Loads and stores by so many caches on so many lines.
+pub(super) fn loads_and_stores(caches: u16, lines: u16) -> Config {
+    Config { accesses: vec![Access::Load, Access::Store], ..Config::new(caches, lines) }
+}

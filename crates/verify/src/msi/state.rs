@@ -1,0 +1,281 @@
+//! States of the MSI model, and their encoding in 32-bit words: one a cache line, two a directory entry, one a message.
+
+use protocol::Version;
+use protocol::msi::{
+    Access, Agent, CacheLine, Collection, DirectoryState, Entry, Message, MessageKind, Msi as Copy, Place, Relay,
+    Request, SharingSet, Site, WrittenBack,
+};
+use units::{LineAddr, NodeId};
+
+use super::bits::{Reader, Writer};
+
+/// Most caches that a word has room to name.
+pub const MAX_CACHES: usize = 4;
+/// Most lines that a word has room to name.
+pub const MAX_LINES: usize = 2;
+/// Most messages in flight: far more than this many caches can have outstanding (checked on every insertion).
+const MAX_MESSAGES: usize = 40;
+/// Most nodes that a sharing set can list in its word.
+const MAX_LISTED: usize = 12;
+
+/// A line at its home.
+#[derive(Clone, Copy, Debug)]
+pub struct HomeLine<H> {
+    /// The directory entry.
+    pub entry: Entry<H>,
+    /// The contents of memory.
+    pub memory: Version,
+}
+
+/// A state: caches, directory, the sharing sets' store, and the multiset of messages in flight.
+#[derive(Clone, Debug)]
+pub struct State<S: SharingSet> {
+    /// By line and node.
+    pub caches: [[CacheLine; MAX_CACHES]; MAX_LINES],
+    /// By line.
+    pub homes: [HomeLine<S::Header>; MAX_LINES],
+    /// What the sets of all lines share.
+    pub store: S::Store,
+    messages: [u32; MAX_MESSAGES],
+    length: usize,
+}
+
+impl<S: SharingSet> State<S> {
+    /// Nothing cached, nothing in flight, memory `version`.
+    pub fn initial(set: &S, version: Version) -> Self {
+        Self {
+            caches: [[CacheLine::INVALID; MAX_CACHES]; MAX_LINES],
+            homes: [HomeLine { entry: Entry::default(), memory: version }; MAX_LINES],
+            store: set.store(),
+            messages: [0; MAX_MESSAGES],
+            length: 0,
+        }
+    }
+
+    /// Messages in flight, packed and sorted.
+    pub fn messages(&self) -> &[u32] {
+        &self.messages[..self.length]
+    }
+
+    /// Messages in flight about a line.
+    pub fn messages_on(&self, line: usize) -> impl Iterator<Item = Message> {
+        self.messages().iter().map(|&word| unpack_message(word)).filter(move |message| message.line.index() == line)
+    }
+
+    /// Puts a message in flight.
+    pub fn send(&mut self, word: u32) {
+        assert!(self.length < MAX_MESSAGES, "more than {MAX_MESSAGES} messages in flight");
+        let at = self.messages().partition_point(|&other| other <= word);
+        self.messages.copy_within(at..self.length, at + 1);
+        self.messages[at] = word;
+        self.length += 1;
+    }
+
+    /// Takes the message at `index` out of the network.
+    pub fn take(&mut self, index: usize) {
+        self.messages.copy_within(index + 1..self.length, index);
+        self.length -= 1;
+    }
+
+    /// Replaces every message in flight.
+    pub fn map_messages(&mut self, map: impl Fn(Message) -> Message) {
+        let words = &mut self.messages[..self.length];
+        words.iter_mut().for_each(|word| *word = pack_message(&map(unpack_message(*word)), &Names::SAME));
+        words.sort_unstable();
+    }
+}
+
+/// New names for nodes and lines: `nodes[old]`, `lines[old]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Names {
+    /// Of nodes.
+    pub nodes: [u8; MAX_CACHES],
+    /// Of lines.
+    pub lines: [u8; MAX_LINES],
+}
+
+impl Names {
+    /// Every name as it is.
+    pub const SAME: Self = Self { nodes: [0, 1, 2, 3], lines: [0, 1] };
+
+    fn node(&self, node: NodeId) -> u32 {
+        u32::from(self.nodes[node.index()])
+    }
+
+    fn agent(&self, agent: Agent) -> u32 {
+        match agent {
+            Agent::Home(_) => 0,
+            Agent::Node(node) => 4 | self.node(node),
+        }
+    }
+}
+
+/// Every line's home is node 0: the protocol itself does not care which it is.
+const HOME: NodeId = NodeId(0);
+
+fn agent(bits: u32) -> Agent {
+    if bits & 4 == 0 { Agent::Home(HOME) } else { Agent::Node(NodeId(bits as u16 & 3)) }
+}
+
+const COPIES: [Copy; 3] = [Copy::Invalid, Copy::Shared, Copy::Dirty];
+const PLACES: [Place; 2] = [Place::Cache, Place::RemoteAccessCache];
+const ACCESSES: [Access; 2] = [Access::Load, Access::Store];
+const REQUESTS: [MessageKind; 4] =
+    [MessageKind::Get, MessageKind::GetExclusive, MessageKind::Upgrade, MessageKind::Refill];
+const WRITTEN_BACK: [WrittenBack; 3] = [WrittenBack::No, WrittenBack::ByOwner, WrittenBack::ByRequester];
+
+/// Packs a line at a node. Without a copy, its contents tell no states apart.
+pub fn pack_cache(line: &CacheLine, names: &Names) -> u32 {
+    let version = if line.state == Copy::Invalid { Version(0) } else { line.version };
+    let mut word = Writer::default();
+    word.put(2, line.state as u32).put(1, line.place as u32).put(2, version.0);
+    match line.request {
+        None => word.put(6, 0),
+        Some(request) => word
+            .put(1, 1)
+            .put(1, request.access as u32)
+            // The request's place among those of a home.
+            .put(2, request.kind as u32 - MessageKind::Get as u32)
+            .put(1, request.invalidated.into())
+            .put(1, request.refused.into()),
+    };
+    word.put(4, line.collection.balance as u32 & 0xf).put(1, line.collection.announced.into());
+    match line.relay {
+        None => word.put(9, 0),
+        Some(relay) => word
+            .put(1, 1)
+            .put(3, relay.acknowledgements.into())
+            .put(3, names.agent(relay.collector))
+            .put(2, names.node(relay.requester)),
+    };
+    word.word()
+}
+
+/// Unpacks a line at a node.
+pub fn unpack_cache(word: u32) -> CacheLine {
+    let mut word = Reader::new(word);
+    let state = COPIES[word.take(2) as usize];
+    let place = PLACES[word.take(1) as usize];
+    let version = Version(word.take(2));
+    let (requests, access, kind) = (word.flag(), word.take(1), word.take(2));
+    let (invalidated, refused) = (word.flag(), word.flag());
+    let request = Request { access: ACCESSES[access as usize], kind: REQUESTS[kind as usize], invalidated, refused };
+    // Four bits, two's complement.
+    let balance = ((word.take(4) << 12) as u16 as i16) >> 12;
+    let announced = word.flag();
+    let (relays, acknowledgements) = (word.flag(), word.take(3) as u16);
+    let (collector, requester) = (agent(word.take(3)), NodeId(word.take(2) as u16));
+    CacheLine {
+        state,
+        place,
+        version,
+        request: requests.then_some(request),
+        collection: Collection { balance, announced },
+        relay: relays.then_some(Relay { acknowledgements, collector, requester }),
+    }
+}
+
+/// Packs a directory entry's state and the contents of memory.
+pub fn pack_state(state: DirectoryState, memory: Version, names: &Names) -> u32 {
+    use DirectoryState as D;
+    let mut word = Writer::default();
+    word.put(2, memory.0);
+    match state {
+        D::Clean => word.put(3, 0),
+        D::Dirty { owner } => word.put(3, 1).put(2, names.node(owner)),
+        D::Forwarded { owner, requester, exclusive, written_back } => word
+            .put(3, 2)
+            .put(2, names.node(owner))
+            .put(2, names.node(requester))
+            .put(1, exclusive.into())
+            .put(2, written_back as u32),
+        D::Invalidating { requester, acknowledgements, upgrade } => {
+            word.put(3, 3).put(2, names.node(requester)).put(5, acknowledgements.into()).put(1, upgrade.into())
+        }
+        D::Collecting { owner, written_back } => word.put(3, 4).put(2, names.node(owner)).put(1, written_back.into()),
+        D::Evicting { acknowledgements } => word.put(3, 5).put(5, acknowledgements.into()),
+    };
+    word.word()
+}
+
+/// Unpacks a directory entry's state and the contents of memory.
+pub fn unpack_state(word: u32) -> (DirectoryState, Version) {
+    use DirectoryState as D;
+    let mut word = Reader::new(word);
+    let memory = Version(word.take(2));
+    let tag = word.take(3);
+    let mut node = || NodeId(word.take(2) as u16);
+    let state = match tag {
+        0 => D::Clean,
+        1 => D::Dirty { owner: node() },
+        2 => {
+            let (owner, requester) = (node(), node());
+            let (exclusive, written_back) = (word.flag(), WRITTEN_BACK[word.take(2) as usize]);
+            D::Forwarded { owner, requester, exclusive, written_back }
+        }
+        3 => {
+            let requester = node();
+            D::Invalidating { requester, acknowledgements: word.take(5) as u16, upgrade: word.flag() }
+        }
+        4 => {
+            let owner = node();
+            D::Collecting { owner, written_back: word.flag() }
+        }
+        _ => D::Evicting { acknowledgements: word.take(5) as u16 },
+    };
+    (state, memory)
+}
+
+/// Packs a sharing set. Nodes are listed in ascending order, new names given, unless their order makes a difference.
+pub fn pack_set<S: SharingSet>(set: &S, at: &Site, header: &S::Header, store: &S::Store, names: &Names) -> u32 {
+    let (mut nodes, mut length) = ([0; MAX_LISTED], 0);
+    let form = set.snapshot(at, header, store, |node| {
+        assert!(length < MAX_LISTED, "more than {MAX_LISTED} entries in a sharing set");
+        nodes[length] = names.node(node);
+        length += 1;
+    });
+    if !set.is_ordered() {
+        nodes[..length].sort_unstable();
+    }
+    let mut word = Writer::default();
+    word.put(3, form.into()).put(4, length as u32);
+    nodes[..length].iter().for_each(|&node| {
+        word.put(2, node);
+    });
+    word.word()
+}
+
+/// Unpacks a sharing set, its store entries allocated.
+pub fn unpack_set<S: SharingSet>(set: &S, at: &Site, line: LineAddr, word: u32, store: &mut S::Store) -> S::Header {
+    let mut word = Reader::new(word);
+    let (form, length) = (word.take(3) as u8, word.take(4) as usize);
+    let nodes: [NodeId; MAX_LISTED] = std::array::from_fn(|_| NodeId(word.take(2) as u16));
+    set.restore(at, line, store, form, &nodes[..length])
+}
+
+/// Packs a message.
+pub fn pack_message(message: &Message, names: &Names) -> u32 {
+    let targets = (0..MAX_CACHES).filter(|node| message.targets >> node & 1 == 1);
+    let mut word = Writer::default();
+    word.put(1, names.lines[message.line.index()].into())
+        .put(5, message.kind as u32)
+        .put(3, names.agent(message.to))
+        .put(3, names.agent(message.collector))
+        .put(2, names.node(message.requester))
+        .put(3, message.acknowledgements.into())
+        .put(2, message.version.0)
+        .put(4, targets.fold(0, |targets, node| targets | 1 << names.nodes[node]));
+    word.word()
+}
+
+/// Unpacks a message.
+pub fn unpack_message(word: u32) -> Message {
+    let mut word = Reader::new(word);
+    let line = LineAddr(word.take(1).into());
+    let kind = MessageKind::ALL[word.take(5) as usize];
+    let (to, collector) = (agent(word.take(3)), agent(word.take(3)));
+    let requester = NodeId(word.take(2) as u16);
+    let acknowledgements = word.take(3) as u16;
+    let version = Version(word.take(2));
+    Message { line, targets: word.take(4).into(), version, to, collector, requester, acknowledgements, kind }
+}

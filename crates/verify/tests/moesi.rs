@@ -1,0 +1,23 @@
+//! What the explorer finds of the snooping bus: no fault, and state spaces of known size.
+
+mod pinned;
+
+use pinned::{BOTH, holds};
+
+#[test]
+fn the_bus_has_every_property() {
+    holds("moesi", 1, &BOTH, (6, 9, 3));
+    holds("moesi", 2, &BOTH, (39, 110, 7));
+    holds("moesi", 3, &BOTH, (98, 411, 9));
+    holds("moesi", 4, &BOTH, (205, 1_143, 12));
+    holds("moesi", 8, &BOTH, (1_593, 17_754, 24));
+}
+
+#[test]
+fn the_bus_of_a_cluster_has_every_property() {
+    holds("moesi-cluster", 1, &BOTH, (40, 94, 9));
+    holds("moesi-cluster", 2, &BOTH, (177, 673, 11));
+    holds("moesi-cluster", 3, &BOTH, (436, 2_242, 14));
+    holds("moesi-cluster", 4, &BOTH, (900, 5_838, 17));
+    holds("moesi-cluster", 8, &BOTH, (6_786, 80_670, 29));
+}

@@ -1,0 +1,68 @@
+//! What the explorer finds of FLASH's MSI protocols: no fault, and state spaces of known size.
+
+mod pinned;
+
+use pinned::{BOTH, holds};
+use protocol::msi::{Clustering, CoarseVector, DynamicPointer, LimitedPointer, Overflow, SharingSet, Variant};
+use verify::{Config, explore_msi};
+
+/// States, transitions and depth of every protocol with three caches, one line, loads, stores and evictions.
+#[test]
+fn three_caches_have_every_property() {
+    let sizes = [
+        ("bit-vector", (11_505, 46_305, 26)),
+        ("bit-vector/RH", (19_171, 80_367, 29)),
+        ("bit-vector/IC", (66_514, 267_412, 27)),
+        ("bit-vector/IR", (23_246, 108_050, 30)),
+        ("cv=2", (35_610, 143_069, 31)),
+        ("cv=2/LB", (66_605, 269_256, 26)),
+        ("broadcast", (12_292, 49_347, 33)),
+        ("limited-pointer", (34_456, 149_547, 34)),
+        ("limited-pointer/B", (20_227, 84_030, 32)),
+        ("dynamic-pointer", (63_726, 302_147, 42)),
+        ("dynamic-pointer/IR", (113_222, 584_323, 44)),
+        ("dynamic-pointer/RAC", (198_933, 956_882, 45)),
+        ("hybrid", (33_702, 136_040, 26)),
+        ("hybrid/all-shared", (33_702, 136_040, 26)),
+        ("hybrid/IC", (66_514, 267_412, 27)),
+        ("hybrid/IR", (68_042, 316_811, 30)),
+        ("hybrid/RAC", (70_962, 294_309, 29)),
+    ];
+    for (protocol, size) in sizes {
+        holds(protocol, 3, &BOTH, size);
+    }
+}
+
+/// Sharing sets that differ in nothing but how many nodes they name are the same with one cache.
+#[test]
+fn one_cache_has_every_property() {
+    for protocol in ["bit-vector", "cv=2", "cv=2/LB", "broadcast", "hybrid"] {
+        holds(protocol, 1, &BOTH, (23, 35, 8));
+    }
+}
+
+fn explored<S: SharingSet>(set: S, variant: Variant, remote_access_cache: bool) {
+    let config = Config { accesses: BOTH.to_vec(), ..Config::new(3, 1) };
+    let name = format!("{set:?} {variant:?} {remote_access_cache}");
+    let exploration = explore_msi(&config, set, variant, remote_access_cache);
+    if let Some(trace) = exploration.counterexample {
+        panic!("{name}: {trace}");
+    }
+    assert!(exploration.complete && exploration.states > 10_000, "{name}");
+}
+
+/// Sharing set, variant and remote access cache are independent parameters: combinations that no paper names hold too.
+#[test]
+fn parameters_combine() {
+    let clustering = Some(Clustering { nodes: 2, least: 1 });
+    let base = Variant::default();
+    let both = Variant { clustering, acknowledge_requester: true };
+    // One pointer: the report of a former owner displaces it.
+    let one_pointer = LimitedPointer { pointers: 1, overflow: Overflow::Evict };
+    explored(one_pointer, base, false);
+    explored(one_pointer, both, true);
+    explored(CoarseVector::BIT_VECTOR, both, false);
+    explored(CoarseVector::coarse_with_local_bit(2), both, true);
+    explored(CoarseVector::broadcast(64), Variant { clustering, ..base }, true);
+    explored(DynamicPointer { links: 1, search: 1 }, both, false);
+}

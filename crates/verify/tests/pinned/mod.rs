@@ -1,0 +1,17 @@
+//! State spaces of known size: they change only if the protocol does, or the model.
+
+use protocol::Access;
+use verify::{Config, Outcome};
+
+/// What most processors do.
+pub const BOTH: [Access; 2] = [Access::Load, Access::Store];
+
+/// Explores everything: states, transitions and depth are as given, and every property holds.
+pub fn holds(protocol: &str, caches: u16, accesses: &[Access], size: (u64, u64, u32)) {
+    let config = Config { accesses: accesses.to_vec(), ..Config::new(caches, 1) };
+    let run = verify::protocol(protocol).and_then(|found| found.run(&config)).expect("the configuration is good");
+    if let Outcome::Counterexample(trace) = &run.outcome {
+        panic!("{trace}");
+    }
+    assert_eq!((run.states, run.transitions, run.depth), size, "{protocol}, {caches} caches, {accesses:?}");
+}
