@@ -93,11 +93,6 @@ impl Crew {
         &self.clock
     }
 
-    /// What the processors can do.
-    pub fn features(&self) -> &Features {
-        &self.features
-    }
-
     /// Takes memory over.
     pub fn add(&mut self, mapping: Mapping) -> AreaId {
         let id = AreaId(self.next);

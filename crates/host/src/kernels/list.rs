@@ -60,19 +60,6 @@ pub unsafe fn link(start: NonNull<u8>, elements: u64, stride: Bytes, order: Orde
     }
 }
 
-/// How many steps it takes from `start` around the list and back, at most `limit`; nothing if it does not come back.
-///
-/// # Safety
-/// [`link`] was called with `start`, and no pointer has been overwritten.
-pub unsafe fn cycle_length(start: NonNull<u8>, limit: u64) -> Option<u64> {
-    let mut at = start.as_ptr();
-    (1..=limit).find(|_| {
-        // SAFETY: the caller vouches that word 0 of every element of the list holds the address of another.
-        at = unsafe { at.cast::<*mut u8>().read_volatile() };
-        at == start.as_ptr()
-    })
-}
-
 /// The elements of a list.
 struct Span {
     start: NonNull<u8>,

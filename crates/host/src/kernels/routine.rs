@@ -106,7 +106,6 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 #[derive(Debug)]
 pub struct Routine {
     operation: Operation,
-    stride: Bytes,
     buffer: ExecutableBuffer,
 }
 
@@ -128,17 +127,12 @@ impl Routine {
             source,
             advice: "allow this program executable memory (SELinux execmem, systemd MemoryDenyWriteExecute)".to_owned(),
         })?;
-        Ok(Self { operation, stride, buffer })
+        Ok(Self { operation, buffer })
     }
 
     /// What is done at each element.
     pub fn operation(&self) -> Operation {
         self.operation
-    }
-
-    /// From one element to the next.
-    pub fn stride(&self) -> Bytes {
-        self.stride
     }
 
     /// The machine code.

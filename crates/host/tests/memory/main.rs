@@ -2,6 +2,7 @@
 
 #[path = "../../examples/four_nodes_init/forbid.rs"]
 mod forbid;
+mod over;
 
 use std::sync::Arc;
 
