@@ -12,9 +12,8 @@ const STEPS: u64 = 16 << 10;
 /// How long a sample of hits takes: looking at the kernel's counters before it has displaced part of the first-level cache, and
 /// the microsecond in which that comes back must not weigh; yet interruptions should not fall into every sample.
 const LONG_ENOUGH: Duration = Duration(400_000_000);
-/// Steps of a walk that bring an array into the caches as far as it fits: two rounds, and [`STEPS`] at least, but no more than
-/// this.
-const MOST_WARM_UP_STEPS: u64 = 4 << 20;
+/// An array of more elements than this is not walked twice to bring it into the caches.
+const MOST_WARM_UP_STEPS: u64 = 32 << 10;
 
 /// Nanoseconds a load along a list through the whole array, each sample going on where the last one ended.
 pub(crate) fn samples(trial: &mut Trial, platform: &mut dyn Platform, count: u32) -> Result<(), BenchError> {
@@ -33,7 +32,11 @@ pub(crate) fn samples(trial: &mut Trial, platform: &mut dyn Platform, count: u32
         count,
     };
     platform.arrange(&[walk(0, elements)])?;
-    let mut first = (2 * elements).clamp(STEPS, MOST_WARM_UP_STEPS);
+    if elements > MOST_WARM_UP_STEPS {
+        // By address it takes a fraction of the time, and fills the caches as well.
+        platform.run(Phase::new(&[Task { kernel: Kernel::TouchLoad, ..walk(0, elements) }]))?;
+    }
+    let mut first = if elements > MOST_WARM_UP_STEPS { STEPS } else { (2 * elements).max(STEPS) };
     let pace = ns_per_step(platform.run(Phase::new(&[walk(0, first)]))?[0]);
     let steps = STEPS.max((LONG_ENOUGH.as_ns() / pace) as u64);
     for _ in 0..count {

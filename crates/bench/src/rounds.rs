@@ -1,9 +1,14 @@
 //! Trials of several plans, a sample each in turn, so that what drifts meanwhile falls on all of them alike.
 
+use units::Bytes;
+
 use crate::{BenchError, Experiment, Platform, Trial};
 
 /// Restart searches are long, and each is a sample of many measurements: more of them than this tell little.
 const MOST_SEARCHES: u32 = 3;
+
+/// Arrays larger than this take as long as searches.
+const LARGE: Bytes = Bytes::from_mib(64);
 
 /// What became of one of the trials.
 #[derive(Debug)]
@@ -20,6 +25,7 @@ fn wanted(trial: &Trial, rounds: u32) -> u32 {
         // It has rounds of its own, over chunks of one region.
         Experiment::RegionRead => 1,
         experiment if experiment.is_restart() => rounds.min(MOST_SEARCHES),
+        Experiment::AreaRead if trial.plan().settings.array > LARGE => rounds.min(MOST_SEARCHES),
         _ => rounds,
     }
 }

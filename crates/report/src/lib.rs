@@ -18,5 +18,5 @@ pub use fits::fits;
 pub use inventory::{machines, topology};
 pub use measurements::{measurements, verifications};
 pub use plot::{Axis, Mark, Plot, PlotError, Series};
-pub use series::{load_curves, series_tables};
+pub use series::{area_curves, load_curves, series_tables};
 pub use table::{Align, Column, Table};

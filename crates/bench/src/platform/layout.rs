@@ -24,6 +24,8 @@ pub struct Layout {
     pub l1: Bytes,
     /// The cache whose misses reach the memory system.
     pub l2: Bytes,
+    /// The outermost cache of a processor, shared or not, as far as it is told: what areas must exceed to be in memory.
+    pub outermost: Bytes,
     /// One cycle of the processors' clock.
     pub clock_period: Duration,
     /// Whether it is a real machine, on which everything is worth measuring, rather than a description.
@@ -96,6 +98,7 @@ impl Layout {
             l1,
             l2,
             clock_period,
+            outermost: l2,
             real: false,
             passes_caches: false,
         })

@@ -10,6 +10,11 @@ use crate::{Experiment, Layout, Placement, Plan, Settings, State, Traffic};
 
 /// The areas of the hierarchy: from less than any first-level cache, four sizes an octave.
 const SMALLEST_AREA: u64 = 4 << 10;
+/// Up to here there are several areas an octave.
+const DENSE: Bytes = Bytes::from_mib(64);
+/// What the traffic of all processors together ranges over at most, and each of them at least.
+const TRAFFIC: Bytes = Bytes::from_mib(1024);
+const LEAST_TRAFFIC: Bytes = Bytes::from_mib(8);
 /// The pauses of a curve of latency against load, in cycles, from almost idle to as fast as can be.
 const PAUSES: [u32; 7] = [4096, 1024, 256, 128, 64, 16, 0];
 /// The mixes of reads and writes of such curves.
@@ -23,7 +28,8 @@ pub(super) fn hierarchy(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
     let mut collector = Collector::new(layout, scope);
     let home = collector.first_with_memory();
     let Some(local) = collector.nearest(home) else { return collector.plans };
-    let most = scope.settings.array.max(Bytes(4 * layout.l2.0));
+    let most =
+        scope.settings.array.max(Bytes(4 * layout.l2.0)).max(Bytes(2 * layout.outermost.0)).min(scope.largest_area);
     for pages in scope.kinds_of_pages() {
         for array in areas(most, scope.areas_per_octave) {
             let settings = Settings { array, pages, ..scope.settings.clone() };
@@ -40,7 +46,9 @@ pub(super) fn hierarchy(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
 fn areas(most: Bytes, steps: u32) -> Vec<Bytes> {
     let octaves = (0..).map(|octave| SMALLEST_AREA << octave).take_while(|&size| size <= most.0);
     let within = |size: u64| (0..u64::from(steps)).map(move |step| size + size * step / u64::from(steps));
-    octaves.flat_map(within).filter(|&size| size <= most.0).map(Bytes).collect()
+    // Beyond most caches one size an octave tells enough, and each takes a second.
+    let worthwhile = |&size: &u64| size <= most.0 && (size <= DENSE.0 || size.is_power_of_two());
+    octaves.flat_map(within).filter(worthwhile).map(Bytes).collect()
 }
 
 /// Every transaction between a requester and owners of every kind of nearness, with lines of the requester's node and, if
@@ -192,7 +200,9 @@ pub(super) fn loaded(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
     }
     for (reads, writes) in MIXES.into_iter().take(scope.mixes) {
         for pause in PAUSES.into_iter().step_by(scope.every_pause) {
-            let settings = Settings { traffic: Traffic { reads, writes, pause }, ..scope.settings.clone() };
+            let share = Bytes(TRAFFIC.0 / locals.len() as u64 / layout.line.0 * layout.line.0).max(LEAST_TRAFFIC);
+            let array = scope.settings.array.min(share);
+            let settings = Settings { traffic: Traffic { reads, writes, pause }, array, ..scope.settings.clone() };
             let placement = Placement { home, locals: locals.clone(), remotes: Vec::new() };
             collector.add_with(Series::Loaded, Experiment::LoadedRead, State::Uown, placement, settings);
         }

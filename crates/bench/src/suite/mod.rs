@@ -169,6 +169,8 @@ pub struct SuiteScope {
     pub pages: Vec<PageKind>,
     /// Areas of the hierarchy from one size to twice that size.
     pub areas_per_octave: u32,
+    /// The largest area of the hierarchy.
+    pub largest_area: Bytes,
     /// Of the paces of traffic, every how many-th is measured.
     pub every_pause: usize,
     /// How many mixes of reads and writes are measured.
@@ -185,6 +187,7 @@ impl SuiteScope {
             nodes_per_distance: None,
             pages: Vec::new(),
             areas_per_octave: 2,
+            largest_area: Bytes::from_mib(1024),
             every_pause: 1,
             mixes: 3,
             mapped: Bytes::from_mib(1024),

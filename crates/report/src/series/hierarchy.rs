@@ -4,7 +4,7 @@ use record::Record;
 use units::Bytes;
 
 use super::{conditions, cycles, distinct, parameter, uncertainty_pct};
-use crate::{Column, Table};
+use crate::{Axis, Column, Mark, Plot, Series, Table};
 
 /// The table, unless there are no areas.
 pub(super) fn table(records: &[&Record], levels: &[String]) -> Option<Table> {
@@ -43,6 +43,26 @@ pub(super) fn table(records: &[&Record], levels: &[String]) -> Option<Table> {
     Some(table)
 }
 
+/// Latency by area as a plot, a curve for each kind of pages, unless there are no areas.
+pub fn area_curves(records: &[Record]) -> Option<Plot> {
+    let areas: Vec<&Record> =
+        records.iter().filter(|record| record.conditions.series.as_deref() == Some("hierarchy")).collect();
+    let kinds = distinct(&areas, |record| record.conditions.pages_asked.clone());
+    let curve = |(colour, kind): (usize, &Option<String>)| {
+        let of_kind = areas.iter().filter(|record| record.conditions.pages_asked == *kind);
+        let points = of_kind.filter_map(|record| Some((parameter(record, "array")? as f64 / 1024.0, record.median)));
+        let name = format!("{} pages", kind.as_deref().unwrap_or("its"));
+        Series { name, points: points.collect(), mark: Mark::Line, colour }
+    };
+    let series: Vec<Series> = kinds.iter().enumerate().map(curve).collect();
+    (!series.is_empty()).then(|| Plot {
+        title: "Latency of loads all over an area".to_owned(),
+        x: Axis::log2("area (KiB)"),
+        y: Axis::linear("latency (ns)"),
+        series,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::sample;
@@ -59,6 +79,9 @@ mod tests {
         assert_eq!(words(3), ["16", "KiB", "2.00", "25.0", "4.0", "2.00", "25.0", "4.0"], "{text}");
         assert_eq!(words(4), ["1", "MiB", "40.00", "1.2", "80.0", "-"], "{text}");
         assert!(text.ends_with("\na note\n"), "{text}");
+        let plot = area_curves(&[small.clone(), large.clone(), huge.clone()]).expect("areas");
+        assert_eq!(plot.series.iter().map(|series| series.points.len()).collect::<Vec<_>>(), [2, 1]);
+        assert_eq!(plot.series[0].points[1], (1024.0, 40.0));
         assert!(table(&[], &[]).is_none());
     }
 }

@@ -11,6 +11,7 @@ use record::Record;
 
 use crate::{Table, measurements};
 
+pub use hierarchy::area_curves;
 pub use loaded::load_curves;
 
 /// The tables of `records`: those of each series in the form that suits it, then all others a line each. `levels` are the

@@ -2,6 +2,7 @@
 
 mod eviction;
 mod layout;
+mod parking;
 mod translate;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use units::{Bytes, CpuId, Duration, Hertz, NodeId};
 
 use crate::platform::{Kernel, Layout, Measurement, Phase, Platform, PlatformError, Region, Task, check_phase};
 use eviction::Eviction;
+use parking::Parking;
 
 /// In which order lists are walked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,6 +62,8 @@ pub struct HostPlatform {
     /// Lists linked so far: each gets a random order of its own.
     lists: u64,
     eviction: Eviction,
+    /// Large memory that has been released and may be wanted again.
+    parking: Parking,
     /// How much was read to drop copies, at the latest time since the latest release.
     dropped: Option<Bytes>,
     /// The clock of the first processor of the latest phase.
@@ -89,6 +93,7 @@ impl HostPlatform {
             next: 0,
             lists: 0,
             eviction: Eviction::default(),
+            parking: Parking::default(),
             dropped: None,
             clock: None,
         })
@@ -152,14 +157,24 @@ impl HostPlatform {
             return self.displace(task.cpu, task.kernel);
         }
         let operation = translate::operation(task.kernel, task.stride, player);
-        Ok(Job { cpu: task.cpu, operation, elements, first: task.first, steps: task.count })
+        let parts = translate::parts_of_element(operation, task.stride);
+        let elements = Elements { stride: Bytes(task.stride.0 / parts), count: task.elements * parts, ..elements };
+        Ok(Job {
+            cpu: task.cpu,
+            operation,
+            elements,
+            first: task.first * parts,
+            steps: task.count.saturating_mul(parts),
+        })
     }
 
     /// What displaces everything from the caches of `cpu`, or from its own: loads of more memory than they hold.
     fn displace(&mut self, cpu: CpuId, kernel: Kernel) -> Result<Job, PlatformError> {
         let node = self.layout.node_of(cpu).expect("checked before");
-        let pages = PageKind::Transparent;
-        let elements = self.eviction.elements(&mut self.crew, &self.inventory, &self.layout, cpu, node, pages);
+        let mut elements =
+            |pages| self.eviction.elements(&mut self.crew, &self.inventory, &self.layout, cpu, node, pages);
+        // Huge pages spare the time of translation misses; where there are none, it takes longer.
+        let elements = elements(PageKind::Transparent).or_else(|_| elements(PageKind::Base));
         let mut elements = elements.map_err(Self::failed)?;
         if kernel == Kernel::DropOwnCaches {
             // Its own are those of the first and second level.
@@ -186,13 +201,19 @@ impl Platform for HostPlatform {
             let (machine, accepted) = (Self::NAME.to_owned(), self.layout.accepted_nodes());
             return Err(PlatformError::NoMemory { node, machine, accepted });
         }
-        let mapping = match parts {
-            [(node, size)] => Mapping::on_node(&self.inventory, *node, *size, self.pages),
-            parts => Mapping::across(&self.inventory, parts, self.pages),
+        let area = match self.parking.take(parts, self.pages) {
+            Some(area) => area,
+            None => {
+                let mapping = match parts {
+                    [(node, size)] => Mapping::on_node(&self.inventory, *node, *size, self.pages),
+                    parts => Mapping::across(&self.inventory, parts, self.pages),
+                };
+                self.crew.add(mapping.map_err(Self::failed)?)
+            }
         };
-        let mapping = mapping.map_err(Self::failed)?;
         let region = Region { index: self.next, home, size };
-        self.regions.insert(self.next, self.crew.add(mapping));
+        self.regions.insert(self.next, area);
+        self.parking.note(area, parts, self.pages);
         self.next += 1;
         Ok(region)
     }
@@ -245,7 +266,7 @@ impl Platform for HostPlatform {
         self.dropped = None;
         self.lent.clear();
         for area in std::mem::take(&mut self.regions).into_values() {
-            self.crew.remove(area);
+            self.parking.park(area).into_iter().for_each(|area| self.crew.remove(area));
         }
     }
 
@@ -255,12 +276,15 @@ impl Platform for HostPlatform {
         let jobs = jobs.collect::<Result<Vec<Job>, _>>()?;
         let done = self.crew.run(&jobs, phase.first_finisher_stops_all).map_err(Self::failed)?;
         self.clock = done.first().and_then(|done| done.interference.frequency).map(|(_, after)| after).or(self.clock);
-        let measurement = |(task, done): (&Task, &Done)| Measurement {
+        let measurement = |((task, job), done): ((&Task, &Job), &Done)| Measurement {
             elapsed: done.elapsed.max(Duration(1)),
-            steps: if drops(task.kernel) { task.count } else { done.steps },
+            steps: match drops(task.kernel) {
+                true => task.count,
+                false => done.steps / translate::parts_of_element(job.operation, task.stride),
+            },
             disturbance: disturbance(done),
         };
-        Ok(phase.tasks.iter().zip(&done).map(measurement).collect())
+        Ok(phase.tasks.iter().zip(&jobs).zip(&done).map(measurement).collect())
     }
 }
 

@@ -1,7 +1,7 @@
 //! The kernels of experiments as operations of this computer's processors.
 
 use host::crew;
-use host::kernels::{Operation, Stores};
+use host::kernels::{LINE, Operation, Stores};
 use units::Bytes;
 
 use crate::platform::{Kernel, StreamOperation};
@@ -9,6 +9,13 @@ use crate::platform::{Kernel, StreamOperation};
 /// How many elements ahead of its load an element is prefetched: a few times the misses that a core can have outstanding
 /// would come too late to matter, fewer would leave some idle.
 const PREFETCH_AHEAD: u32 = 16;
+
+/// How many elements of an operation make one of a kernel: those that handle whole lines do so a line of 64 bytes at a time,
+/// where a processor has larger ones.
+pub(super) fn parts_of_element(operation: Operation, stride: Bytes) -> u64 {
+    let whole_lines = operation.is_wide() || operation == Operation::FillNonTemporal;
+    if whole_lines && stride.0.is_multiple_of(LINE.0) { stride.0 / LINE.0 } else { 1 }
+}
 
 /// What `kernel` is, over elements that are `stride` apart, for task number `player` of its phase.
 ///

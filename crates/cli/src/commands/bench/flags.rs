@@ -1,5 +1,6 @@
 //! The flags of `ccnuma bench`, by what they are about.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bench::{HostOptions, ListOrder, Settings, SuiteScope, Traffic};
@@ -149,7 +150,10 @@ pub(super) struct HostFlags {
     /// 45, or 7 if quick, for the overview; 0 for all else].
     #[arg(long, value_name = "N")]
     pub(super) seconds: Option<u64>,
-    /// The pages of the memory measured: base (4K), thp, or those of a pool, such as 2M [default: base; suites that compare
+    /// Draw latency by area and latency against load into DIRECTORY, as far as they are measured.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(super) svg: Option<PathBuf>,
+    /// The pages of the memory measured: base (of the kernel's own size), thp, or those of a pool, such as 2M [default: base; suites that compare
     /// kinds use them all].
     #[arg(long, value_name = "KIND")]
     pub(super) pages: Option<String>,
@@ -167,6 +171,7 @@ impl HostFlags {
         let given = [
             ("--quick", self.quick.then(String::new)),
             ("--seconds", self.seconds.map(|seconds| seconds.to_string())),
+            ("--svg", self.svg.as_ref().map(|path| path.display().to_string())),
             ("--pages", self.pages.clone()),
             (
                 "--order",

@@ -1,11 +1,14 @@
 //! `ccnuma bench` on this computer: trials in interleaved rounds, interrupted without loss.
 
+use std::io::Write;
 use std::mem::{Discriminant, discriminant};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bench::{HostPlatform, Outcome, Plan, Platform, Settings, Suite, SuiteScope, Trial, rounds};
 use host::discovery::Inventory;
+use host::interference::gaps;
 use host::memory::PageKind;
 use record::{Record, Warning};
 
@@ -13,12 +16,15 @@ use super::{BenchCommand, print_tables};
 use crate::commands::topology;
 use crate::failure::Failure;
 use crate::interruption::interruption;
-use crate::output::{Output, print};
+use crate::output::{Output, create, print};
 use crate::progress;
 
 /// Trials that are interleaved with each other: as many as fit into a few seconds, so that results reach the disk while a
 /// long suite runs.
 const INTERLEAVED: usize = 48;
+/// How long is listened for pauses before anything is measured, and how long they may be without a word.
+const LISTENING: units::Duration = units::Duration(20_000_000_000);
+const SHORT_PAUSE: units::Duration = units::Duration(100_000_000);
 /// Rounds that are completed even if time is up.
 const FEWEST_ROUNDS: u32 = 3;
 /// Samples of a quick run.
@@ -40,6 +46,11 @@ impl BenchCommand {
             self.refuse_placement()?;
         }
         let suite: Suite = self.suite.as_deref().unwrap_or("overview").parse().map_err(Failure::input)?;
+        if let Some(directory) = &self.host.svg {
+            std::fs::create_dir_all(directory).map_err(|error| {
+                Failure::flag("--svg", directory.display(), format!("cannot be made: {error}"), "a writable directory")
+            })?;
+        }
         let mut platform = HostPlatform::new(options).map_err(Failure::run)?;
         self.adapt(&mut scope, platform.inventory());
         if !self.output.replaces_table() {
@@ -52,6 +63,9 @@ impl BenchCommand {
         let limit = self.host.limit(self.experiments.is_empty() && suite == Suite::Overview);
         let outcomes = self.measure_here(&plans, &mut platform, limit)?;
         let records: Vec<Record> = outcomes.iter().flat_map(Outcome::records).cloned().collect();
+        if let Some(directory) = &self.host.svg {
+            draw(&records, directory)?;
+        }
         match self.output.replaces_table() {
             true => Ok(()),
             false => print_tables("this computer", &records),
@@ -66,6 +80,7 @@ impl BenchCommand {
         }
         if self.host.quick {
             (scope.areas_per_octave, scope.every_pause, scope.mixes) = (1, 3, 1);
+            scope.largest_area = scope.settings.array;
         }
     }
 
@@ -127,6 +142,16 @@ impl BenchCommand {
     }
 }
 
+/// Draws what the records have curves for.
+fn draw(records: &[Record], directory: &Path) -> Result<(), Failure> {
+    let plots = [("hierarchy.svg", report::area_curves(records)), ("loaded.svg", report::load_curves(records))];
+    for (name, plot) in plots.into_iter().filter_map(|(name, plot)| Some((name, plot?))) {
+        let svg = plot.svg().map_err(|error| Failure::run(format!("{name}: {error}")))?;
+        create("--svg", &directory.join(name))?.write_all(svg.as_bytes())?;
+    }
+    Ok(())
+}
+
 /// What is measured by which clock, and what this computer keeps from being measured.
 fn headline(platform: &HostPlatform) -> String {
     let (inventory, clock) = (platform.inventory(), platform.clock());
@@ -136,6 +161,17 @@ fn headline(platform: &HostPlatform) -> String {
     ];
     lines.extend(clock.notes().iter().map(|note| format!("note: {note}\n")));
     lines.extend(inventory.notes.iter().map(|note| format!("note: {note}\n")));
+    let pauses = gaps(clock, LISTENING);
+    if pauses.longest > SHORT_PAUSE {
+        let ms = |time: units::Duration| time.as_seconds() * 1e3;
+        lines.push(format!(
+            "note: this thread stood still {} times in {:.0} ms, for {:.1} ms at the longest: interrupts, other programs or a \
+             hypervisor\n",
+            pauses.count,
+            ms(pauses.watched),
+            ms(pauses.longest)
+        ));
+    }
     let usable = inventory.usable_cpus();
     if let [only] = usable[..] {
         lines.push(format!(
