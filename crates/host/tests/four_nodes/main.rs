@@ -169,7 +169,7 @@ fn placement(console: &Console) {
         let pool = format!("place 2M {node}");
         match pages {
             0 => console
-                .says(&pool, &["refused: 4 MiB of 2M on node 3", "echo 2 > /sys/devices/system/node/node3/hugepages"]),
+                .says(&pool, &["refused: 4 MiB in 2M pages on node 3", "echo 2 > /sys/devices/system/node/node3/hugepages"]),
             _ => {
                 console.says(&pool, &["ok: pages of 2 MiB", &on, "move_pages: 2 of 2 pages", &format!("[Ok(n{node})]")])
             }
