@@ -53,13 +53,13 @@ impl BenchCommand {
         }
         let mut platform = HostPlatform::new(options).map_err(Failure::run)?;
         self.adapt(&mut scope, platform.inventory());
-        if !self.output.replaces_table() {
-            print(headline(&platform))?;
-        }
         let plans = match self.experiments.is_empty() {
             false => self.plans(platform.layout(), &scope.settings)?,
             true => suite.plans(platform.layout(), &scope).map_err(Failure::input)?,
         };
+        if !self.output.replaces_table() {
+            print(headline(&platform))?;
+        }
         let limit = self.host.limit(self.experiments.is_empty() && suite == Suite::Overview);
         let outcomes = self.measure_here(&plans, &mut platform, limit)?;
         let records: Vec<Record> = outcomes.iter().flat_map(Outcome::records).cloned().collect();
