@@ -50,7 +50,10 @@ fn what_means_nothing_is_refused() {
     refused("bench -m arctic --state UOWN lmbench-upgrd", &["--state UOWN", "SHRD"]);
     refused("bench -m arctic --state OWND lmbench-read", &["--state OWND", "UOWN SHRD"]);
     refused("bench -m arctic lmbench-write", &["lmbench-write", "lmbench-read"]);
-    refused("bench -m arctic --suite locals", &["--suite locals", "local remote interventions invalidations hierarchy"]);
+    refused(
+        "bench -m arctic --suite locals",
+        &["--suite locals", "local remote interventions invalidations hierarchy"],
+    );
     refused("bench -m arctic --suite local lmbench-read", &["--suite"]);
     refused("bench -m arctic --suite local --home 1", &["--suite", "--home"]);
     refused("bench -m arctic --local 3", &["--local 3", "EXPERIMENT", "lmbench-read"]);

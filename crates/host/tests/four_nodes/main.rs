@@ -168,8 +168,10 @@ fn placement(console: &Console) {
         console.says(&transparent, &["ok: pages of 2 MiB", &on, "1024 pages on", &format!("[Ok(n{node})]")]);
         let pool = format!("place 2M {node}");
         match pages {
-            0 => console
-                .says(&pool, &["refused: 4 MiB in 2M pages on node 3", "echo 2 > /sys/devices/system/node/node3/hugepages"]),
+            0 => console.says(
+                &pool,
+                &["refused: 4 MiB in 2M pages on node 3", "echo 2 > /sys/devices/system/node/node3/hugepages"],
+            ),
             _ => {
                 console.says(&pool, &["ok: pages of 2 MiB", &on, "move_pages: 2 of 2 pages", &format!("[Ok(n{node})]")])
             }

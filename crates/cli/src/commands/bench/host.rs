@@ -7,9 +7,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bench::{HostPlatform, Outcome, Plan, Platform, Settings, Suite, SuiteScope, Trial, rounds};
+use host::clock::CoreClock;
 use host::discovery::Inventory;
-use host::interference::gaps;
+use host::interference::{Watch, gaps};
 use host::memory::PageKind;
+use host::threads::current_cpu;
 use record::{Record, Warning};
 
 use super::{BenchCommand, print_tables};
@@ -161,6 +163,11 @@ fn headline(platform: &HostPlatform) -> String {
     ];
     lines.extend(clock.notes().iter().map(|note| format!("note: {note}\n")));
     lines.extend(inventory.notes.iter().map(|note| format!("note: {note}\n")));
+    let (here, _) = current_cpu();
+    lines.extend(Watch::new(here, clock).missing().iter().map(|missing| format!("note: {missing}\n")));
+    if CoreClock::new().is_ok_and(|core| !core.measure(clock).agrees()) {
+        lines.push("note: two ways to measure the cores' clock disagree: figures in cycles are doubtful\n".to_owned());
+    }
     let pauses = gaps(clock, LISTENING);
     if pauses.longest > SHORT_PAUSE {
         let ms = |time: units::Duration| time.as_seconds() * 1e3;
