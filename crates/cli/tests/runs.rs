@@ -23,7 +23,9 @@ fn a_bench_record_has_the_fields_that_scripts_rely_on() {
         "bench -m arctic --home 1 --local 2 --remote 0 --state CEXM lmbench-read --iterations 2 --lines 64 --json";
     let text = printed(line);
     let fields = "machine experiment state home local remotes xhops yhops zhops unit min max median mean stdev n";
-    assert_eq!(names(&text), fields.split(' ').collect::<Vec<_>>());
+    let fields: Vec<&str> = fields.split(' ').collect();
+    // What came later stands behind.
+    assert_eq!(names(&text)[..fields.len()], fields);
     let record = &records(&text)[0];
     let expected = [
         ("machine", Value::from("arctic")),
