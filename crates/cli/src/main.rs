@@ -23,11 +23,13 @@ use failure::Failure;
     version,
     max_term_width = 110,
     after_help = "Examples:
+  ccnuma bench                             measure this computer, in under a minute
+  ccnuma topology                          what this computer is made of
   ccnuma bench -m arctic --suite local     local latencies and bandwidths beside the published ones
   ccnuma topology -m stinger --svg s.svg   what a 128-processor machine is wired from
   ccnuma reproduce prestor/4.11            remote latency by distance: ours, theirs, error
   ccnuma fit -m dresden                    recover what a machine's parts cost from measurements
-  ccnuma verify origin                     explore every reachable state of the protocol
+  ccnuma verify origin                     explore every reachable state of a protocol
 
 Exit codes: 0 done, 1 ran and found a failure, 2 bad input."
 )]
