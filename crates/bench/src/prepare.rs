@@ -64,6 +64,10 @@ pub(crate) fn empty_caches(platform: &mut dyn Platform, plan: &Plan, slice: &Sli
     let mut cpus = [plan.placement.locals.as_slice(), plan.placement.remotes.as_slice()].concat();
     cpus.sort_unstable();
     cpus.dedup();
+    if platform.layout().real && matches!(plan.state, State::Shrd | State::Cexm) {
+        // A real machine has to find out how to drop copies, when it first does: not once lines have been prepared.
+        drop_lines(platform, slice, &cpus, Kernel::DropOwnCaches)?;
+    }
     let tasks: Vec<Task> = cpus.iter().map(|&cpu| slice.all(cpu, Kernel::Flush)).collect();
     platform.run(Phase::new(&tasks)).map(drop)
 }
