@@ -78,10 +78,8 @@ fn sample(platform: &mut dyn Platform, list: Task) -> Result<(f64, Disturbance),
 /// The record of each chunk, like `whole` but for its figures and where it is.
 pub(crate) fn records(chunks: &[Chunk], whole: &Record) -> Vec<Record> {
     let record = |chunk: &Chunk| {
-        let Statistics { min, max, median, mean, stdev, n, ci_low, ci_high } = Statistics::of(&chunk.samples)?;
         let experiment = format!("region-read(offset={})", chunk.offset.0);
-        let unit = Unit::Nanoseconds;
-        Some(Record { experiment, unit, min, max, median, mean, stdev, n, ci_low, ci_high, ..whole.clone() })
+        Some(whole.beside(experiment, Unit::Nanoseconds, Statistics::of(&chunk.samples)?))
     };
     chunks.iter().filter_map(record).collect()
 }

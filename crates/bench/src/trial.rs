@@ -311,10 +311,8 @@ impl Trial {
     /// The bandwidth of the traffic, if there was any.
     fn companion(&self, record: &Record) -> Option<Record> {
         let bandwidths: Vec<f64> = self.samples.iter().filter_map(|sample| sample.traffic_mb_per_s).collect();
-        let Statistics { min, max, median, mean, stdev, n, ci_low, ci_high } = Statistics::of(&bandwidths)?;
         let experiment = record.experiment.replacen(Experiment::LoadedRead.name(), "loaded-traffic", 1);
-        let unit = Unit::MegabytesPerSecond;
-        Some(Record { experiment, unit, min, max, median, mean, stdev, n, ci_low, ci_high, ..record.clone() })
+        Some(record.beside(experiment, Unit::MegabytesPerSecond, Statistics::of(&bandwidths)?))
     }
 }
 

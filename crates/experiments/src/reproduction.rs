@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use bench::SuiteScope;
 use machine::Description;
 use record::ReproductionRow;
-use report::{ErrorSummary, Mark, Plot, Series as Line};
+use report::{Axis, ErrorSummary, Mark, Plot, Series as Line};
 
 use crate::Outcome;
 use crate::calibration::{CalibratedOn, Calibration, CalibrationError};
@@ -367,6 +367,25 @@ impl Reproduced<'_> {
     /// What a diagram of the table is called.
     pub fn title(&self) -> String {
         self.scene.table.title.clone()
+    }
+
+    /// A diagram of the table.
+    pub fn plot(&self, x: Axis, y: Axis, series: Vec<Line>) -> Plot {
+        Plot { title: self.title(), x, y, series }
+    }
+
+    /// Diagrams of latencies and of bandwidths, by name, each of some of the columns as `series` draws them.
+    pub fn latencies_and_bandwidths(
+        &self,
+        x: &str,
+        series: impl Fn(&Self, &[&str]) -> Vec<Line>,
+        [latencies, bandwidths]: [&[&str]; 2],
+    ) -> Vec<(String, Plot)> {
+        let plot = |columns, y| self.plot(Axis::linear(x), Axis::linear(y), series(self, columns));
+        vec![
+            ("latency".to_owned(), plot(latencies, "latency (ns)")),
+            ("bandwidth".to_owned(), plot(bandwidths, "bandwidth (MB/s)")),
+        ]
     }
 
     /// Lines of ours and circles of theirs for each of `columns`, over the numbers that the rows are called.

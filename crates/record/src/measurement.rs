@@ -138,6 +138,12 @@ impl Record {
         if self.unit == Unit::MegabytesPerSecond { self.max } else { self.min }
     }
 
+    /// The record of something else that was measured in the same run, under the same conditions.
+    pub fn beside(&self, experiment: String, unit: Unit, statistics: Statistics) -> Self {
+        let Statistics { min, max, median, mean, stdev, n, ci_low, ci_high } = statistics;
+        Self { experiment, unit, min, max, median, mean, stdev, n, ci_low, ci_high, ..self.clone() }
+    }
+
     /// The figures together.
     pub fn statistics(&self) -> Statistics {
         let Self { min, max, median, mean, stdev, n, ci_low, ci_high, .. } = *self;

@@ -12,6 +12,7 @@ use report::Plot;
 use units::Bytes;
 
 use super::Model;
+use super::list::List;
 use crate::System;
 use crate::error::ExperimentError;
 use crate::tables::seidl::{model as seidl_model, residual_plot, sweep_plot};
@@ -253,13 +254,10 @@ fn times(found: &P3Findings) -> Vec<String> {
 
 /// Lists of neighbouring lines: their extent, and the time of a load. Those whose stride is larger are about translation.
 fn lists(records: &[Record]) -> Vec<(Bytes, f64)> {
-    let list = |record: &Record| {
-        let is_list = record.experiment.starts_with(Experiment::AreaRead.name());
-        is_list.then_some((record.conditions.window?, record.conditions.stride?, record.median))
-    };
-    let lists: Vec<(Bytes, Bytes, f64)> = records.iter().filter_map(list).collect();
-    let line = lists.iter().map(|list| list.1).min();
-    let mut dense: Vec<(Bytes, f64)> = lists.iter().filter(|list| Some(list.1) == line).map(|l| (l.0, l.2)).collect();
+    let lists: Vec<List> = records.iter().filter_map(List::of_record).collect();
+    let line = lists.iter().map(|list| list.stride).min();
+    let of_lines = lists.iter().filter(|list| Some(list.stride) == line);
+    let mut dense: Vec<(Bytes, f64)> = of_lines.map(|list| (list.extent, list.ns)).collect();
     dense.sort_by_key(|list| list.0);
     dense.dedup_by_key(|list| list.0);
     dense
@@ -268,12 +266,8 @@ fn lists(records: &[Record]) -> Vec<(Bytes, f64)> {
 /// The cost of a translation miss from two lists of equally many lines, of which one has every element on a page of its
 /// own: dependent loads, so that nothing overlaps.
 fn translation_by_lists(records: &[Record]) -> Option<Parameter> {
-    let list = |record: &Record| {
-        let is_list = record.experiment.starts_with(Experiment::AreaRead.name());
-        let (array, stride) = (record.conditions.window?.0, record.conditions.stride?.0);
-        is_list.then_some((stride, array / stride, record.median))
-    };
-    let lists: Vec<(u64, u64, f64)> = records.iter().filter_map(list).collect();
+    let elements = |list: List| (list.stride.0, list.extent.0 / list.stride.0, list.ns);
+    let lists: Vec<(u64, u64, f64)> = records.iter().filter_map(List::of_record).map(elements).collect();
     let sparse = *lists.iter().max_by_key(|list| list.0)?;
     let dense = *lists.iter().min_by_key(|list| (list.0, list.1.abs_diff(sparse.1)))?;
     let estimate =

@@ -7,6 +7,7 @@ use record::Record;
 use units::{Bytes, CpuId, NodeId};
 
 use super::Analysis;
+use super::list::List;
 use crate::error::ExperimentError;
 
 /// What a description needs and no measurement tells.
@@ -138,12 +139,8 @@ fn bytes(analyses: &[Analysis], symbol: &str) -> Option<Bytes> {
 
 /// Arrays and times of lists of neighbouring lines.
 fn lists(records: &[Record], line: Bytes) -> Vec<(u64, f64)> {
-    let list = |record: &Record| {
-        let is_list = record.experiment.starts_with(Experiment::AreaRead.name());
-        let dense = record.conditions.stride? == line;
-        (is_list && dense).then_some((record.conditions.window?.0, record.median))
-    };
-    records.iter().filter_map(list).collect()
+    let lists = records.iter().filter_map(List::of_record).filter(|list| list.stride == line);
+    lists.map(|list| (list.extent.0, list.ns)).collect()
 }
 
 /// The mean back-to-back latency over such distances.

@@ -1,22 +1,23 @@
 //! The levels of the hierarchy in words, from the latencies over areas of growing size.
 
-use bench::Experiment;
 use fit::caches::{ListLevel, levels_of_lists};
 use record::Record;
 use units::Bytes;
+
+use super::list::List;
 
 /// A sentence for each kind of pages: which areas still fit a level, and what a load in it takes. Sizes are those measured,
 /// whatever a machine announces.
 pub fn levels_in_words(records: &[Record]) -> Vec<String> {
     let mut kinds: Vec<&Option<String>> = Vec::new();
-    for record in records.iter().filter(|record| area(record).is_some()) {
+    for record in records.iter().filter(|record| List::of_record(record).is_some()) {
         if !kinds.contains(&&record.conditions.pages_asked) {
             kinds.push(&record.conditions.pages_asked);
         }
     }
     let sentence = |kind: &Option<String>| {
         let of_kind = records.iter().filter(|record| record.conditions.pages_asked == *kind);
-        let lists: Vec<(Bytes, f64)> = of_kind.filter_map(|record| Some((area(record)?, record.median))).collect();
+        let lists: Vec<(Bytes, f64)> = of_kind.filter_map(List::of_record).map(|list| (list.extent, list.ns)).collect();
         let levels = levels_of_lists(&lists);
         let words: Vec<String> = levels.iter().map(level).collect();
         (levels.len() > 1)
@@ -30,13 +31,6 @@ fn level(level: &ListLevel) -> String {
         Some(size) => format!("{} fit ({} do not) at {:.1} ns", Bytes(size.held), Bytes(size.exceeded), level.ns),
         None => format!("beyond from {:.1} ns", level.ns),
     }
-}
-
-/// The area of a record of `area-read`.
-fn area(record: &Record) -> Option<Bytes> {
-    let (name, parameters) = record.experiment.split_once('(')?;
-    let array = parameters.split([',', ')']).find_map(|pair| pair.strip_prefix("array="))?;
-    (name == Experiment::AreaRead.name()).then_some(Bytes(array.parse().ok()?))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 mod analysis;
 mod findings;
 mod levels;
+mod list;
 mod probe;
 
 pub use analysis::{Analysis, analyse};

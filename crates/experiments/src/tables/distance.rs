@@ -1,7 +1,7 @@
 //! Unowned lines at every distance: Prestor 2001 Tables 4.11, 4.12, 4.13 and Figure 4.7.
 
 use bench::{Experiment, Series, State};
-use report::{Axis, Plot};
+use report::Plot;
 use units::NodeId;
 
 use super::{Scene, Shape};
@@ -36,6 +36,9 @@ impl Shape for ByDistance {
     }
 }
 
+/// The axis of what is drawn node by node.
+pub(super) const BY_NODE: &str = "node, in order of distance from the home";
+
 /// A row for each node, the home first and then by distance.
 pub struct ByNode;
 
@@ -63,15 +66,9 @@ impl Shape for ByNode {
     }
 
     fn plots(&self, reproduced: &Reproduced<'_>) -> Vec<(String, Plot)> {
-        let plot = |columns: &[&str], y: &str| Plot {
-            title: reproduced.title(),
-            x: Axis::linear("node, in order of distance from the home"),
-            y: Axis::linear(y),
-            series: reproduced.columns_by_position(columns),
-        };
-        let latency = plot(&["back-to-back latency", "restart latency"], "latency (ns)");
-        let bandwidth = plot(&["READ bandwidth", "RDEX bandwidth", "zero bandwidth"], "bandwidth (MB/s)");
-        vec![("latency".to_owned(), latency), ("bandwidth".to_owned(), bandwidth)]
+        let latencies = &["back-to-back latency", "restart latency"];
+        let bandwidths = &["READ bandwidth", "RDEX bandwidth", "zero bandwidth"];
+        reproduced.latencies_and_bandwidths(BY_NODE, Reproduced::columns_by_position, [latencies, bandwidths])
     }
 }
 

@@ -61,6 +61,6 @@ impl Shape for ThreeSeries {
     fn plots(&self, reproduced: &Reproduced<'_>) -> Vec<(String, Plot)> {
         let series = reproduced.columns_by_row(&["UOWN", "xhops=0", "yhops=0", "zhops=0"]);
         let (x, y) = (Axis::linear("hops"), Axis::linear("latency (ns)"));
-        vec![("latency".to_owned(), Plot { title: reproduced.title(), x, y, series })]
+        vec![("latency".to_owned(), reproduced.plot(x, y, series))]
     }
 }

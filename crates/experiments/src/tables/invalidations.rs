@@ -4,7 +4,7 @@ use bench::Experiment;
 use report::{Axis, Plot};
 use units::NodeId;
 
-use super::distance::ByNode;
+use super::distance::{BY_NODE, ByNode};
 use super::{Scene, Shape};
 use crate::error::ExperimentError;
 use crate::formula::Formula;
@@ -38,15 +38,9 @@ impl Shape for BySharers {
     }
 
     fn plots(&self, reproduced: &Reproduced<'_>) -> Vec<(String, Plot)> {
-        let plot = |columns: &[&str], y: &str| Plot {
-            title: reproduced.title(),
-            x: Axis::linear("sharers"),
-            y: Axis::linear(y),
-            series: reproduced.columns_by_row(columns),
-        };
-        let latency = plot(&["RDEX latency", "UPGRD latency"], "latency (ns)");
-        let bandwidth = plot(&["RDEX bandwidth", "UPGRD bandwidth", "zero bandwidth"], "bandwidth (MB/s)");
-        vec![("latency".to_owned(), latency), ("bandwidth".to_owned(), bandwidth)]
+        let latencies = &["RDEX latency", "UPGRD latency"];
+        let bandwidths = &["RDEX bandwidth", "UPGRD bandwidth", "zero bandwidth"];
+        reproduced.latencies_and_bandwidths("sharers", Reproduced::columns_by_row, [latencies, bandwidths])
     }
 }
 
@@ -108,11 +102,8 @@ impl Shape for ByNodeAndSharers {
     }
 
     fn plots(&self, reproduced: &Reproduced<'_>) -> Vec<(String, Plot)> {
-        let plot = |columns: &[&str], y: &str| Plot {
-            title: reproduced.title(),
-            x: Axis::linear("node, in order of distance from the home"),
-            y: Axis::linear(y),
-            series: reproduced.columns_by_position(columns),
+        let plot = |columns: &[&str], y: &str| {
+            reproduced.plot(Axis::linear(BY_NODE), Axis::linear(y), reproduced.columns_by_position(columns))
         };
         let remote = &["back-to-back latency", "restart latency"];
         let invalidate = &["invalidate RDEX latency", "invalidate UPGRD latency"];

@@ -50,7 +50,7 @@ impl Shape for RestartCurves {
         let series = Curve::ALL.iter().enumerate().map(line).collect();
         let x = Axis::linear("dependent work instructions after each load");
         let y = Axis::linear("time for each load (processor cycles)");
-        vec![("curves".to_owned(), Plot { title: reproduced.title(), x, y, series })]
+        vec![("curves".to_owned(), reproduced.plot(x, y, series))]
     }
 }
 

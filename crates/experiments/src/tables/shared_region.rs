@@ -38,6 +38,6 @@ impl Shape for SharedRegion {
     fn plots(&self, reproduced: &Reproduced<'_>) -> Vec<(String, Plot)> {
         let series = reproduced.columns_by_row(&["zero backoff", "read backoff"]);
         let (x, y) = (Axis::linear("threads"), Axis::linear("backoff invalidates (%)"));
-        vec![("backoff".to_owned(), Plot { title: reproduced.title(), x, y, series })]
+        vec![("backoff".to_owned(), reproduced.plot(x, y, series))]
     }
 }

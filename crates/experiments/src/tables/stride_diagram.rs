@@ -67,7 +67,7 @@ impl Shape for StrideDiagram {
         };
         let series = arrays().enumerate().map(curve).collect();
         let (x, y) = (Axis::log2("stride (bytes)"), Axis::linear("time for each element (ns)"));
-        vec![("diagram".to_owned(), Plot { title: reproduced.title(), x, y, series })]
+        vec![("diagram".to_owned(), reproduced.plot(x, y, series))]
     }
 }
 

@@ -11,6 +11,7 @@ use super::parse;
 use super::reason::{Detector, Interference, Missing};
 use crate::HostError;
 use crate::clock::{Clock, CoreClock, Facts};
+use crate::threads::current_cpu;
 
 /// Where the kernel tells about the calling thread and about all processors.
 const SCHED: &str = "/proc/thread-self/sched";
@@ -145,7 +146,7 @@ impl Watch {
             involuntary: usage.ru_nivcsw as u64,
             minor: usage.ru_minflt as u64,
             major: usage.ru_majflt as u64,
-            cpu: current_cpu(),
+            cpu: current_cpu().0,
             migrations,
             run_delay,
             stolen,
@@ -179,12 +180,6 @@ fn usage() -> Result<libc::rusage, HostError> {
         source: io::Error::last_os_error(),
         advice: "context switches and page faults cannot be seen without it".to_owned(),
     })
-}
-
-/// The processor that executes this.
-fn current_cpu() -> CpuId {
-    // SAFETY: takes no pointers.
-    CpuId(u16::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(u16::MAX))
 }
 
 #[cfg(test)]
