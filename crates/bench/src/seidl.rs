@@ -131,8 +131,13 @@ impl Probe {
         let conditions = platform.conditions();
         let record = |(point, series): (&Point, Series)| {
             let mut record = self.record(platform.layout(), *point, &series);
-            record.conditions =
-                record::Conditions { repeated: series.repeated, clock_mhz: conditions.clock_mhz, ..record.conditions };
+            record.conditions = record::Conditions {
+                repeated: series.repeated,
+                kept: series.kept,
+                disturbances: (series.repeated + series.kept > 0).then(|| series.disturbance.to_string()),
+                clock_mhz: conditions.clock_mhz,
+                ..record.conditions
+            };
             record.conditions.pages_asked.clone_from(&conditions.pages_asked);
             record.conditions.pages_obtained.clone_from(&conditions.pages_obtained);
             record
@@ -156,8 +161,10 @@ impl Probe {
         let mut attempts_left = self.samples + 2;
         loop {
             let measurement = self.windows(platform, region, point, series, windows)?;
-            if measurement.disturbance.is_clean() || attempts_left == 0 {
-                series.disturbance = series.disturbance.and(measurement.disturbance);
+            series.disturbance = series.disturbance.and(measurement.disturbance);
+            let disturbed = !measurement.disturbance.is_clean();
+            if !disturbed || attempts_left == 0 {
+                series.kept += u64::from(disturbed);
                 series.samples.push(crate::measure::ns_per_step(measurement));
                 return Ok(());
             }
@@ -255,7 +262,10 @@ struct Series {
     samples: Vec<f64>,
     /// The next step of the random sequence of windows.
     next: u64,
+    /// Samples that were disturbed and taken again, and those that were disturbed and count.
     repeated: u64,
+    kept: u64,
+    /// All that disturbed them.
     disturbance: Disturbance,
 }
 
