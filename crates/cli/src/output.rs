@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use record::{Format, RecordWriter, Row};
+use report::Plot;
 
 use crate::failure::Failure;
 
@@ -101,6 +102,25 @@ impl<R: Row> Output<R> {
 /// When standard output fails or is closed.
 pub fn print(text: impl std::fmt::Display) -> Result<(), Failure> {
     Ok(write!(io::stdout(), "{text}")?)
+}
+
+/// Makes the directory into which `--svg` draws: before anything is measured, so that no measurement is lost for it.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make_drawings(directory: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(directory).map_err(|error| {
+        Failure::flag("--svg", directory.display(), format!("cannot be made: {error}"), "a writable directory")
+    })
+}
+
+/// Draws a plot into the directory of `--svg`, as `NAME.svg`.
+///
+/// # Errors
+/// When it cannot be drawn or written.
+pub fn draw(directory: &Path, name: &str, plot: &Plot) -> Result<(), Failure> {
+    let svg = plot.svg().map_err(|error| Failure::run(format!("{name}: {error}")))?;
+    Ok(create("--svg", &directory.join(format!("{name}.svg")))?.write_all(svg.as_bytes())?)
 }
 
 /// Creates the file that a flag names.

@@ -1,7 +1,6 @@
 //! `ccnuma reproduce`: published results, ours beside theirs.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use experiments::{Outcomes, Reproduction};
@@ -9,7 +8,7 @@ use record::ReproductionRow;
 
 use super::bench::ThoroughnessFlags;
 use crate::failure::Failure;
-use crate::output::{Output, OutputFlags, create, print};
+use crate::output::{Output, OutputFlags, draw, make_drawings, print};
 use crate::progress;
 
 /// Rerun a published result: our figures beside the published ones, with the error.
@@ -49,9 +48,7 @@ impl ReproduceCommand {
         let scope = self.thoroughness.scope(bench::Settings::simulated())?;
         let reproduction = Reproduction::prepare(&self.selection, scope).map_err(Failure::input)?;
         if let Some(directory) = &self.svg {
-            std::fs::create_dir_all(directory).map_err(|error| {
-                Failure::flag("--svg", directory.display(), format!("cannot be made: {error}"), "a writable directory")
-            })?;
+            make_drawings(directory)?;
         }
         let mut output: Output<ReproductionRow> = self.output.open()?;
         for machine in reproduction.machines() {
@@ -66,7 +63,7 @@ impl ReproduceCommand {
             print_tables(&reproduction, &outcomes)?;
         }
         if let Some(directory) = &self.svg {
-            draw(&reproduction, &outcomes, directory)?;
+            reproduction.plots(&outcomes).iter().try_for_each(|(name, plot)| draw(directory, name, plot))?;
         }
         match failures.first() {
             None => Ok(()),
@@ -96,14 +93,6 @@ pub fn print_tables(reproduction: &Reproduction, outcomes: &Outcomes) -> Result<
     }
     if !summaries.is_empty() {
         print(report::summaries("Errors against the published figures", &summaries))?;
-    }
-    Ok(())
-}
-
-fn draw(reproduction: &Reproduction, outcomes: &Outcomes, directory: &Path) -> Result<(), Failure> {
-    for (name, plot) in reproduction.plots(outcomes) {
-        let svg = plot.svg().map_err(|error| Failure::run(format!("{name}: {error}")))?;
-        create("--svg", &directory.join(format!("{name}.svg")))?.write_all(svg.as_bytes())?;
     }
     Ok(())
 }

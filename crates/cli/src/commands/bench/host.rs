@@ -1,6 +1,5 @@
 //! `ccnuma bench` on this computer: trials in interleaved rounds, interrupted without loss.
 
-use std::io::Write;
 use std::mem::{Discriminant, discriminant};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -18,7 +17,7 @@ use super::{BenchCommand, print_tables};
 use crate::commands::topology;
 use crate::failure::Failure;
 use crate::interruption::interruption;
-use crate::output::{Output, create, print};
+use crate::output::{Output, draw, make_drawings, print};
 use crate::progress;
 
 /// Trials that are interleaved with each other: as many as fit into a few seconds, so that results reach the disk while a
@@ -49,9 +48,7 @@ impl BenchCommand {
         }
         let suite: Suite = self.suite.as_deref().unwrap_or("overview").parse().map_err(Failure::input)?;
         if let Some(directory) = &self.host.svg {
-            std::fs::create_dir_all(directory).map_err(|error| {
-                Failure::flag("--svg", directory.display(), format!("cannot be made: {error}"), "a writable directory")
-            })?;
+            make_drawings(directory)?;
         }
         let mut platform = HostPlatform::new(options).map_err(Failure::run)?;
         self.adapt(&mut scope, platform.inventory());
@@ -66,7 +63,7 @@ impl BenchCommand {
         let outcomes = self.measure_here(&plans, &mut platform, limit)?;
         let records: Vec<Record> = outcomes.iter().flat_map(Outcome::records).cloned().collect();
         if let Some(directory) = &self.host.svg {
-            draw(&records, directory)?;
+            draw_curves(&records, directory)?;
         }
         match self.output.replaces_table() {
             true => Ok(()),
@@ -145,13 +142,12 @@ impl BenchCommand {
 }
 
 /// Draws what the records have curves for.
-fn draw(records: &[Record], directory: &Path) -> Result<(), Failure> {
-    let plots = [("hierarchy.svg", report::area_curves(records)), ("loaded.svg", report::load_curves(records))];
-    for (name, plot) in plots.into_iter().filter_map(|(name, plot)| Some((name, plot?))) {
-        let svg = plot.svg().map_err(|error| Failure::run(format!("{name}: {error}")))?;
-        create("--svg", &directory.join(name))?.write_all(svg.as_bytes())?;
-    }
-    Ok(())
+fn draw_curves(records: &[Record], directory: &Path) -> Result<(), Failure> {
+    let plots = [("hierarchy", report::area_curves(records)), ("loaded", report::load_curves(records))];
+    plots
+        .iter()
+        .filter_map(|(name, plot)| Some((name, plot.as_ref()?)))
+        .try_for_each(|(name, plot)| draw(directory, name, plot))
 }
 
 /// What is measured by which clock, and what this computer keeps from being measured.

@@ -4,7 +4,6 @@ mod data;
 mod description;
 mod probe;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -14,7 +13,7 @@ use record::{FitRow, Record};
 use units::Bytes;
 
 use crate::failure::Failure;
-use crate::output::{Output, OutputFlags, create, print};
+use crate::output::{Output, OutputFlags, create, draw, make_drawings, print};
 use crate::platform::{Machine, MachineFlag};
 
 /// Fit a model of the memory hierarchy to measurements: what its parts cost, with errors.
@@ -100,7 +99,7 @@ impl FitCommand {
         }
         failures.iter().for_each(|failure| eprintln!("not fitted: {failure}"));
         if let Some(directory) = &self.svg {
-            draw(&analyses, directory)?;
+            draw_all(&analyses, directory)?;
         }
         match &self.machine_out {
             Some(path) => description::write(path, &measured, &analyses, output.wants_table()),
@@ -134,9 +133,7 @@ impl FitCommand {
             return Err(Failure::flag("--largest", 0, "there would be no area", "1 MiB or more"));
         }
         if let Some(directory) = &self.svg {
-            std::fs::create_dir_all(directory).map_err(|error| {
-                Failure::flag("--svg", directory.display(), format!("cannot be made: {error}"), "a writable directory")
-            })?;
+            make_drawings(directory)?;
         }
         let files = [("--machine-out", &self.machine_out), ("--data-out", &self.data_out)];
         files
@@ -191,12 +188,10 @@ fn analysed(models: &[Model], measured: &Measured) -> (Vec<Analysis>, Vec<String
     (analyses, failures)
 }
 
-fn draw(analyses: &[Analysis], directory: &Path) -> Result<(), Failure> {
+fn draw_all(analyses: &[Analysis], directory: &Path) -> Result<(), Failure> {
     for analysis in analyses {
         for (name, plot) in &analysis.plots {
-            let name = format!("{}-{name}.svg", analysis.model);
-            let svg = plot.svg().map_err(|error| Failure::run(format!("{name}: {error}")))?;
-            create("--svg", &directory.join(name))?.write_all(svg.as_bytes())?;
+            draw(directory, &format!("{}-{name}", analysis.model), plot)?;
         }
     }
     Ok(())
