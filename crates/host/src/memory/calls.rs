@@ -185,6 +185,7 @@ pub(super) fn size_of_bytes(bytes: Bytes) -> io::Result<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
@@ -193,7 +194,8 @@ mod tests {
     const PAGE: usize = 64 << 10;
 
     /// Maps and unmaps pages, as any other thread of the program does, until told to stop; each holds what was written.
-    fn neighbour(stop: &AtomicBool) -> u64 {
+    /// Says when it has begun: on a busy computer all could be over before its first round.
+    fn neighbour(begun: &Barrier, stop: &AtomicBool) -> u64 {
         let mut rounds = 0;
         while !stop.load(Ordering::Relaxed) {
             let regions: Vec<Region> =
@@ -206,6 +208,9 @@ mod tests {
                 // SAFETY: as above.
                 assert_eq!(unsafe { region.start().cast::<usize>().read() }, number);
             }
+            if rounds == 0 {
+                begun.wait();
+            }
             rounds += 1;
         }
         rounds
@@ -213,9 +218,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_mapped_takes_nothing_of_others_along() {
-        let stop = AtomicBool::new(false);
+        let (begun, stop) = (Barrier::new(2), AtomicBool::new(false));
         std::thread::scope(|scope| {
-            let neighbour = scope.spawn(|| neighbour(&stop));
+            let neighbour = scope.spawn(|| neighbour(&begun, &stop));
+            begun.wait();
             for _ in 0..500 {
                 // More than any computer has, but not more than the address space: a kernel that does not promise more memory
                 // than there is (vm.overcommit_memory) refuses to make it writable.
