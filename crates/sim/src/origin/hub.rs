@@ -229,6 +229,7 @@ impl Hub {
             invalidations: self.invalidations.clone(),
             instruction_cache: None,
             data_cache: None,
+            remote_access_cache: None,
         }
     }
 }
