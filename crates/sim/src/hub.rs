@@ -5,6 +5,8 @@ use machine::description::Description;
 use protocol::{HomeWork, MessageKind};
 use units::{Duration, Time};
 
+use crate::error::SimError;
+
 /// The Hub's share of a machine description, in time instead of cycles.
 #[derive(Clone, Debug)]
 pub struct HubTiming {
@@ -76,13 +78,16 @@ pub struct HubTiming {
 
 impl HubTiming {
     /// The Hub of `description`.
-    pub fn new(description: &Description) -> Self {
-        let (hub, sysad, memory) = (&description.hub, &description.sysad, &description.memory);
+    ///
+    /// # Errors
+    /// The description has another controller.
+    pub fn new(description: &Description) -> Result<Self, SimError> {
+        let (hub, sysad, memory) = (SimError::hub_of(description)?, &description.sysad, &description.memory);
         let cycle = hub.clock.period();
         let cycles = |count: u32| cycle * u64::from(count);
         let line = cycle * (description.l2.line.0 / sysad.width.0);
         let turnaround = cycles(sysad.turnaround_cycles);
-        Self {
+        Ok(Self {
             cycle,
             grid: cycles(sysad.grid_cycles),
             request: cycles(sysad.request_cycles) + turnaround,
@@ -108,14 +113,14 @@ impl HubTiming {
             network_out: cycles(hub.ni_out_cycles),
             network_in: cycles(hub.ni_in_cycles),
             memory_data: cycles(memory.access_cycles),
-            directory: cycles(memory.directory_cycles),
+            directory: cycles(hub.directory_cycles),
             memory_read: cycles(memory.line_cycles),
             memory_write: cycles(memory.line_write_cycles),
-            directory_only: cycles(memory.directory_only_cycles),
+            directory_only: cycles(hub.directory_only_cycles),
             refresh_interval: memory.refresh_interval,
             refresh: cycles(memory.refresh_cycles),
             backoff_packets: u64::from(hub.backoff_packets),
-        }
+        })
     }
 }
 

@@ -82,8 +82,8 @@ impl Simulator {
             priority_limit: Geometry::ORIGIN_PRIORITY_LIMIT,
         };
         let memory = Memory::new(nodes, description.topology.node_memory, description.tlb.page, description.l2.line);
-        let processor_timing = ProcessorTiming::new(description);
-        let hub_timing = HubTiming::new(description);
+        let processor_timing = ProcessorTiming::new(description)?;
+        let hub_timing = HubTiming::new(description)?;
         let network = Network::new(description, topology);
         let processors = usize::from(geometry.processors());
         let channels = network.channels().len();

@@ -2,7 +2,7 @@
 
 mod channel;
 
-use machine::Topology;
+use machine::{Topology, VirtualNetwork};
 use machine::description::Description;
 use machine::topology::{Endpoint, LinkClass};
 use protocol::MessageClass;
@@ -89,14 +89,14 @@ impl Network {
     /// The channel from a node into the network.
     #[inline]
     pub fn injection(&self, node: NodeId) -> ChannelId {
-        self.topology.routes().injection(node)
+        self.topology.injection(node)
     }
 
     /// The channel on which a message that came in on `channel` goes on towards `to`.
     #[inline]
     pub fn next(&self, channel: ChannelId, to: NodeId) -> ChannelId {
         match self.channels[channel.index()].spec.to {
-            End::Router(router) => self.topology.routes().exit(router, to),
+            End::Router(router) => self.topology.routes(VirtualNetwork::Request).exit(router, to),
             End::Node(_) => channel,
         }
     }

@@ -3,6 +3,8 @@
 use machine::description::{Description, Fill};
 use units::{Bytes, Duration};
 
+use crate::error::SimError;
+
 /// The processor's share of a machine description, in time instead of cycles.
 #[derive(Clone, Debug)]
 pub struct ProcessorTiming {
@@ -66,12 +68,16 @@ pub struct ProcessorTiming {
 
 impl ProcessorTiming {
     /// The processor of `description`.
-    pub fn new(description: &Description) -> Self {
+    ///
+    /// # Errors
+    /// The description has another controller than a Hub.
+    pub fn new(description: &Description) -> Result<Self, SimError> {
+        let hub = SimError::hub_of(description)?;
         let (processor, l1, l2, tlb) = (&description.processor, &description.l1, &description.l2, &description.tlb);
         let cycle = processor.clock.period();
         let bus = l2.bus_clock.period();
         let shift = |bytes: Bytes| bytes.0.trailing_zeros();
-        Self {
+        Ok(Self {
             cycle,
             issue: cycle / u64::from(processor.issue_width),
             window: u64::from(processor.instruction_window),
@@ -82,7 +88,7 @@ impl ProcessorTiming {
             miss_to_request: cycle * u64::from(processor.miss_to_request_cycles),
             data_to_use: cycle * u64::from(processor.data_to_use_cycles),
             own_invalidation: cycle * u64::from(processor.own_invalidation_cycles),
-            release: description.hub.clock.period() * u64::from(description.hub.release_cycles),
+            release: hub.clock.period() * u64::from(hub.release_cycles),
             block_shift: shift(l1.line),
             primary_hit: cycle * u64::from(l1.hit_cycles),
             secondary_hit: cycle * u64::from(l2.hit_cycles),
@@ -100,7 +106,7 @@ impl ProcessorTiming {
             primary_sets: (l1.size.0 / l1.line.0 / u64::from(l1.ways)) as usize,
             secondary_sets: (l2.size.0 / l2.line.0 / u64::from(l2.ways)) as usize,
             translation_entries: tlb.entries as usize,
-        }
+        })
     }
 }
 
