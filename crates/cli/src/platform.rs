@@ -11,7 +11,7 @@ const HOST: &str = "host";
 /// The machine flag of commands that work on one machine.
 #[derive(Args, Debug, Clone)]
 pub struct MachineFlag {
-    /// The machine: host is this computer; or a name from `ccnuma machines`, origin2000-PROC-CPUSp, or a TOML file.
+    /// The machine: host is this computer; or a name from `ccnuma machines`, origin2000-PROC-CPUSp, flash-CPUSp, or a TOML file.
     #[arg(short = 'm', long = "machine", value_name = "MACHINE", default_value = HOST)]
     name: String,
 }
