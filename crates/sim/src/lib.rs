@@ -8,6 +8,7 @@
 
 mod error;
 mod flash;
+mod ideal;
 mod memory;
 mod origin;
 mod processor;

@@ -3,14 +3,15 @@
 use std::any::Any;
 
 use machine::Topology;
-use machine::description::{ControllerKind, Description};
+use machine::description::{ControllerKind, Description, IdealProtocol};
 use units::{Bytes, CpuId, NodeId, PhysicalAddr, Time};
 
-use crate::flash::{Magics, StallTerms};
+use crate::flash::Magics;
+use crate::ideal::Ideals;
 use crate::origin::{HubCounters, Hubs};
 use crate::system::{Controller, Incoherence, System, ThreadReport};
 use crate::thread::Program;
-use crate::{NodeStatistics, Options, SimError};
+use crate::{NodeStatistics, Options, SimError, StallTerms};
 
 /// A machine of some kind.
 trait Simulated {
@@ -21,6 +22,7 @@ trait Simulated {
     fn allocate(&mut self, home: NodeId, bytes: Bytes) -> Result<PhysicalAddr, SimError>;
     fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError>;
     fn statistics(&self, node: NodeId) -> NodeStatistics;
+    fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms>;
     fn check_coherence(&mut self) -> Result<(), Incoherence>;
     fn as_any(&self) -> &dyn Any;
 }
@@ -54,6 +56,10 @@ impl<C: Controller> Simulated for System<C> {
         C::statistics(self, node)
     }
 
+    fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms> {
+        self.controllers.stall_terms(cpu)
+    }
+
     fn check_coherence(&mut self) -> Result<(), Incoherence> {
         C::check_coherence(self)
     }
@@ -61,6 +67,11 @@ impl<C: Controller> Simulated for System<C> {
     fn as_any(&self) -> &dyn Any {
         self
     }
+}
+
+/// Whether an ideal protocol takes the place of the described one's costs.
+fn is_ideal(description: &Description) -> bool {
+    description.directory.as_ref().is_some_and(|directory| directory.ideal != IdealProtocol::None)
 }
 
 /// A simulated machine. Its caches, directory and clock keep their state from one [`Simulator::run`] to the next.
@@ -76,6 +87,7 @@ impl Simulator {
     pub fn new(description: &Description, options: Options) -> Result<Self, SimError> {
         let machine: Box<dyn Simulated> = match description.controller.kind {
             ControllerKind::Hub => Box::new(System::<Hubs>::new(description, options)?),
+            ControllerKind::Magic if is_ideal(description) => Box::new(System::<Ideals>::new(description, options)?),
             ControllerKind::Magic => Box::new(System::<Magics>::new(description, options)?),
         };
         Ok(Self { machine })
@@ -112,9 +124,9 @@ impl Simulator {
     }
 
     /// Where a processor's misses spent their time since the start, if there is such a processor and its controller keeps
-    /// account: MAGIC does.
+    /// account: MAGIC does, and what takes its place in ideal machines.
     pub fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms> {
-        self.machine.as_any().downcast_ref::<System<Magics>>()?.controllers.stall_terms(cpu)
+        self.machine.stall_terms(cpu)
     }
 
     /// Consecutive whole pages on node `home`, at least `bytes` of them.

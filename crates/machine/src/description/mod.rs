@@ -18,7 +18,7 @@ use units::Hertz;
 pub use error::{DescriptionError, Entry, Origin};
 pub use spec::{
     ControllerKind, ControllerSpec, DirectorySpec, DoubleMeshSpec, Fill, HandlerSpec, HubSpec, HypercubeSpec, L1Spec,
-    L2Spec, LinkSpec, MagicSpec, MemorySpec, ProcessorModel, ProcessorSpec, Replacement, RouterSpec, SysadSpec,
+    IdealProtocol, L2Spec, LinkSpec, MagicSpec, MemorySpec, ProcessorModel, ProcessorSpec, Replacement, RouterSpec, SysadSpec,
     TlbSpec, TopologyKind, TopologySpec,
 };
 

@@ -1,7 +1,14 @@
 //! Where the misses of a processor spend their time, by the terms of the FLASH dissertation's Equation 5.1.
 //!
-//! As on FLASH, the controller notes for each miss how long it waited for the protocol processor, and how long action
-//! elsewhere took: from the message that leaves the requester's node until the answer goes on to its processor (Section 5.5.2).
+//! The controller notes for each miss when its request first came through the inbox, how long it waited for the protocol
+//! processor, and when the answer goes on to the processor. What every miss takes is T_m; the way to the home and back, when
+//! nothing is in its way, T_p2p; both follow from the machine. What is left is T_c, if there was action elsewhere or the
+//! request was refused: invalidations, interventions, retries, queues at other nodes. If there was not, the own controller took
+//! it: its caches missed, or its memory was busy with another handler's line, and it counts as T_w. (FLASH itself measures from
+//! the message that leaves to the reply, Section 5.5.2; what refused local requests wait it does not see.)
+//!
+//! Terms are sums over misses, also over those that overlap: no latency hiding is assumed, as there (Section 5.5.1). What misses
+//! wait for the bus to their own processor is in no term: MAGIC cannot see it.
 
 use units::{Duration, Time};
 
@@ -10,7 +17,7 @@ use crate::processor::MissId;
 /// The stall time of a processor's misses, in parts that add up to the whole (FLASH dissertation, Equation 5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct StallTerms {
-    /// Misses answered by the home's memory, on the processor's own node and without action elsewhere.
+    /// Misses on lines of the own node, answered without action elsewhere.
     pub local: u64,
     /// Misses on lines of the own node that took action elsewhere.
     pub local_with_remote_action: u64,
@@ -18,11 +25,11 @@ pub struct StallTerms {
     pub remote: u64,
     /// T_m: what every miss takes at least, the time of a local read when nothing else happens.
     pub minimum: Duration,
-    /// T_w: time that requests waited while the controller ran other handlers.
+    /// T_w: time that requests waited while their own node's controller was busy with others.
     pub waiting: Duration,
     /// T_p2p: time to the home and back, when nothing else happens.
     pub point_to_point: Duration,
-    /// T_c: what coherence and contention elsewhere added.
+    /// T_c: what coherence, and contention elsewhere, added.
     pub coherence: Duration,
 }
 
@@ -31,14 +38,30 @@ impl StallTerms {
     pub const fn misses(&self) -> u64 {
         self.local + self.local_with_remote_action + self.remote
     }
+
+    /// The stall time of all misses, had none overlapped another: Equation 5.1.
+    pub fn total(&self) -> Duration {
+        self.minimum + self.waiting + self.point_to_point + self.coherence
+    }
+
+    /// A miss that nothing hindered.
+    pub fn count_unhindered(&mut self, remote: bool, unhindered: &Unhindered) {
+        *(if remote { &mut self.remote } else { &mut self.local }) += 1;
+        self.minimum += unhindered.minimum;
+        self.point_to_point += unhindered.point_to_point;
+    }
 }
 
 /// An outstanding miss.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outstanding {
+    /// When its request first came through the inbox.
+    asked: Option<Time>,
+    /// For how long it, or one of its retries, waited for the protocol processor.
     waited: Duration,
-    /// When the first message left the node, if one did.
-    left: Option<Time>,
+    /// Whether a message left the node.
+    left: bool,
+    refused: bool,
 }
 
 /// The misses of one processor.
@@ -49,16 +72,17 @@ pub struct Account {
     pub terms: StallTerms,
 }
 
-/// Times of misses when nothing else happens.
+/// Times of misses of one node on another's lines, or on its own, when nothing else happens.
 #[derive(Clone, Copy, Debug)]
 pub struct Unhindered {
-    /// A local read.
+    /// A local read, from the miss to the value.
     pub minimum: Duration,
-    /// What a remote read takes beyond that.
+    /// Of that, from the inbox to the answer that goes on to the processor.
+    pub service: Duration,
+    /// From the bus being granted to the request until the answer is at the bus.
+    pub between_buses: Duration,
+    /// What a remote read takes beyond a local one.
     pub point_to_point: Duration,
-    /// Of a remote read, from the message that leaves until the answer goes on to the processor, what is not part of
-    /// `point_to_point`: the home's access to memory, less the time until the request leaves.
-    pub elsewhere: Duration,
 }
 
 impl Account {
@@ -67,35 +91,37 @@ impl Account {
         self.outstanding[usize::from(miss.0)] = Outstanding::default();
     }
 
-    /// The request of a miss waited for the protocol processor.
-    pub fn waited(&mut self, miss: MissId, time: Duration) {
-        self.outstanding[usize::from(miss.0)].waited += time;
+    /// The request of a miss came through the inbox at `time`, and waits for the protocol processor for `wait`.
+    pub fn asked(&mut self, miss: MissId, time: Time, wait: Duration) {
+        let outstanding = &mut self.outstanding[usize::from(miss.0)];
+        outstanding.asked.get_or_insert(time);
+        outstanding.waited += wait;
     }
 
-    /// A message about the miss leaves the node at `time`. Only the first counts.
-    pub fn leaves(&mut self, miss: MissId, time: Time) {
-        self.outstanding[usize::from(miss.0)].left.get_or_insert(time);
+    /// A message about the miss leaves the node.
+    pub fn leaves(&mut self, miss: MissId) {
+        self.outstanding[usize::from(miss.0)].left = true;
+    }
+
+    /// The request is to be tried again.
+    pub fn refused(&mut self, miss: MissId) {
+        self.outstanding[usize::from(miss.0)].refused = true;
     }
 
     /// The answer goes on to the processor at `time`; `remote` says whether the line is another node's.
     pub fn end(&mut self, miss: MissId, time: Time, remote: bool, unhindered: &Unhindered) {
-        let Outstanding { waited, left } = self.outstanding[usize::from(miss.0)];
-        let elsewhere = left.map_or(Duration::ZERO, |left| time.since(left));
+        let Outstanding { asked, waited, left, refused } = self.outstanding[usize::from(miss.0)];
+        let elapsed = asked.map_or(Duration::ZERO, |asked| time.since(asked));
+        let accounted = waited + unhindered.service + unhindered.point_to_point;
+        // An answer without data may come a few cycles sooner than memory would have: nothing is taken off for it.
+        let rest = Duration(elapsed.0.saturating_sub(accounted.0));
         let terms = &mut self.terms;
-        terms.minimum += unhindered.minimum;
+        terms.count_unhindered(remote, unhindered);
         terms.waiting += waited;
-        match (remote, left) {
-            (true, _) => {
-                terms.remote += 1;
-                terms.point_to_point += unhindered.point_to_point;
-                let least = unhindered.point_to_point + unhindered.elsewhere;
-                terms.coherence += Duration(elsewhere.0.saturating_sub(least.0));
-            }
-            (false, Some(_)) => {
-                terms.local_with_remote_action += 1;
-                terms.coherence += elsewhere;
-            }
-            (false, None) => terms.local += 1,
+        if !remote && left {
+            terms.local -= 1;
+            terms.local_with_remote_action += 1;
         }
+        *(if remote || left || refused { &mut terms.coherence } else { &mut terms.waiting }) += rest;
     }
 }

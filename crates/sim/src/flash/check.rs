@@ -5,7 +5,8 @@ use protocol::msi::DirectoryState;
 use rustc_hash::FxHashMap;
 use units::{CpuId, LineAddr};
 
-use super::{Magics, cpu_of};
+use super::directory::Directory;
+use super::{Magics, cpu_of, node_of};
 use crate::processor::CachedCopy;
 use crate::system::{Incoherence, System};
 
@@ -13,7 +14,7 @@ impl System<Magics> {
     pub(super) fn compare_with_directory(&mut self) -> Result<(), Incoherence> {
         let mut copies = self.copies_by_line();
         self.add_kept(&mut copies);
-        copies.into_iter().try_for_each(|(line, copies)| self.check_line(line, &copies))
+        against(&mut *self.controllers.directory, copies)
     }
 
     /// A line in a node's remote access cache is a copy like one in its processor's.
@@ -25,20 +26,28 @@ impl System<Magics> {
             }
         }
     }
+}
 
-    fn check_line(&mut self, line: LineAddr, copies: &[(CpuId, CachedCopy)]) -> Result<(), Incoherence> {
-        let (directory, memory) = self.controllers.directory.line(line);
-        Incoherence::among(line, copies, memory)?;
-        for &(cpu, CachedCopy { state, .. }) in copies {
-            let known = match directory {
-                DirectoryState::Dirty { owner } => cpu_of(owner) == cpu,
-                DirectoryState::Clean => state == Mesi::Shared && self.controllers.directory.names(line, self.node_of(cpu)),
-                _ => false,
-            };
-            if !known {
-                return Err(Incoherence::UnknownCopy { cpu, line, state, directory: directory.mnemonic() });
-            }
+/// Compares the copies of each line with the directory and with memory.
+///
+/// # Errors
+/// The first disagreement found.
+pub fn against(directory: &mut dyn Directory, copies: FxHashMap<LineAddr, Vec<(CpuId, CachedCopy)>>) -> Result<(), Incoherence> {
+    copies.into_iter().try_for_each(|(line, copies)| check_line(directory, line, &copies))
+}
+
+fn check_line(directory: &mut dyn Directory, line: LineAddr, copies: &[(CpuId, CachedCopy)]) -> Result<(), Incoherence> {
+    let (entry, memory) = directory.line(line);
+    Incoherence::among(line, copies, memory)?;
+    for &(cpu, CachedCopy { state, .. }) in copies {
+        let known = match entry {
+            DirectoryState::Dirty { owner } => cpu_of(owner) == cpu,
+            DirectoryState::Clean => state == Mesi::Shared && directory.names(line, node_of(cpu)),
+            _ => false,
+        };
+        if !known {
+            return Err(Incoherence::UnknownCopy { cpu, line, state, directory: entry.mnemonic() });
         }
-        Ok(())
     }
+    Ok(())
 }

@@ -1,10 +1,11 @@
 //! The home's side of a node: a message meets its line's directory entry.
 
 use protocol::msi::{HomeWork, Message, MessageKind, SetWork, Transaction};
-use units::{NodeId, Time};
+use units::{Duration, LineAddr, NodeId, Time};
 
 use super::directory::Traces;
 use super::handler::{Handler, lookup, of_home, of_set};
+use super::transport::asks;
 use super::{Magics, cpu_of};
 use crate::system::System;
 
@@ -30,7 +31,9 @@ impl System<Magics> {
         let start = run.first;
         if !from_network {
             self.leaves_inbox(home, now + run.waited);
-            self.note_wait(home, message, run.waited);
+            if asks(message.kind) {
+                self.note_request(home, message.line, run.waited);
+            }
         }
         self.send_all(home, handler, start, memory, &traces);
         self.controllers.traces.push(traces);
@@ -102,10 +105,11 @@ impl System<Magics> {
         }
     }
 
-    /// A request of this node's own processor has waited for the protocol processor.
-    pub(super) fn note_wait(&mut self, node: NodeId, message: &Message, waited: units::Duration) {
-        if let Some(miss) = self.processor_mut(cpu_of(node)).miss_on(message.line) {
-            self.controllers.nodes[node.index()].account.waited(miss, waited);
+    /// A request of this node's own processor is through the inbox, and waits for the protocol processor.
+    fn note_request(&mut self, node: NodeId, line: LineAddr, waited: Duration) {
+        let now = self.now;
+        if let Some(miss) = self.processor_mut(cpu_of(node)).miss_on(line) {
+            self.controllers.nodes[node.index()].account.asked(miss, now, waited);
         }
     }
 }

@@ -13,6 +13,15 @@ use crate::SimError;
 use crate::processor::{Ask, MissId, Post};
 use crate::system::{EnvelopeId, Event, System};
 
+/// What the protocol is asked for an access; nothing for what it has no message for.
+pub const fn wanted(access: Access) -> Option<msi::Access> {
+    match access {
+        Access::Load | Access::InstructionFetch | Access::ReadPrefetch => Some(msi::Access::Load),
+        Access::Store | Access::WritePrefetch => Some(msi::Access::Store),
+        Access::UncachedRead | Access::PoisonRead => None,
+    }
+}
+
 impl System<Magics> {
     /// A processor has something to say. The line changes its state now; the message is at the pins later.
     pub(super) fn on_post(&mut self, cpu: CpuId, post: &Post) {
@@ -23,11 +32,7 @@ impl System<Magics> {
     }
 
     fn on_miss(&mut self, cpu: CpuId, post: &Post, access: Access) {
-        let wanted = match access {
-            Access::Load | Access::InstructionFetch | Access::ReadPrefetch => msi::Access::Load,
-            Access::Store | Access::WritePrefetch => msi::Access::Store,
-            Access::UncachedRead | Access::PoisonRead => return self.fail(SimError::NoUncached { cpu }),
-        };
+        let Some(wanted) = wanted(access) else { return self.fail(SimError::NoUncached { cpu }) };
         let (node, line) = (self.node_of(cpu), post.line);
         let Some(miss) = miss_on(self, node, line) else { return };
         self.controllers.nodes[node.index()].account.begin(miss);
@@ -179,18 +184,10 @@ impl System<Magics> {
     /// An answer crosses the bus to the processor, with a line of data or without.
     pub(super) fn on_answer(&mut self, cpu: CpuId, miss: MissId, data: bool) {
         let (now, node) = (self.now, self.node_of(cpu));
-        let timing = &self.controllers.design.timing;
-        let (grid, length) = (timing.grid, if data { timing.data } else { timing.completion });
-        let (critical, line, seen) = (timing.critical, timing.line, timing.completion_seen);
-        let start = self.controllers.nodes[node.index()].bus.reserve(now, grid, length);
-        let processor = self.processor_mut(cpu);
-        let to_use = processor.data_to_use();
-        let (value, end) = if data {
-            (start + critical + to_use, processor.book_fill(miss, now, start, line))
-        } else {
-            (start + seen + to_use, start + seen)
-        };
-        self.close_at(cpu, miss, value, end.max(value));
+        let Magics { design, nodes, .. } = &mut self.controllers;
+        let crossing = design.timing.answer(data);
+        let start = nodes[node.index()].bus.reserve(now, design.timing.grid, crossing.occupancy);
+        self.cross_bus(cpu, miss, start, crossing);
     }
 
     /// An intervention takes the bus.

@@ -31,16 +31,20 @@ use crate::processor::{MissId, Post};
 use crate::system::{Blueprint, Controller, EnvelopeId, Incoherence, System};
 use crate::{NodeStatistics, SimError};
 
-pub use account::StallTerms;
+pub use account::{StallTerms, Unhindered};
+pub use check::against;
+pub use directory::{Directory, Traces};
 pub use event::MagicEvent;
+pub use interface::wanted;
+pub use node::{mesi, msi};
+pub use timing::{MagicDescription, MagicTiming};
+pub use transport::{destination, unhindered};
 
-use account::Unhindered;
 use code::CodeLayout;
-use directory::{Directories, Directory, Traces};
+use directory::Directories;
 use magic::{Design, Magic};
 use remote_access_cache::RemoteAccessCache;
 use tags::DirectMapped;
-use timing::{MagicDescription, MagicTiming};
 
 /// The controllers of a machine, and the directories that they keep.
 pub struct Magics {
@@ -62,11 +66,15 @@ pub struct Magics {
 }
 
 /// What follows from the name of a protocol.
-struct Protocol {
-    directory: Box<dyn Directory>,
-    replacement_hints: bool,
-    many_formats: bool,
-    named: Named,
+pub struct Protocol {
+    /// Its directories.
+    pub directory: Box<dyn Directory>,
+    /// Whether dropped shared copies are announced to the home.
+    pub replacement_hints: bool,
+    /// Whether headers have several formats.
+    pub many_formats: bool,
+    /// What its name says.
+    pub named: Named,
 }
 
 /// Makes the directories of a protocol when its sharing set is known.
@@ -88,9 +96,17 @@ impl Visitor for Build {
 }
 
 impl Protocol {
-    /// The protocol that the description names.
-    fn of(blueprint: &Blueprint<'_>, parts: &MagicDescription<'_>) -> Result<Self, SimError> {
+    /// The protocol that the description names, for nodes of one processor each.
+    ///
+    /// # Errors
+    /// There is none of that name, or it cannot run on so many nodes.
+    pub fn of(blueprint: &Blueprint<'_>, parts: &MagicDescription<'_>) -> Result<Self, SimError> {
         let nodes = blueprint.network.topology().nodes().len();
+        let per_node = blueprint.description.topology.processors_per_node;
+        if per_node != 1 {
+            let (value, accepted) = (per_node.to_string(), "1 with MAGIC");
+            return Err(SimError::Unsupported { key: "topology.processors_per_node", value, accepted });
+        }
         if nodes > usize::from(Site::MAX_NODES) {
             let (value, accepted) = (nodes.to_string(), "1 to 64 nodes with MAGIC");
             return Err(SimError::Unsupported { key: "topology.processors", value, accepted });
@@ -110,10 +126,6 @@ impl Controller for Magics {
     fn new(blueprint: &Blueprint<'_>, sources: impl Iterator<Item = Source>) -> Result<Self, SimError> {
         let description = blueprint.description;
         let parts = MagicDescription::of(description)?;
-        if description.topology.processors_per_node != 1 {
-            let value = description.topology.processors_per_node.to_string();
-            return Err(SimError::Unsupported { key: "topology.processors_per_node", value, accepted: "1 with MAGIC" });
-        }
         let Protocol { directory, replacement_hints, many_formats, named } = Protocol::of(blueprint, &parts)?;
         let (magic, nodes) = (parts.magic, blueprint.network.topology().nodes().len());
         let cache = || {
@@ -141,7 +153,7 @@ impl Controller for Magics {
             store_base: description.topology.node_memory.0 / description.l2.line.0 * header_bytes + magic.data_cache.0 / 2,
         };
         Ok(Self {
-            unhindered: transport::unhindered(&design, blueprint),
+            unhindered: transport::unhindered(&design.timing, &design.handlers, blueprint),
             design,
             nodes: sources.map(node).collect(),
             directory,
@@ -233,6 +245,10 @@ impl Controller for Magics {
     fn statistics(system: &System<Self>, node: NodeId) -> NodeStatistics {
         system.controllers.nodes[node.index()].statistics()
     }
+
+    fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms> {
+        self.nodes.get(cpu.index()).map(|node| node.account.terms)
+    }
 }
 
 impl Magics {
@@ -252,17 +268,18 @@ impl Magics {
     fn unhindered(&self, node: NodeId, line: LineAddr) -> Unhindered {
         self.unhindered[node.index() * self.nodes.len() + self.lines.home(line).index()]
     }
-
-    /// Where the misses of a processor spent their time.
-    pub fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms> {
-        self.nodes.get(cpu.index()).map(|node| node.account.terms)
-    }
 }
 
 /// The processor of a node: there is one.
 #[inline]
-const fn cpu_of(node: NodeId) -> CpuId {
+pub const fn cpu_of(node: NodeId) -> CpuId {
     CpuId(node.0)
+}
+
+/// The node of a processor.
+#[inline]
+pub const fn node_of(cpu: CpuId) -> NodeId {
+    NodeId(cpu.0)
 }
 
 /// The miss of a processor on a line, if it has one.

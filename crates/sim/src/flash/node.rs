@@ -2,18 +2,19 @@
 
 use protocol::Mesi;
 use protocol::msi::{self, Agent, CacheLine, Message, MessageKind, Msi, NodeContext, NodeOutcome, Place};
-use units::{CpuId, LineAddr, NodeId, Time};
+use units::{CpuId, Duration, LineAddr, NodeId, Time};
 
+use super::account::Unhindered;
 use super::event::{InterfaceStep, MagicEvent};
 use super::handler::{Handler, of_node};
 use super::remote_access_cache::Kept;
-use super::transport::threatens;
+use super::transport::{asks, threatens};
 use super::{Magics, cpu_of, miss_on};
 use crate::processor::{CachedCopy, MissId};
 use crate::system::{EnvelopeId, System};
 
 /// The processor's view of a state.
-pub(super) const fn mesi(state: Msi) -> Mesi {
+pub const fn mesi(state: Msi) -> Mesi {
     match state {
         Msi::Invalid => Mesi::Invalid,
         Msi::Shared => Mesi::Shared,
@@ -22,7 +23,7 @@ pub(super) const fn mesi(state: Msi) -> Mesi {
 }
 
 /// The protocol's view of a processor's state.
-const fn msi(state: Mesi) -> Msi {
+pub const fn msi(state: Mesi) -> Msi {
     match state {
         Mesi::Invalid => Msi::Invalid,
         Mesi::Shared => Msi::Shared,
@@ -131,8 +132,7 @@ impl System<Magics> {
         let (message, to) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
         let (now, delay) = (self.now, self.random_delay());
         // The tags are looked at before anybody is asked (FLASH dissertation, 5.4.1).
-        let looks = self.controllers.remote_access_cache
-            && matches!(message.kind, MessageKind::Get | MessageKind::GetExclusive | MessageKind::Upgrade);
+        let looks = self.controllers.remote_access_cache && asks(message.kind);
         if looks {
             self.count_remote_access_cache(node, false);
         }
@@ -141,10 +141,10 @@ impl System<Magics> {
         let magic = &mut nodes[node.index()];
         let run = magic.run(design, now, Handler::Request, check, 0, delay);
         magic.sent[message.kind as usize] += 1;
-        if let Some(miss) = miss_on(self, node, message.line) {
+        if let Some(miss) = miss_on(self, node, message.line).filter(|_| asks(message.kind)) {
             let account = &mut self.controllers.nodes[node.index()].account;
-            account.waited(miss, run.waited);
-            account.leaves(miss, run.first);
+            account.asked(miss, now, run.waited);
+            account.leaves(miss);
         }
         if threatens(&message) {
             self.controllers.nodes[to.index()].threats += 1;
@@ -267,6 +267,7 @@ impl System<Magics> {
             NodeOutcome::Retry => {
                 self.processor_mut(cpu).count_refusal();
                 let Some(miss) = miss_on(self, node, line) else { return };
+                self.controllers.nodes[node.index()].account.refused(miss);
                 let again = at + self.controllers.design.timing.retry;
                 self.schedule(node, again, MagicEvent::Retry(cpu, miss));
             }
@@ -316,7 +317,7 @@ impl System<Magics> {
     fn answer_from_remote_access_cache(&mut self, cpu: CpuId, miss: MissId) {
         let (node, now, delay) = (self.node_of(cpu), self.now, self.random_delay());
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
-        let unhindered = self.controllers.unhindered(node, line);
+        let unhindered = Unhindered { point_to_point: Duration::ZERO, ..self.controllers.unhindered(node, line) };
         let Magics { design, nodes, .. } = &mut self.controllers;
         let (timing, check) = (&design.timing, design.remote_access_cache_check_cycles);
         let magic = &mut nodes[node.index()];
@@ -324,9 +325,10 @@ impl System<Magics> {
         // Memory is read once the tags have said where.
         let looked = now + timing.cycle * u64::from(check);
         let data = magic.memory.reserve(looked, timing.cycle, timing.memory_read) + timing.memory_data;
-        magic.account.waited(miss, run.waited);
-        magic.account.end(miss, run.first, false, &unhindered);
-        let out = run.first.max(data) + timing.outbox + timing.interface_out;
+        let ready = run.first.max(data);
+        magic.account.asked(miss, now, run.waited);
+        magic.account.end(miss, ready, false, &unhindered);
+        let out = ready + timing.outbox + timing.interface_out;
         let copy = self.processor_mut(cpu).copy(line);
         self.check_access(cpu, line, copy);
         self.schedule(node, out, MagicEvent::Answer(cpu, miss, true));

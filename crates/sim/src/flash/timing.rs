@@ -4,6 +4,7 @@ use machine::description::{Description, DirectorySpec, HandlerSpec, MagicSpec};
 use units::Duration;
 
 use crate::SimError;
+use crate::system::Crossing;
 
 /// The parts of a description that only a machine with MAGIC has.
 #[derive(Clone, Copy)]
@@ -92,6 +93,14 @@ pub struct MagicTiming {
 }
 
 impl MagicTiming {
+    /// How an answer crosses the bus to the processor, with a line of data or without.
+    pub const fn answer(&self, data: bool) -> Crossing {
+        match data {
+            true => Crossing { occupancy: self.data, seen: self.critical, line: Some(self.line) },
+            false => Crossing { occupancy: self.completion, seen: self.completion_seen, line: None },
+        }
+    }
+
     /// The controller of `description`.
     ///
     /// # Errors

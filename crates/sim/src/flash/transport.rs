@@ -2,12 +2,13 @@
 
 use protocol::msi::{Agent, Message, MessageKind};
 use machine::VirtualNetwork;
+use machine::description::HandlerSpec;
 use units::{ChannelId, Duration, LineAddr, NodeId, Time};
 
 use super::account::Unhindered;
 use super::event::MagicEvent;
 use super::handler::Handler;
-use super::magic::Design;
+use super::timing::MagicTiming;
 use super::{Magics, cpu_of};
 use crate::system::{Blueprint, EnvelopeId, Event, System};
 
@@ -37,9 +38,15 @@ pub(super) const fn threatens(message: &Message) -> bool {
     }
 }
 
+/// Whether a message is what a processor's miss begins with.
+#[inline]
+pub(super) const fn asks(kind: MessageKind) -> bool {
+    matches!(kind, MessageKind::Get | MessageKind::GetExclusive | MessageKind::Upgrade)
+}
+
 /// The node that a message is for.
 #[inline]
-pub(super) const fn destination(message: &Message) -> NodeId {
+pub const fn destination(message: &Message) -> NodeId {
     match message.to {
         Agent::Home(node) | Agent::Node(node) => node,
     }
@@ -57,7 +64,7 @@ impl System<Magics> {
                     self.controllers.nodes[other.index()].threats += 1;
                 }
                 if message.requester == node {
-                    self.note_departure(node, message.line, at);
+                    self.note_departure(node, message.line);
                 }
                 let id = self.envelop(message, other);
                 let timing = &self.controllers.design.timing;
@@ -67,10 +74,10 @@ impl System<Magics> {
         }
     }
 
-    /// What the processor of `node` asked for takes action elsewhere, from `at` on.
-    fn note_departure(&mut self, node: NodeId, line: LineAddr, at: Time) {
+    /// What the processor of `node` asked for takes action elsewhere.
+    fn note_departure(&mut self, node: NodeId, line: LineAddr) {
         if let Some(miss) = self.processor_mut(cpu_of(node)).miss_on(line) {
-            self.controllers.nodes[node.index()].account.leaves(miss, at);
+            self.controllers.nodes[node.index()].account.leaves(miss);
         }
     }
 
@@ -87,26 +94,22 @@ impl System<Magics> {
     }
 }
 
-/// What misses take when nothing else happens, for every requester and home.
-pub(super) fn unhindered(design: &Design, blueprint: &Blueprint<'_>) -> Vec<Unhindered> {
-    let (timing, handlers) = (&design.timing, &design.handlers);
+/// What misses take when nothing else happens, to within the edges of clocks, for every requester and then home.
+pub fn unhindered(timing: &MagicTiming, handlers: &HandlerSpec, blueprint: &Blueprint<'_>) -> Vec<Unhindered> {
     let cycles = |count: u32| timing.cycle * u64::from(count);
-    let memory = timing.memory_data.max(cycles(Handler::Read.lead(handlers)));
+    let service = timing.memory_data.max(cycles(Handler::Read.lead(handlers)));
     let to_inbox = timing.request_seen + timing.interface_in + timing.inbox;
-    let to_processor = timing.outbox + timing.interface_out + timing.critical;
-    let minimum = timing.processor + to_inbox + memory + to_processor;
+    let between_buses = to_inbox + service + timing.outbox + timing.interface_out;
+    let minimum = timing.processor + between_buses + timing.critical;
     let interfaces = timing.outbox + timing.network_out + timing.network_in + timing.inbox;
-    let (request, reply) = (cycles(Handler::Request.lead(handlers)), cycles(Handler::Reply.lead(handlers)));
+    let handlers = cycles(Handler::Request.lead(handlers) + Handler::Reply.lead(handlers));
     let network = blueprint.network;
     let nodes = || network.topology().nodes().iter().map(|node| node.id);
     let pair = |(requester, home)| {
-        if requester == home {
-            return Unhindered { minimum, point_to_point: Duration::ZERO, elsewhere: Duration::ZERO };
-        }
-        let there = network.unhindered(VirtualNetwork::Request, requester, home);
-        let back = network.unhindered(VirtualNetwork::Reply, home, requester);
-        let between = interfaces * 2 + there + back + reply;
-        Unhindered { minimum, point_to_point: request + between, elsewhere: Duration(memory.0.saturating_sub(request.0)) }
+        let there = |from, to, by| network.unhindered(by, from, to) + interfaces;
+        let ways = || there(requester, home, VirtualNetwork::Request) + there(home, requester, VirtualNetwork::Reply);
+        let point_to_point = if requester == home { Duration::ZERO } else { handlers + ways() };
+        Unhindered { minimum, service, between_buses, point_to_point }
     };
     nodes().flat_map(|requester| nodes().map(move |home| (requester, home))).map(pair).collect()
 }

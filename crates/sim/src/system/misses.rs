@@ -1,11 +1,32 @@
 //! The end of a miss: its value, its line, and whoever waited for them.
 
-use units::{CpuId, LineAddr, Time};
+use units::{CpuId, Duration, LineAddr, Time};
 
 use super::{Controller, Event, System};
 use crate::processor::{CachedCopy, MissId, Wait};
 
+/// How an answer crosses the bus to its processor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Crossing {
+    /// For how long it holds the bus.
+    pub occupancy: Duration,
+    /// From its start to what the processor waits for: the critical part of the line, or the word that the access is granted.
+    pub seen: Duration,
+    /// For how long the line of data crosses, if there is one.
+    pub line: Option<Duration>,
+}
+
 impl<C: Controller> System<C> {
+    /// The answer to a miss crosses the bus to the processor from `start` on.
+    pub fn cross_bus(&mut self, cpu: CpuId, miss: MissId, start: Time, crossing: Crossing) {
+        let now = self.now;
+        let processor = self.processor_mut(cpu);
+        let seen = start + crossing.seen;
+        let value = seen + processor.data_to_use();
+        let end = crossing.line.map_or(seen, |line| processor.book_fill(miss, now, start, line));
+        self.close_at(cpu, miss, value, end.max(value));
+    }
+
     /// The value of a miss will be at the processor at `value`, the end of the line in its cache at `end`: whoever waits
     /// for the value goes on then.
     #[inline]

@@ -27,6 +27,7 @@ use crate::{Options, SimError};
 pub use check::Incoherence;
 pub use controller::{Blueprint, Controller};
 pub use event::{EnvelopeId, Event, NodeEvent};
+pub use misses::Crossing;
 pub use network::Network;
 pub use programs::ThreadReport;
 

@@ -112,11 +112,29 @@ section! {
     }
 }
 
+/// Which parts of a miss's time are taken away, to see what they cost (FLASH dissertation, 5.5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IdealProtocol {
+    /// None: the machine as it is.
+    None,
+    /// All but an unhindered read of the home's memory and the way there and back: the zero-overhead protocol.
+    ZeroOverhead,
+    /// All but an unhindered read of local memory: the all-local protocol.
+    AllLocal,
+}
+
+impl Alternatives for IdealProtocol {
+    const WORDS: &'static [(Self, &'static str)] =
+        &[(Self::None, "none"), (Self::ZeroOverhead, "zero-overhead"), (Self::AllLocal, "all-local")];
+}
+
 section! {
     /// The directory of a node with MAGIC, in main memory.
     DirectorySpec in "directory" {
         /// The directory protocol that is loaded; the simulator knows the names.
         protocol: String = "protocol", Text;
+        /// Which ideal protocol takes the place of its costs.
+        ideal: IdealProtocol = "ideal", choice::<IdealProtocol>();
         /// Size of the directory header of one line.
         header: Bytes = "header_bytes", bytes(1, 64);
         /// Entries of the store of pointer links of one node.

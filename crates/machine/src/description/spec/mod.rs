@@ -9,7 +9,7 @@ mod node;
 use super::DescriptionError;
 use super::layer::{KeyRule, Resolver, Writer};
 
-pub use controller::{ControllerKind, ControllerSpec, DirectorySpec, HandlerSpec, HubSpec, MagicSpec};
+pub use controller::{ControllerKind, ControllerSpec, DirectorySpec, HandlerSpec, HubSpec, IdealProtocol, MagicSpec};
 pub use network::{DoubleMeshSpec, HypercubeSpec, LinkSpec, RouterSpec, TopologyKind, TopologySpec};
 pub use node::{Fill, L1Spec, L2Spec, MemorySpec, ProcessorModel, ProcessorSpec, Replacement, SysadSpec, TlbSpec};
 

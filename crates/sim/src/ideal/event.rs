@@ -1,0 +1,70 @@
+//! What can happen in a node of an ideal machine.
+
+use protocol::msi::Access;
+use units::CpuId;
+
+use crate::processor::MissId;
+use crate::system::{EnvelopeId, NodeEvent};
+
+/// An event of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IdealEvent {
+    /// A processor's request is at its pins.
+    Request(CpuId, MissId, Access),
+    /// The answer to it is at the bus.
+    Answer(CpuId, MissId, Access),
+    /// A line that has left a processor's caches is at its pins.
+    Evict(CpuId, EnvelopeId),
+}
+
+/// The bit of an operand that says that the access is a store.
+const STORE: u32 = 1 << 8;
+
+const fn operand(miss: MissId, access: Access) -> u32 {
+    match access {
+        Access::Load => miss.0 as u32,
+        Access::Store => miss.0 as u32 | STORE,
+    }
+}
+
+impl NodeEvent for IdealEvent {
+    #[inline]
+    fn pack(self) -> (u8, u32, u32) {
+        match self {
+            Self::Request(cpu, miss, access) => (0, u32::from(cpu.0), operand(miss, access)),
+            Self::Answer(cpu, miss, access) => (1, u32::from(cpu.0), operand(miss, access)),
+            Self::Evict(cpu, id) => (2, u32::from(cpu.0), id.0),
+        }
+    }
+
+    #[inline]
+    fn unpack(kind: u8, first: u32, second: u32) -> Self {
+        let cpu = CpuId(first as u16);
+        let (miss, access) = (MissId(second as u8), if second & STORE == 0 { Access::Load } else { Access::Store });
+        match kind {
+            0 => Self::Request(cpu, miss, access),
+            1 => Self::Answer(cpu, miss, access),
+            _ => Self::Evict(cpu, EnvelopeId(second)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_loses_nothing() {
+        let (cpu, miss) = (CpuId(63), MissId(7));
+        let events = [
+            IdealEvent::Request(cpu, miss, Access::Load),
+            IdealEvent::Request(cpu, miss, Access::Store),
+            IdealEvent::Answer(cpu, miss, Access::Store),
+            IdealEvent::Evict(cpu, EnvelopeId(1 << 27)),
+        ];
+        for event in events {
+            let (kind, first, second) = event.pack();
+            assert_eq!(IdealEvent::unpack(kind, first, second), event);
+        }
+    }
+}

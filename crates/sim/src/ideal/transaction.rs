@@ -1,0 +1,113 @@
+//! Transactions at once: the protocol's handlers, run until nothing of a transaction is left to be done.
+
+use protocol::msi::{self, Access, Agent, CacheLine, Message, NodeContext, NodeOutcome};
+use protocol::{Mesi, ProtocolError};
+use units::{LineAddr, NodeId};
+
+use super::{Ideals, cpu_of, is_served};
+use crate::flash::{mesi, msi as state_of};
+use crate::processor::CachedCopy;
+use crate::system::System;
+
+impl System<Ideals> {
+    /// Performs an access of `node`'s processor that misses: whether a line of data came with the answer.
+    ///
+    /// # Errors
+    /// A case that the protocol rules out.
+    pub(super) fn perform(&mut self, node: NodeId, line: LineAddr, access: Access) -> Result<bool, ProtocolError> {
+        self.with_line(node, line, |cache, context, mut send| msi::access(cache, line, context, access, &mut send));
+        self.settle()
+    }
+
+    /// What is left of a line that has left the caches of `node`'s processor is written back or dropped.
+    ///
+    /// # Errors
+    /// A case that the protocol rules out.
+    pub(super) fn give_up(&mut self, node: NodeId, line: LineAddr) -> Result<(), ProtocolError> {
+        self.with_line(node, line, |cache, context, mut send| msi::evict(cache, line, context, &mut send))?;
+        self.controllers.nodes[node.index()].leaving.retain(|&(other, _)| other != line);
+        self.settle().map(drop)
+    }
+
+    /// Handles messages in the order in which they were sent until there are none. Whether the one that completed an access, if
+    /// one did, carried data.
+    ///
+    /// It ends: an access can only be refused while another line is cleared from the store, or its own is; the messages that do
+    /// that are ahead of the next try.
+    fn settle(&mut self) -> Result<bool, ProtocolError> {
+        let mut data = false;
+        while let Some(message) = self.controllers.messages.pop_front() {
+            match message.to {
+                Agent::Home(home) => self.at_home(home, &message)?,
+                Agent::Node(node) => data |= self.at_node(node, &message)? && message.kind.carries_data(),
+            }
+        }
+        debug_assert!(self.controllers.pending.is_empty(), "{:?}", self.controllers.pending);
+        Ok(data)
+    }
+
+    fn at_home(&mut self, home: NodeId, message: &Message) -> Result<(), ProtocolError> {
+        let Ideals { directory, traces, messages, nodes, .. } = &mut self.controllers;
+        let work = directory.handle(home, message, traces)?;
+        let node = &mut nodes[home.index()];
+        if is_served(work.transaction) {
+            node.invalidations.count(work.invalidations.nodes);
+        }
+        for &(sent, _) in &traces.sent {
+            node.count(home, &sent);
+            messages.push_back(sent);
+        }
+        Ok(())
+    }
+
+    /// Handles a message on the cache side of `node`: whether it completed the access there.
+    fn at_node(&mut self, node: NodeId, message: &Message) -> Result<bool, ProtocolError> {
+        let line = message.line;
+        let outcome = self.with_line(node, line, |cache, context, mut send| msi::receive(cache, context, message, &mut send))?;
+        if outcome == NodeOutcome::Retry {
+            self.processor_mut(cpu_of(node)).count_refusal();
+            self.with_line(node, line, |cache, context, mut send| msi::retry(cache, line, context, &mut send))?;
+        }
+        Ok(matches!(outcome, NodeOutcome::Completed(_)))
+    }
+
+    /// Applies a handler of the protocol to a line at a node, wherever the node has it: in its processor's caches, on the way
+    /// there, or on the way from there to the pins.
+    fn with_line<T>(
+        &mut self,
+        node: NodeId,
+        line: LineAddr,
+        handler: impl FnOnce(&mut CacheLine, &NodeContext, &mut dyn FnMut(Message)) -> T,
+    ) -> T {
+        let copy = self.processor_mut(cpu_of(node)).copy(line);
+        let Ideals { nodes, pending, .. } = &mut self.controllers;
+        let index = pending.iter().position(|&(place, _)| place == (node, line));
+        let before = index.map_or(CacheLine::INVALID, |index| pending.swap_remove(index).1);
+        let leaving = nodes[node.index()].leaving.iter().position(|&(other, _)| other == line);
+        let leaving = leaving.filter(|_| copy.state == Mesi::Invalid && before.request.is_none());
+        let copy = leaving.map_or(copy, |index| nodes[node.index()].leaving[index].1);
+        let mut cache = CacheLine { state: state_of(copy.state), version: copy.version, ..before };
+        let context = self.controllers.context(node, line);
+        let Ideals { nodes, pending, messages, .. } = &mut self.controllers;
+        let result = handler(&mut cache, &context, &mut |message| {
+            nodes[node.index()].count(node, &message);
+            messages.push_back(message);
+        });
+        if !cache.is_quiet() {
+            pending.push(((node, line), cache));
+        }
+        let copy = CachedCopy { state: mesi(cache.state), version: cache.version };
+        match leaving {
+            Some(index) => nodes[node.index()].leaving[index].1 = copy,
+            None => {
+                let completed = before.request.is_some() && cache.request.is_none();
+                let processor = self.processor_mut(cpu_of(node));
+                // A miss whose turn has not come yet stays unanswered.
+                let asked = processor.miss_on(line).and_then(|miss| processor.miss(miss));
+                let requested = !completed && asked.is_some_and(|miss| miss.is_requested());
+                processor.set_copy(line, copy, requested);
+            }
+        }
+        result
+    }
+}
