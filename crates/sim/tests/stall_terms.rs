@@ -66,7 +66,11 @@ fn touch(simulator: &mut Simulator, cpu: u16, at: PhysicalAddr, store: bool) -> 
     let seen = times.clone();
     run(simulator, cpu, move |thread| {
         let start = thread.now();
-        if store { thread.store(at) } else { thread.load(at) }
+        if store {
+            thread.store(at)
+        } else {
+            thread.load(at)
+        }
         seen.set((start, thread.now()));
     });
     times.get()
@@ -86,7 +90,8 @@ fn since(after: &StallTerms, before: &StallTerms) -> StallTerms {
 
 /// The time and the terms of a case's miss, when another of its kind has warmed MAGIC's caches and the translation buffer.
 fn measure(case: &Case, ideal: IdealProtocol) -> (Duration, StallTerms) {
-    let mut simulator = Simulator::new(&description(ideal), Options { check_loads: true, ..Options::default() }).unwrap();
+    let mut simulator =
+        Simulator::new(&description(ideal), Options { check_loads: true, ..Options::default() }).unwrap();
     let base = simulator.allocate(NodeId(case.home), Bytes(4096)).unwrap();
     let mut last = None;
     for line in 0..3 {
@@ -103,14 +108,160 @@ fn measure(case: &Case, ideal: IdealProtocol) -> (Duration, StallTerms) {
     last.unwrap()
 }
 
+/// Time of a read in a chain of dependent reads of `home`'s lines by processor 0, when another has read them before.
+fn chain(ideal: IdealProtocol, home: u16) -> (Duration, StallTerms) {
+    let run_of = |lines: u64| {
+        let mut simulator = Simulator::new(&description(ideal), Options::default()).unwrap();
+        let base = simulator.allocate(NodeId(home), Bytes(16 << 10)).unwrap();
+        let body =
+            move |thread: &mut Thread<'_>| (0..lines).for_each(|line| thread.load_dependent(base.offset(line * 128)));
+        run(&mut simulator, 5, body);
+        let start = simulator.now();
+        run(&mut simulator, 0, body);
+        (simulator.now().since(start), simulator.stall_terms(CpuId(0)).unwrap())
+    };
+    let (short, long) = (run_of(32), run_of(96));
+    ((long.0 - short.0) / 64, since(&long.1, &short.1))
+}
+
+/// Clocks have edges, and the way through the network is an average over them: a miss may be so much off.
+const EDGES: Duration = Duration(4 * 13_333);
+
+/// What a line takes to the end of its way into the cache, which an upgrade does without.
+fn fill(description: &Description) -> Duration {
+    let cycles = description.l2.line.0 / description.sysad.width.0;
+    let magic = description.magic.as_ref().unwrap();
+    magic.clock.period() * cycles + description.l2.bus_clock.period() * u64::from(description.l2.fill_write_cycles)
+}
+
+fn close(first: Duration, second: Duration) -> bool {
+    first.0.abs_diff(second.0) <= EDGES.0
+}
+
 #[test]
-fn show() {
+fn terms_of_a_lone_miss_add_up_to_its_time() {
+    let machine = description(IdealProtocol::None);
     for case in cases() {
-        let cycle = 1000.0 / 225.0;
         for ideal in [IdealProtocol::None, IdealProtocol::ZeroOverhead, IdealProtocol::AllLocal] {
-            let (time, t) = measure(&case, ideal);
-            let c = |d: Duration| d.as_ns() / cycle;
-            println!("{:32} {ideal:?} {:.1} = {:.1}: m {:.1} w {:.1} p {:.1} c {:.1}   {} {} {}", case.name, c(time), c(t.total()), c(t.minimum), c(t.waiting), c(t.point_to_point), c(t.coherence), t.local, t.local_with_remote_action, t.remote);
+            let (time, terms) = measure(&case, ideal);
+            // T_m is the time of a miss that brings a line. An upgrade brings none.
+            let upgrade = case.store && case.before.iter().any(|&(cpu, _)| cpu == case.requester);
+            let accounted = terms.total() - if upgrade { fill(&machine) } else { Duration::ZERO };
+            let slack = if upgrade { EDGES + EDGES } else { EDGES };
+            assert!(time.0.abs_diff(accounted.0) <= slack.0, "{}, {ideal:?}: {time} is {terms:?}", case.name);
+            assert_eq!(terms.misses(), 1, "{}", case.name);
         }
+    }
+}
+
+#[test]
+fn each_term_is_what_its_name_says() {
+    let local = measure(&cases()[0], IdealProtocol::None).1;
+    for case in cases() {
+        let (_, terms) = measure(&case, IdealProtocol::None);
+        let StallTerms { minimum, waiting, point_to_point, coherence, .. } = terms;
+        let (remote, elsewhere) = (case.home != case.requester, !case.before.is_empty());
+        assert_eq!(minimum, local.minimum, "{}", case.name);
+        assert_eq!(waiting, Duration::ZERO, "{}: nobody is in the way", case.name);
+        assert_eq!(point_to_point > Duration::ZERO, remote, "{}", case.name);
+        assert_eq!(coherence > EDGES, elsewhere, "{}: {coherence}", case.name);
+        let kinds = (terms.local, terms.local_with_remote_action, terms.remote);
+        assert_eq!(
+            kinds,
+            if remote {
+                (0, 0, 1)
+            } else if elsewhere {
+                (0, 1, 0)
+            } else {
+                (1, 0, 0)
+            },
+            "{}",
+            case.name
+        );
+    }
+}
+
+#[test]
+fn an_ideal_miss_takes_the_time_of_an_unhindered_read() {
+    let local = measure(&cases()[0], IdealProtocol::None).0;
+    for case in cases() {
+        let read = Case { store: false, before: vec![], ..case };
+        let upgrade = case.store && case.before.iter().any(|&(cpu, _)| cpu == case.requester);
+        let (zero_overhead, all_local) = (IdealProtocol::ZeroOverhead, IdealProtocol::AllLocal);
+        // Whoever owns the line, and however many share it.
+        let plain = measure(&read, zero_overhead).0;
+        if !upgrade {
+            assert_eq!(measure(&case, zero_overhead).0, plain, "{}", case.name);
+            assert_eq!(measure(&case, all_local).0, local, "{}", case.name);
+        }
+        assert!(measure(&case, zero_overhead).0 <= plain, "{}", case.name);
+        assert!(close(plain, measure(&read, IdealProtocol::None).0), "{}", case.name);
+    }
+    assert_eq!(measure(&cases()[0], IdealProtocol::ZeroOverhead).0, local);
+}
+
+/// Reads that depend on each other follow at the distance of T_m and T_p2p, on the machine and on its ideals: what Table 5.2 of
+/// the FLASH dissertation measures.
+#[test]
+fn back_to_back_reads_follow_at_the_distance_of_the_terms() {
+    for home in [0, 1, 5, 17, 33, 63] {
+        for ideal in [IdealProtocol::None, IdealProtocol::ZeroOverhead, IdealProtocol::AllLocal] {
+            let (time, terms) = chain(ideal, home);
+            assert!(close(time, terms.total() / terms.misses()), "home {home}, {ideal:?}: {time}, {terms:?}");
+            assert_eq!(terms.point_to_point > Duration::ZERO, home != 0 && ideal != IdealProtocol::AllLocal);
+        }
+    }
+}
+
+/// The terms are sums over misses, whether they overlap or not: no latency hiding is assumed.
+#[test]
+fn overlapping_misses_count_in_full() {
+    let mut simulator = Simulator::new(&description(IdealProtocol::None), Options::default()).unwrap();
+    let base = simulator.allocate(NodeId(0), Bytes(4096)).unwrap();
+    let start = simulator.now();
+    run(&mut simulator, 0, move |thread| (0..4).for_each(|line| thread.load(base.offset(line * 128))));
+    let (time, terms) = (simulator.now().since(start), simulator.stall_terms(CpuId(0)).unwrap());
+    let alone = measure(&cases()[0], IdealProtocol::None).1.minimum;
+    assert_eq!(terms.minimum, alone * 4);
+    assert!(terms.waiting > Duration::ZERO, "they wait for each other in MAGIC");
+    assert!(terms.total() > time, "{terms:?} in {time}");
+}
+
+/// Everybody stores to one line, time after time: requests are refused and tried again, and wait for MAGIC. For each processor
+/// the terms add up to the time that its misses took.
+#[test]
+fn what_refused_requests_wait_is_accounted_for() {
+    const ROUNDS: u32 = 30;
+    let mut simulator =
+        Simulator::new(&description(IdealProtocol::None), Options { check_loads: true, ..Options::default() }).unwrap();
+    let base = simulator.allocate(NodeId(0), Bytes(4096)).unwrap();
+    let taken = std::rc::Rc::new(std::cell::RefCell::new(vec![Duration::ZERO; 16]));
+    let program = |cpu: u16| {
+        let taken = taken.clone();
+        let body = move |thread: &mut Thread<'_>| {
+            for _ in 0..ROUNDS {
+                let start = thread.now();
+                thread.store(base);
+                let end = thread.now();
+                taken.borrow_mut()[usize::from(cpu)] += end.since(start);
+                // Time for another to take the line away.
+                thread.work(2000);
+                thread.drain();
+            }
+        };
+        (CpuId(cpu), Box::new(body) as Program)
+    };
+    let reports = simulator.run((0..16).map(program).collect()).unwrap();
+    assert!(reports.iter().any(|report| report.counters.refusals > 0));
+    for (report, &taken) in reports.iter().zip(taken.borrow().iter()) {
+        let terms = simulator.stall_terms(report.cpu).unwrap();
+        let misses = report.counters.secondary_misses;
+        assert!(misses > u64::from(ROUNDS) / 2, "{report:?}");
+        assert_eq!(terms.misses(), misses);
+        // Those that hit, and the translation miss, are not the protocol's.
+        let hits = Duration::from_ns(100.0) * (u64::from(ROUNDS) - misses) + description(IdealProtocol::None).tlb.miss;
+        let least = terms.total() - EDGES * misses;
+        let most = terms.total() + EDGES * misses + hits;
+        assert!((least..=most).contains(&taken), "{taken}, but the terms add up to {}: {terms:?}", terms.total());
     }
 }

@@ -55,6 +55,12 @@ impl Duration {
     pub fn as_seconds(self) -> f64 {
         self.0 as f64 / 1e12
     }
+
+    /// The shortest whole number of `period`s that is no shorter.
+    #[inline]
+    pub const fn align_up(self, period: Self) -> Self {
+        Self(self.0.next_multiple_of(period.0))
+    }
 }
 
 impl Add<Duration> for Time {

@@ -17,9 +17,9 @@ use units::Hertz;
 
 pub use error::{DescriptionError, Entry, Origin};
 pub use spec::{
-    ControllerKind, ControllerSpec, DirectorySpec, DoubleMeshSpec, Fill, HandlerSpec, HubSpec, HypercubeSpec, L1Spec,
-    IdealProtocol, L2Spec, LinkSpec, MagicSpec, MemorySpec, ProcessorModel, ProcessorSpec, Replacement, RouterSpec, SysadSpec,
-    TlbSpec, TopologyKind, TopologySpec,
+    ControllerKind, ControllerSpec, DirectorySpec, DoubleMeshSpec, Fill, HandlerSpec, HubSpec, HypercubeSpec,
+    IdealProtocol, L1Spec, L2Spec, LinkSpec, MagicSpec, MemorySpec, ProcessorModel, ProcessorSpec, Replacement,
+    RouterSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec,
 };
 
 use kind::{Alternatives, Raw, quoted};

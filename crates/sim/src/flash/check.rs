@@ -32,11 +32,18 @@ impl System<Magics> {
 ///
 /// # Errors
 /// The first disagreement found.
-pub fn against(directory: &mut dyn Directory, copies: FxHashMap<LineAddr, Vec<(CpuId, CachedCopy)>>) -> Result<(), Incoherence> {
+pub fn against(
+    directory: &mut dyn Directory,
+    copies: FxHashMap<LineAddr, Vec<(CpuId, CachedCopy)>>,
+) -> Result<(), Incoherence> {
     copies.into_iter().try_for_each(|(line, copies)| check_line(directory, line, &copies))
 }
 
-fn check_line(directory: &mut dyn Directory, line: LineAddr, copies: &[(CpuId, CachedCopy)]) -> Result<(), Incoherence> {
+fn check_line(
+    directory: &mut dyn Directory,
+    line: LineAddr,
+    copies: &[(CpuId, CachedCopy)],
+) -> Result<(), Incoherence> {
     let (entry, memory) = directory.line(line);
     Incoherence::among(line, copies, memory)?;
     for &(cpu, CachedCopy { state, .. }) in copies {

@@ -44,7 +44,11 @@ impl System<Magics> {
             (AccessOutcome::Requested, Some(message)) => self.to_pins(cpu, post.at, message),
             (AccessOutcome::RemoteAccessCacheHit, _) => {
                 self.count_remote_access_cache(node, true);
-                self.schedule_processor(cpu, post.at, Event::Node(MagicEvent::Interface(cpu, InterfaceStep::Asked(miss))));
+                self.schedule_processor(
+                    cpu,
+                    post.at,
+                    Event::Node(MagicEvent::Interface(cpu, InterfaceStep::Asked(miss))),
+                );
             }
             (AccessOutcome::Hit | AccessOutcome::Blocked | AccessOutcome::Requested, _) => {
                 debug_assert!(false, "{cpu:?} asked for {line:?}, which is not missing: {outcome:?}");
@@ -169,8 +173,9 @@ impl System<Magics> {
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
         let node = self.node_of(cpu);
         let mut sent = None;
-        let result = self
-            .with_line(node, line, |cache, context| msi::retry(cache, line, context, &mut |message| sent = Some(message)));
+        let result = self.with_line(node, line, |cache, context| {
+            msi::retry(cache, line, context, &mut |message| sent = Some(message))
+        });
         match (result, sent) {
             (Ok(()), Some(message)) => {
                 let id = self.envelop(message, destination(&message));

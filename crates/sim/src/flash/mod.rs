@@ -150,7 +150,8 @@ impl Controller for Magics {
             header_bytes,
             // Where the store lies is not known. Programs here begin with the first lines of every memory, and the store with its
             // first words: half a cache apart, they displace each other no more than by chance.
-            store_base: description.topology.node_memory.0 / description.l2.line.0 * header_bytes + magic.data_cache.0 / 2,
+            store_base: description.topology.node_memory.0 / description.l2.line.0 * header_bytes
+                + magic.data_cache.0 / 2,
         };
         Ok(Self {
             unhindered: transport::unhindered(&design.timing, &design.handlers, blueprint),

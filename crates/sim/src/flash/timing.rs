@@ -87,9 +87,6 @@ pub struct MagicTiming {
     pub memory_write: Duration,
     /// Cycles for a line of directory data to come from memory.
     pub data_miss_cycles: u32,
-    /// From the critical data of a line at the pins of the processor back to the miss that asked for it: the processor's own
-    /// part of a miss.
-    pub processor: Duration,
 }
 
 impl MagicTiming {
@@ -107,12 +104,11 @@ impl MagicTiming {
     /// Its nodes have another controller.
     pub fn new(description: &Description) -> Result<Self, SimError> {
         let MagicDescription { magic, .. } = MagicDescription::of(description)?;
-        let (sysad, memory, processor) = (&description.sysad, &description.memory, &description.processor);
+        let (sysad, memory) = (&description.sysad, &description.memory);
         let cycle = magic.clock.period();
         let cycles = |count: u32| cycle * u64::from(count);
         let line = cycle * (description.l2.line.0 / sysad.width.0);
         let turnaround = cycles(sysad.turnaround_cycles);
-        let core = processor.clock.period();
         Ok(Self {
             cycle,
             grid: cycles(sysad.grid_cycles),
@@ -139,7 +135,6 @@ impl MagicTiming {
             memory_read: cycles(memory.line_cycles),
             memory_write: cycles(memory.line_write_cycles),
             data_miss_cycles: magic.data_miss_cycles,
-            processor: core * u64::from(processor.miss_to_request_cycles + processor.data_to_use_cycles),
         })
     }
 }

@@ -1,8 +1,8 @@
 //! Messages on their way through a node with MAGIC: outbox, network interface, inbox.
 
-use protocol::msi::{Agent, Message, MessageKind};
 use machine::VirtualNetwork;
 use machine::description::HandlerSpec;
+use protocol::msi::{Agent, Message, MessageKind};
 use units::{ChannelId, Duration, LineAddr, NodeId, Time};
 
 use super::account::Unhindered;
@@ -10,7 +10,8 @@ use super::event::MagicEvent;
 use super::handler::Handler;
 use super::timing::MagicTiming;
 use super::{Magics, cpu_of};
-use crate::system::{Blueprint, EnvelopeId, Event, System};
+use crate::processor::ProcessorTiming;
+use crate::system::{Blueprint, EnvelopeId, Event, Network, System};
 
 /// Packets of a message that carries a line: a header and 128 bytes, as in the Origin, whose network it is (FLASH
 /// dissertation, Appendix A; Prestor 2001, 4.1.3).
@@ -94,22 +95,36 @@ impl System<Magics> {
     }
 }
 
-/// What misses take when nothing else happens, to within the edges of clocks, for every requester and then home.
+/// What misses take when nothing else happens, for every requester and then home.
 pub fn unhindered(timing: &MagicTiming, handlers: &HandlerSpec, blueprint: &Blueprint<'_>) -> Vec<Unhindered> {
     let cycles = |count: u32| timing.cycle * u64::from(count);
     let service = timing.memory_data.max(cycles(Handler::Read.lead(handlers)));
     let to_inbox = timing.request_seen + timing.interface_in + timing.inbox;
     let between_buses = to_inbox + service + timing.outbox + timing.interface_out;
-    let minimum = timing.processor + between_buses + timing.critical;
+    let processor = ProcessorTiming::new(blueprint.description, timing.release);
+    let turnaround = processor.turnaround(timing.critical, timing.line).max(timing.data);
+    let minimum = turnaround.align_up(timing.grid) + between_buses.align_up(timing.grid);
     let interfaces = timing.outbox + timing.network_out + timing.network_in + timing.inbox;
     let handlers = cycles(Handler::Request.lead(handlers) + Handler::Reply.lead(handlers));
     let network = blueprint.network;
     let nodes = || network.topology().nodes().iter().map(|node| node.id);
     let pair = |(requester, home)| {
-        let there = |from, to, by| network.unhindered(by, from, to) + interfaces;
-        let ways = || there(requester, home, VirtualNetwork::Request) + there(home, requester, VirtualNetwork::Reply);
-        let point_to_point = if requester == home { Duration::ZERO } else { handlers + ways() };
+        let way = |by, from, to| mean_way(network, timing.cycle, by, from, to) + interfaces;
+        let ways = || way(VirtualNetwork::Request, requester, home) + way(VirtualNetwork::Reply, home, requester);
+        // The answer crosses to the processor at an edge of the bus.
+        let there_and_back = || timing.grid * ((handlers + ways() + timing.grid / 2).0 / timing.grid.0);
+        let point_to_point = if requester == home { Duration::ZERO } else { there_and_back() };
         Unhindered { minimum, service, between_buses, point_to_point }
     };
     nodes().flat_map(|requester| nodes().map(move |home| (requester, home))).map(pair).collect()
+}
+
+/// From one network interface to the other when nothing is in the way, until the next edge of the controllers' clock, on average
+/// over the edges at which a message can leave: the links have a clock of their own.
+fn mean_way(network: &Network, cycle: Duration, by: VirtualNetwork, from: NodeId, to: NodeId) -> Duration {
+    const EDGES: u64 = 12;
+    let starts: Vec<Time> = (0..EDGES).map(|edge| Time::ZERO + cycle * edge).collect();
+    let arrivals = network.unhindered(by, from, to, &starts);
+    let ways = arrivals.iter().zip(&starts).map(|(arrival, &start)| arrival.align_up(cycle).since(start));
+    ways.fold(Duration::ZERO, |sum, way| sum + way) / EDGES
 }

@@ -96,8 +96,10 @@ impl Node {
     }
 
     fn statistics(&self) -> NodeStatistics {
-        let message = |&kind: &MessageKind| {
-            Tally { name: kind.mnemonic(), count: self.sent[kind as usize], busy: Duration::ZERO }
+        let message = |&kind: &MessageKind| Tally {
+            name: kind.mnemonic(),
+            count: self.sent[kind as usize],
+            busy: Duration::ZERO,
         };
         NodeStatistics {
             bus_busy: self.bus.busy(),

@@ -63,7 +63,8 @@ impl System<Ideals> {
     /// Handles a message on the cache side of `node`: whether it completed the access there.
     fn at_node(&mut self, node: NodeId, message: &Message) -> Result<bool, ProtocolError> {
         let line = message.line;
-        let outcome = self.with_line(node, line, |cache, context, mut send| msi::receive(cache, context, message, &mut send))?;
+        let outcome =
+            self.with_line(node, line, |cache, context, mut send| msi::receive(cache, context, message, &mut send))?;
         if outcome == NodeOutcome::Retry {
             self.processor_mut(cpu_of(node)).count_refusal();
             self.with_line(node, line, |cache, context, mut send| msi::retry(cache, line, context, &mut send))?;

@@ -104,6 +104,19 @@ impl ProcessorTiming {
     }
 }
 
+impl ProcessorTiming {
+    /// From the start of a line of data on the system bus, `critical` before its critical part and `line` long, until the
+    /// request of a load that waits for that data is at the pins, if it misses and nothing else happens.
+    pub fn turnaround(&self, critical: Duration, line: Duration) -> Duration {
+        let issued = critical + self.data_to_use + self.primary_hit;
+        let looked = match self.fill {
+            Fill::WholeLine => issued.max(line + self.fill_write),
+            Fill::PreemptibleBlocks => issued,
+        };
+        looked.align_up(self.secondary_grid) + self.tag_check + self.other_way + self.miss_to_request
+    }
+}
+
 /// The distance of the edges that two clocks of commensurate periods share: the smallest whole number of core cycles
 /// that is a whole number of bus cycles too, to within rounding of the periods.
 fn common_edge(core: Duration, bus: Duration) -> Duration {

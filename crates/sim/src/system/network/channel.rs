@@ -33,6 +33,14 @@ pub struct ChannelSpec {
     pub buffer_packets: u16,
 }
 
+impl ChannelSpec {
+    /// When a packet that is there at `time` can start at the earliest.
+    #[inline]
+    pub fn first_start(&self, time: Time) -> Time {
+        if self.grid == Duration::ZERO { time } else { time.align_up(self.grid) }
+    }
+}
+
 /// A message that was put on a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sent {

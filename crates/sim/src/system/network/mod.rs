@@ -2,9 +2,9 @@
 
 mod channel;
 
-use machine::{Topology, VirtualNetwork};
 use machine::description::Description;
 use machine::topology::{Endpoint, LinkClass};
+use machine::{Topology, VirtualNetwork};
 use units::{ChannelId, Duration, NodeId, Time};
 
 pub use channel::{Channel, ChannelSpec, End, Queued, Sent};
@@ -58,14 +58,19 @@ impl Network {
         &self.topology
     }
 
-    /// How long the first packet of a message takes from one network interface to the other when nothing is in its way, to
-    /// within the edges of clocks.
-    pub fn unhindered(&self, network: VirtualNetwork, from: NodeId, to: NodeId) -> Duration {
+    /// When the first packet of a message that leaves the network interface of `from` at each of `starts` is at that of `to`, if
+    /// nothing is in its way.
+    pub fn unhindered(&self, network: VirtualNetwork, from: NodeId, to: NodeId, starts: &[Time]) -> Vec<Time> {
         let router = self.router.bypass.unwrap_or(self.router.queued);
         let path = self.topology.path(network, from, to);
-        let propagation = |channel: ChannelId| self.channels[channel.index()].spec.propagation;
-        let hops = path.iter().map(|hop| router + propagation(hop.channel));
-        hops.fold(propagation(self.injection(from)), |sum, hop| sum + hop)
+        let spec = |channel: ChannelId| &self.channels[channel.index()].spec;
+        let injection = spec(self.injection(from));
+        let crosses = |channel: &ChannelSpec, at: Time| channel.first_start(at) + channel.propagation;
+        let arrival = |start: &Time| {
+            let at_router = crosses(injection, *start);
+            path.iter().fold(at_router, |at, step| crosses(spec(step.channel), at) + router)
+        };
+        starts.iter().map(arrival).collect()
     }
 
     /// A channel.
