@@ -8,7 +8,7 @@ use units::{CpuId, NodeId, Time};
 
 use super::{HubEvent, Hubs};
 use crate::SimError;
-use crate::processor::{CachedCopy, MissId};
+use crate::processor::MissId;
 use crate::system::{EnvelopeId, System};
 
 impl System<Hubs> {
@@ -49,7 +49,11 @@ impl System<Hubs> {
         }
         if message.kind == MessageKind::InvalidateAcknowledge {
             let (node, timing) = (self.envelopes.get(id).to, &self.controllers.timing);
-            self.controllers.hubs[node.index()].acknowledgements.reserve(self.now, timing.cycle, timing.acknowledgement);
+            self.controllers.hubs[node.index()].acknowledgements.reserve(
+                self.now,
+                timing.cycle,
+                timing.acknowledgement,
+            );
         }
         self.envelopes.remove(id);
         if let Agent::Processor(cpu) = message.to {
@@ -152,13 +156,12 @@ impl System<Hubs> {
             self.dispatch_backoff(node, &outbox);
         }
         let done = matches!(outcome, CacheOutcome::Completed(_) | CacheOutcome::BusError);
-        if let CacheOutcome::Completed(state) = outcome {
-            let version = self.processor_mut(cpu).copy(message.line).version;
-            self.check_access(cpu, message.line, CachedCopy { state, version });
+        if matches!(outcome, CacheOutcome::Completed(_)) {
+            self.observe_grant(cpu, message.line);
         }
         match outcome {
             CacheOutcome::Retry => {
-                self.processor_mut(cpu).count_refusal();
+                self.count_refusal(cpu, message.line);
                 let Some(miss) = self.processor_mut(cpu).miss_on(message.line) else { return };
                 self.schedule(node, self.now + self.controllers.timing.retry, HubEvent::Retry(cpu, miss));
             }
@@ -230,7 +233,8 @@ impl System<Hubs> {
                 continue;
             }
             for invalidation in message.expand(self.controllers.geometry) {
-                let (hub, each) = (&mut self.controllers.hubs[node.index()], self.controllers.timing.backoff_invalidation);
+                let (hub, each) =
+                    (&mut self.controllers.hubs[node.index()], self.controllers.timing.backoff_invalidation);
                 let start = hub.backoffs.reserve(out, self.controllers.timing.cycle, each);
                 self.dispatch(node, start, invalidation);
             }
