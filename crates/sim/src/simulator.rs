@@ -8,8 +8,9 @@ use units::{Bytes, CpuId, NodeId, PhysicalAddr, Time};
 
 use crate::flash::Magics;
 use crate::ideal::Ideals;
+use crate::observer::Observed;
 use crate::origin::{HubCounters, Hubs};
-use crate::system::{Controller, Incoherence, System, ThreadReport};
+use crate::system::{Controller, Incoherence, System, ThreadReport, Unfinished};
 use crate::thread::Program;
 use crate::{NodeStatistics, Options, SimError, StallTerms};
 
@@ -24,6 +25,7 @@ trait Simulated {
     fn statistics(&self, node: NodeId) -> NodeStatistics;
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms>;
     fn check_coherence(&mut self) -> Result<(), Incoherence>;
+    fn observed(&self) -> Option<Observed>;
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -61,7 +63,12 @@ impl<C: Controller> Simulated for System<C> {
     }
 
     fn check_coherence(&mut self) -> Result<(), Incoherence> {
+        Unfinished::none(NodeId(0), self.messages_under_way(), "messages of the whole machine under way")?;
         C::check_coherence(self)
+    }
+
+    fn observed(&self) -> Option<Observed> {
+        self.observer.as_ref().map(|observer| observer.borrow().observed())
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -127,6 +134,11 @@ impl Simulator {
     /// account: MAGIC does, and what takes its place in ideal machines.
     pub fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms> {
         self.machine.stall_terms(cpu)
+    }
+
+    /// What an observer of all loads and stores has seen since the start, if one was asked for ([`Options::check_loads`]).
+    pub fn observed(&self) -> Option<Observed> {
+        self.machine.observed()
     }
 
     /// Consecutive whole pages on node `home`, at least `bytes` of them.

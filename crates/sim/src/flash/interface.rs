@@ -44,11 +44,9 @@ impl System<Magics> {
             (AccessOutcome::Requested, Some(message)) => self.to_pins(cpu, post.at, message),
             (AccessOutcome::RemoteAccessCacheHit, _) => {
                 self.count_remote_access_cache(node, true);
-                self.schedule_processor(
-                    cpu,
-                    post.at,
-                    Event::Node(MagicEvent::Interface(cpu, InterfaceStep::Asked(miss))),
-                );
+                self.observe_grant(cpu, line);
+                let asked = MagicEvent::Interface(cpu, InterfaceStep::Asked(miss));
+                self.schedule_processor(cpu, post.at, Event::Node(asked));
             }
             (AccessOutcome::Hit | AccessOutcome::Blocked | AccessOutcome::Requested, _) => {
                 debug_assert!(false, "{cpu:?} asked for {line:?}, which is not missing: {outcome:?}");

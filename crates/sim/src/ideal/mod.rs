@@ -35,7 +35,7 @@ use crate::flash::{self, Directory, MagicDescription, MagicTiming, Protocol, Tra
 use crate::memory::LineMap;
 use crate::processor::{Ask, CachedCopy, MissId, Post};
 use crate::statistics::{Histogram, NodeStatistics, Tally};
-use crate::system::{Blueprint, Controller, EnvelopeId, Event, Incoherence, System};
+use crate::system::{Blueprint, Controller, EnvelopeId, Event, Incoherence, System, Unfinished};
 use crate::{SimError, StallTerms};
 
 use event::IdealEvent;
@@ -113,6 +113,7 @@ impl Node {
 impl Controller for Ideals {
     type Message = Leaving;
     type Event = IdealEvent;
+    const WRITE_PREFETCHES_STORE: bool = true;
 
     fn new(blueprint: &Blueprint<'_>, sources: impl Iterator<Item = Source>) -> Result<Self, SimError> {
         let parts = MagicDescription::of(blueprint.description)?;
@@ -202,8 +203,13 @@ impl Controller for Ideals {
     }
 
     fn check_coherence(system: &mut System<Self>) -> Result<(), Incoherence> {
+        for (node, parts) in (0..).map(NodeId).zip(&system.controllers.nodes) {
+            Unfinished::none(node, parts.leaving.len(), "lines that have left its caches and not come to its pins")?;
+        }
+        Unfinished::none(NodeId(0), system.controllers.answers, "answers of the whole machine to come")?;
         let copies = system.copies_by_line();
-        flash::against(&mut *system.controllers.directory, copies)
+        flash::against(&mut *system.controllers.directory, &copies)?;
+        system.compare_with_stores(&copies, |ideals, line| ideals.directory.line(line).1)
     }
 
     fn statistics(system: &System<Self>, node: NodeId) -> NodeStatistics {
@@ -268,8 +274,7 @@ impl System<Ideals> {
             Ok(data) => data,
             Err(error) => return self.fail(error),
         };
-        let copy = self.processor_mut(cpu).copy(line);
-        self.check_access(cpu, line, copy);
+        self.observe_grant(cpu, line);
         let (now, unhindered) = (self.now, self.controllers.unhindered(node, line));
         let remote = self.controllers.lines.home(line) != node;
         let Ideals { timing, nodes, .. } = &mut self.controllers;
