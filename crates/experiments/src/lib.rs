@@ -16,6 +16,7 @@ pub mod published;
 mod reproduction;
 mod run;
 pub mod shared_region;
+mod simulation;
 mod system;
 pub mod tables;
 
@@ -23,4 +24,5 @@ pub use error::ExperimentError;
 pub use outcome::Outcome;
 pub use reproduction::{FailedMeasurement, Outcomes, PreparedTable, Reproduced, Reproduction};
 pub use run::{run, run_plan, run_windows};
+pub use simulation::{Simulated, Simulation};
 pub use system::{System, Systems};

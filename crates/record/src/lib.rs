@@ -22,7 +22,9 @@ pub use inventory::{DeadlockRow, MachineRow, TopologyPart, TopologyRow};
 pub use measurement::{OneOrMany, Record, Unit};
 pub use reproduction::ReproductionRow;
 pub use row::Row;
-pub use simulation::{CheckResult, ControllerStatistics, HandlerStatistics, ProcessorStatistics, SimulationRow};
+pub use simulation::{
+    CheckResult, ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, ProcessorStatistics, SimulationRow,
+};
 pub use statistics::Statistics;
 pub use verification::{VerificationResult, VerificationRow};
 pub use warning::Warning;

@@ -8,17 +8,18 @@ use units::{CpuId, NodeId};
 use crate::Row;
 
 /// What a program's check of its own results said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckResult {
     /// All results are right.
+    #[default]
     Ok,
     /// A result is wrong: the machine or the program is at fault, and the figures mean nothing.
     Wrong,
 }
 
 /// One run of a program on a simulated machine. Sums are over all processors or controllers unless said otherwise.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SimulationRow {
     /// The program.
     pub program: String,
@@ -56,7 +57,7 @@ pub struct SimulationRow {
     pub writebacks: u64,
     /// Time that controllers were held by messages: the total occupancy, in nanoseconds.
     pub occupancy_ns: f64,
-    /// Total occupancy in percent of controllers times simulated time.
+    /// Total occupancy in percent of simulated time, on average over the controllers of the processors that took part.
     pub utilisation_pct: f64,
     /// The same of the busiest controller.
     pub max_utilisation_pct: f64,
@@ -66,8 +67,8 @@ pub struct SimulationRow {
     pub instruction_misses: Option<u64>,
     /// Misses in the controllers' data caches; absent where they have none.
     pub data_misses: Option<u64>,
-    /// Writes by how many invalidations each caused: none, one, two, and so on; absent where nobody counts them.
-    pub invalidations: Option<Vec<u64>>,
+    /// Writes by how many invalidations each caused: none, one, two, and so on.
+    pub invalidations: Vec<u64>,
     /// Each controller, where statistics were asked for.
     pub controllers: Option<Vec<ControllerStatistics>>,
     /// Each processor, where statistics were asked for.
@@ -116,18 +117,31 @@ pub struct ControllerStatistics {
     pub utilisation_pct: f64,
     /// Time that messages waited for it, in nanoseconds.
     pub queued_ns: f64,
-    /// Misses in its instruction cache; absent where it has none.
-    pub instruction_misses: Option<u64>,
-    /// Misses in its data cache; absent where it has none.
-    pub data_misses: Option<u64>,
-    /// Its handlers that ran at least once, by name; empty where it has none to tell apart.
+    /// Time that the bus to its processors was held, in nanoseconds.
+    pub bus_ns: f64,
+    /// Time that its memory was held, in nanoseconds.
+    pub memory_ns: f64,
+    /// Its instruction cache; absent where it has none.
+    pub instruction_cache: Option<ControllerCacheStatistics>,
+    /// Its data cache; absent where it has none.
+    pub data_cache: Option<ControllerCacheStatistics>,
+    /// Its handlers that ran at least once, by name.
     pub handlers: BTreeMap<String, HandlerStatistics>,
-    /// Messages that it handled, by their names.
-    pub received: BTreeMap<String, u64>,
     /// Messages that it sent, by their names.
     pub sent: BTreeMap<String, u64>,
-    /// Writes at this home by how many invalidations each caused; absent where nobody counts them.
-    pub invalidations: Option<Vec<u64>>,
+    /// Writes at this home by how many invalidations each caused: none, one, two, and so on.
+    pub invalidations: Vec<u64>,
+}
+
+/// Accesses to a cache of a controller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ControllerCacheStatistics {
+    /// Lines looked up.
+    pub accesses: u64,
+    /// Lines that were not there.
+    pub misses: u64,
+    /// Time that the controller waited for them, in nanoseconds.
+    pub stalled_ns: f64,
 }
 
 /// What one handler of a controller did.

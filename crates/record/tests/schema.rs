@@ -87,7 +87,7 @@ fn simulation() -> SimulationRow {
         queued_ns: 30.0,
         instruction_misses: None,
         data_misses: None,
-        invalidations: Some(vec![4, 0, 1]),
+        invalidations: vec![4, 0, 1],
         controllers: None,
         processors: None,
     }
@@ -99,12 +99,13 @@ fn controller() -> ControllerStatistics {
         occupancy_ns: 500.0,
         utilisation_pct: 20.0,
         queued_ns: 30.0,
-        instruction_misses: Some(1),
-        data_misses: Some(2),
+        bus_ns: 100.0,
+        memory_ns: 200.0,
+        instruction_cache: None,
+        data_cache: Some(Default::default()),
         handlers: [("GET".into(), Default::default())].into(),
-        received: [("READ".into(), 50)].into(),
         sent: [("SRPLY".into(), 50)].into(),
-        invalidations: None,
+        invalidations: vec![],
     }
 }
 
