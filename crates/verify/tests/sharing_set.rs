@@ -40,10 +40,17 @@ impl SharingSet for Interval {
         Insertion::Done
     }
 
-    fn drain(&self, _: &Site, header: &mut Ends, (): &mut (), work: &mut SetWork, mut visit: impl FnMut(NodeId)) {
+    fn drain(
+        &self,
+        _: &Site,
+        header: &mut Ends,
+        (): &mut (),
+        work: &mut SetWork,
+        mut visit: impl FnMut(NodeId, &SetWork),
+    ) {
         for node in header.0.take().map(|(first, last)| first..=last).into_iter().flatten() {
             work.walked += 1;
-            visit(NodeId(node));
+            visit(NodeId(node), work);
         }
     }
 

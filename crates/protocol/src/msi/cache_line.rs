@@ -51,7 +51,8 @@ pub struct Request {
 }
 
 /// The line's row in the invalidation collection table (`/IR`). The table has 16 rows on FLASH (FLASH dissertation, Section
-/// 5.2.3); a machine must not send `GETX` or `UPGRADE` while it has none free for the answer.
+/// 5.2.3); a machine must not send `GETX` or `UPGRADE` while it has none free for the answer:
+/// see [`CacheLine::has_collection_row`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Collection {
     /// Acknowledgements announced less those received: negative while they overtake the home's answer.
@@ -103,6 +104,37 @@ impl CacheLine {
         collection: Collection::IDLE,
         relay: None,
     };
+
+    /// What an access asks the home for, if nothing is outstanding; nothing if the copy allows it.
+    #[inline]
+    pub const fn asks(&self, access: Access) -> Option<MessageKind> {
+        match (self.state, access) {
+            (Msi::Dirty, Access::Load | Access::Store) | (Msi::Shared, Access::Load) => None,
+            (Msi::Invalid, Access::Load) => Some(MessageKind::Get),
+            (Msi::Shared, Access::Store) => Some(MessageKind::Upgrade),
+            (Msi::Invalid, Access::Store) => Some(MessageKind::GetExclusive),
+        }
+    }
+
+    /// What a refused request asks for when it is tried again, which depends on what is left of the copy; nothing if none has
+    /// been refused.
+    #[inline]
+    pub const fn asks_again(&self) -> Option<MessageKind> {
+        match self.request {
+            Some(Request { refused: true, kind: MessageKind::Refill, .. }) => Some(MessageKind::Refill),
+            Some(Request { refused: true, access, .. }) => self.asks(access),
+            Some(_) | None => None,
+        }
+    }
+
+    /// Whether the line has a row of the invalidation collection table (`/IR`), or one must be kept free for it: from the
+    /// moment its request for ownership is sent until that is refused, or the last acknowledgement is in. Where every row
+    /// is taken, a request that [`MessageKind::takes_collection_row`] must wait.
+    #[inline]
+    pub fn has_collection_row(&self) -> bool {
+        let asked = self.request.is_some_and(|request| !request.refused && request.kind.takes_collection_row());
+        asked || self.collection != Collection::IDLE
+    }
 
     /// Whether nothing is outstanding.
     #[inline]

@@ -14,7 +14,8 @@ use units::{LineAddr, NodeId};
 
 use super::invalidate::{Invalidations, invalidate};
 use super::{
-    Agent, DirectoryState, Entry, HomeContext, Insertion, Message, MessageKind, SetWork, SharingSet, WrittenBack,
+    Agent, DirectoryState, Entry, HeaderUse, HomeContext, Insertion, Message, MessageKind, SetWork, SharingSet,
+    WrittenBack,
 };
 use crate::{ProtocolError, Version};
 
@@ -72,8 +73,8 @@ impl HomeWork {
             transaction,
             memory_read: false,
             memory_write: false,
-            invalidations: Invalidations { nodes: 0, messages: 0, requester_named: false },
-            set: SetWork { walked: 0, store_words: 0, allocated: 0, freed: 0, reformatted: false },
+            invalidations: Invalidations::NONE,
+            set: SetWork::NONE,
         }
     }
 
@@ -98,7 +99,8 @@ pub enum Handled {
     StoreExhausted,
 }
 
-/// Handles one message at the home of its line. `memory` is the version in memory; `send` takes what is sent, in order.
+/// Handles one message at the home of its line. `memory` is the version in memory; `send` takes what is sent, in order, each
+/// with what the sharing set had done before it: a machine that prices the work knows from it when a message leaves.
 ///
 /// # Errors
 /// [`ProtocolError`] if the message cannot reach this entry in a faithful run.
@@ -110,10 +112,12 @@ pub fn home<S: SharingSet>(
     memory: &mut Version,
     message: &Message,
     context: &HomeContext,
-    send: &mut impl FnMut(Message),
+    send: &mut impl FnMut(Message, &SetWork),
 ) -> Result<Handled, ProtocolError> {
-    let mut home = Home { set, entry, store, memory, message, context, send };
-    match message.kind {
+    let work = SetWork { format_checks: set.format_checks(HeaderUse::Entry), ..SetWork::NONE };
+    let invalidations = Invalidations::NONE;
+    let mut home = Home { set, entry, store, memory, message, context, work, invalidations, send };
+    let handled = match message.kind {
         MessageKind::Get | MessageKind::GetExclusive | MessageKind::Upgrade | MessageKind::Refill => home.request(),
         MessageKind::Writeback => home.writeback().map(Handled::Done),
         MessageKind::SharingWriteback
@@ -132,11 +136,15 @@ pub fn home<S: SharingSet>(
         | MessageKind::ForwardGetExclusive
         | MessageKind::Invalidate
         | MessageKind::ClusterInvalidate => Err(home.unexpected("it is for the cache side of a node")),
-    }
+    }?;
+    Ok(match handled {
+        Handled::Done(done) => Handled::Done(HomeWork { invalidations: home.invalidations, set: home.work, ..done }),
+        Handled::StoreExhausted => Handled::StoreExhausted,
+    })
 }
 
 /// Takes a line's entries out of the sharing set's store: its sharers are invalidated, and the entry is pending until they
-/// have acknowledged. The store has room at once.
+/// have acknowledged. The store has room at once. `send` is as for [`home()`].
 ///
 /// # Errors
 /// A reason, if the line has no sharers to invalidate in this state.
@@ -147,12 +155,12 @@ pub fn reclaim<S: SharingSet>(
     store: &mut S::Store,
     line: LineAddr,
     context: &HomeContext,
-    send: &mut impl FnMut(Message),
+    send: &mut impl FnMut(Message, &SetWork),
 ) -> Result<(Invalidations, SetWork), &'static str> {
     if entry.state != DirectoryState::Clean {
         return Err("only a clean line has sharers that can be reclaimed");
     }
-    let mut work = SetWork::default();
+    let mut work = SetWork { format_checks: set.format_checks(HeaderUse::Entry), ..SetWork::NONE };
     let collector = Agent::Home(context.site.home);
     let sent = invalidate(set, entry, store, line, None, collector, context, &mut work, send);
     entry.state = DirectoryState::Evicting { acknowledgements: sent.messages };
@@ -166,10 +174,13 @@ struct Home<'a, S: SharingSet, F> {
     memory: &'a mut Version,
     message: &'a Message,
     context: &'a HomeContext,
+    /// What the sharing set has done so far.
+    work: SetWork,
+    invalidations: Invalidations,
     send: &'a mut F,
 }
 
-impl<S: SharingSet, F: FnMut(Message)> Home<'_, S, F> {
+impl<S: SharingSet, F: FnMut(Message, &SetWork)> Home<'_, S, F> {
     /// A request for a copy: a line per pair of directory state and request.
     #[inline]
     fn request(&mut self) -> Result<Handled, ProtocolError> {
@@ -315,12 +326,12 @@ impl<S: SharingSet, F: FnMut(Message)> Home<'_, S, F> {
         if !self.set.replacement_hints() {
             return Err(self.unexpected("the sharing set takes no hints"));
         }
-        let mut work = HomeWork::new(Transaction::ReplacementHint);
+        self.work.format_checks += self.set.format_checks(HeaderUse::Sharers);
         if !self.set.is_empty(&self.entry.sharers) {
             let Message { line, requester, .. } = *self.message;
-            self.set.remove(line, &mut self.entry.sharers, self.store, requester, &mut work.set);
+            self.set.remove(line, &mut self.entry.sharers, self.store, requester, &mut self.work);
         }
-        Ok(work)
+        Ok(HomeWork::new(Transaction::ReplacementHint))
     }
 
     /// A shared copy from memory. The answer goes out before the set is touched (FLASH dissertation, Section 5.3.1).
@@ -328,7 +339,7 @@ impl<S: SharingSet, F: FnMut(Message)> Home<'_, S, F> {
     fn share(&mut self) -> HomeWork {
         self.reply(MessageKind::Put, *self.memory, 0);
         let mut work = HomeWork::new(Transaction::Read).reading_memory();
-        if self.insert(&[self.message.requester], &mut work) {
+        if self.insert(&[self.message.requester]) {
             work.transaction = Transaction::ReadDisplacing;
         }
         work
@@ -341,27 +352,26 @@ impl<S: SharingSet, F: FnMut(Message)> Home<'_, S, F> {
         }
         *self.memory = self.message.version;
         self.entry.state = DirectoryState::Clean;
-        let mut work = HomeWork::new(Transaction::SharingWriteback).writing_memory();
-        self.insert(&nodes, &mut work);
-        Ok(Handled::Done(work))
+        self.insert(&nodes);
+        Ok(Handled::Done(HomeWork::new(Transaction::SharingWriteback).writing_memory()))
     }
 
     /// Adds sharers. Displaced ones are invalidated, and the entry is pending until they have acknowledged: until then
     /// they may have copies that no set names. Returns whether there are any.
     #[inline]
-    fn insert(&mut self, nodes: &[NodeId], work: &mut HomeWork) -> bool {
-        let Home { set, entry, store, message, context, .. } = self;
+    fn insert(&mut self, nodes: &[NodeId]) -> bool {
+        let Home { set, entry, store, message, context, work, invalidations, send, .. } = self;
         for &node in nodes {
-            let insertion = set.insert(&context.site, message.line, &mut entry.sharers, store, node, &mut work.set);
+            let insertion = set.insert(&context.site, message.line, &mut entry.sharers, store, node, work);
             if let Insertion::Displaced(displaced) = insertion {
                 let invalidation =
                     Message::new(MessageKind::Invalidate, message.line, Agent::Node(displaced), message.requester);
-                (self.send)(invalidation.collected_by(Agent::Home(context.site.home)));
-                work.invalidations.nodes += 1;
-                work.invalidations.messages += 1;
+                send(invalidation.collected_by(Agent::Home(context.site.home)), work);
+                invalidations.nodes += 1;
+                invalidations.messages += 1;
             }
         }
-        let acknowledgements = work.invalidations.messages;
+        let acknowledgements = invalidations.messages;
         if acknowledgements > 0 {
             entry.state = DirectoryState::Evicting { acknowledgements };
         }
@@ -375,12 +385,11 @@ impl<S: SharingSet, F: FnMut(Message)> Home<'_, S, F> {
         let relaxed = self.context.variant.acknowledge_requester;
         let collector = if relaxed { Agent::Node(requester) } else { Agent::Home(self.context.site.home) };
         let mut work = HomeWork::new(Transaction::WriteInvalidating);
-        let Home { set, entry, store, context, send, .. } = self;
-        work.invalidations =
-            invalidate(*set, entry, store, line, Some(requester), collector, context, &mut work.set, *send);
-        let acknowledgements = work.invalidations.messages;
+        let Home { set, entry, store, context, work: set_work, send, .. } = self;
+        self.invalidations = invalidate(*set, entry, store, line, Some(requester), collector, context, set_work, *send);
+        let acknowledgements = self.invalidations.messages;
         // Data are sent unless the set has shown that the requester has them; if it names too many nodes, that may be wrong.
-        let upgrade = kind == MessageKind::Upgrade && work.invalidations.requester_named;
+        let upgrade = kind == MessageKind::Upgrade && self.invalidations.requester_named;
         if acknowledgements > 0 && !relaxed {
             self.entry.state = DirectoryState::Invalidating { requester, acknowledgements, upgrade };
             return work;
@@ -399,7 +408,7 @@ impl<S: SharingSet, F: FnMut(Message)> Home<'_, S, F> {
     fn forward(&mut self, owner: NodeId, kind: MessageKind) -> HomeWork {
         let requester = self.message.requester;
         let exclusive = kind == MessageKind::ForwardGetExclusive;
-        (self.send)(Message::new(kind, self.message.line, Agent::Node(owner), requester));
+        (self.send)(Message::new(kind, self.message.line, Agent::Node(owner), requester), &self.work);
         let written_back = WrittenBack::No;
         self.entry.state = DirectoryState::Forwarded { owner, requester, exclusive, written_back };
         HomeWork::new(Transaction::Forward)
@@ -418,7 +427,7 @@ impl<S: SharingSet, F: FnMut(Message)> Home<'_, S, F> {
     fn answer(&mut self, requester: NodeId, kind: MessageKind, memory: Version, acknowledgements: u16) {
         let message = Message::new(kind, self.message.line, Agent::Node(requester), requester)
             .with_acknowledgements(acknowledgements);
-        (self.send)(if kind.carries_data() { message.with_version(memory) } else { message });
+        (self.send)(if kind.carries_data() { message.with_version(memory) } else { message }, &self.work);
     }
 
     #[cold]

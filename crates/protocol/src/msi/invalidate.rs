@@ -2,7 +2,7 @@
 
 use units::{LineAddr, NodeId};
 
-use super::{Agent, Entry, HomeContext, Message, MessageKind, SetWork, SharingSet};
+use super::{Agent, Entry, HeaderUse, HomeContext, Message, MessageKind, SetWork, SharingSet};
 
 /// What was sent to invalidate a sharing set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -13,6 +13,11 @@ pub struct Invalidations {
     pub messages: u16,
     /// Whether the set named the requester, which keeps its copy.
     pub requester_named: bool,
+}
+
+impl Invalidations {
+    /// Nothing was sent.
+    pub const NONE: Self = Self { nodes: 0, messages: 0, requester_named: false };
 }
 
 /// Empties the sharing set and has all its nodes but the requester invalidated. Reclaimed lines have no requester; then the
@@ -28,17 +33,18 @@ pub(super) fn invalidate<S: SharingSet>(
     collector: Agent,
     context: &HomeContext,
     work: &mut SetWork,
-    send: &mut impl FnMut(Message),
+    send: &mut impl FnMut(Message, &SetWork),
 ) -> Invalidations {
-    let mut sent = Invalidations::default();
+    let mut sent = Invalidations::NONE;
+    work.format_checks += set.format_checks(HeaderUse::Sharers);
     let message =
         |kind, node| Message::new(kind, line, Agent::Node(node), requester.unwrap_or(node)).collected_by(collector);
     let Some(clustering) = context.variant.clustering else {
-        set.drain(&context.site, &mut entry.sharers, store, work, |node| {
+        set.drain(&context.site, &mut entry.sharers, store, work, |node, work| {
             if Some(node) == requester {
                 sent.requester_named = true;
             } else {
-                send(message(MessageKind::Invalidate, node));
+                send(message(MessageKind::Invalidate, node), work);
                 sent.nodes += 1;
                 sent.messages += 1;
             }
@@ -46,7 +52,7 @@ pub(super) fn invalidate<S: SharingSet>(
         return sent;
     };
     let mut targets = 0u64;
-    set.drain(&context.site, &mut entry.sharers, store, work, |node| {
+    set.drain(&context.site, &mut entry.sharers, store, work, |node, _| {
         if Some(node) == requester {
             sent.requester_named = true;
         } else {
@@ -60,10 +66,11 @@ pub(super) fn invalidate<S: SharingSet>(
         let span = if together { clustering.nodes - first % clustering.nodes } else { 1 };
         let cluster = targets & (u64::MAX >> (64 - span)) << first;
         targets &= !cluster;
-        send(match cluster.count_ones() {
+        let invalidation = match cluster.count_ones() {
             1 => message(MessageKind::Invalidate, NodeId(first)),
             _ => message(MessageKind::ClusterInvalidate, NodeId(first)).with_targets(cluster),
-        });
+        };
+        send(invalidation, work);
         sent.messages += 1;
     }
     sent

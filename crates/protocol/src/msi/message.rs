@@ -104,6 +104,14 @@ message_kinds! {
     CollectDone = "INVAL_ACK_COLLECT_DONE", Reply, false;
 }
 
+impl MessageKind {
+    /// Whether the answer may announce acknowledgements for the requester to collect (`/IR`): `GETX` and `UPGRADE`.
+    #[inline]
+    pub const fn takes_collection_row(self) -> bool {
+        matches!(self, Self::GetExclusive | Self::Upgrade)
+    }
+}
+
 /// One message. Fields that a kind does not use are at their defaults, so that equal messages compare equal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Message {

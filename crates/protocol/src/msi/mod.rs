@@ -18,6 +18,7 @@
 //! of this crate has their tables.
 
 mod cache_line;
+pub mod catalogue;
 mod directory;
 mod home;
 mod invalidate;
@@ -34,8 +35,8 @@ pub use invalidate::Invalidations;
 pub use message::{Agent, Lane, Message, MessageKind};
 pub use node::{AccessOutcome, Eviction, NodeOutcome, access, evict, evict_from_node, receive, retry};
 pub use sharing::{
-    CoarseHeader, CoarseVector, DynamicPointer, Hybrid, HybridHeader, Insertion, LimitedPointer, LinkStore, ListHeader,
-    Overflow, PointerHeader, SetWork, SharingSet, Site, VectorStore,
+    CoarseHeader, CoarseVector, DynamicPointer, HeaderUse, Hybrid, HybridHeader, Insertion, LimitedPointer, LinkStore,
+    ListHeader, Overflow, PointerHeader, SetWork, SharingSet, Site, VectorStore,
 };
 pub use table::{HomeCase, NodeCase, home_cases, node_cases};
 pub use variant::{Clustering, HomeContext, NodeContext, Variant};

@@ -48,8 +48,13 @@ pub enum NodeOutcome {
     Refilling,
     /// An invalidation; whether there was a copy, and where.
     Invalidated(Option<Place>),
-    /// An invalidation, passed on to so many others.
-    Relayed(u16),
+    /// An invalidation, passed on.
+    Relayed {
+        /// Where there was a copy.
+        place: Option<Place>,
+        /// To how many others.
+        others: u16,
+    },
     /// A forwarded request was answered with the dirty line.
     Supplied(Place),
     /// A forwarded request was refused: the line is not here.
@@ -74,21 +79,16 @@ pub fn access(
     if line.request.is_some() {
         return AccessOutcome::Blocked;
     }
-    match (line.state, access) {
-        (Msi::Dirty, Access::Load | Access::Store) | (Msi::Shared, Access::Load) => {
-            let place = std::mem::replace(&mut line.place, Place::Cache);
-            perform(line, access);
-            match place {
-                Place::Cache => AccessOutcome::Hit,
-                Place::RemoteAccessCache => AccessOutcome::RemoteAccessCacheHit,
-            }
-        }
-        (Msi::Shared, Access::Store) | (Msi::Invalid, Access::Load | Access::Store) => {
-            let kind = request_for(line.state, access);
-            line.place = Place::Cache;
-            ask(line, address, context, access, kind, send);
-            AccessOutcome::Requested
-        }
+    if let Some(kind) = line.asks(access) {
+        line.place = Place::Cache;
+        ask(line, address, context, access, kind, send);
+        return AccessOutcome::Requested;
+    }
+    let place = std::mem::replace(&mut line.place, Place::Cache);
+    perform(line, access);
+    match place {
+        Place::Cache => AccessOutcome::Hit,
+        Place::RemoteAccessCache => AccessOutcome::RemoteAccessCacheHit,
     }
 }
 
@@ -103,19 +103,11 @@ pub fn retry(
     context: &NodeContext,
     send: &mut impl FnMut(Message),
 ) -> Result<(), ProtocolError> {
-    match line.request {
-        Some(Request { refused: true, kind: MessageKind::Refill, access, .. }) => {
-            ask(line, address, context, access, MessageKind::Refill, send);
-            Ok(())
-        }
-        Some(Request { refused: true, access, .. }) => {
-            ask(line, address, context, access, request_for(line.state, access), send);
-            Ok(())
-        }
-        Some(_) | None => {
-            Err(unexpected(line, context, MessageKind::NegativeAcknowledge, "no request has been refused"))
-        }
-    }
+    let (Some(request), Some(kind)) = (line.request, line.asks_again()) else {
+        return Err(unexpected(line, context, MessageKind::NegativeAcknowledge, "no request has been refused"));
+    };
+    ask(line, address, context, request.access, kind, send);
+    Ok(())
 }
 
 /// Makes room in the processor's cache. With a remote access cache, other nodes' lines go there; [`evict_from_node`] makes
@@ -191,9 +183,9 @@ pub fn receive(
         },
         K::ForwardGet | K::ForwardGetExclusive => Ok(supply(line, context, message, send)),
         K::Invalidate => {
-            let outcome = invalidate(line, context, kind)?;
+            let place = invalidate(line, context, kind)?;
             send(acknowledgement(message, K::InvalidateAcknowledge));
-            Ok(outcome)
+            Ok(NodeOutcome::Invalidated(place))
         }
         K::ClusterInvalidate => relay(line, context, message, send),
         K::InvalidateAcknowledge | K::ClusterInvalidateAcknowledge => match line.relay {
@@ -280,12 +272,12 @@ fn supply(
     outcome
 }
 
-/// Drops the node's copy.
+/// Drops the node's copy and says where it was.
 ///
 /// FLASH's controller acknowledges before its processor has taken the invalidation (FLASH dissertation, Section 5.2.3); as
 /// the bus to the processor is a queue, the processor sees nothing later before it, and one step stands for both.
 #[inline]
-fn invalidate(line: &mut CacheLine, context: &NodeContext, kind: MessageKind) -> Result<NodeOutcome, ProtocolError> {
+fn invalidate(line: &mut CacheLine, context: &NodeContext, kind: MessageKind) -> Result<Option<Place>, ProtocolError> {
     match line.state {
         Msi::Dirty => return Err(unexpected(line, context, kind, "an owner is asked by a forwarded request")),
         Msi::Shared | Msi::Invalid => {}
@@ -295,7 +287,7 @@ fn invalidate(line: &mut CacheLine, context: &NodeContext, kind: MessageKind) ->
     }
     let had_copy = std::mem::take(&mut line.state) == Msi::Shared;
     let place = std::mem::take(&mut line.place);
-    Ok(NodeOutcome::Invalidated(had_copy.then_some(place)))
+    Ok(had_copy.then_some(place))
 }
 
 /// A clustered invalidation: drops the copy and passes the message on to the others, one by one.
@@ -308,7 +300,7 @@ fn relay(
     if line.relay.is_some() {
         return Err(unexpected(line, context, message.kind, "the home has one round of invalidations under way"));
     }
-    invalidate(line, context, message.kind)?;
+    let place = invalidate(line, context, message.kind)?;
     let mut others = message.targets & !(1 << context.node.0);
     let acknowledgements = others.count_ones() as u16;
     while others != 0 {
@@ -318,7 +310,7 @@ fn relay(
         send(passed_on.collected_by(Agent::Node(context.node)));
     }
     line.relay = Some(Relay { acknowledgements, collector: message.collector, requester: message.requester });
-    Ok(NodeOutcome::Relayed(acknowledgements))
+    Ok(NodeOutcome::Relayed { place, others: acknowledgements })
 }
 
 /// An acknowledgement from a node of the cluster.
@@ -396,16 +388,6 @@ fn ask(
 fn perform(line: &mut CacheLine, access: Access) {
     if access == Access::Store {
         line.version = line.version.next();
-    }
-}
-
-/// The request for an access that the copy does not allow.
-#[inline]
-const fn request_for(state: Msi, access: Access) -> MessageKind {
-    match (state, access) {
-        (_, Access::Load) => MessageKind::Get,
-        (Msi::Shared, Access::Store) => MessageKind::Upgrade,
-        (Msi::Invalid | Msi::Dirty, Access::Store) => MessageKind::GetExclusive,
     }
 }
 

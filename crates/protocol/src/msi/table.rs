@@ -95,7 +95,7 @@ fn at_home(
     let (mut memory, mut sent) = (Version(0), Vec::new());
     let set = CoarseVector::PRECISE_BIT_VECTOR;
     let handled =
-        home(&set, &mut entry, &mut (), &mut memory, &message, &context, &mut |message| sent.push(message.kind));
+        home(&set, &mut entry, &mut (), &mut memory, &message, &context, &mut |message, _| sent.push(message.kind));
     let result = handled.map(|handled| match handled {
         Handled::Done(work) => work.transaction,
         Handled::StoreExhausted => unreachable!("a bit vector has no store"),

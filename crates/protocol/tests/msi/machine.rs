@@ -108,7 +108,7 @@ impl<S: SharingSet> Machine<S> {
                     &mut self.memory,
                     message,
                     &self.context,
-                    &mut |message| messages.push(message),
+                    &mut |message, _| messages.push(message),
                 );
                 match handled.expect("the run is faithful") {
                     Handled::Done(work) => self.works.push(work),

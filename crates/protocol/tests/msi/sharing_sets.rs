@@ -44,7 +44,7 @@ impl<S: SharingSet> Home<S> {
     fn drain(&mut self, line: usize) -> BTreeMap<u16, usize> {
         let mut named = BTreeMap::new();
         let (set, header) = (self.set.clone(), &mut self.headers[line]);
-        set.drain(&self.at, header, &mut self.store, &mut SetWork::default(), |node| {
+        set.drain(&self.at, header, &mut self.store, &mut SetWork::default(), |node, _| {
             *named.entry(node.0).or_default() += 1;
         });
         assert!(set.is_empty(&self.headers[line]), "a drained set is empty");
@@ -69,7 +69,7 @@ impl<S: SharingSet> Home<S> {
                     return;
                 }
                 while !set.has_room(&self.at, &self.headers[line], &self.store, &[NodeId(node)]) {
-                    let victim = set.victim(&self.store, random, &mut work).expect("something fills the store");
+                    let victim = set.victim(&mut self.store, random, &mut work).expect("something fills the store");
                     self.drain(victim.index());
                     self.sharers[victim.index()].clear();
                     self.sharers[line].insert(node);

@@ -100,7 +100,7 @@ impl<S: SharingSet> Msi<S> {
         let (mut header, mut store) = (state.homes[line].entry.sharers, state.store.clone());
         let mut named = 0;
         let mut work = SetWork::default();
-        self.set.drain(&self.context.site, &mut header, &mut store, &mut work, |node| named |= 1 << node.0);
+        self.set.drain(&self.context.site, &mut header, &mut store, &mut work, |node, _| named |= 1 << node.0);
         named
     }
 }

@@ -177,7 +177,7 @@ fn try_out<S: SharingSet>(set: &S, nodes: &[NodeId]) -> Tried {
         }
     }
     let entries = set.entries_in_use(&store);
-    set.drain(&at, &mut header, &mut store, &mut work, |node| named |= 1 << node.0);
+    set.drain(&at, &mut header, &mut store, &mut work, |node, _| named |= 1 << node.0);
     Tried { named, displaces, entries }
 }
 
@@ -243,10 +243,10 @@ impl Mutation {
             Self::ForgetSharer => {
                 let (mut nodes, mut work) = (Vec::new(), SetWork::default());
                 let mut probed = store.clone();
-                set.drain(at, &mut entry.sharers.clone(), &mut probed, &mut work, |node| nodes.push(node));
+                set.drain(at, &mut entry.sharers.clone(), &mut probed, &mut work, |node, _| nodes.push(node));
                 nodes.dedup();
                 if nodes.len() > 1 {
-                    set.drain(at, &mut entry.sharers, store, &mut work, |_| {});
+                    set.drain(at, &mut entry.sharers, store, &mut work, |_, _| {});
                     set.insert(at, line, &mut entry.sharers, store, nodes[0], &mut work);
                 }
             }

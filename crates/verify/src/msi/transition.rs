@@ -206,7 +206,7 @@ impl<S: SharingSet> Msi<S> {
             &mut home.memory,
             message,
             &self.context,
-            &mut |message| sent.push(message),
+            &mut |message, _| sent.push(message),
         );
         match handled {
             Err(error) => visit(step, Err(unexpected(error))),
@@ -228,9 +228,9 @@ impl<S: SharingSet> Msi<S> {
 
     /// The home makes room in the store at the expense of one line, and handles the message after that.
     fn reclaim(&self, rest: &State<S>, message: &Message, visit: &mut impl FnMut(MsiStep, After<S>)) {
-        let mut tried = 0u32;
+        let (mut tried, mut store) = (0u32, rest.store.clone());
         for random in 0..self.set.entries_in_use(&rest.store) {
-            let Some(victim) = self.set.victim(&rest.store, random, &mut Default::default()) else { continue };
+            let Some(victim) = self.set.victim(&mut store, random, &mut Default::default()) else { continue };
             if tried >> victim.0 & 1 == 1 {
                 continue;
             }
@@ -252,7 +252,7 @@ impl<S: SharingSet> Msi<S> {
         let mut after = rest.clone();
         let mut sent = Vec::new();
         let entry = &mut after.homes[victim.index()].entry;
-        msi::reclaim(&self.set, entry, &mut after.store, victim, &self.context, &mut |message| sent.push(message))
+        msi::reclaim(&self.set, entry, &mut after.store, victim, &self.context, &mut |message, _| sent.push(message))
             .map_err(|reason| Violation { property: Property::ExpectedMessage, detail: reason.into() })?;
         if self.has(Mutation::ReclaimWithoutInvalidation) {
             sent.clear();

@@ -2,7 +2,7 @@
 
 use units::{LineAddr, NodeId};
 
-use super::{Insertion, SetWork, SharingSet, Site, each_bit};
+use super::{HeaderUse, Insertion, SetWork, SharingSet, Site, each_bit};
 
 /// A vector of presence bits, each of which stands for `coarseness` consecutive nodes (FLASH dissertation, Section 5.2.2:
 /// a bit vector is `CV=1`, broadcast `CV=P`).
@@ -103,16 +103,23 @@ impl SharingSet for CoarseVector {
         header: &mut CoarseHeader,
         (): &mut (),
         work: &mut SetWork,
-        mut visit: impl FnMut(NodeId),
+        mut visit: impl FnMut(NodeId, &SetWork),
     ) {
         let before = std::mem::take(header);
         if before.local {
-            visit(at.home);
+            visit(at.home, work);
         }
         each_bit(before.vector, |bit| {
             work.walked += 1;
-            self.group(at, bit).filter(|&node| !(self.local_bit && node == at.home)).for_each(&mut visit);
+            let group = self.group(at, bit).filter(|&node| !(self.local_bit && node == at.home));
+            group.for_each(|node| visit(node, work));
         });
+    }
+
+    /// With a local bit, a set is empty if bit and vector are: two things to look at (FLASH dissertation, Section 5.2.3).
+    #[inline]
+    fn format_checks(&self, header_use: HeaderUse) -> u16 {
+        (self.local_bit && header_use == HeaderUse::Sharers).into()
     }
 
     fn snapshot(&self, at: &Site, header: &CoarseHeader, (): &(), mut visit: impl FnMut(NodeId)) -> u8 {

@@ -2,6 +2,7 @@
 
 use units::{LineAddr, NodeId};
 
+use super::touches::Touches;
 use super::{Insertion, SetWork, SharingSet, Site};
 
 /// Dynamic pointer allocation (FLASH dissertation, Section 5.2.2).
@@ -45,12 +46,18 @@ pub struct LinkStore {
     links: Vec<Link>,
     free: Option<u32>,
     free_links: u32,
+    touches: Touches,
 }
 
 impl LinkStore {
     fn new(links: u32) -> Self {
         let link = |index: u32| Link { node: NodeId(0), next: Next::Free((index + 1 < links).then_some(index + 1)) };
-        Self { links: (0..links).map(link).collect(), free: (links > 0).then_some(0), free_links: links }
+        Self {
+            links: (0..links).map(link).collect(),
+            free: (links > 0).then_some(0),
+            free_links: links,
+            touches: Touches::default(),
+        }
     }
 
     /// Links not in use.
@@ -60,6 +67,7 @@ impl LinkStore {
 
     fn allocate(&mut self, node: NodeId, next: Next, work: &mut SetWork) -> Option<u32> {
         let index = self.free?;
+        self.touches.touch(index, work);
         let link = &mut self.links[index as usize];
         self.free = match link.next {
             Next::Free(following) => following,
@@ -68,18 +76,27 @@ impl LinkStore {
         *link = Link { node, next };
         self.free_links -= 1;
         work.allocated += 1;
-        work.store_words += 1;
         Some(index)
     }
 
-    /// Frees a link and says what it held and what followed.
-    fn release(&mut self, index: u32, work: &mut SetWork) -> Link {
-        let link = self.links[index as usize];
+    /// Reads a link.
+    fn read(&mut self, index: u32, work: &mut SetWork) -> Link {
+        self.touches.touch(index, work);
+        self.links[index as usize]
+    }
+
+    /// Frees a link that has been read.
+    fn give_back(&mut self, index: u32, work: &mut SetWork) {
         self.links[index as usize].next = Next::Free(self.free);
         self.free = Some(index);
         self.free_links += 1;
         work.freed += 1;
-        work.store_words += 1;
+    }
+
+    /// Frees a link and says what it held and what followed.
+    fn release(&mut self, index: u32, work: &mut SetWork) -> Link {
+        let link = self.read(index, work);
+        self.give_back(index, work);
         link
     }
 }
@@ -146,12 +163,14 @@ impl SharingSet for DynamicPointer {
         let (mut previous, mut current) = (None, header.list);
         while let Some(index) = current.filter(|_| work.walked < self.search) {
             work.walked += 1;
-            work.store_words += 1;
-            let link = store.links[index as usize];
+            let link = store.read(index, work);
             if link.node == node {
-                store.release(index, work);
+                store.give_back(index, work);
                 match previous {
-                    Some(previous) => store.links[previous as usize].next = link.next,
+                    Some(previous) => {
+                        store.touches.touch(previous, work);
+                        store.links[previous as usize].next = link.next;
+                    }
                     None => header.list = link.following(),
                 }
                 return;
@@ -166,38 +185,43 @@ impl SharingSet for DynamicPointer {
         header: &mut ListHeader,
         store: &mut LinkStore,
         work: &mut SetWork,
-        mut visit: impl FnMut(NodeId),
+        mut visit: impl FnMut(NodeId, &SetWork),
     ) {
         let ListHeader { head, list } = std::mem::take(header);
         if let Some(head) = head {
             work.walked += 1;
-            visit(head);
+            visit(head, work);
         }
         let mut current = list;
         while let Some(index) = current {
             work.walked += 1;
             let link = store.release(index, work);
-            visit(link.node);
+            visit(link.node, work);
             current = link.following();
         }
     }
 
     /// A link at random, or the next one in use, followed to the end of its list.
-    fn victim(&self, store: &LinkStore, random: u32, work: &mut SetWork) -> Option<LineAddr> {
+    fn victim(&self, store: &mut LinkStore, random: u32, work: &mut SetWork) -> Option<LineAddr> {
         let start = random % self.links.max(1);
-        let mut index = (start..self.links).chain(0..start).find(|&index| {
-            work.store_words += 1;
-            !matches!(store.links[index as usize].next, Next::Free(_))
-        })?;
+        let mut links = (start..self.links).chain(0..start).map(|index| store.read(index, work).next);
+        let mut next = links.find(|next| !matches!(next, Next::Free(_)))?;
         loop {
-            match store.links[index as usize].next {
-                Next::Link(next) => index = next,
+            work.walked += 1;
+            next = match next {
+                Next::Link(index) => store.read(index, work).next,
                 Next::Header(line) => return Some(line),
                 Next::Free(_) => unreachable!("no list runs into a free link"),
-            }
-            work.walked += 1;
-            work.store_words += 1;
+            };
         }
+    }
+
+    fn record_touches(&self, store: &mut LinkStore, on: bool) {
+        store.touches.record(on);
+    }
+
+    fn touched(&self, store: &mut LinkStore, visit: impl FnMut(u32)) {
+        store.touches.hand_out(visit);
     }
 
     fn snapshot(&self, _: &Site, header: &ListHeader, store: &LinkStore, mut visit: impl FnMut(NodeId)) -> u8 {

@@ -2,7 +2,8 @@
 
 use units::{LineAddr, NodeId};
 
-use super::{Insertion, SetWork, SharingSet, Site, each_bit};
+use super::touches::Touches;
+use super::{HeaderUse, Insertion, SetWork, SharingSet, Site, each_bit};
 
 /// The two-level hybrid representation (FLASH dissertation, Section 5.2.2, Figures 5.3 and 5.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,6 +139,7 @@ pub struct VectorStore {
     vectors: Vec<LongVector>,
     free: Option<u32>,
     free_vectors: u32,
+    touches: Touches,
 }
 
 impl VectorStore {
@@ -145,7 +147,7 @@ impl VectorStore {
         let vector =
             |index: u32| LongVector { line: None, bits: 0, next_free: (index + 1 < vectors).then_some(index + 1) };
         let free = (vectors > 0).then_some(0);
-        Self { vectors: (0..vectors).map(vector).collect(), free, free_vectors: vectors }
+        Self { vectors: (0..vectors).map(vector).collect(), free, free_vectors: vectors, touches: Touches::default() }
     }
 
     /// Vectors not in use.
@@ -155,23 +157,21 @@ impl VectorStore {
 
     fn allocate(&mut self, line: LineAddr, bits: u64, work: &mut SetWork) -> u32 {
         let index = self.free.expect("there was room");
+        self.touches.touch(index, work);
         let vector = &mut self.vectors[index as usize];
         self.free = vector.next_free;
         *vector = LongVector { line: Some(line), bits, next_free: None };
         self.free_vectors -= 1;
         work.allocated += 1;
-        work.store_words += 1;
         index
     }
 
-    fn release(&mut self, index: u32, work: &mut SetWork) -> u64 {
-        let bits = self.vectors[index as usize].bits;
+    /// Frees a vector that has been read.
+    fn give_back(&mut self, index: u32, work: &mut SetWork) {
         self.vectors[index as usize] = LongVector { line: None, bits: 0, next_free: self.free };
         self.free = Some(index);
         self.free_vectors += 1;
         work.freed += 1;
-        work.store_words += 1;
-        bits
     }
 }
 
@@ -226,8 +226,8 @@ impl SharingSet for Hybrid {
                 self.settle(header, store, work);
             }
             (_, HybridHeader::FullBitvector { index }) => {
+                store.touches.touch(index, work);
                 store.vectors[index as usize].bits |= 1 << node.0;
-                work.store_words += 1;
                 self.settle(header, store, work);
             }
             (_, _) => self.add(at, header, node),
@@ -241,27 +241,45 @@ impl SharingSet for Hybrid {
         header: &mut HybridHeader,
         store: &mut VectorStore,
         work: &mut SetWork,
-        mut visit: impl FnMut(NodeId),
+        mut visit: impl FnMut(NodeId, &SetWork),
     ) {
         // Figure 5.3 has a written line that all share pass through FULL_BITVECTOR; the invalidations are the same.
         let before = std::mem::take(header);
+        if let HybridHeader::FullBitvector { index } = before {
+            store.touches.touch(index, work);
+        }
         self.visit(at, &before, store, |node| {
             work.walked += 1;
-            visit(node);
+            visit(node, work);
         });
         if let HybridHeader::FullBitvector { index } = before {
-            store.release(index, work);
+            store.give_back(index, work);
         }
         work.reformatted |= before != HybridHeader::Unshared;
     }
 
     /// A vector at random, or the next one in use.
-    fn victim(&self, store: &VectorStore, random: u32, work: &mut SetWork) -> Option<LineAddr> {
+    fn victim(&self, store: &mut VectorStore, random: u32, work: &mut SetWork) -> Option<LineAddr> {
         let start = random % self.vectors.max(1);
         (start..self.vectors).chain(0..start).find_map(|index| {
-            work.store_words += 1;
+            store.touches.touch(index, work);
             store.vectors[index as usize].line
         })
+    }
+
+    /// Where owner and sharers stand depends on the format, so every handler decides on that first, those too that only
+    /// forward a request or refuse it (FLASH dissertation, Sections 5.2.2 and 5.3.1).
+    #[inline]
+    fn format_checks(&self, header_use: HeaderUse) -> u16 {
+        (header_use == HeaderUse::Entry).into()
+    }
+
+    fn record_touches(&self, store: &mut VectorStore, on: bool) {
+        store.touches.record(on);
+    }
+
+    fn touched(&self, store: &mut VectorStore, visit: impl FnMut(u32)) {
+        store.touches.hand_out(visit);
     }
 
     fn snapshot(&self, at: &Site, header: &HybridHeader, store: &VectorStore, visit: impl FnMut(NodeId)) -> u8 {
@@ -340,7 +358,7 @@ impl Hybrid {
         if let HybridHeader::FullBitvector { index } = *header
             && store.vectors[index as usize].bits.count_ones() >= u32::from(self.all_shared)
         {
-            store.release(index, work);
+            store.give_back(index, work);
             *header = HybridHeader::AllShared;
             work.reformatted = true;
         }

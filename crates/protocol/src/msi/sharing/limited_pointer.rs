@@ -120,14 +120,15 @@ impl SharingSet for LimitedPointer {
         header: &mut PointerHeader,
         (): &mut (),
         work: &mut SetWork,
-        mut visit: impl FnMut(NodeId),
+        mut visit: impl FnMut(NodeId, &SetWork),
     ) {
         let before = std::mem::take(header);
         if before.everybody {
-            (0..at.nodes).for_each(|node| visit(NodeId(node)));
-        } else {
-            work.walked += u16::from(before.used);
-            before.pointers().iter().for_each(|&node| visit(node));
+            (0..at.nodes).for_each(|node| visit(NodeId(node), work));
+        }
+        for &node in before.pointers() {
+            work.walked += 1;
+            visit(node, work);
         }
     }
 

@@ -7,6 +7,7 @@ mod coarse_vector;
 mod dynamic_pointer;
 mod hybrid;
 mod limited_pointer;
+mod touches;
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -37,14 +38,31 @@ impl Site {
 pub struct SetWork {
     /// Elements looked at one by one: pointers, links of a list, bits of a vector that were set.
     pub walked: u16,
-    /// Words of the home's store read or written, besides the directory header.
+    /// Words of the home's store read or written, besides the directory header: see [`SharingSet::touched`].
     pub store_words: u16,
     /// Entries of the store taken.
     pub allocated: u16,
     /// Entries of the store given back.
     pub freed: u16,
+    /// Decisions on the header's format that had to be made before anything else could be done.
+    pub format_checks: u16,
     /// Whether the header changed its format (hybrid).
     pub reformatted: bool,
+}
+
+impl SetWork {
+    /// Nothing was done.
+    pub const NONE: Self =
+        Self { walked: 0, store_words: 0, allocated: 0, freed: 0, format_checks: 0, reformatted: false };
+}
+
+/// What a handler wants of a header, and must know its format for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HeaderUse {
+    /// Anything: every handler at the home begins with it, also where it goes on to forward or to refuse.
+    Entry,
+    /// To know whether the set is empty, or to empty it.
+    Sharers,
 }
 
 /// What adding a sharer came to.
@@ -105,20 +123,33 @@ pub trait SharingSet: Clone + Debug + Send + Sync + 'static {
     ) {
     }
 
-    /// Empties the set and calls `visit` with every node that was in it, or could have been. A node may come twice.
+    /// Empties the set and calls `visit` with every node that was in it, or could have been, and with the work done until it
+    /// was found. A node may come twice.
     fn drain(
         &self,
         at: &Site,
         header: &mut Self::Header,
         store: &mut Self::Store,
         work: &mut SetWork,
-        visit: impl FnMut(NodeId),
+        visit: impl FnMut(NodeId, &SetWork),
     );
 
     /// A line whose sharers take up space in the store, to be reclaimed; `random` chooses which. `None` if no line does.
-    fn victim(&self, _store: &Self::Store, _random: u32, _work: &mut SetWork) -> Option<LineAddr> {
+    fn victim(&self, _store: &mut Self::Store, _random: u32, _work: &mut SetWork) -> Option<LineAddr> {
         None
     }
+
+    /// Decisions on the header's format that this use of it takes: none where there is one format.
+    fn format_checks(&self, _header_use: HeaderUse) -> u16 {
+        0
+    }
+
+    /// Has the store note, from now on or no longer, which of its words operations touch. Off at first.
+    fn record_touches(&self, _store: &mut Self::Store, _on: bool) {}
+
+    /// Calls `visit` with every word of the store touched since it was last asked, in order: the index of a link or a vector.
+    /// They are as many as the [`SetWork::store_words`] of the operations.
+    fn touched(&self, _store: &mut Self::Store, _visit: impl FnMut(u32)) {}
 
     /// The set as data: calls `visit` with its nodes, and returns a number (0 to 7) that says what else there is to know.
     fn snapshot(&self, at: &Site, header: &Self::Header, store: &Self::Store, visit: impl FnMut(NodeId)) -> u8;

@@ -1,0 +1,137 @@
+//! The directories of all nodes, whichever way they keep sharers: the home's side of the protocol.
+
+use protocol::msi::{
+    DirectoryState, Entry, Handled, HomeContext, HomeWork, Invalidations, Message, SetWork, SharingSet, Site, Variant,
+};
+use protocol::{ProtocolError, Version};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use units::{LineAddr, NodeId};
+
+use crate::memory::{LineMap, LineTable};
+
+/// What a run of a home's handler left behind besides the directory's new state. Reused from run to run.
+#[derive(Clone, Debug, Default)]
+pub struct Traces {
+    /// What it sends, in order.
+    pub sent: Vec<Message>,
+    /// Entries of the store that it touched, in order.
+    pub touched: Vec<u32>,
+    /// Lines whose sharers had to be given up first.
+    pub reclaimed: u16,
+    /// What that sent.
+    pub reclaim_invalidations: Invalidations,
+    /// What that took of the sharing set, the search for victims included.
+    pub reclaim: SetWork,
+}
+
+impl Traces {
+    fn clear(&mut self) {
+        self.sent.clear();
+        self.touched.clear();
+        (self.reclaimed, self.reclaim) = (0, SetWork::default());
+        self.reclaim_invalidations = Invalidations::default();
+    }
+}
+
+/// The directories of a machine, without saying how they keep sharers: that is decided once, when the machine is made.
+pub trait Directory {
+    /// So many lines of the node's memory exist now.
+    fn extend(&mut self, node: NodeId, lines: u64);
+
+    /// Handles a message at the home of its line.
+    ///
+    /// # Errors
+    /// A case that the protocol rules out.
+    fn handle(&mut self, home: NodeId, message: &Message, traces: &mut Traces) -> Result<HomeWork, ProtocolError>;
+
+    /// The state of a line and its contents in memory.
+    fn line(&mut self, line: LineAddr) -> (DirectoryState, Version);
+
+    /// Whether the sharing set of a line names the node.
+    fn names(&mut self, line: LineAddr, node: NodeId) -> bool;
+}
+
+/// The directories of a machine whose sharers are kept by `S`.
+pub struct Directories<S: SharingSet> {
+    set: S,
+    variant: Variant,
+    lines: LineMap,
+    entries: LineTable<(Entry<S::Header>, Version)>,
+    stores: Vec<S::Store>,
+    random: Xoshiro256PlusPlus,
+}
+
+impl<S: SharingSet> Directories<S> {
+    /// Empty directories of `nodes` nodes.
+    pub fn new(set: S, variant: Variant, nodes: usize, lines: LineMap, seed: u64) -> Self {
+        let mut stores: Vec<_> = (0..nodes).map(|_| set.store()).collect();
+        stores.iter_mut().for_each(|store| set.record_touches(store, true));
+        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        Self { set, variant, lines, entries: LineTable::new(nodes, lines), stores, random }
+    }
+
+    fn context(&self, home: NodeId) -> HomeContext {
+        HomeContext { site: Site { home, nodes: self.stores.len() as u16 }, variant: self.variant }
+    }
+
+    /// Makes room in the store of `home`: the sharers of a line chosen at random are invalidated (FLASH dissertation, 5.2.2).
+    fn reclaim(&mut self, home: NodeId, traces: &mut Traces) -> Result<(), &'static str> {
+        let context = self.context(home);
+        let store = &mut self.stores[home.index()];
+        let victim = self.set.victim(store, self.random.next_u32(), &mut traces.reclaim);
+        let victim = victim.ok_or("the store is exhausted, but no line holds any of it")?;
+        let (entry, _) = self.entries.line(victim);
+        let Traces { sent, reclaim, reclaim_invalidations, .. } = traces;
+        let send = &mut |message| sent.push(message);
+        let (invalidations, work) = protocol::msi::reclaim(&self.set, entry, store, victim, &context, send)?;
+        reclaim.add(&work);
+        reclaim_invalidations.nodes += invalidations.nodes;
+        reclaim_invalidations.messages += invalidations.messages;
+        traces.reclaimed += 1;
+        Ok(())
+    }
+}
+
+impl<S: SharingSet> Directory for Directories<S> {
+    fn extend(&mut self, node: NodeId, lines: u64) {
+        self.entries.extend(node, lines);
+    }
+
+    fn handle(&mut self, home: NodeId, message: &Message, traces: &mut Traces) -> Result<HomeWork, ProtocolError> {
+        traces.clear();
+        let context = self.context(home);
+        loop {
+            let (entry, memory) = self.entries.line(message.line);
+            let store = &mut self.stores[home.index()];
+            let send = &mut |message| traces.sent.push(message);
+            match protocol::msi::home(&self.set, entry, store, memory, message, &context, send)? {
+                Handled::Done(work) => {
+                    let Self { set, stores, .. } = self;
+                    set.touched(&mut stores[home.index()], |index| traces.touched.push(index));
+                    return Ok(work);
+                }
+                Handled::StoreExhausted => self.reclaim(home, traces).map_err(|reason| ProtocolError {
+                    at: protocol::Agent::Home(home),
+                    message: message.kind.mnemonic(),
+                    state: self.entries.line(message.line).0.state.mnemonic(),
+                    reason,
+                })?,
+            }
+        }
+    }
+
+    fn line(&mut self, line: LineAddr) -> (DirectoryState, Version) {
+        let (entry, version) = self.entries.line(line);
+        (entry.state, *version)
+    }
+
+    fn names(&mut self, line: LineAddr, node: NodeId) -> bool {
+        let home = self.lines.home(line);
+        let site = Site { home, nodes: self.stores.len() as u16 };
+        let (entry, _) = self.entries.line(line);
+        let mut named = false;
+        self.set.snapshot(&site, &entry.sharers, &self.stores[home.index()], |other| named |= other == node);
+        named
+    }
+}

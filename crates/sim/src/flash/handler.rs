@@ -1,0 +1,162 @@
+//! MAGIC's handlers: which code runs for what, and what it takes.
+
+use machine::description::HandlerSpec;
+use protocol::msi::{HomeWork, MessageKind, SetWork, Transaction};
+
+use super::directory::Traces;
+
+/// Declares the handlers with the name and the field of the machine description that says how long each takes.
+macro_rules! handlers {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $field:ident;)*) => {
+        /// A piece of code that the protocol processor runs for one message.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u8)]
+        pub enum Handler { $($(#[$doc])* $name,)* }
+
+        impl Handler {
+            /// Every handler, in the order in which they stand in memory.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// What it is called in tables.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+
+            /// Cycles from its start to its first message.
+            pub const fn lead(self, spec: &HandlerSpec) -> u32 {
+                match self { $(Self::$name => spec.$field,)* }
+            }
+        }
+    };
+}
+
+handlers! {
+    /// A processor's request, writeback or hint goes on to the home's node.
+    Request = "request", request;
+    /// An answer goes on to the processor.
+    Reply = "reply", reply;
+    /// A refusal: the request is to be tried again.
+    Refusal = "refusal", refusal;
+    /// A shared copy from memory.
+    Read = "read", read;
+    /// Ownership from memory.
+    Write = "write", write;
+    /// Ownership, and invalidations first.
+    WriteInvalidate = "write-invalidate", write_invalidate;
+    /// A request goes on to the owner.
+    Forward = "forward", forward;
+    /// A request is refused.
+    Refuse = "refuse", refuse;
+    /// A line comes back.
+    Writeback = "writeback", writeback;
+    /// A line comes back, and is shared.
+    SharingWriteback = "sharing-writeback", sharing_writeback;
+    /// A line has a new owner.
+    OwnershipTransfer = "ownership-transfer", ownership_transfer;
+    /// An owner had nothing to answer with.
+    ForwardRefused = "forward-refused", forward_refused;
+    /// An acknowledgement, and more are to come.
+    Acknowledge = "acknowledge", acknowledge;
+    /// The last acknowledgement.
+    LastAcknowledge = "last-acknowledge", last_acknowledge;
+    /// A replacement hint.
+    Hint = "hint", hint;
+    /// A forwarded request: the processor is asked for the line.
+    Intervention = "intervention", intervention;
+    /// The processor's line goes to who asked.
+    Supply = "supply", supply;
+    /// The processor had no line to give.
+    SupplyRefused = "supply-refused", supply_refused;
+    /// An invalidation.
+    Invalidate = "invalidate", invalidate;
+    /// An invalidation for a cluster.
+    Relay = "relay", relay;
+    /// An acknowledgement that this node collects.
+    Collect = "collect", collect;
+}
+
+/// The handler of a message at the home, by what it turned out to be.
+pub const fn of_home(transaction: Transaction) -> Handler {
+    match transaction {
+        Transaction::Read | Transaction::ReadDisplacing => Handler::Read,
+        Transaction::Write => Handler::Write,
+        Transaction::WriteInvalidating => Handler::WriteInvalidate,
+        Transaction::Forward => Handler::Forward,
+        Transaction::Refuse => Handler::Refuse,
+        Transaction::Writeback | Transaction::WritebackRace => Handler::Writeback,
+        Transaction::SharingWriteback => Handler::SharingWriteback,
+        Transaction::OwnershipTransfer => Handler::OwnershipTransfer,
+        Transaction::ForwardRefused => Handler::ForwardRefused,
+        Transaction::Acknowledgement => Handler::Acknowledge,
+        Transaction::LastAcknowledgement => Handler::LastAcknowledge,
+        Transaction::ReplacementHint => Handler::Hint,
+    }
+}
+
+/// The handler of a message at the cache side of a node.
+pub const fn of_node(kind: MessageKind) -> Handler {
+    match kind {
+        MessageKind::NegativeAcknowledge => Handler::Refusal,
+        MessageKind::ForwardGet | MessageKind::ForwardGetExclusive => Handler::Intervention,
+        MessageKind::Invalidate => Handler::Invalidate,
+        MessageKind::ClusterInvalidate => Handler::Relay,
+        MessageKind::InvalidateAcknowledge | MessageKind::ClusterInvalidateAcknowledge => Handler::Collect,
+        _ => Handler::Reply,
+    }
+}
+
+/// What a run of a handler takes, in cycles of the protocol processor, the time for missing code and data apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Price {
+    /// From the start to the first message.
+    pub lead: u32,
+    /// All that is done between the first message and the last; it is spread evenly among them.
+    pub between: u32,
+    /// After the last message.
+    pub after: u32,
+    /// Messages sent.
+    pub messages: u32,
+}
+
+impl Price {
+    /// From the start to message number `index`, from 0.
+    #[inline]
+    pub const fn until(&self, index: u32) -> u32 {
+        let gaps = if self.messages > 1 { self.messages - 1 } else { 1 };
+        self.lead + self.between * index / gaps
+    }
+
+    /// From the start to the end.
+    #[inline]
+    pub const fn total(&self) -> u32 {
+        self.lead + self.between + self.after
+    }
+}
+
+/// The price of a handler that only sends messages.
+#[inline]
+pub const fn plain(spec: &HandlerSpec, handler: Handler, messages: u32) -> Price {
+    let between = if messages > 1 { spec.send * (messages - 1) } else { 0 };
+    Price { lead: handler.lead(spec), between, after: spec.finish, messages }
+}
+
+/// The price of a run of a home's handler. A set that is emptied is walked between the messages; one that grows or shrinks
+/// is changed after them (FLASH dissertation, 5.3.1: the copy goes out before its sharer is noted). `data_stall` is the time
+/// for missing words of the store.
+#[inline]
+pub fn at_home(spec: &HandlerSpec, handler: Handler, work: &HomeWork, traces: &Traces, data_stall: u32) -> Price {
+    let mut price = plain(spec, handler, traces.sent.len() as u32);
+    price.lead += u32::from(work.set.format_checks) * spec.format_check;
+    let set = of_set(spec, &work.set) + of_set(spec, &traces.reclaim) + data_stall;
+    if work.invalidations.messages > 0 || traces.reclaimed > 0 { price.between += set } else { price.after += set }
+    price
+}
+
+#[inline]
+fn of_set(spec: &HandlerSpec, work: &SetWork) -> u32 {
+    u32::from(work.walked) * spec.set_element
+        + u32::from(work.store_words) * spec.store_word
+        + u32::from(work.allocated) * spec.allocate
+        + u32::from(work.freed) * spec.free
+        + u32::from(work.reformatted) * spec.reformat
+}
