@@ -18,6 +18,7 @@ mod run;
 pub mod shared_region;
 mod system;
 pub mod tables;
+pub mod variant;
 
 pub use error::ExperimentError;
 pub use outcome::Outcome;

@@ -10,6 +10,7 @@ use units::NodeId;
 
 use crate::error::ExperimentError;
 use crate::formula::{Formula, Measurement};
+use crate::variant;
 
 /// A machine and what can be measured on it.
 pub struct System {
@@ -128,7 +129,7 @@ impl Systems {
         &self.scope
     }
 
-    /// The machine of that name.
+    /// The machine of that name, which may be that of a [variant](crate::variant).
     ///
     /// # Errors
     /// When there is none, or it is unusable.
@@ -136,7 +137,7 @@ impl Systems {
         if let Some(found) = self.loaded.borrow().get(name) {
             return Ok(found.clone());
         }
-        self.add(machine::load(name)?)
+        self.add(variant::load(name)?)
     }
 
     /// Adds a machine that may not have a name by which it can be loaded.
