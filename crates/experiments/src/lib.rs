@@ -13,6 +13,7 @@ pub mod formula;
 mod outcome;
 pub mod parallel;
 pub mod published;
+pub mod remote_reads;
 mod reproduction;
 mod run;
 pub mod shared_region;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use bench::{Experiment, Layout, Plan, Series, State, Suite, SuiteScope};
+use bench::{Experiment, Layout, Plan, Series, Settings, State, Suite, SuiteScope};
 use machine::Description;
 use units::NodeId;
 
@@ -20,6 +20,8 @@ pub struct System {
     pub layout: Layout,
     /// The plans of all suites.
     plans: Vec<Plan>,
+    /// How much of each suite there is.
+    scope: SuiteScope,
 }
 
 impl System {
@@ -30,12 +32,22 @@ impl System {
     pub fn new(description: Description, scope: &SuiteScope) -> Result<Self, ExperimentError> {
         let layout = Layout::simulated(&description)?;
         let plans = Suite::All.plans(&layout, scope)?;
-        Ok(Self { description, layout, plans })
+        Ok(Self { description, layout, plans, scope: scope.clone() })
     }
 
     /// The machine's name.
     pub fn name(&self) -> &str {
         &self.description.name
+    }
+
+    /// How much of each suite there is.
+    pub fn scope(&self) -> &SuiteScope {
+        &self.scope
+    }
+
+    /// How thoroughly to measure.
+    pub fn settings(&self) -> &Settings {
+        &self.scope.settings
     }
 
     /// The plans of one experiment and state in a series. The series in which two roles share a node begin with the
@@ -104,6 +116,11 @@ impl System {
     pub fn farthest(&self) -> u32 {
         let home = self.home();
         self.layout.nodes().map(|node| self.layout.hops(home, node)).max().unwrap_or(0)
+    }
+
+    /// A time in nanoseconds as cycles of this machine's processors.
+    pub fn cycles(&self, ns: Formula) -> Formula {
+        ns.times(self.description.processor.clock.as_mhz() / 1000.0)
     }
 
     /// The headline figure of a plan on this machine.
