@@ -5,7 +5,7 @@ use protocol::ProtocolError;
 use thiserror::Error;
 use units::{Bytes, CpuId, NodeId, Time};
 
-use crate::check::Incoherence;
+use crate::system::Incoherence;
 use crate::processor::MissId;
 
 /// Why a simulation cannot start or go on.

@@ -5,25 +5,25 @@
 //! time and makes others wait. Programs run as coroutines; references that hit run without an event, as far ahead as
 //! nothing can interfere ([`Mode::LookAhead`]), with the same result as an event for each ([`Mode::LockStep`]).
 
-mod check;
+
 mod error;
-mod event;
-mod home;
-mod hub;
-mod interface;
 mod memory;
-mod network;
+mod origin;
 mod processor;
 mod simulator;
+mod statistics;
+mod system;
 mod thread;
-mod transport;
 
-pub use check::Incoherence;
 pub use error::SimError;
-pub use hub::{HubCounters, MessageCounts};
+pub use origin::{HubCounters, MessageCounts};
 pub use processor::ProcessorCounters;
-pub use simulator::{Simulator, ThreadReport};
+pub use simulator::Simulator;
+pub use statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
+pub use system::{Incoherence, ThreadReport};
 pub use thread::{Program, Thread};
+
+use units::Duration;
 
 /// How far a program may run ahead of the rest of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -42,6 +42,9 @@ pub struct Options {
     pub mode: Mode,
     /// Whether every load that misses is compared with the last store to its line: for tests of protocols and simulator.
     pub check_loads: bool,
-    /// Seed of the random choices of the hardware (replacement). Equal seeds give equal runs.
+    /// The longest of the random delays that every message suffers at every step of its way, zero for none: for tests of
+    /// protocols against orders of messages that a machine rarely shows.
+    pub random_delay: Duration,
+    /// Seed of the random choices of the hardware (replacement) and of the delays. Equal seeds give equal runs.
     pub seed: u64,
 }

@@ -1,11 +1,10 @@
 //! What a program's instructions do to its processor: the path of a reference through the hierarchy.
 
-use protocol::{Access, CacheLine, Eviction, Mesi, Outbox, RequestOutcome, hit};
-use units::{Duration, PhysicalAddr, Time};
+use protocol::{Access, Mesi, hit};
+use units::{Duration, LineAddr, PhysicalAddr, Time};
 
 use super::cache::{Slot, Victim};
-use super::misses::Writeback;
-use super::{Miss, MissId, Post, Processor, Wait};
+use super::{Ask, CachedCopy, Miss, MissId, Post, Processor, Wait};
 
 /// What the address of an access depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,7 +114,7 @@ impl Processor {
         if let Some(id) = self.miss_on(line) {
             return self.join_miss(id, block, access);
         }
-        if self.writebacks.iter().any(|writeback| writeback.line == line) {
+        if self.writebacks.contains(&line) {
             return Err(Wait::Writeback(line));
         }
         let found = self.secondary.probe(line);
@@ -125,10 +124,10 @@ impl Processor {
             return Ok(());
         }
         let id = self.free_miss(access.writes(), old == Mesi::Shared)?;
-        if let Some(oldest) = self.writebacks.first()
+        if let Some(&oldest) = self.writebacks.first()
             && self.writebacks.len() >= self.timing.misses
         {
-            return Err(Wait::Writeback(oldest.line));
+            return Err(Wait::Writeback(oldest));
         }
         let (slot, victim) = match found {
             Some(found) => (found.slot, None),
@@ -147,10 +146,10 @@ impl Processor {
 
     /// An access to a line that is already on its way.
     fn join_miss(&mut self, id: MissId, block: u64, access: Access) -> Result<(), Wait> {
-        let Some(&Miss { cache, value_at, writes, upgrade, block: wanted, .. }) = self.miss(id) else {
+        let Some(&Miss { copy, requested, value_at, writes, upgrade, block: wanted, .. }) = self.miss(id) else {
             return Err(Wait::AnyMiss);
         };
-        let done = !matches!(cache.pending, protocol::Pending::Request(_));
+        let done = !requested;
         match access {
             // The store waits in the address queue, and what follows goes on.
             Access::Store if !writes && !done => {
@@ -161,7 +160,7 @@ impl Processor {
             }
             Access::Store | Access::WritePrefetch if !writes => return Err(Wait::Miss(id)),
             // The shared copy is still there (R12000), or the upgrade must be waited for (R10000).
-            Access::Load if upgrade && cache.state == Mesi::Shared && !self.timing.upgrade_blocks_loads => {
+            Access::Load if upgrade && copy.state == Mesi::Shared && !self.timing.upgrade_blocks_loads => {
                 let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
                 self.retire(access, start + self.timing.secondary_hit);
             }
@@ -185,16 +184,12 @@ impl Processor {
         let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
         let Some(found) = self.secondary.lookup(line) else { return };
         let wrong_way = if found.predicted { Duration::ZERO } else { self.timing.other_way };
-        let mut cache = CacheLine {
-            state: found.state,
-            version: self.secondary.version(found.slot),
-            pending: protocol::Pending::None,
-        };
-        let outcome = protocol::processor_request(&mut cache, &self.context(line), access, &mut Outbox::new());
-        debug_assert_eq!(outcome, RequestOutcome::Hit(cache.state));
-        self.secondary.update(found.slot, line, cache.state, cache.version);
+        let state = hit(found.state, access).unwrap_or(found.state);
+        let version = self.secondary.version(found.slot);
+        let version = if access == Access::Store { version.next() } else { version };
+        self.secondary.update(found.slot, line, state, version);
         let mut held = self.timing.tag_check + wrong_way;
-        if self.primary.fill(block, cache.state).is_some() {
+        if self.primary.fill(block, state).is_some() {
             held += self.timing.primary_writeback;
         }
         self.bus.hold(start, held);
@@ -210,27 +205,21 @@ impl Processor {
         self.counters.primary_misses += 1;
         self.counters.secondary_misses += 1;
         let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
-        let (mut cache, tags) = match self.secondary.lookup(line) {
+        let (copy, tags) = match self.secondary.lookup(line) {
             Some(found) => {
                 let wrong_way = if found.predicted { Duration::ZERO } else { self.timing.other_way };
-                let version = self.secondary.version(found.slot);
-                (
-                    CacheLine { state: found.state, version, pending: protocol::Pending::None },
-                    self.timing.tag_check + wrong_way,
-                )
+                let copy = CachedCopy { state: found.state, version: self.secondary.version(found.slot) };
+                (copy, self.timing.tag_check + wrong_way)
             }
-            None => (CacheLine::default(), self.timing.tag_check + self.timing.other_way),
+            None => (CachedCopy::default(), self.timing.tag_check + self.timing.other_way),
         };
-        let upgrade = cache.state == Mesi::Shared;
+        let upgrade = copy.state == Mesi::Shared;
         self.bus.hold(start, tags);
-        let mut outbox = Outbox::new();
-        let outcome = protocol::processor_request(&mut cache, &self.context(line), access, &mut outbox);
-        debug_assert_eq!(outcome, RequestOutcome::Requested);
-        let at = start + tags + self.timing.miss_to_request;
-        self.post(at, &outbox);
+        self.post(start + tags + self.timing.miss_to_request, Ask::Request(access), line, copy);
         let miss = Miss {
             line,
-            cache,
+            copy,
+            requested: true,
             block,
             slot,
             instruction: self.issued,
@@ -249,23 +238,26 @@ impl Processor {
         }
     }
 
-    /// A line leaves the secondary cache, and its blocks the primary one. If it is modified it is read out and sent home.
+    /// A line leaves the secondary cache, and its blocks the primary one. If it is modified it is read out for the controller;
+    /// of a clean one the controller is told, if it wants to be.
     pub(super) fn evict(&mut self, victim: Victim) {
         self.clear_primary(victim.line, Mesi::Invalid);
-        let mut cache = CacheLine { state: victim.state, version: victim.version, pending: protocol::Pending::None };
-        let mut outbox = Outbox::new();
-        if protocol::evict(&mut cache, &self.context(victim.line), &mut outbox) == Eviction::Writeback {
+        let mut at = self.time;
+        if victim.state == Mesi::Modified {
             self.counters.writebacks += 1;
             let start = self.bus.start(self.time, self.timing.secondary_grid);
             self.bus.hold(start, self.timing.line_read);
-            self.post(start + self.timing.line_read, &outbox);
-            self.writebacks.push(Writeback { line: victim.line, cache });
+            at = start + self.timing.line_read;
+            self.writebacks.push(victim.line);
+        } else if !self.announces_clean {
+            return;
         }
+        self.post(at, Ask::Evict, victim.line, CachedCopy { state: victim.state, version: victim.version });
     }
 
-    pub(super) fn post(&mut self, at: Time, outbox: &Outbox) {
+    pub(super) fn post(&mut self, at: Time, ask: Ask, line: LineAddr, copy: CachedCopy) {
         self.horizon = self.horizon.min(at);
-        self.posts.extend(outbox.as_slice().iter().map(|&message| Post { at, message }));
+        self.posts.push(Post { at, ask, line, copy });
     }
 
     /// `cycles` core cycles of work on the value of the latest load, as so many dependent instructions.
@@ -313,10 +305,10 @@ impl Processor {
         if self.time >= self.horizon {
             return Err(Wait::Until(self.time));
         }
-        if let Some(oldest) = self.writebacks.first()
+        if let Some(&oldest) = self.writebacks.first()
             && self.writebacks.len() >= self.timing.misses
         {
-            return Err(Wait::Writeback(oldest.line));
+            return Err(Wait::Writeback(oldest));
         }
         let Some((victim, set)) = self.secondary.take_from(cursor) else {
             self.primary.clear();

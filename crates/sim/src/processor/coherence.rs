@@ -1,60 +1,49 @@
 //! What the rest of the machine does to a processor: messages of the protocol, tag checks from outside, fills.
 
-use protocol::{CacheContext, CacheLine, Mesi, Pending};
-use units::{Duration, LineAddr, NodeId, Time};
+use protocol::Mesi;
+use units::{Duration, LineAddr, Time};
 
 use super::cache::Victim;
-use super::misses::Writeback;
-use super::{MissId, Processor};
+use super::{CachedCopy, MissId, Processor};
 
 impl Processor {
-    /// What the protocol's handlers need to know about `line` at this processor.
+    /// The processor's copy of `line`: in its caches, or on the way there.
     #[inline]
-    pub fn context(&self, line: LineAddr) -> CacheContext {
-        CacheContext { cpu: self.cpu, line, home: NodeId((line.0 >> self.home_shift) as u16), geometry: self.geometry }
-    }
-
-    /// The protocol's view of `line`, wherever it is: outstanding miss, writeback, or cache.
-    pub fn line(&self, line: LineAddr) -> CacheLine {
+    pub fn copy(&self, line: LineAddr) -> CachedCopy {
         if let Some(miss) = self.miss_on(line).and_then(|id| self.miss(id)) {
-            return miss.cache;
-        }
-        if let Some(writeback) = self.writebacks.iter().find(|writeback| writeback.line == line) {
-            return writeback.cache;
+            return miss.copy;
         }
         match self.secondary.probe(line) {
-            Some(found) => {
-                CacheLine { state: found.state, version: self.secondary.version(found.slot), pending: Pending::None }
-            }
-            None => CacheLine::default(),
+            Some(found) => CachedCopy { state: found.state, version: self.secondary.version(found.slot) },
+            None => CachedCopy::default(),
         }
     }
 
-    /// Stores what a handler made of `line`. The primary cache follows.
-    pub fn set_line(&mut self, line: LineAddr, cache: CacheLine) {
+    /// The copy becomes `copy`, by what its controller found out; `requested` says whether the answer to a request for it is
+    /// still to come. The primary cache follows.
+    #[inline]
+    pub fn set_copy(&mut self, line: LineAddr, copy: CachedCopy, requested: bool) {
         if let Some(id) = self.miss_on(line) {
             let Some(miss) = self.miss_mut(id) else { return };
             let upgrade = miss.upgrade;
-            miss.cache = cache;
+            (miss.copy, miss.requested) = (copy, requested);
             if upgrade {
-                self.clear_primary(line, cache.state);
+                self.clear_primary(line, copy.state);
             }
-            return;
+        } else if let Some(found) = self.secondary.probe(line) {
+            self.secondary.update(found.slot, line, copy.state, copy.version);
+            self.clear_primary(line, copy.state);
         }
-        if let Some(at) = self.writebacks.iter().position(|writeback| writeback.line == line) {
-            match cache.pending {
-                Pending::None => drop(self.writebacks.remove(at)),
-                _ => self.writebacks[at].cache = cache,
-            }
-            return;
-        }
-        if let Some(found) = self.secondary.probe(line) {
-            self.secondary.update(found.slot, line, cache.state, cache.version);
-            self.clear_primary(line, cache.state);
-        }
-        if cache.pending != Pending::None {
-            self.writebacks.push(Writeback { line, cache });
-        }
+    }
+
+    /// The controller has let go of a line that had left the caches: it may be asked for again.
+    pub fn release_writeback(&mut self, line: LineAddr) {
+        self.writebacks.retain(|&other| other != line);
+    }
+
+    /// Whether the line has left the caches and its controller has not let go of it.
+    pub fn is_writing_back(&self, line: LineAddr) -> bool {
+        self.writebacks.contains(&line)
     }
 
     /// The blocks of `line` in the primary cache take `state`.

@@ -1,10 +1,10 @@
-//! Outstanding misses and writebacks: the processor's side of the coherency request buffer.
+//! Outstanding misses: the processor's side of the coherency request buffer.
 
-use protocol::{Access, CacheLine, Mesi, Outbox, RequestOutcome};
+use protocol::{Access, Mesi, hit};
 use units::{LineAddr, Time};
 
 use super::cache::Slot;
-use super::{Processor, Wait};
+use super::{Ask, CachedCopy, Processor, Wait};
 
 /// Number of an outstanding miss of a processor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -20,8 +20,10 @@ impl MissId {
 pub struct Miss {
     /// The line.
     pub line: LineAddr,
-    /// Its state in the protocol, which counts until the line is placed in the cache.
-    pub cache: CacheLine,
+    /// The processor's copy, which counts until the line is placed in the cache.
+    pub copy: CachedCopy,
+    /// Whether the request is still to be answered.
+    pub(super) requested: bool,
     /// The primary block that is wanted.
     pub(super) block: u64,
     /// The place kept for it in the secondary cache.
@@ -112,13 +114,6 @@ impl Misses {
     }
 }
 
-/// A line on its way to memory.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Writeback {
-    pub(super) line: LineAddr,
-    pub(super) cache: CacheLine,
-}
-
 impl Processor {
     /// The outstanding miss on `line`.
     #[inline]
@@ -204,22 +199,21 @@ impl Processor {
     /// The store, if any, that waited for the line of miss `id`, which is complete at `now`. Returns whether the line has
     /// to be asked for again: the load was given a copy that cannot be stored to.
     pub fn perform_waiting_store(&mut self, id: MissId, now: Time) -> bool {
-        let Some(miss) = self.miss(id) else { return false };
+        let at = now + self.timing.miss_to_request;
+        let Some(miss) = self.miss_mut(id) else { return false };
         if !miss.then_store {
             return false;
         }
-        let (mut cache, line) = (miss.cache, miss.line);
-        let mut outbox = Outbox::new();
-        let outcome = protocol::processor_request(&mut cache, &self.context(line), Access::Store, &mut outbox);
-        let again = outcome == RequestOutcome::Requested;
-        let Some(miss) = self.miss_mut(id) else { return false };
-        miss.upgrade = again && cache.state == Mesi::Shared;
-        (miss.cache, miss.then_store) = (cache, false);
-        if again {
-            (miss.writes, miss.buffered, miss.value_at, miss.fill_end) = (true, false, None, Time::ZERO);
-            self.post(now + self.timing.miss_to_request, &outbox);
+        miss.then_store = false;
+        if let Some(state) = hit(miss.copy.state, Access::Store) {
+            miss.copy = CachedCopy { state, version: miss.copy.version.next() };
+            return false;
         }
-        again
+        miss.upgrade = miss.copy.state == Mesi::Shared;
+        (miss.writes, miss.requested, miss.buffered, miss.value_at, miss.fill_end) = (true, true, false, None, Time::ZERO);
+        let (line, copy) = (miss.line, miss.copy);
+        self.post(at, Ask::Request(Access::Store), line, copy);
+        true
     }
 
     /// Miss `id` is over at `now`: the line takes its place in the caches, in the state in which the protocol left it. Its
@@ -227,12 +221,12 @@ impl Processor {
     pub fn close_miss(&mut self, id: MissId, now: Time) -> Time {
         let free = now + self.timing.release;
         let Some(miss) = self.misses.close(id, free) else { return now };
-        self.secondary.place(miss.slot, miss.line, miss.cache.state, miss.cache.version);
+        self.secondary.place(miss.slot, miss.line, miss.copy.state, miss.copy.version);
         if miss.upgrade {
-            self.clear_primary(miss.line, miss.cache.state);
+            self.clear_primary(miss.line, miss.copy.state);
         }
-        if miss.cache.state != Mesi::Invalid {
-            self.primary.fill(miss.block, miss.cache.state);
+        if miss.copy.state != Mesi::Invalid {
+            self.primary.fill(miss.block, miss.copy.state);
         }
         free
     }

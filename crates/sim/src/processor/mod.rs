@@ -1,4 +1,7 @@
-//! The processor: caches, translation, an out-of-order window of limited size, and its share of the coherence protocol.
+//! The processor: caches, translation, and an out-of-order window of limited size.
+//!
+//! It knows what every coherent processor knows: that a copy is invalid, shared, exclusive or modified, and whom to ask when
+//! it misses: its node's controller ([`Ask`]). Which protocol answers is the controller's business.
 //!
 //! Two models fit one frame (MIPS R10000 and R12000; Prestor 2001, 4.2.2-4.2.3): instructions issue in order and complete
 //! out of order within a window; independent misses overlap up to the number of outstanding misses; an access whose
@@ -15,7 +18,7 @@ mod tlb;
 
 use std::collections::VecDeque;
 
-use protocol::{Geometry, Message};
+use protocol::{Access, Mesi, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use units::{CpuId, Duration, LineAddr, Time};
@@ -26,7 +29,7 @@ pub use timing::ProcessorTiming;
 
 use bus::SecondaryBus;
 use cache::{PrimaryCache, SecondaryCache};
-use misses::{Misses, Writeback};
+use misses::Misses;
 use tlb::Tlb;
 
 /// Why a processor cannot go on by itself.
@@ -79,13 +82,35 @@ impl ProcessorCounters {
     }
 }
 
-/// A message that leaves the processor at a given time.
+/// What a processor asks of, or tells, its node's controller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ask {
+    /// A miss: a copy of the line that serves the access.
+    Request(Access),
+    /// The line has left its caches.
+    Evict,
+}
+
+/// Something that leaves the processor at a given time.
 #[derive(Clone, Copy, Debug)]
 pub struct Post {
     /// When it is ready at the pins.
     pub at: Time,
-    /// What it says.
-    pub message: Message,
+    /// What it is.
+    pub ask: Ask,
+    /// The line it is about.
+    pub line: LineAddr,
+    /// The copy that the processor has, or had.
+    pub copy: CachedCopy,
+}
+
+/// A processor's copy of a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CachedCopy {
+    /// Its state; with [`Mesi::Invalid`] there is none.
+    pub state: Mesi,
+    /// The version of its data.
+    pub version: Version,
 }
 
 /// One processor: everything that its program's accesses touch without an event.
@@ -94,7 +119,6 @@ pub struct Post {
 /// it without sharing.
 pub struct Processor {
     cpu: CpuId,
-    geometry: Geometry,
     timing: ProcessorTiming,
     /// When the next instruction issues.
     time: Time,
@@ -117,20 +141,20 @@ pub struct Processor {
     tlb: Tlb,
     bus: SecondaryBus,
     misses: Misses,
-    writebacks: Vec<Writeback>,
-    /// The home node's number starts at this bit of a line address.
-    home_shift: u32,
+    /// Lines that have left the caches and whose controller has not let go of them.
+    writebacks: Vec<LineAddr>,
+    /// Whether the controller wants to be told of clean lines that leave the caches, too.
+    announces_clean: bool,
     random: Xoshiro256PlusPlus,
     posts: Vec<Post>,
     counters: ProcessorCounters,
 }
 
 impl Processor {
-    /// A processor with empty caches. `home_shift` is the bit of a line address at which the home node's number starts.
-    pub fn new(cpu: CpuId, timing: ProcessorTiming, geometry: Geometry, home_shift: u32, seed: u64) -> Self {
+    /// A processor with empty caches. With `announces_clean` it tells its controller of clean lines that leave them, too.
+    pub fn new(cpu: CpuId, timing: ProcessorTiming, announces_clean: bool, seed: u64) -> Self {
         Self {
             cpu,
-            geometry,
             time: Time::ZERO,
             horizon: Time::ZERO,
             synchronised_at: Time::ZERO,
@@ -146,7 +170,7 @@ impl Processor {
             bus: SecondaryBus::default(),
             misses: Misses::default(),
             writebacks: Vec::new(),
-            home_shift,
+            announces_clean,
             random: Xoshiro256PlusPlus::seed_from_u64(seed ^ u64::from(cpu.0) << 32),
             posts: Vec::new(),
             counters: ProcessorCounters::default(),
@@ -184,9 +208,9 @@ impl Processor {
         self.time = self.time.max(time);
     }
 
-    /// Messages to be sent, oldest first.
-    pub fn take_posts(&mut self) -> std::vec::Drain<'_, Post> {
-        self.posts.drain(..)
+    /// What it has to say, oldest first, in exchange for an empty list.
+    pub fn swap_posts(&mut self, posts: &mut Vec<Post>) {
+        std::mem::swap(&mut self.posts, posts);
     }
 
     /// Whether any miss is outstanding.
@@ -203,6 +227,6 @@ impl Processor {
 
     /// The line whose writeback has been outstanding longest.
     pub fn oldest_writeback(&self) -> Option<LineAddr> {
-        self.writebacks.first().map(|writeback| writeback.line)
+        self.writebacks.first().copied()
     }
 }

@@ -99,18 +99,19 @@ impl Channel {
     /// for all of it; otherwise the message `id` joins the queue.
     ///
     /// Packets of different virtual channels alternate on the wire: whatever this message finds in progress on the
-    /// others delays it by at most its own length, and is delayed by as much.
-    #[inline]
+    /// others delays it by at most its own length, and is delayed by as much. It starts no sooner than `delay` after `now`,
+    /// and what follows on its virtual channel no sooner than it.
     ///
     /// # Errors
     /// The message waits; when to call [`Channel::send_waiting`].
-    pub fn send(&mut self, id: u32, lane: usize, packets: u16, now: Time) -> Result<Sent, Queued> {
+    #[inline]
+    pub fn send(&mut self, id: u32, lane: usize, packets: u16, now: Time, delay: Duration) -> Result<Sent, Queued> {
         let first_to_wait = self.lanes[lane].waiting.is_empty();
         if self.lanes[lane].credits < packets {
             self.collect_credits(lane, now);
         }
         if first_to_wait && self.lanes[lane].credits >= packets {
-            return Ok(self.transmit(lane, packets, now));
+            return Ok(self.transmit(lane, packets, now + delay));
         }
         self.lanes[lane].waiting.push_back(id);
         Err(Queued { next_try: if first_to_wait { self.next_credits(lane) } else { None } })
@@ -228,28 +229,28 @@ mod tests {
     #[test]
     fn messages_of_one_virtual_channel_follow_each_other() {
         let mut channel = channel();
-        let first = channel.send(0, 0, 9, Time(100)).unwrap();
+        let first = channel.send(0, 0, 9, Time(100), Duration::ZERO).unwrap();
         assert_eq!(first, Sent { start: Time(100), spread: Duration(180), unhindered: true });
-        let second = channel.send(1, 0, 1, Time(101)).unwrap();
+        let second = channel.send(1, 0, 1, Time(101), Duration::ZERO).unwrap();
         assert_eq!(second, Sent { start: Time(280), spread: Duration(20), unhindered: false });
     }
 
     #[test]
     fn a_short_message_of_another_virtual_channel_slips_in() {
         let mut channel = channel();
-        channel.send(0, 1, 9, Time(100)).unwrap();
-        let short = channel.send(1, 0, 1, Time(110)).unwrap();
+        channel.send(0, 1, 9, Time(100), Duration::ZERO).unwrap();
+        let short = channel.send(1, 0, 1, Time(110), Duration::ZERO).unwrap();
         assert_eq!(short.start, Time(120), "after the packet in progress");
         assert!(!short.unhindered);
-        let next = channel.send(2, 1, 1, Time(110)).unwrap();
+        let next = channel.send(2, 1, 1, Time(110), Duration::ZERO).unwrap();
         assert_eq!(next.start, Time(300), "the long one ends a packet later");
     }
 
     #[test]
     fn a_full_buffer_holds_messages_back_until_credits_return() {
         let mut channel = channel();
-        assert!(channel.send(0, 1, 9, Time(0)).is_ok());
-        assert_eq!(channel.send(1, 1, 9, Time(0)), Err(Queued { next_try: None }));
+        assert!(channel.send(0, 1, 9, Time(0), Duration::ZERO).is_ok());
+        assert_eq!(channel.send(1, 1, 9, Time(0), Duration::ZERO), Err(Queued { next_try: None }));
         assert!(channel.give_credits(1, Time(500), 9));
         assert_eq!(channel.send_waiting(1, Time(499), |_| 9), None);
         let (id, sent) = channel.send_waiting(1, Time(500), |_| 9).unwrap();

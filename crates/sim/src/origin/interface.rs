@@ -2,54 +2,54 @@
 //! all over one multiplexed bus.
 
 use protocol::{
-    Agent, CacheLine, CacheOutcome, Mesi, Message, MessageClass, MessageKind, Outbox, OwnerAnswer, Pending, Supplied,
+    Agent, CacheLine, CacheOutcome, Message, MessageClass, MessageKind, Outbox, OwnerAnswer, Pending, Supplied,
 };
-use units::{CpuId, LineAddr, NodeId, Time};
+use units::{CpuId, NodeId, Time};
 
-use crate::check::Incoherence;
-use crate::event::{EnvelopeId, Event};
-use crate::processor::{MissId, Wait};
-use crate::simulator::Simulator;
+use super::{HubEvent, Hubs};
+use crate::SimError;
+use crate::processor::{CachedCopy, MissId};
+use crate::system::{EnvelopeId, System};
 
-impl Simulator {
+impl System<Hubs> {
     /// A processor's request or writeback is at its pins: it takes the bus, and goes into the crossbar.
     #[inline]
-    pub(crate) fn on_request(&mut self, cpu: CpuId, id: EnvelopeId) {
-        let node = self.geometry.node_of(cpu);
+    pub(super) fn on_request(&mut self, cpu: CpuId, id: EnvelopeId) {
+        let node = self.node_of(cpu);
         let message = self.envelopes.remove(id).message;
-        let timing = &self.hub_timing;
+        let timing = &self.controllers.timing;
         let length = if message.kind.carries_data() { timing.request + timing.data } else { timing.request };
-        let start = self.hubs[node.index()].bus.reserve(self.now, timing.grid, length);
+        let start = self.controllers.hubs[node.index()].bus.reserve(self.now, timing.grid, length);
         let out = start + timing.request_seen + timing.interface_out;
         self.dispatch(node, out, message);
     }
 
     /// A refused request is sent again.
-    pub(crate) fn on_retry(&mut self, cpu: CpuId, miss: MissId) {
+    pub(super) fn on_retry(&mut self, cpu: CpuId, miss: MissId) {
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
         let mut outbox = Outbox::new();
         let result = self.with_line(cpu, line, |cache, context| protocol::retry(cache, context, &mut outbox));
         if let Err(error) = result {
             return self.fail(error);
         }
-        self.dispatch_all(self.geometry.node_of(cpu), self.now, &outbox);
+        self.dispatch_all(self.node_of(cpu), self.now, &outbox);
     }
 
     /// A message is at the processor interface of its node.
     #[inline]
-    pub(crate) fn on_interface(&mut self, id: EnvelopeId) {
+    pub(super) fn on_interface(&mut self, id: EnvelopeId) {
         self.release_buffer(id, self.now);
         let message = self.envelopes.get(id).message;
         if message.kind.class() == MessageClass::Intervention {
             let node = self.envelopes.get(id).to;
-            let timing = &self.hub_timing;
-            let start = self.hubs[node.index()].bus.reserve(self.now, timing.grid, timing.intervention);
+            let timing = &self.controllers.timing;
+            let start = self.controllers.hubs[node.index()].bus.reserve(self.now, timing.grid, timing.intervention);
             let seen = if message.kind == MessageKind::Invalidate { start } else { start + timing.intervention_seen };
-            return self.schedule(node, seen, Event::Snoop(id));
+            return self.schedule(node, seen, HubEvent::Snoop(id));
         }
         if message.kind == MessageKind::InvalidateAcknowledge {
-            let (node, timing) = (self.envelopes.get(id).to, &self.hub_timing);
-            self.hubs[node.index()].acknowledgements.reserve(self.now, timing.cycle, timing.acknowledgement);
+            let (node, timing) = (self.envelopes.get(id).to, &self.controllers.timing);
+            self.controllers.hubs[node.index()].acknowledgements.reserve(self.now, timing.cycle, timing.acknowledgement);
         }
         self.envelopes.remove(id);
         if let Agent::Processor(cpu) = message.to {
@@ -58,10 +58,10 @@ impl Simulator {
     }
 
     /// The processors look up the line of an intervention or invalidation.
-    pub(crate) fn on_snoop(&mut self, id: EnvelopeId) {
+    pub(super) fn on_snoop(&mut self, id: EnvelopeId) {
         let envelope = self.envelopes.remove(id);
         let node = envelope.to;
-        self.hubs[node.index()].threats -= 1;
+        self.controllers.hubs[node.index()].threats -= 1;
         match envelope.message.to {
             Agent::Processor(owner) => self.intervene(node, owner, &envelope.message),
             _ => self.invalidate(node, &envelope.message),
@@ -73,7 +73,7 @@ impl Simulator {
     fn invalidate(&mut self, node: NodeId, message: &Message) {
         let now = self.now;
         let mut answered = now;
-        for cpu in self.geometry.processors_of(node) {
+        for cpu in self.controllers.geometry.processors_of(node) {
             answered = answered.max(self.processor_mut(cpu).answer_invalidation(message.line, now));
             if cpu != message.requester
                 && let Err(error) = self.with_line(cpu, message.line, protocol::invalidate)
@@ -81,7 +81,7 @@ impl Simulator {
                 return self.fail(error);
             }
         }
-        let out = answered + self.hub_timing.interface_out;
+        let out = answered + self.controllers.timing.interface_out;
         self.dispatch(node, out, protocol::invalidation_acknowledgement(message));
     }
 
@@ -104,24 +104,24 @@ impl Simulator {
     /// out if it was modified.
     fn supply(&mut self, node: NodeId, owner: CpuId, supplied: Supplied, checked: Time, outbox: &Outbox) {
         if supplied == Supplied::Dirty {
-            let read = self.processor_mut(owner).read_out(checked) + self.hub_timing.dirty_answer;
+            let read = self.processor_mut(owner).read_out(checked) + self.controllers.timing.dirty_answer;
             let [response, revision] = outbox.as_slice() else { return debug_assert!(false, "an owner sends two") };
-            let (response, revision) = (self.hold(node, *response), self.hold(node, *revision));
-            self.schedule(node, read, Event::Supply(response, revision));
+            let (response, revision) = (self.envelop(*response, node), self.envelop(*revision, node));
+            self.schedule(node, read, HubEvent::Supply(response, revision));
         } else {
-            let mut out = checked + self.hub_timing.snoop_answer + self.hub_timing.interface_out;
+            let mut out = checked + self.controllers.timing.snoop_answer + self.controllers.timing.interface_out;
             for &message in outbox.as_slice() {
                 self.dispatch(node, out, message);
-                out += self.hub_timing.revision;
+                out += self.controllers.timing.revision;
             }
         }
     }
 
     /// A modified line crosses the bus; response and revision leave one after the other.
-    pub(crate) fn on_supply(&mut self, response: EnvelopeId, revision: EnvelopeId) {
+    pub(super) fn on_supply(&mut self, response: EnvelopeId, revision: EnvelopeId) {
         let node = self.envelopes.get(response).to;
-        let timing = &self.hub_timing;
-        let start = self.hubs[node.index()].bus.reserve(self.now, timing.grid, timing.data);
+        let timing = &self.controllers.timing;
+        let start = self.controllers.hubs[node.index()].bus.reserve(self.now, timing.grid, timing.data);
         let out = start + timing.supply_seen + timing.interface_out;
         let behind = if self.envelopes.get(revision).message.kind.carries_data() {
             timing.line.max(timing.revision)
@@ -137,7 +137,7 @@ impl Simulator {
     /// Part of the answer to a processor's request, or to its writeback.
     #[inline]
     fn answer(&mut self, cpu: CpuId, message: &Message) {
-        let node = self.geometry.node_of(cpu);
+        let node = self.node_of(cpu);
         let mut outbox = Outbox::new();
         let mut discarded = false;
         let outcome = self.with_line(cpu, message.line, |cache, context| {
@@ -153,13 +153,14 @@ impl Simulator {
         }
         let done = matches!(outcome, CacheOutcome::Completed(_) | CacheOutcome::BusError);
         if let CacheOutcome::Completed(state) = outcome {
-            self.check_access(cpu, message.line, state);
+            let version = self.processor_mut(cpu).copy(message.line).version;
+            self.check_access(cpu, message.line, CachedCopy { state, version });
         }
         match outcome {
             CacheOutcome::Retry => {
                 self.processor_mut(cpu).count_refusal();
                 let Some(miss) = self.processor_mut(cpu).miss_on(message.line) else { return };
-                self.schedule(node, self.now + self.hub_timing.retry, Event::Retry(cpu, miss));
+                self.schedule(node, self.now + self.controllers.timing.retry, HubEvent::Retry(cpu, miss));
             }
             CacheOutcome::WritebackDone => self.wake_writeback(cpu, message.line),
             CacheOutcome::WritebackAnsweredIntervention => {}
@@ -174,33 +175,17 @@ impl Simulator {
         }
     }
 
-    /// Compares a completed load with the last store to its line, and notes a completed store, if that was asked for.
-    #[inline]
-    fn check_access(&mut self, cpu: CpuId, line: LineAddr, state: Mesi) {
-        if self.last_stores.is_none() {
-            return;
-        }
-        let (found, at) = (self.processor_mut(cpu).line(line).version, self.now);
-        let Some(last_stores) = &mut self.last_stores else { return };
-        let last = last_stores.expected(line);
-        if state != Mesi::Invalid && found < last {
-            return self.fail(Incoherence::StaleLoad { cpu, line, found, last, at });
-        }
-        // Stores that hit are not seen when they are made; the first miss after them brings them to light.
-        last_stores.seen(line, found);
-    }
-
     /// A line crosses the bus to the processor that asked for it; `done` if that completes its request.
     #[inline]
     fn deliver_data(&mut self, node: NodeId, cpu: CpuId, miss: MissId, done: bool) {
-        let (now, timing) = (self.now, &self.hub_timing);
-        let start = self.hubs[node.index()].bus.reserve(now, timing.grid, timing.data);
+        let (now, timing) = (self.now, &self.controllers.timing);
+        let start = self.controllers.hubs[node.index()].bus.reserve(now, timing.grid, timing.data);
         let (critical, line) = (start + timing.critical, timing.line);
         let processor = self.processor_mut(cpu);
         if done {
             let end = processor.book_fill(miss, now, start, line);
             let value = critical + processor.data_to_use();
-            self.close_at(node, cpu, miss, value, end.max(value));
+            self.close_at(cpu, miss, value, end.max(value));
         } else {
             processor.buffer(miss);
         }
@@ -208,8 +193,8 @@ impl Simulator {
 
     /// A request whose data, if any, have crossed the bus is complete: the processor is told.
     fn complete(&mut self, node: NodeId, cpu: CpuId, miss: MissId, by: MessageKind) {
-        let timing = &self.hub_timing;
-        let hub = &mut self.hubs[node.index()];
+        let timing = &self.controllers.timing;
+        let hub = &mut self.controllers.hubs[node.index()];
         let counted = by == MessageKind::InvalidateAcknowledge;
         let told = if counted { hub.acknowledgements.free_at() } else { self.now };
         let start = hub.bus.reserve(told, timing.grid, timing.completion);
@@ -217,71 +202,38 @@ impl Simulator {
         let processor = self.processor_mut(cpu);
         let value = seen + processor.data_to_use();
         let end = processor.unbuffer(miss, seen).max(value);
-        self.close_at(node, cpu, miss, value, end);
+        self.close_at(cpu, miss, value, end);
     }
 
-    /// The value of a miss will be at the processor at `value`, the end of the line in its cache at `end`: whoever waits
-    /// for the value goes on then.
+    /// An intervention that was held back until the line was whole is answered.
     #[inline]
-    fn close_at(&mut self, node: NodeId, cpu: CpuId, miss: MissId, value: Time, end: Time) {
-        self.processor_mut(cpu).set_value(miss, value);
-        self.schedule(node, end, Event::Filled(cpu, miss));
-        if self.waits(cpu) == Some(Wait::Value(miss)) {
-            self.resume_at(cpu, value);
+    pub(super) fn serve_deferred(&mut self, cpu: CpuId, id: MissId) -> Result<(), SimError> {
+        let Some(line) = self.processor_mut(cpu).miss(id).map(|miss| miss.line) else { return Ok(()) };
+        if !matches!(self.view(cpu, line).pending, Pending::Intervention(_)) {
+            return Ok(());
         }
-    }
-
-    /// A miss is over: an intervention that was held back is answered, and whoever waits goes on.
-    #[inline]
-    pub(crate) fn on_filled(&mut self, cpu: CpuId, id: MissId) {
-        let node = self.geometry.node_of(cpu);
-        let Some(&crate::processor::Miss { line, cache, .. }) = self.processor_mut(cpu).miss(id) else { return };
-        if let Pending::Intervention(_) = cache.pending {
-            let mut outbox = Outbox::new();
-            let served =
-                self.with_line(cpu, line, |cache, context| protocol::serve_deferred(cache, context, &mut outbox));
-            match served {
-                Ok(Some(supplied)) => self.supply(node, cpu, supplied, self.now, &outbox),
-                Ok(None) => {}
-                Err(error) => return self.fail(error),
-            }
+        let mut outbox = Outbox::new();
+        let served = self.with_line(cpu, line, |cache, context| protocol::serve_deferred(cache, context, &mut outbox));
+        if let Some(supplied) = served? {
+            self.supply(self.node_of(cpu), cpu, supplied, self.now, &outbox);
         }
-        let now = self.now;
-        if self.processor_mut(cpu).perform_waiting_store(id, now) {
-            return self.post_now(cpu);
-        }
-        let processor = self.processor_mut(cpu);
-        let free = processor.close_miss(id, now);
-        let missing = processor.is_missing();
-        match self.waits(cpu) {
-            Some(Wait::AnyMiss) => self.resume_at(cpu, free),
-            Some(Wait::Miss(other)) if other == id => self.resume(cpu),
-            Some(Wait::AllMisses) if !missing => self.resume(cpu),
-            _ => {}
-        }
+        Ok(())
     }
 
     /// What a backoff reply makes the requester send in the home's stead: an intervention, or one invalidation after
     /// another. (Or the answer to an intervention that was held back during a request now refused.)
     fn dispatch_backoff(&mut self, node: NodeId, outbox: &Outbox) {
-        let out = self.now + self.hub_timing.interface_out;
+        let out = self.now + self.controllers.timing.interface_out;
         for message in outbox.as_slice() {
             if message.to != Agent::Sharers {
                 self.dispatch(node, out, *message);
                 continue;
             }
-            for invalidation in message.expand(self.geometry) {
-                let (hub, each) = (&mut self.hubs[node.index()], self.hub_timing.backoff_invalidation);
-                let start = hub.backoffs.reserve(out, self.hub_timing.cycle, each);
+            for invalidation in message.expand(self.controllers.geometry) {
+                let (hub, each) = (&mut self.controllers.hubs[node.index()], self.controllers.timing.backoff_invalidation);
+                let start = hub.backoffs.reserve(out, self.controllers.timing.cycle, each);
                 self.dispatch(node, start, invalidation);
             }
-        }
-    }
-
-    fn wake_writeback(&mut self, cpu: CpuId, line: LineAddr) {
-        let free = self.processor_mut(cpu).line(line).pending == Pending::None;
-        if free && self.waits(cpu) == Some(Wait::Writeback(line)) {
-            self.resume(cpu);
         }
     }
 

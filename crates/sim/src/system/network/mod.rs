@@ -5,7 +5,6 @@ mod channel;
 use machine::Topology;
 use machine::description::Description;
 use machine::topology::{Endpoint, LinkClass};
-use protocol::MessageClass;
 use units::{ChannelId, Duration, NodeId, Time};
 
 pub use channel::{Channel, ChannelSpec, End, Queued, Sent};
@@ -22,16 +21,6 @@ pub struct Network {
     topology: Topology,
     channels: Vec<Channel>,
     router: RouterTiming,
-}
-
-/// The virtual channel that messages of a class travel on: forwarded requests share that of requests, revisions that of
-/// replies. The two others are for input/output and are not used by coherence (Prestor 2001, 3.1.3 and 3.2.3).
-#[inline]
-pub const fn lane(class: MessageClass) -> usize {
-    match class {
-        MessageClass::Request | MessageClass::Intervention => 0,
-        MessageClass::Reply | MessageClass::Revision => 1,
-    }
 }
 
 impl Network {
@@ -88,13 +77,13 @@ impl Network {
 
     /// The channel from a node into the network.
     #[inline]
-    pub fn injection(&self, node: NodeId) -> ChannelId {
+    pub fn injection(&self, node: NodeId, _lane: usize) -> ChannelId {
         self.topology.routes().injection(node)
     }
 
     /// The channel on which a message that came in on `channel` goes on towards `to`.
     #[inline]
-    pub fn next(&self, channel: ChannelId, to: NodeId) -> ChannelId {
+    pub fn next(&self, channel: ChannelId, to: NodeId, _lane: usize) -> ChannelId {
         match self.channels[channel.index()].spec.to {
             End::Router(router) => self.topology.routes().exit(router, to),
             End::Node(_) => channel,

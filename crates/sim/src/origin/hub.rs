@@ -5,6 +5,8 @@ use machine::description::Description;
 use protocol::{HomeWork, MessageKind};
 use units::{Duration, Time};
 
+use crate::{Histogram, NodeStatistics, Tally};
+
 /// The Hub's share of a machine description, in time instead of cycles.
 #[derive(Clone, Debug)]
 pub struct HubTiming {
@@ -158,6 +160,10 @@ pub struct Hub {
     pub received: MessageCounts,
     /// Messages sent by the home.
     pub sent: MessageCounts,
+    /// How long messages of each kind held memory or directory.
+    busy: [Duration; MessageKind::ALL.len()],
+    /// Writes by the number of invalidations that each caused.
+    pub invalidations: Histogram,
 }
 
 impl Hub {
@@ -173,6 +179,8 @@ impl Hub {
             threats: 0,
             received: [0; MessageKind::ALL.len()],
             sent: [0; MessageKind::ALL.len()],
+            busy: [Duration::ZERO; MessageKind::ALL.len()],
+            invalidations: Histogram::default(),
         }
     }
 
@@ -187,6 +195,7 @@ impl Hub {
             MessageKind::Upgrade | MessageKind::Transfer | MessageKind::SharingTransfer => timing.directory_only,
             _ => timing.memory_read,
         };
+        self.busy[kind as usize] += occupancy;
         let ready = now.max(self.memory.free_at());
         let phase = Duration(ready.0 % timing.refresh_interval.0);
         let start = if phase < timing.refresh { ready + (timing.refresh - phase) } else { ready };
@@ -201,6 +210,25 @@ impl Hub {
             bus_busy: self.bus.busy(),
             memory_busy: self.memory.busy(),
             memory_queued: self.memory.queued(),
+        }
+    }
+
+    /// The same in terms that all controllers share.
+    pub fn statistics(&self) -> NodeStatistics {
+        let tally = |kind: MessageKind, count: u64, busy| Tally { name: kind.mnemonic(), count, busy };
+        let kinds = || MessageKind::ALL.iter().copied();
+        let handler = |kind| tally(kind, self.received[kind as usize], self.busy[kind as usize]);
+        let message = |kind| tally(kind, self.sent[kind as usize], Duration::ZERO);
+        NodeStatistics {
+            busy: self.memory.busy(),
+            queued: self.memory.queued(),
+            bus_busy: self.bus.busy(),
+            memory_busy: self.memory.busy(),
+            handlers: kinds().map(handler).filter(|tally| tally.count > 0).collect(),
+            sent: kinds().map(message).filter(|tally| tally.count > 0).collect(),
+            invalidations: self.invalidations.clone(),
+            instruction_cache: None,
+            data_cache: None,
         }
     }
 }

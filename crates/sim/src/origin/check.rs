@@ -1,0 +1,30 @@
+//! Caches against memory and the Origin's directory.
+
+use protocol::{DirectoryState, Mesi};
+use units::{CpuId, LineAddr};
+
+use super::Hubs;
+use crate::processor::CachedCopy;
+use crate::system::{Incoherence, System};
+
+impl System<Hubs> {
+    pub(super) fn compare_with_directory(&mut self) -> Result<(), Incoherence> {
+        self.copies_by_line().into_iter().try_for_each(|(line, copies)| self.check_line(line, &copies))
+    }
+
+    fn check_line(&mut self, line: LineAddr, copies: &[(CpuId, CachedCopy)]) -> Result<(), Incoherence> {
+        let (entry, memory) = *self.controllers.directory.line(line);
+        Incoherence::among(line, copies, memory)?;
+        for &(cpu, CachedCopy { state, .. }) in copies {
+            let known = match entry.state {
+                DirectoryState::Exclusive => entry.owner == cpu,
+                DirectoryState::Shared => state == Mesi::Shared && entry.sharers.contains(self.node_of(cpu)),
+                _ => false,
+            };
+            if !known {
+                return Err(Incoherence::UnknownCopy { cpu, line, state, directory: entry.state.mnemonic() });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,49 @@
+//! The memory/directory interface: a message in, its price in time, messages out.
+
+use protocol::{Agent, HomeContext, MessageKind, Outbox, Transaction};
+use units::NodeId;
+
+use super::Hubs;
+use crate::system::{EnvelopeId, System};
+
+impl System<Hubs> {
+    /// A message is at the memory/directory interface of its node.
+    #[inline]
+    pub(super) fn on_home(&mut self, id: EnvelopeId) {
+        let (message, node) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
+        let output_queue_nearly_full = self.is_output_nearly_full(node);
+        let Hubs { geometry, directory, hubs, timing, .. } = &mut self.controllers;
+        let context = HomeContext { node, geometry: *geometry, output_queue_nearly_full };
+        let mut outbox = Outbox::new();
+        let (entry, version) = directory.line(message.line);
+        let work = match protocol::home(entry, version, &message, &context, &mut outbox) {
+            Ok(work) => work,
+            Err(error) => return self.fail(error),
+        };
+        let hub = &mut hubs[node.index()];
+        let start = hub.reserve_memory(timing, self.now, message.kind, &work);
+        hub.received[message.kind as usize] += 1;
+        if matches!(message.kind, MessageKind::ReadExclusive | MessageKind::Upgrade)
+            && work.transaction != Transaction::NegativeAcknowledge
+        {
+            hub.invalidations.count(work.invalidations);
+        }
+        self.release_buffer(id, start);
+        self.envelopes.remove(id);
+        for &answer in outbox.as_slice() {
+            let copies = if answer.to == Agent::Sharers { u64::from(work.invalidations) } else { 1 };
+            let Hubs { hubs, timing, .. } = &mut self.controllers;
+            hubs[node.index()].sent[answer.kind as usize] += copies;
+            let delay = if answer.kind.carries_data() { timing.memory_data } else { timing.directory };
+            let delay = delay + self.random_delay();
+            self.dispatch(node, start + delay, answer);
+        }
+    }
+
+    /// Whether so much waits to leave `node` on the request channel that forwarding could block (Prestor 2001, 4.1.3).
+    #[inline]
+    fn is_output_nearly_full(&self, node: NodeId) -> bool {
+        let channel = self.network.channel(self.network.injection(node, 0));
+        channel.backlog_packets(0, self.now) >= self.controllers.timing.backoff_packets
+    }
+}

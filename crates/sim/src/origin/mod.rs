@@ -1,0 +1,253 @@
+//! The Origin 2000's nodes: two processors on a bus, a Hub, memory with its directory (Prestor 2001, 3.2).
+
+mod check;
+mod home;
+mod hub;
+mod interface;
+mod transport;
+
+use engine::Source;
+use protocol::{CacheContext, CacheLine, DirectoryEntry, Geometry, Message, Outbox, Pending, Version};
+use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
+
+use crate::memory::{LineMap, LineTable};
+use crate::processor::{Ask, CachedCopy, MissId, Post};
+use crate::system::{Blueprint, Controller, EnvelopeId, Event, Incoherence, NodeEvent, System};
+use crate::{NodeStatistics, SimError};
+
+pub use hub::{HubCounters, MessageCounts};
+
+use hub::{Hub, HubTiming};
+
+/// The Hubs of a machine, the directory of its memory, and what its processors have outstanding.
+pub struct Hubs {
+    geometry: Geometry,
+    lines: LineMap,
+    timing: HubTiming,
+    hubs: Vec<Hub>,
+    directory: LineTable<(DirectoryEntry, Version)>,
+    /// By processor, the lines about which the protocol has something pending.
+    outstanding: Vec<Vec<(LineAddr, CacheLine)>>,
+}
+
+/// What can happen in a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HubEvent {
+    /// A processor's request or writeback is at its pins.
+    Request(CpuId, EnvelopeId),
+    /// A message reaches the memory/directory interface of its node.
+    Home(EnvelopeId),
+    /// A message reaches the processor interface of its node.
+    Interface(EnvelopeId),
+    /// An intervention or invalidation is on the system bus: the processors look.
+    Snoop(EnvelopeId),
+    /// An owner has the line ready for the system bus: its response and its revision follow.
+    Supply(EnvelopeId, EnvelopeId),
+    /// A message reaches the network interface of a node on its way out.
+    Inject(NodeId, EnvelopeId),
+    /// A message leaves the network interface of a node.
+    Depart(NodeId, EnvelopeId),
+    /// A message from the network, or as much of it as is needed, has come through the network interface of its node.
+    Arrive(EnvelopeId),
+    /// A refused request is due again.
+    Retry(CpuId, MissId),
+}
+
+impl NodeEvent for HubEvent {
+    #[inline]
+    fn pack(self) -> (u8, u32, u32) {
+        match self {
+            Self::Request(cpu, id) => (0, u32::from(cpu.0), id.0),
+            Self::Home(id) => (1, 0, id.0),
+            Self::Interface(id) => (2, 0, id.0),
+            Self::Snoop(id) => (3, 0, id.0),
+            Self::Supply(response, revision) => (4, response.0, revision.0),
+            Self::Inject(node, id) => (5, u32::from(node.0), id.0),
+            Self::Depart(node, id) => (6, u32::from(node.0), id.0),
+            Self::Arrive(id) => (7, 0, id.0),
+            Self::Retry(cpu, miss) => (8, u32::from(cpu.0), u32::from(miss.0)),
+        }
+    }
+
+    #[inline]
+    fn unpack(kind: u8, first: u32, second: u32) -> Self {
+        let (cpu, node, id) = (CpuId(first as u16), NodeId(first as u16), EnvelopeId(second));
+        match kind {
+            0 => Self::Request(cpu, id),
+            1 => Self::Home(id),
+            2 => Self::Interface(id),
+            3 => Self::Snoop(id),
+            4 => Self::Supply(EnvelopeId(first), id),
+            5 => Self::Inject(node, id),
+            6 => Self::Depart(node, id),
+            7 => Self::Arrive(id),
+            _ => Self::Retry(cpu, MissId(second as u8)),
+        }
+    }
+}
+
+impl Controller for Hubs {
+    type Message = Message;
+    type Event = HubEvent;
+
+    fn new(blueprint: &Blueprint<'_>, sources: impl Iterator<Item = Source>) -> Result<Self, SimError> {
+        let topology = blueprint.topology;
+        let nodes = topology.nodes().len();
+        let geometry = Geometry {
+            nodes: nodes as u16,
+            processors_per_node: blueprint.description.topology.processors_per_node as u16,
+            priority_limit: Geometry::ORIGIN_PRIORITY_LIMIT,
+        };
+        Ok(Self {
+            geometry,
+            lines: blueprint.lines,
+            timing: HubTiming::new(blueprint.description),
+            hubs: sources.map(Hub::new).collect(),
+            directory: LineTable::new(nodes, blueprint.lines),
+            outstanding: vec![Vec::new(); usize::from(geometry.processors())],
+        })
+    }
+
+    #[inline]
+    fn source(&mut self, node: NodeId) -> &mut Source {
+        &mut self.hubs[node.index()].source
+    }
+
+    fn announces_clean(&self) -> bool {
+        false
+    }
+
+    /// The shortest way of an intervention or invalidation: within a node, with the bus free.
+    fn lookahead(&self) -> Duration {
+        self.timing.crossbar + self.timing.interface_in
+    }
+
+    #[inline]
+    fn threatens(&self, node: NodeId) -> bool {
+        self.hubs[node.index()].threats > 0
+    }
+
+    #[inline]
+    fn lane(message: &Message) -> usize {
+        transport::lane(message.kind.class())
+    }
+
+    #[inline]
+    fn packets(message: &Message) -> u16 {
+        transport::packets(message)
+    }
+
+    fn allocated(&mut self, node: NodeId, lines: u64) {
+        self.directory.extend(node, lines);
+    }
+
+    /// The request buffer takes the line; the message is at the pins later.
+    fn posted(system: &mut System<Self>, cpu: CpuId, post: &Post) {
+        let Post { at, ask, line, copy } = *post;
+        let mut cache = CacheLine { state: copy.state, version: copy.version, pending: Pending::None };
+        let mut outbox = Outbox::new();
+        let context = system.controllers.context(cpu, line);
+        match ask {
+            Ask::Request(access) => {
+                protocol::processor_request(&mut cache, &context, access, &mut outbox);
+            }
+            Ask::Evict => {
+                protocol::evict(&mut cache, &context, &mut outbox);
+            }
+        }
+        system.controllers.outstanding[cpu.index()].push((line, cache));
+        let node = system.node_of(cpu);
+        for &message in outbox.as_slice() {
+            let id = system.envelop(message, node);
+            system.schedule_processor(cpu, at, Event::Node(HubEvent::Request(cpu, id)));
+        }
+    }
+
+    #[inline]
+    fn happened(system: &mut System<Self>, event: HubEvent) {
+        match event {
+            HubEvent::Request(cpu, id) => system.on_request(cpu, id),
+            HubEvent::Home(id) => system.on_home(id),
+            HubEvent::Interface(id) => system.on_interface(id),
+            HubEvent::Snoop(id) => system.on_snoop(id),
+            HubEvent::Supply(response, revision) => system.on_supply(response, revision),
+            HubEvent::Inject(node, id) => system.on_inject(node, id),
+            HubEvent::Depart(node, id) => system.enter_network(node, id),
+            HubEvent::Arrive(id) => system.on_arrive(id),
+            HubEvent::Retry(cpu, miss) => system.on_retry(cpu, miss),
+        }
+    }
+
+    #[inline]
+    fn delivered(system: &mut System<Self>, channel: ChannelId, id: EnvelopeId, arrival: Time) {
+        system.on_delivery(channel, id, arrival);
+    }
+
+    #[inline]
+    fn filled(system: &mut System<Self>, cpu: CpuId, miss: MissId) -> Result<(), SimError> {
+        system.serve_deferred(cpu, miss)
+    }
+
+    fn check_coherence(system: &mut System<Self>) -> Result<(), Incoherence> {
+        system.compare_with_directory()
+    }
+
+    fn statistics(system: &System<Self>, node: NodeId) -> NodeStatistics {
+        system.controllers.hubs[node.index()].statistics()
+    }
+}
+
+impl Hubs {
+    /// What the handlers at a processor need to know about `line`.
+    #[inline]
+    fn context(&self, cpu: CpuId, line: LineAddr) -> CacheContext {
+        CacheContext { cpu, line, home: self.lines.home(line), geometry: self.geometry }
+    }
+
+    /// What a node's Hub did since the start.
+    pub fn counters(&self, node: NodeId) -> Option<HubCounters> {
+        self.hubs.get(node.index()).map(Hub::counters)
+    }
+}
+
+impl System<Hubs> {
+    /// The protocol's view of `line` at a processor: what is pending, or the copy alone.
+    #[inline]
+    fn view(&mut self, cpu: CpuId, line: LineAddr) -> CacheLine {
+        let outstanding = &self.controllers.outstanding[cpu.index()];
+        if let Some((_, cache)) = outstanding.iter().find(|(other, _)| *other == line) {
+            return *cache;
+        }
+        let CachedCopy { state, version } = self.processor_mut(cpu).copy(line);
+        CacheLine { state, version, pending: Pending::None }
+    }
+
+    /// Applies a handler of the protocol to a line at a processor.
+    #[inline]
+    fn with_line<T>(
+        &mut self,
+        cpu: CpuId,
+        line: LineAddr,
+        handler: impl FnOnce(&mut CacheLine, &CacheContext) -> T,
+    ) -> T {
+        let mut cache = self.view(cpu, line);
+        let result = handler(&mut cache, &self.controllers.context(cpu, line));
+        let CacheLine { state, version, pending } = cache;
+        let outstanding = &mut self.controllers.outstanding[cpu.index()];
+        let place = outstanding.iter().position(|(other, _)| *other == line);
+        match (place, pending) {
+            (Some(place), Pending::None) => {
+                outstanding.swap_remove(place);
+            }
+            (Some(place), _) => outstanding[place].1 = cache,
+            (None, Pending::None) => {}
+            (None, _) => outstanding.push((line, cache)),
+        }
+        let processor = self.processor_mut(cpu);
+        processor.set_copy(line, CachedCopy { state, version }, matches!(pending, Pending::Request(_)));
+        if pending == Pending::None {
+            processor.release_writeback(line);
+        }
+        result
+    }
+}

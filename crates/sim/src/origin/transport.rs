@@ -1,0 +1,100 @@
+//! Messages on their way through a Hub: crossbar and network interface.
+
+use protocol::{Agent, Message, MessageClass};
+use units::{ChannelId, Duration, NodeId, Time};
+
+use super::{HubEvent, Hubs};
+use crate::system::{EnvelopeId, Event, System};
+
+/// Packets of a message that carries a line: a header and 128 bytes (Prestor 2001, 4.1.3).
+const DATA_PACKETS: u16 = 9;
+
+/// Packets of a message.
+#[inline]
+pub(super) const fn packets(message: &Message) -> u16 {
+    if message.kind.carries_data() { DATA_PACKETS } else { 1 }
+}
+
+/// The virtual channel that messages of a class travel on: forwarded requests share that of requests, revisions that of
+/// replies. The two others are for input/output and are not used by coherence (Prestor 2001, 3.1.3 and 3.2.3).
+#[inline]
+pub(super) const fn lane(class: MessageClass) -> usize {
+    match class {
+        MessageClass::Request | MessageClass::Intervention => 0,
+        MessageClass::Reply | MessageClass::Revision => 1,
+    }
+}
+
+impl System<Hubs> {
+    /// Sends `message` out of an interface of node `from`, into whose crossbar it goes at `at`. A compact invalidation is
+    /// expanded on the way.
+    #[inline]
+    pub(super) fn dispatch(&mut self, from: NodeId, at: Time, message: Message) {
+        let (to, at_home) = match message.to {
+            Agent::Home(node) => (node, true),
+            Agent::Processor(cpu) => (self.node_of(cpu), false),
+            Agent::Interface(node) => (node, false),
+            Agent::Sharers => {
+                for invalidation in message.expand(self.controllers.geometry) {
+                    self.dispatch(from, at, invalidation);
+                }
+                return;
+            }
+        };
+        if message.kind.class() == MessageClass::Intervention {
+            self.controllers.hubs[to.index()].threats += 1;
+        }
+        let envelope = self.envelop(message, to);
+        let timing = &self.controllers.timing;
+        let through = at + timing.crossbar;
+        let (time, event) = if to != from {
+            (through + timing.network_out, HubEvent::Inject(from, envelope))
+        } else if at_home {
+            (through, HubEvent::Home(envelope))
+        } else {
+            (through + timing.interface_in, HubEvent::Interface(envelope))
+        };
+        self.schedule(from, time, event);
+    }
+
+    /// A message is at the network interface on its way out.
+    #[inline]
+    pub(super) fn on_inject(&mut self, node: NodeId, id: EnvelopeId) {
+        let Hubs { hubs, timing, .. } = &mut self.controllers;
+        let start = hubs[node.index()].network.reserve(self.now, Duration::ZERO, timing.network_message);
+        if start == self.now {
+            self.enter_network(node, id);
+        } else {
+            self.schedule(node, start, HubEvent::Depart(node, id));
+        }
+    }
+
+    /// A message comes out of the network. A line goes on before its end is in, as late as it must for the slower network
+    /// not to fall behind.
+    #[inline]
+    pub(super) fn on_delivery(&mut self, channel: ChannelId, id: EnvelopeId, arrival: Time) {
+        let timing = &self.controllers.timing;
+        let envelope = self.envelopes.get(id);
+        let behind = Duration(envelope.spread.0.saturating_sub(timing.line.0));
+        let lag = if envelope.message.kind.carries_data() { behind } else { Duration::ZERO };
+        let mut inside = (arrival + lag).align_up(timing.cycle) + timing.network_in + timing.crossbar;
+        if !matches!(envelope.message.to, Agent::Home(_)) {
+            inside += timing.interface_in;
+        }
+        self.schedule_channel(channel, inside, Event::Node(HubEvent::Arrive(id)));
+    }
+
+    /// A message from the network has come to the interface it is for, unless the network interface was held up.
+    #[inline]
+    pub(super) fn on_arrive(&mut self, id: EnvelopeId) {
+        let (message, to) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
+        let Hubs { hubs, timing, .. } = &mut self.controllers;
+        let start = hubs[to.index()].network.reserve(self.now, timing.cycle, timing.network_message);
+        match (start == self.now, message.to) {
+            (true, Agent::Home(_)) => self.on_home(id),
+            (true, _) => self.on_interface(id),
+            (false, Agent::Home(_)) => self.schedule(to, start, HubEvent::Home(id)),
+            (false, _) => self.schedule(to, start, HubEvent::Interface(id)),
+        }
+    }
+}

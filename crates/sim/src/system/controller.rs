@@ -1,0 +1,94 @@
+//! What stands between a node's processors, its memory and the network: a kind of machine is an implementation of this.
+
+use std::fmt::Debug;
+
+use engine::Source;
+use machine::Topology;
+use machine::description::Description;
+use units::{ChannelId, CpuId, Duration, NodeId, Time};
+
+use super::event::{EnvelopeId, NodeEvent};
+use super::{Incoherence, System};
+use crate::memory::LineMap;
+use crate::processor::{MissId, Post};
+use crate::{NodeStatistics, Options, SimError};
+
+/// What controllers are made from.
+pub struct Blueprint<'a> {
+    /// The machine.
+    pub description: &'a Description,
+    /// Its network.
+    pub topology: &'a Topology,
+    /// Where lines are.
+    pub lines: LineMap,
+    /// How to simulate.
+    pub options: Options,
+}
+
+/// The controllers of all nodes of a machine, and the protocol that they speak.
+///
+/// The functions that take the whole [`System`] are steps of its simulation: they run at the system's present time.
+pub trait Controller: Sized + 'static {
+    /// What controllers send each other.
+    type Message: Copy + Debug;
+    /// What can happen in a node besides what [`System`] knows.
+    type Event: NodeEvent;
+
+    /// The idle controllers of a machine; `sources` gives each its source of events.
+    ///
+    /// # Errors
+    /// The description asks for what these controllers cannot do.
+    fn new(blueprint: &Blueprint<'_>, sources: impl Iterator<Item = Source>) -> Result<Self, SimError>;
+
+    /// The source of a node's events.
+    fn source(&mut self, node: NodeId) -> &mut Source;
+
+    /// Whether processors must tell of clean lines that leave their caches.
+    fn announces_clean(&self) -> bool;
+
+    /// Whether a load may return contents older than others have seen: the protocol does not promise sequential consistency.
+    fn relaxes_order(&self) -> bool {
+        false
+    }
+
+    /// No event can lead to an intervention or invalidation at a processor sooner than this after it.
+    fn lookahead(&self) -> Duration;
+
+    /// Whether an intervention or invalidation is on its way to the node's processors.
+    fn threatens(&self, node: NodeId) -> bool;
+
+    /// The virtual channel that a message travels on.
+    fn lane(message: &Self::Message) -> usize;
+
+    /// Packets of a message.
+    fn packets(message: &Self::Message) -> u16;
+
+    /// So many lines of the node's memory exist now.
+    fn allocated(&mut self, node: NodeId, lines: u64);
+
+    /// A processor has something to say, at a time not before the present.
+    fn posted(system: &mut System<Self>, cpu: CpuId, post: &Post);
+
+    /// Something happens in a node.
+    fn happened(system: &mut System<Self>, event: Self::Event);
+
+    /// The first packet of a message reaches its node at `arrival`, through a channel whose buffer it occupies.
+    fn delivered(system: &mut System<Self>, channel: ChannelId, id: EnvelopeId, arrival: Time);
+
+    /// The line of a miss is whole, before the miss is closed.
+    ///
+    /// # Errors
+    /// A case that the protocol rules out.
+    fn filled(_system: &mut System<Self>, _cpu: CpuId, _miss: MissId) -> Result<(), SimError> {
+        Ok(())
+    }
+
+    /// Compares all caches with each other, with memory and with the directory, when nothing is under way.
+    ///
+    /// # Errors
+    /// The first disagreement found.
+    fn check_coherence(system: &mut System<Self>) -> Result<(), Incoherence>;
+
+    /// What a node's controller did since the start.
+    fn statistics(system: &System<Self>, node: NodeId) -> NodeStatistics;
+}

@@ -1,0 +1,182 @@
+//! What can happen, and messages under way.
+
+use units::{ChannelId, CpuId, Duration, NodeId};
+
+use crate::processor::MissId;
+
+/// What can happen, whatever kind of machine it is; `E` is what happens in its nodes' controllers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event<E> {
+    /// A thread's own clock has come.
+    Resume(CpuId),
+    /// A miss is over.
+    Filled(CpuId, MissId),
+    /// The head of a message reaches a router.
+    Route(ChannelId, EnvelopeId),
+    /// Credits of a virtual channel that a message waits for have returned.
+    Credits(ChannelId, u8),
+    /// Something happens in a node.
+    Node(E),
+}
+
+/// What can happen in a node's controller: a kind, and two operands.
+pub trait NodeEvent: Copy {
+    /// The kind (0 to 11), and the operands, the first below 2^28.
+    fn pack(self) -> (u8, u32, u32);
+    /// The event that was packed.
+    fn unpack(kind: u8, first: u32, second: u32) -> Self;
+}
+
+/// An event in one machine word, as the event queue holds it: copied whole, where an enumeration is copied field by field
+/// and read back in other pieces, which stalls the host.
+#[derive(Clone, Copy, Debug)]
+pub struct Packed(u64);
+
+impl Packed {
+    /// Bits of the second operand; the first has 28, the kind 4.
+    const SECOND_BITS: u32 = 32;
+    const FIRST_BITS: u32 = 28;
+    /// Kinds of events that are not of a controller.
+    const COMMON: u8 = 4;
+
+    #[inline]
+    const fn new(kind: u8, first: u32, second: u32) -> Self {
+        debug_assert!(first < 1 << Self::FIRST_BITS && kind < 16);
+        Self((kind as u64) << (Self::FIRST_BITS + Self::SECOND_BITS) | (first as u64) << Self::SECOND_BITS | second as u64)
+    }
+}
+
+impl<E: NodeEvent> From<Event<E>> for Packed {
+    #[inline]
+    fn from(event: Event<E>) -> Self {
+        match event {
+            Event::Resume(cpu) => Self::new(0, 0, u32::from(cpu.0)),
+            Event::Filled(cpu, miss) => Self::new(1, u32::from(cpu.0), u32::from(miss.0)),
+            Event::Route(channel, id) => Self::new(2, u32::from(channel.0), id.0),
+            Event::Credits(channel, lane) => Self::new(3, u32::from(channel.0), u32::from(lane)),
+            Event::Node(event) => {
+                let (kind, first, second) = event.pack();
+                Self::new(Self::COMMON + kind, first, second)
+            }
+        }
+    }
+}
+
+impl<E: NodeEvent> From<Packed> for Event<E> {
+    #[inline]
+    fn from(Packed(word): Packed) -> Self {
+        let first = (word >> Packed::SECOND_BITS) as u32 & ((1 << Packed::FIRST_BITS) - 1);
+        let second = word as u32;
+        match (word >> (Packed::FIRST_BITS + Packed::SECOND_BITS)) as u8 {
+            0 => Self::Resume(CpuId(second as u16)),
+            1 => Self::Filled(CpuId(first as u16), MissId(second as u8)),
+            2 => Self::Route(ChannelId(first as u16), EnvelopeId(second)),
+            3 => Self::Credits(ChannelId(first as u16), second as u8),
+            kind => Self::Node(E::unpack(kind - Packed::COMMON, first, second)),
+        }
+    }
+}
+
+/// Number of a message under way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EnvelopeId(pub u32);
+
+/// A message under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Envelope<M> {
+    /// What it says.
+    pub message: M,
+    /// The node it goes to.
+    pub to: NodeId,
+    /// From its first packet to the end of its last, where it was spread most.
+    pub spread: Duration,
+    /// The channel that brought it to where it is, whose buffer it occupies.
+    pub holds: Option<(ChannelId, u8)>,
+}
+
+/// Messages under way, in reused places.
+pub struct Envelopes<M> {
+    places: Vec<Envelope<M>>,
+    free: Vec<EnvelopeId>,
+}
+
+impl<M> Default for Envelopes<M> {
+    fn default() -> Self {
+        Self { places: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<M: Copy> Envelopes<M> {
+    /// Takes a message in.
+    #[inline]
+    pub fn insert(&mut self, envelope: Envelope<M>) -> EnvelopeId {
+        match self.free.pop() {
+            Some(id) => {
+                self.places[id.0 as usize] = envelope;
+                id
+            }
+            None => {
+                self.places.push(envelope);
+                EnvelopeId(self.places.len() as u32 - 1)
+            }
+        }
+    }
+
+    /// A message under way.
+    #[inline]
+    pub fn get(&self, id: EnvelopeId) -> &Envelope<M> {
+        &self.places[id.0 as usize]
+    }
+
+    /// A message under way, to be changed.
+    #[inline]
+    pub fn get_mut(&mut self, id: EnvelopeId) -> &mut Envelope<M> {
+        &mut self.places[id.0 as usize]
+    }
+
+    /// Takes a message out: its place is free.
+    #[inline]
+    pub fn remove(&mut self, id: EnvelopeId) -> Envelope<M> {
+        self.free.push(id);
+        self.places[id.0 as usize]
+    }
+
+    /// Messages under way.
+    pub fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two operands as wide as they can be.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    struct Widest(u8, u32, u32);
+
+    impl NodeEvent for Widest {
+        fn pack(self) -> (u8, u32, u32) {
+            (self.0, self.1, self.2)
+        }
+
+        fn unpack(kind: u8, first: u32, second: u32) -> Self {
+            Self(kind, first, second)
+        }
+    }
+
+    #[test]
+    fn packing_loses_nothing() {
+        let (cpu, channel, id, miss) = (CpuId(511), ChannelId(4000), EnvelopeId(1 << 27), MissId(7));
+        let events = [
+            Event::Resume(cpu),
+            Event::Filled(cpu, miss),
+            Event::Route(channel, id),
+            Event::Credits(channel, 3),
+            Event::Node(Widest(11, (1 << 28) - 1, u32::MAX)),
+        ];
+        for event in events {
+            assert_eq!(Event::from(Packed::from(event)), event);
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! A machine in time, whatever its nodes' controllers: the event loop, the programs that run, the network that carries.
+
+mod check;
+mod controller;
+mod event;
+mod misses;
+mod network;
+mod programs;
+mod transport;
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use engine::{EventQueue, Source, StackPool};
+use machine::Topology;
+use machine::description::Description;
+use protocol::Version;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, PhysicalAddr, Time};
+
+use crate::memory::{LineMap, Memory};
+use crate::processor::{CachedCopy, Post, Processor, ProcessorTiming};
+use crate::thread::Program;
+use crate::{Options, SimError};
+
+pub use check::Incoherence;
+pub use controller::{Blueprint, Controller};
+pub use event::{EnvelopeId, Event, NodeEvent};
+pub use network::Network;
+pub use programs::ThreadReport;
+
+use check::LastStores;
+use event::{Envelope, Envelopes, Packed};
+use programs::Running;
+
+/// A simulated machine whose nodes have controllers of one kind.
+pub struct System<C: Controller> {
+    /// The controllers of its nodes.
+    pub controllers: C,
+    /// The present time.
+    pub now: Time,
+    /// Its network.
+    pub network: Network,
+    /// Messages under way.
+    pub envelopes: Envelopes<C::Message>,
+    /// Where lines are.
+    pub lines: LineMap,
+    line: Bytes,
+    processors_per_node: u16,
+    memory: Memory,
+    queue: EventQueue<Packed>,
+    events: u64,
+    /// `None` while the processor is in its running program.
+    processors: Vec<Option<Box<Processor>>>,
+    processor_sources: Vec<Source>,
+    channel_sources: Vec<Source>,
+    running: Vec<Option<Running>>,
+    reports: Vec<ThreadReport>,
+    at_barrier: usize,
+    stacks: StackPool,
+    /// Emptied after every use.
+    posts: Vec<Post>,
+    options: Options,
+    last_stores: Option<LastStores>,
+    /// Where random delays come from, if there are any.
+    delays: Option<Xoshiro256PlusPlus>,
+    failure: Option<SimError>,
+    lookahead: Duration,
+}
+
+impl<C: Controller> System<C> {
+    /// The machine of `description`, with empty caches.
+    ///
+    /// # Errors
+    /// The description asks for what the simulator cannot do.
+    pub fn new(description: &Description, options: Options) -> Result<Self, SimError> {
+        SimError::check(description)?;
+        let topology = Topology::new(description);
+        let nodes = topology.nodes().len();
+        let lines = LineMap::new(description.l2.line);
+        let network = Network::new(description, topology.clone());
+        let processors = topology.processors() as u16;
+        let channels = network.channels().len();
+        // Sources in the order in which ties are broken: processors, controllers, channels.
+        let mut source = (0..).map(Source::new);
+        let processor_sources = source.by_ref().take(usize::from(processors)).collect();
+        let blueprint = Blueprint { description, topology: &topology, lines, options };
+        let controllers = C::new(&blueprint, source.by_ref().take(nodes))?;
+        let timing = ProcessorTiming::new(description);
+        let (announces_clean, controllers_relax) = (controllers.announces_clean(), controllers.relaxes_order());
+        let make = |cpu| Some(Box::new(Processor::new(CpuId(cpu), timing.clone(), announces_clean, options.seed)));
+        Ok(Self {
+            lookahead: controllers.lookahead(),
+            controllers,
+            now: Time::ZERO,
+            network,
+            envelopes: Envelopes::default(),
+            lines,
+            line: description.l2.line,
+            processors_per_node: description.topology.processors_per_node as u16,
+            memory: Memory::new(nodes, description.topology.node_memory, description.tlb.page),
+            queue: EventQueue::new(),
+            events: 0,
+            processors: (0..processors).map(make).collect(),
+            processor_sources,
+            channel_sources: source.take(channels).collect(),
+            running: (0..processors).map(|_| None).collect(),
+            reports: Vec::new(),
+            at_barrier: 0,
+            stacks: StackPool::default(),
+            posts: Vec::new(),
+            options,
+            last_stores: options.check_loads.then(|| LastStores::new(controllers_relax)),
+            delays: (options.random_delay > Duration::ZERO).then(|| Xoshiro256PlusPlus::seed_from_u64(options.seed)),
+            failure: None,
+        })
+    }
+
+    /// Events handled so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Messages under way: none after [`Self::run`] has returned.
+    pub fn messages_under_way(&self) -> usize {
+        self.envelopes.len()
+    }
+
+    /// Consecutive whole pages on node `home`, at least `bytes` of them.
+    ///
+    /// # Errors
+    /// The node does not exist, or has no room left.
+    pub fn allocate(&mut self, home: NodeId, bytes: Bytes) -> Result<PhysicalAddr, SimError> {
+        let start = self.memory.allocate(home, bytes)?;
+        self.controllers.allocated(home, self.memory.allocated(home).0 / self.line.0);
+        Ok(start)
+    }
+
+    /// Runs programs, one a processor, until all have ended. All start at the present time.
+    ///
+    /// # Errors
+    /// A processor does not exist or was given two programs; a program waits for what never comes; the protocol met a
+    /// case that it rules out; the host has no memory for a stack.
+    pub fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError> {
+        let count = programs.len();
+        let stop = Rc::new(Cell::new(false));
+        self.reports.clear();
+        let mut cpus = Vec::with_capacity(count);
+        for (cpu, program) in programs {
+            self.start(cpu, program, &stop)?;
+            cpus.push(cpu);
+        }
+        while self.reports.len() < count {
+            if !self.step()? {
+                return Err(self.deadlock());
+            }
+        }
+        // Everything still under way (writebacks, revisions) arrives.
+        while self.step()? {}
+        // Programs whose references all hit have run ahead of the last event.
+        self.now = self.reports.iter().map(|report| report.finished).fold(self.now, Time::max);
+        let order = |cpu: &CpuId| self.reports.iter().find(|report| report.cpu == *cpu).copied();
+        Ok(cpus.iter().filter_map(order).collect())
+    }
+
+    /// Handles the next event. False if there is none.
+    #[inline]
+    fn step(&mut self) -> Result<bool, SimError> {
+        let Some((time, event)) = self.queue.pop() else { return Ok(false) };
+        self.now = time;
+        self.events += 1;
+        match event.into() {
+            Event::Resume(cpu) => self.resume(cpu),
+            Event::Filled(cpu, miss) => self.on_filled(cpu, miss),
+            Event::Route(channel, id) => self.on_route(channel, id),
+            Event::Credits(channel, lane) => self.on_credits(channel, lane),
+            Event::Node(event) => C::happened(self, event),
+        }
+        match self.failure.take() {
+            Some(error) => Err(error),
+            None => Ok(true),
+        }
+    }
+
+    /// The node on whose board `cpu` sits.
+    #[inline]
+    pub fn node_of(&self, cpu: CpuId) -> NodeId {
+        NodeId(cpu.0 / self.processors_per_node)
+    }
+
+    /// The number of processors.
+    pub fn processors(&self) -> u16 {
+        self.processors.len() as u16
+    }
+
+    /// A processor that is not in its running program: between events, every one.
+    #[inline]
+    pub fn processor_mut(&mut self, cpu: CpuId) -> &mut Processor {
+        match &mut self.processors[cpu.index()] {
+            Some(processor) => processor,
+            None => unreachable!("programs do not run while an event is handled"),
+        }
+    }
+
+    /// A processor between events.
+    pub fn processor(&self, cpu: CpuId) -> &Processor {
+        match &self.processors[cpu.index()] {
+            Some(processor) => processor,
+            None => unreachable!("programs do not run while an event is handled"),
+        }
+    }
+
+    /// Takes in a message that is for an agent of node `to`.
+    #[inline]
+    pub fn envelop(&mut self, message: C::Message, to: NodeId) -> EnvelopeId {
+        self.envelopes.insert(Envelope { message, to, spread: Duration::ZERO, holds: None })
+    }
+
+    /// Schedules an event of a node.
+    #[inline]
+    pub fn schedule(&mut self, node: NodeId, time: Time, event: C::Event) {
+        self.schedule_common(node, time, Event::Node(event));
+    }
+
+    #[inline]
+    fn schedule_common(&mut self, node: NodeId, time: Time, event: Event<C::Event>) {
+        let rank = self.controllers.source(node).rank();
+        self.queue.push(time, rank, event.into());
+    }
+
+    /// Schedules an event of a processor.
+    #[inline]
+    pub fn schedule_processor(&mut self, cpu: CpuId, time: Time, event: Event<C::Event>) {
+        let rank = self.processor_sources[cpu.index()].rank();
+        self.queue.push(time, rank, event.into());
+    }
+
+    /// Schedules an event of a network channel.
+    #[inline]
+    pub fn schedule_channel(&mut self, channel: ChannelId, time: Time, event: Event<C::Event>) {
+        let rank = self.channel_sources[channel.index()].rank();
+        self.queue.push(time, rank, event.into());
+    }
+
+    /// A delay drawn at random, if the options ask for such; else none.
+    #[inline]
+    pub fn random_delay(&mut self) -> Duration {
+        match &mut self.delays {
+            None => Duration::ZERO,
+            Some(random) => Duration(random.next_u64() % (self.options.random_delay.0 + 1)),
+        }
+    }
+
+    /// Something happened that cannot: the run ends.
+    #[cold]
+    pub fn fail(&mut self, error: impl Into<SimError>) {
+        self.failure.get_or_insert_with(|| error.into());
+    }
+
+    /// The copies in all caches, by processor.
+    pub fn copies(&self) -> impl Iterator<Item = (CpuId, LineAddr, CachedCopy)> + '_ {
+        self.processors.iter().flatten().flat_map(|processor| {
+            let copy = |line, state, version: Version| (processor.cpu(), line, CachedCopy { state, version });
+            processor.copies().map(move |found| copy(found.line, found.state, found.version))
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! Messages on their way through the network: from channel to channel, as credits allow.
+
+use units::{ChannelId, NodeId, Time};
+
+use super::network::{End, Queued, Sent};
+use super::{Controller, EnvelopeId, Event, System};
+
+impl<C: Controller> System<C> {
+    /// A message leaves the network interface of its sender.
+    #[inline]
+    pub fn enter_network(&mut self, node: NodeId, id: EnvelopeId) {
+        let lane = C::lane(&self.envelopes.get(id).message);
+        let channel = self.network.injection(node, lane);
+        self.send(channel, id);
+    }
+
+    /// The head of a message is at a router, or came out of its queue.
+    #[inline]
+    pub(super) fn on_route(&mut self, channel: ChannelId, id: EnvelopeId) {
+        let envelope = self.envelopes.get_mut(id);
+        let lane = C::lane(&envelope.message);
+        envelope.holds = Some((channel, lane as u8));
+        let next = self.network.next(channel, envelope.to, lane);
+        self.send(next, id);
+    }
+
+    #[inline]
+    fn send(&mut self, channel: ChannelId, id: EnvelopeId) {
+        let delay = self.random_delay();
+        let message = &self.envelopes.get(id).message;
+        let (lane, packets) = (C::lane(message), C::packets(message));
+        match self.network.channel_mut(channel).send(id.0, lane, packets, self.now, delay) {
+            Ok(sent) => self.forward(channel, id, sent),
+            Err(Queued { next_try: Some(time) }) => self.schedule_credits(channel, lane as u8, time),
+            Err(Queued { next_try: None }) => {}
+        }
+    }
+
+    /// Credits are back: sends what now fits.
+    pub(super) fn on_credits(&mut self, channel: ChannelId, lane: u8) {
+        let index = usize::from(lane);
+        if !self.network.channel_mut(channel).take_try(index, self.now) {
+            return;
+        }
+        loop {
+            let envelopes = &self.envelopes;
+            let length = |id| C::packets(&envelopes.get(EnvelopeId(id)).message);
+            let Some((id, sent)) = self.network.channel_mut(channel).send_waiting(index, self.now, length) else {
+                break;
+            };
+            self.forward(channel, EnvelopeId(id), sent);
+        }
+        let waits = self.network.channel(channel).is_waiting(index);
+        if let Some(time) = self.network.channel(channel).next_credits(index).filter(|_| waits) {
+            self.schedule_credits(channel, lane, time);
+        }
+    }
+
+    /// A message is on `channel`: it leaves the buffer it was in, and arrives.
+    #[inline]
+    fn forward(&mut self, channel: ChannelId, id: EnvelopeId, sent: Sent) {
+        let arrival = self.network.arrival(channel, &sent);
+        let envelope = self.envelopes.get_mut(id);
+        envelope.spread = envelope.spread.max(sent.spread);
+        let (held, packets, lane) = (envelope.holds.take(), C::packets(&envelope.message), C::lane(&envelope.message));
+        if let Some((before, lane)) = held {
+            self.give_credits(before, lane, sent.start + sent.spread, packets);
+        }
+        match self.network.channel(channel).spec.to {
+            End::Router(_) => self.schedule_channel(channel, arrival, Event::Route(channel, id)),
+            End::Node(_) => {
+                self.envelopes.get_mut(id).holds = Some((channel, lane as u8));
+                C::delivered(self, channel, id, arrival);
+            }
+        }
+    }
+
+    /// The message no longer occupies the network buffer that it held, from `when` on.
+    #[inline]
+    pub fn release_buffer(&mut self, id: EnvelopeId, when: Time) {
+        if let Some((channel, lane)) = self.envelopes.get_mut(id).holds.take() {
+            let packets = C::packets(&self.envelopes.get(id).message);
+            self.give_credits(channel, lane, when, packets);
+        }
+    }
+
+    #[inline]
+    fn give_credits(&mut self, channel: ChannelId, lane: u8, when: Time, packets: u16) {
+        if self.network.channel_mut(channel).give_credits(usize::from(lane), when, packets) {
+            self.schedule_credits(channel, lane, when);
+        }
+    }
+
+    fn schedule_credits(&mut self, channel: ChannelId, lane: u8, time: Time) {
+        let time = time.max(self.now);
+        if self.network.channel_mut(channel).plan_try(usize::from(lane), time) {
+            self.schedule_channel(channel, time, Event::Credits(channel, lane));
+        }
+    }
+}
