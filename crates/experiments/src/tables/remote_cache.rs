@@ -41,7 +41,8 @@ impl Shape for RemoteCacheHitRates {
     fn plots(&self, reproduced: &Reproduced<'_>) -> Vec<(String, Plot)> {
         let columns = reproduced.scene.table.columns.iter().map(|column| column.name.as_str());
         let curves: Vec<&str> = columns.filter(|name| name.starts_with(WITHOUT)).collect();
-        let (x, y) = (Axis::linear("hit rate of the remote access cache (%)"), Axis::linear("remote read latency (ns)"));
+        let (x, y) =
+            (Axis::linear("hit rate of the remote access cache (%)"), Axis::linear("remote read latency (ns)"));
         vec![("latency".to_owned(), reproduced.plot(x, y, reproduced.columns_by_row(&curves)))]
     }
 }
