@@ -11,7 +11,8 @@ const HOST: &str = "host";
 /// The machine flag of commands that work on one machine.
 #[derive(Args, Debug, Clone)]
 pub struct MachineFlag {
-    /// The machine: host is this computer; or a name from `ccnuma machines`, origin2000-PROC-CPUSp, or a TOML file.
+    /// The machine: host is this computer; or a name from `ccnuma machines`, origin2000-PROC-CPUSp, or a TOML file;
+    /// with changes after it: +PROTOCOL for another directory protocol, +TABLE.KEY=VALUE for any parameter.
     #[arg(short = 'm', long = "machine", value_name = "MACHINE", default_value = HOST)]
     name: String,
 }
@@ -33,8 +34,8 @@ impl MachineFlag {
         if self.name == HOST {
             return Ok(Machine::Host);
         }
-        let resolved =
-            machine::resolve(&self.name).map_err(|error| Failure::input(format!("-m {}: {error}", self.name)))?;
+        let resolved = experiments::variant::resolve(&self.name)
+            .map_err(|error| Failure::input(format!("-m {}: {error}", self.name)))?;
         Ok(Machine::Simulated(Box::new(resolved)))
     }
 

@@ -13,12 +13,14 @@ pub mod formula;
 mod outcome;
 pub mod parallel;
 pub mod published;
+pub mod remote_reads;
 mod reproduction;
 mod run;
 pub mod shared_region;
 mod simulation;
 mod system;
 pub mod tables;
+pub mod variant;
 
 pub use error::ExperimentError;
 pub use outcome::Outcome;
