@@ -1,7 +1,8 @@
 //! What can go wrong in a simulation.
 
-use machine::description::{Description, Replacement};
+use machine::description::{Description, HubSpec, Replacement};
 use protocol::ProtocolError;
+use protocol::msi::catalogue::UnknownProtocol;
 use thiserror::Error;
 use units::{Bytes, CpuId, NodeId, Time};
 
@@ -61,6 +62,15 @@ pub enum SimError {
         /// Who waits for what.
         waits: String,
     },
+    /// The description names a protocol that does not exist.
+    #[error("directory.protocol: {0}")]
+    UnknownProtocol(#[from] UnknownProtocol),
+    /// A program reads past the caches where the protocol has no message for it.
+    #[error("processor {cpu} reads a line without caching it, for which the protocol has no message")]
+    NoUncached {
+        /// The processor.
+        cpu: CpuId,
+    },
     /// The protocol met a case that it rules out.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
@@ -94,5 +104,11 @@ impl SimError {
             return Err(Self::Unsupported { key: "tlb.entries", value, accepted: "1 to 256" });
         }
         Ok(())
+    }
+
+    /// The Hub of `description`.
+    pub(crate) fn hub_of(description: &Description) -> Result<&HubSpec, Self> {
+        let value = "magic".to_string();
+        description.hub.as_ref().ok_or(Self::Unsupported { key: "controller.kind", value, accepted: "\"hub\"" })
     }
 }

@@ -20,6 +20,7 @@ use workloads::{Parameter, Shape, Workload, Wrong};
 
 use crate::error::ExperimentError;
 use memory::{Pages, SharedRegion, WORD};
+use statistics::Parts;
 use thread::SimulatedThread;
 
 /// A program and the machine to run it on: checked, not yet run.
@@ -70,9 +71,9 @@ pub fn program_rows(program: &Workload) -> Vec<ProgramRow> {
     program.parameters().into_iter().map(row).collect()
 }
 
-/// The name of the directory protocol of a machine.
-fn protocol(_description: &Description) -> String {
-    "origin".to_owned()
+/// The name of the directory protocol of a machine: the Origin's, unless it can be chosen.
+fn protocol(description: &Description) -> &str {
+    description.directory.as_ref().map_or("origin", |directory| &directory.protocol)
 }
 
 /// The name of a machine with its protocol, fit for the name of a file.
@@ -160,9 +161,13 @@ impl Simulation {
         let programs = (0..self.shape.threads()).map(|number| self.program(number, &regions, &wrong));
         let reports = simulator.run(programs.collect())?;
         let wrong = self.verdict(wrong.get(), &regions);
-        let row = statistics::summarise(self.row(wrong.is_none()), &reports, self.controllers(&simulator, &reports), {
-            self.shape.homes.iter().collect::<BTreeSet<_>>().len()
-        });
+        let processors = reports.iter().map(|report| statistics::processor(report, simulator.stall_terms(report.cpu)));
+        let parts = Parts {
+            processors: processors.collect(),
+            controllers: self.controllers(&simulator, &reports),
+            used: self.shape.homes.iter().collect::<BTreeSet<_>>().len(),
+        };
+        let row = statistics::summarise(self.row(wrong.is_none()), &reports, parts);
         Ok(Simulated { row, wrong, took: start.elapsed() })
     }
 
@@ -201,7 +206,7 @@ impl Simulation {
         SimulationRow {
             program: self.workload.name().to_owned(),
             machine: self.description.name.clone(),
-            protocol: protocol(&self.description),
+            protocol: protocol(&self.description).to_owned(),
             cpus: self.shape.threads() as u32,
             parameters: parameters.iter().map(|(parameter, value)| (parameter.name.to_owned(), *value)).collect(),
             seed: self.options.seed,

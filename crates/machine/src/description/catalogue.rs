@@ -19,15 +19,23 @@ macro_rules! built_in {
 pub(crate) const MACHINES: &[BuiltIn] =
     built_in!["bitmap", "bootleg", "lego-oil", "arctic", "bwana", "stinger", "dresden"];
 
+/// What families inherit: a processor, and everything that all Origins share.
+const BASES: &[BuiltIn] = built_in!["r10000", "origin2000"];
+
 /// Descriptions that machines inherit; they lack a size.
-pub(crate) const FAMILIES: &[BuiltIn] =
-    built_in!["origin2000", "origin2000-r10k-195", "origin2000-r10k-250", "origin2000-r12k-300", "origin2000-r12k-400"];
+const FAMILIES: &[BuiltIn] =
+    built_in!["origin2000-r10k-195", "origin2000-r10k-250", "origin2000-r12k-300", "origin2000-r12k-400", "flash"];
 
 /// The most processors without metarouters (Prestor 3.2.3).
 const MOST_WITHOUT_METAROUTER: u32 = 64;
 
+/// Everything that has a file, what is inherited first.
+pub(crate) fn all() -> impl Iterator<Item = &'static BuiltIn> {
+    BASES.iter().chain(FAMILIES).chain(MACHINES)
+}
+
 fn stored(name: &str) -> Option<&'static BuiltIn> {
-    MACHINES.iter().chain(FAMILIES).find(|entry| entry.name == name)
+    all().find(|entry| entry.name == name)
 }
 
 /// Whether `name` has a file of its own, rather than being parametric.
@@ -45,23 +53,35 @@ pub(crate) fn text(name: &str) -> Option<String> {
 fn parametric(name: &str) -> Option<String> {
     let (family, size) = name.rsplit_once('-')?;
     let processors = size.strip_suffix('p').filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))?;
-    let known = FAMILIES.iter().any(|entry| entry.name == family && family != "origin2000");
+    let known = FAMILIES.iter().any(|entry| entry.name == family);
     let count: u32 = processors.parse().ok().filter(|_| known)?;
-    // Above 64 processors there is a metarouter, and with one the operating system turns the bypass off
-    // (Prestor 4.3.2, Systems with a Metarouter).
-    let bypass = if count > MOST_WITHOUT_METAROUTER { "router_bypass = false\n" } else { "" };
-    Some(format!(
-        "title = \"SGI Origin 2000, {count} processors, {family}\"\ninherit = \"{family}\"\n\n\
-         [topology]\nprocessors = {count}\n{bypass}"
-    ))
+    let plural = if count == 1 { "" } else { "s" };
+    let (title, bypass) = match family {
+        "flash" => (format!("Stanford FLASH, {count} processor{plural}"), ""),
+        // Above 64 processors there is a metarouter, and with one the operating system turns the bypass off
+        // (Prestor 4.3.2, Systems with a Metarouter).
+        _ => {
+            let bypass = if count > MOST_WITHOUT_METAROUTER { "router_bypass = false\n" } else { "" };
+            (format!("SGI Origin 2000, {count} processor{plural}, {family}"), bypass)
+        }
+    };
+    Some(format!("title = \"{title}\"\ninherit = \"{family}\"\n\n[topology]\nprocessors = {count}\n{bypass}"))
+}
+
+/// The families, those of like sizes together: `flash-Np with any N from 1 to 64`.
+pub(crate) fn families() -> [String; 2] {
+    let named = |flash: bool| {
+        let names = FAMILIES.iter().map(|entry| entry.name).filter(|name| name.starts_with("flash") == flash);
+        names.map(|name| format!("{name}-Np")).collect::<Vec<_>>().join(" ")
+    };
+    [format!("{} with an even N from 2 to 512", named(false)), format!("{} with any N from 1 to 64", named(true))]
 }
 
 /// The error for a name that stands for nothing.
 pub(crate) fn unknown(name: &str) -> DescriptionError {
     let names: Vec<_> = MACHINES.iter().map(|entry| entry.name).collect();
-    let families: Vec<_> = FAMILIES[1..].iter().map(|entry| format!("{}-Np", entry.name)).collect();
-    let mut accepted = names.join(" ");
-    accepted.push_str(&format!(", {} with an even N from 2 to 512, or the path of a .toml file", families.join(" ")));
-    let nearest = nearest(name, names.iter().copied().chain(families.iter().map(String::as_str)));
+    let accepted = format!("{}, {}, or the path of a .toml file", names.join(" "), families().join(", "));
+    let parametric: Vec<_> = FAMILIES.iter().map(|entry| format!("{}-Np", entry.name)).collect();
+    let nearest = nearest(name, names.iter().copied().chain(parametric.iter().map(String::as_str)));
     DescriptionError::UnknownMachine { name: name.into(), nearest, accepted }
 }

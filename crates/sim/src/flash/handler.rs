@@ -1,9 +1,7 @@
 //! MAGIC's handlers: which code runs for what, and what it takes.
 
 use machine::description::HandlerSpec;
-use protocol::msi::{HomeWork, MessageKind, SetWork, Transaction};
-
-use super::directory::Traces;
+use protocol::msi::{MessageKind, SetWork, Transaction};
 
 /// Declares the handlers with the name and the field of the machine description that says how long each takes.
 macro_rules! handlers {
@@ -32,47 +30,47 @@ macro_rules! handlers {
 
 handlers! {
     /// A processor's request, writeback or hint goes on to the home's node.
-    Request = "request", request;
+    Request = "request", request_cycles;
     /// An answer goes on to the processor.
-    Reply = "reply", reply;
+    Reply = "reply", reply_cycles;
     /// A refusal: the request is to be tried again.
-    Refusal = "refusal", refusal;
+    Refusal = "refusal", refusal_cycles;
     /// A shared copy from memory.
-    Read = "read", read;
+    Read = "read", read_cycles;
     /// Ownership from memory.
-    Write = "write", write;
+    Write = "write", write_cycles;
     /// Ownership, and invalidations first.
-    WriteInvalidate = "write-invalidate", write_invalidate;
+    WriteInvalidate = "write-invalidate", write_invalidate_cycles;
     /// A request goes on to the owner.
-    Forward = "forward", forward;
+    Forward = "forward", forward_cycles;
     /// A request is refused.
-    Refuse = "refuse", refuse;
+    Refuse = "refuse", refuse_cycles;
     /// A line comes back.
-    Writeback = "writeback", writeback;
+    Writeback = "writeback", writeback_cycles;
     /// A line comes back, and is shared.
-    SharingWriteback = "sharing-writeback", sharing_writeback;
+    SharingWriteback = "sharing-writeback", sharing_writeback_cycles;
     /// A line has a new owner.
-    OwnershipTransfer = "ownership-transfer", ownership_transfer;
+    OwnershipTransfer = "ownership-transfer", ownership_transfer_cycles;
     /// An owner had nothing to answer with.
-    ForwardRefused = "forward-refused", forward_refused;
+    ForwardRefused = "forward-refused", forward_refused_cycles;
     /// An acknowledgement, and more are to come.
-    Acknowledge = "acknowledge", acknowledge;
+    Acknowledge = "acknowledge", acknowledge_cycles;
     /// The last acknowledgement.
-    LastAcknowledge = "last-acknowledge", last_acknowledge;
+    LastAcknowledge = "last-acknowledge", last_acknowledge_cycles;
     /// A replacement hint.
-    Hint = "hint", hint;
+    Hint = "hint", hint_cycles;
     /// A forwarded request: the processor is asked for the line.
-    Intervention = "intervention", intervention;
+    Intervention = "intervention", intervention_cycles;
     /// The processor's line goes to who asked.
-    Supply = "supply", supply;
+    Supply = "supply", supply_cycles;
     /// The processor had no line to give.
-    SupplyRefused = "supply-refused", supply_refused;
+    SupplyRefused = "supply-refused", supply_refused_cycles;
     /// An invalidation.
-    Invalidate = "invalidate", invalidate;
+    Invalidate = "invalidate", invalidate_cycles;
     /// An invalidation for a cluster.
-    Relay = "relay", relay;
+    Relay = "relay", relay_cycles;
     /// An acknowledgement that this node collects.
-    Collect = "collect", collect;
+    Collect = "collect", collect_cycles;
 }
 
 /// The handler of a message at the home, by what it turned out to be.
@@ -105,58 +103,23 @@ pub const fn of_node(kind: MessageKind) -> Handler {
     }
 }
 
-/// What a run of a handler takes, in cycles of the protocol processor, the time for missing code and data apart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Price {
-    /// From the start to the first message.
-    pub lead: u32,
-    /// All that is done between the first message and the last; it is spread evenly among them.
-    pub between: u32,
-    /// After the last message.
-    pub after: u32,
-    /// Messages sent.
-    pub messages: u32,
-}
-
-impl Price {
-    /// From the start to message number `index`, from 0.
-    #[inline]
-    pub const fn until(&self, index: u32) -> u32 {
-        let gaps = if self.messages > 1 { self.messages - 1 } else { 1 };
-        self.lead + self.between * index / gaps
-    }
-
-    /// From the start to the end.
-    #[inline]
-    pub const fn total(&self) -> u32 {
-        self.lead + self.between + self.after
+/// Cycles before the first message that a header of several formats costs a handler: who is to be told must be found in it.
+/// A copy from memory goes out without that (FLASH dissertation, 5.3.1: the hybrid's reads are as fast as others').
+#[inline]
+pub const fn lookup(spec: &HandlerSpec, handler: Handler) -> u32 {
+    match handler {
+        Handler::Forward | Handler::Write | Handler::WriteInvalidate => spec.format_lookup_cycles,
+        _ => 0,
     }
 }
 
-/// The price of a handler that only sends messages.
+/// Cycles of the protocol processor that work on a sharing set takes, but for missing words of the store.
 #[inline]
-pub const fn plain(spec: &HandlerSpec, handler: Handler, messages: u32) -> Price {
-    let between = if messages > 1 { spec.send * (messages - 1) } else { 0 };
-    Price { lead: handler.lead(spec), between, after: spec.finish, messages }
-}
-
-/// The price of a run of a home's handler. A set that is emptied is walked between the messages; one that grows or shrinks
-/// is changed after them (FLASH dissertation, 5.3.1: the copy goes out before its sharer is noted). `data_stall` is the time
-/// for missing words of the store.
-#[inline]
-pub fn at_home(spec: &HandlerSpec, handler: Handler, work: &HomeWork, traces: &Traces, data_stall: u32) -> Price {
-    let mut price = plain(spec, handler, traces.sent.len() as u32);
-    price.lead += u32::from(work.set.format_checks) * spec.format_check;
-    let set = of_set(spec, &work.set) + of_set(spec, &traces.reclaim) + data_stall;
-    if work.invalidations.messages > 0 || traces.reclaimed > 0 { price.between += set } else { price.after += set }
-    price
-}
-
-#[inline]
-fn of_set(spec: &HandlerSpec, work: &SetWork) -> u32 {
-    u32::from(work.walked) * spec.set_element
-        + u32::from(work.store_words) * spec.store_word
-        + u32::from(work.allocated) * spec.allocate
-        + u32::from(work.freed) * spec.free
-        + u32::from(work.reformatted) * spec.reformat
+pub fn of_set(spec: &HandlerSpec, work: &SetWork) -> u32 {
+    u32::from(work.format_checks) * spec.format_check_cycles
+        + u32::from(work.walked) * spec.set_element_cycles
+        + u32::from(work.store_words) * spec.store_word_cycles
+        + u32::from(work.allocated) * spec.allocate_cycles
+        + u32::from(work.freed) * spec.free_cycles
+        + u32::from(work.reformatted) * spec.reformat_cycles
 }
