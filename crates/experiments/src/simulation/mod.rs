@@ -133,7 +133,8 @@ impl Simulation {
         for part in self.workload.regions(&self.shape).iter().flat_map(|plan| &plan.parts) {
             *wanted.entry(part.home).or_default() += part.words as u64 * WORD;
         }
-        let free = self.description.topology.node_memory.0 - Pages::new(&self.description).slack().0;
+        let kept = self.description.directory.as_ref().map_or(Bytes(0), |directory| directory.reserved);
+        let free = self.description.topology.node_memory.0 - kept.0 - Pages::new(&self.description).slack().0;
         match wanted.into_iter().find(|&(_, bytes)| bytes > free) {
             None => Ok(()),
             Some((node, bytes)) => Err(ExperimentError::NodeMemory {
