@@ -124,8 +124,8 @@ pub const ENTRIES: &[Entry] = entries! {
     "flash/table-A.1" => routing_tables::RoutingTables, None;
 };
 
-/// The entries that a selection names: all (empty), a paper (`prestor`), a table (`prestor/4.6`) or a figure
-/// (`prestor/figure-4.6`).
+/// The entries that a selection names: all (empty), a paper (`prestor`), a table (`prestor/4.6`), a figure
+/// (`prestor/figure-4.6`) or a study (`flash/study-sharing`).
 ///
 /// # Errors
 /// When there is no such paper or table.
@@ -134,8 +134,9 @@ pub fn select(selection: &str) -> Result<Vec<&'static Entry>, ExperimentError> {
     let chosen = ENTRIES.iter().filter(|entry| {
         let name = entry.name();
         let of_paper = selection.is_empty() || name.split('/').next() == Some(paper);
-        // A figure whose number no table has need not be called a figure.
-        of_paper && (table.is_empty() || name == selection || name == format!("{paper}/figure-{table}"))
+        // A figure whose number no table has need not be called a figure, nor a study a study.
+        let kinds = ["figure", "study"].map(|kind| format!("{paper}/{kind}-{table}"));
+        of_paper && (table.is_empty() || name == selection || kinds.contains(&name))
     });
     let mut chosen: Vec<&Entry> = chosen.collect();
     if chosen.len() > 1 && !table.is_empty() {

@@ -13,6 +13,8 @@ pub enum Outcome {
     Traffic(Traffic),
     /// The time of a random window of an area.
     Windows(Box<Record>),
+    /// Nanoseconds a read of another node's lines.
+    RemoteReads(f64),
 }
 
 impl Outcome {
@@ -20,7 +22,7 @@ impl Outcome {
     pub fn bench(&self) -> Option<&bench::Outcome> {
         match self {
             Self::Bench(outcome) => Some(outcome),
-            Self::Traffic(_) | Self::Windows(_) => None,
+            _ => None,
         }
     }
 }

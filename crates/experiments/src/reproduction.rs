@@ -220,8 +220,11 @@ impl PreparedTable {
         if id == FORM_ONLY {
             return title.clone();
         }
-        let what =
-            id.strip_prefix("figure-").map_or_else(|| format!("Table {id}"), |figure| format!("Figure {figure}"));
+        let what = match (id.strip_prefix("figure-"), id.strip_prefix("study-")) {
+            (Some(figure), _) => format!("Figure {figure}"),
+            (_, Some(_)) => "a study of ours alone".to_owned(),
+            _ => format!("Table {id}"),
+        };
         let page = page.map_or_else(String::new, |page| format!(", p. {page}"));
         format!("{title} ({paper}, {what}{page}, section {section})")
     }

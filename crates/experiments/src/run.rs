@@ -23,6 +23,7 @@ pub fn run(
     match &measurement.subject {
         Subject::Bench(plan) => Ok(Outcome::Bench(Box::new(run_plan(description, plan, options)?))),
         Subject::Windows(point) => Ok(Outcome::Windows(Box::new(run_windows(description, *point, options)?))),
+        Subject::RemoteReads(reads) => Ok(Outcome::RemoteReads(reads.run(description, options)?)),
         Subject::SharedRegion { threads } => Ok(Outcome::Traffic(shared_region::run(description, *threads, options)?)),
     }
 }
