@@ -81,6 +81,17 @@ pub enum ExperimentError {
         /// How much a node has for programs.
         free: Bytes,
     },
+    /// A program's check of its own results found a wrong one.
+    #[error("{program} gave wrong results: {wrong}")]
+    WrongResult {
+        /// The program.
+        program: &'static str,
+        /// What is wrong.
+        wrong: String,
+    },
+    /// There is no such program.
+    #[error(transparent)]
+    Workload(#[from] workloads::ProgramError),
     /// The simulator failed.
     #[error(transparent)]
     Simulator(#[from] sim::SimError),

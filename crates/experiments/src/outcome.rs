@@ -1,6 +1,6 @@
 //! What running a measurement gives.
 
-use record::Record;
+use record::{Record, SimulationRow};
 
 use crate::shared_region::Traffic;
 
@@ -15,6 +15,8 @@ pub enum Outcome {
     Windows(Box<Record>),
     /// Nanoseconds a read of another node's lines.
     RemoteReads(f64),
+    /// A parallel program whose results were right.
+    Program(Box<SimulationRow>),
 }
 
 impl Outcome {

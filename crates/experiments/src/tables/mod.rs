@@ -14,8 +14,10 @@ pub mod router_delay;
 pub mod routing_tables;
 pub mod seidl;
 pub mod shared_region;
+pub mod sharing;
 pub mod stride_diagram;
 pub mod upgrades;
+pub mod wait_time;
 
 use report::Plot;
 
