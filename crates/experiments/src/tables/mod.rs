@@ -4,6 +4,7 @@
 
 pub mod distance;
 pub mod generations;
+pub mod ideal;
 pub mod interventions;
 pub mod invalidations;
 pub mod local;

@@ -22,7 +22,7 @@ pub struct Sharing;
 /// The protocols of Table 5.1, the one that others are compared with first.
 const PROTOCOLS: [&str; 7] = ["cv=2", "cv=2/LB", "dynamic-pointer", "hybrid", "hybrid/IC", "hybrid/IR", "hybrid/RAC"];
 /// The numbers of processors of sections 5.3.2 and 5.3.3.
-const PROCESSORS: [u16; 2] = [8, 63];
+pub(super) const PROCESSORS: [u16; 2] = [8, 63];
 /// The programs, with what differs from their defaults.
 const PROGRAMS: [(&str, &[(&str, u64)]); 4] =
     [("migratory", &[]), ("producer-consumer", &[("readers", 4)]), ("wide-read-sharing", &[]), ("hot-spot", &[])];
@@ -101,6 +101,13 @@ impl Shape for Sharing {
     }
 }
 
+/// One of the programs, as it is run here.
+pub(super) fn workload(program: &str) -> Result<Option<Workload>, ExperimentError> {
+    let Some((name, changes)) = PROGRAMS.iter().find(|(name, _)| *name == program) else { return Ok(None) };
+    let settings = changes.iter().fold(Settings::default(), |settings, &(key, value)| settings.with(key, value));
+    Ok(Some(Workload::new(name, &settings)?))
+}
+
 /// A figure of a program under a protocol.
 fn one(
     scene: &Scene<'_>,
@@ -109,9 +116,7 @@ fn one(
     processors: u16,
     figure: Figure,
 ) -> Result<Option<Formula>, ExperimentError> {
-    let Some((name, changes)) = PROGRAMS.iter().find(|(name, _)| *name == program) else { return Ok(None) };
-    let settings = changes.iter().fold(Settings::default(), |settings, &(key, value)| settings.with(key, value));
-    let workload = Workload::new(name, &settings)?;
+    let Some(workload) = workload(program)? else { return Ok(None) };
     let of = |protocol: &str| -> Result<Formula, ExperimentError> {
         let run = ProgramRun { workload, cpus: processors };
         let measurement =
