@@ -11,8 +11,8 @@ const HOST: &str = "host";
 /// The machine flag of commands that work on one machine.
 #[derive(Args, Debug, Clone)]
 pub struct MachineFlag {
-    /// The machine: host is this computer; or a name from `ccnuma machines`, origin2000-PROC-CPUSp, or a TOML file;
-    /// with changes after it: +PROTOCOL for another directory protocol, +TABLE.KEY=VALUE for any parameter.
+    /// The machine: host is this computer; or a name from `ccnuma machines`, origin2000-PROC-CPUSp, flash-CPUSp, or a TOML
+    /// file; with changes after it: +PROTOCOL for another directory protocol, +TABLE.KEY=VALUE for any parameter.
     #[arg(short = 'm', long = "machine", value_name = "MACHINE", default_value = HOST)]
     name: String,
 }

@@ -144,6 +144,8 @@ fn routing_tables_are_checked_for_deadlock() {
     assert!(String::from_utf8_lossy(&cyclic.stdout).contains("router 0 -> router 1"));
     printed(&format!("topology --check-deadlock {}", table("flash-a1-deadlock-free.txt")));
     assert!(printed("topology -m stinger --check-deadlock").contains("free of deadlock"));
+    let both = "built-in request routing of flash-64p: free of deadlock\nbuilt-in reply routing of flash-64p: free of deadlock\n";
+    assert_eq!(printed("topology -m flash-64p --check-deadlock"), both);
 }
 
 #[test]
@@ -153,6 +155,11 @@ fn a_topology_is_listed_and_drawn() {
     assert_eq!((count("node"), count("router")), (32, 16));
     let routes = printed("topology -m bitmap --routes --csv");
     assert_eq!(routes.lines().filter(|line| line.contains(",route,")).count(), 64);
+    let of_both = records(&printed("topology -m flash-17p --routes --json"));
+    for network in ["request", "reply"] {
+        let routes = of_both.iter().filter(|row| row["part"] == "route" && row["class"] == network).count();
+        assert_eq!(routes, 17 * 17, "{network}");
+    }
     let directory = tempfile::tempdir().expect("a temporary directory");
     assert_eq!(ccnuma_in(directory.path(), "topology -m stinger --svg s.svg").status.code(), Some(0));
     let svg = std::fs::read_to_string(directory.path().join("s.svg")).expect("written");

@@ -58,6 +58,13 @@ impl Server {
         start
     }
 
+    /// The latest reservation lasts longer than was said.
+    #[inline]
+    pub fn prolong(&mut self, by: Duration) {
+        self.busy += by;
+        self.free_at += by;
+    }
+
     /// When the last reservation ends.
     #[inline]
     pub const fn free_at(&self) -> Time {

@@ -89,9 +89,11 @@ struct Cycles {
 impl Cycles {
     fn fitted(findings: &HostFindings, draft: &Description) -> Self {
         // The draft has no cycles of memory, network interface and one of each router: what is missing is theirs.
-        let missing = |wanted: f64, drafted: f64| ((wanted - drafted).max(0.0)).round();
+        // It inherits a Hub, so that each path has a length.
+        let missing = |wanted: f64, drafted: Option<f64>| ((wanted - drafted.unwrap_or(0.0)).max(0.0)).round();
         let memory_access = missing(findings.local_ns, held::local_latency(draft)) as u32;
-        let router = findings.step_ns.map_or(0.0, |step| missing(step, held::router_delay(draft)) / 2.0).round() as u32;
+        let step = |step| missing(step, Some(held::router_delay(draft))) / 2.0;
+        let router = findings.step_ns.map_or(0.0, step).round() as u32;
         let penalty = findings.penalty_ns.unwrap_or(0.0);
         let interface = (missing(penalty, held::remote_penalty(draft)) / 2.0).round() as u32;
         Self { memory_access: memory_access.min(1000), interface: interface.min(1000), router: router.min(99) }
@@ -137,6 +139,7 @@ fn topology(out: &mut Section, findings: &HostFindings) {
     out.line("processors", nodes * 2, &note);
     let note = format!("measured: {} MiB, as far as an address can hold", findings.node_memory.0 >> 20);
     out.line("node_memory_mib", memory, &note);
+    out.table("hypercube");
     for cable in ["module", "rack", "cube", "express", "metarouter"] {
         out.line(&format!("{cable}_cable_inches"), 0, "assumed: distances are in the routers' time");
     }
@@ -215,6 +218,8 @@ fn memory_path(out: &mut Section, findings: &HostFindings, cycles: &Cycles) {
     };
     out.line("ni_out_cycles", cycles.interface.div_ceil(2), &source);
     out.line("ni_in_cycles", cycles.interface / 2, &source);
+    out.line("directory_only_cycles", 1, "assumed");
+    out.line("directory_cycles", cycles.memory_access, "assumed: as the data");
     out.table("sysad");
     out.line("width_bytes", findings.line.0.min(64), "assumed: a line a cycle");
     for (key, value) in [("grid_cycles", 1), ("request_cycles", 1), ("critical_cycles", 1), ("turnaround_cycles", 0)] {
@@ -227,8 +232,6 @@ fn memory_path(out: &mut Section, findings: &HostFindings, cycles: &Cycles) {
         Some(ns) => out.line("line_cycles", ns.round().clamp(1.0, 1000.0), &format!("measured: {ns:.2} ns a line")),
         None => out.line("line_cycles", 1, "assumed: memory is not the bottleneck"),
     }
-    out.line("directory_only_cycles", 1, "assumed");
-    out.line("directory_cycles", cycles.memory_access, "assumed: as the data");
     out.line("refresh_cycles", 0, "assumed: in the memory's time");
 }
 
@@ -279,7 +282,8 @@ mod tests {
     fn a_host_becomes_a_machine_with_its_latency() {
         let machine = described(&host());
         assert_eq!(machine.name, "my");
-        assert!((held::local_latency(&machine) - 96.0).abs() < 1.5, "{}", held::local_latency(&machine));
+        let local = held::local_latency(&machine).expect("a Hub");
+        assert!((local - 96.0).abs() < 1.5, "{local}");
         assert_eq!((machine.l1.size, machine.l1.hit_cycles), (Bytes::from_kib(64), 5));
         assert_eq!((machine.l2.size, machine.l2.hit_cycles), (Bytes::from_mib(2), 11));
         // 256 entries that cover what 2048 of 4 KiB do.
@@ -298,7 +302,8 @@ mod tests {
             ..host()
         };
         let machine = described(&findings);
-        assert!((held::remote_penalty(&machine) - 45.0).abs() < 3.0, "{}", held::remote_penalty(&machine));
+        let penalty = held::remote_penalty(&machine).expect("a Hub");
+        assert!((penalty - 45.0).abs() < 3.0, "{penalty}");
         assert!((held::router_delay(&machine) - 30.0).abs() < 2.0, "{}", held::router_delay(&machine));
         assert_eq!(machine.topology.processors, 16);
         assert_eq!(machine.memory.line_cycles, 2);

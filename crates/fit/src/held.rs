@@ -1,10 +1,11 @@
 //! What a machine description says that fits of back-to-back measurements should find: the path of a read, added up.
 //!
 //! The simulator that measures knows none of these sums. Waiting for an edge of another clock counts with half its period.
+//! The sums are those of a Hub: a machine with another controller has none of those that pass it.
 
 use machine::Description;
 use machine::Topology;
-use machine::description::Fill;
+use machine::description::{Fill, HubSpec};
 use machine::topology::Endpoint;
 use units::{Bytes, Duration};
 
@@ -15,9 +16,9 @@ const HEADER_MICROPACKETS: u64 = 1;
 ///
 /// The next request waits for its address; on a processor that fills whole lines also for the end of the fill, which holds
 /// the secondary cache; and for the system bus, which the line holds. Bus transactions start at edges of the grid.
-pub fn local_latency(description: &Description) -> f64 {
+pub fn local_latency(description: &Description) -> Option<f64> {
     let (processor, l2) = (&description.processor, &description.l2);
-    let (hub, sysad, memory) = (&description.hub, &description.sysad, &description.memory);
+    let (hub, sysad, memory) = (description.hub.as_ref()?, &description.sysad, &description.memory);
     let core = |cycles: u32| ns(processor.clock.period()) * f64::from(cycles);
     let cache_bus = |cycles: u32| ns(l2.bus_clock.period()) * f64::from(cycles);
     let bus = |cycles: u32| ns(hub.clock.period()) * f64::from(cycles);
@@ -34,22 +35,22 @@ pub fn local_latency(description: &Description) -> f64 {
     let request = on_grid(at_pins.max(line + bus(sysad.turnaround_cycles)));
     let to_memory = bus(sysad.request_cycles + hub.pi_request_cycles + hub.crossbar_cycles);
     let from_memory = bus(memory.access_cycles + hub.crossbar_cycles + hub.pi_reply_cycles);
-    on_grid(request + to_memory + from_memory)
+    Some(on_grid(request + to_memory + from_memory))
 }
 
 /// What a read pays once for leaving its node and entering another, there and back, in nanoseconds: network interfaces, the
 /// crossbar once more, the links between nodes and routers with their clock crossings, and for a line the lag that keeps
 /// its end from overtaking. One link fewer than routers lies between these, which is taken off here because
 /// [`router_delay`] counts one a router.
-pub fn remote_penalty(description: &Description) -> f64 {
-    let hub = &description.hub;
+pub fn remote_penalty(description: &Description) -> Option<f64> {
+    let hub = description.hub.as_ref()?;
     let cycle = ns(hub.clock.period());
     let interfaces = cycle * f64::from(hub.ni_out_cycles + hub.ni_in_cycles + hub.crossbar_cycles);
     // A message from a node waits for an edge of four link cycles, as does one to a node; inside, for the Hub's.
     let crossing = 4.0 * ns(description.link.node_clock.period()) / 2.0;
     let node_links = 2.0 * (mean_delay(description, true) + crossing) + cycle / 2.0;
     let router_link = mean_delay(description, false);
-    2.0 * (interfaces + node_links - router_link) + lag(description)
+    Some(2.0 * (interfaces + node_links - router_link) + lag(description, hub))
 }
 
 /// What each router adds to a read, there and back, in nanoseconds: pin to pin, and a link between routers.
@@ -61,10 +62,10 @@ pub fn router_delay(description: &Description) -> f64 {
 }
 
 /// For how long a line that is read holds the memory, in nanoseconds, its share of the refreshes included.
-pub fn memory_occupancy(description: &Description) -> f64 {
-    let (memory, cycle) = (&description.memory, ns(description.hub.clock.period()));
+pub fn memory_occupancy(description: &Description) -> Option<f64> {
+    let (memory, cycle) = (&description.memory, ns(description.hub.as_ref()?.clock.period()));
     let refreshing = cycle * f64::from(memory.refresh_cycles) / ns(memory.refresh_interval);
-    cycle * f64::from(memory.line_cycles) / (1.0 - refreshing)
+    Some(cycle * f64::from(memory.line_cycles) / (1.0 - refreshing))
 }
 
 /// What a translation miss costs, in nanoseconds.
@@ -84,12 +85,12 @@ pub fn translation_reach(description: &Description) -> Bytes {
 
 /// By how much the network is slower than the bus with a whole line, in nanoseconds: data go on into the bus so much later
 /// that their end does not lag behind.
-fn lag(description: &Description) -> f64 {
+fn lag(description: &Description, hub: &HubSpec) -> f64 {
     let link = &description.link;
     let packets = (description.l2.line.0 / link.micropacket.0 + HEADER_MICROPACKETS) as f64;
     let node_packet = ns(link.node_clock.period()) * f64::from(link.micropacket_transfers);
     let on_network = packets * node_packet.max(ns(link.micropacket_time));
-    let on_bus = ns(description.hub.clock.period()) * (description.l2.line.0 as f64 / description.sysad.width.0 as f64);
+    let on_bus = ns(hub.clock.period()) * (description.l2.line.0 as f64 / description.sysad.width.0 as f64);
     (on_network - on_bus).max(0.0)
 }
 
@@ -117,13 +118,19 @@ mod tests {
         let arctic = machine::load("arctic").expect("built in");
         let near =
             |ours: f64, theirs: f64, pct: f64| assert!((ours / theirs - 1.0).abs() * 100.0 < pct, "{ours} {theirs}");
-        near(local_latency(&arctic), 384.0, 10.0);
-        near(remote_penalty(&arctic), 230.0, 10.0);
+        near(local_latency(&arctic).expect("a Hub"), 384.0, 10.0);
+        near(remote_penalty(&arctic).expect("a Hub"), 230.0, 10.0);
         near(router_delay(&arctic), 112.5, 5.0);
         near(translation_miss(&arctic), 300.0, 1e-6);
         assert_eq!(translation_reach(&arctic), Bytes::from_mib(2));
         // The memory bandwidth of section 4.3.1 is about 620 MB/s.
-        near(128.0 / memory_occupancy(&arctic) * 1e3, 620.0, 5.0);
+        near(128.0 / memory_occupancy(&arctic).expect("a Hub") * 1e3, 620.0, 5.0);
+    }
+
+    #[test]
+    fn sums_of_a_hub_are_not_made_up_for_another_controller() {
+        let flash = machine::load("flash-4p").expect("a built-in family");
+        assert_eq!((local_latency(&flash), remote_penalty(&flash), memory_occupancy(&flash)), (None, None, None));
     }
 
     #[test]

@@ -4,13 +4,14 @@
 //! links that it describes, with routes as the hardware holds them. [`routing::deadlock`] checks any routes.
 //!
 //! ```
+//! use machine::VirtualNetwork;
 //! use units::NodeId;
 //!
 //! let arctic = machine::load("arctic")?;
 //! let topology = machine::Topology::new(&arctic);
 //! assert_eq!(topology.hops(NodeId(1), NodeId(30)), 5);
 //! assert_eq!(topology.nodes()[30].path(), "/hw/module/8/slot/n3/node");
-//! assert_eq!(machine::routing::deadlock::check(&topology, topology.routing_table()), Ok(None));
+//! assert_eq!(machine::routing::deadlock::check(&topology, topology.routing_table(VirtualNetwork::Request)), Ok(None));
 //! # Ok::<(), machine::DescriptionError>(())
 //! ```
 
@@ -20,5 +21,5 @@ pub mod routing;
 pub mod topology;
 
 pub use description::{Description, DescriptionError, Origin, Resolved, load, names, parse, resolve};
-pub use routing::{Hop, Routes, RoutingError, RoutingTable};
+pub use routing::{Hop, Routes, RoutingError, RoutingTable, VirtualNetwork};
 pub use topology::{Channel, Endpoint, Link, LinkClass, Node, Router, RouterPlace, Topology};

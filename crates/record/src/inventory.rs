@@ -76,7 +76,8 @@ pub struct TopologyRow {
     pub cpus: Vec<CpuId>,
     /// The name in the hardware graph of what is at the other end.
     pub to: Option<String>,
-    /// What a link is made of, what a router is for, what kind of node, core or cache it is, or what a note says.
+    /// What a link is made of, what a router is for, what kind of node, core or cache it is, what a note says, or of which
+    /// network a route is, if not of all.
     pub class: Option<String>,
     /// A link's length, in metres.
     pub length_m: Option<f64>,

@@ -86,13 +86,17 @@ fn links<'a>(rows: impl Iterator<Item = &'a TopologyRow>) -> Table {
     table
 }
 
-fn routes<'a>(rows: impl Iterator<Item = &'a TopologyRow>) -> Table {
-    let columns =
+fn routes<'a>(rows: impl Iterator<Item = &'a TopologyRow> + Clone) -> Table {
+    // Where requests and replies take the same routes, no network is named.
+    let networks = rows.clone().any(|row| row.class.is_some());
+    let mut columns =
         vec![Column::text("from"), Column::text("to"), Column::number("hops", ""), Column::text("exit ports")];
+    columns.extend(networks.then(|| Column::text("network")));
     let mut table = Table::new("Routes", columns);
     for row in rows {
         let hops = row.hops.map_or_else(String::new, |hops| hops.to_string());
-        table.row([row.at.clone(), text(&row.to), hops, text(&row.exits)]);
+        let network = networks.then(|| text(&row.class));
+        table.row([row.at.clone(), text(&row.to), hops, text(&row.exits)].into_iter().chain(network));
     }
     table
 }

@@ -1,6 +1,6 @@
 //! What can go wrong in a simulation.
 
-use machine::description::{Description, Replacement};
+use machine::description::{Description, HubSpec, Replacement};
 use protocol::ProtocolError;
 use thiserror::Error;
 use units::{Bytes, CpuId, NodeId, Time};
@@ -94,5 +94,11 @@ impl SimError {
             return Err(Self::Unsupported { key: "tlb.entries", value, accepted: "1 to 256" });
         }
         Ok(())
+    }
+
+    /// The Hub of `description`.
+    pub(crate) fn hub_of(description: &Description) -> Result<&HubSpec, Self> {
+        let value = "magic".to_string();
+        description.hub.as_ref().ok_or(Self::Unsupported { key: "controller.kind", value, accepted: "\"hub\"" })
     }
 }

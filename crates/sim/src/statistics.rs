@@ -57,6 +57,8 @@ pub struct NodeStatistics {
     pub instruction_cache: Option<CacheStatistics>,
     /// Misses of the controller's data cache.
     pub data_cache: Option<CacheStatistics>,
+    /// Misses of the remote access cache.
+    pub remote_access_cache: Option<CacheStatistics>,
 }
 
 /// Accesses to a cache of the controller.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use host::discovery::{Inventory, KernelFiles};
 use machine::routing::{RoutingTable, deadlock, vector::VectorRoutes};
-use machine::{Endpoint, RouterPlace, Topology};
+use machine::{Endpoint, RouterPlace, Topology, VirtualNetwork};
 use record::{DeadlockRow, TopologyPart, TopologyRow};
 
 use crate::failure::Failure;
@@ -23,6 +23,7 @@ use crate::platform::{Machine, MachineFlag};
   ccnuma topology -m arctic --routes --csv           also the route between every two nodes, as CSV
   ccnuma topology -m stinger --svg stinger.svg       a drawing
   ccnuma topology -m stinger --check-deadlock        is the machine's own routing free of deadlock?
+  ccnuma topology -m flash-64p --check-deadlock      that of requests, and that of replies
   ccnuma topology -m arctic --check-deadlock my.txt  and this one? (ROUTER NODE:PORT ..., a router a line;
                                                      or SOURCE -> DESTINATION: ROUTER ..., a route a line)
 
@@ -86,10 +87,9 @@ impl TopologyCommand {
     }
 
     fn check(&self, file: Option<&Path>) -> Result<bool, Failure> {
-        let row = match file {
-            None => {
-                check_table(&Topology::new(&self.machine.simulated("no routing table to check")?), None, "built-in")?
-            }
+        let topology = || Ok::<_, Failure>(Topology::new(&self.machine.simulated("no routing table to check")?));
+        let rows = match file {
+            None => check_own(&topology()?)?,
             Some(path) => {
                 let name = path.display().to_string();
                 let text = std::fs::read_to_string(path).map_err(|error| {
@@ -98,21 +98,23 @@ impl TopologyCommand {
                 })?;
                 // Vector routes name their routers themselves, so that they need no machine.
                 match text.contains("->") {
-                    true => check_vector(&VectorRoutes::parse(&name, &text).map_err(Failure::input)?, &name),
-                    false => check_table(
-                        &Topology::new(&self.machine.simulated("no routing table to check")?),
-                        Some(&text),
-                        &name,
-                    )?,
+                    true => vec![check_vector(&VectorRoutes::parse(&name, &text).map_err(Failure::input)?, &name)],
+                    false => {
+                        let topology = topology()?;
+                        let table = RoutingTable::parse(&name, &text, &topology).map_err(Failure::input)?;
+                        vec![check_table(&topology, &table, &name)?]
+                    }
                 }
             }
         };
         let mut output = self.output.open()?;
-        output.write(&row)?;
-        if output.wants_table() {
-            print(verdict(&row))?;
+        for row in &rows {
+            output.write(row)?;
+            if output.wants_table() {
+                print(verdict(row))?;
+            }
         }
-        Ok(!row.deadlock)
+        Ok(rows.iter().all(|row| !row.deadlock))
     }
 }
 
@@ -130,9 +132,26 @@ fn verdict(row: &DeadlockRow) -> String {
     )
 }
 
-fn check_table(topology: &Topology, text: Option<&str>, name: &str) -> Result<DeadlockRow, Failure> {
-    let loaded = text.map(|text| RoutingTable::parse(name, text, topology)).transpose().map_err(Failure::input)?;
-    let table = loaded.as_ref().unwrap_or_else(|| topology.routing_table());
+/// The machine's own tables: one if requests and replies take the same routes, one a network if not.
+fn check_own(topology: &Topology) -> Result<Vec<DeadlockRow>, Failure> {
+    let check = |network| {
+        let name = own_network(topology, network).map_or("built-in".to_owned(), |its| format!("built-in {its}"));
+        check_table(topology, topology.routing_table(network), &name)
+    };
+    networks(topology).iter().copied().map(check).collect()
+}
+
+/// The networks whose routes are not those of another.
+fn networks(topology: &Topology) -> &'static [VirtualNetwork] {
+    if topology.separates_replies() { &VirtualNetwork::ALL } else { &[VirtualNetwork::Request] }
+}
+
+/// The name of a network if it has routes of its own.
+fn own_network(topology: &Topology, network: VirtualNetwork) -> Option<String> {
+    topology.separates_replies().then(|| network.to_string())
+}
+
+fn check_table(topology: &Topology, table: &RoutingTable, name: &str) -> Result<DeadlockRow, Failure> {
     let found = deadlock::check(topology, table).map_err(|error| Failure::input(format!("{name}: {error}")))?;
     let channels: Vec<_> = topology.channels().collect();
     let named = |end| end_name(topology, end);
@@ -178,23 +197,35 @@ fn rows(topology: &Topology, with_routes: bool) -> Vec<TopologyRow> {
         ..blank(TopologyPart::Link, link.id.0.into(), end_name(topology, link.ends[0]))
     });
     let mut rows: Vec<_> = nodes.chain(routers).chain(links).collect();
-    for from in topology.nodes().iter().filter(|_| with_routes) {
-        rows.extend(topology.nodes().iter().map(|to| {
-            let exits: Vec<String> = topology.vector_route(from.id, to.id).iter().map(ToString::to_string).collect();
-            TopologyRow {
-                to: Some(to.path()),
-                hops: Some(topology.hops(from.id, to.id)),
-                exits: Some(exits.join(" ")),
-                ..blank(TopologyPart::Route, from.id.0.into(), from.path())
-            }
-        }));
+    if with_routes {
+        for network in networks(topology) {
+            rows.extend(routes(topology, *network));
+        }
     }
     rows
+}
+
+/// The route of `network` between every two nodes.
+fn routes(topology: &Topology, network: VirtualNetwork) -> impl Iterator<Item = TopologyRow> + '_ {
+    let pairs = topology.nodes().iter().flat_map(|from| topology.nodes().iter().map(move |to| (from, to)));
+    pairs.map(move |(from, to)| {
+        let exits: Vec<String> =
+            topology.vector_route(network, from.id, to.id).iter().map(ToString::to_string).collect();
+        TopologyRow {
+            to: Some(to.path()),
+            class: own_network(topology, network),
+            hops: Some(topology.routes(network).hops(from.id, to.id)),
+            exits: Some(exits.join(" ")),
+            ..TopologyRow::new(topology.name(), TopologyPart::Route, from.id.0.into(), from.path())
+        }
+    })
 }
 
 fn place(place: RouterPlace) -> String {
     match place {
         RouterPlace::Leaf { cube, corner } => format!("corner {corner} of cube {cube}"),
         RouterPlace::Metarouter { group, corner } => format!("metarouter {corner} of group {group}"),
+        RouterPlace::Cluster { metacube, cluster } => format!("cluster {cluster} of metacube {metacube}"),
+        RouterPlace::Mesh { metacube, network } => format!("{network} mesh of metacube {metacube}"),
     }
 }

@@ -175,12 +175,12 @@ fn latencies(records: &[Record], description: Option<&Description>) -> Result<An
     let fit = remote::fit(&latencies)?;
     let mut parameters: Vec<Parameter> = fit.parameters();
     if let Some(description) = description {
-        let holds = [held::local_latency, held::remote_penalty, held::router_delay].map(|held| held(description));
+        let (penalty, delay) = (held::remote_penalty(description), held::router_delay(description));
         let held = |parameter: Parameter| match parameter.symbol.as_str() {
-            "local" => parameter.beside(Some(holds[0])),
-            "penalty" => parameter.beside(Some(holds[1])),
-            "delay" => parameter.beside(Some(holds[2])),
-            _ => parameter.beside(Some(holds[1] + holds[2])),
+            "local" => parameter.beside(held::local_latency(description)),
+            "penalty" => parameter.beside(penalty),
+            "delay" => parameter.beside(Some(delay)),
+            _ => parameter.beside(penalty.map(|penalty| penalty + delay)),
         };
         parameters = parameters.into_iter().map(held).collect();
     }
@@ -195,7 +195,7 @@ fn occupancy(records: &[Record], description: Option<&Description>) -> Option<Pa
     let line = record.conditions.stride?;
     let of = |mb_per_s: f64| line.0 as f64 / mb_per_s * 1e3;
     let estimate = Uncertain { value: of(record.median), error: (of(record.min) - of(record.max)) / 2.0 };
-    let held = description.map(held::memory_occupancy);
+    let held = description.and_then(held::memory_occupancy);
     let name = "memory, held by a line";
     Some(Parameter::new(name, "1 / bandwidth", Unit::Nanoseconds, Some(estimate), "").beside(held))
 }

@@ -19,15 +19,23 @@ macro_rules! built_in {
 pub(crate) const MACHINES: &[BuiltIn] =
     built_in!["bitmap", "bootleg", "lego-oil", "arctic", "bwana", "stinger", "dresden"];
 
+/// What families inherit: a processor, and everything that all Origins share.
+const BASES: &[BuiltIn] = built_in!["r10000", "origin2000"];
+
 /// Descriptions that machines inherit; they lack a size.
-pub(crate) const FAMILIES: &[BuiltIn] =
-    built_in!["origin2000", "origin2000-r10k-195", "origin2000-r10k-250", "origin2000-r12k-300", "origin2000-r12k-400"];
+const FAMILIES: &[BuiltIn] =
+    built_in!["origin2000-r10k-195", "origin2000-r10k-250", "origin2000-r12k-300", "origin2000-r12k-400", "flash"];
 
 /// The most processors without metarouters (Prestor 3.2.3).
 const MOST_WITHOUT_METAROUTER: u32 = 64;
 
+/// Everything that has a file, what is inherited first.
+pub(crate) fn all() -> impl Iterator<Item = &'static BuiltIn> {
+    BASES.iter().chain(FAMILIES).chain(MACHINES)
+}
+
 fn stored(name: &str) -> Option<&'static BuiltIn> {
-    MACHINES.iter().chain(FAMILIES).find(|entry| entry.name == name)
+    all().find(|entry| entry.name == name)
 }
 
 /// Whether `name` has a file of its own, rather than being parametric.
@@ -45,13 +53,18 @@ pub(crate) fn text(name: &str) -> Option<String> {
 fn parametric(name: &str) -> Option<String> {
     let (family, size) = name.rsplit_once('-')?;
     let processors = size.strip_suffix('p').filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))?;
-    let known = FAMILIES.iter().any(|entry| entry.name == family && family != "origin2000");
+    let known = FAMILIES.iter().any(|entry| entry.name == family);
     let count: u32 = processors.parse().ok().filter(|_| known)?;
-    // Above 64 processors there is a metarouter, and with one the operating system turns the bypass off
-    // (Prestor 4.3.2, Systems with a Metarouter).
-    let bypass = if count > MOST_WITHOUT_METAROUTER { "router_bypass = false\n" } else { "" };
+    let (maker, bypass) = match family {
+        "flash" => ("Stanford FLASH", ""),
+        // Above 64 processors there is a metarouter, and with one the operating system turns the bypass off
+        // (Prestor 4.3.2, Systems with a Metarouter).
+        _ if count > MOST_WITHOUT_METAROUTER => ("SGI Origin 2000", "router_bypass = false\n"),
+        _ => ("SGI Origin 2000", ""),
+    };
+    let plural = if count == 1 { "" } else { "s" };
     Some(format!(
-        "title = \"SGI Origin 2000, {count} processors, {family}\"\ninherit = \"{family}\"\n\n\
+        "title = \"{maker}, {count} processor{plural}, {family}\"\ninherit = \"{family}\"\n\n\
          [topology]\nprocessors = {count}\n{bypass}"
     ))
 }
@@ -59,9 +72,15 @@ fn parametric(name: &str) -> Option<String> {
 /// The error for a name that stands for nothing.
 pub(crate) fn unknown(name: &str) -> DescriptionError {
     let names: Vec<_> = MACHINES.iter().map(|entry| entry.name).collect();
-    let families: Vec<_> = FAMILIES[1..].iter().map(|entry| format!("{}-Np", entry.name)).collect();
-    let mut accepted = names.join(" ");
-    accepted.push_str(&format!(", {} with an even N from 2 to 512, or the path of a .toml file", families.join(" ")));
+    let families: Vec<_> = FAMILIES.iter().map(|entry| format!("{}-Np", entry.name)).collect();
+    let (flash, origins): (Vec<_>, Vec<_>) = families.iter().partition(|family| family.starts_with("flash"));
+    let join = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>().join(" ");
+    let accepted = format!(
+        "{}, {} with an even N from 2 to 512, {} with any N from 1 to 64, or the path of a .toml file",
+        names.join(" "),
+        join(origins),
+        join(flash),
+    );
     let nearest = nearest(name, names.iter().copied().chain(families.iter().map(String::as_str)));
     DescriptionError::UnknownMachine { name: name.into(), nearest, accepted }
 }

@@ -1,37 +1,64 @@
 //! Checks of a description's values beside each other.
 
+use super::kind::{Alternatives, quoted};
 use super::layer::Resolver;
 use super::{Description, DescriptionError, TopologyKind};
-use crate::topology::MOST_LEAF_ROUTERS;
+use crate::topology::{MOST_CLUSTERS, MOST_LEAF_ROUTERS};
 
 /// Refuses a machine whose values cannot stand together, naming the key that is most likely meant otherwise.
 pub(super) fn check(description: &Description, resolver: &Resolver) -> Result<(), DescriptionError> {
     topology(description, resolver)?;
-    caches(description, resolver)
+    caches(description, resolver)?;
+    directory(description, resolver)
 }
 
 fn topology(description: &Description, resolver: &Resolver) -> Result<(), DescriptionError> {
     let spec = &description.topology;
-    match spec.kind {
-        // Prestor 3.2.3: two nodes a router, from two processors to 512.
-        TopologyKind::Origin => {
-            if !spec.processors.is_multiple_of(spec.processors_per_node) {
-                let per_node = spec.processors_per_node;
-                return Err(resolver.impossible(
-                    "topology.processors",
-                    format!("it is not a multiple of processors_per_node = {per_node}"),
-                    format!("a multiple of {per_node} from 2 to 512"),
-                ));
-            }
-            let per_router = spec.nodes_per_router * spec.processors_per_node;
-            let most = MOST_LEAF_ROUTERS * per_router;
-            if spec.processors > most {
-                return Err(resolver.impossible(
-                    "topology.processors",
-                    format!("at most {MOST_LEAF_ROUTERS} routers can be connected"),
-                    format!("at most {most} with {per_router} processors on a router"),
-                ));
-            }
+    // Origin: two nodes a router, from two processors to 512 (Prestor 3.2.3). FLASH: four nodes a cluster router, 64 in
+    // all (FLASH dissertation, Appendix A).
+    let (most_on_router, most_routers, router) = match spec.kind {
+        TopologyKind::Origin => (2, MOST_LEAF_ROUTERS, "router"),
+        TopologyKind::Flash => (4, MOST_CLUSTERS, "cluster router"),
+    };
+    if spec.nodes_per_router > most_on_router {
+        let reason = format!("a {router} of topology.kind = {} has fewer ports for nodes", quoted(spec.kind.word()));
+        return Err(resolver.impossible(
+            "topology.nodes_per_router",
+            reason,
+            format!("a whole number from 1 to {most_on_router}"),
+        ));
+    }
+    let per_node = spec.processors_per_node;
+    let per_router = spec.nodes_per_router * per_node;
+    let most = most_routers * per_router;
+    if !spec.processors.is_multiple_of(per_node) {
+        return Err(resolver.impossible(
+            "topology.processors",
+            format!("it is not a multiple of processors_per_node = {per_node}"),
+            format!("a multiple of {per_node} from {per_node} to {most}"),
+        ));
+    }
+    if spec.processors > most {
+        return Err(resolver.impossible(
+            "topology.processors",
+            format!("at most {most_routers} {router}s can be connected"),
+            format!("at most {most} with {per_router} processors on a {router}"),
+        ));
+    }
+    Ok(())
+}
+
+/// What MAGIC's directory takes of a node's memory must leave some.
+fn directory(description: &Description, resolver: &Resolver) -> Result<(), DescriptionError> {
+    let Some(spec) = &description.directory else { return Ok(()) };
+    let memory = description.topology.node_memory;
+    for (key, size) in [("reserved_mib", spec.reserved), ("remote_access_cache_mib", spec.remote_access_cache)] {
+        if size >= memory {
+            return Err(resolver.impossible(
+                &format!("directory.{key}"),
+                format!("it leaves nothing of the node's memory ({memory})"),
+                format!("less than topology.node_memory_mib = {memory}"),
+            ));
         }
     }
     Ok(())

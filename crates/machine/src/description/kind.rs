@@ -165,8 +165,9 @@ impl Kind for Whole {
     }
 }
 
-/// A size that must be a power of two, in a unit that is one.
-pub(crate) struct PowerOfTwo {
+/// A size in a unit that is a power of two.
+pub(crate) struct Size {
+    power_of_two: bool,
     least: u64,
     most: u64,
     unit: &'static str,
@@ -175,28 +176,33 @@ pub(crate) struct PowerOfTwo {
 }
 
 /// A size in bytes, a power of two.
-pub(crate) fn bytes(least: u64, most: u64) -> PowerOfTwo {
-    PowerOfTwo { least, most, unit: "bytes", suffix: "_bytes", bytes_per_unit: 1 }
+pub(crate) fn bytes(least: u64, most: u64) -> Size {
+    Size { power_of_two: true, least, most, unit: "bytes", suffix: "_bytes", bytes_per_unit: 1 }
 }
 
 /// A size in kibibytes, a power of two.
-pub(crate) fn kib(least: u64, most: u64) -> PowerOfTwo {
-    PowerOfTwo { least, most, unit: "KiB", suffix: "_kib", bytes_per_unit: 1 << 10 }
+pub(crate) fn kib(least: u64, most: u64) -> Size {
+    Size { power_of_two: true, least, most, unit: "KiB", suffix: "_kib", bytes_per_unit: 1 << 10 }
 }
 
 /// A size in mebibytes, a power of two.
-pub(crate) fn mib(least: u64, most: u64) -> PowerOfTwo {
-    PowerOfTwo { least, most, unit: "MiB", suffix: "_mib", bytes_per_unit: 1 << 20 }
+pub(crate) fn mib(least: u64, most: u64) -> Size {
+    Size { power_of_two: true, least, most, unit: "MiB", suffix: "_mib", bytes_per_unit: 1 << 20 }
 }
 
-impl Kind for PowerOfTwo {
+/// A size in bytes, whatever it is.
+pub(crate) fn whole_bytes(least: u64, most: u64) -> Size {
+    Size { power_of_two: false, ..bytes(least, most) }
+}
+
+impl Kind for Size {
     type Value = Bytes;
 
     fn read(&self, raw: &Raw) -> Result<Bytes, Rejected> {
         let Raw::Integer(whole) = *raw else { return Err(Rejected::WrongType) };
         in_range(whole, self.least as i64, self.most as i64)?;
         let size = u64::try_from(whole).map_err(|_| Rejected::Impossible("it is negative".into()))?;
-        if !size.is_power_of_two() {
+        if self.power_of_two && !size.is_power_of_two() {
             return Err(Rejected::Impossible("it is not a power of two".into()));
         }
         Ok(Bytes(size * self.bytes_per_unit))
@@ -207,11 +213,32 @@ impl Kind for PowerOfTwo {
     }
 
     fn accepted(&self) -> String {
-        format!("a power of two from {} to {} {}", self.least, self.most, self.unit)
+        let what = if self.power_of_two { "a power of two" } else { "a whole number" };
+        format!("{what} from {} to {} {}", self.least, self.most, self.unit)
     }
 
     fn suffix(&self) -> &'static str {
         self.suffix
+    }
+}
+
+/// Any words, which somebody else checks.
+pub(crate) struct Text;
+
+impl Kind for Text {
+    type Value = String;
+
+    fn read(&self, raw: &Raw) -> Result<String, Rejected> {
+        let Raw::Text(text) = raw else { return Err(Rejected::WrongType) };
+        Ok(text.clone())
+    }
+
+    fn write(&self, value: &String) -> String {
+        quoted(value)
+    }
+
+    fn accepted(&self) -> String {
+        "a string".into()
     }
 }
 

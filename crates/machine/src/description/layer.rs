@@ -209,6 +209,16 @@ impl Resolver {
         DescriptionError::Impossible { entry, reason, accepted }
     }
 
+    /// Refuses whatever stands in `table`, which `decided` (a key and its value) leaves without a reader; `needed` is the
+    /// key and value that would read it.
+    pub(crate) fn refuse_table(&self, table: &str, decided: &str, needed: &str) -> Result<(), DescriptionError> {
+        let mut keys = self.keys.keys();
+        let Some(key) = keys.find(|key| key.split_once('.').is_some_and(|(its, _)| its == table)) else {
+            return Ok(());
+        };
+        Err(self.impossible(key, format!("nothing reads it with {decided}"), format!("[{table}] with {needed}")))
+    }
+
     /// The text of a top-level key, if it is there.
     pub(crate) fn text(&self, key: &str) -> Result<Option<String>, DescriptionError> {
         match self.keys.get(key) {

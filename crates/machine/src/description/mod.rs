@@ -13,19 +13,26 @@ mod spec;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use units::Hertz;
+
 pub use error::{DescriptionError, Entry, Origin};
 pub use spec::{
-    Fill, HubSpec, L1Spec, L2Spec, LinkSpec, MemorySpec, ProcessorModel, ProcessorSpec, Replacement, RouterSpec,
-    SysadSpec, TlbSpec, TopologyKind, TopologySpec,
+    ControllerKind, ControllerSpec, DirectorySpec, DoubleMeshSpec, Fill, HandlerSpec, HubSpec, HypercubeSpec, L1Spec,
+    L2Spec, LinkSpec, MagicSpec, MemorySpec, ProcessorModel, ProcessorSpec, Replacement, RouterSpec, SysadSpec,
+    TlbSpec, TopologyKind, TopologySpec,
 };
 
-use kind::{Raw, quoted};
+use kind::{Alternatives, Raw, quoted};
 use layer::{KeyRule, Layer, Located, Resolver, Writer, wrong_type};
 use spec::Section;
 
 macro_rules! description {
-    ($($(#[$doc:meta])* $field:ident: $spec:ident,)*) => {
-        /// A machine, resolved: every parameter has a value.
+    (
+        all { $($(#[$doc:meta])* $field:ident: $spec:ident,)* }
+        some { $($(#[$some_doc:meta])* $some:ident: $some_spec:ident if $table:ident.kind = $kind:expr,)* }
+    ) => {
+        /// A machine, resolved: every parameter has a value. Tables that only some machines have are there if the kind of
+        /// controller or of topology asks for them.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Description {
             /// The name it is known by: a built-in's, a parametric one, or the stem of its file.
@@ -35,46 +42,82 @@ macro_rules! description {
             /// The published figures its values were fitted to, its ancestors' first. All others are predictions.
             pub calibrated_on: Vec<String>,
             $($(#[$doc])* pub $field: $spec,)*
+            $($(#[$some_doc])* pub $some: Option<$some_spec>,)*
         }
 
         fn rules() -> Vec<KeyRule> {
             let mut rules = top_rules();
             $(rules.extend($spec::rules());)*
+            $(rules.extend($some_spec::rules());)*
             rules
         }
 
         fn read(resolver: &Resolver, name: String, title: String) -> Result<Description, DescriptionError> {
             let calibrated_on = resolver.calibrated_on.clone();
-            Ok(Description { name, title, calibrated_on, $($field: $spec::read(resolver)?,)* })
+            $(let $field = $spec::read(resolver)?;)*
+            $(let $some = read_if(resolver, concat!(stringify!($table), ".kind"), $table.kind, $kind)?;)*
+            Ok(Description { name, title, calibrated_on, $($field,)* $($some,)* })
         }
 
         fn write_sections(description: &Description, writer: &mut Writer<'_>) {
             $(description.$field.write(writer);)*
+            $(if let Some(section) = &description.$some { section.write(writer) })*
         }
     };
 }
 
 description! {
-    /// Size and wiring.
-    topology: TopologySpec,
-    /// The processor.
-    processor: ProcessorSpec,
-    /// The primary data cache.
-    l1: L1Spec,
-    /// The secondary cache.
-    l2: L2Spec,
-    /// The translation lookaside buffer.
-    tlb: TlbSpec,
-    /// The Hub.
-    hub: HubSpec,
-    /// The bus between processors and Hub.
-    sysad: SysadSpec,
-    /// Memory and directory.
-    memory: MemorySpec,
-    /// The router chip.
-    router: RouterSpec,
-    /// A link.
-    link: LinkSpec,
+    all {
+        /// Size and wiring.
+        topology: TopologySpec,
+        /// The processor.
+        processor: ProcessorSpec,
+        /// The primary data cache.
+        l1: L1Spec,
+        /// The secondary cache.
+        l2: L2Spec,
+        /// The translation lookaside buffer.
+        tlb: TlbSpec,
+        /// Which node controller.
+        controller: ControllerSpec,
+        /// The bus between processors and controller.
+        sysad: SysadSpec,
+        /// Memory.
+        memory: MemorySpec,
+        /// The router chip.
+        router: RouterSpec,
+        /// A link.
+        link: LinkSpec,
+    }
+    some {
+        /// The Origin's wiring.
+        hypercube: HypercubeSpec if topology.kind = TopologyKind::Origin,
+        /// FLASH's wiring.
+        double_mesh: DoubleMeshSpec if topology.kind = TopologyKind::Flash,
+        /// The Hub.
+        hub: HubSpec if controller.kind = ControllerKind::Hub,
+        /// MAGIC.
+        magic: MagicSpec if controller.kind = ControllerKind::Magic,
+        /// The directory that MAGIC keeps.
+        directory: DirectorySpec if controller.kind = ControllerKind::Magic,
+        /// The handlers that MAGIC runs.
+        handlers: HandlerSpec if controller.kind = ControllerKind::Magic,
+    }
+}
+
+/// The table `S` if the machine's `kind` (the value of `key`) is the one that `reads` it; else the table must not be there.
+fn read_if<S: Section, K: Alternatives>(
+    resolver: &Resolver,
+    key: &str,
+    kind: K,
+    reads: K,
+) -> Result<Option<S>, DescriptionError> {
+    if kind == reads {
+        return S::read(resolver).map(Some);
+    }
+    let pair = |kind: K| format!("{key} = {}", quoted(kind.word()));
+    resolver.refuse_table(S::TABLE, &pair(kind), &pair(reads))?;
+    Ok(None)
 }
 
 /// The keys outside any table.
@@ -105,6 +148,12 @@ impl Resolved {
 }
 
 impl Description {
+    /// The clock of the node controller, and with it of the SysAD bus and the memory; none if the controller's table was
+    /// taken out by hand.
+    pub fn controller_clock(&self) -> Option<Hertz> {
+        self.hub.as_ref().map(|hub| hub.clock).or(self.magic.as_ref().map(|magic| magic.clock))
+    }
+
     /// The whole description as TOML: no inheritance, every key. Loading it gives an equal description.
     pub fn to_toml(&self) -> String {
         write(self, &BTreeMap::new())
@@ -249,7 +298,7 @@ fn parent_of(located: &Located, from: &Source) -> Result<Source, DescriptionErro
     let accepted = "the name of a machine, or the path of a .toml file relative to this one";
     let Raw::Text(name) = &located.raw else { return Err(wrong_type("inherit", located, accepted)) };
     Source::named(name, Some(from)).ok_or_else(|| {
-        let known = catalogue::MACHINES.iter().chain(catalogue::FAMILIES).map(|entry| entry.name);
+        let known = catalogue::all().map(|entry| entry.name);
         let reason = match error::nearest(name, known) {
             Some(near) => format!("there is no such machine, did you mean {near}?"),
             None => "there is no such machine".into(),
@@ -259,7 +308,7 @@ fn parent_of(located: &Located, from: &Source) -> Result<Source, DescriptionErro
 }
 
 fn inherit_error(located: &Located, reason: &str) -> DescriptionError {
-    let known: Vec<_> = catalogue::FAMILIES.iter().chain(catalogue::MACHINES).map(|entry| entry.name).collect();
+    let known: Vec<_> = catalogue::all().map(|entry| entry.name).collect();
     DescriptionError::Impossible {
         entry: located.entry("inherit"),
         reason: reason.into(),

@@ -1,11 +1,12 @@
 //! Descriptions: the built-in ones, what is refused and how, and that nothing is lost when written.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use proptest::prelude::*;
 use units::{Bytes, Duration, Hertz, Length};
 
-use super::{Description, Fill, ProcessorModel, load, names, parse, resolve, rules};
+use super::{ControllerKind, Description, Fill, ProcessorModel, load, names, parse, resolve, rules};
 
 fn loaded(name: &str) -> Description {
     match load(name) {
@@ -44,7 +45,7 @@ fn the_systems_of_the_thesis() {
         assert_eq!(machine.processor.clock, Hertz::from_mhz(core), "{name}");
         assert_eq!(machine.l2.bus_clock, Hertz::from_mhz(bus), "{name}");
         assert_eq!(machine.l2.size, Bytes::from_mib(mib), "{name}");
-        assert_eq!(machine.hub.clock, Hertz::from_mhz(hub), "{name}");
+        assert_eq!(machine.hub.as_ref().expect("a Hub").clock, Hertz::from_mhz(hub), "{name}");
         let preemptible = machine.l2.fill == Fill::PreemptibleBlocks;
         assert_eq!(preemptible, model == R12000, "{name}: Prestor 4.2.3");
         assert_eq!(machine.topology.router_bypass, name != "stinger", "{name}: Prestor 4.3.2");
@@ -74,7 +75,7 @@ fn names_that_stand_for_nothing_are_refused() {
         message("artic"),
         "machine = \"artic\": there is no such machine, did you mean arctic?; accepted: bitmap bootleg lego-oil arctic \
          bwana stinger dresden, origin2000-r10k-195-Np origin2000-r10k-250-Np origin2000-r12k-300-Np \
-         origin2000-r12k-400-Np with an even N from 2 to 512, or the path of a .toml file"
+         origin2000-r12k-400-Np with an even N from 2 to 512, flash-Np with any N from 1 to 64, or the path of a .toml file"
     );
     assert!(message("zzz").starts_with("machine = \"zzz\": there is no such machine; accepted:"));
     assert!(message("origin2000-r12k-300-+8p").contains("there is no such machine"));
@@ -85,13 +86,13 @@ fn names_that_stand_for_nothing_are_refused() {
     );
     assert_eq!(
         message("origin2000-r12k-300-514p"),
-        "origin2000-r12k-300-514p:5: topology.processors = 514: it is more than 512; accepted: a whole number from 2 to \
+        "origin2000-r12k-300-514p:5: topology.processors = 514: it is more than 512; accepted: a whole number from 1 to \
          512"
     );
     assert_eq!(
         message("origin2000-r12k-300"),
         "machines/origin2000-r12k-300.toml:1: topology.processors is missing, here and in what is inherited; \
-         accepted: a whole number from 2 to 512"
+         accepted: a whole number from 1 to 512"
     );
     assert!(message("no/such/file.toml").starts_with("no/such/file.toml: cannot be read: "));
 }
@@ -221,19 +222,126 @@ fn every_key_ends_in_its_unit_and_has_its_own_name() {
     }
 }
 
+/// The values of a description by their keys, as in a file.
+fn keys_of(description: &Description) -> BTreeMap<String, toml::Value> {
+    let file: toml::Table = description.to_toml().parse().expect("what was written is TOML");
+    let mut keys = BTreeMap::new();
+    for (key, value) in file {
+        match value {
+            toml::Value::Table(table) => {
+                keys.extend(table.into_iter().map(|(of, value)| (format!("{key}.{of}"), value)))
+            }
+            value => drop(keys.insert(key, value)),
+        }
+    }
+    keys
+}
+
+/// Whatever was moved between files that they inherit, the Origins are what they were when their tables were reproduced.
+#[test]
+fn the_origins_resolve_to_what_they_always_did() {
+    let pinned: toml::Table = include_str!("../../tables/origins.toml").parse().expect("TOML");
+    let values = |machine: &str| {
+        let dotted = pinned[machine].as_table().expect("a machine").clone();
+        let tables = dotted.into_iter().map(|(table, keys)| (table, keys.as_table().expect("dotted keys").clone()));
+        tables.flat_map(|(table, keys)| keys.into_iter().map(move |(key, value)| (format!("{table}.{key}"), value)))
+    };
+    for machine in pinned.keys() {
+        let mut expected: BTreeMap<_, _> = values("arctic").chain(values(machine)).collect();
+        expected.insert("controller.kind".into(), "hub".into());
+        let mut found = keys_of(&loaded(machine));
+        found.retain(|key, _| key.contains('.'));
+        assert_eq!(found, expected, "{machine}");
+    }
+    // Prestor's tables that the Origins were fitted to, in whatever order their ancestors name them.
+    let mut fitted = loaded("arctic").calibrated_on;
+    fitted.sort();
+    let tables = ["4.10", "4.13", "4.15", "4.16", "4.19", "4.6", "4.8", "6.1"].map(|table| format!("prestor/{table}"));
+    let figures = ["4.4", "4.5", "4.6"].map(|figure| format!("prestor/figure-{figure} rows L1, L2"));
+    assert_eq!(fitted, [&tables[..], &figures[..]].concat());
+}
+
+/// FLASH dissertation, Table 2.1 and sections 2.4, 5.2.3 and 5.2.4.
+#[test]
+fn flash_is_what_the_dissertation_says() {
+    for processors in 1..=64 {
+        assert_eq!(loaded(&format!("flash-{processors}p")).topology.processors, processors);
+    }
+    let flash = resolve("flash-64p").expect("a built-in family");
+    assert_eq!(flash.origins["l1.ways"].file, "machines/r10000.toml");
+    let flash = flash.description;
+    assert_eq!(
+        (flash.title.as_str(), flash.controller.kind),
+        ("Stanford FLASH, 64 processors, flash", ControllerKind::Magic)
+    );
+    assert_eq!((flash.processor.model, flash.processor.clock), (ProcessorModel::R10000, Hertz::from_mhz(225.0)));
+    assert_eq!((flash.l2.size, flash.l2.line), (Bytes::from_mib(2), Bytes(128)));
+    assert_eq!(flash.controller_clock(), Some(Hertz::from_mhz(75.0)));
+    assert!(
+        flash.hub.is_none() && flash.hypercube.is_none() && flash.double_mesh.is_some() && flash.handlers.is_some()
+    );
+    let (magic, directory) = (flash.magic.expect("MAGIC"), flash.directory.expect("a directory"));
+    assert_eq!((magic.instruction_cache, magic.data_cache), (Bytes::from_kib(16), Bytes::from_mib(1)));
+    // A miss is 87 processor cycles.
+    assert_eq!(magic.instruction_miss_cycles * 225, 87 * 75);
+    assert_eq!(flash.topology.node_memory.0 - directory.reserved.0, 224 << 20);
+    // A look at the remote access cache is 200 ns.
+    assert_eq!(
+        magic.clock.period() * u64::from(directory.remote_access_cache_check_cycles),
+        Duration::from_ns(199.995)
+    );
+    let channel = flash.link.micropacket.0 as f64 / flash.link.micropacket_time.as_ns();
+    assert_eq!(channel, 0.8, "GB/s");
+    let whole = load("flash-0p").expect_err("no processor").to_string();
+    assert!(whole.starts_with("flash-0p:5: topology.processors = 0: it is less than 1; accepted:"), "{whole}");
+    assert_eq!(
+        load("flash-65p").expect_err("too many").to_string(),
+        "flash-65p:5: topology.processors = 65: at most 16 cluster routers can be connected; accepted: at most 64 with 4 \
+         processors on a cluster router"
+    );
+}
+
+#[test]
+fn a_table_of_another_kind_is_refused_and_says_which_kind_reads_it() {
+    let of = |ancestor: &str, text: &str| match parse("my.toml", &format!("inherit = \"{ancestor}\"\n{text}")) {
+        Ok(_) => panic!("{text} was accepted"),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(
+        of("arctic", "[magic]\nclock_mhz = 75"),
+        "my.toml:3: magic.clock_mhz = 75: nothing reads it with controller.kind = \"hub\"; accepted: [magic] with \
+         controller.kind = \"magic\""
+    );
+    assert_eq!(
+        of("flash-8p", "[hypercube]\nexpress_links = true"),
+        "my.toml:3: hypercube.express_links = true: nothing reads it with topology.kind = \"flash\"; accepted: \
+         [hypercube] with topology.kind = \"origin\""
+    );
+    assert!(of("flash-8p", "[hub]\ncrossbar_cycles = 1").contains("[hub] with controller.kind = \"hub\""));
+    assert!(of("flash-8p", "[directory]\nreserved_mib = 256").contains("it leaves nothing of the node's memory"));
+    assert!(of("flash-8p", "[handlers]\ncode_base_bytes = -1").contains("accepted: a whole number from 0 to"));
+    assert!(of("flash-8p", "[directory]\nprotocol = 2").contains("an integer cannot stand here; accepted: a string"));
+    let ports = of("arctic", "[topology]\nnodes_per_router = 3");
+    assert!(
+        ports.contains("nodes_per_router = 3: ") && ports.ends_with("accepted: a whole number from 1 to 2"),
+        "{ports}"
+    );
+    // An empty table says nothing, and a kind alone decides nothing that is missing.
+    assert!(parse("my.toml", "inherit = \"arctic\"\n[magic]\n").is_ok());
+}
+
 #[test]
 fn built_in_machines_survive_being_written() {
-    for (name, _) in names() {
+    for name in names().map(|(name, _)| name).chain(["flash-1p".into(), "flash-64p".into()]) {
         let resolved = resolve(&name).expect("a built-in machine");
         for text in [resolved.to_toml(), resolved.description.to_toml()] {
             let read = parse("elsewhere.toml", &text).expect("what was written can be read");
             assert_eq!(read.description, resolved.description);
         }
-        let keys = rules().into_iter().map(|rule| rule.key).filter(|key| *key != "inherit" && *key != "name");
-        for key in keys {
+        for key in keys_of(&resolved.description).keys().filter(|key| *key != "name") {
             assert!(resolved.origins.contains_key(key), "{name}: no origin of {key}");
         }
-        assert!(resolved.to_toml().contains("# machines/origin2000.toml:"));
+        assert!(resolved.to_toml().contains("# machines/r10000.toml:"));
     }
 }
 
@@ -252,16 +360,16 @@ proptest! {
     ) {
         let text = format!(
             "inherit = \"arctic\"\ntitle = {}\n[processor]\nclock_mhz = {mhz:?}\noutstanding_misses = {misses}\n\
-             [tlb]\nmiss_ns = {ns:?}\n[topology]\nbackplane_m = {metres:?}\nrack_cable_inches = {inches:?}\n\
-             router_bypass = {bypass}\n[l1]\nsize_kib = {}\n",
+             [tlb]\nmiss_ns = {ns:?}\n[hypercube]\nbackplane_m = {metres:?}\nrack_cable_inches = {inches:?}\n\
+             [topology]\nrouter_bypass = {bypass}\n[l1]\nsize_kib = {}\n",
             super::quoted(&title), 1 << l1_kib,
         );
         let machine = parse("any.toml", &text).map_err(|error| TestCaseError::fail(error.to_string()))?.description;
         prop_assert_eq!(&machine.title, &title);
         prop_assert_eq!(machine.processor.clock, Hertz::from_mhz(mhz));
         prop_assert_eq!(machine.tlb.miss, Duration::from_ns(ns));
-        prop_assert_eq!(machine.topology.backplane, Length::from_metres(metres));
-        prop_assert_eq!(machine.topology.rack_cable, Length::from_inches(inches));
+        prop_assert_eq!(machine.hypercube.as_ref().map(|cables| cables.backplane), Some(Length::from_metres(metres)));
+        prop_assert_eq!(machine.hypercube.as_ref().map(|cables| cables.rack_cable), Some(Length::from_inches(inches)));
         prop_assert_eq!(machine.l1.size, Bytes::from_kib(1 << l1_kib));
         let again = parse("again.toml", &machine.to_toml()).map_err(|error| TestCaseError::fail(error.to_string()))?;
         prop_assert_eq!(again.description, machine);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::routing::VirtualNetwork;
 use crate::topology::LinkClass;
 
 /// A place on the page, in pixels, downwards.
@@ -35,6 +36,8 @@ pub(super) enum Look {
     Module,
     Router,
     Metarouter,
+    /// FLASH's mesh router of a network.
+    Mesh(VirtualNetwork),
     Node,
     Tile,
 }
@@ -46,6 +49,7 @@ impl Look {
             Self::Module => ("#eef1f4", "#d3dae1", 12.0),
             Self::Router => ("#1f3b57", "#ffffff", 10.0),
             Self::Metarouter => ("#6d3f8c", "#ffffff", 10.0),
+            Self::Mesh(network) => (hue(network), "#ffffff", 10.0),
             Self::Node => ("#fdebcb", "#d39a36", 4.0),
             Self::Tile => ("#ffffff", "#b9c4cf", 10.0),
         }
@@ -90,6 +94,14 @@ pub(super) enum Align {
     Centre,
 }
 
+/// The colour of all that belongs to a network with routers of its own.
+fn hue(network: VirtualNetwork) -> &'static str {
+    match network {
+        VirtualNetwork::Request => "#2f6db3",
+        VirtualNetwork::Reply => "#d2602f",
+    }
+}
+
 /// The colour, width and dashes of a link.
 pub(super) fn stroke(class: LinkClass) -> (&'static str, f64, &'static str) {
     match class {
@@ -101,6 +113,8 @@ pub(super) fn stroke(class: LinkClass) -> (&'static str, f64, &'static str) {
         LinkClass::Express => ("#c22f5b", 1.8, "8 6"),
         LinkClass::Metarouter => ("#9a6fbb", 1.3, ""),
         LinkClass::BetweenMetarouters => ("#6d3f8c", 2.6, ""),
+        LinkClass::Cluster(network) => (hue(network), 1.4, ""),
+        LinkClass::Metacube(network) => (hue(network), 3.4, ""),
     }
 }
 
@@ -183,6 +197,19 @@ impl Canvas {
             format_args!(
                 "M{:.1} {:.1} C{:.1} {:.1} {:.1} {:.1} {:.1} {:.1}",
                 from.x, from.y, leaving.x, leaving.y, reaching.x, reaching.y, to.x, to.y
+            ),
+        );
+    }
+
+    /// A link that runs straight from `start` to `points[0]` and from there on as [`Canvas::curve`].
+    pub(super) fn path_through(&mut self, class: LinkClass, start: Point, points: [Point; 4]) {
+        let [from, leaving, reaching, to] = points;
+        self.path(
+            Layer::Wires,
+            class,
+            format_args!(
+                "M{:.1} {:.1} L{:.1} {:.1} C{:.1} {:.1} {:.1} {:.1} {:.1} {:.1}",
+                start.x, start.y, from.x, from.y, leaving.x, leaving.y, reaching.x, reaching.y, to.x, to.y
             ),
         );
     }

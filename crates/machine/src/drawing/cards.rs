@@ -1,7 +1,7 @@
 //! Routers with their nodes, laid out as projected cubes.
 
 use super::canvas::{Align, Canvas, Layer, Look, Point, Words};
-use crate::topology::{Endpoint, Link, LinkClass, Router, RouterPlace, Topology};
+use crate::topology::{Endpoint, Link, LinkClass, Node, Router, RouterPlace, Topology};
 
 /// Sizes of a router card: the router above, its two nodes below.
 const ROUTER: (f64, f64) = (62.0, 22.0);
@@ -58,6 +58,8 @@ pub(super) fn routers<'t>(topology: &'t Topology, link: &Link) -> Option<[&'t Ro
 pub(super) fn corner(router: &Router) -> u16 {
     match router.place {
         RouterPlace::Leaf { corner, .. } | RouterPlace::Metarouter { corner, .. } => corner,
+        // FLASH's routers are drawn elsewhere.
+        RouterPlace::Cluster { .. } | RouterPlace::Mesh { .. } => 0,
     }
 }
 
@@ -85,17 +87,27 @@ pub(super) fn card(canvas: &mut Canvas, topology: &Topology, router: &Router, at
         let siblings = topology.routers().iter().filter(|other| other.module == router.module).count();
         module(canvas, router.module, at, siblings);
     }
-    canvas.block(Layer::Parts, Look::Router, at, ROUTER.0, ROUTER.1);
-    canvas.words(Words::OnRouter, Align::Centre, at, &format!("{}/r{}", router.module, router.slot));
     for node in topology.nodes().iter().filter(|node| node.router == router.id) {
         let side = if node.slot % 2 == 1 { -NODE_SPREAD } else { NODE_SPREAD };
         let middle = at.offset(side, NODE_DROP);
         canvas.wire(Layer::Wires, LinkClass::Node, at.offset(side / 2.0, 0.0), middle);
-        canvas.block(Layer::Parts, Look::Node, middle, NODE.0, NODE.1);
-        canvas.words(Words::NodeName, Align::Centre, middle.offset(0.0, -5.0), &format!("n{}", node.id));
-        let cpus: Vec<_> = topology.cpus_of(node.id).map(|cpu| cpu.to_string()).collect();
-        canvas.words(Words::CpuNames, Align::Centre, middle.offset(0.0, 7.0), &format!("cpu {}", cpus.join(" ")));
+        node_box(canvas, topology, node, middle);
     }
+    router_box(canvas, router, Look::Router, at);
+}
+
+/// Draws a router with its name.
+pub(super) fn router_box(canvas: &mut Canvas, router: &Router, look: Look, at: Point) {
+    canvas.block(Layer::Parts, look, at, ROUTER.0, ROUTER.1);
+    canvas.words(Words::OnRouter, Align::Centre, at, &format!("{}/r{}", router.module, router.slot));
+}
+
+/// Draws a node with its number and its processors.
+pub(super) fn node_box(canvas: &mut Canvas, topology: &Topology, node: &Node, middle: Point) {
+    canvas.block(Layer::Parts, Look::Node, middle, NODE.0, NODE.1);
+    canvas.words(Words::NodeName, Align::Centre, middle.offset(0.0, -5.0), &format!("n{}", node.id));
+    let cpus: Vec<_> = topology.cpus_of(node.id).map(|cpu| cpu.to_string()).collect();
+    canvas.words(Words::CpuNames, Align::Centre, middle.offset(0.0, 7.0), &format!("cpu {}", cpus.join(" ")));
 }
 
 /// Draws the box of a module whose first router is at `at`.

@@ -23,12 +23,12 @@ pub(super) fn draw_detailed(canvas: &mut Canvas, topology: &Topology, cubes: usi
     let top = (CUBE.1 + (rows as f64 - 1.0) * ROW - pitch * f64::from(CORNERS - 1)) / 2.0;
     let at = |router: &Router| match router.place {
         RouterPlace::Leaf { cube, corner } => place(origin(cube), corner),
-        RouterPlace::Metarouter { corner, .. } => Point { x: 0.0, y: top + f64::from(corner) * pitch },
+        _ => Point { x: 0.0, y: top + f64::from(cards::corner(router)) * pitch },
     };
     for router in topology.routers() {
-        match router.place {
-            RouterPlace::Leaf { .. } => cards::card(canvas, topology, router, at(router)),
-            RouterPlace::Metarouter { .. } => metarouter(canvas, router, at(router)),
+        match router.is_metarouter() {
+            false => cards::card(canvas, topology, router, at(router)),
+            true => metarouter(canvas, router, at(router)),
         }
     }
     for link in topology.links() {

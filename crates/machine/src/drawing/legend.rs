@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::canvas::{Align, Canvas, Layer, Look, Point, Words};
-use crate::topology::{LinkClass, Topology};
+use crate::routing::VirtualNetwork;
+use crate::topology::{LinkClass, RouterPlace, Topology};
 
 /// The width of an entry's sign, and of an entry.
 const SIGN: f64 = 44.0;
@@ -30,6 +31,14 @@ pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, tiled: bool) {
         let name = format!("{}/r{}", router.module, router.slot);
         let meaning = format!("metarouter r{} of module {}", router.slot, router.module);
         sign(canvas, Look::Metarouter, next(), &name, &meaning);
+    }
+    for network in VirtualNetwork::ALL {
+        let of_network = |place| matches!(place, RouterPlace::Mesh { network: its, .. } if its == network);
+        if let Some(router) = topology.routers().iter().find(|router| of_network(router.place)) {
+            let name = format!("{}/r{}", router.module, router.slot);
+            let meaning = format!("{network} mesh router r{} of module {}", router.slot, router.module);
+            sign(canvas, Look::Mesh(network), next(), &name, &meaning);
+        }
     }
     // One length a class, as the description gives one a class.
     let classes: BTreeMap<LinkClass, _> = topology.links().iter().map(|link| (link.class, link)).collect();

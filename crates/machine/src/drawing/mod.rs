@@ -3,14 +3,16 @@
 //! A router card shows the router (`1/r2` is `/hw/module/1/slot/r2/router`) above its nodes and their processors; the
 //! two routers of a module share a box. A hypercube's dimension 0 runs right (inside a module), 1 down (inside a rack),
 //! 2 into the page (between racks). Above 64 processors the metarouters stand in the middle; above 128 processors
-//! a 32-processor cube is a tile, so that the picture still fits a slide.
+//! a 32-processor cube is a tile, so that the picture still fits a slide. FLASH's clusters stand in the boxes of their
+//! metacubes, the mesh routers towards the middle of the page, requests in one colour and replies in another.
 
 mod canvas;
 mod cards;
 mod fat;
 mod legend;
+mod mesh;
 
-use crate::topology::{RouterPlace, Topology};
+use crate::topology::{Router, RouterPlace, Topology};
 
 use canvas::{Align, Canvas, Words};
 
@@ -20,45 +22,65 @@ const MOST_DETAILED_CUBES: usize = 4;
 /// Draws `topology` as a self-contained SVG document.
 pub fn svg(topology: &Topology) -> String {
     let mut canvas = Canvas::new();
-    let cubes = cubes(topology);
-    if cubes == 1 {
-        cards::draw_pure(&mut canvas, topology);
-    } else if cubes <= MOST_DETAILED_CUBES {
-        fat::draw_detailed(&mut canvas, topology, cubes);
-    } else {
-        fat::draw_tiled(&mut canvas, topology, cubes);
+    let shape = Shape::of(topology);
+    let tiled = matches!(shape, Shape::Cubes(cubes) if cubes > MOST_DETAILED_CUBES);
+    match shape {
+        Shape::Metacubes(metacubes) => mesh::draw(&mut canvas, topology, metacubes),
+        Shape::Cubes(1) => cards::draw_pure(&mut canvas, topology),
+        Shape::Cubes(cubes) if tiled => fat::draw_tiled(&mut canvas, topology, cubes),
+        Shape::Cubes(cubes) => fat::draw_detailed(&mut canvas, topology, cubes),
     }
-    legend::draw(&mut canvas, topology, cubes > MOST_DETAILED_CUBES);
-    title(&mut canvas, topology, cubes);
+    legend::draw(&mut canvas, topology, tiled);
+    title(&mut canvas, topology, shape);
     canvas.finish(&format!("Topology of {}", topology.name()))
 }
 
-/// How many hypercubes the metarouters join; 1 without metarouters.
-fn cubes(topology: &Topology) -> usize {
-    let cube = |place| match place {
-        RouterPlace::Leaf { cube, .. } => usize::from(cube),
-        RouterPlace::Metarouter { .. } => 0,
-    };
-    topology.routers().iter().map(|router| cube(router.place) + 1).max().unwrap_or(1)
+/// What a topology is as a whole, which decides how it is laid out.
+#[derive(Clone, Copy)]
+enum Shape {
+    /// So many hypercubes, joined by metarouters if there is more than one.
+    Cubes(usize),
+    /// So many metacubes of clusters.
+    Metacubes(usize),
 }
 
-fn title(canvas: &mut Canvas, topology: &Topology, cubes: usize) {
-    let metarouters = topology.routers().iter().filter(|router| router.is_metarouter()).count();
-    let leaves = topology.routers().len() - metarouters;
+impl Shape {
+    fn of(topology: &Topology) -> Self {
+        let places = || topology.routers().iter().map(|router| router.place);
+        let metacubes = places().filter_map(|place| match place {
+            RouterPlace::Cluster { metacube, .. } => Some(usize::from(metacube) + 1),
+            _ => None,
+        });
+        let cubes = places().filter_map(|place| match place {
+            RouterPlace::Leaf { cube, .. } => Some(usize::from(cube) + 1),
+            _ => None,
+        });
+        metacubes.max().map_or_else(|| Self::Cubes(cubes.max().unwrap_or(1)), Self::Metacubes)
+    }
+}
+
+fn title(canvas: &mut Canvas, topology: &Topology, shape: Shape) {
     let counted = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
+    let of_kind = |is: fn(&Router) -> bool| topology.routers().iter().filter(|router| is(router)).count();
+    let (metarouters, mesh_routers) = (of_kind(Router::is_metarouter), of_kind(Router::is_mesh));
+    let with_nodes = topology.routers().len() - metarouters - mesh_routers;
     let mut parts = vec![
         counted(topology.processors() as usize, "processor"),
         counted(topology.nodes().len(), "node"),
-        counted(leaves, "router"),
+        counted(with_nodes, if mesh_routers > 0 { "cluster router" } else { "router" }),
     ];
-    if metarouters > 0 {
-        parts.push(counted(metarouters, "metarouter"));
+    for (number, what) in [(metarouters, "metarouter"), (mesh_routers, "mesh router")] {
+        if number > 0 {
+            parts.push(counted(number, what));
+        }
     }
-    let dimensions = leaves.next_power_of_two().trailing_zeros() as usize;
-    let kind = match (cubes, dimensions) {
-        (1, 0) => String::new(),
-        (1, _) => format!("; bristled hypercube of {}", counted(dimensions, "dimension")),
-        _ => format!("; fat hypercube of {cubes} cubes"),
+    let dimensions = with_nodes.next_power_of_two().trailing_zeros() as usize;
+    let kind = match shape {
+        Shape::Metacubes(_) if mesh_routers == 0 => "; one cluster".into(),
+        Shape::Metacubes(metacubes) => format!("; double mesh of {}", counted(metacubes, "metacube")),
+        Shape::Cubes(1) if dimensions == 0 => String::new(),
+        Shape::Cubes(1) => format!("; bristled hypercube of {}", counted(dimensions, "dimension")),
+        Shape::Cubes(cubes) => format!("; fat hypercube of {cubes} cubes"),
     };
     let at = canvas.top_left();
     canvas.words(Words::Title, Align::Left, at.offset(0.0, -66.0), topology.name());

@@ -9,7 +9,11 @@ use super::svg;
 use crate::{LinkClass, Topology, load};
 
 fn topology(processors: u32) -> Topology {
-    match load(&format!("origin2000-r12k-300-{processors}p")) {
+    named(&format!("origin2000-r12k-300-{processors}p"))
+}
+
+fn named(name: &str) -> Topology {
+    match load(name) {
         Ok(description) => Topology::new(&description),
         Err(error) => panic!("{error}"),
     }
@@ -33,20 +37,21 @@ fn texts(document: &Document<'_>) -> HashMap<String, usize> {
 
 #[test]
 fn every_size_is_a_document_of_finite_numbers_inside_its_page() {
-    for processors in (2..=512).step_by(2) {
-        let picture = svg(&topology(processors));
-        assert!(!picture.contains("NaN") && !picture.contains("inf"), "{processors}P");
+    let origins = (2..=512).step_by(2).map(topology);
+    for machine in origins.chain((1..=64).map(|processors| named(&format!("flash-{processors}p")))) {
+        let (picture, name) = (svg(&machine), machine.name());
+        assert!(!picture.contains("NaN") && !picture.contains("inf"), "{name}");
         let document = parsed(&picture);
         let root = document.root_element();
         let view = root.attribute("viewBox").unwrap_or_default();
         let view: Vec<f64> = view.split(' ').filter_map(|number| number.parse().ok()).collect();
-        let [left, top, width, height] = view[..] else { panic!("{processors}P: no view box") };
+        let [left, top, width, height] = view[..] else { panic!("{name}: no view box") };
         let number = |element: roxmltree::Node<'_, '_>, name| -> f64 {
             element.attribute(name).and_then(|value| value.parse().ok()).unwrap_or(f64::NAN)
         };
         for element in root.descendants().filter(|element| element.has_tag_name("text")) {
             let (x, y) = (number(element, "x"), number(element, "y"));
-            assert!(x >= left && x <= left + width && y >= top && y <= top + height, "{processors}P: {x} {y}");
+            assert!(x >= left && x <= left + width && y >= top && y <= top + height, "{name}: {x} {y}");
         }
     }
 }
@@ -96,6 +101,44 @@ fn every_link_without_metarouter_is_one_line_of_its_class() {
             });
             let in_legend = usize::from(links > 0);
             assert_eq!(lines.count(), links + in_legend, "{processors}P: {class}");
+        }
+    }
+}
+
+#[test]
+fn every_part_of_flash_is_drawn_once() {
+    for processors in [1u32, 3, 8, 16, 17, 45, 64] {
+        let machine = named(&format!("flash-{processors}p"));
+        let picture = svg(&machine);
+        let document = parsed(&picture);
+        let texts = texts(&document);
+        let count = |text: String| texts.get(&text).copied().unwrap_or(0);
+        // The legend's examples are the last node, its router, and a mesh router of each network.
+        let last = machine.nodes().len() - 1;
+        for (at, node) in machine.nodes().iter().enumerate() {
+            assert_eq!(count(format!("n{}", node.id)), 1 + usize::from(at == last), "{processors}P: {:?}", node.id);
+        }
+        let first_mesh = machine.routers().iter().position(|router| router.is_mesh());
+        for (at, router) in machine.routers().iter().enumerate() {
+            let mesh = first_mesh.is_some_and(|first| (first..first + 2).contains(&at));
+            let example = mesh || router.id == machine.nodes()[last].router;
+            let name = format!("{}/r{}", router.module, router.slot);
+            assert_eq!(count(name.clone()), 1 + usize::from(example), "{processors}P: {name}");
+        }
+        let classes: std::collections::BTreeSet<_> = machine.links().iter().map(|link| link.class).collect();
+        for class in classes {
+            let links = machine.links().iter().filter(|link| link.class == class).count();
+            let (colour, width, _) = stroke(class);
+            let lines = document.descendants().filter(|element| {
+                element.has_tag_name("path")
+                    && element.attribute("stroke") == Some(colour)
+                    && element.attribute("stroke-width") == Some(width.to_string().as_str())
+            });
+            assert_eq!(lines.count(), links + 1, "{processors}P: {class}, once more in the legend");
+        }
+        for metacube in 0..processors.div_ceil(16) {
+            let expected = usize::from(processors > 4);
+            assert_eq!(count(format!("metacube {metacube}")), expected, "{processors}P: {metacube}");
         }
     }
 }

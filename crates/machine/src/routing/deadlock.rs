@@ -92,7 +92,7 @@ fn new_channels(
     to: NodeId,
     taken_by: &mut [Option<NodeId>],
 ) -> Result<Vec<ChannelId>, RoutingError> {
-    let mut channels = vec![topology.routes().injection(from)];
+    let mut channels = vec![topology.injection(from)];
     let mut router = topology.nodes()[from.index()].router;
     loop {
         let (_, channel, end) = table.step(topology, router, from, to)?;

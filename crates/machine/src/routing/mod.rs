@@ -5,6 +5,8 @@ mod routes;
 mod text;
 pub mod vector;
 
+use std::fmt;
+
 use thiserror::Error;
 use units::{ChannelId, NodeId, Port, RouterId};
 
@@ -12,6 +14,31 @@ use crate::topology::{Endpoint, Topology};
 
 pub use routes::Routes;
 pub use text::TableSyntaxError;
+
+/// The networks that messages travel on, which must not wait for each other: a request may have to wait for a reply, a
+/// reply for nothing. Both use the same routes on an Origin, on virtual channels of their own; on FLASH each has a mesh of
+/// routers of its own (FLASH dissertation, Appendix A).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum VirtualNetwork {
+    /// Requests, forwarded ones too.
+    Request,
+    /// Replies, and all else that an agent can always take.
+    Reply,
+}
+
+impl VirtualNetwork {
+    /// Both, requests first.
+    pub const ALL: [Self; 2] = [Self::Request, Self::Reply];
+}
+
+impl fmt::Display for VirtualNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Request => "request",
+            Self::Reply => "reply",
+        })
+    }
+}
 
 /// One router on a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

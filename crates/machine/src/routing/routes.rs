@@ -37,8 +37,7 @@ impl Routes {
                 }
             }
         }
-        // A node is the first end of its link, so its channel is the first of the two.
-        let injection = topology.nodes().iter().map(|node| ChannelId(node.link.0 * 2)).collect();
+        let injection = topology.nodes().iter().map(|node| topology.injection(node.id)).collect();
         Ok(Self { nodes, injection, exits, hops, channels: topology.channels().collect() })
     }
 

@@ -8,7 +8,7 @@ use units::{NodeId, Port, RouterId};
 use super::deadlock::{check, find_cycle};
 use super::vector::VectorRoutes;
 use super::{RoutingError, RoutingTable};
-use crate::{Endpoint, Topology, load};
+use crate::{Endpoint, Topology, VirtualNetwork, load};
 
 fn topology(processors: u32) -> Topology {
     match load(&format!("origin2000-r12k-300-{processors}p")) {
@@ -20,7 +20,7 @@ fn topology(processors: u32) -> Topology {
 fn without_express(processors: u32) -> Topology {
     let mut description = load("arctic").expect("arctic is built in");
     description.topology.processors = processors;
-    description.topology.express_links = false;
+    description.hypercube.as_mut().expect("an Origin").express_links = false;
     Topology::new(&description)
 }
 
@@ -57,7 +57,7 @@ fn assert_sound(topology: &Topology) {
             assert_eq!(hops, topology.hops(to.id, from.id), "{size}P: {:?} and {:?} differ", from.id, to.id);
         }
     }
-    assert_eq!(check(topology, topology.routing_table()), Ok(None), "{size}P can deadlock");
+    assert_eq!(check(topology, topology.routing_table(VirtualNetwork::Request)), Ok(None), "{size}P can deadlock");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_table_that_only_turns_right_deadlocks() {
 #[test]
 fn tables_that_lead_nowhere_are_refused() {
     let machine = topology(16);
-    let own = machine.routing_table();
+    let own = machine.routing_table(VirtualNetwork::Request);
     let with = |port: Option<Port>| {
         RoutingTable::from_fn(4, 8, |router, node| {
             if (router, node) == (RouterId(0), NodeId(7)) { port } else { own.exit(router, node) }
@@ -159,7 +159,7 @@ fn vector_routes_end_at_the_node_they_are_for() {
     for from in machine.nodes() {
         for to in machine.nodes().iter().filter(|to| to.id != from.id) {
             let mut at = Endpoint::Router(from.router, from.port);
-            for port in machine.vector_route(from.id, to.id) {
+            for port in machine.vector_route(VirtualNetwork::Request, from.id, to.id) {
                 let Endpoint::Router(router, _) = at else { panic!("the route goes on after node {at:?}") };
                 at = machine.outgoing(router, port).expect("a connected port").1;
             }
@@ -171,7 +171,7 @@ fn vector_routes_end_at_the_node_they_are_for() {
 #[test]
 fn compiled_routes_follow_the_table() {
     let machine = topology(256);
-    let routes = machine.routes();
+    let routes = machine.routes(VirtualNetwork::Request);
     for (from, to) in [(0u16, 127u16), (127, 0), (5, 90), (64, 1)].map(|(from, to)| (NodeId(from), NodeId(to))) {
         let mut channel = routes.injection(from);
         let mut taken = Vec::new();
@@ -180,7 +180,10 @@ fn compiled_routes_follow_the_table() {
             taken.push(channel);
         }
         assert_eq!(routes.channel(channel).to, Endpoint::Node(to));
-        assert_eq!(taken, machine.path(from, to).iter().map(|hop| hop.channel).collect::<Vec<_>>());
+        assert_eq!(
+            taken,
+            machine.path(VirtualNetwork::Request, from, to).iter().map(|hop| hop.channel).collect::<Vec<_>>()
+        );
         assert_eq!(taken.len(), machine.hops(from, to) as usize);
     }
 }

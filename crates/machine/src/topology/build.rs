@@ -2,7 +2,7 @@
 
 use units::{Duration, Length, LinkId, NodeId, Port, RouterId};
 
-use super::{Endpoint, Link, LinkClass, Node, ROUTER_PORTS, Router, RouterPlace, Topology};
+use super::{Endpoint, Link, LinkClass, Node, ROUTER_PORTS, Router, RouterPlace, Routing, Topology};
 use crate::routing::{Routes, RoutingTable};
 
 /// A topology in the making.
@@ -49,31 +49,36 @@ impl Builder {
         id
     }
 
-    /// The topology, with `exit` saying by which port a router sends a packet for a node.
+    /// The topology, with `request` saying by which port a router sends a request for a node, and `reply` the same of
+    /// replies; none if replies take the routes of requests. A router that packets of a network never pass may say
+    /// nothing.
     ///
     /// # Panics
-    /// If `exit` does not lead every node to every other.
-    pub(crate) fn finish(
-        self,
-        name: &str,
-        processors_per_node: u32,
-        exit: impl Fn(RouterId, NodeId) -> Port,
-    ) -> Topology {
+    /// If an exit does not lead every node to every other.
+    pub(crate) fn finish(self, name: &str, processors_per_node: u32, request: &Exit, reply: Option<&Exit>) -> Topology {
         let (nodes, routers) = (self.nodes.len(), self.routers.len());
-        let table = RoutingTable::from_fn(routers, nodes, |router, node| Some(exit(router, node)));
+        let table = |exit: &Exit| RoutingTable::from_fn(routers, nodes, exit);
         let mut topology = Topology {
             name: name.into(),
             processors_per_node,
             nodes: self.nodes,
             routers: self.routers,
             links: self.links,
-            table,
-            routes: Routes::default(),
+            request: Routing { table: table(request), routes: Routes::default() },
+            reply: reply.map(|exit| Routing { table: table(exit), routes: Routes::default() }),
         };
-        topology.routes = match Routes::compile(&topology, &topology.table) {
+        let compiled = |routing: &Routing| match Routes::compile(&topology, &routing.table) {
             Ok(routes) => routes,
             Err(error) => panic!("the routing rule of {name} is wrong: {error}"),
         };
+        let (request, reply) = (compiled(&topology.request), topology.reply.as_ref().map(compiled));
+        topology.request.routes = request;
+        if let (Some(routing), Some(routes)) = (&mut topology.reply, reply) {
+            routing.routes = routes;
+        }
         topology
     }
 }
+
+/// By which port a router sends a packet for a node, if packets for it ever pass the router.
+pub(crate) type Exit<'r> = dyn Fn(RouterId, NodeId) -> Option<Port> + 'r;

@@ -5,8 +5,9 @@ use std::fmt;
 use units::{Duration, Length, LinkId, NodeId, Port, RouterId};
 
 use super::ROUTER_PORTS;
+use crate::routing::VirtualNetwork;
 
-/// A node board: processors, memory and Hub.
+/// A node board: processors, memory and their controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Node {
     /// Its compact node identifier.
@@ -47,6 +48,20 @@ pub enum RouterPlace {
         /// Which corner of them.
         corner: u16,
     },
+    /// FLASH's router of a cluster: the only one that its nodes are linked to (FLASH dissertation, Appendix A).
+    Cluster {
+        /// Which metacube it belongs to.
+        metacube: u16,
+        /// Which of its clusters, from 0.
+        cluster: u16,
+    },
+    /// FLASH's mesh router: joins the clusters of a metacube with each other and with other metacubes, for one network.
+    Mesh {
+        /// Which metacube it belongs to.
+        metacube: u16,
+        /// What travels through it.
+        network: VirtualNetwork,
+    },
 }
 
 /// A router chip.
@@ -65,15 +80,24 @@ pub struct Router {
 
 impl Router {
     /// Its name in the hardware graph: `/hw/module/1/slot/r1/router` (Prestor 3.3.1). Metarouters end in
-    /// `metarouter`, in modules numbered after those with nodes.
+    /// `metarouter`, mesh routers in `meshrouter`, in modules numbered after those with nodes.
     pub fn path(&self) -> String {
-        let kind = if self.is_metarouter() { "metarouter" } else { "router" };
+        let kind = match self.place {
+            RouterPlace::Leaf { .. } | RouterPlace::Cluster { .. } => "router",
+            RouterPlace::Metarouter { .. } => "metarouter",
+            RouterPlace::Mesh { .. } => "meshrouter",
+        };
         format!("/hw/module/{}/slot/r{}/{kind}", self.module, self.slot)
     }
 
-    /// Whether it has other routers at all of its ports.
+    /// Whether it is an Origin's metarouter, which has other routers at all of its ports.
     pub fn is_metarouter(&self) -> bool {
         matches!(self.place, RouterPlace::Metarouter { .. })
+    }
+
+    /// Whether it is one of FLASH's mesh routers, which have other routers at all of their ports.
+    pub fn is_mesh(&self) -> bool {
+        matches!(self.place, RouterPlace::Mesh { .. })
     }
 
     /// The link at `port`, if it is connected.
@@ -96,10 +120,10 @@ pub enum Endpoint {
     Router(RouterId, Port),
 }
 
-/// What a link is made of and what it is for, from the shortest to the longest.
+/// What a link is made of and what it is for, each machine's from the shortest to the longest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum LinkClass {
-    /// Node to router, over the module's backplane.
+    /// Node to router, over the module's or the cluster's backplane.
     Node,
     /// The two routers of a module, over its backplane.
     Backplane,
@@ -115,6 +139,10 @@ pub enum LinkClass {
     Metarouter,
     /// Cable between metarouters.
     BetweenMetarouters,
+    /// Cable between a cluster router and the mesh router of a network.
+    Cluster(VirtualNetwork),
+    /// Cable between a network's mesh routers of different metacubes.
+    Metacube(VirtualNetwork),
 }
 
 impl LinkClass {
@@ -135,6 +163,10 @@ impl fmt::Display for LinkClass {
             Self::Express => "express cable",
             Self::Metarouter => "metarouter cable",
             Self::BetweenMetarouters => "between metarouters",
+            Self::Cluster(VirtualNetwork::Request) => "request cluster cable",
+            Self::Cluster(VirtualNetwork::Reply) => "reply cluster cable",
+            Self::Metacube(VirtualNetwork::Request) => "request metacube cable",
+            Self::Metacube(VirtualNetwork::Reply) => "reply metacube cable",
         })
     }
 }

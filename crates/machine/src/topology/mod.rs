@@ -2,15 +2,17 @@
 
 mod build;
 mod element;
+mod flash;
 mod origin;
 
 use units::{ChannelId, CpuId, NodeId, Port, RouterId};
 
 use crate::description::{Description, TopologyKind};
-use crate::routing::{Hop, Routes, RoutingTable};
+use crate::routing::{Hop, Routes, RoutingTable, VirtualNetwork};
 
-pub(crate) use build::Builder;
+pub(crate) use build::{Builder, Exit};
 pub use element::{Channel, Endpoint, Link, LinkClass, Node, Router, RouterPlace};
+pub use flash::MOST_CLUSTERS;
 pub use origin::{MOST_LEAF_ROUTERS, ROUTER_PORTS};
 
 /// The nodes, routers and links of one machine, and its routes.
@@ -21,6 +23,14 @@ pub struct Topology {
     nodes: Vec<Node>,
     routers: Vec<Router>,
     links: Vec<Link>,
+    request: Routing,
+    /// None if replies take the routes of requests.
+    reply: Option<Routing>,
+}
+
+/// The routes of one virtual network, as the hardware holds them and as a simulator follows them.
+#[derive(Clone, Debug)]
+struct Routing {
     table: RoutingTable,
     routes: Routes,
 }
@@ -33,6 +43,7 @@ impl Topology {
     pub fn new(description: &Description) -> Self {
         match description.topology.kind {
             TopologyKind::Origin => origin::build(description),
+            TopologyKind::Flash => flash::build(description),
         }
     }
 
@@ -46,7 +57,7 @@ impl Topology {
         &self.nodes
     }
 
-    /// The routers by [`RouterId`]: those with nodes first, then metarouters.
+    /// The routers by [`RouterId`]: those with nodes first, then metarouters or mesh routers.
     pub fn routers(&self) -> &[Router] {
         &self.routers
     }
@@ -104,32 +115,54 @@ impl Topology {
         })
     }
 
-    /// How many routers a packet from `from` to `to` goes through; none to the node itself.
+    /// The channel by which packets of `node` enter the network.
+    pub fn injection(&self, node: NodeId) -> ChannelId {
+        // A node is the first end of its link, so its channel is the first of the two.
+        ChannelId(self.nodes[node.index()].link.0 * 2)
+    }
+
+    /// How many routers a request from `from` to `to` goes through; none to the node itself.
     pub fn hops(&self, from: NodeId, to: NodeId) -> u32 {
-        self.routes.hops(from, to)
+        self.request.routes.hops(from, to)
     }
 
-    /// The routers between `from` and `to`, in order. Empty if both are the same node.
-    pub fn path(&self, from: NodeId, to: NodeId) -> Vec<Hop> {
+    /// The routers that a packet of `network` passes between `from` and `to`, in order. Empty if both are the same node.
+    pub fn path(&self, network: VirtualNetwork, from: NodeId, to: NodeId) -> Vec<Hop> {
         // The machine's own table has been followed for every pair when its routes were made.
-        self.table.path(self, from, to).unwrap_or_default()
+        self.routing(network).table.path(self, from, to).unwrap_or_default()
     }
 
-    /// The vector (source) route from `from` to `to`: the exit port at each router.
-    pub fn vector_route(&self, from: NodeId, to: NodeId) -> Vec<Port> {
-        self.path(from, to).iter().map(|hop| hop.out_port).collect()
+    /// The vector (source) route of `network` from `from` to `to`: the exit port at each router.
+    pub fn vector_route(&self, network: VirtualNetwork, from: NodeId, to: NodeId) -> Vec<Port> {
+        self.path(network, from, to).iter().map(|hop| hop.out_port).collect()
     }
 
-    /// The routing table the machine is set up with.
-    pub fn routing_table(&self) -> &RoutingTable {
-        &self.table
+    /// The routing table of `network` that the machine is set up with.
+    pub fn routing_table(&self, network: VirtualNetwork) -> &RoutingTable {
+        &self.routing(network).table
     }
 
-    /// The machine's routes in the compact form that a simulator follows.
-    pub fn routes(&self) -> &Routes {
-        &self.routes
+    /// The machine's routes of `network` in the compact form that a simulator follows.
+    #[inline]
+    pub fn routes(&self, network: VirtualNetwork) -> &Routes {
+        &self.routing(network).routes
+    }
+
+    /// Whether replies have routes of their own, rather than those of requests.
+    pub fn separates_replies(&self) -> bool {
+        self.reply.is_some()
+    }
+
+    #[inline]
+    fn routing(&self, network: VirtualNetwork) -> &Routing {
+        match network {
+            VirtualNetwork::Request => &self.request,
+            VirtualNetwork::Reply => self.reply.as_ref().unwrap_or(&self.request),
+        }
     }
 }
 
+#[cfg(test)]
+mod flash_tests;
 #[cfg(test)]
 mod tests;

@@ -25,7 +25,7 @@
 use units::{NodeId, Port, RouterId};
 
 use super::{Builder, Endpoint, LinkClass, RouterPlace, Topology};
-use crate::description::{Description, TopologySpec};
+use crate::description::{Description, HypercubeSpec, TopologySpec};
 
 /// Ports of a router chip, numbered from 1 (Prestor 3.2.3, The Router ASIC).
 pub const ROUTER_PORTS: usize = 6;
@@ -65,14 +65,14 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(spec: &TopologySpec) -> Self {
+    fn new(spec: &TopologySpec, cables: &HypercubeSpec) -> Self {
         let nodes = (spec.processors / spec.processors_per_node) as u16;
         let nodes_per_router = spec.nodes_per_router as u16;
         let leaves = nodes.div_ceil(nodes_per_router);
         let pure = leaves <= PURE_CORNERS;
         let corners = if pure { leaves.next_power_of_two() } else { CUBE_CORNERS };
         let cubes = leaves.div_ceil(corners);
-        let express = spec.express_links && pure && (corners == 4 || corners == 8);
+        let express = cables.express_links && pure && (corners == 4 || corners == 8);
         Self { nodes, nodes_per_router, leaves, corners, cubes, express }
     }
 
@@ -145,17 +145,22 @@ fn port_of_dimension(dimension: u32) -> Port {
 }
 
 /// Builds the network that `description` describes.
+///
+/// # Panics
+/// If the description has no hypercube, which [`crate::load`] refuses.
 pub(super) fn build(description: &Description) -> Topology {
     let spec = &description.topology;
-    let shape = Shape::new(spec);
+    let Some(cables) = &description.hypercube else { panic!("{} has no [hypercube]", description.name) };
+    let shape = Shape::new(spec, cables);
     let mut builder = Builder::new(spec.propagation_per_m);
     add_leaves(&mut builder, shape);
     add_metarouters(&mut builder, shape);
-    add_nodes(&mut builder, shape, spec);
-    link_cubes(&mut builder, shape, spec);
-    link_express(&mut builder, shape, spec);
-    link_metarouters(&mut builder, shape, spec);
-    builder.finish(&description.name, spec.processors_per_node, |router, node| shape.exit(router, node))
+    add_nodes(&mut builder, shape, cables);
+    link_cubes(&mut builder, shape, cables);
+    link_express(&mut builder, shape, cables);
+    link_metarouters(&mut builder, shape, cables);
+    let exit = |router, node| Some(shape.exit(router, node));
+    builder.finish(&description.name, spec.processors_per_node, &exit, None)
 }
 
 fn add_leaves(builder: &mut Builder, shape: Shape) {
@@ -176,21 +181,21 @@ fn add_metarouters(builder: &mut Builder, shape: Shape) {
     }
 }
 
-fn add_nodes(builder: &mut Builder, shape: Shape, spec: &TopologySpec) {
+fn add_nodes(builder: &mut Builder, shape: Shape, cables: &HypercubeSpec) {
     let module_nodes = shape.nodes_per_router * MODULE_ROUTERS;
     for node in 0..shape.nodes {
         let router = RouterId(node / shape.nodes_per_router);
         let port = Port(FIRST_NODE_PORT.0 - (node % shape.nodes_per_router) as u8);
-        builder.node(node / module_nodes + 1, (node % module_nodes) as u8 + 1, router, port, spec.backplane);
+        builder.node(node / module_nodes + 1, (node % module_nodes) as u8 + 1, router, port, cables.backplane);
     }
 }
 
-fn link_cubes(builder: &mut Builder, shape: Shape, spec: &TopologySpec) {
+fn link_cubes(builder: &mut Builder, shape: Shape, cables: &HypercubeSpec) {
     let dimensions = [
-        (LinkClass::Backplane, spec.backplane),
-        (LinkClass::ModuleCable, spec.module_cable),
-        (LinkClass::RackCable, spec.rack_cable),
-        (LinkClass::CubeCable, spec.cube_cable),
+        (LinkClass::Backplane, cables.backplane),
+        (LinkClass::ModuleCable, cables.module_cable),
+        (LinkClass::RackCable, cables.rack_cable),
+        (LinkClass::CubeCable, cables.cube_cable),
     ];
     for router in 0..shape.leaves {
         let (_, corner) = shape.leaf(router);
@@ -207,7 +212,7 @@ fn link_cubes(builder: &mut Builder, shape: Shape, spec: &TopologySpec) {
     }
 }
 
-fn link_express(builder: &mut Builder, shape: Shape, spec: &TopologySpec) {
+fn link_express(builder: &mut Builder, shape: Shape, cables: &HypercubeSpec) {
     if !shape.express {
         return;
     }
@@ -215,12 +220,12 @@ fn link_express(builder: &mut Builder, shape: Shape, spec: &TopologySpec) {
         let opposite = router ^ (shape.corners - 1);
         if opposite < shape.leaves {
             let ends = [router, opposite].map(|end| Endpoint::Router(RouterId(end), THIRD_EXTERNAL_PORT));
-            builder.link(ends[0], ends[1], LinkClass::Express, spec.express_cable);
+            builder.link(ends[0], ends[1], LinkClass::Express, cables.express_cable);
         }
     }
 }
 
-fn link_metarouters(builder: &mut Builder, shape: Shape, spec: &TopologySpec) {
+fn link_metarouters(builder: &mut Builder, shape: Shape, cables: &HypercubeSpec) {
     if shape.cubes == 1 {
         return;
     }
@@ -229,7 +234,7 @@ fn link_metarouters(builder: &mut Builder, shape: Shape, spec: &TopologySpec) {
         let port = Port((cube % CUBES_PER_METAROUTER) as u8 + 1);
         let above = Endpoint::Router(shape.metarouter(cube / CUBES_PER_METAROUTER, corner), port);
         let below = Endpoint::Router(RouterId(router), THIRD_EXTERNAL_PORT);
-        builder.link(below, above, LinkClass::Metarouter, spec.metarouter_cable);
+        builder.link(below, above, LinkClass::Metarouter, cables.metarouter_cable);
     }
     for corner in 0..shape.corners {
         let groups = shape.groups(corner);
@@ -239,7 +244,7 @@ fn link_metarouters(builder: &mut Builder, shape: Shape, spec: &TopologySpec) {
                 if group < peer && peer < groups {
                     let port = Port(FIRST_BETWEEN_PORT + dimension as u8);
                     let ends = [group, peer].map(|end| Endpoint::Router(shape.metarouter(end, corner), port));
-                    builder.link(ends[0], ends[1], LinkClass::BetweenMetarouters, spec.metarouter_cable);
+                    builder.link(ends[0], ends[1], LinkClass::BetweenMetarouters, cables.metarouter_cable);
                 }
             }
         }

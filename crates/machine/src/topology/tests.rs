@@ -2,7 +2,7 @@
 
 use units::{CpuId, NodeId, Port, RouterId};
 
-use crate::{Endpoint, LinkClass, Topology, load};
+use crate::{Endpoint, LinkClass, Topology, VirtualNetwork, load};
 
 fn topology(name: &str) -> Topology {
     match load(name) {
@@ -154,7 +154,7 @@ fn cable_lengths_explain_the_differences_between_equally_distant_nodes() {
     let arctic = topology("arctic");
     let both_ways = |node: u16| -> f64 {
         let cable = |hop: &crate::Hop| arctic.links()[hop.channel.link().index()].delay.as_ns();
-        2.0 * arctic.path(NodeId(1), NodeId(node)).iter().map(cable).sum::<f64>()
+        2.0 * arctic.path(VirtualNetwork::Request, NodeId(1), NodeId(node)).iter().map(cable).sum::<f64>()
     };
     // Nearer node, farther node, and by how much the farther one is slower.
     for (near, far, slower) in [(6, 12, 12.0), (6, 18, 8.0), (12, 20, 8.0), (14, 22, 9.0), (22, 28, 9.0)] {

@@ -1,7 +1,7 @@
 //! The directories of all nodes, whichever way they keep sharers: the home's side of the protocol.
 
 use protocol::msi::{
-    DirectoryState, Entry, Handled, HomeContext, HomeWork, Invalidations, Message, SetWork, SharingSet, Site, Variant,
+    DirectoryState, Entry, Handled, HomeContext, HomeWork, Message, SetWork, SharingSet, Site, Variant,
 };
 use protocol::{ProtocolError, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -13,24 +13,21 @@ use crate::memory::{LineMap, LineTable};
 /// What a run of a home's handler left behind besides the directory's new state. Reused from run to run.
 #[derive(Clone, Debug, Default)]
 pub struct Traces {
-    /// What it sends, in order.
-    pub sent: Vec<Message>,
-    /// Entries of the store that it touched, in order.
+    /// What it sends, in order, each with what the sharing set had done before it.
+    pub sent: Vec<(Message, SetWork)>,
+    /// Words of the store that it touched, in order.
     pub touched: Vec<u32>,
-    /// Lines whose sharers had to be given up first.
+    /// All that the sharing set did.
+    pub set: SetWork,
+    /// Lines whose sharers had to be given up to make room in the store.
     pub reclaimed: u16,
-    /// What that sent.
-    pub reclaim_invalidations: Invalidations,
-    /// What that took of the sharing set, the search for victims included.
-    pub reclaim: SetWork,
 }
 
 impl Traces {
     fn clear(&mut self) {
         self.sent.clear();
         self.touched.clear();
-        (self.reclaimed, self.reclaim) = (0, SetWork::default());
-        self.reclaim_invalidations = Invalidations::default();
+        (self.set, self.reclaimed) = (SetWork::NONE, 0);
     }
 }
 
@@ -79,18 +76,21 @@ impl<S: SharingSet> Directories<S> {
     fn reclaim(&mut self, home: NodeId, traces: &mut Traces) -> Result<(), &'static str> {
         let context = self.context(home);
         let store = &mut self.stores[home.index()];
-        let victim = self.set.victim(store, self.random.next_u32(), &mut traces.reclaim);
+        let victim = self.set.victim(store, self.random.next_u32(), &mut traces.set);
         let victim = victim.ok_or("the store is exhausted, but no line holds any of it")?;
         let (entry, _) = self.entries.line(victim);
-        let Traces { sent, reclaim, reclaim_invalidations, .. } = traces;
-        let send = &mut |message| sent.push(message);
-        let (invalidations, work) = protocol::msi::reclaim(&self.set, entry, store, victim, &context, send)?;
-        reclaim.add(&work);
-        reclaim_invalidations.nodes += invalidations.nodes;
-        reclaim_invalidations.messages += invalidations.messages;
+        let before = traces.set;
+        let send = &mut |message, work: &SetWork| traces.sent.push((message, sum(before, *work)));
+        let (_, work) = protocol::msi::reclaim(&self.set, entry, store, victim, &context, send)?;
+        traces.set += work;
         traces.reclaimed += 1;
         Ok(())
     }
+}
+
+fn sum(mut first: SetWork, second: SetWork) -> SetWork {
+    first += second;
+    first
 }
 
 impl<S: SharingSet> Directory for Directories<S> {
@@ -104,11 +104,12 @@ impl<S: SharingSet> Directory for Directories<S> {
         loop {
             let (entry, memory) = self.entries.line(message.line);
             let store = &mut self.stores[home.index()];
-            let send = &mut |message| traces.sent.push(message);
+            let before = traces.set;
+            let send = &mut |message, work: &SetWork| traces.sent.push((message, sum(before, *work)));
             match protocol::msi::home(&self.set, entry, store, memory, message, &context, send)? {
                 Handled::Done(work) => {
-                    let Self { set, stores, .. } = self;
-                    set.touched(&mut stores[home.index()], |index| traces.touched.push(index));
+                    traces.set += work.set;
+                    self.set.touched(store, |word| traces.touched.push(word));
                     return Ok(work);
                 }
                 Handled::StoreExhausted => self.reclaim(home, traces).map_err(|reason| ProtocolError {
@@ -128,7 +129,7 @@ impl<S: SharingSet> Directory for Directories<S> {
 
     fn names(&mut self, line: LineAddr, node: NodeId) -> bool {
         let home = self.lines.home(line);
-        let site = Site { home, nodes: self.stores.len() as u16 };
+        let site = self.context(home).site;
         let (entry, _) = self.entries.line(line);
         let mut named = false;
         self.set.snapshot(&site, &entry.sharers, &self.stores[home.index()], |other| named |= other == node);

@@ -1,9 +1,7 @@
 //! MAGIC's handlers: which code runs for what, and what it takes.
 
 use machine::description::HandlerSpec;
-use protocol::msi::{HomeWork, MessageKind, SetWork, Transaction};
-
-use super::directory::Traces;
+use protocol::msi::{MessageKind, SetWork, Transaction};
 
 /// Declares the handlers with the name and the field of the machine description that says how long each takes.
 macro_rules! handlers {
@@ -105,56 +103,11 @@ pub const fn of_node(kind: MessageKind) -> Handler {
     }
 }
 
-/// What a run of a handler takes, in cycles of the protocol processor, the time for missing code and data apart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Price {
-    /// From the start to the first message.
-    pub lead: u32,
-    /// All that is done between the first message and the last; it is spread evenly among them.
-    pub between: u32,
-    /// After the last message.
-    pub after: u32,
-    /// Messages sent.
-    pub messages: u32,
-}
-
-impl Price {
-    /// From the start to message number `index`, from 0.
-    #[inline]
-    pub const fn until(&self, index: u32) -> u32 {
-        let gaps = if self.messages > 1 { self.messages - 1 } else { 1 };
-        self.lead + self.between * index / gaps
-    }
-
-    /// From the start to the end.
-    #[inline]
-    pub const fn total(&self) -> u32 {
-        self.lead + self.between + self.after
-    }
-}
-
-/// The price of a handler that only sends messages.
+/// Cycles of the protocol processor that work on a sharing set takes, but for missing words of the store.
 #[inline]
-pub const fn plain(spec: &HandlerSpec, handler: Handler, messages: u32) -> Price {
-    let between = if messages > 1 { spec.send * (messages - 1) } else { 0 };
-    Price { lead: handler.lead(spec), between, after: spec.finish, messages }
-}
-
-/// The price of a run of a home's handler. A set that is emptied is walked between the messages; one that grows or shrinks
-/// is changed after them (FLASH dissertation, 5.3.1: the copy goes out before its sharer is noted). `data_stall` is the time
-/// for missing words of the store.
-#[inline]
-pub fn at_home(spec: &HandlerSpec, handler: Handler, work: &HomeWork, traces: &Traces, data_stall: u32) -> Price {
-    let mut price = plain(spec, handler, traces.sent.len() as u32);
-    price.lead += u32::from(work.set.format_checks) * spec.format_check;
-    let set = of_set(spec, &work.set) + of_set(spec, &traces.reclaim) + data_stall;
-    if work.invalidations.messages > 0 || traces.reclaimed > 0 { price.between += set } else { price.after += set }
-    price
-}
-
-#[inline]
-fn of_set(spec: &HandlerSpec, work: &SetWork) -> u32 {
-    u32::from(work.walked) * spec.set_element
+pub fn of_set(spec: &HandlerSpec, work: &SetWork) -> u32 {
+    u32::from(work.format_checks) * spec.format_check
+        + u32::from(work.walked) * spec.set_element
         + u32::from(work.store_words) * spec.store_word
         + u32::from(work.allocated) * spec.allocate
         + u32::from(work.freed) * spec.free

@@ -43,7 +43,7 @@ impl System<Hubs> {
     /// Whether so much waits to leave `node` on the request channel that forwarding could block (Prestor 2001, 4.1.3).
     #[inline]
     fn is_output_nearly_full(&self, node: NodeId) -> bool {
-        let channel = self.network.channel(self.network.injection(node, 0));
+        let channel = self.network.channel(self.network.injection(node));
         channel.backlog_packets(0, self.now) >= self.controllers.timing.backoff_packets
     }
 }

@@ -5,7 +5,7 @@ use machine::description::Description;
 use protocol::{HomeWork, MessageKind};
 use units::{Duration, Time};
 
-use crate::{Histogram, NodeStatistics, Tally};
+use crate::{Histogram, NodeStatistics, SimError, Tally};
 
 /// The Hub's share of a machine description, in time instead of cycles.
 #[derive(Clone, Debug)]
@@ -50,6 +50,8 @@ pub struct HubTiming {
     pub acknowledgement: Duration,
     /// From a negative acknowledgement to the next try.
     pub retry: Duration,
+    /// From the completion of a request until its request buffer serves another.
+    pub release: Duration,
     /// Through the crossbar.
     pub crossbar: Duration,
     /// How long a message holds the network interface, in or out.
@@ -78,13 +80,16 @@ pub struct HubTiming {
 
 impl HubTiming {
     /// The Hub of `description`.
-    pub fn new(description: &Description) -> Self {
-        let (hub, sysad, memory) = (&description.hub, &description.sysad, &description.memory);
+    ///
+    /// # Errors
+    /// The description has another controller.
+    pub fn new(description: &Description) -> Result<Self, SimError> {
+        let (hub, sysad, memory) = (SimError::hub_of(description)?, &description.sysad, &description.memory);
         let cycle = hub.clock.period();
         let cycles = |count: u32| cycle * u64::from(count);
         let line = cycle * (description.l2.line.0 / sysad.width.0);
         let turnaround = cycles(sysad.turnaround_cycles);
-        Self {
+        Ok(Self {
             cycle,
             grid: cycles(sysad.grid_cycles),
             request: cycles(sysad.request_cycles) + turnaround,
@@ -105,19 +110,20 @@ impl HubTiming {
             supply_seen: cycles(hub.supply_cycles),
             acknowledgement: cycles(hub.acknowledgement_cycles),
             retry: cycles(hub.retry_cycles),
+            release: cycles(hub.release_cycles),
             crossbar: cycles(hub.crossbar_cycles),
             network_message: hub.ni_message,
             network_out: cycles(hub.ni_out_cycles),
             network_in: cycles(hub.ni_in_cycles),
             memory_data: cycles(memory.access_cycles),
-            directory: cycles(memory.directory_cycles),
+            directory: cycles(hub.directory_cycles),
             memory_read: cycles(memory.line_cycles),
             memory_write: cycles(memory.line_write_cycles),
-            directory_only: cycles(memory.directory_only_cycles),
+            directory_only: cycles(hub.directory_only_cycles),
             refresh_interval: memory.refresh_interval,
             refresh: cycles(memory.refresh_cycles),
             backoff_packets: u64::from(hub.backoff_packets),
-        }
+        })
     }
 }
 
@@ -229,6 +235,7 @@ impl Hub {
             invalidations: self.invalidations.clone(),
             instruction_cache: None,
             data_cache: None,
+            remote_access_cache: None,
         }
     }
 }

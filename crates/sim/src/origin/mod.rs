@@ -7,6 +7,7 @@ mod interface;
 mod transport;
 
 use engine::Source;
+use machine::VirtualNetwork;
 use protocol::{CacheContext, CacheLine, DirectoryEntry, Geometry, Message, Outbox, Pending, Version};
 use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
@@ -101,7 +102,7 @@ impl Controller for Hubs {
         Ok(Self {
             geometry,
             lines: blueprint.lines,
-            timing: HubTiming::new(blueprint.description),
+            timing: HubTiming::new(blueprint.description)?,
             hubs: sources.map(Hub::new).collect(),
             directory: LineTable::new(nodes, blueprint.lines),
             outstanding: vec![Vec::new(); usize::from(geometry.processors())],
@@ -111,6 +112,10 @@ impl Controller for Hubs {
     #[inline]
     fn source(&mut self, node: NodeId) -> &mut Source {
         &mut self.hubs[node.index()].source
+    }
+
+    fn release(&self) -> Duration {
+        self.timing.release
     }
 
     fn announces_clean(&self) -> bool {
@@ -128,8 +133,8 @@ impl Controller for Hubs {
     }
 
     #[inline]
-    fn lane(message: &Message) -> usize {
-        transport::lane(message.kind.class())
+    fn network(message: &Message) -> VirtualNetwork {
+        transport::network(message.kind.class())
     }
 
     #[inline]

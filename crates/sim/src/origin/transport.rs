@@ -1,5 +1,6 @@
 //! Messages on their way through a Hub: crossbar and network interface.
 
+use machine::VirtualNetwork;
 use protocol::{Agent, Message, MessageClass};
 use units::{ChannelId, Duration, NodeId, Time};
 
@@ -15,13 +16,13 @@ pub(super) const fn packets(message: &Message) -> u16 {
     if message.kind.carries_data() { DATA_PACKETS } else { 1 }
 }
 
-/// The virtual channel that messages of a class travel on: forwarded requests share that of requests, revisions that of
-/// replies. The two others are for input/output and are not used by coherence (Prestor 2001, 3.1.3 and 3.2.3).
+/// The virtual network that messages of a class travel on: forwarded requests share that of requests, revisions that of
+/// replies (Prestor 2001, 3.1.3 and 3.2.3).
 #[inline]
-pub(super) const fn lane(class: MessageClass) -> usize {
+pub(super) const fn network(class: MessageClass) -> VirtualNetwork {
     match class {
-        MessageClass::Request | MessageClass::Intervention => 0,
-        MessageClass::Reply | MessageClass::Revision => 1,
+        MessageClass::Request | MessageClass::Intervention => VirtualNetwork::Request,
+        MessageClass::Reply | MessageClass::Revision => VirtualNetwork::Reply,
     }
 }
 

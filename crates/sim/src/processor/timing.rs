@@ -65,8 +65,8 @@ pub struct ProcessorTiming {
 }
 
 impl ProcessorTiming {
-    /// The processor of `description`.
-    pub fn new(description: &Description) -> Self {
+    /// The processor of `description`; its controller lets a request buffer serve another request after `release`.
+    pub fn new(description: &Description, release: Duration) -> Self {
         let (processor, l1, l2, tlb) = (&description.processor, &description.l1, &description.l2, &description.tlb);
         let cycle = processor.clock.period();
         let bus = l2.bus_clock.period();
@@ -82,7 +82,7 @@ impl ProcessorTiming {
             miss_to_request: cycle * u64::from(processor.miss_to_request_cycles),
             data_to_use: cycle * u64::from(processor.data_to_use_cycles),
             own_invalidation: cycle * u64::from(processor.own_invalidation_cycles),
-            release: description.hub.clock.period() * u64::from(description.hub.release_cycles),
+            release,
             block_shift: shift(l1.line),
             primary_hit: cycle * u64::from(l1.hit_cycles),
             secondary_hit: cycle * u64::from(l2.hit_cycles),

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use engine::Source;
-use machine::Topology;
+use machine::{Topology, VirtualNetwork};
 use machine::description::Description;
 use units::{ChannelId, CpuId, Duration, NodeId, Time};
 
@@ -43,6 +43,9 @@ pub trait Controller: Sized + 'static {
     /// The source of a node's events.
     fn source(&mut self, node: NodeId) -> &mut Source;
 
+    /// From the completion of a request until its request buffer serves another.
+    fn release(&self) -> Duration;
+
     /// Whether processors must tell of clean lines that leave their caches.
     fn announces_clean(&self) -> bool;
 
@@ -57,8 +60,8 @@ pub trait Controller: Sized + 'static {
     /// Whether an intervention or invalidation is on its way to the node's processors.
     fn threatens(&self, node: NodeId) -> bool;
 
-    /// The virtual channel that a message travels on.
-    fn lane(message: &Self::Message) -> usize;
+    /// The virtual network that a message travels on.
+    fn network(message: &Self::Message) -> VirtualNetwork;
 
     /// Packets of a message.
     fn packets(message: &Self::Message) -> u16;

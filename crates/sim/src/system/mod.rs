@@ -87,7 +87,7 @@ impl<C: Controller> System<C> {
         let processor_sources = source.by_ref().take(usize::from(processors)).collect();
         let blueprint = Blueprint { description, topology: &topology, lines, options };
         let controllers = C::new(&blueprint, source.by_ref().take(nodes))?;
-        let timing = ProcessorTiming::new(description);
+        let timing = ProcessorTiming::new(description, controllers.release());
         let (announces_clean, controllers_relax) = (controllers.announces_clean(), controllers.relaxes_order());
         let make = |cpu| Some(Box::new(Processor::new(CpuId(cpu), timing.clone(), announces_clean, options.seed)));
         Ok(Self {

@@ -1,16 +1,26 @@
 //! Messages on their way through the network: from channel to channel, as credits allow.
 
+use machine::VirtualNetwork;
 use units::{ChannelId, NodeId, Time};
 
 use super::network::{End, Queued, Sent};
 use super::{Controller, EnvelopeId, Event, System};
 
+/// The virtual channel of a virtual network. The two others are for input/output and are not used by coherence (Prestor 2001,
+/// 3.1.3 and 3.2.3).
+#[inline]
+const fn lane(network: VirtualNetwork) -> usize {
+    match network {
+        VirtualNetwork::Request => 0,
+        VirtualNetwork::Reply => 1,
+    }
+}
+
 impl<C: Controller> System<C> {
     /// A message leaves the network interface of its sender.
     #[inline]
     pub fn enter_network(&mut self, node: NodeId, id: EnvelopeId) {
-        let lane = C::lane(&self.envelopes.get(id).message);
-        let channel = self.network.injection(node, lane);
+        let channel = self.network.injection(node);
         self.send(channel, id);
     }
 
@@ -18,9 +28,9 @@ impl<C: Controller> System<C> {
     #[inline]
     pub(super) fn on_route(&mut self, channel: ChannelId, id: EnvelopeId) {
         let envelope = self.envelopes.get_mut(id);
-        let lane = C::lane(&envelope.message);
-        envelope.holds = Some((channel, lane as u8));
-        let next = self.network.next(channel, envelope.to, lane);
+        let network = C::network(&envelope.message);
+        envelope.holds = Some((channel, lane(network) as u8));
+        let next = self.network.next(channel, envelope.to, network);
         self.send(next, id);
     }
 
@@ -28,7 +38,7 @@ impl<C: Controller> System<C> {
     fn send(&mut self, channel: ChannelId, id: EnvelopeId) {
         let delay = self.random_delay();
         let message = &self.envelopes.get(id).message;
-        let (lane, packets) = (C::lane(message), C::packets(message));
+        let (lane, packets) = (lane(C::network(message)), C::packets(message));
         match self.network.channel_mut(channel).send(id.0, lane, packets, self.now, delay) {
             Ok(sent) => self.forward(channel, id, sent),
             Err(Queued { next_try: Some(time) }) => self.schedule_credits(channel, lane as u8, time),
@@ -62,7 +72,8 @@ impl<C: Controller> System<C> {
         let arrival = self.network.arrival(channel, &sent);
         let envelope = self.envelopes.get_mut(id);
         envelope.spread = envelope.spread.max(sent.spread);
-        let (held, packets, lane) = (envelope.holds.take(), C::packets(&envelope.message), C::lane(&envelope.message));
+        let (held, packets) = (envelope.holds.take(), C::packets(&envelope.message));
+        let lane = lane(C::network(&envelope.message));
         if let Some((before, lane)) = held {
             self.give_credits(before, lane, sent.start + sent.spread, packets);
         }

@@ -56,6 +56,17 @@ impl SetWork {
         Self { walked: 0, store_words: 0, allocated: 0, freed: 0, format_checks: 0, reformatted: false };
 }
 
+impl std::ops::AddAssign for SetWork {
+    fn add_assign(&mut self, other: Self) {
+        self.walked += other.walked;
+        self.store_words += other.store_words;
+        self.allocated += other.allocated;
+        self.freed += other.freed;
+        self.format_checks += other.format_checks;
+        self.reformatted |= other.reformatted;
+    }
+}
+
 /// What a handler wants of a header, and must know its format for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HeaderUse {

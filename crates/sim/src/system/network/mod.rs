@@ -2,7 +2,7 @@
 
 mod channel;
 
-use machine::Topology;
+use machine::{Topology, VirtualNetwork};
 use machine::description::Description;
 use machine::topology::{Endpoint, LinkClass};
 use units::{ChannelId, Duration, NodeId, Time};
@@ -77,15 +77,15 @@ impl Network {
 
     /// The channel from a node into the network.
     #[inline]
-    pub fn injection(&self, node: NodeId, _lane: usize) -> ChannelId {
-        self.topology.routes().injection(node)
+    pub fn injection(&self, node: NodeId) -> ChannelId {
+        self.topology.injection(node)
     }
 
-    /// The channel on which a message that came in on `channel` goes on towards `to`.
+    /// The channel on which a message that came in on `channel` goes on towards `to` by the routes of `network`.
     #[inline]
-    pub fn next(&self, channel: ChannelId, to: NodeId, _lane: usize) -> ChannelId {
+    pub fn next(&self, channel: ChannelId, to: NodeId, network: VirtualNetwork) -> ChannelId {
         match self.channels[channel.index()].spec.to {
-            End::Router(router) => self.topology.routes().exit(router, to),
+            End::Router(router) => self.topology.routes(network).exit(router, to),
             End::Node(_) => channel,
         }
     }

@@ -1,0 +1,61 @@
+//! The parameters of a machine, one line each: name in memory, key with its unit, accepted values.
+//!
+//! A new parameter is one line here (with its documentation) and one line in the machine files.
+
+mod controller;
+mod network;
+mod node;
+
+use super::DescriptionError;
+use super::layer::{KeyRule, Resolver, Writer};
+
+pub use controller::{ControllerKind, ControllerSpec, DirectorySpec, HandlerSpec, HubSpec, MagicSpec};
+pub use network::{DoubleMeshSpec, HypercubeSpec, LinkSpec, RouterSpec, TopologyKind, TopologySpec};
+pub use node::{Fill, L1Spec, L2Spec, MemorySpec, ProcessorModel, ProcessorSpec, Replacement, SysadSpec, TlbSpec};
+
+/// One table of a description.
+pub(crate) trait Section: Sized {
+    /// The table's name.
+    const TABLE: &'static str;
+    /// The rules of the table's keys, `table.key`.
+    fn rules() -> Vec<KeyRule>;
+    /// The table's values from the resolved keys.
+    fn read(resolver: &Resolver) -> Result<Self, DescriptionError>;
+    /// Writes the table with every key.
+    fn write(&self, writer: &mut Writer<'_>);
+}
+
+/// Declares a table: the structure, and how it is read, checked and written.
+macro_rules! section {
+    ($(#[$doc:meta])* $name:ident in $table:literal {
+        $($(#[$field_doc:meta])* $field:ident: $type:ty = $key:literal, $kind:expr;)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name {
+            $($(#[$field_doc])* #[doc = concat!("\n\nKey `", $table, ".", $key, "`.")] pub $field: $type,)*
+        }
+
+        impl $crate::description::spec::Section for $name {
+            const TABLE: &'static str = $table;
+
+            fn rules() -> Vec<$crate::description::layer::KeyRule> {
+                vec![$($crate::description::layer::KeyRule::new(concat!($table, ".", $key), &$kind)),*]
+            }
+
+            fn read(
+                resolver: &$crate::description::layer::Resolver,
+            ) -> Result<Self, $crate::description::DescriptionError> {
+                Ok(Self { $($field: resolver.value(concat!($table, ".", $key), &$kind)?,)* })
+            }
+
+            fn write(&self, writer: &mut $crate::description::layer::Writer<'_>) {
+                use $crate::description::kind::Kind;
+                writer.table($table);
+                $(writer.value($table, $key, &$kind.write(&self.$field));)*
+            }
+        }
+    };
+}
+
+use section;

@@ -1,0 +1,181 @@
+//! Tables of a node whoever made its controller: processor, caches, translation buffer, system bus, memory.
+
+use units::{Bytes, Duration, Hertz};
+
+use super::section;
+use crate::description::kind::{Alternatives, Flag, bytes, choice, count, cycles, kib, mhz, mib, ns};
+
+/// The processor of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProcessorModel {
+    /// MIPS R10000.
+    R10000,
+    /// MIPS R12000: a deeper window and a second-level cache controller that can interrupt a line fill.
+    R12000,
+}
+
+impl Alternatives for ProcessorModel {
+    const WORDS: &'static [(Self, &'static str)] = &[(Self::R10000, "R10000"), (Self::R12000, "R12000")];
+}
+
+impl std::fmt::Display for ProcessorModel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// How a cache chooses the line that makes room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Replacement {
+    /// Any way with equal chance (the Origin's second-level cache, Prestor 2.1).
+    Random,
+    /// The way that was used longest ago.
+    LeastRecentlyUsed,
+}
+
+impl Alternatives for Replacement {
+    const WORDS: &'static [(Self, &'static str)] = &[(Self::Random, "random"), (Self::LeastRecentlyUsed, "lru")];
+}
+
+/// How a line from memory occupies the second-level cache bus (Prestor 4.2.3, R10000 against R12000).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fill {
+    /// The bus is held until the whole line is in (R10000).
+    WholeLine,
+    /// A tag check may go between two blocks of the line (R12000).
+    PreemptibleBlocks,
+}
+
+impl Alternatives for Fill {
+    const WORDS: &'static [(Self, &'static str)] =
+        &[(Self::WholeLine, "whole-line"), (Self::PreemptibleBlocks, "preemptible-blocks")];
+}
+
+section! {
+    /// The processor: what the timing of its loads and stores depends on.
+    ProcessorSpec in "processor" {
+        /// Which processor.
+        model: ProcessorModel = "model", choice::<ProcessorModel>();
+        /// Core clock.
+        clock: Hertz = "clock_mhz", mhz(50.0, 5000.0);
+        /// Instructions in flight at once.
+        instruction_window: u32 = "instruction_window", count(1, 512);
+        /// Instructions that issue in one core cycle.
+        issue_width: u32 = "issue_width", count(1, 16);
+        /// Cache misses outstanding at once.
+        outstanding_misses: u32 = "outstanding_misses", count(1, 64);
+        /// Of these, misses and upgrades for stores.
+        outstanding_stores: u32 = "outstanding_stores", count(1, 64);
+        /// Of these in turn, upgrades.
+        outstanding_upgrades: u32 = "outstanding_upgrades", count(1, 64);
+        /// Whether an upgrade in progress holds up later loads that miss.
+        upgrade_blocks_loads: bool = "upgrade_blocks_loads", Flag;
+        /// Core cycles that the answer to an invalidation takes while the processor's own request for the line is
+        /// outstanding.
+        own_invalidation_cycles: u32 = "own_invalidation_cycles", cycles(0, 1000);
+        /// Core cycles from the detected second-level miss to the request at the bus interface.
+        miss_to_request_cycles: u32 = "miss_to_request_cycles", cycles(0, 1000);
+        /// Core cycles from the critical doubleword at the bus interface to the dependent instruction.
+        data_to_use_cycles: u32 = "data_to_use_cycles", cycles(0, 1000);
+    }
+}
+
+section! {
+    /// The primary data cache, on the processor chip.
+    L1Spec in "l1" {
+        /// Capacity.
+        size: Bytes = "size_kib", kib(1, 65536);
+        /// Lines in a set.
+        ways: u32 = "ways", count(1, 16);
+        /// Line size.
+        line: Bytes = "line_bytes", bytes(8, 256);
+        /// Core cycles of a load that hits.
+        hit_cycles: u32 = "hit_cycles", cycles(1, 100);
+    }
+}
+
+section! {
+    /// The secondary cache, off the processor chip on a bus of its own.
+    L2Spec in "l2" {
+        /// Capacity.
+        size: Bytes = "size_mib", mib(1, 64);
+        /// Lines in a set.
+        ways: u32 = "ways", count(1, 16);
+        /// Line size: the unit of coherence.
+        line: Bytes = "line_bytes", bytes(32, 1024);
+        /// Clock of the cache bus.
+        bus_clock: Hertz = "bus_clock_mhz", mhz(25.0, 5000.0);
+        /// Width of the cache bus.
+        bus_width: Bytes = "bus_width_bytes", bytes(4, 64);
+        /// How a line is chosen to make room.
+        replacement: Replacement = "replacement", choice::<Replacement>();
+        /// Whether the cache looks in the predicted way first and pays for a wrong guess.
+        way_prediction: bool = "way_prediction", Flag;
+        /// How a line from memory occupies the cache bus.
+        fill: Fill = "fill", choice::<Fill>();
+        /// What is transferred between two chances of a tag check when the fill is preemptible.
+        fill_block: Bytes = "fill_block_bytes", bytes(16, 256);
+        /// Cache bus cycles for which a block of a preemptible fill, or the end of a whole-line one, holds the bus.
+        fill_write_cycles: u32 = "fill_write_cycles", cycles(0, 100);
+        /// Cache bus cycles of a modified primary block on its way into this cache.
+        l1_writeback_cycles: u32 = "l1_writeback_cycles", cycles(0, 100);
+        /// Whether an access can start only at edges that core and cache bus clocks share, not at any bus edge.
+        common_edge_start: bool = "common_edge_start", Flag;
+        /// Core cycles from the primary miss to the data of a hit, beyond the primary hit time.
+        hit_cycles: u32 = "hit_cycles", cycles(1, 100);
+        /// Cache bus cycles of a tag check.
+        tag_check_cycles: u32 = "tag_check_cycles", cycles(1, 100);
+        /// Cache bus cycles that a wrongly predicted way costs.
+        way_miss_cycles: u32 = "way_miss_cycles", cycles(0, 100);
+    }
+}
+
+section! {
+    /// The translation lookaside buffer.
+    TlbSpec in "tlb" {
+        /// Entries.
+        entries: u32 = "entries", count(1, 4096);
+        /// Consecutive pages that one entry maps.
+        pages_per_entry: u32 = "pages_per_entry", count(1, 8);
+        /// Page size.
+        page: Bytes = "page_kib", kib(4, 16384);
+        /// The time a miss costs.
+        miss: Duration = "miss_ns", ns(0.0, 100_000.0);
+    }
+}
+
+section! {
+    /// The multiplexed bus between a node's processors and its controller. Its clock is the controller's.
+    SysadSpec in "sysad" {
+        /// Width of the data.
+        width: Bytes = "width_bytes", bytes(4, 64);
+        /// Transactions start at every so many bus cycles.
+        grid_cycles: u32 = "grid_cycles", cycles(1, 16);
+        /// Bus cycles of a request, or of the address of a writeback.
+        request_cycles: u32 = "request_cycles", cycles(1, 100);
+        /// Bus cycles of an intervention or invalidation, with the slot for the processors' answers.
+        intervention_cycles: u32 = "intervention_cycles", cycles(1, 100);
+        /// Bus cycles of a completion without data.
+        completion_cycles: u32 = "completion_cycles", cycles(1, 100);
+        /// Bus cycles from the start of a line of data to the critical part being at the processor.
+        critical_cycles: u32 = "critical_cycles", cycles(1, 100);
+        /// Idle bus cycles after each transaction.
+        turnaround_cycles: u32 = "turnaround_cycles", cycles(0, 100);
+    }
+}
+
+section! {
+    /// Main memory of a node. Cycles are the controller's.
+    MemorySpec in "memory" {
+        /// From the request at the controller to the first data.
+        access_cycles: u32 = "access_cycles", cycles(0, 1000);
+        /// How long one line keeps the memory busy.
+        line_cycles: u32 = "line_cycles", cycles(1, 1000);
+        /// How long a line written keeps the memory busy.
+        line_write_cycles: u32 = "line_write_cycles", cycles(1, 1000);
+        /// Time between refreshes.
+        refresh_interval: Duration = "refresh_interval_ns", ns(100.0, 1e9);
+        /// How long a refresh keeps the memory busy.
+        refresh_cycles: u32 = "refresh_cycles", cycles(0, 1000);
+    }
+}

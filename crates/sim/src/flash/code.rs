@@ -1,0 +1,61 @@
+//! The code of the handlers in memory, and the instruction cache that it is fetched into.
+
+use machine::description::{HandlerSpec, MagicSpec};
+use protocol::msi::Named;
+
+use super::handler::Handler;
+use super::tags::DirectMapped;
+
+/// Where each handler's code lies. The handlers that matter follow each other in memory; what each has of the whole is in
+/// proportion to the time that it takes. (What there is of them in total is known for each protocol: FLASH dissertation, Table
+/// 5.1. What each one has is not.)
+#[derive(Clone, Debug)]
+pub struct CodeLayout {
+    /// Start and size of each handler in bytes.
+    places: [(u64, u64); Handler::ALL.len()],
+    bytes_per_cycle: u64,
+}
+
+impl CodeLayout {
+    /// The code of the protocol `named`.
+    pub fn new(magic: &MagicSpec, handlers: &HandlerSpec, named: &Named) -> Self {
+        let total = u64::from(critical_bytes(handlers, named));
+        let cycles = |handler: Handler| u64::from(handler.lead(handlers) + handlers.finish);
+        let all: u64 = Handler::ALL.iter().copied().map(cycles).sum();
+        let mut places = [(0, 0); Handler::ALL.len()];
+        let mut before = 0;
+        for &handler in Handler::ALL {
+            let start = total * before / all;
+            before += cycles(handler);
+            places[handler as usize] = (start, total * before / all - start);
+        }
+        Self { places, bytes_per_cycle: u64::from(magic.instruction_bytes_per_cycle) }
+    }
+
+    /// Fetches the code that `handler` executes in `cycles` of its time, after what it executed in the `before` cycles before:
+    /// how many lines were missing. A handler goes through its code once; its loops execute what they have fetched again.
+    #[inline]
+    pub fn fetch(&self, cache: &mut DirectMapped, handler: Handler, before: u32, cycles: u32) -> u32 {
+        let (start, size) = self.places[handler as usize];
+        let from = (u64::from(before) * self.bytes_per_cycle).min(size);
+        let to = (u64::from(before + cycles) * self.bytes_per_cycle).min(size);
+        cache.access_range(start + from, to - from)
+    }
+}
+
+/// Bytes of the handlers that matter (FLASH dissertation, Table 5.1, critical handlers): the base and what variants add.
+fn critical_bytes(spec: &HandlerSpec, named: &Named) -> u32 {
+    let base = match named.base {
+        "dynamic-pointer" => spec.code_dynamic_pointer_bytes,
+        "hybrid" => spec.code_hybrid_bytes,
+        "cv=N/LB" => spec.code_base_bytes + spec.code_local_bit_bytes,
+        // The others are as simple as the coarse vector; the dissertation does not give their sizes.
+        _ => spec.code_base_bytes,
+    };
+    let variants = [
+        (named.variant.clustering.is_some(), spec.code_cluster_bytes),
+        (named.variant.acknowledge_requester, spec.code_to_requester_bytes),
+        (named.remote_access_cache, spec.code_remote_access_cache_bytes),
+    ];
+    base + variants.iter().filter(|(given, _)| *given).map(|(_, bytes)| bytes).sum::<u32>()
+}

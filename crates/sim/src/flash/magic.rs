@@ -1,0 +1,181 @@
+//! MAGIC, the controller of a node: its protocol processor and caches, the bus and the memory beside it, in time.
+
+use engine::{Server, Source};
+use machine::description::HandlerSpec;
+use protocol::msi::{CacheLine, MessageKind, SetWork};
+use units::{Duration, LineAddr, Time};
+
+use super::account::Account;
+use super::code::CodeLayout;
+use super::handler::{Handler, of_set};
+use super::remote_access_cache::RemoteAccessCache;
+use super::tags::DirectMapped;
+use super::timing::MagicTiming;
+use crate::statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
+
+/// What the controllers of a machine have in common.
+pub struct Design {
+    /// Times.
+    pub timing: MagicTiming,
+    /// Cycles of the handlers and of their units of work.
+    pub handlers: HandlerSpec,
+    /// Where the handlers' code lies.
+    pub code: CodeLayout,
+    /// Cycles for a line of code to come from memory.
+    pub instruction_miss_cycles: u32,
+    /// Bytes of a directory header.
+    pub header_bytes: u64,
+    /// Where in the memory behind the data cache the store begins: after the headers of all lines.
+    pub store_base: u64,
+}
+
+/// The moving parts of a node.
+pub struct Magic {
+    /// The bus that the processor shares with MAGIC.
+    pub bus: Server,
+    /// The protocol processor: one handler at a time.
+    pub processor: Server,
+    /// Memory: one line at a time.
+    pub memory: Server,
+    /// Gives ranks to the node's events.
+    pub source: Source,
+    /// Messages on their way that may lead to an intervention or invalidation at the processor.
+    pub threats: u32,
+    /// Lines about which the protocol has something pending.
+    pub outstanding: Vec<(LineAddr, CacheLine)>,
+    /// The remote access cache, if nodes have one.
+    pub remote_access_cache: Option<RemoteAccessCache>,
+    /// Where the processor's misses spend their time.
+    pub account: Account,
+    /// Messages sent to other nodes, by kind.
+    pub sent: [u64; MessageKind::ALL.len()],
+    /// Writes by the number of nodes that each invalidated.
+    pub invalidations: Histogram,
+    instruction_cache: DirectMapped,
+    data_cache: DirectMapped,
+    runs: [(u64, Duration); Handler::ALL.len()],
+    instruction_stall: Duration,
+    data_stall: Duration,
+}
+
+/// A run of a handler.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// When its first message is ready.
+    pub first: Time,
+    /// How long it had to wait before it started.
+    pub waited: Duration,
+}
+
+impl Magic {
+    /// An idle controller with empty caches.
+    pub fn new(
+        source: Source,
+        instruction_cache: DirectMapped,
+        data_cache: DirectMapped,
+        remote_access_cache: Option<RemoteAccessCache>,
+    ) -> Self {
+        Self {
+            bus: Server::default(),
+            processor: Server::default(),
+            memory: Server::default(),
+            source,
+            threats: 0,
+            outstanding: Vec::new(),
+            remote_access_cache,
+            account: Account::default(),
+            sent: [0; MessageKind::ALL.len()],
+            invalidations: Histogram::default(),
+            instruction_cache,
+            data_cache,
+            runs: [(0, Duration::ZERO); Handler::ALL.len()],
+            instruction_stall: Duration::ZERO,
+            data_stall: Duration::ZERO,
+        }
+    }
+
+    /// Runs `handler` as soon after `now` as the protocol processor is free. Besides its own time until its first message it
+    /// takes `before` cycles until then, and `after` cycles afterwards; `delay` on top is nobody's work.
+    #[inline]
+    pub fn run(&mut self, design: &Design, now: Time, handler: Handler, before: u32, after: u32, delay: Duration) -> Run {
+        let timing = &design.timing;
+        let (lead, rest) = (handler.lead(&design.handlers), after + design.handlers.finish);
+        let missing = design.code.fetch(&mut self.instruction_cache, handler, 0, lead) * design.instruction_miss_cycles;
+        let later = design.code.fetch(&mut self.instruction_cache, handler, lead, rest) * design.instruction_miss_cycles;
+        let first = lead + missing + before;
+        let busy = timing.cycle * u64::from(first + rest + later);
+        let start = self.processor.reserve(now, timing.cycle, busy + delay);
+        let (runs, time) = &mut self.runs[handler as usize];
+        *runs += 1;
+        *time += busy;
+        self.instruction_stall += timing.cycle * u64::from(missing + later);
+        Run { first: start + timing.cycle * u64::from(first), waited: start - now }
+    }
+
+    /// The handler that ran last goes on for `cycles`.
+    #[inline]
+    pub fn go_on(&mut self, design: &Design, handler: Handler, cycles: u32) {
+        let time = design.timing.cycle * u64::from(cycles);
+        self.processor.prolong(time);
+        self.runs[handler as usize].1 += time;
+    }
+
+    /// Cycles that a handler waits for the directory header of line number `offset` of this node's memory.
+    #[inline]
+    pub fn header_stall(&mut self, design: &Design, offset: u64) -> u32 {
+        let missed = self.data_cache.access(offset * design.header_bytes);
+        self.data_stalled(design, missed)
+    }
+
+    /// Cycles that work on a sharing set takes, those included for which it waits for words of the store: the first
+    /// `work.store_words` of `touched`. Each may be asked for once.
+    #[inline]
+    pub fn set_cycles(&mut self, design: &Design, work: &SetWork, before: &SetWork, touched: &[u32]) -> u32 {
+        let mut cycles = of_set(&design.handlers, work) - of_set(&design.handlers, before);
+        let words = usize::from(before.store_words)..usize::from(work.store_words);
+        for &word in touched.get(words).unwrap_or_default() {
+            let missed = self.data_cache.access(design.store_base + u64::from(word) * design.header_bytes);
+            cycles += self.data_stalled(design, missed);
+        }
+        cycles
+    }
+
+    #[inline]
+    fn data_stalled(&mut self, design: &Design, missed: bool) -> u32 {
+        if !missed {
+            return 0;
+        }
+        self.data_stall += design.timing.cycle * u64::from(design.timing.data_miss_cycles);
+        design.timing.data_miss_cycles
+    }
+
+    /// What it did so far.
+    pub fn statistics(&self) -> NodeStatistics {
+        let handler = |&handler: &Handler| {
+            let (count, busy) = self.runs[handler as usize];
+            Tally { name: handler.name(), count, busy }
+        };
+        let message = |&kind: &MessageKind| {
+            Tally { name: kind.mnemonic(), count: self.sent[kind as usize], busy: Duration::ZERO }
+        };
+        let cache = |cache: &DirectMapped, stalled| {
+            let (accesses, misses) = cache.counts();
+            Some(CacheStatistics { accesses, misses, stalled })
+        };
+        NodeStatistics {
+            busy: self.processor.busy(),
+            queued: self.processor.queued(),
+            bus_busy: self.bus.busy(),
+            memory_busy: self.memory.busy(),
+            handlers: Handler::ALL.iter().map(handler).filter(|tally| tally.count > 0).collect(),
+            sent: MessageKind::ALL.iter().map(message).filter(|tally| tally.count > 0).collect(),
+            invalidations: self.invalidations.clone(),
+            instruction_cache: cache(&self.instruction_cache, self.instruction_stall),
+            data_cache: cache(&self.data_cache, self.data_stall),
+            remote_access_cache: self.remote_access_cache.as_ref().map(|cache| {
+                let (hits, misses) = cache.counts();
+                CacheStatistics { accesses: hits + misses, misses, stalled: Duration::ZERO }
+            }),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! MAGIC's share of a machine description, in time instead of cycles.
+
+use machine::description::{Description, DirectorySpec, HandlerSpec, MagicSpec};
+use units::Duration;
+
+use crate::SimError;
+
+/// The parts of a description that only a machine with MAGIC has.
+#[derive(Clone, Copy)]
+pub struct MagicDescription<'a> {
+    /// The controller.
+    pub magic: &'a MagicSpec,
+    /// Directory and protocol.
+    pub directory: &'a DirectorySpec,
+    /// Handlers.
+    pub handlers: &'a HandlerSpec,
+}
+
+impl<'a> MagicDescription<'a> {
+    /// Of `description`.
+    ///
+    /// # Errors
+    /// Its nodes have another controller.
+    pub fn of(description: &'a Description) -> Result<Self, SimError> {
+        match (&description.magic, &description.directory, &description.handlers) {
+            (Some(magic), Some(directory), Some(handlers)) => Ok(Self { magic, directory, handlers }),
+            _ => Err(SimError::Unsupported {
+                key: "controller.kind",
+                value: "another".to_string(),
+                accepted: "\"magic\"",
+            }),
+        }
+    }
+}
+
+/// Times of MAGIC, its bus and its memory.
+#[derive(Clone, Debug)]
+pub struct MagicTiming {
+    /// One MAGIC (and system bus) cycle.
+    pub cycle: Duration,
+    /// Bus transactions start at multiples of this.
+    pub grid: Duration,
+    /// Bus occupancy of a processor's request, turnaround included.
+    pub request: Duration,
+    /// From the start of a request on the bus to its arrival in the processor interface.
+    pub request_seen: Duration,
+    /// Bus occupancy of a line of data, turnaround included.
+    pub data: Duration,
+    /// Time for the data of a line to cross the bus.
+    pub line: Duration,
+    /// From the start of data on the bus to the processor having the critical part.
+    pub critical: Duration,
+    /// Bus occupancy of an intervention or invalidation.
+    pub intervention: Duration,
+    /// From the start of an intervention on the bus to the processor's tag check.
+    pub intervention_seen: Duration,
+    /// Bus occupancy of a completion without data.
+    pub completion: Duration,
+    /// From the start of a completion on the bus to the processor.
+    pub completion_seen: Duration,
+    /// From the bus through the processor interface to the inbox.
+    pub interface_in: Duration,
+    /// From the outbox through the processor interface to the bus.
+    pub interface_out: Duration,
+    /// From an interface to the protocol processor: arbitration, and looking up the handler.
+    pub inbox: Duration,
+    /// From the protocol processor to an interface.
+    pub outbox: Duration,
+    /// From the network through its interface to the inbox.
+    pub network_in: Duration,
+    /// From the outbox through the network interface to the link.
+    pub network_out: Duration,
+    /// From an owner's tag check to its refusal in the processor interface.
+    pub snoop_answer: Duration,
+    /// From an owner's tag check to the line at the pins, besides reading it out.
+    pub dirty_answer: Duration,
+    /// From a refusal to the next try.
+    pub retry: Duration,
+    /// From the start of a memory access to the first data.
+    pub memory_data: Duration,
+    /// Occupancy of the memory by a line read.
+    pub memory_read: Duration,
+    /// Occupancy of the memory by a line written.
+    pub memory_write: Duration,
+    /// For a line of code to come from memory.
+    pub instruction_miss: Duration,
+    /// Cycles for a line of directory data to come from memory.
+    pub data_miss_cycles: u32,
+    /// Looking for a line in the remote access cache.
+    pub remote_access_cache_check: Duration,
+    /// From the critical data of a line at the pins of the processor back to the miss that asked for it: the processor's own
+    /// part of a miss.
+    pub processor: Duration,
+}
+
+impl MagicTiming {
+    /// The controller of `description`.
+    ///
+    /// # Errors
+    /// Its nodes have another controller.
+    pub fn new(description: &Description) -> Result<Self, SimError> {
+        let MagicDescription { magic, directory, .. } = MagicDescription::of(description)?;
+        let (sysad, memory, processor) = (&description.sysad, &description.memory, &description.processor);
+        let cycle = magic.clock.period();
+        let cycles = |count: u32| cycle * u64::from(count);
+        let line = cycle * (description.l2.line.0 / sysad.width.0);
+        let turnaround = cycles(sysad.turnaround_cycles);
+        let core = processor.clock.period();
+        Ok(Self {
+            cycle,
+            grid: cycles(sysad.grid_cycles),
+            request: cycles(sysad.request_cycles) + turnaround,
+            request_seen: cycles(sysad.request_cycles),
+            data: line + turnaround,
+            line,
+            critical: cycles(sysad.critical_cycles),
+            intervention: cycles(sysad.intervention_cycles) + turnaround,
+            intervention_seen: cycles(sysad.request_cycles),
+            completion: cycles(sysad.completion_cycles) + turnaround,
+            completion_seen: cycles(sysad.completion_cycles),
+            interface_in: cycles(magic.pi_in_cycles),
+            interface_out: cycles(magic.pi_out_cycles),
+            inbox: cycles(magic.inbox_cycles),
+            outbox: cycles(magic.outbox_cycles),
+            network_in: cycles(magic.ni_in_cycles),
+            network_out: cycles(magic.ni_out_cycles),
+            snoop_answer: cycles(magic.snoop_answer_cycles),
+            dirty_answer: cycles(magic.dirty_answer_cycles),
+            retry: cycles(magic.retry_cycles),
+            memory_data: cycles(memory.access_cycles),
+            memory_read: cycles(memory.line_cycles),
+            memory_write: cycles(memory.line_write_cycles),
+            instruction_miss: cycles(magic.instruction_miss_cycles),
+            data_miss_cycles: magic.data_miss_cycles,
+            remote_access_cache_check: cycles(directory.remote_access_cache_check_cycles),
+            processor: core * u64::from(processor.miss_to_request_cycles + processor.data_to_use_cycles),
+        })
+    }
+}
