@@ -2,6 +2,7 @@
 
 use machine::description::{Description, HubSpec, Replacement};
 use protocol::ProtocolError;
+use protocol::msi::catalogue::UnknownProtocol;
 use thiserror::Error;
 use units::{Bytes, CpuId, NodeId, Time};
 
@@ -60,6 +61,15 @@ pub enum SimError {
         at: Time,
         /// Who waits for what.
         waits: String,
+    },
+    /// The description names a protocol that does not exist.
+    #[error("directory.protocol: {0}")]
+    UnknownProtocol(#[from] UnknownProtocol),
+    /// A program reads past the caches where the protocol has no message for it.
+    #[error("processor {cpu} reads a line without caching it, for which the protocol has no message")]
+    NoUncached {
+        /// The processor.
+        cpu: CpuId,
     },
     /// The protocol met a case that it rules out.
     #[error(transparent)]

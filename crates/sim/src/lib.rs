@@ -7,6 +7,7 @@
 
 
 mod error;
+mod flash;
 mod memory;
 mod origin;
 mod processor;
@@ -16,6 +17,7 @@ mod system;
 mod thread;
 
 pub use error::SimError;
+pub use flash::StallTerms;
 pub use origin::{HubCounters, MessageCounts};
 pub use processor::ProcessorCounters;
 pub use simulator::Simulator;

@@ -3,9 +3,10 @@
 use std::any::Any;
 
 use machine::Topology;
-use machine::description::Description;
+use machine::description::{ControllerKind, Description};
 use units::{Bytes, CpuId, NodeId, PhysicalAddr, Time};
 
+use crate::flash::{Magics, StallTerms};
 use crate::origin::{HubCounters, Hubs};
 use crate::system::{Controller, Incoherence, System, ThreadReport};
 use crate::thread::Program;
@@ -73,7 +74,11 @@ impl Simulator {
     /// # Errors
     /// The description asks for what the simulator cannot do.
     pub fn new(description: &Description, options: Options) -> Result<Self, SimError> {
-        Ok(Self { machine: Box::new(System::<Hubs>::new(description, options)?) })
+        let machine: Box<dyn Simulated> = match description.controller.kind {
+            ControllerKind::Hub => Box::new(System::<Hubs>::new(description, options)?),
+            ControllerKind::Magic => Box::new(System::<Magics>::new(description, options)?),
+        };
+        Ok(Self { machine })
     }
 
     /// The machine's topology.
@@ -104,6 +109,12 @@ impl Simulator {
     /// What a node's Hub did since the start, if there is such a node and it has a Hub.
     pub fn hub_counters(&self, node: NodeId) -> Option<HubCounters> {
         self.machine.as_any().downcast_ref::<System<Hubs>>()?.controllers.counters(node)
+    }
+
+    /// Where a processor's misses spent their time since the start, if there is such a processor and its controller keeps
+    /// account: MAGIC does.
+    pub fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms> {
+        self.machine.as_any().downcast_ref::<System<Magics>>()?.controllers.stall_terms(cpu)
     }
 
     /// Consecutive whole pages on node `home`, at least `bytes` of them.

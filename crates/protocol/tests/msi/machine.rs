@@ -1,46 +1,63 @@
-//! Two dozen lines around the handlers: a home, the nodes, and messages delivered in the order in which they were sent.
+//! A few dozen lines around the handlers: a home and its lines, the nodes, and a network. Every load is checked for the last
+//! store's data, every store for having changed them.
 
 use std::collections::VecDeque;
 
 use protocol::Version;
 use protocol::msi::{
-    self, Access, AccessOutcome, Agent, CacheLine, Entry, Handled, HomeContext, HomeWork, Message, MessageKind,
-    NodeContext, SharingSet, Site, Variant,
+    self, Access, AccessOutcome, Agent, CacheLine, Collection, DirectoryState, Entry, Handled, HomeContext, HomeWork,
+    Message, MessageKind, Msi, NodeContext, NodeOutcome, Place, SetWork, SharingSet, Site, Variant,
 };
 use units::{LineAddr, NodeId};
 
-/// The line that everything is about.
-pub const LINE: LineAddr = LineAddr(0);
+/// A line, at its home and at every node.
+pub struct Line<H> {
+    pub entry: Entry<H>,
+    pub memory: Version,
+    pub nodes: Vec<CacheLine>,
+    /// Stores performed: the version that a load should see.
+    pub stores: u32,
+}
 
-/// One line of a machine.
+/// A machine whose lines all have one home.
 pub struct Machine<S: SharingSet> {
     pub set: S,
     pub context: HomeContext,
-    pub entry: Entry<S::Header>,
     pub store: S::Store,
-    pub memory: Version,
-    pub nodes: Vec<CacheLine>,
+    pub lines: Vec<Line<S::Header>>,
     pub remote_access_cache: bool,
     /// In flight.
     pub network: VecDeque<Message>,
-    /// Mnemonics of everything sent, in order, since [`Machine::access`] last began.
+    /// Mnemonics of everything sent, in order, since an access or eviction last began.
     pub sent: Vec<&'static str>,
     /// What the home did, likewise.
     pub works: Vec<HomeWork>,
+    /// Lines whose sharers were invalidated to make room in the store, ever.
+    pub reclaimed: u32,
 }
 
 impl<S: SharingSet> Machine<S> {
+    /// With one line, at home on node 0.
     pub fn new(set: S, nodes: u16, variant: Variant) -> Self {
-        Self {
-            context: HomeContext { site: Site { home: NodeId(0), nodes }, variant },
+        Self::with_lines(set, Site { home: NodeId(0), nodes }, variant, 1)
+    }
+
+    pub fn with_lines(set: S, site: Site, variant: Variant, lines: usize) -> Self {
+        let line = |_| Line {
             entry: Entry::default(),
-            store: set.store(),
             memory: Version(0),
-            nodes: vec![CacheLine::INVALID; usize::from(nodes)],
+            nodes: vec![CacheLine::INVALID; usize::from(site.nodes)],
+            stores: 0,
+        };
+        Self {
+            context: HomeContext { site, variant },
+            store: set.store(),
+            lines: (0..lines).map(line).collect(),
             remote_access_cache: false,
             network: VecDeque::new(),
             sent: Vec::new(),
             works: Vec::new(),
+            reclaimed: 0,
             set,
         }
     }
@@ -60,71 +77,178 @@ impl<S: SharingSet> Machine<S> {
         self.network.extend(messages);
     }
 
-    /// An access, and everything that it leads to.
+    /// An access to the first line, and everything that it leads to.
     pub fn access(&mut self, node: u16, access: Access) -> AccessOutcome {
-        let outcome = self.begin(node, access);
+        let outcome = self.begin(0, node, access);
         self.settle();
         outcome
     }
 
     /// An access whose request, if it takes one, stays in flight.
-    pub fn begin(&mut self, node: u16, access: Access) -> AccessOutcome {
+    pub fn begin(&mut self, line: usize, node: u16, access: Access) -> AccessOutcome {
         (self.sent, self.works) = (Vec::new(), Vec::new());
         let (context, mut messages) = (self.context_of(node), Vec::new());
-        let line = &mut self.nodes[usize::from(node)];
-        let outcome = msi::access(line, LINE, &context, access, &mut |message| messages.push(message));
+        let cache = &mut self.lines[line].nodes[usize::from(node)];
+        let asks = cache.asks(access).filter(|_| cache.request.is_none());
+        let outcome =
+            msi::access(cache, LineAddr(line as u64), &context, access, &mut |message| messages.push(message));
+        assert_eq!(asks, messages.first().map(|message| message.kind), "it asks for what it said it would");
         self.send(messages);
+        if matches!(outcome, AccessOutcome::Hit | AccessOutcome::RemoteAccessCacheHit) {
+            self.performed(line, node, access);
+        }
         outcome
     }
 
-    /// An eviction, and everything that it leads to.
+    /// An eviction of the first line, and everything that it leads to.
     pub fn evict(&mut self, node: u16) {
+        self.begin_eviction(0, node);
+        self.settle();
+    }
+
+    /// An eviction, from wherever the copy is, whose message stays in flight. Nothing happens while a request is outstanding.
+    pub fn begin_eviction(&mut self, line: usize, node: u16) {
         (self.sent, self.works) = (Vec::new(), Vec::new());
         let (context, mut messages) = (self.context_of(node), Vec::new());
-        let line = &mut self.nodes[usize::from(node)];
-        msi::evict(line, LINE, &context, &mut |message| messages.push(message)).expect("nothing is outstanding");
+        let cache = &mut self.lines[line].nodes[usize::from(node)];
+        if cache.request.is_some() {
+            return;
+        }
+        let evict = match cache.place {
+            Place::Cache => msi::evict,
+            Place::RemoteAccessCache => msi::evict_from_node,
+        };
+        let evicted = evict(cache, LineAddr(line as u64), &context, &mut |message| messages.push(message));
+        evicted.expect("nothing is outstanding");
         self.send(messages);
-        self.settle();
     }
 
     /// Delivers until nothing is in flight; refused requests are tried again.
     pub fn settle(&mut self) {
-        for _ in 0..10_000 {
+        for _ in 0..100_000 {
             let Some(message) = self.network.pop_front() else { return };
             self.deliver(&message);
         }
-        panic!("no end of messages: {:?}", self.sent);
+        panic!("no end of messages: {:?}", &self.sent[..100]);
+    }
+
+    /// Delivers the message at `index`, if it does not have to wait for a hint of the same node to the same home.
+    pub fn deliver_index(&mut self, index: usize) {
+        let message = self.network[index];
+        let is_hint = |other: &&Message| {
+            other.kind == MessageKind::ReplacementHint
+                && (other.requester, other.line) == (message.requester, message.line)
+        };
+        let asks = matches!(
+            message.kind,
+            MessageKind::Get | MessageKind::GetExclusive | MessageKind::Upgrade | MessageKind::Refill
+        );
+        if !asks || !self.network.iter().any(|other| is_hint(&other)) {
+            self.network.remove(index);
+            self.deliver(&message);
+        }
     }
 
     /// One message arrives.
     pub fn deliver(&mut self, message: &Message) {
-        let mut messages = Vec::new();
         match message.to {
-            Agent::Home(_) => {
-                let handled = msi::home(
-                    &self.set,
-                    &mut self.entry,
-                    &mut self.store,
-                    &mut self.memory,
-                    message,
-                    &self.context,
-                    &mut |message, _| messages.push(message),
-                );
-                match handled.expect("the run is faithful") {
-                    Handled::Done(work) => self.works.push(work),
-                    Handled::StoreExhausted => panic!("the store is large enough"),
-                }
-            }
-            Agent::Node(node) => {
-                let context = self.context_of(node.0);
-                let line = &mut self.nodes[node.index()];
-                let received = msi::receive(line, &context, message, &mut |message| messages.push(message));
-                received.expect("the run is faithful");
-                if message.kind == MessageKind::NegativeAcknowledge {
-                    msi::retry(line, LINE, &context, &mut |message| messages.push(message)).expect("refused");
-                }
+            Agent::Home(_) => self.deliver_to_home(message),
+            Agent::Node(node) => self.deliver_to_node(message, node),
+        }
+    }
+
+    fn deliver_to_home(&mut self, message: &Message) {
+        loop {
+            let mut messages = Vec::new();
+            let line = &mut self.lines[message.line.index()];
+            let handled = msi::home(
+                &self.set,
+                &mut line.entry,
+                &mut self.store,
+                &mut line.memory,
+                message,
+                &self.context,
+                &mut |message, _| messages.push(message),
+            );
+            self.send(messages);
+            match handled.expect("the run is faithful") {
+                Handled::Done(work) => return self.works.push(work),
+                Handled::StoreExhausted => self.reclaim(),
             }
         }
+    }
+
+    /// Makes room in the store at the expense of a line.
+    fn reclaim(&mut self) {
+        let (mut messages, mut work) = (Vec::new(), SetWork::default());
+        let random = self.reclaimed.wrapping_mul(7919);
+        let victim = self.set.victim(&mut self.store, random, &mut work).expect("something fills the store");
+        let entry = &mut self.lines[victim.index()].entry;
+        let reclaimed = msi::reclaim(&self.set, entry, &mut self.store, victim, &self.context, &mut |message, _| {
+            messages.push(message);
+        });
+        reclaimed.expect("only a clean line has sharers");
+        self.reclaimed += 1;
         self.send(messages);
+    }
+
+    fn deliver_to_node(&mut self, message: &Message, node: NodeId) {
+        let (line, mut messages) = (message.line.index(), Vec::new());
+        let context = self.context_of(node.0);
+        let cache = &mut self.lines[line].nodes[node.index()];
+        let (request, had_row) = (cache.request, cache.has_collection_row());
+        let outcome = msi::receive(cache, &context, message, &mut |message| messages.push(message));
+        assert!(had_row || cache.collection == Collection::IDLE, "a row that was not kept free");
+        match (outcome.expect("the run is faithful"), request) {
+            (NodeOutcome::Completed(_), Some(request)) => self.performed(line, node.0, request.access),
+            (NodeOutcome::Retry, _) => {
+                let again = cache.asks_again();
+                let retried = msi::retry(cache, message.line, &context, &mut |message| messages.push(message));
+                retried.expect("it has been refused");
+                assert_eq!(again, messages.last().map(|message| message.kind), "it asks for what it said it would");
+            }
+            _ => {}
+        }
+        self.send(messages);
+    }
+
+    /// An access has been performed. Where the requester collects (`/IR`), and only while it does, a load may see old data.
+    fn performed(&mut self, line: usize, node: u16, access: Access) {
+        let line = &mut self.lines[line];
+        let version = line.nodes[usize::from(node)].version;
+        if access == Access::Store {
+            line.stores += 1;
+        }
+        let collecting = matches!(line.entry.state, DirectoryState::Collecting { .. });
+        if access == Access::Store || !collecting {
+            assert_eq!(version, Version(line.stores), "node {node}, {access:?}");
+        }
+    }
+
+    /// With nothing in flight: one writer or readers, all with the last store's data, and the directory knows of them.
+    pub fn check(&self) {
+        assert!(self.network.is_empty());
+        for line in &self.lines {
+            assert!(line.nodes.iter().all(CacheLine::is_quiet));
+            let latest = Version(line.stores);
+            let with = |state| line.nodes.iter().enumerate().filter(move |(_, cache)| cache.state == state);
+            assert!(with(Msi::Shared).chain(with(Msi::Dirty)).all(|(_, cache)| cache.version == latest));
+            match line.entry.state {
+                DirectoryState::Clean => {
+                    assert_eq!((line.memory, with(Msi::Dirty).count()), (latest, 0));
+                    let (mut named, mut work) = (0u64, SetWork::default());
+                    let (mut header, mut store) = (line.entry.sharers, self.store.clone());
+                    self.set.drain(&self.context.site, &mut header, &mut store, &mut work, |node, _| {
+                        named |= 1 << node.0;
+                    });
+                    assert!(with(Msi::Shared).all(|(node, _)| named >> node & 1 == 1), "a sharer is not named");
+                }
+                DirectoryState::Dirty { owner } => {
+                    assert!(with(Msi::Dirty).map(|(node, _)| node).eq([owner.index()]));
+                    assert_eq!(with(Msi::Shared).count(), 0);
+                }
+                pending => panic!("{pending:?} waits for something"),
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod machine;
+mod random_walk;
 mod sharing_sets;
 mod table;
 mod transactions;

@@ -28,8 +28,8 @@ fn a_clean_read_takes_two_messages_and_a_dirty_one_four() {
         machine.works.iter().map(|work| work.transaction).collect::<Vec<_>>(),
         [Transaction::Forward, Transaction::SharingWriteback]
     );
-    assert_eq!(machine.memory, Version(1));
-    assert_eq!(machine.nodes[7].version, Version(1));
+    assert_eq!(machine.lines[0].memory, Version(1));
+    assert_eq!(machine.lines[0].nodes[7].version, Version(1));
 }
 
 #[test]
@@ -39,8 +39,8 @@ fn ownership_of_a_dirty_line_moves_without_memory() {
     machine.access(7, Access::Store);
     assert_eq!(machine.sent, ["GETX", "FWD_GETX", "PUTX", "OWN"]);
     assert!(machine.works.iter().all(|work| !work.memory_read && !work.memory_write));
-    assert_eq!(machine.entry.state, DirectoryState::Dirty { owner: NodeId(7) });
-    assert_eq!(machine.nodes[7].version, Version(2));
+    assert_eq!(machine.lines[0].entry.state, DirectoryState::Dirty { owner: NodeId(7) });
+    assert_eq!(machine.lines[0].nodes[7].version, Version(2));
 }
 
 /// The base: the home sends every invalidation and collects every acknowledgement before it answers.
@@ -56,7 +56,7 @@ fn an_upgrade_waits_for_every_acknowledgement_at_the_home() {
     assert_eq!(machine.sent.last(), Some(&"UPGRADE_ACK"));
     let first = machine.works[0];
     assert_eq!((first.invalidations.messages, first.set.walked, first.memory_read), (19, 20, false));
-    assert!(machine.nodes.iter().enumerate().all(|(node, line)| (line.state == Msi::Invalid) == (node != 12)));
+    assert!(machine.lines[0].nodes.iter().enumerate().all(|(node, line)| (line.state == Msi::Invalid) == (node != 12)));
 }
 
 /// Acknowledgement to requester: the answer goes out with the invalidations.
@@ -66,19 +66,23 @@ fn a_requester_that_collects_is_answered_at_once() {
     (10..14).for_each(|node| {
         machine.access(node, Access::Load);
     });
-    machine.begin(12, Access::Store);
+    let has_row = |machine: &Machine<CoarseVector>| machine.lines[0].nodes[12].has_collection_row();
+    assert!(!has_row(&machine) && machine.lines[0].nodes[12].asks(Access::Store) == Some(MessageKind::Upgrade));
+    machine.begin(0, 12, Access::Store);
+    assert!(has_row(&machine), "one must be free for the answer");
     let upgrade = machine.network.pop_front().expect("in flight");
     machine.deliver(&upgrade);
     assert_eq!(machine.sent, ["UPGRADE", "INVAL", "INVAL", "INVAL", "UPGRADE_ACK"]);
     // The answer overtakes everything: the store is done while three copies are left.
     let answer = machine.network.pop_back().expect("in flight");
     machine.deliver(&answer);
-    assert_eq!((machine.nodes[12].state, machine.nodes[12].version), (Msi::Dirty, Version(1)));
-    assert_eq!((machine.nodes[10].state, machine.nodes[10].version), (Msi::Shared, Version(0)));
-    assert!(machine.entry.state.is_pending());
+    assert_eq!((machine.lines[0].nodes[12].state, machine.lines[0].nodes[12].version), (Msi::Dirty, Version(1)));
+    assert_eq!((machine.lines[0].nodes[10].state, machine.lines[0].nodes[10].version), (Msi::Shared, Version(0)));
+    assert!(machine.lines[0].entry.state.is_pending() && has_row(&machine));
     machine.settle();
+    assert!(!has_row(&machine));
     assert_eq!(machine.sent.last(), Some(&"INVAL_ACK_COLLECT_DONE"));
-    assert_eq!(machine.entry.state, DirectoryState::Dirty { owner: NodeId(12) });
+    assert_eq!(machine.lines[0].entry.state, DirectoryState::Dirty { owner: NodeId(12) });
 }
 
 /// Figure 5.5: a message a cluster, and an acknowledgement a cluster.
@@ -130,7 +134,7 @@ fn a_dirty_line_is_written_back() {
     machine.evict(3);
     assert_eq!(machine.sent, ["WB"]);
     assert!(machine.works[0].memory_write);
-    assert_eq!((machine.memory, machine.entry.state), (Version(1), DirectoryState::Clean));
+    assert_eq!((machine.lines[0].memory, machine.lines[0].entry.state), (Version(1), DirectoryState::Clean));
 }
 
 /// FLASH dissertation, Section 5.4: evicted lines of other nodes stay in the node, and no message is different.
@@ -141,15 +145,18 @@ fn a_remote_access_cache_keeps_what_the_processor_evicts() {
     machine.access(3, Access::Store);
     machine.evict(3);
     assert!(machine.sent.is_empty(), "it is not written back");
-    assert_eq!(machine.nodes[3].place, Place::RemoteAccessCache);
+    assert_eq!(machine.lines[0].nodes[3].place, Place::RemoteAccessCache);
     assert_eq!(machine.access(3, Access::Load), AccessOutcome::RemoteAccessCacheHit);
     assert_eq!(machine.access(3, Access::Load), AccessOutcome::Hit);
     machine.evict(3);
     machine.access(4, Access::Load);
     assert_eq!(machine.sent, ["GET", "FWD_GET", "PUT", "SWB"], "the home's question is answered from there");
-    assert_eq!((machine.nodes[3].state, machine.nodes[3].place), (Msi::Shared, Place::RemoteAccessCache));
+    assert_eq!(
+        (machine.lines[0].nodes[3].state, machine.lines[0].nodes[3].place),
+        (Msi::Shared, Place::RemoteAccessCache)
+    );
     // The home's own lines are in its memory anyway.
     machine.access(0, Access::Load);
     machine.evict(0);
-    assert_eq!(machine.nodes[0].state, Msi::Invalid);
+    assert_eq!(machine.lines[0].nodes[0].state, Msi::Invalid);
 }

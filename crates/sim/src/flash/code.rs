@@ -1,7 +1,7 @@
 //! The code of the handlers in memory, and the instruction cache that it is fetched into.
 
 use machine::description::{HandlerSpec, MagicSpec};
-use protocol::msi::Named;
+use protocol::msi::catalogue::Named;
 
 use super::handler::Handler;
 use super::tags::DirectMapped;
@@ -19,8 +19,8 @@ pub struct CodeLayout {
 impl CodeLayout {
     /// The code of the protocol `named`.
     pub fn new(magic: &MagicSpec, handlers: &HandlerSpec, named: &Named) -> Self {
-        let total = u64::from(critical_bytes(handlers, named));
-        let cycles = |handler: Handler| u64::from(handler.lead(handlers) + handlers.finish);
+        let total = critical_bytes(handlers, named);
+        let cycles = |handler: Handler| u64::from(handler.lead(handlers) + handlers.finish_cycles);
         let all: u64 = Handler::ALL.iter().copied().map(cycles).sum();
         let mut places = [(0, 0); Handler::ALL.len()];
         let mut before = 0;
@@ -44,18 +44,18 @@ impl CodeLayout {
 }
 
 /// Bytes of the handlers that matter (FLASH dissertation, Table 5.1, critical handlers): the base and what variants add.
-fn critical_bytes(spec: &HandlerSpec, named: &Named) -> u32 {
+fn critical_bytes(spec: &HandlerSpec, named: &Named) -> u64 {
     let base = match named.base {
-        "dynamic-pointer" => spec.code_dynamic_pointer_bytes,
-        "hybrid" => spec.code_hybrid_bytes,
-        "cv=N/LB" => spec.code_base_bytes + spec.code_local_bit_bytes,
+        "dynamic-pointer" => spec.code_dynamic_pointer.0,
+        "hybrid" => spec.code_hybrid.0,
+        "cv=N/LB" => spec.code_base.0 + spec.code_local_bit.0,
         // The others are as simple as the coarse vector; the dissertation does not give their sizes.
-        _ => spec.code_base_bytes,
+        _ => spec.code_base.0,
     };
     let variants = [
-        (named.variant.clustering.is_some(), spec.code_cluster_bytes),
-        (named.variant.acknowledge_requester, spec.code_to_requester_bytes),
-        (named.remote_access_cache, spec.code_remote_access_cache_bytes),
+        (named.variant.clustering.is_some(), spec.code_cluster.0),
+        (named.variant.acknowledge_requester, spec.code_to_requester.0),
+        (named.remote_access_cache, spec.code_remote_access_cache.0),
     ];
-    base + variants.iter().filter(|(given, _)| *given).map(|(_, bytes)| bytes).sum::<u32>()
+    base + variants.iter().filter(|(given, _)| *given).map(|(_, bytes)| bytes).sum::<u64>()
 }

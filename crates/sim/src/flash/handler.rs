@@ -30,47 +30,47 @@ macro_rules! handlers {
 
 handlers! {
     /// A processor's request, writeback or hint goes on to the home's node.
-    Request = "request", request;
+    Request = "request", request_cycles;
     /// An answer goes on to the processor.
-    Reply = "reply", reply;
+    Reply = "reply", reply_cycles;
     /// A refusal: the request is to be tried again.
-    Refusal = "refusal", refusal;
+    Refusal = "refusal", refusal_cycles;
     /// A shared copy from memory.
-    Read = "read", read;
+    Read = "read", read_cycles;
     /// Ownership from memory.
-    Write = "write", write;
+    Write = "write", write_cycles;
     /// Ownership, and invalidations first.
-    WriteInvalidate = "write-invalidate", write_invalidate;
+    WriteInvalidate = "write-invalidate", write_invalidate_cycles;
     /// A request goes on to the owner.
-    Forward = "forward", forward;
+    Forward = "forward", forward_cycles;
     /// A request is refused.
-    Refuse = "refuse", refuse;
+    Refuse = "refuse", refuse_cycles;
     /// A line comes back.
-    Writeback = "writeback", writeback;
+    Writeback = "writeback", writeback_cycles;
     /// A line comes back, and is shared.
-    SharingWriteback = "sharing-writeback", sharing_writeback;
+    SharingWriteback = "sharing-writeback", sharing_writeback_cycles;
     /// A line has a new owner.
-    OwnershipTransfer = "ownership-transfer", ownership_transfer;
+    OwnershipTransfer = "ownership-transfer", ownership_transfer_cycles;
     /// An owner had nothing to answer with.
-    ForwardRefused = "forward-refused", forward_refused;
+    ForwardRefused = "forward-refused", forward_refused_cycles;
     /// An acknowledgement, and more are to come.
-    Acknowledge = "acknowledge", acknowledge;
+    Acknowledge = "acknowledge", acknowledge_cycles;
     /// The last acknowledgement.
-    LastAcknowledge = "last-acknowledge", last_acknowledge;
+    LastAcknowledge = "last-acknowledge", last_acknowledge_cycles;
     /// A replacement hint.
-    Hint = "hint", hint;
+    Hint = "hint", hint_cycles;
     /// A forwarded request: the processor is asked for the line.
-    Intervention = "intervention", intervention;
+    Intervention = "intervention", intervention_cycles;
     /// The processor's line goes to who asked.
-    Supply = "supply", supply;
+    Supply = "supply", supply_cycles;
     /// The processor had no line to give.
-    SupplyRefused = "supply-refused", supply_refused;
+    SupplyRefused = "supply-refused", supply_refused_cycles;
     /// An invalidation.
-    Invalidate = "invalidate", invalidate;
+    Invalidate = "invalidate", invalidate_cycles;
     /// An invalidation for a cluster.
-    Relay = "relay", relay;
+    Relay = "relay", relay_cycles;
     /// An acknowledgement that this node collects.
-    Collect = "collect", collect;
+    Collect = "collect", collect_cycles;
 }
 
 /// The handler of a message at the home, by what it turned out to be.
@@ -106,10 +106,10 @@ pub const fn of_node(kind: MessageKind) -> Handler {
 /// Cycles of the protocol processor that work on a sharing set takes, but for missing words of the store.
 #[inline]
 pub fn of_set(spec: &HandlerSpec, work: &SetWork) -> u32 {
-    u32::from(work.format_checks) * spec.format_check
-        + u32::from(work.walked) * spec.set_element
-        + u32::from(work.store_words) * spec.store_word
-        + u32::from(work.allocated) * spec.allocate
-        + u32::from(work.freed) * spec.free
-        + u32::from(work.reformatted) * spec.reformat
+    u32::from(work.format_checks) * spec.format_check_cycles
+        + u32::from(work.walked) * spec.set_element_cycles
+        + u32::from(work.store_words) * spec.store_word_cycles
+        + u32::from(work.allocated) * spec.allocate_cycles
+        + u32::from(work.freed) * spec.free_cycles
+        + u32::from(work.reformatted) * spec.reformat_cycles
 }

@@ -23,6 +23,8 @@ pub struct Design {
     pub code: CodeLayout,
     /// Cycles for a line of code to come from memory.
     pub instruction_miss_cycles: u32,
+    /// Cycles for a look at the tags of the remote access cache.
+    pub remote_access_cache_check_cycles: u32,
     /// Bytes of a directory header.
     pub header_bytes: u64,
     /// Where in the memory behind the data cache the store begins: after the headers of all lines.
@@ -99,7 +101,7 @@ impl Magic {
     #[inline]
     pub fn run(&mut self, design: &Design, now: Time, handler: Handler, before: u32, after: u32, delay: Duration) -> Run {
         let timing = &design.timing;
-        let (lead, rest) = (handler.lead(&design.handlers), after + design.handlers.finish);
+        let (lead, rest) = (handler.lead(&design.handlers), after + design.handlers.finish_cycles);
         let missing = design.code.fetch(&mut self.instruction_cache, handler, 0, lead) * design.instruction_miss_cycles;
         let later = design.code.fetch(&mut self.instruction_cache, handler, lead, rest) * design.instruction_miss_cycles;
         let first = lead + missing + before;

@@ -76,18 +76,16 @@ pub struct MagicTiming {
     pub dirty_answer: Duration,
     /// From a refusal to the next try.
     pub retry: Duration,
+    /// From the completion of a request until its request buffer serves another.
+    pub release: Duration,
     /// From the start of a memory access to the first data.
     pub memory_data: Duration,
     /// Occupancy of the memory by a line read.
     pub memory_read: Duration,
     /// Occupancy of the memory by a line written.
     pub memory_write: Duration,
-    /// For a line of code to come from memory.
-    pub instruction_miss: Duration,
     /// Cycles for a line of directory data to come from memory.
     pub data_miss_cycles: u32,
-    /// Looking for a line in the remote access cache.
-    pub remote_access_cache_check: Duration,
     /// From the critical data of a line at the pins of the processor back to the miss that asked for it: the processor's own
     /// part of a miss.
     pub processor: Duration,
@@ -99,7 +97,7 @@ impl MagicTiming {
     /// # Errors
     /// Its nodes have another controller.
     pub fn new(description: &Description) -> Result<Self, SimError> {
-        let MagicDescription { magic, directory, .. } = MagicDescription::of(description)?;
+        let MagicDescription { magic, .. } = MagicDescription::of(description)?;
         let (sysad, memory, processor) = (&description.sysad, &description.memory, &description.processor);
         let cycle = magic.clock.period();
         let cycles = |count: u32| cycle * u64::from(count);
@@ -127,12 +125,11 @@ impl MagicTiming {
             snoop_answer: cycles(magic.snoop_answer_cycles),
             dirty_answer: cycles(magic.dirty_answer_cycles),
             retry: cycles(magic.retry_cycles),
+            release: cycles(magic.release_cycles),
             memory_data: cycles(memory.access_cycles),
             memory_read: cycles(memory.line_cycles),
             memory_write: cycles(memory.line_write_cycles),
-            instruction_miss: cycles(magic.instruction_miss_cycles),
             data_miss_cycles: magic.data_miss_cycles,
-            remote_access_cache_check: cycles(directory.remote_access_cache_check_cycles),
             processor: core * u64::from(processor.miss_to_request_cycles + processor.data_to_use_cycles),
         })
     }

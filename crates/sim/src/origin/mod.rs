@@ -92,7 +92,7 @@ impl Controller for Hubs {
     type Event = HubEvent;
 
     fn new(blueprint: &Blueprint<'_>, sources: impl Iterator<Item = Source>) -> Result<Self, SimError> {
-        let topology = blueprint.topology;
+        let topology = blueprint.network.topology();
         let nodes = topology.nodes().len();
         let geometry = Geometry {
             nodes: nodes as u16,

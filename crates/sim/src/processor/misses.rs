@@ -79,6 +79,13 @@ impl Default for Misses {
     }
 }
 
+impl Miss {
+    /// Whether the request is still to be answered.
+    pub const fn is_requested(&self) -> bool {
+        self.requested
+    }
+}
+
 impl Misses {
     #[inline]
     fn iter(&self) -> impl Iterator<Item = (MissId, &Miss)> {

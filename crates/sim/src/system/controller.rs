@@ -3,12 +3,12 @@
 use std::fmt::Debug;
 
 use engine::Source;
-use machine::{Topology, VirtualNetwork};
+use machine::VirtualNetwork;
 use machine::description::Description;
 use units::{ChannelId, CpuId, Duration, NodeId, Time};
 
 use super::event::{EnvelopeId, NodeEvent};
-use super::{Incoherence, System};
+use super::{Incoherence, Network, System};
 use crate::memory::LineMap;
 use crate::processor::{MissId, Post};
 use crate::{NodeStatistics, Options, SimError};
@@ -18,7 +18,7 @@ pub struct Blueprint<'a> {
     /// The machine.
     pub description: &'a Description,
     /// Its network.
-    pub topology: &'a Topology,
+    pub network: &'a Network,
     /// Where lines are.
     pub lines: LineMap,
     /// How to simulate.

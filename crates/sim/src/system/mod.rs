@@ -79,13 +79,13 @@ impl<C: Controller> System<C> {
         let topology = Topology::new(description);
         let nodes = topology.nodes().len();
         let lines = LineMap::new(description.l2.line);
-        let network = Network::new(description, topology.clone());
         let processors = topology.processors() as u16;
+        let network = Network::new(description, topology);
         let channels = network.channels().len();
         // Sources in the order in which ties are broken: processors, controllers, channels.
         let mut source = (0..).map(Source::new);
         let processor_sources = source.by_ref().take(usize::from(processors)).collect();
-        let blueprint = Blueprint { description, topology: &topology, lines, options };
+        let blueprint = Blueprint { description, network: &network, lines, options };
         let controllers = C::new(&blueprint, source.by_ref().take(nodes))?;
         let timing = ProcessorTiming::new(description, controllers.release());
         let (announces_clean, controllers_relax) = (controllers.announces_clean(), controllers.relaxes_order());

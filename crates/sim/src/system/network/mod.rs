@@ -58,6 +58,16 @@ impl Network {
         &self.topology
     }
 
+    /// How long the first packet of a message takes from one network interface to the other when nothing is in its way, to
+    /// within the edges of clocks.
+    pub fn unhindered(&self, network: VirtualNetwork, from: NodeId, to: NodeId) -> Duration {
+        let router = self.router.bypass.unwrap_or(self.router.queued);
+        let path = self.topology.path(network, from, to);
+        let propagation = |channel: ChannelId| self.channels[channel.index()].spec.propagation;
+        let hops = path.iter().map(|hop| router + propagation(hop.channel));
+        hops.fold(propagation(self.injection(from)), |sum, hop| sum + hop)
+    }
+
     /// A channel.
     #[inline]
     pub fn channel(&self, id: ChannelId) -> &Channel {

@@ -1,0 +1,140 @@
+//! What can happen in a node with MAGIC.
+
+use units::{CpuId, NodeId};
+
+use crate::processor::MissId;
+use crate::system::{EnvelopeId, NodeEvent};
+
+/// An event of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MagicEvent {
+    /// A processor's request, writeback or hint is at its pins.
+    Request(CpuId, EnvelopeId),
+    /// A message for another node's home is through the inbox of this one.
+    Outgoing(NodeId, EnvelopeId),
+    /// A message is through the inbox of the node that it is for.
+    Handle(EnvelopeId),
+    /// A message leaves the network interface of a node.
+    Inject(NodeId, EnvelopeId),
+    /// An answer is at the bus to the processor, with a line of data or without.
+    Answer(CpuId, MissId, bool),
+    /// An intervention is at the bus to the processor.
+    Intervene(EnvelopeId),
+    /// An intervention is on the bus: the processor looks.
+    Snoop(EnvelopeId),
+    /// An owner has the line ready for the bus: its answer and its report follow.
+    Supply(EnvelopeId, EnvelopeId),
+    /// An owner's answer and report are through the inbox.
+    Supplied(EnvelopeId, EnvelopeId),
+    /// An invalidation is at the bus to the processor.
+    Drop(EnvelopeId),
+    /// A refused request is due again.
+    Retry(CpuId, MissId),
+    /// A line moves between the processor's cache and the remote access cache.
+    Keep(CpuId, KeepStep),
+}
+
+/// A step of a line's way between the processor's cache and the remote access cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeepStep {
+    /// A request that the remote access cache will answer is at the pins.
+    Asked(MissId),
+    /// It is through the inbox.
+    Answer(MissId),
+    /// A line that leaves the processor's cache is at the pins, with its data if it is dirty.
+    Evicted(bool),
+    /// It is through the inbox.
+    Kept(bool),
+}
+
+impl KeepStep {
+    const fn pack(self) -> u32 {
+        match self {
+            Self::Asked(miss) => miss.0 as u32,
+            Self::Answer(miss) => 1 << 8 | miss.0 as u32,
+            Self::Evicted(dirty) => 2 << 8 | dirty as u32,
+            Self::Kept(dirty) => 3 << 8 | dirty as u32,
+        }
+    }
+
+    const fn unpack(word: u32) -> Self {
+        let miss = MissId(word as u8);
+        match word >> 8 {
+            0 => Self::Asked(miss),
+            1 => Self::Answer(miss),
+            2 => Self::Evicted(word & 1 != 0),
+            _ => Self::Kept(word & 1 != 0),
+        }
+    }
+}
+
+/// The bit of an answer's operand that says that a line of data comes with it.
+const DATA: u32 = 1 << 8;
+
+impl NodeEvent for MagicEvent {
+    #[inline]
+    fn pack(self) -> (u8, u32, u32) {
+        match self {
+            Self::Request(cpu, id) => (0, u32::from(cpu.0), id.0),
+            Self::Outgoing(node, id) => (1, u32::from(node.0), id.0),
+            Self::Handle(id) => (2, 0, id.0),
+            Self::Inject(node, id) => (3, u32::from(node.0), id.0),
+            Self::Answer(cpu, miss, data) => (4, u32::from(cpu.0), u32::from(miss.0) | if data { DATA } else { 0 }),
+            Self::Intervene(id) => (5, 0, id.0),
+            Self::Snoop(id) => (6, 0, id.0),
+            Self::Supply(answer, report) => (7, answer.0, report.0),
+            Self::Supplied(answer, report) => (8, answer.0, report.0),
+            Self::Drop(id) => (9, 0, id.0),
+            Self::Retry(cpu, miss) => (10, u32::from(cpu.0), u32::from(miss.0)),
+            Self::Keep(cpu, step) => (11, u32::from(cpu.0), step.pack()),
+        }
+    }
+
+    #[inline]
+    fn unpack(kind: u8, first: u32, second: u32) -> Self {
+        let (cpu, node, id) = (CpuId(first as u16), NodeId(first as u16), EnvelopeId(second));
+        match kind {
+            0 => Self::Request(cpu, id),
+            1 => Self::Outgoing(node, id),
+            2 => Self::Handle(id),
+            3 => Self::Inject(node, id),
+            4 => Self::Answer(cpu, MissId(second as u8), second & DATA != 0),
+            5 => Self::Intervene(id),
+            6 => Self::Snoop(id),
+            7 => Self::Supply(EnvelopeId(first), id),
+            8 => Self::Supplied(EnvelopeId(first), id),
+            9 => Self::Drop(id),
+            10 => Self::Retry(cpu, MissId(second as u8)),
+            _ => Self::Keep(cpu, KeepStep::unpack(second)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_loses_nothing() {
+        let (cpu, node, id, miss) = (CpuId(63), NodeId(62), EnvelopeId(1 << 27), MissId(7));
+        let steps = [KeepStep::Asked(miss), KeepStep::Answer(miss), KeepStep::Evicted(true), KeepStep::Kept(false)];
+        let events = [
+            MagicEvent::Request(cpu, id),
+            MagicEvent::Outgoing(node, id),
+            MagicEvent::Handle(id),
+            MagicEvent::Inject(node, id),
+            MagicEvent::Answer(cpu, miss, true),
+            MagicEvent::Answer(cpu, miss, false),
+            MagicEvent::Intervene(id),
+            MagicEvent::Snoop(id),
+            MagicEvent::Supply(id, EnvelopeId(3)),
+            MagicEvent::Supplied(id, EnvelopeId(3)),
+            MagicEvent::Drop(id),
+            MagicEvent::Retry(cpu, miss),
+        ];
+        for event in events.into_iter().chain(steps.map(|step| MagicEvent::Keep(cpu, step))) {
+            let (kind, first, second) = event.pack();
+            assert_eq!(MagicEvent::unpack(kind, first, second), event);
+        }
+    }
+}

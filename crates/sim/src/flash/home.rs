@@ -1,0 +1,109 @@
+//! The home's side of a node: a message meets its line's directory entry.
+
+use protocol::msi::{HomeWork, Message, MessageKind, SetWork, Transaction};
+use units::{NodeId, Time};
+
+use super::directory::Traces;
+use super::handler::{Handler, of_home};
+use super::{Magics, cpu_of};
+use crate::system::System;
+
+impl System<Magics> {
+    /// A message is through the inbox of its home: its handler runs, and sends what it has to.
+    #[inline]
+    pub(super) fn handle_at_home(&mut self, home: NodeId, message: &Message) -> Time {
+        let Some((work, traces)) = self.change_directory(home, message) else { return self.now };
+        let (now, delay) = (self.now, self.random_delay());
+        let memory = self.access_memory(home, message.kind, &work);
+        let offset = self.controllers.lines.offset(message.line);
+        let Magics { design, nodes, .. } = &mut self.controllers;
+        let node = &mut nodes[home.index()];
+        let handler = of_home(work.transaction);
+        let first_work = traces.sent.first().map_or(SetWork::NONE, |(_, work)| *work);
+        let before = node.header_stall(design, offset)
+            + node.set_cycles(design, &first_work, &SetWork::NONE, &traces.touched);
+        let after = node.set_cycles(design, &traces.set, &first_work, &traces.touched);
+        let sends = design.handlers.send_cycles * (traces.sent.len() as u32).saturating_sub(1);
+        let run = node.run(design, now, handler, before, after + sends, delay);
+        let start = run.first;
+        if message.requester == home {
+            self.note_wait(home, message, run.waited);
+        }
+        self.send_all(home, handler, start, memory, &traces);
+        self.controllers.traces.push(traces);
+        start
+    }
+
+    /// A handler of this very node has something for the home: it is dealt with in the same run, from `at` on.
+    pub(super) fn handle_at_own_home(&mut self, home: NodeId, at: Time, message: &Message, handler: Handler) {
+        let Some((work, traces)) = self.change_directory(home, message) else { return };
+        let memory = self.access_memory(home, message.kind, &work);
+        let Magics { design, nodes, .. } = &mut self.controllers;
+        let node = &mut nodes[home.index()];
+        let sends = design.handlers.send_cycles * traces.sent.len() as u32;
+        let set = node.set_cycles(design, &traces.set, &SetWork::NONE, &traces.touched);
+        node.go_on(design, handler, set + sends);
+        let start = at + design.timing.cycle * u64::from(design.handlers.send_cycles);
+        self.send_all(home, handler, start, memory, &traces);
+        self.controllers.traces.push(traces);
+    }
+
+    /// Runs the protocol's handler.
+    #[inline]
+    fn change_directory(&mut self, home: NodeId, message: &Message) -> Option<(HomeWork, Traces)> {
+        let controllers = &mut self.controllers;
+        let mut traces = controllers.traces.pop().unwrap_or_default();
+        let work = match controllers.directory.handle(home, message, &mut traces) {
+            Ok(work) => work,
+            Err(error) => {
+                self.fail(error);
+                return None;
+            }
+        };
+        let writes = matches!(message.kind, MessageKind::GetExclusive | MessageKind::Upgrade);
+        if writes && !matches!(work.transaction, Transaction::Refuse | Transaction::Forward) {
+            controllers.nodes[home.index()].invalidations.count(work.invalidations.nodes);
+        }
+        Some((work, traces))
+    }
+
+    /// Books the memory for a handler: when the line, if one is read, is there. The inbox starts reading for every request that
+    /// may want data, before the directory is looked at.
+    #[inline]
+    fn access_memory(&mut self, home: NodeId, kind: MessageKind, work: &HomeWork) -> Time {
+        let now = self.now;
+        let Magics { design, nodes, .. } = &mut self.controllers;
+        let (timing, node) = (&design.timing, &mut nodes[home.index()]);
+        let speculative = matches!(kind, MessageKind::Get | MessageKind::GetExclusive | MessageKind::Refill);
+        if work.memory_write {
+            node.memory.reserve(now, timing.cycle, timing.memory_write);
+        }
+        if work.memory_read || speculative {
+            return node.memory.reserve(now, timing.cycle, timing.memory_read) + timing.memory_data;
+        }
+        now
+    }
+
+    /// Sends what a handler has to send: the first message at `first`, each further one as soon as it is made and what the
+    /// sharing set does before it is done; a line not before `memory`.
+    #[inline]
+    fn send_all(&mut self, home: NodeId, handler: Handler, first: Time, memory: Time, traces: &Traces) {
+        let Some(&(_, first_work)) = traces.sent.first() else { return };
+        for (index, &(message, work)) in traces.sent.iter().enumerate() {
+            let design = &self.controllers.design;
+            let set = super::handler::of_set(&design.handlers, &work)
+                - super::handler::of_set(&design.handlers, &first_work);
+            let cycles = design.handlers.send_cycles * index as u32 + set;
+            let at = first + design.timing.cycle * u64::from(cycles);
+            let at = if message.kind.carries_data() { at.max(memory) } else { at };
+            self.send_message(home, at, message, handler);
+        }
+    }
+
+    /// A request of this node's own processor has waited for the protocol processor.
+    pub(super) fn note_wait(&mut self, node: NodeId, message: &Message, waited: units::Duration) {
+        if let Some(miss) = self.processor_mut(cpu_of(node)).miss_on(message.line) {
+            self.controllers.nodes[node.index()].account.waited(miss, waited);
+        }
+    }
+}

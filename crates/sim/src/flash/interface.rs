@@ -1,0 +1,236 @@
+//! The processor interface: what a node's processor asks for, and what it is told and asked.
+
+use protocol::Access;
+use protocol::msi::{self, AccessOutcome, CacheLine, Eviction, Message, NodeOutcome, Place};
+use units::{CpuId, LineAddr, NodeId, Time};
+
+use super::event::{KeepStep, MagicEvent};
+use super::handler::Handler;
+use super::remote_access_cache::Kept;
+use super::transport::destination;
+use super::{Magics, cpu_of, miss_on};
+use crate::SimError;
+use crate::processor::{Ask, MissId, Post};
+use crate::system::{EnvelopeId, Event, System};
+
+impl System<Magics> {
+    /// A processor has something to say. The line changes its state now; the message is at the pins later.
+    pub(super) fn on_post(&mut self, cpu: CpuId, post: &Post) {
+        match post.ask {
+            Ask::Request(access) => self.on_miss(cpu, post, access),
+            Ask::Evict => self.on_evict(cpu, post),
+        }
+    }
+
+    fn on_miss(&mut self, cpu: CpuId, post: &Post, access: Access) {
+        let wanted = match access {
+            Access::Load | Access::InstructionFetch | Access::ReadPrefetch => msi::Access::Load,
+            Access::Store | Access::WritePrefetch => msi::Access::Store,
+            Access::UncachedRead | Access::PoisonRead => return self.fail(SimError::NoUncached { cpu }),
+        };
+        let (node, line) = (self.node_of(cpu), post.line);
+        let Some(miss) = miss_on(self, node, line) else { return };
+        self.controllers.nodes[node.index()].account.begin(miss);
+        let mut sent = None;
+        let outcome = self.with_line(node, line, |cache, context| {
+            msi::access(cache, line, context, wanted, &mut |message| sent = Some(message))
+        });
+        match (outcome, sent) {
+            (AccessOutcome::Requested, Some(message)) => self.to_pins(cpu, post.at, message),
+            (AccessOutcome::RemoteAccessCacheHit, _) => {
+                self.count_remote_access_cache(node, true);
+                self.schedule_processor(cpu, post.at, Event::Node(MagicEvent::Keep(cpu, KeepStep::Asked(miss))));
+            }
+            (AccessOutcome::Hit | AccessOutcome::Blocked | AccessOutcome::Requested, _) => {
+                debug_assert!(false, "{cpu:?} asked for {line:?}, which is not missing: {outcome:?}");
+            }
+        }
+    }
+
+    /// A line has left the processor's caches: it is dropped, with or without a word, or goes home, or is kept.
+    fn on_evict(&mut self, cpu: CpuId, post: &Post) {
+        let (node, line) = (self.node_of(cpu), post.line);
+        let mut cache = self.controllers.evicted(node, line, post.copy);
+        let context = self.controllers.context(node, line);
+        let mut sent = None;
+        match msi::evict(&mut cache, line, &context, &mut |message| sent = Some(message)) {
+            Ok(Eviction::Kept) => self.keep(cpu, post, cache),
+            Ok(Eviction::Silent | Eviction::Hint | Eviction::Writeback) => {
+                self.controllers.note(node, line, &cache);
+                if let Some(message) = sent {
+                    self.to_pins(cpu, post.at, message);
+                }
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// An evicted line stays in the remote access cache. What it displaces there goes home.
+    fn keep(&mut self, cpu: CpuId, post: &Post, cache: CacheLine) {
+        let (node, line) = (self.node_of(cpu), post.line);
+        let dirty = cache.state == msi::Msi::Dirty;
+        self.schedule_processor(cpu, post.at, Event::Node(MagicEvent::Keep(cpu, KeepStep::Evicted(dirty))));
+        self.controllers.note(node, line, &cache);
+        let Some(kept) = &mut self.controllers.nodes[node.index()].remote_access_cache else { return };
+        let victim = kept.in_the_way_of(line);
+        kept.put(Kept { line, state: cache.state, version: cache.version });
+        if dirty {
+            self.processor_mut(cpu).release_writeback(line);
+        }
+        let Some(Kept { line, state, version }) = victim else { return };
+        let mut cache = CacheLine { state, version, place: Place::RemoteAccessCache, ..CacheLine::INVALID };
+        let context = self.controllers.context(node, line);
+        let mut sent = None;
+        match msi::evict_from_node(&mut cache, line, &context, &mut |message| sent = Some(message)) {
+            Ok(_) => {}
+            Err(error) => return self.fail(error),
+        }
+        if let Some(message) = sent {
+            let id = self.envelop(message, destination(&message));
+            let at = post.at + self.controllers.design.timing.inbox;
+            self.schedule_processor(cpu, at, Event::Node(MagicEvent::Outgoing(node, id)));
+        }
+    }
+
+    /// A message of the processor will be at its pins at `at`.
+    fn to_pins(&mut self, cpu: CpuId, at: Time, message: Message) {
+        let id = self.envelop(message, destination(&message));
+        self.schedule_processor(cpu, at, Event::Node(MagicEvent::Request(cpu, id)));
+    }
+
+    /// A processor's message takes the bus, and goes through its interface into the inbox.
+    pub(super) fn on_request(&mut self, cpu: CpuId, id: EnvelopeId) {
+        let (node, message) = (self.node_of(cpu), self.envelopes.get(id).message);
+        if message.kind.takes_collection_row() && !self.controllers.has_free_row(node, message.line) {
+            let again = self.now + self.controllers.design.timing.retry;
+            return self.schedule_processor(cpu, again, Event::Node(MagicEvent::Request(cpu, id)));
+        }
+        let data = message.kind.carries_data();
+        let through = self.take_bus(node, data);
+        if data {
+            self.processor_mut(cpu).release_writeback(message.line);
+            self.wake_writeback(cpu, message.line);
+        }
+        self.into_inbox(node, through, id);
+    }
+
+    /// A request, with or without a line of data, takes the bus now: when it is through the inbox.
+    pub(super) fn take_bus(&mut self, node: NodeId, data: bool) -> Time {
+        let timing = &self.controllers.design.timing;
+        let length = if data { timing.request + timing.data } else { timing.request };
+        let start = self.controllers.nodes[node.index()].bus.reserve(self.now, timing.grid, length);
+        start + timing.request_seen + timing.interface_in + timing.inbox
+    }
+
+    /// A message of this node will be through the inbox at `at`: for the home here, or to go on to another.
+    fn into_inbox(&mut self, node: NodeId, at: Time, id: EnvelopeId) {
+        let here = self.envelopes.get(id).to == node;
+        let event = if here { MagicEvent::Handle(id) } else { MagicEvent::Outgoing(node, id) };
+        self.schedule(node, at, event);
+    }
+
+    /// A refused request is sent again.
+    pub(super) fn on_retry(&mut self, cpu: CpuId, miss: MissId) {
+        let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
+        let node = self.node_of(cpu);
+        let mut sent = None;
+        let result = self
+            .with_line(node, line, |cache, context| msi::retry(cache, line, context, &mut |message| sent = Some(message)));
+        match (result, sent) {
+            (Ok(()), Some(message)) => {
+                let id = self.envelop(message, destination(&message));
+                self.into_inbox(node, self.now, id);
+            }
+            (Ok(()), None) => debug_assert!(false, "a retry sends a request"),
+            (Err(error), _) => self.fail(error),
+        }
+    }
+
+    /// An answer crosses the bus to the processor, with a line of data or without.
+    pub(super) fn on_answer(&mut self, cpu: CpuId, miss: MissId, data: bool) {
+        let (now, node) = (self.now, self.node_of(cpu));
+        let timing = &self.controllers.design.timing;
+        let (grid, length) = (timing.grid, if data { timing.data } else { timing.completion });
+        let (critical, line, seen) = (timing.critical, timing.line, timing.completion_seen);
+        let start = self.controllers.nodes[node.index()].bus.reserve(now, grid, length);
+        let processor = self.processor_mut(cpu);
+        let to_use = processor.data_to_use();
+        let (value, end) = if data {
+            (start + critical + to_use, processor.book_fill(miss, now, start, line))
+        } else {
+            (start + seen + to_use, start + seen)
+        };
+        self.close_at(cpu, miss, value, end.max(value));
+    }
+
+    /// An intervention takes the bus.
+    pub(super) fn on_intervene(&mut self, id: EnvelopeId) {
+        let node = self.envelopes.get(id).to;
+        let timing = &self.controllers.design.timing;
+        let start = self.controllers.nodes[node.index()].bus.reserve(self.now, timing.grid, timing.intervention);
+        self.schedule(node, start + timing.intervention_seen, MagicEvent::Snoop(id));
+    }
+
+    /// The processor looks for the line of an intervention. A line that is on its way into the cache is waited for.
+    pub(super) fn on_snoop(&mut self, id: EnvelopeId) {
+        let (message, node) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
+        if self.is_filling(node, message.line) {
+            let again = self.now + self.controllers.design.timing.cycle;
+            return self.schedule(node, again, MagicEvent::Snoop(id));
+        }
+        self.envelopes.remove(id);
+        self.controllers.nodes[node.index()].threats -= 1;
+        let now = self.now;
+        let checked = self.processor_mut(cpu_of(node)).snoop(message.line, now);
+        let Some((outcome, answer, report)) = self.ask_owner(node, &message) else { return };
+        // Held here until they can go: the node that they are with is this one.
+        let ids = (self.envelop(answer, node), self.envelop(report, node));
+        let timing = &self.controllers.design.timing;
+        if let NodeOutcome::Supplied(_) = outcome {
+            let extra = timing.dirty_answer;
+            let read = self.processor_mut(cpu_of(node)).read_out(checked) + extra;
+            self.schedule(node, read, MagicEvent::Supply(ids.0, ids.1));
+        } else {
+            let through = checked + timing.snoop_answer + timing.interface_in + timing.inbox;
+            self.schedule(node, through, MagicEvent::Supplied(ids.0, ids.1));
+        }
+    }
+
+    /// Whether the line has been granted to the processor and is not whole yet.
+    fn is_filling(&mut self, node: NodeId, line: LineAddr) -> bool {
+        let processor = self.processor_mut(cpu_of(node));
+        processor.miss_on(line).and_then(|miss| processor.miss(miss)).is_some_and(|miss| !miss.is_requested())
+    }
+
+    /// An owner's modified line crosses the bus.
+    pub(super) fn on_supply(&mut self, answer: EnvelopeId, report: EnvelopeId) {
+        let node = self.envelopes.get(answer).to;
+        let timing = &self.controllers.design.timing;
+        let start = self.controllers.nodes[node.index()].bus.reserve(self.now, timing.grid, timing.data);
+        let through = start + timing.critical + timing.interface_in + timing.inbox;
+        self.schedule(node, through, MagicEvent::Supplied(answer, report));
+    }
+
+    /// The owner's answer and report go out.
+    pub(super) fn on_supplied(&mut self, answer: EnvelopeId, report: EnvelopeId) {
+        let node = self.envelopes.get(answer).to;
+        let (answer, report) = (self.envelopes.remove(answer).message, self.envelopes.remove(report).message);
+        let handler = if answer.kind.carries_data() { Handler::Supply } else { Handler::SupplyRefused };
+        let (now, delay) = (self.now, self.random_delay());
+        let Magics { design, nodes, .. } = &mut self.controllers;
+        let send = design.handlers.send_cycles;
+        let run = nodes[node.index()].run(design, now, handler, 0, send, delay);
+        let later = run.first + design.timing.cycle * u64::from(send);
+        self.send_message(node, run.first, answer, handler);
+        self.send_message(node, later, report, handler);
+    }
+
+    /// An invalidation takes the bus, and the processor's tags with it.
+    pub(super) fn on_drop(&mut self, id: EnvelopeId) {
+        let envelope = self.envelopes.remove(id);
+        let (node, now) = (envelope.to, self.now);
+        let timing = &self.controllers.design.timing;
+        let start = self.controllers.nodes[node.index()].bus.reserve(now, timing.grid, timing.intervention);
+        self.processor_mut(cpu_of(node)).snoop(envelope.message.line, start);
+    }
+}

@@ -1,0 +1,266 @@
+//! FLASH's nodes: one processor, and MAGIC, a controller whose protocol is a program (FLASH dissertation, 2.4).
+//!
+//! Every message that comes to a node, from its processor or from the network, is handled by the protocol processor, one
+//! after the other: that is what occupancy means here. A message changes the state of its line when it is through the inbox;
+//! what it sends leaves when its handler has had its turn and come that far. What a node has to tell itself (a home whose own
+//! processor is a sharer, say) is done in the same run, without a message.
+
+mod account;
+mod check;
+mod code;
+mod directory;
+mod event;
+mod handler;
+mod home;
+mod interface;
+mod magic;
+mod node;
+mod remote_access_cache;
+mod tags;
+mod timing;
+mod transport;
+
+use engine::Source;
+use machine::VirtualNetwork;
+use protocol::msi::catalogue::{Named, Sizes, Visitor, resolve};
+use protocol::msi::{Lane, Message, NodeContext, SharingSet, Site};
+use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
+
+use crate::memory::LineMap;
+use crate::processor::{MissId, Post};
+use crate::system::{Blueprint, Controller, EnvelopeId, Incoherence, System};
+use crate::{NodeStatistics, SimError};
+
+pub use account::StallTerms;
+pub use event::MagicEvent;
+
+use account::Unhindered;
+use code::CodeLayout;
+use directory::{Directories, Directory, Traces};
+use magic::{Design, Magic};
+use remote_access_cache::RemoteAccessCache;
+use tags::DirectMapped;
+use timing::{MagicDescription, MagicTiming};
+
+/// The controllers of a machine, and the directories that they keep.
+pub struct Magics {
+    design: Design,
+    nodes: Vec<Magic>,
+    directory: Box<dyn Directory>,
+    lines: LineMap,
+    /// Rows of a node's invalidation collection table.
+    collection_rows: usize,
+    /// Whether dropped shared copies are announced to the home.
+    replacement_hints: bool,
+    remote_access_cache: bool,
+    relaxes_order: bool,
+    /// By requester and then home.
+    unhindered: Vec<Unhindered>,
+    /// Those in no use: handlers allocate nothing.
+    traces: Vec<Traces>,
+    outboxes: Vec<Vec<Message>>,
+}
+
+/// What follows from the name of a protocol.
+struct Protocol {
+    directory: Box<dyn Directory>,
+    replacement_hints: bool,
+    named: Named,
+}
+
+/// Makes the directories of a protocol when its sharing set is known.
+struct Build {
+    nodes: usize,
+    lines: LineMap,
+    seed: u64,
+}
+
+impl Visitor for Build {
+    type Output = Protocol;
+
+    fn visit<S: SharingSet>(self, set: S, named: Named) -> Protocol {
+        let replacement_hints = set.replacement_hints();
+        let directory = Directories::new(set, named.variant, self.nodes, self.lines, self.seed);
+        Protocol { directory: Box::new(directory), replacement_hints, named }
+    }
+}
+
+impl Protocol {
+    /// The protocol that the description names.
+    fn of(blueprint: &Blueprint<'_>, parts: &MagicDescription<'_>) -> Result<Self, SimError> {
+        let nodes = blueprint.network.topology().nodes().len();
+        if nodes > usize::from(Site::MAX_NODES) {
+            let (value, accepted) = (nodes.to_string(), "1 to 64 nodes with MAGIC");
+            return Err(SimError::Unsupported { key: "topology.processors", value, accepted });
+        }
+        let directory = parts.directory;
+        let sizes =
+            Sizes { nodes: nodes as u16, links: directory.link_store_entries, vectors: directory.vector_store_entries };
+        let build = Build { nodes, lines: blueprint.lines, seed: blueprint.options.seed };
+        Ok(resolve(&directory.protocol, sizes, build)?)
+    }
+}
+
+impl Controller for Magics {
+    type Message = Message;
+    type Event = MagicEvent;
+
+    fn new(blueprint: &Blueprint<'_>, sources: impl Iterator<Item = Source>) -> Result<Self, SimError> {
+        let description = blueprint.description;
+        let parts = MagicDescription::of(description)?;
+        if description.topology.processors_per_node != 1 {
+            let value = description.topology.processors_per_node.to_string();
+            return Err(SimError::Unsupported { key: "topology.processors_per_node", value, accepted: "1 with MAGIC" });
+        }
+        let Protocol { directory, replacement_hints, named } = Protocol::of(blueprint, &parts)?;
+        let (magic, nodes) = (parts.magic, blueprint.network.topology().nodes().len());
+        let cache = || {
+            let size = parts.directory.remote_access_cache;
+            let make = || RemoteAccessCache::new(size, description.l2.line, blueprint.lines, nodes);
+            named.remote_access_cache.then(make)
+        };
+        let node = |source| {
+            let instructions = DirectMapped::new(magic.instruction_cache.0, magic.instruction_cache_line.0);
+            let data = DirectMapped::new(magic.data_cache.0, magic.data_cache_line.0);
+            Magic::new(source, instructions, data, cache())
+        };
+        let header_bytes = parts.directory.header.0;
+        let design = Design {
+            timing: MagicTiming::new(description)?,
+            handlers: parts.handlers.clone(),
+            code: CodeLayout::new(magic, parts.handlers, &named),
+            instruction_miss_cycles: magic.instruction_miss_cycles,
+            remote_access_cache_check_cycles: parts.directory.remote_access_cache_check_cycles,
+            header_bytes,
+            store_base: description.topology.node_memory.0 / description.l2.line.0 * header_bytes,
+        };
+        Ok(Self {
+            unhindered: transport::unhindered(&design, blueprint),
+            design,
+            nodes: sources.map(node).collect(),
+            directory,
+            lines: blueprint.lines,
+            collection_rows: magic.collection_rows as usize,
+            replacement_hints,
+            remote_access_cache: named.remote_access_cache,
+            relaxes_order: named.variant.acknowledge_requester,
+            traces: Vec::new(),
+            outboxes: Vec::new(),
+        })
+    }
+
+    #[inline]
+    fn source(&mut self, node: NodeId) -> &mut Source {
+        &mut self.nodes[node.index()].source
+    }
+
+    fn release(&self) -> Duration {
+        self.design.timing.release
+    }
+
+    fn announces_clean(&self) -> bool {
+        self.replacement_hints || self.remote_access_cache
+    }
+
+    fn relaxes_order(&self) -> bool {
+        self.relaxes_order
+    }
+
+    /// The shortest way of a message from a handler of one node to one of another.
+    fn lookahead(&self) -> Duration {
+        self.design.timing.outbox + self.design.timing.network_out + self.design.timing.inbox
+    }
+
+    #[inline]
+    fn threatens(&self, node: NodeId) -> bool {
+        self.nodes[node.index()].threats > 0
+    }
+
+    #[inline]
+    fn network(message: &Message) -> VirtualNetwork {
+        match message.kind.lane() {
+            Lane::Request => VirtualNetwork::Request,
+            Lane::Reply => VirtualNetwork::Reply,
+        }
+    }
+
+    #[inline]
+    fn packets(message: &Message) -> u16 {
+        transport::packets(message)
+    }
+
+    fn allocated(&mut self, node: NodeId, lines: u64) {
+        self.directory.extend(node, lines);
+    }
+
+    fn posted(system: &mut System<Self>, cpu: CpuId, post: &Post) {
+        system.on_post(cpu, post);
+    }
+
+    #[inline]
+    fn happened(system: &mut System<Self>, event: MagicEvent) {
+        match event {
+            MagicEvent::Request(cpu, id) => system.on_request(cpu, id),
+            MagicEvent::Outgoing(node, id) => system.on_outgoing(node, id),
+            MagicEvent::Handle(id) => system.on_handle(id),
+            MagicEvent::Inject(node, id) => system.enter_network(node, id),
+            MagicEvent::Answer(cpu, miss, data) => system.on_answer(cpu, miss, data),
+            MagicEvent::Intervene(id) => system.on_intervene(id),
+            MagicEvent::Snoop(id) => system.on_snoop(id),
+            MagicEvent::Supply(answer, report) => system.on_supply(answer, report),
+            MagicEvent::Supplied(answer, report) => system.on_supplied(answer, report),
+            MagicEvent::Drop(id) => system.on_drop(id),
+            MagicEvent::Retry(cpu, miss) => system.on_retry(cpu, miss),
+            MagicEvent::Keep(cpu, step) => system.on_keep(cpu, step),
+        }
+    }
+
+    #[inline]
+    fn delivered(system: &mut System<Self>, channel: ChannelId, id: EnvelopeId, arrival: Time) {
+        system.on_delivery(channel, id, arrival);
+    }
+
+    fn check_coherence(system: &mut System<Self>) -> Result<(), Incoherence> {
+        system.compare_with_directory()
+    }
+
+    fn statistics(system: &System<Self>, node: NodeId) -> NodeStatistics {
+        system.controllers.nodes[node.index()].statistics()
+    }
+}
+
+impl Magics {
+    /// What the handlers on the cache side of `node` need to know about `line`.
+    #[inline]
+    fn context(&self, node: NodeId, line: LineAddr) -> NodeContext {
+        NodeContext {
+            node,
+            home: self.lines.home(line),
+            replacement_hints: self.replacement_hints,
+            remote_access_cache: self.remote_access_cache,
+        }
+    }
+
+    /// What a miss of `node` on `line` takes when nothing else happens.
+    #[inline]
+    fn unhindered(&self, node: NodeId, line: LineAddr) -> Unhindered {
+        self.unhindered[node.index() * self.nodes.len() + self.lines.home(line).index()]
+    }
+
+    /// Where the misses of a processor spent their time.
+    pub fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms> {
+        self.nodes.get(cpu.index()).map(|node| node.account.terms)
+    }
+}
+
+/// The processor of a node: there is one.
+#[inline]
+const fn cpu_of(node: NodeId) -> CpuId {
+    CpuId(node.0)
+}
+
+/// The miss of a processor on a line, if it has one.
+#[inline]
+fn miss_on(system: &mut System<Magics>, node: NodeId, line: LineAddr) -> Option<MissId> {
+    system.processor_mut(cpu_of(node)).miss_on(line)
+}

@@ -1,0 +1,339 @@
+//! The cache side of a node: answers, interventions and invalidations for its processor, and what goes out on its behalf.
+
+use protocol::Mesi;
+use protocol::msi::{self, Agent, CacheLine, Message, MessageKind, Msi, NodeContext, NodeOutcome, Place};
+use units::{CpuId, LineAddr, NodeId, Time};
+
+use super::event::{KeepStep, MagicEvent};
+use super::handler::{Handler, of_node};
+use super::remote_access_cache::Kept;
+use super::transport::threatens;
+use super::{Magics, cpu_of, miss_on};
+use crate::processor::{CachedCopy, MissId};
+use crate::system::{EnvelopeId, System};
+
+/// The processor's view of a state.
+pub(super) const fn mesi(state: Msi) -> Mesi {
+    match state {
+        Msi::Invalid => Mesi::Invalid,
+        Msi::Shared => Mesi::Shared,
+        Msi::Dirty => Mesi::Modified,
+    }
+}
+
+/// The protocol's view of a processor's state.
+const fn msi(state: Mesi) -> Msi {
+    match state {
+        Mesi::Invalid => Msi::Invalid,
+        Mesi::Shared => Msi::Shared,
+        Mesi::Exclusive | Mesi::Modified => Msi::Dirty,
+    }
+}
+
+impl Magics {
+    /// The protocol's view of a line that has just left the processor's caches.
+    pub(super) fn evicted(&self, node: NodeId, line: LineAddr, copy: CachedCopy) -> CacheLine {
+        let outstanding = &self.nodes[node.index()].outstanding;
+        let pending = outstanding.iter().find(|(other, _)| *other == line).map_or(CacheLine::INVALID, |found| found.1);
+        CacheLine { state: msi(copy.state), version: copy.version, place: Place::Cache, ..pending }
+    }
+
+    /// Keeps what is pending about a line, if anything is.
+    #[inline]
+    pub(super) fn note(&mut self, node: NodeId, line: LineAddr, cache: &CacheLine) {
+        let outstanding = &mut self.nodes[node.index()].outstanding;
+        let place = outstanding.iter().position(|(other, _)| *other == line);
+        match (place, cache.is_quiet()) {
+            (Some(place), true) => drop(outstanding.swap_remove(place)),
+            (Some(place), false) => outstanding[place].1 = *cache,
+            (None, true) => {}
+            (None, false) => outstanding.push((line, *cache)),
+        }
+    }
+
+    /// Whether the invalidation collection table of `node` has a row for a request for ownership of `line` (`/IR`).
+    pub(super) fn has_free_row(&self, node: NodeId, line: LineAddr) -> bool {
+        let taken = |(other, cache): &&(LineAddr, CacheLine)| *other != line && cache.has_collection_row();
+        let rows = self.nodes[node.index()].outstanding.iter().filter(taken).count();
+        !self.relaxes_order || rows < self.collection_rows
+    }
+}
+
+impl System<Magics> {
+    /// The protocol's view of `line` at `node`: what is pending, and the copy wherever it is.
+    #[inline]
+    fn view(&mut self, node: NodeId, line: LineAddr) -> CacheLine {
+        let copy = self.processor_mut(cpu_of(node)).copy(line);
+        let magic = &self.controllers.nodes[node.index()];
+        let pending = magic.outstanding.iter().find(|(other, _)| *other == line);
+        let pending = pending.map_or(CacheLine::INVALID, |found| found.1);
+        let kept = match &magic.remote_access_cache {
+            Some(cache) if copy.state == Mesi::Invalid => cache.get(line),
+            _ => None,
+        };
+        match kept {
+            Some(Kept { state, version, .. }) => {
+                CacheLine { state, version, place: Place::RemoteAccessCache, ..pending }
+            }
+            None => CacheLine { state: msi(copy.state), version: copy.version, place: Place::Cache, ..pending },
+        }
+    }
+
+    /// Applies a handler of the protocol to a line at a node.
+    #[inline]
+    pub(super) fn with_line<T>(
+        &mut self,
+        node: NodeId,
+        line: LineAddr,
+        handler: impl FnOnce(&mut CacheLine, &NodeContext) -> T,
+    ) -> T {
+        let mut cache = self.view(node, line);
+        let result = handler(&mut cache, &self.controllers.context(node, line));
+        self.controllers.note(node, line, &cache);
+        let CacheLine { state, version, place, request, .. } = cache;
+        let in_cache = place == Place::Cache;
+        if let Some(kept) = &mut self.controllers.nodes[node.index()].remote_access_cache {
+            if in_cache || state == Msi::Invalid {
+                kept.remove(line);
+            } else {
+                kept.put(Kept { line, state, version });
+            }
+        }
+        let copy = CachedCopy { state: if in_cache { mesi(state) } else { Mesi::Invalid }, version };
+        self.processor_mut(cpu_of(node)).set_copy(line, copy, request.is_some());
+        result
+    }
+
+    /// Has a line's presumed owner answer a forwarded request: what became of it, the answer, and the report.
+    pub(super) fn ask_owner(&mut self, node: NodeId, message: &Message) -> Option<(NodeOutcome, Message, Message)> {
+        let (mut answer, mut report) = (None, None);
+        let outcome = self.with_line(node, message.line, |cache, context| {
+            msi::receive(cache, context, message, &mut |sent| match sent.to {
+                Agent::Node(_) => answer = Some(sent),
+                Agent::Home(_) => report = Some(sent),
+            })
+        });
+        match (outcome, answer, report) {
+            (Ok(outcome), Some(answer), Some(report)) => Some((outcome, answer, report)),
+            (Ok(_), ..) => {
+                debug_assert!(false, "an owner answers the requester and reports to the home");
+                None
+            }
+            (Err(error), ..) => {
+                self.fail(error);
+                None
+            }
+        }
+    }
+
+    /// A message of this node's processor is through the inbox, and goes on to another node.
+    pub(super) fn on_outgoing(&mut self, node: NodeId, id: EnvelopeId) {
+        let (message, to) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
+        let (now, delay) = (self.now, self.random_delay());
+        // The tags are looked at before anybody is asked (FLASH dissertation, 5.4.1).
+        let looks = self.controllers.remote_access_cache
+            && matches!(message.kind, MessageKind::Get | MessageKind::GetExclusive | MessageKind::Upgrade);
+        if looks {
+            self.count_remote_access_cache(node, false);
+        }
+        let Magics { design, nodes, .. } = &mut self.controllers;
+        let check = if looks { design.remote_access_cache_check_cycles } else { 0 };
+        let magic = &mut nodes[node.index()];
+        let run = magic.run(design, now, Handler::Request, check, 0, delay);
+        magic.sent[message.kind as usize] += 1;
+        if let Some(miss) = miss_on(self, node, message.line) {
+            let account = &mut self.controllers.nodes[node.index()].account;
+            account.waited(miss, run.waited);
+            account.leaves(miss, run.first);
+        }
+        if threatens(&message) {
+            self.controllers.nodes[to.index()].threats += 1;
+        }
+        let timing = &self.controllers.design.timing;
+        let out = run.first + timing.outbox + timing.network_out;
+        self.schedule(node, out, MagicEvent::Inject(node, id));
+    }
+
+    /// A message is through the inbox of the node that it is for.
+    #[inline]
+    pub(super) fn on_handle(&mut self, id: EnvelopeId) {
+        let (message, node) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
+        // What came from the network was announced when it was sent; what the node's own processor asks for was not.
+        let from_network = self.envelopes.get(id).holds.is_some();
+        let intervention = matches!(message.kind, MessageKind::ForwardGet | MessageKind::ForwardGetExclusive);
+        if from_network && threatens(&message) && !intervention {
+            self.controllers.nodes[node.index()].threats -= 1;
+        }
+        let started = match message.to {
+            Agent::Home(home) => self.handle_at_home(home, &message),
+            Agent::Node(_) if intervention => return self.intervene(node, id, &message),
+            Agent::Node(_) => self.handle_at_node(node, &message),
+        };
+        self.release_buffer(id, started);
+        self.envelopes.remove(id);
+    }
+
+    /// A forwarded request: the processor is asked for the line, unless the remote access cache has it.
+    fn intervene(&mut self, node: NodeId, id: EnvelopeId, message: &Message) {
+        let (now, delay) = (self.now, self.random_delay());
+        let kept = self.view(node, message.line).place == Place::RemoteAccessCache;
+        let Magics { design, nodes, remote_access_cache, .. } = &mut self.controllers;
+        let check = if *remote_access_cache { design.remote_access_cache_check_cycles } else { 0 };
+        let (magic, timing) = (&mut nodes[node.index()], &design.timing);
+        let run = magic.run(design, now, Handler::Intervention, check, 0, delay);
+        if !kept {
+            let at = run.first + timing.outbox + timing.interface_out;
+            self.release_buffer(id, run.first);
+            return self.schedule(node, at, MagicEvent::Intervene(id));
+        }
+        magic.threats -= 1;
+        let ready = magic.memory.reserve(now, timing.cycle, timing.memory_read) + timing.memory_data;
+        let at = run.first.max(ready);
+        self.release_buffer(id, run.first);
+        self.envelopes.remove(id);
+        if let Some((_, answer, report)) = self.ask_owner(node, message) {
+            let ids = (self.envelop(answer, node), self.envelop(report, node));
+            self.schedule(node, at, MagicEvent::Supplied(ids.0, ids.1));
+        }
+    }
+
+    /// An answer, an invalidation or an acknowledgement from another node: its handler runs.
+    fn handle_at_node(&mut self, node: NodeId, message: &Message) -> Time {
+        let handler = of_node(message.kind);
+        let Some((outcome, sent)) = self.receive(node, message) else { return self.now };
+        let (now, delay) = (self.now, self.random_delay());
+        let Magics { design, nodes, .. } = &mut self.controllers;
+        let after = design.handlers.send_cycles * (sent.len() as u32).saturating_sub(1);
+        let run = nodes[node.index()].run(design, now, handler, 0, after, delay);
+        self.conclude(node, run.first, message, outcome);
+        self.send_in_turn(node, run.first, sent, handler);
+        run.first
+    }
+
+    /// The home on this very node has something for the processor: no handler of its own runs.
+    pub(super) fn receive_from_own_home(&mut self, node: NodeId, at: Time, message: Message, handler: Handler) {
+        if matches!(message.kind, MessageKind::ForwardGet | MessageKind::ForwardGetExclusive) {
+            self.controllers.nodes[node.index()].threats += 1;
+            let id = self.envelop(message, node);
+            let timing = &self.controllers.design.timing;
+            let out = at + timing.outbox + timing.interface_out;
+            return self.schedule(node, out, MagicEvent::Intervene(id));
+        }
+        let Some((outcome, sent)) = self.receive(node, &message) else { return };
+        self.conclude(node, at, &message, outcome);
+        self.send_in_turn(node, at, sent, handler);
+    }
+
+    /// Runs the protocol's handler on the cache side.
+    fn receive(&mut self, node: NodeId, message: &Message) -> Option<(NodeOutcome, Vec<Message>)> {
+        let mut sent = self.controllers.outboxes.pop().unwrap_or_default();
+        let outcome = self.with_line(node, message.line, |cache, context| {
+            msi::receive(cache, context, message, &mut |message| sent.push(message))
+        });
+        match outcome {
+            Ok(outcome) => Some((outcome, sent)),
+            Err(error) => {
+                self.fail(error);
+                None
+            }
+        }
+    }
+
+    fn send_in_turn(&mut self, node: NodeId, first: Time, mut sent: Vec<Message>, handler: Handler) {
+        let design = &self.controllers.design;
+        let each = design.timing.cycle * u64::from(design.handlers.send_cycles);
+        for (index, message) in sent.drain(..).enumerate() {
+            self.send_message(node, first + each * index as u64, message, handler);
+        }
+        self.controllers.outboxes.push(sent);
+    }
+
+    /// What follows at the processor from a message that was handled, whose handler has come to its first message at `at`.
+    fn conclude(&mut self, node: NodeId, at: Time, message: &Message, outcome: NodeOutcome) {
+        let (cpu, line) = (cpu_of(node), message.line);
+        let timing = &self.controllers.design.timing;
+        let out = at + timing.outbox + timing.interface_out;
+        match outcome {
+            NodeOutcome::Completed(_) => {
+                let Some(miss) = miss_on(self, node, line) else { return };
+                let copy = self.processor_mut(cpu).copy(line);
+                self.check_access(cpu, line, copy);
+                let unhindered = self.controllers.unhindered(node, line);
+                let remote = self.controllers.lines.home(line) != node;
+                self.controllers.nodes[node.index()].account.end(miss, at, remote, &unhindered);
+                self.schedule(node, out, MagicEvent::Answer(cpu, miss, message.kind.carries_data()));
+            }
+            NodeOutcome::Retry => {
+                self.processor_mut(cpu).count_refusal();
+                let Some(miss) = miss_on(self, node, line) else { return };
+                let again = at + self.controllers.design.timing.retry;
+                self.schedule(node, again, MagicEvent::Retry(cpu, miss));
+            }
+            NodeOutcome::Invalidated(Some(Place::Cache)) | NodeOutcome::Relayed { place: Some(Place::Cache), .. } => {
+                let id = self.envelop(*message, node);
+                self.schedule(node, out, MagicEvent::Drop(id));
+            }
+            NodeOutcome::Invalidated(_)
+            | NodeOutcome::Relayed { .. }
+            | NodeOutcome::Refilling
+            | NodeOutcome::Acknowledged
+            | NodeOutcome::LastAcknowledged => {}
+            NodeOutcome::Supplied(_) | NodeOutcome::NotSupplied => {
+                debug_assert!(false, "forwarded requests go by the processor");
+            }
+        }
+    }
+
+    /// A line moves between the processor's cache and the remote access cache.
+    pub(super) fn on_keep(&mut self, cpu: CpuId, step: KeepStep) {
+        let node = self.node_of(cpu);
+        match step {
+            KeepStep::Asked(miss) => {
+                let through = self.take_bus(node, false);
+                self.schedule(node, through, MagicEvent::Keep(cpu, KeepStep::Answer(miss)));
+            }
+            KeepStep::Evicted(dirty) => {
+                let through = self.take_bus(node, dirty);
+                self.schedule(node, through, MagicEvent::Keep(cpu, KeepStep::Kept(dirty)));
+            }
+            KeepStep::Answer(miss) => self.answer_from_remote_access_cache(cpu, miss),
+            KeepStep::Kept(dirty) => {
+                let (now, delay) = (self.now, self.random_delay());
+                let Magics { design, nodes, .. } = &mut self.controllers;
+                let check = design.remote_access_cache_check_cycles;
+                let magic = &mut nodes[node.index()];
+                magic.run(design, now, Handler::Writeback, check, 0, delay);
+                if dirty {
+                    magic.memory.reserve(now, design.timing.cycle, design.timing.memory_write);
+                }
+            }
+        }
+    }
+
+    /// A miss finds its line in the remote access cache: a read from this node's memory, after a look at the tags.
+    fn answer_from_remote_access_cache(&mut self, cpu: CpuId, miss: MissId) {
+        let (node, now, delay) = (self.node_of(cpu), self.now, self.random_delay());
+        let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
+        let unhindered = self.controllers.unhindered(node, line);
+        let Magics { design, nodes, .. } = &mut self.controllers;
+        let (timing, check) = (&design.timing, design.remote_access_cache_check_cycles);
+        let magic = &mut nodes[node.index()];
+        let run = magic.run(design, now, Handler::Read, check, 0, delay);
+        // Memory is read once the tags have said where.
+        let looked = now + timing.cycle * u64::from(check);
+        let data = magic.memory.reserve(looked, timing.cycle, timing.memory_read) + timing.memory_data;
+        magic.account.waited(miss, run.waited);
+        magic.account.end(miss, run.first, false, &unhindered);
+        let out = run.first.max(data) + timing.outbox + timing.interface_out;
+        let copy = self.processor_mut(cpu).copy(line);
+        self.check_access(cpu, line, copy);
+        self.schedule(node, out, MagicEvent::Answer(cpu, miss, true));
+    }
+
+    /// Counts a look at the remote access cache for the processor.
+    pub(super) fn count_remote_access_cache(&mut self, node: NodeId, hit: bool) {
+        if let Some(cache) = &mut self.controllers.nodes[node.index()].remote_access_cache {
+            cache.count(hit);
+        }
+    }
+}
