@@ -57,6 +57,9 @@ pub enum ExperimentError {
     /// Measurements do not make a fit.
     #[error(transparent)]
     Fit(#[from] fit::FitError),
+    /// There is no such program, or it cannot have such parameters.
+    #[error(transparent)]
+    Program(#[from] workloads::ProgramError),
     /// A program is to run on processors that the machine does not have.
     #[error("--cpus {asked}: machine {machine} cannot run a program so; accepted: 1 to {most}")]
     Processors {

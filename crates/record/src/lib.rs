@@ -8,6 +8,7 @@ mod conditions;
 mod fit;
 mod inventory;
 mod measurement;
+mod program;
 mod reproduction;
 mod row;
 mod simulation;
@@ -20,6 +21,7 @@ pub use conditions::{Conditions, Disturbance};
 pub use fit::FitRow;
 pub use inventory::{DeadlockRow, MachineRow, TopologyPart, TopologyRow};
 pub use measurement::{OneOrMany, Record, Unit};
+pub use program::ProgramRow;
 pub use reproduction::ReproductionRow;
 pub use row::Row;
 pub use simulation::{

@@ -75,6 +75,18 @@ pub struct SimulationRow {
     pub processors: Option<Vec<ProcessorStatistics>>,
 }
 
+impl SimulationRow {
+    /// Whether the program found its results right.
+    pub fn is_right(&self) -> bool {
+        self.result == CheckResult::Ok
+    }
+
+    /// The record of the whole machine, without those of its controllers and processors.
+    pub fn without_parts(self) -> Self {
+        Self { controllers: None, processors: None, ..self }
+    }
+}
+
 impl Row for SimulationRow {
     const COLUMNS: &'static [&'static str] = &[
         "program",

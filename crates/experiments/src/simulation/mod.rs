@@ -2,7 +2,10 @@
 
 mod memory;
 mod statistics;
+mod sweep;
 mod thread;
+
+pub use sweep::{Sweep, under_protocols};
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,10 +13,10 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use machine::{Description, Topology};
-use record::{CheckResult, SimulationRow};
+use record::{CheckResult, ProgramRow, SimulationRow};
 use sim::{Options, Simulator, ThreadReport};
 use units::{Bytes, CpuId, NodeId};
-use workloads::{Shape, Workload, Wrong};
+use workloads::{Parameter, Shape, Workload, Wrong};
 
 use crate::error::ExperimentError;
 use memory::{Pages, SharedRegion, WORD};
@@ -37,6 +40,44 @@ pub struct Simulated {
     pub wrong: Option<String>,
     /// How long the simulation took on the host: the only part that differs between equal runs.
     pub took: Duration,
+}
+
+impl Simulated {
+    /// How fast the host was, in words.
+    pub fn speed(&self) -> String {
+        let SimulationRow { program, machine, protocol, cpus, references, secondary_misses, .. } = &self.row;
+        let seconds = self.took.as_secs_f64();
+        let rate = |count: u64| count as f64 / seconds / 1e6;
+        let (references, transactions) = (rate(*references), rate(*secondary_misses));
+        format!(
+            "{program} on {cpus} processors of {machine}, {protocol}: {seconds:.2} s, {references:.2} million references \
+             and {transactions:.2} million transactions a second"
+        )
+    }
+}
+
+/// The parameters of a program as records.
+pub fn program_rows(program: &Workload) -> Vec<ProgramRow> {
+    let row = |(parameter, value): (&Parameter, u64)| ProgramRow {
+        program: program.name().to_owned(),
+        summary: program.summary().to_owned(),
+        parameter: parameter.name.to_owned(),
+        default: value,
+        least: parameter.least,
+        most: parameter.most,
+        meaning: parameter.meaning.to_owned(),
+    };
+    program.parameters().into_iter().map(row).collect()
+}
+
+/// The name of the directory protocol of a machine.
+fn protocol(_description: &Description) -> String {
+    "origin".to_owned()
+}
+
+/// The name of a machine with its protocol, fit for the name of a file.
+pub fn description_label(description: &Description) -> String {
+    format!("{}.{}", description.name, protocol(description)).replace(['/', '\\'], "-")
 }
 
 impl Simulation {
@@ -78,6 +119,11 @@ impl Simulation {
     /// The program.
     pub fn workload(&self) -> &Workload {
         &self.workload
+    }
+
+    /// How many processors take part.
+    pub fn cpus(&self) -> usize {
+        self.shape.threads()
     }
 
     /// Whether every node has room for what it is to hold.
@@ -155,7 +201,7 @@ impl Simulation {
         SimulationRow {
             program: self.workload.name().to_owned(),
             machine: self.description.name.clone(),
-            protocol: "origin".to_owned(),
+            protocol: protocol(&self.description),
             cpus: self.shape.threads() as u32,
             parameters: parameters.iter().map(|(parameter, value)| (parameter.name.to_owned(), *value)).collect(),
             seed: self.options.seed,
