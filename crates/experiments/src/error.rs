@@ -92,9 +92,6 @@ pub enum ExperimentError {
         /// What is wrong.
         wrong: String,
     },
-    /// There is no such program.
-    #[error(transparent)]
-    Workload(#[from] workloads::ProgramError),
     /// The simulator failed.
     #[error(transparent)]
     Simulator(#[from] sim::SimError),

@@ -164,7 +164,7 @@ impl Formula {
         Self::reading(measurement, |outcome| match outcome {
             Outcome::Bench(outcome) => Some(outcome.record.headline()),
             Outcome::Windows(record) => Some(record.mean),
-            Outcome::RemoteReads(ns) => Some(*ns),
+            Outcome::RemoteReads(time) => Some(time.ns),
             Outcome::Program(row) => Some(row.time_ns),
             Outcome::Traffic(_) => None,
         })
