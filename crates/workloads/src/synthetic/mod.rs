@@ -22,8 +22,10 @@ use crate::thread::Thread;
 const MANY: u64 = 1 << 20;
 /// The most instructions between two references.
 const MOST_WORK: u64 = 1 << 20;
+/// The most threads.
+const ALL: u64 = 512;
 /// The most threads beside the one in question.
-const ALL_OTHERS: u64 = 511;
+const ALL_OTHERS: u64 = ALL - 1;
 
 /// Loads a word, works for `work` cycles on its value, and if `store` says so stores the value that it is to have. Whether
 /// the load gave one of the values that it may give.

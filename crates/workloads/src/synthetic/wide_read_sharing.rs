@@ -6,7 +6,7 @@ use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::random::{Random, order};
 use crate::thread::Thread;
 
-use super::{ALL_OTHERS, MANY, MOST_WORK};
+use super::{ALL, MANY, MOST_WORK};
 
 program! {
     /// A region spread over the nodes. In each round the readers read all of it, each starting elsewhere, and then one
@@ -17,8 +17,8 @@ program! {
         lines: 256, 1 to 65_536;
         /// How often the region is read, and then updated.
         rounds: 16, 1 to MANY;
-        /// Processors that read, besides the first; at most all others.
-        readers: ALL_OTHERS, 0 to ALL_OTHERS;
+        /// Processors that read, at most all.
+        readers: ALL, 1 to ALL;
         /// Updates after each reading.
         updates: 16, 0 to MANY;
         /// Cycles of work on a line after reading it.
@@ -52,7 +52,7 @@ impl Program for WideReadSharing {
         let (region, threads, lines) = (&regions[0], shape.threads(), self.lines as usize);
         let order = order(threads, shape.seed);
         let place = order.iter().position(|&number| number == thread.number()).unwrap_or_default();
-        let reads = place <= self.readers as usize;
+        let reads = place < self.readers as usize;
         let first = lines * place / threads;
         // What each line must hold: how often it has been updated.
         let mut versions = vec![0u64; lines];
