@@ -11,6 +11,7 @@ use crate::output::{OutputFlags, print};
 #[command(after_help = "Examples:
   ccnuma machines                         the built-in machines
   ccnuma machines show arctic             every parameter of arctic, and where it comes from
+  ccnuma machines show flash-64p          the same of a machine of a family, which needs no file
   ccnuma machines show arctic+l2.size_mib=4
                                           the same with a parameter changed
   ccnuma machines show origin2000-r12k-400-32p > mine.toml
@@ -57,7 +58,11 @@ fn list(flags: &OutputFlags) -> Result<(), Failure> {
         output.write(row)?;
     }
     if output.wants_table() {
-        print(report::machines(&rows))?;
+        let mut table = report::machines(&rows);
+        for family in machine::families() {
+            table.note(format!("also {family}"));
+        }
+        print(table)?;
     }
     Ok(())
 }

@@ -61,7 +61,8 @@ impl TopologyCommand {
             }
             _ => {
                 let topology = Topology::new(&self.machine.simulated("no routers, and so no routes")?);
-                let headline = format!("{}: {} processors", topology.name(), topology.processors());
+                let plural = if topology.processors() == 1 { "" } else { "s" };
+                let headline = format!("{}: {} processor{plural}", topology.name(), topology.processors());
                 self.show(&headline, &rows(&topology, self.routes), || machine::drawing::svg(&topology))?;
             }
         }

@@ -160,9 +160,11 @@ impl Simulation {
         let programs = (0..self.shape.threads()).map(|number| self.program(number, &regions, &wrong));
         let reports = simulator.run(programs.collect())?;
         let wrong = self.verdict(wrong.get(), &regions);
-        let row = statistics::summarise(self.row(wrong.is_none()), &reports, self.controllers(&simulator, &reports), {
-            self.shape.homes.iter().collect::<BTreeSet<_>>().len()
-        });
+        let stalls = |report: &ThreadReport| statistics::processor(report, simulator.stall_terms(report.cpu));
+        let processors = reports.iter().map(stalls).collect();
+        let controllers = self.controllers(&simulator, &reports);
+        let used = self.shape.homes.iter().collect::<BTreeSet<_>>().len();
+        let row = statistics::summarise(self.row(wrong.is_none()), &reports, processors, controllers, used);
         Ok(Simulated { row, wrong, took: start.elapsed() })
     }
 

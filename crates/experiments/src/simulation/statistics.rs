@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::{ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, ProcessorStatistics, SimulationRow};
-use sim::{CacheStatistics, NodeStatistics, Tally, ThreadReport};
+use sim::{CacheStatistics, NodeStatistics, StallTerms, Tally, ThreadReport};
 use units::{Duration, NodeId};
 
 /// A node's controller, after a run of `time`.
@@ -29,17 +29,18 @@ pub fn controller(node: NodeId, counted: &NodeStatistics, time: Duration) -> Con
     }
 }
 
-/// A processor, after its thread has ended.
-pub fn processor(report: &ThreadReport) -> ProcessorStatistics {
+/// A processor, after its thread has ended, and where its misses spent their time, if its controller kept account.
+pub fn processor(report: &ThreadReport, stalls: Option<StallTerms>) -> ProcessorStatistics {
+    let ns = |term: fn(&StallTerms) -> Duration| stalls.as_ref().map(|stalls| term(stalls).as_ns());
     ProcessorStatistics {
         cpu: report.cpu,
         time_ns: (report.finished - report.started).as_ns(),
         references: report.counters.references,
         secondary_misses: report.counters.secondary_misses,
-        unloaded_ns: None,
-        wait_ns: None,
-        communication_ns: None,
-        coherence_ns: None,
+        unloaded_ns: ns(|stalls| stalls.minimum),
+        wait_ns: ns(|stalls| stalls.waiting),
+        communication_ns: ns(|stalls| stalls.point_to_point),
+        coherence_ns: ns(|stalls| stalls.coherence),
     }
 }
 
@@ -47,10 +48,10 @@ pub fn processor(report: &ThreadReport) -> ProcessorStatistics {
 pub fn summarise(
     mut row: SimulationRow,
     reports: &[ThreadReport],
+    processors: Vec<ProcessorStatistics>,
     controllers: Vec<ControllerStatistics>,
     used: usize,
 ) -> SimulationRow {
-    let processors: Vec<_> = reports.iter().map(processor).collect();
     let sum = |of: fn(&ThreadReport) -> u64| reports.iter().map(of).sum();
     row.time_ns = processors.iter().map(|processor| processor.time_ns).fold(0.0, f64::max);
     row.mean_time_ns = processors.iter().map(|processor| processor.time_ns).sum::<f64>() / reports.len() as f64;
@@ -61,6 +62,7 @@ pub fn summarise(
     row.refusals = sum(|report| report.counters.refusals);
     row.writebacks = sum(|report| report.counters.writebacks);
     row.miss_pct = percent(row.secondary_misses as f64, row.references as f64);
+    row.miss_latency_ns = miss_latency_ns(&processors);
     row.occupancy_ns = controllers.iter().map(|controller| controller.occupancy_ns).sum();
     row.utilisation_pct = percent(row.occupancy_ns, row.time_ns * used as f64);
     row.max_utilisation_pct = controllers.iter().map(|controller| controller.utilisation_pct).fold(0.0, f64::max);
@@ -71,6 +73,15 @@ pub fn summarise(
     row.controllers = Some(controllers);
     row.processors = Some(processors);
     row
+}
+
+/// The terms of Equation 5.1 together, on average over misses; `None` if nobody measured them or nothing missed.
+fn miss_latency_ns(processors: &[ProcessorStatistics]) -> Option<f64> {
+    let terms =
+        |of: &ProcessorStatistics| Some(of.unloaded_ns? + of.wait_ns? + of.communication_ns? + of.coherence_ns?);
+    let whole: f64 = processors.iter().map(terms).sum::<Option<f64>>()?;
+    let misses: u64 = processors.iter().map(|processor| processor.secondary_misses).sum();
+    (misses > 0).then(|| whole / misses as f64)
 }
 
 fn misses(

@@ -10,9 +10,16 @@ use crate::error::ExperimentError;
 use crate::formula::{Formula, Measurement, ProgramRun, Subject};
 use crate::reproduction::Reproduced;
 
-/// A row for each program and load (`uniform, work 64`: cycles of work between two references), and two columns: the average
-/// utilisation of controllers, and the wait of a miss on average, in processor cycles.
+/// A row for each program and load (`uniform, work 64`: instructions of work between two references), and two columns: the
+/// average utilisation of controllers, and the wait of a miss on average, in processor cycles.
 pub struct WaitTime;
+
+/// The programs, by what a controller is asked: by its own processor alone; as often by another's; by all others', too.
+const PROGRAMS: [(&str, &str, &[(&str, u64)]); 3] = [
+    ("local", "private", &[("lines", 1024), ("writes", 30)]),
+    ("neighbour", "private", &[("lines", 1024), ("writes", 30), ("distance", 1)]),
+    ("uniform", "uniform", &[("lines", 4096), ("writes", 30), ("references", 1024)]),
+];
 
 /// The protocol of section 5.5.
 const PROTOCOL: &str = "cv=2/LB";
@@ -24,7 +31,9 @@ impl Shape for WaitTime {
         let Some((program, work)) = row.split_once(", work ") else { return Ok(None) };
         let Ok(work) = work.parse() else { return Ok(None) };
         let system = scene.under(PROTOCOL)?;
-        let workload = Workload::new(program, &Settings::default().with("work", work))?;
+        let Some((_, program, changes)) = PROGRAMS.iter().find(|(name, ..)| *name == program) else { return Ok(None) };
+        let settings = changes.iter().fold(Settings::default(), |settings, &(key, value)| settings.with(key, value));
+        let workload = Workload::new(program, &settings.with("work", work))?;
         let subject = Subject::Program(ProgramRun { workload, cpus: PROCESSORS });
         let measurement = Measurement { machine: system.name().to_owned(), subject };
         let read = |figure: fn(&SimulationRow) -> Option<f64>| {
@@ -41,14 +50,8 @@ impl Shape for WaitTime {
     }
 
     fn plots(&self, reproduced: &Reproduced<'_>) -> Vec<(String, Plot)> {
-        let mut programs: Vec<&str> = Vec::new();
-        for (program, _) in reproduced.rows.iter().filter_map(|row| row.row.split_once(", ")) {
-            if !programs.contains(&program) {
-                programs.push(program);
-            }
-        }
-        let series = programs.into_iter().enumerate().map(|(colour, program)| Line {
-            name: program.to_owned(),
+        let series = PROGRAMS.iter().enumerate().map(|(colour, (program, ..))| Line {
+            name: (*program).to_owned(),
             points: points(reproduced, program),
             mark: Mark::Line,
             colour,

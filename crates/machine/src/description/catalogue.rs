@@ -55,32 +55,33 @@ fn parametric(name: &str) -> Option<String> {
     let processors = size.strip_suffix('p').filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))?;
     let known = FAMILIES.iter().any(|entry| entry.name == family);
     let count: u32 = processors.parse().ok().filter(|_| known)?;
-    let (maker, bypass) = match family {
-        "flash" => ("Stanford FLASH", ""),
+    let plural = if count == 1 { "" } else { "s" };
+    let (title, bypass) = match family {
+        "flash" => (format!("Stanford FLASH, {count} processor{plural}"), ""),
         // Above 64 processors there is a metarouter, and with one the operating system turns the bypass off
         // (Prestor 4.3.2, Systems with a Metarouter).
-        _ if count > MOST_WITHOUT_METAROUTER => ("SGI Origin 2000", "router_bypass = false\n"),
-        _ => ("SGI Origin 2000", ""),
+        _ => {
+            let bypass = if count > MOST_WITHOUT_METAROUTER { "router_bypass = false\n" } else { "" };
+            (format!("SGI Origin 2000, {count} processor{plural}, {family}"), bypass)
+        }
     };
-    let plural = if count == 1 { "" } else { "s" };
-    Some(format!(
-        "title = \"{maker}, {count} processor{plural}, {family}\"\ninherit = \"{family}\"\n\n\
-         [topology]\nprocessors = {count}\n{bypass}"
-    ))
+    Some(format!("title = \"{title}\"\ninherit = \"{family}\"\n\n[topology]\nprocessors = {count}\n{bypass}"))
+}
+
+/// The families, those of like sizes together: `flash-Np with any N from 1 to 64`.
+pub(crate) fn families() -> [String; 2] {
+    let named = |flash: bool| {
+        let names = FAMILIES.iter().map(|entry| entry.name).filter(|name| name.starts_with("flash") == flash);
+        names.map(|name| format!("{name}-Np")).collect::<Vec<_>>().join(" ")
+    };
+    [format!("{} with an even N from 2 to 512", named(false)), format!("{} with any N from 1 to 64", named(true))]
 }
 
 /// The error for a name that stands for nothing.
 pub(crate) fn unknown(name: &str) -> DescriptionError {
     let names: Vec<_> = MACHINES.iter().map(|entry| entry.name).collect();
-    let families: Vec<_> = FAMILIES.iter().map(|entry| format!("{}-Np", entry.name)).collect();
-    let (flash, origins): (Vec<_>, Vec<_>) = families.iter().partition(|family| family.starts_with("flash"));
-    let join = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>().join(" ");
-    let accepted = format!(
-        "{}, {} with an even N from 2 to 512, {} with any N from 1 to 64, or the path of a .toml file",
-        names.join(" "),
-        join(origins),
-        join(flash),
-    );
-    let nearest = nearest(name, names.iter().copied().chain(families.iter().map(String::as_str)));
+    let accepted = format!("{}, {}, or the path of a .toml file", names.join(" "), families().join(", "));
+    let parametric: Vec<_> = FAMILIES.iter().map(|entry| format!("{}-Np", entry.name)).collect();
+    let nearest = nearest(name, names.iter().copied().chain(parametric.iter().map(String::as_str)));
     DescriptionError::UnknownMachine { name: name.into(), nearest, accepted }
 }

@@ -176,6 +176,11 @@ pub fn names() -> impl Iterator<Item = (String, String)> {
     catalogue::MACHINES.iter().filter_map(|entry| load(entry.name).ok()).map(|found| (found.name, found.title))
 }
 
+/// The families whose machines need no file, each with the sizes that it comes in: `flash-Np with any N from 1 to 64`.
+pub fn families() -> impl Iterator<Item = String> {
+    catalogue::families().into_iter()
+}
+
 /// The machine called `name_or_path`: a built-in (`arctic`), a parametric name (`origin2000-r12k-300-64p`), or
 /// the path of a TOML file (anything with a `/` or ending in `.toml`).
 ///

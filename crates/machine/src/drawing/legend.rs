@@ -9,15 +9,18 @@ use crate::topology::{LinkClass, RouterPlace, Topology};
 /// The width of an entry's sign, and of an entry.
 const SIGN: f64 = 44.0;
 const ENTRY: f64 = 285.0;
+/// The width of an entry where networks have cables of their own, whose names are longer.
+const WIDE_ENTRY: f64 = 330.0;
 const LINE: f64 = 26.0;
 
 /// Draws the legend below everything else; `tiled` if nodes are not drawn one by one.
 pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, tiled: bool) {
     let corner = canvas.bottom_left().offset(0.0, 50.0);
-    let columns = (((canvas.width() + 60.0) / ENTRY) as usize).max(1);
+    let entry = if topology.separates_replies() { WIDE_ENTRY } else { ENTRY };
+    let columns = (((canvas.width() + 60.0) / entry) as usize).max(1);
     let mut cells = (0..).map(|cell| {
         let (row, column) = (cell / columns, cell % columns);
-        corner.offset(column as f64 * ENTRY, row as f64 * LINE)
+        corner.offset(column as f64 * entry, row as f64 * LINE)
     });
     let mut next = || cells.next().unwrap_or(corner);
     if let Some(node) = topology.nodes().last().filter(|_| !tiled) {

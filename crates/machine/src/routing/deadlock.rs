@@ -1,9 +1,10 @@
 //! The deadlock check: a routing is free of deadlock if its channels do not depend on each other in a circle.
 //!
 //! A wormhole router holds one channel while it waits for the next, so that each pair of consecutive channels of a
-//! route is a dependency. Virtual networks do not change this when, as in the SPIDER router, a packet never changes its
-//! own (FLASH dissertation, Appendix A): the graph is the same for each. The theorem is Dally and Seitz's
-//! ("Deadlock-Free Message Routing in Multiprocessor Interconnection Networks", IEEE Trans. Computers 36(5), 1987).
+//! route is a dependency. Virtual networks do not wait for each other when, as in the SPIDER router, a packet never changes
+//! its own (FLASH dissertation, Appendix A): each has a graph to itself, the same one if they take the same routes. The
+//! theorem is Dally and Seitz's ("Deadlock-Free Message Routing in Multiprocessor Interconnection Networks", IEEE Trans.
+//! Computers 36(5), 1987).
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};

@@ -78,12 +78,21 @@ fn cubes_without_express_links_are_sound_too() {
 fn one_node_a_router_is_sound_too() {
     let mut description = load("arctic").expect("arctic is built in");
     description.topology.nodes_per_router = 1;
-    for processors in [4, 22, 32, 40, 64, 256] {
+    for processors in [2, 4, 22, 32, 40, 64, 256] {
         description.topology.processors = processors;
         let machine = Topology::new(&description);
         assert_eq!(machine.nodes().len(), machine.routers().iter().filter(|router| !router.is_metarouter()).count());
         assert_sound(&machine);
     }
+}
+
+#[test]
+fn a_machine_of_one_processor_is_sound_too() {
+    let one = "inherit = \"origin2000-r12k-300\"\n[topology]\nprocessors = 1\nprocessors_per_node = 1\n";
+    let machine = Topology::new(&crate::parse("one.toml", one).expect("a machine").description);
+    assert_eq!((machine.nodes().len(), machine.routers().len(), machine.links().len()), (1, 1, 1));
+    assert_sound(&machine);
+    assert!(crate::drawing::svg(&machine).contains("1 processor, 1 node, 1 router"));
 }
 
 /// FLASH dissertation, Table A.1: the first table closes a circle over all four routers, the second none.

@@ -61,7 +61,7 @@ fn parts_of_each_size() {
     }
 }
 
-/// Figure A.5: 24 routers of six ports, none with a free port but the mesh routers' none at all.
+/// Figure A.5 as reconstructed: 16 cluster and 8 mesh routers, no port of which is left.
 #[test]
 fn the_largest_machine_uses_every_port() {
     let machine = flash(64);

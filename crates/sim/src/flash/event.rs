@@ -30,13 +30,13 @@ pub enum MagicEvent {
     Drop(EnvelopeId),
     /// A refused request is due again.
     Retry(CpuId, MissId),
-    /// A line moves between the processor's cache and the remote access cache.
-    Keep(CpuId, KeepStep),
+    /// A step of something else that goes through the processor interface.
+    Interface(CpuId, InterfaceStep),
 }
 
-/// A step of a line's way between the processor's cache and the remote access cache.
+/// What else goes through the processor interface: lines between the processor's cache and the remote access cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum KeepStep {
+pub enum InterfaceStep {
     /// A request that the remote access cache will answer is at the pins.
     Asked(MissId),
     /// It is through the inbox.
@@ -45,15 +45,18 @@ pub enum KeepStep {
     Evicted(bool),
     /// It is through the inbox.
     Kept(bool),
+    /// A message of the processor leaves the inbox: its handler starts.
+    Started,
 }
 
-impl KeepStep {
+impl InterfaceStep {
     const fn pack(self) -> u32 {
         match self {
             Self::Asked(miss) => miss.0 as u32,
             Self::Answer(miss) => 1 << 8 | miss.0 as u32,
             Self::Evicted(dirty) => 2 << 8 | dirty as u32,
             Self::Kept(dirty) => 3 << 8 | dirty as u32,
+            Self::Started => 4 << 8,
         }
     }
 
@@ -63,7 +66,8 @@ impl KeepStep {
             0 => Self::Asked(miss),
             1 => Self::Answer(miss),
             2 => Self::Evicted(word & 1 != 0),
-            _ => Self::Kept(word & 1 != 0),
+            3 => Self::Kept(word & 1 != 0),
+            _ => Self::Started,
         }
     }
 }
@@ -86,7 +90,7 @@ impl NodeEvent for MagicEvent {
             Self::Supplied(answer, report) => (8, answer.0, report.0),
             Self::Drop(id) => (9, 0, id.0),
             Self::Retry(cpu, miss) => (10, u32::from(cpu.0), u32::from(miss.0)),
-            Self::Keep(cpu, step) => (11, u32::from(cpu.0), step.pack()),
+            Self::Interface(cpu, step) => (11, u32::from(cpu.0), step.pack()),
         }
     }
 
@@ -105,7 +109,7 @@ impl NodeEvent for MagicEvent {
             8 => Self::Supplied(EnvelopeId(first), id),
             9 => Self::Drop(id),
             10 => Self::Retry(cpu, MissId(second as u8)),
-            _ => Self::Keep(cpu, KeepStep::unpack(second)),
+            _ => Self::Interface(cpu, InterfaceStep::unpack(second)),
         }
     }
 }
@@ -117,7 +121,7 @@ mod tests {
     #[test]
     fn packing_loses_nothing() {
         let (cpu, node, id, miss) = (CpuId(63), NodeId(62), EnvelopeId(1 << 27), MissId(7));
-        let steps = [KeepStep::Asked(miss), KeepStep::Answer(miss), KeepStep::Evicted(true), KeepStep::Kept(false)];
+        let steps = [InterfaceStep::Asked(miss), InterfaceStep::Answer(miss), InterfaceStep::Evicted(true), InterfaceStep::Kept(false), InterfaceStep::Started];
         let events = [
             MagicEvent::Request(cpu, id),
             MagicEvent::Outgoing(node, id),
@@ -132,7 +136,7 @@ mod tests {
             MagicEvent::Drop(id),
             MagicEvent::Retry(cpu, miss),
         ];
-        for event in events.into_iter().chain(steps.map(|step| MagicEvent::Keep(cpu, step))) {
+        for event in events.into_iter().chain(steps.map(|step| MagicEvent::Interface(cpu, step))) {
             let (kind, first, second) = event.pack();
             assert_eq!(MagicEvent::unpack(kind, first, second), event);
         }

@@ -103,6 +103,16 @@ pub const fn of_node(kind: MessageKind) -> Handler {
     }
 }
 
+/// Cycles before the first message that a header of several formats costs a handler: who is to be told must be found in it.
+/// A copy from memory goes out without that (FLASH dissertation, 5.3.1: the hybrid's reads are as fast as others').
+#[inline]
+pub const fn lookup(spec: &HandlerSpec, handler: Handler) -> u32 {
+    match handler {
+        Handler::Forward | Handler::Write | Handler::WriteInvalidate => spec.format_lookup_cycles,
+        _ => 0,
+    }
+}
+
 /// Cycles of the protocol processor that work on a sharing set takes, but for missing words of the store.
 #[inline]
 pub fn of_set(spec: &HandlerSpec, work: &SetWork) -> u32 {

@@ -4,14 +4,14 @@ use protocol::msi::{HomeWork, Message, MessageKind, SetWork, Transaction};
 use units::{NodeId, Time};
 
 use super::directory::Traces;
-use super::handler::{Handler, of_home};
+use super::handler::{Handler, lookup, of_home, of_set};
 use super::{Magics, cpu_of};
 use crate::system::System;
 
 impl System<Magics> {
     /// A message is through the inbox of its home: its handler runs, and sends what it has to.
     #[inline]
-    pub(super) fn handle_at_home(&mut self, home: NodeId, message: &Message) -> Time {
+    pub(super) fn handle_at_home(&mut self, home: NodeId, message: &Message, from_network: bool) -> Time {
         let Some((work, traces)) = self.change_directory(home, message) else { return self.now };
         let (now, delay) = (self.now, self.random_delay());
         let memory = self.access_memory(home, message.kind, &work);
@@ -20,13 +20,16 @@ impl System<Magics> {
         let node = &mut nodes[home.index()];
         let handler = of_home(work.transaction);
         let first_work = traces.sent.first().map_or(SetWork::NONE, |(_, work)| *work);
-        let before = node.header_stall(design, offset)
+        let lookup = if design.many_formats { lookup(&design.handlers, handler) } else { 0 };
+        let before = lookup
+            + node.header_stall(design, offset)
             + node.set_cycles(design, &first_work, &SetWork::NONE, &traces.touched);
         let after = node.set_cycles(design, &traces.set, &first_work, &traces.touched);
         let sends = design.handlers.send_cycles * (traces.sent.len() as u32).saturating_sub(1);
         let run = node.run(design, now, handler, before, after + sends, delay);
         let start = run.first;
-        if message.requester == home {
+        if !from_network {
+            self.leaves_inbox(home, now + run.waited);
             self.note_wait(home, message, run.waited);
         }
         self.send_all(home, handler, start, memory, &traces);
@@ -91,8 +94,7 @@ impl System<Magics> {
         let Some(&(_, first_work)) = traces.sent.first() else { return };
         for (index, &(message, work)) in traces.sent.iter().enumerate() {
             let design = &self.controllers.design;
-            let set = super::handler::of_set(&design.handlers, &work)
-                - super::handler::of_set(&design.handlers, &first_work);
+            let set = of_set(&design.handlers, &work) - of_set(&design.handlers, &first_work);
             let cycles = design.handlers.send_cycles * index as u32 + set;
             let at = first + design.timing.cycle * u64::from(cycles);
             let at = if message.kind.carries_data() { at.max(memory) } else { at };

@@ -4,7 +4,7 @@ use protocol::Access;
 use protocol::msi::{self, AccessOutcome, CacheLine, Eviction, Message, NodeOutcome, Place};
 use units::{CpuId, LineAddr, NodeId, Time};
 
-use super::event::{KeepStep, MagicEvent};
+use super::event::{InterfaceStep, MagicEvent};
 use super::handler::Handler;
 use super::remote_access_cache::Kept;
 use super::transport::destination;
@@ -39,7 +39,7 @@ impl System<Magics> {
             (AccessOutcome::Requested, Some(message)) => self.to_pins(cpu, post.at, message),
             (AccessOutcome::RemoteAccessCacheHit, _) => {
                 self.count_remote_access_cache(node, true);
-                self.schedule_processor(cpu, post.at, Event::Node(MagicEvent::Keep(cpu, KeepStep::Asked(miss))));
+                self.schedule_processor(cpu, post.at, Event::Node(MagicEvent::Interface(cpu, InterfaceStep::Asked(miss))));
             }
             (AccessOutcome::Hit | AccessOutcome::Blocked | AccessOutcome::Requested, _) => {
                 debug_assert!(false, "{cpu:?} asked for {line:?}, which is not missing: {outcome:?}");
@@ -69,7 +69,7 @@ impl System<Magics> {
     fn keep(&mut self, cpu: CpuId, post: &Post, cache: CacheLine) {
         let (node, line) = (self.node_of(cpu), post.line);
         let dirty = cache.state == msi::Msi::Dirty;
-        self.schedule_processor(cpu, post.at, Event::Node(MagicEvent::Keep(cpu, KeepStep::Evicted(dirty))));
+        self.schedule_processor(cpu, post.at, Event::Node(MagicEvent::Interface(cpu, InterfaceStep::Evicted(dirty))));
         self.controllers.note(node, line, &cache);
         let Some(kept) = &mut self.controllers.nodes[node.index()].remote_access_cache else { return };
         let victim = kept.in_the_way_of(line);
@@ -87,8 +87,7 @@ impl System<Magics> {
         }
         if let Some(message) = sent {
             let id = self.envelop(message, destination(&message));
-            let at = post.at + self.controllers.design.timing.inbox;
-            self.schedule_processor(cpu, at, Event::Node(MagicEvent::Outgoing(node, id)));
+            self.into_inbox(node, post.at + self.controllers.design.timing.inbox, id);
         }
     }
 
@@ -98,13 +97,30 @@ impl System<Magics> {
         self.schedule_processor(cpu, at, Event::Node(MagicEvent::Request(cpu, id)));
     }
 
-    /// A processor's message takes the bus, and goes through its interface into the inbox.
+    /// A processor's message is at its pins, in order behind what waits there already.
     pub(super) fn on_request(&mut self, cpu: CpuId, id: EnvelopeId) {
-        let (node, message) = (self.node_of(cpu), self.envelopes.get(id).message);
+        let node = self.node_of(cpu);
+        let message = self.envelopes.get(id).message;
         if message.kind.takes_collection_row() && !self.controllers.has_free_row(node, message.line) {
             let again = self.now + self.controllers.design.timing.retry;
             return self.schedule_processor(cpu, again, Event::Node(MagicEvent::Request(cpu, id)));
         }
+        self.controllers.nodes[node.index()].at_pins.push_back(id);
+        self.take_in(cpu);
+    }
+
+    /// Takes in what waits at the pins, as far as the inbox has room: over the bus, and through the interface.
+    fn take_in(&mut self, cpu: CpuId) {
+        let node = self.node_of(cpu);
+        let room = self.controllers.design.inbox_entries;
+        while self.controllers.nodes[node.index()].in_inbox < room {
+            let Some(id) = self.controllers.nodes[node.index()].at_pins.pop_front() else { return };
+            self.take_in_one(cpu, node, id);
+        }
+    }
+
+    fn take_in_one(&mut self, cpu: CpuId, node: NodeId, id: EnvelopeId) {
+        let message = self.envelopes.get(id).message;
         let data = message.kind.carries_data();
         let through = self.take_bus(node, data);
         if data {
@@ -122,8 +138,22 @@ impl System<Magics> {
         start + timing.request_seen + timing.interface_in + timing.inbox
     }
 
+    /// The handler of a message of the processor starts at `start`: the inbox has room for another then.
+    pub(super) fn leaves_inbox(&mut self, node: NodeId, start: Time) {
+        let event = MagicEvent::Interface(cpu_of(node), InterfaceStep::Started);
+        self.schedule(node, start, event);
+    }
+
+    /// The inbox has room again.
+    pub(super) fn on_started(&mut self, cpu: CpuId) {
+        let node = self.node_of(cpu);
+        self.controllers.nodes[node.index()].in_inbox -= 1;
+        self.take_in(cpu);
+    }
+
     /// A message of this node will be through the inbox at `at`: for the home here, or to go on to another.
     fn into_inbox(&mut self, node: NodeId, at: Time, id: EnvelopeId) {
+        self.controllers.nodes[node.index()].in_inbox += 1;
         let here = self.envelopes.get(id).to == node;
         let event = if here { MagicEvent::Handle(id) } else { MagicEvent::Outgoing(node, id) };
         self.schedule(node, at, event);

@@ -1,5 +1,7 @@
 //! MAGIC, the controller of a node: its protocol processor and caches, the bus and the memory beside it, in time.
 
+use std::collections::VecDeque;
+
 use engine::{Server, Source};
 use machine::description::HandlerSpec;
 use protocol::msi::{CacheLine, MessageKind, SetWork};
@@ -11,6 +13,7 @@ use super::handler::{Handler, of_set};
 use super::remote_access_cache::RemoteAccessCache;
 use super::tags::DirectMapped;
 use super::timing::MagicTiming;
+use crate::system::EnvelopeId;
 use crate::statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
 
 /// What the controllers of a machine have in common.
@@ -25,6 +28,10 @@ pub struct Design {
     pub instruction_miss_cycles: u32,
     /// Cycles for a look at the tags of the remote access cache.
     pub remote_access_cache_check_cycles: u32,
+    /// Messages of the processor for which the inbox has room: as many as it can have outstanding.
+    pub inbox_entries: u16,
+    /// Whether headers have several formats.
+    pub many_formats: bool,
     /// Bytes of a directory header.
     pub header_bytes: u64,
     /// Where in the memory behind the data cache the store begins: after the headers of all lines.
@@ -43,6 +50,10 @@ pub struct Magic {
     pub source: Source,
     /// Messages on their way that may lead to an intervention or invalidation at the processor.
     pub threats: u32,
+    /// What the processor has to say and the inbox has no room for, oldest first.
+    pub at_pins: VecDeque<EnvelopeId>,
+    /// Messages of the processor that are in the inbox, or on their way through the bus and the interface.
+    pub in_inbox: u16,
     /// Lines about which the protocol has something pending.
     pub outstanding: Vec<(LineAddr, CacheLine)>,
     /// The remote access cache, if nodes have one.
@@ -83,6 +94,8 @@ impl Magic {
             memory: Server::default(),
             source,
             threats: 0,
+            at_pins: VecDeque::new(),
+            in_inbox: 0,
             outstanding: Vec::new(),
             remote_access_cache,
             account: Account::default(),

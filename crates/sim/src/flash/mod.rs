@@ -23,7 +23,7 @@ mod transport;
 use engine::Source;
 use machine::VirtualNetwork;
 use protocol::msi::catalogue::{Named, Sizes, Visitor, resolve};
-use protocol::msi::{Lane, Message, NodeContext, SharingSet, Site};
+use protocol::msi::{HeaderUse, Lane, Message, NodeContext, SharingSet, Site};
 use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
 use crate::memory::LineMap;
@@ -65,6 +65,7 @@ pub struct Magics {
 struct Protocol {
     directory: Box<dyn Directory>,
     replacement_hints: bool,
+    many_formats: bool,
     named: Named,
 }
 
@@ -80,8 +81,9 @@ impl Visitor for Build {
 
     fn visit<S: SharingSet>(self, set: S, named: Named) -> Protocol {
         let replacement_hints = set.replacement_hints();
+        let many_formats = set.format_checks(HeaderUse::Entry) > 0;
         let directory = Directories::new(set, named.variant, self.nodes, self.lines, self.seed);
-        Protocol { directory: Box::new(directory), replacement_hints, named }
+        Protocol { directory: Box::new(directory), replacement_hints, many_formats, named }
     }
 }
 
@@ -112,7 +114,7 @@ impl Controller for Magics {
             let value = description.topology.processors_per_node.to_string();
             return Err(SimError::Unsupported { key: "topology.processors_per_node", value, accepted: "1 with MAGIC" });
         }
-        let Protocol { directory, replacement_hints, named } = Protocol::of(blueprint, &parts)?;
+        let Protocol { directory, replacement_hints, many_formats, named } = Protocol::of(blueprint, &parts)?;
         let (magic, nodes) = (parts.magic, blueprint.network.topology().nodes().len());
         let cache = || {
             let size = parts.directory.remote_access_cache;
@@ -129,10 +131,14 @@ impl Controller for Magics {
             timing: MagicTiming::new(description)?,
             handlers: parts.handlers.clone(),
             code: CodeLayout::new(magic, parts.handlers, &named),
+            inbox_entries: description.processor.outstanding_misses as u16,
             instruction_miss_cycles: magic.instruction_miss_cycles,
             remote_access_cache_check_cycles: parts.directory.remote_access_cache_check_cycles,
+            many_formats,
             header_bytes,
-            store_base: description.topology.node_memory.0 / description.l2.line.0 * header_bytes,
+            // Where the store lies is not known. Programs here begin with the first lines of every memory, and the store with its
+            // first words: half a cache apart, they displace each other no more than by chance.
+            store_base: description.topology.node_memory.0 / description.l2.line.0 * header_bytes + magic.data_cache.0 / 2,
         };
         Ok(Self {
             unhindered: transport::unhindered(&design, blueprint),
@@ -211,7 +217,7 @@ impl Controller for Magics {
             MagicEvent::Supplied(answer, report) => system.on_supplied(answer, report),
             MagicEvent::Drop(id) => system.on_drop(id),
             MagicEvent::Retry(cpu, miss) => system.on_retry(cpu, miss),
-            MagicEvent::Keep(cpu, step) => system.on_keep(cpu, step),
+            MagicEvent::Interface(cpu, step) => system.on_interface(cpu, step),
         }
     }
 

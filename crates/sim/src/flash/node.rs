@@ -4,7 +4,7 @@ use protocol::Mesi;
 use protocol::msi::{self, Agent, CacheLine, Message, MessageKind, Msi, NodeContext, NodeOutcome, Place};
 use units::{CpuId, LineAddr, NodeId, Time};
 
-use super::event::{KeepStep, MagicEvent};
+use super::event::{InterfaceStep, MagicEvent};
 use super::handler::{Handler, of_node};
 use super::remote_access_cache::Kept;
 use super::transport::threatens;
@@ -149,6 +149,7 @@ impl System<Magics> {
         if threatens(&message) {
             self.controllers.nodes[to.index()].threats += 1;
         }
+        self.leaves_inbox(node, now + run.waited);
         let timing = &self.controllers.design.timing;
         let out = run.first + timing.outbox + timing.network_out;
         self.schedule(node, out, MagicEvent::Inject(node, id));
@@ -165,7 +166,7 @@ impl System<Magics> {
             self.controllers.nodes[node.index()].threats -= 1;
         }
         let started = match message.to {
-            Agent::Home(home) => self.handle_at_home(home, &message),
+            Agent::Home(home) => self.handle_at_home(home, &message, from_network),
             Agent::Node(_) if intervention => return self.intervene(node, id, &message),
             Agent::Node(_) => self.handle_at_node(node, &message),
         };
@@ -284,20 +285,21 @@ impl System<Magics> {
         }
     }
 
-    /// A line moves between the processor's cache and the remote access cache.
-    pub(super) fn on_keep(&mut self, cpu: CpuId, step: KeepStep) {
+    /// Something goes through the processor interface that is no message of the protocol.
+    pub(super) fn on_interface(&mut self, cpu: CpuId, step: InterfaceStep) {
         let node = self.node_of(cpu);
         match step {
-            KeepStep::Asked(miss) => {
+            InterfaceStep::Asked(miss) => {
                 let through = self.take_bus(node, false);
-                self.schedule(node, through, MagicEvent::Keep(cpu, KeepStep::Answer(miss)));
+                self.schedule(node, through, MagicEvent::Interface(cpu, InterfaceStep::Answer(miss)));
             }
-            KeepStep::Evicted(dirty) => {
+            InterfaceStep::Evicted(dirty) => {
                 let through = self.take_bus(node, dirty);
-                self.schedule(node, through, MagicEvent::Keep(cpu, KeepStep::Kept(dirty)));
+                self.schedule(node, through, MagicEvent::Interface(cpu, InterfaceStep::Kept(dirty)));
             }
-            KeepStep::Answer(miss) => self.answer_from_remote_access_cache(cpu, miss),
-            KeepStep::Kept(dirty) => {
+            InterfaceStep::Started => self.on_started(cpu),
+            InterfaceStep::Answer(miss) => self.answer_from_remote_access_cache(cpu, miss),
+            InterfaceStep::Kept(dirty) => {
                 let (now, delay) = (self.now, self.random_delay());
                 let Magics { design, nodes, .. } = &mut self.controllers;
                 let check = design.remote_access_cache_check_cycles;
