@@ -120,6 +120,7 @@ pub fn simulation_statistics(row: &SimulationRow) -> Vec<Table> {
 /// The busiest controllers.
 fn controllers(run: &str, controllers: &[ControllerStatistics]) -> Table {
     let cached = controllers.iter().any(|each| each.instruction_cache.is_some() || each.data_cache.is_some());
+    let remote = controllers.iter().any(|each| each.remote_access_cache.is_some());
     let mut columns = vec![
         Column::number("node", ""),
         Column::number("occupancy", "us"),
@@ -132,6 +133,7 @@ fn controllers(run: &str, controllers: &[ControllerStatistics]) -> Table {
     if cached {
         columns.extend([Column::number("I-cache misses", ""), Column::number("D-cache misses", "")]);
     }
+    columns.extend(remote.then(|| Column::number("RAC misses", "")));
     let mut table = Table::new(format!("{run}: controllers"), columns);
     let mut busiest: Vec<_> = controllers.iter().collect();
     busiest.sort_by(|a, b| b.occupancy_ns.total_cmp(&a.occupancy_ns));
@@ -152,6 +154,7 @@ fn controllers(run: &str, controllers: &[ControllerStatistics]) -> Table {
         if cached {
             cells.extend([misses(each.instruction_cache), misses(each.data_cache)]);
         }
+        cells.extend(remote.then(|| misses(each.remote_access_cache)));
         table.row(cells);
     }
     if controllers.len() > CONTROLLERS {
@@ -229,9 +232,9 @@ fn miss_stall(row: &SimulationRow) -> Option<Table> {
     let processors = row.processors.as_deref()?;
     type Term = fn(&ProcessorStatistics) -> Option<f64>;
     let terms: [(&str, Term); 4] = [
-        ("Tm, a local miss", |each| each.unloaded_ns),
-        ("Tw, waiting for the own controller", |each| each.wait_ns),
-        ("Tp2p, from point to point", |each| each.communication_ns),
+        ("Tm, a local miss", |each| each.minimum_ns),
+        ("Tw, waiting for the own controller", |each| each.waiting_ns),
+        ("Tp2p, to the home and back", |each| each.point_to_point_ns),
         ("Tc, coherence and contention elsewhere", |each| each.coherence_ns),
     ];
     let mut table = Table::new(
@@ -311,6 +314,7 @@ mod tests {
             memory_ns: 0.0,
             instruction_cache: None,
             data_cache: None,
+            remote_access_cache: None,
             handlers: [("READ".into(), HandlerStatistics { runs: 4, busy_ns })].into(),
             sent: [("SRPLY".into(), 3)].into(),
             invalidations: vec![],
@@ -327,14 +331,17 @@ mod tests {
 
     #[test]
     fn invalidations_are_put_into_classes_and_stall_is_averaged() {
-        let processor = |cpu, wait_ns| ProcessorStatistics {
+        let processor = |cpu, waiting_ns| ProcessorStatistics {
             cpu: CpuId(cpu),
             time_ns: 1.0,
             references: 1,
             secondary_misses: 1,
-            unloaded_ns: Some(1000.0),
-            wait_ns: Some(wait_ns),
-            communication_ns: Some(0.0),
+            local_misses: Some(1),
+            local_remote_action_misses: Some(0),
+            remote_misses: Some(0),
+            minimum_ns: Some(1000.0),
+            waiting_ns: Some(waiting_ns),
+            point_to_point_ns: Some(0.0),
             coherence_ns: Some(0.0),
         };
         let with = SimulationRow {
