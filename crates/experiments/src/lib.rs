@@ -10,6 +10,7 @@ pub mod catalogue;
 mod error;
 pub mod fitting;
 pub mod formula;
+pub mod ideal;
 mod outcome;
 pub mod parallel;
 pub mod published;
