@@ -33,5 +33,5 @@ pub use platform::{
 };
 pub use restart::{RestartCurve, RestartPoint, RestartSearch};
 pub use state::State;
-pub use suite::{Series, Suite, SuiteScope, average_by_distance};
+pub use suite::{Series, Suite, SuiteScope, average_by_distance, random_sharers, upgrade_latency};
 pub use trial::{Outcome, Trial};

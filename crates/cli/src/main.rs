@@ -29,6 +29,7 @@ use failure::Failure;
   ccnuma topology -m stinger --svg s.svg   what a 128-processor machine is wired from
   ccnuma reproduce prestor/4.11            remote latency by distance: ours, theirs, error
   ccnuma fit -m dresden                    recover what a machine's parts cost from measurements
+  ccnuma sim -m arctic migratory --stats   run a program on a simulated machine
   ccnuma verify origin                     explore every reachable state of a protocol
 
 Exit codes: 0 done, 1 ran and found a failure, 2 bad input."
@@ -46,6 +47,7 @@ enum Command {
     Bench(Box<commands::bench::BenchCommand>),
     Fit(Box<commands::fit::FitCommand>),
     Verify(commands::verify::VerifyCommand),
+    Sim(Box<commands::sim::SimCommand>),
     Reproduce(commands::reproduce::ReproduceCommand),
 }
 
@@ -57,6 +59,7 @@ fn run(command: Command) -> Result<bool, Failure> {
         Command::Bench(command) => command.run().map(|()| true),
         Command::Fit(command) => command.run().map(|()| true),
         Command::Verify(command) => command.run(),
+        Command::Sim(command) => command.run(),
         Command::Reproduce(command) => command.run().map(|()| true),
     }
 }

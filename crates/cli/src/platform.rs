@@ -11,9 +11,35 @@ const HOST: &str = "host";
 /// The machine flag of commands that work on one machine.
 #[derive(Args, Debug, Clone)]
 pub struct MachineFlag {
-    /// The machine: host is this computer; or a name from `ccnuma machines`, origin2000-PROC-CPUSp, flash-CPUSp, or a TOML file.
+    /// The machine: host is this computer; or a name from `ccnuma machines`, origin2000-PROC-CPUSp, flash-CPUSp, or a TOML
+    /// file; with changes after it: +PROTOCOL for another directory protocol, +TABLE.KEY=VALUE for any parameter.
     #[arg(short = 'm', long = "machine", value_name = "MACHINE", default_value = HOST)]
     name: String,
+}
+
+/// The machine flag of commands that work on several simulated machines.
+#[derive(Args, Debug, Clone)]
+pub struct MachinesFlag {
+    /// A simulated machine (repeatable): a name from `ccnuma machines`, origin2000-PROC-CPUSp, or a TOML file; with changes
+    /// after it: +PROTOCOL for another directory protocol, +TABLE.KEY=VALUE for any parameter.
+    #[arg(short = 'm', long = "machine", value_name = "MACHINE")]
+    names: Vec<String>,
+}
+
+impl MachinesFlag {
+    /// The machines that are asked for, each under each of `protocols`, or under its own if there is none.
+    ///
+    /// # Errors
+    /// When none or this computer is asked for, there is no such machine, or it cannot have such a protocol.
+    pub fn under_protocols(&self, protocols: &[String]) -> Result<Vec<machine::Resolved>, Failure> {
+        if self.names.is_empty() || self.names.iter().any(|name| name == HOST) {
+            return Err(refused("programs run on simulated machines".to_owned()));
+        }
+        let resolve = |name: &String| {
+            experiments::under_protocols(name, protocols).map_err(|error| Failure::input(format!("-m {name}: {error}")))
+        };
+        Ok(self.names.iter().map(resolve).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    }
 }
 
 /// A machine to work on.
@@ -33,8 +59,8 @@ impl MachineFlag {
         if self.name == HOST {
             return Ok(Machine::Host);
         }
-        let resolved =
-            machine::resolve(&self.name).map_err(|error| Failure::input(format!("-m {}: {error}", self.name)))?;
+        let resolved = experiments::variant::resolve(&self.name)
+            .map_err(|error| Failure::input(format!("-m {}: {error}", self.name)))?;
         Ok(Machine::Simulated(Box::new(resolved)))
     }
 

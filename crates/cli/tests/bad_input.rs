@@ -2,27 +2,15 @@
 
 mod common;
 
-use common::{ccnuma, ccnuma_in};
-
-/// Asserts that a command line is refused in one line that contains each of `parts`.
-#[track_caller]
-fn refused(line: &str, parts: &[&str]) {
-    let output = ccnuma(line);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "ccnuma {line}: {errors}");
-    assert_eq!(errors.lines().count(), 1, "ccnuma {line}: {errors}");
-    assert!(errors.starts_with("error: "), "ccnuma {line}: {errors}");
-    for part in parts {
-        assert!(errors.contains(part), "ccnuma {line}: no {part:?} in {errors}");
-    }
-    assert!(output.stdout.is_empty(), "ccnuma {line} printed something");
-}
+use common::{ccnuma_in, refused};
 
 #[test]
 fn an_unknown_machine_is_answered_with_the_nearest() {
     refused("bench -m artic --suite local", &["artic", "arctic", "origin2000-r12k-300-Np"]);
     refused("topology -m artic", &["artic", "arctic"]);
     refused("machines show artic", &["artic", "arctic"]);
+    refused("machines show arctic+l2.way=2", &["arctic+l2.way=2", "l2.way = 2", "l2.ways"]);
+    refused("topology -m artic+hybrid", &["artic", "arctic"]);
     refused("bench -m origin2000-r12k-300-63p lmbench-read", &["63"]);
     refused("bench -m nowhere.toml lmbench-read", &["nowhere.toml", "cannot be read"]);
 }

@@ -212,7 +212,7 @@ fn a_relaxed_order_is_shown_and_is_no_failure() {
 
 #[test]
 fn every_subcommand_explains_itself_with_an_example() {
-    for subcommand in ["machines", "topology", "bench", "verify", "reproduce"] {
+    for subcommand in ["machines", "topology", "bench", "sim", "verify", "reproduce"] {
         let help = printed(&format!("{subcommand} --help"));
         assert!(help.contains("Examples:") && help.contains(&format!("ccnuma {subcommand}")), "{help}");
     }

@@ -2,6 +2,7 @@
 
 use bench::{BenchError, PlanError, PlatformError};
 use machine::DescriptionError;
+use units::{Bytes, NodeId};
 
 use crate::calibration::CalibrationError;
 use crate::published::PublishedError;
@@ -56,6 +57,41 @@ pub enum ExperimentError {
     /// Measurements do not make a fit.
     #[error(transparent)]
     Fit(#[from] fit::FitError),
+    /// There is no such program, or it cannot have such parameters.
+    #[error(transparent)]
+    Program(#[from] workloads::ProgramError),
+    /// A program is to run on processors that the machine does not have.
+    #[error("--cpus {asked}: machine {machine} cannot run a program so; accepted: 1 to {most}")]
+    Processors {
+        /// The machine's name.
+        machine: String,
+        /// How many processors were asked for.
+        asked: usize,
+        /// How many there are.
+        most: usize,
+    },
+    /// A program wants more memory than a node has.
+    #[error("{program} wants {wanted} on node {node} of machine {machine}; accepted: up to {free}")]
+    NodeMemory {
+        /// The program.
+        program: &'static str,
+        /// The machine's name.
+        machine: String,
+        /// The node.
+        node: NodeId,
+        /// How much it wants there.
+        wanted: Bytes,
+        /// How much a node has for programs.
+        free: Bytes,
+    },
+    /// A program's check of its own results found a wrong one.
+    #[error("{program} gave wrong results: {wrong}")]
+    WrongResult {
+        /// The program.
+        program: &'static str,
+        /// What is wrong.
+        wrong: String,
+    },
     /// The simulator failed.
     #[error(transparent)]
     Simulator(#[from] sim::SimError),

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use bench::seidl::Point;
 use bench::{Experiment, Plan, State, Traffic};
 use units::{Bytes, CpuId, NodeId};
+use workloads::Workload;
 
 use crate::outcome::Outcome;
+use crate::remote_reads::RemoteReads;
 
 /// Something to run on a fresh machine of its own. Equal measurements give equal outcomes and are run once.
 #[derive(Clone, Debug)]
@@ -33,6 +35,19 @@ pub enum Subject {
     },
     /// Random windows of an area, as the first processor of the first node sees them (Seidl 1997).
     Windows(Point),
+    /// Reads of another node's lines, some of which were read before (FLASH dissertation, section 5.4.1).
+    RemoteReads(RemoteReads),
+    /// A parallel program.
+    Program(ProgramRun),
+}
+
+/// A program on the first processors of a machine.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgramRun {
+    /// The program and its parameters.
+    pub workload: Workload,
+    /// How many processors.
+    pub cpus: u16,
 }
 
 /// What tells measurements on one machine apart. The series that a plan belongs to does not, and neither does how often
@@ -54,6 +69,12 @@ enum Key<'a> {
         threads: u16,
     },
     Windows(Point),
+    RemoteReads(RemoteReads),
+    Program {
+        name: &'static str,
+        parameters: Vec<u64>,
+        cpus: u16,
+    },
 }
 
 impl Measurement {
@@ -81,6 +102,12 @@ impl Measurement {
             },
             Subject::SharedRegion { threads } => Key::SharedRegion { threads: *threads },
             Subject::Windows(point) => Key::Windows(*point),
+            Subject::RemoteReads(reads) => Key::RemoteReads(*reads),
+            Subject::Program(ProgramRun { workload, cpus }) => Key::Program {
+                name: workload.name(),
+                parameters: workload.parameters().into_iter().map(|(_, value)| value).collect(),
+                cpus: *cpus,
+            },
         };
         (&self.machine, key)
     }
@@ -137,6 +164,8 @@ impl Formula {
         Self::reading(measurement, |outcome| match outcome {
             Outcome::Bench(outcome) => Some(outcome.record.headline()),
             Outcome::Windows(record) => Some(record.mean),
+            Outcome::RemoteReads(time) => Some(time.ns),
+            Outcome::Program(row) => Some(row.time_ns),
             Outcome::Traffic(_) => None,
         })
     }
@@ -149,6 +178,21 @@ impl Formula {
     /// The arithmetic mean; no figure if there is nothing to average.
     pub fn mean(of: Vec<Self>) -> Self {
         Self::Computed(of, |values| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64))
+    }
+
+    /// The least; no figure if there is none.
+    pub fn least(of: Vec<Self>) -> Self {
+        Self::Computed(of, |values| values.iter().copied().reduce(f64::min))
+    }
+
+    /// The greatest; no figure if there is none.
+    pub fn greatest(of: Vec<Self>) -> Self {
+        Self::Computed(of, |values| values.iter().copied().reduce(f64::max))
+    }
+
+    /// So many times this figure.
+    pub fn times(self, factor: f64) -> Self {
+        Self::ComputedBy(vec![self], Arc::new(move |values| Some(values[0] * factor)))
     }
 
     /// This figure less `other`.

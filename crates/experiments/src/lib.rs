@@ -13,14 +13,18 @@ pub mod formula;
 mod outcome;
 pub mod parallel;
 pub mod published;
+pub mod remote_reads;
 mod reproduction;
 mod run;
 pub mod shared_region;
+mod simulation;
 mod system;
 pub mod tables;
+pub mod variant;
 
 pub use error::ExperimentError;
 pub use outcome::Outcome;
 pub use reproduction::{FailedMeasurement, Outcomes, PreparedTable, Reproduced, Reproduction};
 pub use run::{run, run_plan, run_windows};
+pub use simulation::{Simulated, Simulation, Sweep, description_label, program_rows, under_protocols};
 pub use system::{System, Systems};

@@ -1,7 +1,8 @@
 //! What running a measurement gives.
 
-use record::Record;
+use record::{Record, SimulationRow};
 
+use crate::remote_reads::RemoteReadTime;
 use crate::shared_region::Traffic;
 
 /// What a measurement gave.
@@ -13,6 +14,10 @@ pub enum Outcome {
     Traffic(Traffic),
     /// The time of a random window of an area.
     Windows(Box<Record>),
+    /// Reads of another node's lines.
+    RemoteReads(RemoteReadTime),
+    /// A parallel program whose results were right.
+    Program(Box<SimulationRow>),
 }
 
 impl Outcome {
@@ -20,7 +25,7 @@ impl Outcome {
     pub fn bench(&self) -> Option<&bench::Outcome> {
         match self {
             Self::Bench(outcome) => Some(outcome),
-            Self::Traffic(_) | Self::Windows(_) => None,
+            _ => None,
         }
     }
 }

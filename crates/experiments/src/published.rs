@@ -57,7 +57,7 @@ pub struct PublishedCell {
 pub struct PublishedTable {
     /// The paper's short name, such as `prestor`.
     pub paper: String,
-    /// `4.6` for Table 4.6, `figure-4.6` for Figure 4.6.
+    /// `4.6` for Table 4.6, `figure-4.6` for Figure 4.6, `study-sharing` for a study of ours that no paper prints.
     pub id: String,
     /// What it shows.
     pub title: String,
@@ -103,6 +103,7 @@ struct File {
     paper: String,
     table: Option<String>,
     figure: Option<String>,
+    study: Option<String>,
     title: String,
     page: Option<u32>,
     section: String,
@@ -150,12 +151,16 @@ impl PublishedTable {
     pub fn parse(file: &str, text: &str) -> Result<Self, PublishedError> {
         let wrong = |reason: String| PublishedError { file: file.to_owned(), reason };
         let parsed: File = toml::from_str(text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
-        let id = match (&parsed.table, &parsed.figure) {
-            (Some(table), None) => table.clone(),
-            (None, Some(figure)) => format!("figure-{figure}"),
-            _ => return Err(wrong("exactly one of `table` and `figure` must be given".to_owned())),
+        let id = match (&parsed.table, &parsed.figure, &parsed.study) {
+            (Some(table), None, None) => table.clone(),
+            (None, Some(figure), None) => format!("figure-{figure}"),
+            (None, None, Some(study)) => format!("study-{study}"),
+            _ => return Err(wrong("exactly one of `table`, `figure` and `study` must be given".to_owned())),
         };
         let cells = cells(&parsed).map_err(wrong)?;
+        if let Some(cell) = cells.iter().find(|cell| parsed.study.is_some() && cell.theirs.is_some()) {
+            return Err(wrong(format!("row {}, column {}: a study has no published figures", cell.row, cell.column)));
+        }
         let mut seen = HashSet::new();
         if let Some(twice) = cells.iter().find(|cell| !seen.insert((&cell.row, &cell.column))) {
             return Err(wrong(format!("row {} has column {} twice", twice.row, twice.column)));
@@ -266,5 +271,11 @@ mod tests {
         assert!(twice.unwrap_err().contains("row x has column a twice"));
         assert!(parse("colums = []").unwrap_err().contains("colums"));
         assert!(parse("figure = \"1\"").unwrap_err().contains("exactly one of"));
+        let study = format!(
+            "{}study = \"s\"\n{COLUMNS}\nrows = [{{ name = \"x\", values = [7, 1] }}]",
+            HEAD.replace("table = \"1\"\n", "")
+        );
+        let error = PublishedTable::parse("f", &study).unwrap_err().to_string();
+        assert!(error.contains("a study has no published figures"), "{error}");
     }
 }

@@ -4,12 +4,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use bench::{Experiment, Layout, Plan, Series, State, Suite, SuiteScope};
+use bench::{Experiment, Layout, Plan, Series, Settings, State, Suite, SuiteScope};
 use machine::Description;
 use units::NodeId;
 
 use crate::error::ExperimentError;
 use crate::formula::{Formula, Measurement};
+use crate::variant;
 
 /// A machine and what can be measured on it.
 pub struct System {
@@ -19,6 +20,8 @@ pub struct System {
     pub layout: Layout,
     /// The plans of all suites.
     plans: Vec<Plan>,
+    /// How much of each suite there is.
+    scope: SuiteScope,
 }
 
 impl System {
@@ -29,12 +32,22 @@ impl System {
     pub fn new(description: Description, scope: &SuiteScope) -> Result<Self, ExperimentError> {
         let layout = Layout::simulated(&description)?;
         let plans = Suite::All.plans(&layout, scope)?;
-        Ok(Self { description, layout, plans })
+        Ok(Self { description, layout, plans, scope: scope.clone() })
     }
 
     /// The machine's name.
     pub fn name(&self) -> &str {
         &self.description.name
+    }
+
+    /// How much of each suite there is.
+    pub fn scope(&self) -> &SuiteScope {
+        &self.scope
+    }
+
+    /// How thoroughly to measure.
+    pub fn settings(&self) -> &Settings {
+        &self.scope.settings
     }
 
     /// The plans of one experiment and state in a series. The series in which two roles share a node begin with the
@@ -105,6 +118,11 @@ impl System {
         self.layout.nodes().map(|node| self.layout.hops(home, node)).max().unwrap_or(0)
     }
 
+    /// A time in nanoseconds as cycles of this machine's processors.
+    pub fn cycles(&self, ns: Formula) -> Formula {
+        ns.times(self.description.processor.clock.as_mhz() / 1000.0)
+    }
+
     /// The headline figure of a plan on this machine.
     pub fn headline(&self, plan: &Plan) -> Formula {
         Formula::headline(Measurement::of_plan(self.name(), plan))
@@ -128,7 +146,7 @@ impl Systems {
         &self.scope
     }
 
-    /// The machine of that name.
+    /// The machine of that name, which may be that of a [variant](crate::variant).
     ///
     /// # Errors
     /// When there is none, or it is unusable.
@@ -136,7 +154,7 @@ impl Systems {
         if let Some(found) = self.loaded.borrow().get(name) {
             return Ok(found.clone());
         }
-        self.add(machine::load(name)?)
+        self.add(variant::load(name)?)
     }
 
     /// Adds a machine that may not have a name by which it can be loaded.

@@ -1,6 +1,6 @@
 //! The one result schema: every run of anything ends as these records, written a line at a time.
 //!
-//! A record is a [`Row`]: a flat structure whose fields serialise in the order of its columns. [`RecordWriter`] streams
+//! A record is a [`Row`]: a structure, flat but for the parts of what it describes, whose fields serialise in the order of its columns. [`RecordWriter`] streams
 //! rows as JSON lines or as CSV to any [`std::io::Write`] and flushes after each, so that nothing already measured is
 //! lost when a run is interrupted. [`Warning`]s are typed values with advice, never bare strings.
 
@@ -8,8 +8,10 @@ mod conditions;
 mod fit;
 mod inventory;
 mod measurement;
+mod program;
 mod reproduction;
 mod row;
+mod simulation;
 mod statistics;
 mod verification;
 mod warning;
@@ -19,8 +21,12 @@ pub use conditions::{Conditions, Disturbance};
 pub use fit::FitRow;
 pub use inventory::{DeadlockRow, MachineRow, TopologyPart, TopologyRow};
 pub use measurement::{OneOrMany, Record, Unit};
+pub use program::ProgramRow;
 pub use reproduction::ReproductionRow;
 pub use row::Row;
+pub use simulation::{
+    CheckResult, ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, ProcessorStatistics, SimulationRow,
+};
 pub use statistics::Statistics;
 pub use verification::{VerificationResult, VerificationRow};
 pub use warning::Warning;

@@ -12,7 +12,8 @@ use crate::Row;
 pub enum Format {
     /// One JSON object a line.
     JsonLines,
-    /// A header line, then one line a record; the elements of a list are joined by spaces, an absent value is empty.
+    /// A header line, then one line a record; the elements of a list are joined by spaces, named values as `name=value`, an
+    /// absent value is empty. A list of parts is JSON.
     Csv,
 }
 
@@ -97,7 +98,11 @@ fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
+        Value::Array(parts) if parts.iter().any(Value::is_object) => value.to_string(),
         Value::Array(values) => values.iter().map(cell).collect::<Vec<_>>().join(" "),
-        Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
+        Value::Object(named) => {
+            named.iter().map(|(name, value)| format!("{name}={}", cell(value))).collect::<Vec<_>>().join(" ")
+        }
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
 }

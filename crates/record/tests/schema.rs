@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use proptest::prelude::*;
 use record::{
-    Conditions, Format, OneOrMany, Record, RecordWriter, ReproductionRow, Row, Unit, VerificationResult,
-    VerificationRow, Warning, WriteError,
+    CheckResult, Conditions, ControllerStatistics, Format, OneOrMany, Record, RecordWriter, ReproductionRow, Row,
+    SimulationRow, Unit, VerificationResult, VerificationRow, Warning, WriteError,
 };
 use units::{CpuId, Duration, NodeId};
 
@@ -62,6 +62,53 @@ fn verification() -> VerificationRow {
     }
 }
 
+fn simulation() -> SimulationRow {
+    SimulationRow {
+        program: "hot-spot".into(),
+        machine: "arctic".into(),
+        protocol: "origin".into(),
+        cpus: 8,
+        parameters: [("work".into(), 20), ("hot".into(), 5)].into(),
+        seed: 1,
+        result: CheckResult::Ok,
+        time_ns: 1234.5,
+        mean_time_ns: 1000.0,
+        references: 100,
+        primary_misses: 60,
+        secondary_misses: 50,
+        miss_pct: 50.0,
+        miss_latency_ns: None,
+        translation_misses: 3,
+        refusals: 2,
+        writebacks: 1,
+        occupancy_ns: 500.0,
+        utilisation_pct: 10.0,
+        max_utilisation_pct: 20.0,
+        queued_ns: 30.0,
+        instruction_misses: None,
+        data_misses: None,
+        invalidations: vec![4, 0, 1],
+        controllers: None,
+        processors: None,
+    }
+}
+
+fn controller() -> ControllerStatistics {
+    ControllerStatistics {
+        node: NodeId(0),
+        occupancy_ns: 500.0,
+        utilisation_pct: 20.0,
+        queued_ns: 30.0,
+        bus_ns: 100.0,
+        memory_ns: 200.0,
+        instruction_cache: None,
+        data_cache: Some(Default::default()),
+        handlers: [("GET".into(), Default::default())].into(),
+        sent: [("SRPLY".into(), 50)].into(),
+        invalidations: vec![],
+    }
+}
+
 fn written<R: Row>(format: Format, rows: &[R]) -> String {
     let mut out = Vec::new();
     let mut writer = RecordWriter::new(format, &mut out);
@@ -88,6 +135,8 @@ fn json_has_exactly_the_columns_in_order() {
     check(&record(vec![CpuId(2), CpuId(3)], vec![]));
     check(&reproduction());
     check(&verification());
+    check(&simulation());
+    check(&SimulationRow { controllers: Some(vec![controller()]), ..simulation() });
 }
 
 #[test]
@@ -123,6 +172,18 @@ fn csv_joins_lists_quotes_commas_and_leaves_absent_values_empty() {
         "arctic,lmbench-read,CEXM,1,2,,0,,,ns,683.0,684.5,683.5,683.6,0.4,10,683.2,683.9,,,,,,,,,,,0,0,"
     );
     assert!(written(Format::Csv, &[reproduction()]).contains(r#"UOWN,"back-to-back, READ",ns,400.0,410.0,2.5,true"#));
+}
+
+#[test]
+fn csv_names_parameters_and_keeps_parts_as_json() {
+    let with = SimulationRow { controllers: Some(vec![controller()]), ..simulation() };
+    let csv = written(Format::Csv, &[simulation(), with]);
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(
+        lines[1],
+        "hot-spot,arctic,origin,8,hot=5 work=20,1,ok,1234.5,1000.0,100,60,50,50.0,,3,2,1,500.0,10.0,20.0,30.0,,,4 0 1,,"
+    );
+    assert!(lines[2].contains(r#","[{""#) && lines[2].contains(r#"""SRPLY"":50"#), "{}", lines[2]);
 }
 
 #[test]

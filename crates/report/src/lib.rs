@@ -10,6 +10,7 @@ mod inventory;
 mod measurements;
 mod plot;
 mod series;
+mod simulations;
 mod table;
 
 pub use comparison::{ErrorSummary, comparison, summaries};
@@ -19,4 +20,5 @@ pub use inventory::{machines, topology};
 pub use measurements::{measurements, verifications};
 pub use plot::{Axis, Mark, Plot, PlotError, Series};
 pub use series::{area_curves, load_curves, series_tables};
+pub use simulations::{programs, simulation_statistics, simulations};
 pub use table::{Align, Column, Table};

@@ -2,6 +2,7 @@
 
 mod machine_plans;
 mod plans;
+mod random_sharers;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,6 +11,8 @@ use std::str::FromStr;
 use host::memory::PageKind;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
+
+pub use random_sharers::{random_sharers, upgrade_latency};
 
 use crate::{Experiment, Layout, Outcome, Plan, PlanError, Settings, State};
 
@@ -25,6 +28,8 @@ pub enum Suite {
     Interventions,
     /// Lines shared by more and more nodes, and by a single one (Tables 4.19 and 4.20).
     Invalidations,
+    /// Lines shared by random sets of nodes, upgraded at their home (FLASH dissertation, Figures 5.7 and 5.8).
+    RandomSharers,
     /// Latency over areas of growing size: the steps of the hierarchy.
     Hierarchy,
     /// Every transaction, by how near the owner of the lines is.
@@ -50,11 +55,12 @@ type Plans = fn(&Layout, &SuiteScope) -> Vec<Plan>;
 
 impl Suite {
     /// All suites.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Local,
         Self::Remote,
         Self::Interventions,
         Self::Invalidations,
+        Self::RandomSharers,
         Self::Hierarchy,
         Self::Places,
         Self::Cores,
@@ -73,6 +79,7 @@ impl Suite {
             Self::Remote => "remote",
             Self::Interventions => "interventions",
             Self::Invalidations => "invalidations",
+            Self::RandomSharers => "random-sharers",
             Self::Hierarchy => "hierarchy",
             Self::Places => "places",
             Self::Cores => "cores",
@@ -116,6 +123,7 @@ impl Suite {
             Self::Remote => &[of_thesis::remote],
             Self::Interventions => &[of_thesis::interventions],
             Self::Invalidations => &[of_thesis::invalidations],
+            Self::RandomSharers => &[random_sharers::plans],
             Self::Hierarchy => &[of_any::hierarchy],
             Self::Places => &[of_any::places, of_any::spacing],
             Self::Cores => &[of_any::cores],
@@ -177,6 +185,8 @@ pub struct SuiteScope {
     pub mixes: usize,
     /// How much memory of each node is mapped.
     pub mapped: Bytes,
+    /// How many random sets of sharers of each size are tried.
+    pub draws: u32,
 }
 
 impl SuiteScope {
@@ -191,6 +201,7 @@ impl SuiteScope {
             every_pause: 1,
             mixes: 3,
             mapped: Bytes::from_mib(1024),
+            draws: 4,
         }
     }
 }
@@ -219,6 +230,8 @@ pub enum Series {
     ZhopsZero,
     /// Requester and home on one node, more and more sharers.
     Sharers,
+    /// Requester and home on one node, random sets of sharers.
+    RandomSharers,
     /// A point of a P3 diagram.
     P3,
     /// An area of the hierarchy.
@@ -253,6 +266,7 @@ impl Series {
             Self::YhopsZero => "yhops-zero",
             Self::ZhopsZero => "zhops-zero",
             Self::Sharers => "sharers",
+            Self::RandomSharers => "random-sharers",
             Self::P3 => "p3",
             Self::Hierarchy => "hierarchy",
             Self::Places => "places",

@@ -12,6 +12,8 @@ use crate::output::{OutputFlags, print};
   ccnuma machines                         the built-in machines
   ccnuma machines show arctic             every parameter of arctic, and where it comes from
   ccnuma machines show flash-64p          the same of a machine of a family, which needs no file
+  ccnuma machines show arctic+l2.size_mib=4
+                                          the same with a parameter changed
   ccnuma machines show origin2000-r12k-400-32p > mine.toml
                                           a start for a machine of your own")]
 pub struct MachinesCommand {
@@ -25,7 +27,7 @@ pub struct MachinesCommand {
 enum Action {
     /// Show a machine with all its parameters, as TOML that -m accepts.
     Show {
-        /// The name of a machine, or the path of a TOML file.
+        /// The name of a machine, or the path of a TOML file; with changes after it: +PROTOCOL, +TABLE.KEY=VALUE.
         #[arg(value_name = "MACHINE")]
         name: String,
     },
@@ -38,7 +40,9 @@ impl MachinesCommand {
     /// When there is no such machine, its description is wrong, or the output fails.
     pub fn run(self) -> Result<(), Failure> {
         match self.action {
-            Some(Action::Show { name }) => print(machine::resolve(&name).map_err(Failure::input)?.to_toml()),
+            Some(Action::Show { name }) => {
+                print(experiments::variant::resolve(&name).map_err(Failure::input)?.to_toml())
+            }
             None => list(&self.output),
         }
     }

@@ -4,5 +4,6 @@ pub mod bench;
 pub mod fit;
 pub mod machines;
 pub mod reproduce;
+pub mod sim;
 pub mod topology;
 pub mod verify;

@@ -25,3 +25,18 @@ pub fn printed(line: &str) -> String {
     assert!(errors.lines().all(|said| said.starts_with("warning: ")), "ccnuma {line}: {errors}");
     String::from_utf8(output.stdout).expect("UTF-8")
 }
+
+/// Asserts that a command line is refused in one line that contains each of `parts`.
+#[track_caller]
+#[allow(dead_code, reason = "each test file uses what it needs")]
+pub fn refused(line: &str, parts: &[&str]) {
+    let output = ccnuma(line);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "ccnuma {line}: {errors}");
+    assert_eq!(errors.lines().count(), 1, "ccnuma {line}: {errors}");
+    assert!(errors.starts_with("error: "), "ccnuma {line}: {errors}");
+    for part in parts {
+        assert!(errors.contains(part), "ccnuma {line}: no {part:?} in {errors}");
+    }
+    assert!(output.stdout.is_empty(), "ccnuma {line} printed something");
+}

@@ -4,15 +4,21 @@
 
 pub mod distance;
 pub mod generations;
+pub mod ideal;
 pub mod interventions;
 pub mod invalidations;
 pub mod local;
+pub mod read_latencies;
+pub mod remote_cache;
 pub mod restart_curves;
 pub mod router_delay;
 pub mod routing_tables;
 pub mod seidl;
 pub mod shared_region;
+pub mod sharing;
 pub mod stride_diagram;
+pub mod upgrades;
+pub mod wait_time;
 
 use report::Plot;
 
@@ -21,6 +27,7 @@ use crate::formula::Formula;
 use crate::published::PublishedTable;
 use crate::reproduction::Reproduced;
 use crate::system::Systems;
+use crate::variant;
 
 /// A published table and the machines it may need.
 pub struct Scene<'a> {
@@ -41,6 +48,14 @@ impl Scene<'_> {
             reason: format!("{}/{} names no machine", self.table.paper, self.table.id),
         })?;
         self.systems.get(machine)
+    }
+
+    /// The same with its directory protocol replaced.
+    ///
+    /// # Errors
+    /// As for [`Scene::system`], or when it has no such protocol.
+    pub fn under(&self, protocol: &str) -> Result<std::rc::Rc<crate::system::System>, ExperimentError> {
+        self.systems.get(&variant::with_protocol(self.system()?.name(), protocol))
     }
 }
 

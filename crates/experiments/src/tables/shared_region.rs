@@ -31,7 +31,7 @@ impl Shape for SharedRegion {
         let measurement = Measurement { machine: system.name().to_owned(), subject: Subject::SharedRegion { threads } };
         Ok(Some(Formula::reading(measurement, move |outcome| match outcome {
             Outcome::Traffic(traffic) => Some(read(traffic)),
-            Outcome::Bench(_) | Outcome::Windows(_) => None,
+            _ => None,
         })))
     }
 

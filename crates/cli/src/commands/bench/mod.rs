@@ -48,8 +48,9 @@ pub struct BenchCommand {
     /// What to measure, one or more; without any, the suite.
     #[arg(value_name = "EXPERIMENT", conflicts_with = "suite")]
     experiments: Vec<String>,
-    /// Run a suite whose placements follow from the topology: local remote interventions invalidations hierarchy places
-    /// cores nodes bandwidth loaded regions overview all [default: overview of this computer, local of a simulated one].
+    /// Run a suite whose placements follow from the topology: local remote interventions invalidations random-sharers
+    /// hierarchy places cores nodes bandwidth loaded regions overview all [default: overview of this computer, local of a
+    /// simulated one].
     #[arg(long, value_name = "SUITE", conflicts_with_all = ["state", "home", "local", "remote"])]
     suite: Option<String>,
     /// Coherence state of the lines: UOWN SHRD CEXH CEXM DEXD DEXT [default: UOWN].

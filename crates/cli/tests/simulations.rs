@@ -1,0 +1,152 @@
+//! `ccnuma sim`: what is printed and recorded, that equal runs print equal bytes, and what is refused.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{ccnuma, ccnuma_in, printed, refused};
+use serde_json::Value;
+
+const EIGHT: &str = "sim -m origin2000-r12k-300-8p";
+
+fn records(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"))).collect()
+}
+
+fn number(record: &Value, field: &str) -> f64 {
+    record[field].as_f64().unwrap_or_else(|| panic!("{field} of {record}"))
+}
+
+#[test]
+fn a_program_runs_on_a_simulated_machine() {
+    let record = &records(&printed(&format!("{EIGHT} migratory --lines 16 --rounds 8 --json")))[0];
+    let expected = [
+        ("program", Value::from("migratory")),
+        ("machine", "origin2000-r12k-300-8p".into()),
+        ("protocol", "origin".into()),
+        ("cpus", 8.into()),
+        ("result", "ok".into()),
+        ("seed", 0.into()),
+        // Eight processors read and write sixteen lines in each of eight rounds.
+        ("references", (8 * 8 * 16 * 2).into()),
+        ("controllers", Value::Null),
+    ];
+    for (field, value) in expected {
+        assert_eq!(record[field], value, "{field}");
+    }
+    assert_eq!(record["parameters"], serde_json::json!({"lines": 16, "rounds": 8, "work": 20}));
+    // A line that comes from its last owner costs a read and an upgrade: two in two references, but for the first round, in
+    // which nobody has it.
+    assert!((45.0..100.0).contains(&number(record, "miss_pct")), "{record}");
+    assert!(number(record, "time_ns") >= number(record, "mean_time_ns"));
+}
+
+#[test]
+fn equal_seeds_give_equal_bytes_and_others_do_not() {
+    let run = |seed| printed(&format!("{EIGHT} uniform hot-spot --references 300 --seed {seed} --json"));
+    let first = run(1);
+    assert_eq!(first, run(1));
+    assert_ne!(first, run(2));
+}
+
+#[test]
+fn every_combination_is_a_run_and_a_line() {
+    let line =
+        "sim -m origin2000-r12k-300-4p -m bitmap producer-consumer --readers 0,1,3 --cpus 2,4 --rounds 2 --lines 8";
+    let rows = records(&printed(&format!("{line} --json")));
+    let of = |row: &Value| {
+        let readers = row["parameters"]["readers"].as_u64().expect("a number");
+        (readers, row["cpus"].as_u64().expect("a number"), row["machine"].as_str().expect("a name").to_owned())
+    };
+    let found: Vec<_> = rows.iter().map(of).collect();
+    assert_eq!(found.len(), 12);
+    assert_eq!(found[0], (0, 2, "origin2000-r12k-300-4p".into()));
+    assert_eq!(found[1], (0, 2, "bitmap".into()));
+    assert_eq!(found[2].1, 4);
+    assert_eq!(found[11], (3, 4, "bitmap".into()));
+    let table = printed(line);
+    assert!(table.contains("readers=3") && !table.contains("rounds="), "{table}");
+    assert_eq!(table.lines().filter(|line| line.contains("producer-consumer")).count(), 12);
+    let csv = printed(&format!("{line} --csv"));
+    assert!(csv.lines().nth(1).expect("a row").contains(",lines=8 readers=0 rounds=2 work=20,"), "{csv}");
+}
+
+/// More readers, more invalidations for each write, and longer writes.
+#[test]
+fn statistics_tell_what_controllers_did() {
+    let output = ccnuma(&format!("{EIGHT} producer-consumer --readers 0,7 --lines 16 --rounds 4 --stats --json"));
+    assert_eq!(output.status.code(), Some(0));
+    let speed = String::from_utf8_lossy(&output.stderr);
+    assert!(speed.lines().all(|line| line.contains("million transactions a second")), "{speed}");
+    let rows = records(&String::from_utf8_lossy(&output.stdout));
+    let most = |row: &Value| row["invalidations"].as_array().map_or(0, Vec::len).saturating_sub(1);
+    // The directory knows nodes: four of them, the producer's own too, since its neighbour has read.
+    assert_eq!((most(&rows[0]), most(&rows[1])), (0, 4), "{rows:?}");
+    assert!(number(&rows[1], "time_ns") > number(&rows[0], "time_ns"));
+    let controllers = rows[1]["controllers"].as_array().expect("a list");
+    assert_eq!((controllers.len(), rows[1]["processors"].as_array().map(Vec::len)), (4, Some(8)));
+    let mut runs: BTreeMap<&str, u64> = BTreeMap::new();
+    for (name, handler) in controllers.iter().flat_map(|each| each["handlers"].as_object().expect("an object")) {
+        *runs.entry(name).or_default() += handler["runs"].as_u64().expect("a number");
+    }
+    assert!(runs["READ"] >= 8 * 7 * 16, "every consumer reads every line: {runs:?}");
+    let occupancy: f64 = controllers.iter().map(|each| number(each, "occupancy_ns")).sum();
+    assert!((occupancy - number(&rows[1], "occupancy_ns")).abs() < 1e-3 * occupancy);
+    let text = String::from_utf8_lossy(&ccnuma(&format!("{EIGHT} migratory --lines 8 --stats")).stdout).into_owned();
+    for part in ["controllers", "handlers", "messages", "invalidations by a write"] {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+}
+
+/// What differs is where the lines are: nothing is shared, and the far ones take longer.
+#[test]
+fn lines_of_a_neighbour_take_longer_than_local_ones() {
+    let rows = records(&printed("sim -m arctic private --lines 200 --distance 0,32 --json"));
+    assert_eq!(rows[0]["references"], rows[1]["references"]);
+    assert_eq!(rows[0]["secondary_misses"], rows[1]["secondary_misses"]);
+    assert!(number(&rows[1], "time_ns") > 1.2 * number(&rows[0], "time_ns"), "{rows:?}");
+    let hot = records(&printed("sim -m arctic hot-spot --references 200 --hot 0,50 --json"));
+    assert!(number(&hot[1], "time_ns") > 3.0 * number(&hot[0], "time_ns"), "{hot:?}");
+    assert!(number(&hot[1], "max_utilisation_pct") > 80.0, "{hot:?}");
+}
+
+#[test]
+fn programs_and_their_parameters_are_listed() {
+    let rows = records(&printed("sim --list --json"));
+    let find = |program: &str, parameter: &str| {
+        rows.iter().find(|row| row["program"] == program && row["parameter"] == parameter).is_some()
+    };
+    assert!(find("migratory", "rounds") && find("hot-spot", "hot") && find("counters", "lines"));
+    let text = printed("sim --list");
+    assert!(text.contains("wide-read-sharing") && text.contains("1 to 65536"), "{text}");
+}
+
+#[test]
+fn a_machine_stands_beside_its_results() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let line = "sim -m bitmap -m bootleg counters --cpus 2 --rounds 4 --json=r.jsonl";
+    let output = ccnuma_in(directory.path(), line);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    for machine in ["bitmap", "bootleg"] {
+        assert!(directory.path().join(format!("r.jsonl.{machine}.origin.machine.toml")).exists());
+    }
+    let text = std::fs::read_to_string(directory.path().join("r.jsonl")).expect("written");
+    assert_eq!(records(&text).len(), 2);
+}
+
+#[test]
+fn what_cannot_run_is_refused_with_what_can() {
+    refused("sim -m arctic migrator", &["migrator", "migratory", "wide-read-sharing"]);
+    refused("sim -m artic migratory", &["-m artic", "arctic"]);
+    refused("sim migratory", &["-m", "arctic"]);
+    refused("sim -m host migratory", &["-m host", "arctic"]);
+    refused("sim -m arctic", &["PROGRAM"]);
+    refused("sim -m arctic migratory --cpus 65", &["--cpus 65", "arctic", "1 to 64"]);
+    refused("sim -m arctic migratory --cpus 0", &["--cpus 0", "1 to 64"]);
+    refused("sim -m arctic migratory --readers 3", &["--readers 3", "migratory", "lines rounds work"]);
+    refused("sim -m arctic migratory --lines 0", &["--lines 0", "1 to 1048576"]);
+    refused("sim -m arctic hot-spot --hot 101", &["--hot 101", "0 to 100"]);
+    refused("sim -m arctic hot-spot --hot many", &["--hot", "many"]);
+    refused("sim -m arctic hot-spot --references 1048576", &["hot-spot wants", "node 0", "arctic"]);
+    refused("sim -m arctic migratory --json=/nonexistent/x.json", &["--json /nonexistent/x.json"]);
+}

@@ -1,0 +1,214 @@
+//! Running a parallel program on a simulated machine.
+
+mod memory;
+mod statistics;
+mod sweep;
+mod thread;
+
+pub use sweep::{Sweep, under_protocols};
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use machine::{Description, Topology};
+use record::{CheckResult, ProgramRow, SimulationRow};
+use sim::{Options, Simulator, ThreadReport};
+use units::{Bytes, CpuId, NodeId};
+use workloads::{Parameter, Shape, Workload, Wrong};
+
+use crate::error::ExperimentError;
+use memory::{Pages, SharedRegion, WORD};
+use thread::SimulatedThread;
+
+/// A program and the machine to run it on: checked, not yet run.
+#[derive(Clone, Debug)]
+pub struct Simulation {
+    description: Description,
+    workload: Workload,
+    shape: Shape,
+    options: Options,
+}
+
+/// What a simulation gave.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Simulated {
+    /// The record, with its controllers and processors.
+    pub row: SimulationRow,
+    /// What is wrong with the program's results, if anything is.
+    pub wrong: Option<String>,
+    /// How long the simulation took on the host: the only part that differs between equal runs.
+    pub took: Duration,
+}
+
+impl Simulated {
+    /// How fast the host was, in words.
+    pub fn speed(&self) -> String {
+        let SimulationRow { program, machine, protocol, cpus, references, secondary_misses, .. } = &self.row;
+        let seconds = self.took.as_secs_f64();
+        let rate = |count: u64| count as f64 / seconds / 1e6;
+        let (references, transactions) = (rate(*references), rate(*secondary_misses));
+        format!(
+            "{program} on {cpus} processors of {machine}, {protocol}: {seconds:.2} s, {references:.2} million references \
+             and {transactions:.2} million transactions a second"
+        )
+    }
+}
+
+/// The parameters of a program as records.
+pub fn program_rows(program: &Workload) -> Vec<ProgramRow> {
+    let row = |(parameter, value): (&Parameter, u64)| ProgramRow {
+        program: program.name().to_owned(),
+        summary: program.summary().to_owned(),
+        parameter: parameter.name.to_owned(),
+        default: value,
+        least: parameter.least,
+        most: parameter.most,
+        meaning: parameter.meaning.to_owned(),
+    };
+    program.parameters().into_iter().map(row).collect()
+}
+
+/// The name of the directory protocol of a machine.
+fn protocol(_description: &Description) -> String {
+    "origin".to_owned()
+}
+
+/// The name of a machine with its protocol, fit for the name of a file.
+pub fn description_label(description: &Description) -> String {
+    format!("{}.{}", description.name, protocol(description)).replace(['/', '\\'], "-")
+}
+
+impl Simulation {
+    /// `workload` on the first `cpus` processors of the machine of `description`, on all of them if there is no such number.
+    /// Random choices of program and hardware follow from the seed of `options`.
+    ///
+    /// # Errors
+    /// When the machine has fewer processors, or too little memory on a node.
+    pub fn new(
+        description: Description,
+        workload: Workload,
+        cpus: Option<u16>,
+        options: Options,
+    ) -> Result<Self, ExperimentError> {
+        let topology = Topology::new(&description);
+        let processors = topology.processors() as usize;
+        let threads = cpus.map_or(processors, usize::from);
+        if threads == 0 || threads > processors {
+            let machine = description.name;
+            return Err(ExperimentError::Processors { machine, asked: threads, most: processors });
+        }
+        let shape = Shape {
+            homes: (0..threads as u16).filter_map(|cpu| topology.node_of(CpuId(cpu))).collect(),
+            nodes: topology.nodes().len(),
+            line_words: (description.l2.line.0 / WORD) as usize,
+            page_words: (description.tlb.page.0 / WORD) as usize,
+            seed: options.seed,
+        };
+        let simulation = Self { description, workload, shape, options };
+        simulation.check_memory()?;
+        Ok(simulation)
+    }
+
+    /// The machine.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// The program.
+    pub fn workload(&self) -> &Workload {
+        &self.workload
+    }
+
+    /// How many processors take part.
+    pub fn cpus(&self) -> usize {
+        self.shape.threads()
+    }
+
+    /// Whether every node has room for what it is to hold.
+    fn check_memory(&self) -> Result<(), ExperimentError> {
+        let mut wanted: BTreeMap<NodeId, u64> = BTreeMap::new();
+        for part in self.workload.regions(&self.shape).iter().flat_map(|plan| &plan.parts) {
+            *wanted.entry(part.home).or_default() += part.words as u64 * WORD;
+        }
+        let free = self.description.topology.node_memory.0 - Pages::new(&self.description).slack().0;
+        match wanted.into_iter().find(|&(_, bytes)| bytes > free) {
+            None => Ok(()),
+            Some((node, bytes)) => Err(ExperimentError::NodeMemory {
+                program: self.workload.name(),
+                machine: self.description.name.clone(),
+                node,
+                wanted: Bytes(bytes),
+                free: Bytes(free),
+            }),
+        }
+    }
+
+    /// Runs the program on a new machine: the outcome depends on nothing that ran before it.
+    ///
+    /// # Errors
+    /// When the machine cannot be simulated, or the simulation fails.
+    pub fn run(&self) -> Result<Simulated, ExperimentError> {
+        let start = Instant::now();
+        let mut simulator = Simulator::new(&self.description, self.options)?;
+        let mut pages = Pages::new(&self.description);
+        let plans = self.workload.regions(&self.shape);
+        let regions: Result<Vec<_>, _> = plans.iter().map(|plan| pages.region(&mut simulator, plan)).collect();
+        let regions = Rc::new(regions?);
+        let wrong = Rc::new(Cell::new(0));
+        let programs = (0..self.shape.threads()).map(|number| self.program(number, &regions, &wrong));
+        let reports = simulator.run(programs.collect())?;
+        let wrong = self.verdict(wrong.get(), &regions);
+        let stalls = |report: &ThreadReport| statistics::processor(report, simulator.stall_terms(report.cpu));
+        let processors = reports.iter().map(stalls).collect();
+        let controllers = self.controllers(&simulator, &reports);
+        let used = self.shape.homes.iter().collect::<BTreeSet<_>>().len();
+        let row = statistics::summarise(self.row(wrong.is_none()), &reports, processors, controllers, used);
+        Ok(Simulated { row, wrong, took: start.elapsed() })
+    }
+
+    /// What thread `number` does. Its wrong loads are added to `wrong`.
+    fn program(&self, number: usize, regions: &Rc<Vec<SharedRegion>>, wrong: &Rc<Cell<u64>>) -> (CpuId, sim::Program) {
+        let (workload, shape) = (self.workload, self.shape.clone());
+        let (regions, wrong) = (regions.clone(), wrong.clone());
+        let body = move |thread: &mut sim::Thread<'_>| {
+            let found = workload.run(&shape, &regions, &mut SimulatedThread::new(thread, number));
+            wrong.set(wrong.get() + found);
+        };
+        (CpuId(number as u16), Box::new(body))
+    }
+
+    /// What is wrong with the results, in words.
+    fn verdict(&self, wrong_loads: u64, regions: &[SharedRegion]) -> Option<String> {
+        let left: Result<(), Wrong> = self.workload.check(&self.shape, &|region, word| regions[region].get(word));
+        match (left, wrong_loads) {
+            (Ok(()), 0) => None,
+            (Ok(()), count) => Some(format!("{count} loads gave wrong values")),
+            (Err(wrong), _) => Some(wrong.to_string()),
+        }
+    }
+
+    fn controllers(&self, simulator: &Simulator, reports: &[ThreadReport]) -> Vec<record::ControllerStatistics> {
+        let lengths = reports.iter().map(|report| report.finished - report.started);
+        let time = lengths.max().unwrap_or_default();
+        let nodes = (0..self.shape.nodes as u16).map(NodeId);
+        let counted = nodes.filter_map(|node| Some((node, simulator.statistics(node)?)));
+        counted.map(|(node, counted)| statistics::controller(node, &counted, time)).collect()
+    }
+
+    /// The record, with nothing counted yet.
+    fn row(&self, right: bool) -> SimulationRow {
+        let parameters = self.workload.parameters();
+        SimulationRow {
+            program: self.workload.name().to_owned(),
+            machine: self.description.name.clone(),
+            protocol: protocol(&self.description),
+            cpus: self.shape.threads() as u32,
+            parameters: parameters.iter().map(|(parameter, value)| (parameter.name.to_owned(), *value)).collect(),
+            seed: self.options.seed,
+            result: if right { CheckResult::Ok } else { CheckResult::Wrong },
+            ..SimulationRow::default()
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! A machine with some of its parameters changed, by name: `flash-64p+hybrid`, `arctic+processor.outstanding_misses=1`.
+//!
+//! A protocol laboratory compares one machine under many protocols. A variant is a description that inherits the machine
+//! and overrides what its name says, so that keys and values are checked, and refused, as those of any file are.
+
+use std::path::Path;
+
+use machine::{Description, DescriptionError, Resolved};
+use toml::{Table, Value};
+
+/// Between the machine and each of its changes.
+const SEPARATOR: char = '+';
+/// The key that a change without a key of its own is about.
+const PROTOCOL: &str = "directory.protocol";
+
+/// The name of `machine` with its directory protocol replaced.
+pub fn with_protocol(machine: &str, protocol: &str) -> String {
+    format!("{machine}{SEPARATOR}{protocol}")
+}
+
+/// The name of `machine` with the value of `key` (`table.key`) replaced.
+pub fn with(machine: &str, key: &str, value: impl std::fmt::Display) -> String {
+    format!("{machine}{SEPARATOR}{key}={value}")
+}
+
+/// The machine called `name`, which is the name or path of a machine ([`machine::resolve`]) and any number of changes, each
+/// after a `+`: a directory protocol, or `table.key=value`.
+///
+/// # Errors
+/// As for any description: no such machine, no such key, no such value.
+pub fn resolve(name: &str) -> Result<Resolved, DescriptionError> {
+    let mut parts = name.split(SEPARATOR);
+    let base = parts.next().unwrap_or_default();
+    let changes: Vec<&str> = parts.collect();
+    // A path may have the sign in it.
+    if changes.is_empty() || Path::new(name).exists() {
+        return machine::resolve(name);
+    }
+    let title = machine::resolve(base)?.description.title;
+    let mut document = Table::new();
+    document.insert("name".to_owned(), Value::from(name));
+    document.insert("title".to_owned(), Value::from(format!("{title}, {}", changes.join(", "))));
+    document.insert("inherit".to_owned(), Value::from(parent(base)));
+    for change in changes {
+        let (key, value) = change.split_once('=').filter(|(key, _)| key.contains('.')).unwrap_or((PROTOCOL, change));
+        insert(&mut document, key, scalar(value));
+    }
+    machine::parse(name, &document.to_string())
+}
+
+/// As [`resolve`], without where each value came from.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn load(name: &str) -> Result<Description, DescriptionError> {
+    resolve(name).map(|resolved| resolved.description)
+}
+
+/// How a description that is no file says whom it inherits: a path from the root, since it is in no folder.
+fn parent(base: &str) -> String {
+    let is_path = base.contains('/') || base.ends_with(".toml");
+    let absolute = is_path.then(|| std::path::absolute(base).ok()).flatten();
+    absolute.map_or_else(|| base.to_owned(), |path| path.to_string_lossy().into_owned())
+}
+
+/// Sets `table.key` of a document.
+fn insert(document: &mut Table, key: &str, value: Value) {
+    let (table, key) = key.split_once('.').unwrap_or(("", key));
+    let inner = document.entry(table).or_insert_with(|| Value::Table(Table::new()));
+    if let Value::Table(inner) = inner {
+        inner.insert(key.to_owned(), value);
+    }
+}
+
+/// A number or a truth value if it reads as one, else a string.
+fn scalar(text: &str) -> Value {
+    let parsed = format!("value = {text}").parse::<Table>().ok().and_then(|mut table| table.remove("value"));
+    match parsed {
+        Some(value @ (Value::Integer(_) | Value::Float(_) | Value::Boolean(_))) => value,
+        _ => Value::from(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variant_is_the_machine_but_for_what_its_name_says() {
+        let name = with(&with("origin2000-r12k-300-8p", "processor.outstanding_misses", 1), "tlb.miss_ns", 7.5);
+        let varied = load(&name).expect("a variant");
+        let mut expected = machine::load("origin2000-r12k-300-8p").expect("a machine");
+        assert_eq!(expected.processor.outstanding_misses, 4);
+        expected.processor.outstanding_misses = 1;
+        expected.tlb.miss = units::Duration::from_ns(7.5);
+        expected.title.push_str(", processor.outstanding_misses=1, tlb.miss_ns=7.5");
+        expected.name.clone_from(&name);
+        assert_eq!(varied, expected);
+    }
+
+    #[test]
+    fn the_base_may_be_a_file_in_any_folder() {
+        let folder = std::env::temp_dir().join(format!("variant-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let file = folder.join("mine.toml");
+        std::fs::write(&file, "inherit = \"bootleg\"\n[processor]\nclock_mhz = 180").expect("a file");
+        let varied = load(&with(&file.to_string_lossy(), "l2.replacement", "lru"));
+        std::fs::remove_dir_all(&folder).expect("removable");
+        let varied = varied.expect("a variant of a file");
+        assert_eq!(varied.processor.clock.as_mhz(), 180.0);
+        assert_eq!(varied.l2.replacement, machine::description::Replacement::LeastRecentlyUsed);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_name_is_said() {
+        let message = |name: &str| load(name).expect_err(name).to_string();
+        assert!(message("artic+l2.size_mib=2").contains("did you mean arctic?"));
+        assert!(message("arctic+l2.size_mb=2").contains("l2.size_mib"), "{}", message("arctic+l2.size_mb=2"));
+        assert!(message("arctic+l2.ways=none").contains("l2.ways = \"none\""), "{}", message("arctic+l2.ways=none"));
+    }
+}

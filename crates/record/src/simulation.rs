@@ -1,0 +1,188 @@
+//! One run of a program on a simulated machine.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use units::{CpuId, NodeId};
+
+use crate::Row;
+
+/// What a program's check of its own results said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckResult {
+    /// All results are right.
+    #[default]
+    Ok,
+    /// A result is wrong: the machine or the program is at fault, and the figures mean nothing.
+    Wrong,
+}
+
+/// One run of a program on a simulated machine. Sums are over all processors or controllers unless said otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SimulationRow {
+    /// The program.
+    pub program: String,
+    /// The machine.
+    pub machine: String,
+    /// The directory protocol.
+    pub protocol: String,
+    /// How many processors took part.
+    pub cpus: u32,
+    /// The program's parameters.
+    pub parameters: BTreeMap<String, u64>,
+    /// Seed of the program's and the hardware's random choices.
+    pub seed: u64,
+    /// What the program's check of its own results said.
+    pub result: CheckResult,
+    /// Simulated time until the last processor had finished, in nanoseconds.
+    pub time_ns: f64,
+    /// Simulated time until a processor had finished, on average over processors, in nanoseconds.
+    pub mean_time_ns: f64,
+    /// Loads, stores and prefetches.
+    pub references: u64,
+    /// References that missed in the primary cache.
+    pub primary_misses: u64,
+    /// References that sent a request to the home.
+    pub secondary_misses: u64,
+    /// Secondary misses in percent of references.
+    pub miss_pct: f64,
+    /// From a secondary miss to its end on average, in nanoseconds; absent where the simulator does not measure it.
+    pub miss_latency_ns: Option<f64>,
+    /// Translation misses.
+    pub translation_misses: u64,
+    /// Negative acknowledgements received by processors.
+    pub refusals: u64,
+    /// Modified lines written back to memory.
+    pub writebacks: u64,
+    /// Time that controllers were held by messages: the total occupancy, in nanoseconds.
+    pub occupancy_ns: f64,
+    /// Total occupancy in percent of simulated time, on average over the controllers of the processors that took part.
+    pub utilisation_pct: f64,
+    /// The same of the busiest controller.
+    pub max_utilisation_pct: f64,
+    /// Time that messages waited for controllers, in nanoseconds.
+    pub queued_ns: f64,
+    /// Misses in the controllers' instruction caches; absent where they have none.
+    pub instruction_misses: Option<u64>,
+    /// Misses in the controllers' data caches; absent where they have none.
+    pub data_misses: Option<u64>,
+    /// Writes by how many invalidations each caused: none, one, two, and so on.
+    pub invalidations: Vec<u64>,
+    /// Each controller, where statistics were asked for.
+    pub controllers: Option<Vec<ControllerStatistics>>,
+    /// Each processor, where statistics were asked for.
+    pub processors: Option<Vec<ProcessorStatistics>>,
+}
+
+impl SimulationRow {
+    /// Whether the program found its results right.
+    pub fn is_right(&self) -> bool {
+        self.result == CheckResult::Ok
+    }
+
+    /// The record of the whole machine, without those of its controllers and processors.
+    pub fn without_parts(self) -> Self {
+        Self { controllers: None, processors: None, ..self }
+    }
+}
+
+impl Row for SimulationRow {
+    const COLUMNS: &'static [&'static str] = &[
+        "program",
+        "machine",
+        "protocol",
+        "cpus",
+        "parameters",
+        "seed",
+        "result",
+        "time_ns",
+        "mean_time_ns",
+        "references",
+        "primary_misses",
+        "secondary_misses",
+        "miss_pct",
+        "miss_latency_ns",
+        "translation_misses",
+        "refusals",
+        "writebacks",
+        "occupancy_ns",
+        "utilisation_pct",
+        "max_utilisation_pct",
+        "queued_ns",
+        "instruction_misses",
+        "data_misses",
+        "invalidations",
+        "controllers",
+        "processors",
+    ];
+}
+
+/// What the controller of a node did while a program ran.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ControllerStatistics {
+    /// The node.
+    pub node: NodeId,
+    /// Time that messages held it: its occupancy, in nanoseconds.
+    pub occupancy_ns: f64,
+    /// Occupancy in percent of simulated time.
+    pub utilisation_pct: f64,
+    /// Time that messages waited for it, in nanoseconds.
+    pub queued_ns: f64,
+    /// Time that the bus to its processors was held, in nanoseconds.
+    pub bus_ns: f64,
+    /// Time that its memory was held, in nanoseconds.
+    pub memory_ns: f64,
+    /// Its instruction cache; absent where it has none.
+    pub instruction_cache: Option<ControllerCacheStatistics>,
+    /// Its data cache; absent where it has none.
+    pub data_cache: Option<ControllerCacheStatistics>,
+    /// Its handlers that ran at least once, by name.
+    pub handlers: BTreeMap<String, HandlerStatistics>,
+    /// Messages that it sent, by their names.
+    pub sent: BTreeMap<String, u64>,
+    /// Writes at this home by how many invalidations each caused: none, one, two, and so on.
+    pub invalidations: Vec<u64>,
+}
+
+/// Accesses to a cache of a controller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ControllerCacheStatistics {
+    /// Lines looked up.
+    pub accesses: u64,
+    /// Lines that were not there.
+    pub misses: u64,
+    /// Time that the controller waited for them, in nanoseconds.
+    pub stalled_ns: f64,
+}
+
+/// What one handler of a controller did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HandlerStatistics {
+    /// How often it ran.
+    pub runs: u64,
+    /// Time that it held the controller, in nanoseconds.
+    pub busy_ns: f64,
+}
+
+/// Where one processor's time went while a program ran: its miss stall in the terms of the FLASH dissertation's Equation 5.1,
+/// where the simulator measures them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProcessorStatistics {
+    /// The processor.
+    pub cpu: CpuId,
+    /// Simulated time until it had finished, in nanoseconds.
+    pub time_ns: f64,
+    /// Loads, stores and prefetches.
+    pub references: u64,
+    /// References that sent a request to the home.
+    pub secondary_misses: u64,
+    /// Tm: what its misses would take if all were local and nothing were in their way, in nanoseconds.
+    pub unloaded_ns: Option<f64>,
+    /// Tw: how long its requests waited for its own controller, in nanoseconds.
+    pub wait_ns: Option<f64>,
+    /// Tp2p: communication from point to point, without load, in nanoseconds.
+    pub communication_ns: Option<f64>,
+    /// Tc: coherence actions, and queues and handlers elsewhere, in nanoseconds.
+    pub coherence_ns: Option<f64>,
+}

@@ -1,0 +1,352 @@
+//! Tables of programs on simulated machines.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::{
+    ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, ProcessorStatistics, ProgramRow, SimulationRow,
+};
+
+use crate::{Column, Table};
+
+/// The most controllers that a table shows: the busiest.
+const CONTROLLERS: usize = 16;
+
+/// A line per parameter of each program.
+pub fn programs(rows: &[ProgramRow]) -> Table {
+    let mut table = Table::new(
+        "",
+        vec![
+            Column::text("program"),
+            Column::text("parameter"),
+            Column::number("default", ""),
+            Column::text("accepted"),
+            Column::text("what"),
+        ],
+    );
+    let mut last = "";
+    for row in rows {
+        if row.program != last {
+            last = &row.program;
+            let blank = String::new;
+            table.row([row.program.clone(), blank(), blank(), blank(), row.summary.clone()]);
+        }
+        let accepted = format!("{} to {}", row.least, row.most);
+        table.row([String::new(), row.parameter.clone(), row.default.to_string(), accepted, row.meaning.clone()]);
+    }
+    table
+}
+
+/// A line per run. Parameters that are the same in all runs of a program are left out.
+pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
+    let varied = varied(rows);
+    let latency = rows.iter().any(|row| row.miss_latency_ns.is_some());
+    let mut columns = vec![Column::text("program")];
+    columns.extend((!varied.is_empty()).then(|| Column::text("with")));
+    columns.extend([
+        Column::text("machine"),
+        Column::text("protocol"),
+        Column::number("CPUs", ""),
+        Column::number("time", "us"),
+        Column::number("mean", "us"),
+        Column::number("references", ""),
+        Column::number("L1 misses", ""),
+        Column::number("L2 misses", ""),
+        Column::number("miss ratio", "%"),
+    ]);
+    columns.extend(latency.then(|| Column::number("latency", "ns")));
+    columns.extend([
+        Column::number("refusals", ""),
+        Column::number("writebacks", ""),
+        Column::number("occupancy", "us"),
+        Column::number("used", "%"),
+        Column::number("most", "%"),
+        Column::number("waiting", "us"),
+    ]);
+    let mut table = Table::new(title, columns);
+    for row in rows {
+        let mut cells = vec![row.program.clone()];
+        if !varied.is_empty() {
+            let named =
+                row.parameters.iter().filter(|(name, _)| varied.contains(&(row.program.as_str(), name.as_str())));
+            cells.push(named.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" "));
+        }
+        cells.extend([
+            row.machine.clone(),
+            row.protocol.clone(),
+            row.cpus.to_string(),
+            us(row.time_ns),
+            us(row.mean_time_ns),
+            row.references.to_string(),
+            row.primary_misses.to_string(),
+            row.secondary_misses.to_string(),
+            format!("{:.2}", row.miss_pct),
+        ]);
+        if latency {
+            cells.push(row.miss_latency_ns.map_or_else(|| "-".to_owned(), |ns| format!("{ns:.1}")));
+        }
+        cells.extend([
+            row.refusals.to_string(),
+            row.writebacks.to_string(),
+            us(row.occupancy_ns),
+            format!("{:.1}", row.utilisation_pct),
+            format!("{:.1}", row.max_utilisation_pct),
+            us(row.queued_ns),
+        ]);
+        table.row(cells);
+    }
+    table.note(
+        "occupancy, used, most: how long controllers were held, of the time, by the busiest; waiting: for controllers",
+    );
+    table
+}
+
+/// What the controllers and processors of a run did: a table of controllers, one of handlers, and, as far as they were
+/// counted, messages, invalidations, and where the processors' miss stall comes from.
+pub fn simulation_statistics(row: &SimulationRow) -> Vec<Table> {
+    let run = format!("{} on {} processors of {}, {}", row.program, row.cpus, row.machine, row.protocol);
+    let mut tables = Vec::new();
+    if let Some(parts) = &row.controllers {
+        tables.push(controllers(&run, parts));
+        tables.push(handlers(parts));
+        tables.push(messages(parts));
+    }
+    if row.invalidations.iter().any(|&writes| writes > 0) {
+        tables.push(invalidations(&row.invalidations));
+    }
+    tables.extend(miss_stall(row));
+    tables
+}
+
+/// The busiest controllers.
+fn controllers(run: &str, controllers: &[ControllerStatistics]) -> Table {
+    let cached = controllers.iter().any(|each| each.instruction_cache.is_some() || each.data_cache.is_some());
+    let mut columns = vec![
+        Column::number("node", ""),
+        Column::number("occupancy", "us"),
+        Column::number("used", "%"),
+        Column::number("waiting", "us"),
+        Column::number("mean wait", "ns"),
+        Column::number("bus", "us"),
+        Column::number("memory", "us"),
+    ];
+    if cached {
+        columns.extend([Column::number("I-cache misses", ""), Column::number("D-cache misses", "")]);
+    }
+    let mut table = Table::new(format!("{run}: controllers"), columns);
+    let mut busiest: Vec<_> = controllers.iter().collect();
+    busiest.sort_by(|a, b| b.occupancy_ns.total_cmp(&a.occupancy_ns));
+    for each in busiest.iter().take(CONTROLLERS) {
+        let handled: u64 = each.handlers.values().map(|handler| handler.runs).sum();
+        let misses = |cache: Option<ControllerCacheStatistics>| {
+            cache.map_or_else(|| "-".to_owned(), |cache| cache.misses.to_string())
+        };
+        let mut cells = vec![
+            each.node.to_string(),
+            us(each.occupancy_ns),
+            format!("{:.1}", each.utilisation_pct),
+            us(each.queued_ns),
+            mean(each.queued_ns, handled),
+            us(each.bus_ns),
+            us(each.memory_ns),
+        ];
+        if cached {
+            cells.extend([misses(each.instruction_cache), misses(each.data_cache)]);
+        }
+        table.row(cells);
+    }
+    if controllers.len() > CONTROLLERS {
+        table.note(format!("the {CONTROLLERS} busiest of {}", controllers.len()));
+    }
+    table
+}
+
+/// The handlers of all controllers together, the one that held them longest first.
+fn handlers(controllers: &[ControllerStatistics]) -> Table {
+    let mut sum: BTreeMap<&str, HandlerStatistics> = BTreeMap::new();
+    for (name, handler) in controllers.iter().flat_map(|each| &each.handlers) {
+        let total = sum.entry(name).or_default();
+        total.runs += handler.runs;
+        total.busy_ns += handler.busy_ns;
+    }
+    let busy: f64 = sum.values().map(|handler| handler.busy_ns).sum();
+    let mut table = Table::new(
+        "handlers",
+        vec![
+            Column::text("handler"),
+            Column::number("runs", ""),
+            Column::number("occupancy", "us"),
+            Column::number("of all", "%"),
+            Column::number("mean", "ns"),
+        ],
+    );
+    let mut longest: Vec<_> = sum.into_iter().collect();
+    longest.sort_by(|a, b| b.1.busy_ns.total_cmp(&a.1.busy_ns));
+    for (name, handler) in longest {
+        let share = if busy > 0.0 { 100.0 * handler.busy_ns / busy } else { 0.0 };
+        table.row([
+            name.to_owned(),
+            handler.runs.to_string(),
+            us(handler.busy_ns),
+            format!("{share:.1}"),
+            mean(handler.busy_ns, handler.runs),
+        ]);
+    }
+    table
+}
+
+/// Messages sent by all controllers together.
+fn messages(controllers: &[ControllerStatistics]) -> Table {
+    let mut sum: BTreeMap<&str, u64> = BTreeMap::new();
+    for (name, count) in controllers.iter().flat_map(|each| &each.sent) {
+        *sum.entry(name).or_default() += count;
+    }
+    let mut table = Table::new("messages", vec![Column::text("message"), Column::number("sent", "")]);
+    sum.into_iter().for_each(|(name, count)| table.row([name.to_owned(), count.to_string()]));
+    table
+}
+
+/// Writes by the invalidations that each caused, in classes that double.
+fn invalidations(histogram: &[u64]) -> Table {
+    let mut table = Table::new(
+        "invalidations by a write",
+        vec![Column::text("invalidations"), Column::number("writes", ""), Column::number("of all", "%")],
+    );
+    let all: u64 = histogram.iter().sum();
+    let (mut first, mut size) = (0, 1);
+    while first < histogram.len() {
+        let writes: u64 = histogram[first..].iter().take(size).sum();
+        let class = if size == 1 { first.to_string() } else { format!("{first} to {}", first + size - 1) };
+        table.row([class, writes.to_string(), format!("{:.1}", 100.0 * writes as f64 / all.max(1) as f64)]);
+        first += size;
+        // 0, 1, 2 to 3, 4 to 7, and so on.
+        size = first.max(1);
+    }
+    table
+}
+
+/// Where the miss stall comes from, in the terms of Equation 5.1 of the FLASH dissertation.
+fn miss_stall(row: &SimulationRow) -> Option<Table> {
+    let processors = row.processors.as_deref()?;
+    type Term = fn(&ProcessorStatistics) -> Option<f64>;
+    let terms: [(&str, Term); 4] = [
+        ("Tm, a local miss", |each| each.unloaded_ns),
+        ("Tw, waiting for the own controller", |each| each.wait_ns),
+        ("Tp2p, from point to point", |each| each.communication_ns),
+        ("Tc, coherence and contention elsewhere", |each| each.coherence_ns),
+    ];
+    let mut table = Table::new(
+        "miss stall of a processor",
+        vec![Column::text("part"), Column::number("mean", "us"), Column::number("most", "us")],
+    );
+    for (name, term) in terms {
+        let values: Option<Vec<f64>> = processors.iter().map(term).collect();
+        let values = values.filter(|values| !values.is_empty())?;
+        let sum: f64 = values.iter().sum();
+        table.row([name.to_owned(), us(sum / values.len() as f64), us(values.into_iter().fold(0.0, f64::max))]);
+    }
+    Some(table)
+}
+
+/// Programs and their parameters that differ between runs.
+fn varied(rows: &[SimulationRow]) -> BTreeSet<(&str, &str)> {
+    let mut seen: BTreeMap<(&str, &str), BTreeSet<u64>> = BTreeMap::new();
+    for row in rows {
+        for (name, &value) in &row.parameters {
+            seen.entry((&row.program, name)).or_default().insert(value);
+        }
+    }
+    seen.into_iter().filter(|(_, values)| values.len() > 1).map(|(key, _)| key).collect()
+}
+
+fn us(ns: f64) -> String {
+    format!("{:.1}", ns / 1000.0)
+}
+
+fn mean(total: f64, count: u64) -> String {
+    if count == 0 { "-".to_owned() } else { format!("{:.1}", total / count as f64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::{CpuId, NodeId};
+
+    use super::*;
+
+    fn row(program: &str, lines: u64) -> SimulationRow {
+        SimulationRow {
+            program: program.into(),
+            machine: "arctic".into(),
+            protocol: "origin".into(),
+            cpus: 8,
+            parameters: [("lines".into(), lines), ("work".into(), 20)].into(),
+            time_ns: 12_345.0,
+            references: 100,
+            secondary_misses: 25,
+            miss_pct: 25.0,
+            ..SimulationRow::default()
+        }
+    }
+
+    fn words(line: &str) -> Vec<&str> {
+        line.split_whitespace().collect()
+    }
+
+    #[test]
+    fn a_run_is_a_line_with_the_parameters_that_vary() {
+        let text = simulations("", &[row("uniform", 8), row("uniform", 16), row("migratory", 64)]).to_string();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(words(lines[2])[..7], ["uniform", "lines=8", "arctic", "origin", "8", "12.3", "0.0"]);
+        assert_eq!(words(lines[4])[..4], ["migratory", "arctic", "origin", "8"], "{text}");
+        assert!(!text.contains("work=") && !text.contains("latency"), "{text}");
+    }
+
+    #[test]
+    fn handlers_of_all_controllers_are_added_and_the_busiest_controller_stands_first() {
+        let controller = |node, busy_ns| ControllerStatistics {
+            node: NodeId(node),
+            occupancy_ns: busy_ns,
+            utilisation_pct: 1.0,
+            queued_ns: 200.0,
+            bus_ns: 0.0,
+            memory_ns: 0.0,
+            instruction_cache: None,
+            data_cache: None,
+            handlers: [("READ".into(), HandlerStatistics { runs: 4, busy_ns })].into(),
+            sent: [("SRPLY".into(), 3)].into(),
+            invalidations: vec![],
+        };
+        let controllers = Some(vec![controller(0, 1000.0), controller(1, 3000.0)]);
+        let tables = simulation_statistics(&SimulationRow { controllers, ..row("uniform", 8) });
+        let texts: Vec<String> = tables.iter().map(ToString::to_string).collect();
+        let last = |text: &String| text.lines().last().map(str::to_owned).unwrap_or_default();
+        assert_eq!(words(texts[0].lines().nth(3).expect("a row")), ["1", "3.0", "1.0", "0.2", "50.0", "0.0", "0.0"]);
+        assert_eq!(words(&last(&texts[1])), ["READ", "8", "4.0", "100.0", "500.0"]);
+        assert_eq!(words(&last(&texts[2])), ["SRPLY", "6"]);
+        assert_eq!(tables.len(), 3, "neither invalidations nor stall were counted");
+    }
+
+    #[test]
+    fn invalidations_are_put_into_classes_and_stall_is_averaged() {
+        let processor = |cpu, wait_ns| ProcessorStatistics {
+            cpu: CpuId(cpu),
+            time_ns: 1.0,
+            references: 1,
+            secondary_misses: 1,
+            unloaded_ns: Some(1000.0),
+            wait_ns: Some(wait_ns),
+            communication_ns: Some(0.0),
+            coherence_ns: Some(0.0),
+        };
+        let with = SimulationRow {
+            invalidations: vec![5, 0, 1, 1, 0, 0, 0, 0, 3],
+            processors: Some(vec![processor(0, 500.0), processor(1, 1500.0)]),
+            ..row("uniform", 8)
+        };
+        let texts: Vec<String> = simulation_statistics(&with).iter().map(ToString::to_string).collect();
+        let rows: Vec<Vec<&str>> = texts[0].lines().skip(2).map(words).collect();
+        let expected = ["0 5 50.0", "1 0 0.0", "2 to 3 2 20.0", "4 to 7 0 0.0", "8 to 15 3 30.0"];
+        assert_eq!(rows, expected.map(words));
+        let waiting = texts[1].lines().find(|line| line.contains("Tw")).expect("a row");
+        assert!(words(waiting).ends_with(&["1.0", "1.5"]), "{}", texts[1]);
+    }
+}

@@ -1,0 +1,19 @@
+//! Parallel programs, generic over a [`Thread`] that is simulated or real; each checks its own results.
+//!
+//! A [`Program`] says which memory it wants and where, what each of its threads does, and what must have come out. It knows
+//! neither simulator nor host: whoever runs it places the memory and lends it the threads.
+
+mod blocks;
+mod parameter;
+mod program;
+mod random;
+mod registry;
+mod synthetic;
+mod thread;
+
+pub use blocks::Blocks;
+pub use parameter::{Declared, Parameter, ParameterError, Settings};
+pub use program::{Part, Program, RegionPlan, Shape, Wrong};
+pub use registry::{ProgramError, Workload};
+pub use synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
+pub use thread::Thread;

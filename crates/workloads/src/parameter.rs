@@ -1,0 +1,140 @@
+//! The parameters of programs: declared once, with default, range and meaning.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// A parameter of a program: a whole number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Parameter {
+    /// Its name, which is also the flag.
+    pub name: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+    /// Its value unless another is given.
+    pub default: u64,
+    /// The smallest accepted value.
+    pub least: u64,
+    /// The largest accepted value.
+    pub most: u64,
+}
+
+/// Values for some of a program's parameters, by name.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Settings(Vec<(String, u64)>);
+
+impl Settings {
+    /// Adds a value.
+    pub fn set(&mut self, name: impl Into<String>, value: u64) -> &mut Self {
+        self.0.push((name.into(), value));
+        self
+    }
+
+    /// With a value more.
+    pub fn with(mut self, name: impl Into<String>, value: u64) -> Self {
+        self.set(name, value);
+        self
+    }
+
+    /// Whether every value belongs to a parameter of `program` and is in its range.
+    pub(crate) fn check(&self, program: &'static str, parameters: &[Parameter]) -> Result<(), ParameterError> {
+        for (name, value) in &self.0 {
+            let Some(parameter) = parameters.iter().find(|parameter| parameter.name == name) else {
+                let accepted = parameters.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(" ");
+                return Err(ParameterError::Unknown { program, name: name.clone(), value: *value, accepted });
+            };
+            if !(parameter.least..=parameter.most).contains(value) {
+                return Err(ParameterError::OutOfRange { program, value: *value, parameter: *parameter });
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of a parameter, of several the last; the default if there is none.
+    pub(crate) fn value(&self, parameter: &str, default: u64) -> u64 {
+        self.0.iter().rfind(|(name, _)| name == parameter).map_or(default, |&(_, value)| value)
+    }
+}
+
+/// Why a program cannot have these parameters.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum ParameterError {
+    /// The program has no such parameter.
+    #[error("--{name} {value}: {program} has no such parameter; accepted: {accepted}")]
+    Unknown {
+        /// The program.
+        program: &'static str,
+        /// The parameter.
+        name: String,
+        /// Its value.
+        value: u64,
+        /// The parameters that there are.
+        accepted: String,
+    },
+    /// The value is too small or too large.
+    #[error("--{} {value}: {program} cannot run so; accepted: {}", .parameter.name, .parameter.range())]
+    OutOfRange {
+        /// The program.
+        program: &'static str,
+        /// The value.
+        value: u64,
+        /// The parameter.
+        parameter: Parameter,
+    },
+}
+
+impl Parameter {
+    /// The accepted values, in words.
+    pub fn range(&self) -> impl fmt::Display + use<> {
+        format!("{} to {}", self.least, self.most)
+    }
+}
+
+/// What is known of a program before it is made.
+pub trait Declared: Sized {
+    /// The name by which it is found.
+    const NAME: &'static str;
+    /// What it does, in a line.
+    const SUMMARY: &'static str;
+    /// Its parameters.
+    const PARAMETERS: &'static [Parameter];
+
+    /// The program with these values, which have been checked, and defaults for the rest.
+    fn with(settings: &Settings) -> Self;
+
+    /// The values of its parameters, in their order.
+    fn values(&self) -> Vec<u64>;
+}
+
+/// Declares a program: the structure of its parameters, with default and range, and what is known of it by name.
+macro_rules! program {
+    ($(#[$doc:meta])* $type:ident is $name:literal: $summary:literal {
+        $(#[doc = $meaning:literal] $field:ident: $default:expr, $least:literal to $most:expr;)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub struct $type { $(#[doc = $meaning] pub $field: u64,)* }
+
+        impl $crate::Declared for $type {
+            const NAME: &'static str = $name;
+            const SUMMARY: &'static str = $summary;
+            const PARAMETERS: &'static [$crate::Parameter] = &[$($crate::Parameter {
+                name: stringify!($field),
+                meaning: $meaning.trim_ascii(),
+                default: $default,
+                least: $least,
+                most: $most,
+            },)*];
+
+            fn with(settings: &$crate::Settings) -> Self {
+                Self { $($field: settings.value(stringify!($field), $default),)* }
+            }
+
+            fn values(&self) -> Vec<u64> {
+                vec![$(self.$field,)*]
+            }
+        }
+    };
+}
+
+pub(crate) use program;

@@ -1,0 +1,104 @@
+//! The programs by name.
+
+use thiserror::Error;
+
+use crate::parameter::{Declared, Parameter, ParameterError, Settings};
+use crate::program::{Program, RegionPlan, Shape, Wrong};
+use crate::synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
+use crate::thread::Thread;
+
+/// Why there is no such program to run.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum ProgramError {
+    /// No program has this name.
+    #[error("{name}: there is no such program; accepted: {accepted}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The programs that there are.
+        accepted: String,
+    },
+    /// It cannot have these parameters.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+}
+
+macro_rules! programs {
+    ($($type:ident),* $(,)?) => {
+        /// Any of the programs.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Workload {
+            $(#[doc = concat!("[`", stringify!($type), "`].")] $type($type),)*
+        }
+
+        impl Workload {
+            /// Every program, with its defaults.
+            pub fn all() -> Vec<Self> {
+                let defaults = Settings::default();
+                vec![$(Self::$type($type::with(&defaults)),)*]
+            }
+
+            /// The program called `name` with these parameters, and defaults for the rest.
+            ///
+            /// # Errors
+            /// When there is no such program or it cannot have such parameters.
+            pub fn new(name: &str, settings: &Settings) -> Result<Self, ProgramError> {
+                $(if name == $type::NAME {
+                    settings.check($type::NAME, $type::PARAMETERS)?;
+                    return Ok(Self::$type($type::with(settings)));
+                })*
+                let accepted = [$($type::NAME),*].join(" ");
+                Err(ProgramError::Unknown { name: name.to_owned(), accepted })
+            }
+
+            /// Its name.
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$type(_) => $type::NAME,)* }
+            }
+
+            /// What it does, in a line.
+            pub fn summary(&self) -> &'static str {
+                match self { $(Self::$type(_) => $type::SUMMARY,)* }
+            }
+
+            /// Its parameters, each with its value.
+            pub fn parameters(&self) -> Vec<(&'static Parameter, u64)> {
+                match self { $(Self::$type(program) => $type::PARAMETERS.iter().zip(program.values()).collect(),)* }
+            }
+
+            /// [`Program::RACES`].
+            pub fn races(&self) -> bool {
+                match self { $(Self::$type(_) => $type::RACES,)* }
+            }
+
+            /// [`Program::regions`].
+            pub fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
+                match self { $(Self::$type(program) => program.regions(shape),)* }
+            }
+
+            /// [`Program::run`].
+            pub fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
+                match self { $(Self::$type(program) => program.run(shape, regions, thread),)* }
+            }
+
+            /// [`Program::check`].
+            ///
+            /// # Errors
+            /// The first wrong word.
+            pub fn check(&self, shape: &Shape, read: &dyn Fn(usize, usize) -> u64) -> Result<(), Wrong> {
+                match self { $(Self::$type(program) => program.check(shape, read),)* }
+            }
+        }
+    };
+}
+
+// A new program is a line here.
+programs! {
+    Private,
+    Migratory,
+    ProducerConsumer,
+    WideReadSharing,
+    HotSpot,
+    Uniform,
+    Counters,
+}

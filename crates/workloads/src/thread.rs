@@ -1,0 +1,44 @@
+//! What a program can do on a processor, be it simulated or real.
+
+/// One thread of a parallel program, on a processor of its own.
+///
+/// Memory that threads share is a [`Thread::Region`], an array of 64-bit words that hold real values. What one thread stores
+/// before a barrier, all others load after it. Words that one thread stores to and another touches without a barrier in
+/// between may read as either value, unless all of them use [`Thread::fetch_add`].
+///
+/// Accesses may overlap as far as the processor allows: methods return the value at once, whereas the time of the access
+/// passes for those instructions that depend on it.
+pub trait Thread {
+    /// Memory that the threads of a program share.
+    type Region;
+
+    /// Its number among the threads of the program, from 0 without gaps.
+    fn number(&self) -> usize;
+
+    /// A load whose address is known.
+    fn load(&mut self, region: &Self::Region, word: usize) -> u64;
+
+    /// A load whose address was computed from the value of the latest load.
+    fn load_dependent(&mut self, region: &Self::Region, word: usize) -> u64;
+
+    /// A store whose address is known.
+    fn store(&mut self, region: &Self::Region, word: usize, value: u64);
+
+    /// Adds to a word in one indivisible step and returns what was there before. Waits until that is done.
+    fn fetch_add(&mut self, region: &Self::Region, word: usize, addend: u64) -> u64;
+
+    /// Asks for a copy to read, and waits for nothing.
+    fn prefetch_shared(&mut self, region: &Self::Region, word: usize);
+
+    /// Asks for a copy to write, and waits for nothing.
+    fn prefetch_exclusive(&mut self, region: &Self::Region, word: usize);
+
+    /// `count` instructions that depend on no access.
+    fn instructions(&mut self, count: u32);
+
+    /// `cycles` one-cycle instructions, each depending on the one before, the first on the value of the latest load.
+    fn work(&mut self, cycles: u32);
+
+    /// Waits until every thread of the program has come here, all its stores done.
+    fn barrier(&mut self);
+}

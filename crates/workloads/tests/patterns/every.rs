@@ -1,0 +1,102 @@
+//! What holds of every program.
+
+use std::collections::BTreeMap;
+
+use workloads::{Settings, Workload};
+
+use crate::mock::{Kind, Reference, run, shape};
+
+/// Every program, small: names of parameters are the same in all of them.
+fn small() -> Vec<Workload> {
+    let limits = [("lines", 40), ("rounds", 4), ("references", 60), ("writes", 30), ("work", 0)];
+    let reduce = |program: Workload| {
+        let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();
+        let chosen = limits.iter().filter(|(name, _)| own.contains(name));
+        let settings = chosen.fold(Settings::default(), |settings, &(name, value)| settings.with(name, value));
+        Workload::new(program.name(), &settings).expect("values in range")
+    };
+    Workload::all().into_iter().map(reduce).collect()
+}
+
+#[test]
+fn results_are_right_on_any_number_of_threads() {
+    for program in small() {
+        for threads in [1, 2, 3, 8, 64] {
+            let run = run(&program, &shape(threads, 7));
+            assert_eq!((run.wrong_loads, &run.check), (0, &Ok(())), "{} on {threads} threads", program.name());
+            assert!(run.references.iter().any(|references| !references.is_empty()), "{}", program.name());
+        }
+    }
+}
+
+#[test]
+fn a_spoilt_word_is_found() {
+    for program in small() {
+        let run = run(&program, &shape(4, 7));
+        let spoilt = run.check_of_spoilt.unwrap_or_else(|| panic!("{} stores nothing", program.name()));
+        assert!(spoilt.is_err(), "{}", program.name());
+    }
+}
+
+#[test]
+fn references_follow_from_the_seed_alone() {
+    for program in small() {
+        let references = |seed| run(&program, &shape(6, seed)).references;
+        assert_eq!(references(1), references(1), "{}", program.name());
+        assert_ne!(references(1), references(2), "{}", program.name());
+    }
+}
+
+#[test]
+fn regions_are_whole_pages_and_references_lie_in_them() {
+    for program in small() {
+        let shape = shape(5, 3);
+        let plans = program.regions(&shape);
+        let parts = plans.iter().flat_map(|plan| &plan.parts);
+        for part in parts {
+            assert!(part.words.is_multiple_of(shape.page_words), "{}", program.name());
+            assert!(part.home.index() < shape.nodes, "{}", program.name());
+        }
+        for each in run(&program, &shape).references.iter().flatten() {
+            assert!(each.word < plans[each.region].words(), "{}: {each:?}", program.name());
+        }
+    }
+}
+
+/// Between two barriers no thread touches what another stores to, unless the program says so or all add to it in indivisible
+/// steps.
+#[test]
+fn threads_do_not_race() {
+    for program in small().into_iter().filter(|program| !program.races()) {
+        let mut touched: BTreeMap<(usize, usize, usize), Vec<(usize, Kind)>> = BTreeMap::new();
+        for (thread, references) in run(&program, &shape(8, 3)).references.iter().enumerate() {
+            for &Reference { phase, kind, region, word } in references {
+                touched.entry((phase, region, word)).or_default().push((thread, kind));
+            }
+        }
+        for (place, touches) in touched {
+            let shared = touches.iter().any(|&(thread, _)| thread != touches[0].0);
+            let harmless = |kind: Kind| touches.iter().all(|&(_, other)| other == kind);
+            assert!(!shared || harmless(Kind::Load) || harmless(Kind::FetchAdd), "{}: {place:?}", program.name());
+        }
+    }
+}
+
+#[test]
+fn parameters_out_of_range_are_refused() {
+    for program in Workload::all() {
+        for (parameter, value) in program.parameters() {
+            assert!((parameter.least..=parameter.most).contains(&value), "{} {}", program.name(), parameter.name);
+            assert_eq!(value, parameter.default);
+            let refused = Workload::new(program.name(), &Settings::default().with(parameter.name, parameter.most + 1));
+            let message = refused.expect_err("too large").to_string();
+            let parts = [format!("--{} {}", parameter.name, parameter.most + 1), parameter.range().to_string()];
+            assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+            let kept = Workload::new(program.name(), &Settings::default().with(parameter.name, parameter.most));
+            let kept = kept.expect("the largest is accepted").parameters();
+            assert!(kept.contains(&(parameter, parameter.most)), "{}: {}", program.name(), parameter.name);
+        }
+    }
+    let unknown = Workload::new("migrator", &Settings::default()).expect_err("unknown").to_string();
+    assert!(unknown.contains("migrator") && unknown.contains("producer-consumer"), "{unknown}");
+}

@@ -1,0 +1,5 @@
+//! Programs on threads of this computer that note every reference: who reads and writes what, and whether results are right.
+
+mod every;
+mod mock;
+mod sharing;
