@@ -9,6 +9,8 @@ fn an_unknown_machine_is_answered_with_the_nearest() {
     refused("bench -m artic --suite local", &["artic", "arctic", "origin2000-r12k-300-Np"]);
     refused("topology -m artic", &["artic", "arctic"]);
     refused("machines show artic", &["artic", "arctic"]);
+    refused("machines show arctic+l2.way=2", &["arctic+l2.way=2", "l2.way = 2", "l2.ways"]);
+    refused("topology -m artic+hybrid", &["artic", "arctic"]);
     refused("bench -m origin2000-r12k-300-63p lmbench-read", &["63"]);
     refused("bench -m nowhere.toml lmbench-read", &["nowhere.toml", "cannot be read"]);
 }

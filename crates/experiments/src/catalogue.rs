@@ -5,8 +5,8 @@ use bench::{Experiment, State, Suite};
 use crate::error::ExperimentError;
 use crate::published::PublishedTable;
 use crate::tables::{
-    Shape, distance, generations, interventions, invalidations, local, restart_curves, router_delay, routing_tables,
-    seidl, shared_region, stride_diagram,
+    Shape, distance, generations, interventions, invalidations, local, read_latencies, remote_cache, restart_curves,
+    router_delay, routing_tables, seidl, shared_region, sharing, stride_diagram, upgrades, wait_time,
 };
 
 /// A published table, what its cells mean, and its form.
@@ -121,6 +121,12 @@ pub const ENTRIES: &[Entry] = entries! {
     "prestor/table-A.1" => invalidations::ByNodeAndSharers, None;
     "seidl/table-1" => seidl::Constants, None;
     "seidl/table-2" => seidl::Limits, None;
+    "flash/table-5.2" => read_latencies::ReadLatencies, None;
+    "flash/figure-5.7" => upgrades::UpgradeLatencies, None;
+    "flash/figure-5.8" => upgrades::UpgradeLatencies, None;
+    "flash/figure-5.15" => remote_cache::RemoteCacheHitRates, None;
+    "flash/figure-5.19" => wait_time::WaitTime, None;
+    "flash/study-sharing" => sharing::Sharing, None;
     "flash/table-A.1" => routing_tables::RoutingTables, None;
 };
 
@@ -168,10 +174,12 @@ mod tests {
         assert_eq!(names("prestor/4.6"), ["prestor/4.6"]);
         assert_eq!(names("prestor/figure-4.6"), ["prestor/figure-4.6"]);
         assert_eq!(names("prestor/2.1"), ["prestor/figure-2.1"]);
-        assert_eq!(names("flash"), ["flash/A.1"]);
+        assert_eq!(names("flash/A.1"), ["flash/A.1"]);
+        assert_eq!(names("flash/5.8"), ["flash/figure-5.8"]);
+        assert_eq!(names("flash/sharing"), ["flash/study-sharing"]);
         assert_eq!(names("").len(), ENTRIES.len());
         assert_eq!(names("seidl"), ["seidl/1", "seidl/2"]);
-        assert_eq!(names("prestor").len(), ENTRIES.len() - 3);
+        assert_eq!(names("prestor").len() + names("seidl").len() + names("flash").len(), ENTRIES.len());
     }
 
     #[test]

@@ -84,6 +84,14 @@ pub enum ExperimentError {
         /// How much a node has for programs.
         free: Bytes,
     },
+    /// A program's check of its own results found a wrong one.
+    #[error("{program} gave wrong results: {wrong}")]
+    WrongResult {
+        /// The program.
+        program: &'static str,
+        /// What is wrong.
+        wrong: String,
+    },
     /// The simulator failed.
     #[error(transparent)]
     Simulator(#[from] sim::SimError),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use bench::seidl::Point;
 use bench::{Experiment, Plan, State, Traffic};
 use units::{Bytes, CpuId, NodeId};
+use workloads::Workload;
 
 use crate::outcome::Outcome;
 use crate::remote_reads::RemoteReads;
@@ -36,6 +37,17 @@ pub enum Subject {
     Windows(Point),
     /// Reads of another node's lines, some of which were read before (FLASH dissertation, section 5.4.1).
     RemoteReads(RemoteReads),
+    /// A parallel program.
+    Program(ProgramRun),
+}
+
+/// A program on the first processors of a machine.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgramRun {
+    /// The program and its parameters.
+    pub workload: Workload,
+    /// How many processors.
+    pub cpus: u16,
 }
 
 /// What tells measurements on one machine apart. The series that a plan belongs to does not, and neither does how often
@@ -58,6 +70,11 @@ enum Key<'a> {
     },
     Windows(Point),
     RemoteReads(RemoteReads),
+    Program {
+        name: &'static str,
+        parameters: Vec<u64>,
+        cpus: u16,
+    },
 }
 
 impl Measurement {
@@ -86,6 +103,11 @@ impl Measurement {
             Subject::SharedRegion { threads } => Key::SharedRegion { threads: *threads },
             Subject::Windows(point) => Key::Windows(*point),
             Subject::RemoteReads(reads) => Key::RemoteReads(*reads),
+            Subject::Program(ProgramRun { workload, cpus }) => Key::Program {
+                name: workload.name(),
+                parameters: workload.parameters().into_iter().map(|(_, value)| value).collect(),
+                cpus: *cpus,
+            },
         };
         (&self.machine, key)
     }
@@ -142,7 +164,8 @@ impl Formula {
         Self::reading(measurement, |outcome| match outcome {
             Outcome::Bench(outcome) => Some(outcome.record.headline()),
             Outcome::Windows(record) => Some(record.mean),
-            Outcome::RemoteReads(ns) => Some(*ns),
+            Outcome::RemoteReads(time) => Some(time.ns),
+            Outcome::Program(row) => Some(row.time_ns),
             Outcome::Traffic(_) => None,
         })
     }

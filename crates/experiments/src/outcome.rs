@@ -1,7 +1,8 @@
 //! What running a measurement gives.
 
-use record::Record;
+use record::{Record, SimulationRow};
 
+use crate::remote_reads::RemoteReadTime;
 use crate::shared_region::Traffic;
 
 /// What a measurement gave.
@@ -13,8 +14,10 @@ pub enum Outcome {
     Traffic(Traffic),
     /// The time of a random window of an area.
     Windows(Box<Record>),
-    /// Nanoseconds a read of another node's lines.
-    RemoteReads(f64),
+    /// Reads of another node's lines.
+    RemoteReads(RemoteReadTime),
+    /// A parallel program whose results were right.
+    Program(Box<SimulationRow>),
 }
 
 impl Outcome {

@@ -2,7 +2,7 @@
 //! gains and costs by its hit rate (FLASH dissertation, section 5.4.1).
 
 use machine::{Description, Topology};
-use sim::{Options, SimError, Simulator, Thread};
+use sim::{CacheStatistics, Options, SimError, Simulator, Thread};
 use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr};
 
 /// Who reads which lines.
@@ -14,6 +14,15 @@ pub struct RemoteReads {
     pub reused_pct: u8,
 }
 
+/// What the reads took.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RemoteReadTime {
+    /// Nanoseconds a read, on average.
+    pub ns: f64,
+    /// How many of a hundred the remote access cache of the reader answered; `None` if it has none.
+    pub hit_pct: Option<f64>,
+}
+
 /// The node that reads.
 pub const READER: NodeId = NodeId(0);
 /// Reads that are timed: a whole number of hundreds.
@@ -23,7 +32,7 @@ const READS: u64 = 1000;
 const DISPLACING: u64 = 4;
 
 impl RemoteReads {
-    /// Measures on `machine`; nanoseconds a read.
+    /// Measures on `machine`.
     ///
     /// Each read depends on the one before. The lines read before are displaced from the secondary cache by lines of the
     /// reader's own node, so that a remote access cache holds them, and nothing else does; the other lines are new. Both kinds
@@ -31,7 +40,7 @@ impl RemoteReads {
     ///
     /// # Errors
     /// When the machine has no such node or no processor on the reader's, or the simulation fails.
-    pub fn run(self, machine: &Description, options: Options) -> Result<f64, SimError> {
+    pub fn run(self, machine: &Description, options: Options) -> Result<RemoteReadTime, SimError> {
         let reader = Topology::new(machine).cpus_of(READER).next().unwrap_or(CpuId(0));
         let mut simulator = Simulator::new(machine, options)?;
         let line = machine.l2.line;
@@ -54,15 +63,25 @@ impl RemoteReads {
                 thread.load_dependent(at);
             }
         };
+        let cache_before = remote_access_cache(&simulator);
         let reports = simulator.run(vec![(reader, Box::new(walk))])?;
         let elapsed = reports.iter().map(|report| report.finished.since(report.started)).max();
-        Ok(elapsed.unwrap_or(Duration::ZERO).as_ns() / READS as f64)
+        let hit_pct = cache_before.zip(remote_access_cache(&simulator)).map(|(before, after)| {
+            let (accesses, misses) = (after.accesses - before.accesses, after.misses - before.misses);
+            100.0 * (accesses - misses) as f64 / accesses.max(1) as f64
+        });
+        Ok(RemoteReadTime { ns: elapsed.unwrap_or(Duration::ZERO).as_ns() / READS as f64, hit_pct })
     }
 
     /// How many of the first `reads` are of lines read before.
     fn reused_before(self, reads: u64) -> u64 {
         reads * u64::from(self.reused_pct) / 100
     }
+}
+
+/// What was looked up in the reader's remote access cache, if there is one.
+fn remote_access_cache(simulator: &Simulator) -> Option<CacheStatistics> {
+    simulator.statistics(READER)?.remote_access_cache
 }
 
 /// Consecutive lines.
@@ -92,7 +111,7 @@ mod tests {
         let machine = machine::load("origin2000-r12k-300-4p").expect("a machine");
         let mean = |home, reused_pct| {
             let reads = RemoteReads { home: NodeId(home), reused_pct };
-            reads.run(&machine, Options::default()).expect("a run")
+            reads.run(&machine, Options::default()).expect("a run").ns
         };
         let (fresh, half, old) = (mean(1, 0), mean(1, 50), mean(1, 100));
         // One line in 256 may still be in the secondary cache.
@@ -100,6 +119,22 @@ mod tests {
             assert!((reused / fresh - 1.0).abs() < 0.01, "{fresh} {half} {old}");
         }
         assert!(mean(0, 50) < 0.8 * half, "the reader's own node is nearer");
+    }
+
+    #[test]
+    fn a_remote_access_cache_answers_what_was_read_before_and_delays_the_rest() {
+        let run = |machine: &str, reused_pct| {
+            let machine = crate::variant::load(machine).expect("a variant");
+            RemoteReads { home: NodeId(5), reused_pct }.run(&machine, Options::default()).expect("a run")
+        };
+        let (without, with) = ("flash-8p+hybrid", "flash-8p+hybrid/RAC");
+        let hits = |reused_pct| run(with, reused_pct).hit_pct.expect("it has one");
+        for reused in [0, 40, 100] {
+            assert!((hits(reused) - f64::from(reused)).abs() < 1.0, "{} of {reused} %", hits(reused));
+        }
+        assert_eq!(run(without, 40).hit_pct, None);
+        assert!(run(with, 0).ns > run(without, 0).ns, "looking up takes time");
+        assert!(run(with, 100).ns < 0.8 * run(without, 100).ns, "a hit stays on the node");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Rerunning published results: what to run, our figures as they come, and how they compare.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bench::SuiteScope;
 use machine::Description;
@@ -314,8 +314,12 @@ fn prepared(
 /// What the built-in machines and `other` were fitted to, with the measurements behind it.
 fn calibration(systems: &Systems, other: Option<&Description>) -> Result<Calibration, ExperimentError> {
     let mut stated: Vec<(String, String)> = Vec::new();
-    let built_in: Vec<Description> = machine::names().filter_map(|(name, _)| machine::load(&name).ok()).collect();
-    for description in built_in.iter().chain(other) {
+    let tables = ENTRIES.iter().map(Entry::published).collect::<Result<Vec<_>, _>>()?;
+    // Machines of the tables may be of a family, of which none is built in by name.
+    let measured = tables.iter().filter_map(|table| table.machine.clone());
+    let names: BTreeSet<String> = machine::names().map(|(name, _)| name).chain(measured).collect();
+    let known: Vec<Description> = names.iter().filter_map(|name| machine::load(name).ok()).collect();
+    for description in known.iter().chain(other) {
         for entry in &description.calibrated_on {
             if stated.iter().all(|(_, known)| known != entry) {
                 stated.push((description.name.clone(), entry.clone()));
@@ -327,11 +331,10 @@ fn calibration(systems: &Systems, other: Option<&Description>) -> Result<Calibra
         let parsed = CalibratedOn::parse(machine, entry)?;
         let unknown = |problem: String| CalibrationError { machine: machine.clone(), entry: entry.clone(), problem };
         let mut found = false;
-        for table in ENTRIES.iter().map(Entry::published) {
-            let table = table?;
-            if parsed.concerns(&table) {
+        for table in &tables {
+            if parsed.concerns(table) {
                 found = true;
-                if let Some(name) = parsed.unknown_name(&table) {
+                if let Some(name) = parsed.unknown_name(table) {
                     return Err(unknown(format!("the table has no row or column {name}")).into());
                 }
             }
@@ -342,14 +345,13 @@ fn calibration(systems: &Systems, other: Option<&Description>) -> Result<Calibra
         entries.push(parsed);
     }
     let mut calibration = Calibration::new(entries);
-    for entry in ENTRIES {
-        let table = entry.published()?;
-        if !calibration.entries().iter().any(|stated| stated.concerns(&table)) {
+    for (entry, table) in ENTRIES.iter().zip(&tables) {
+        if !calibration.entries().iter().any(|stated| stated.concerns(table)) {
             continue;
         }
         for cell in &table.cells {
-            if let Some(formula) = entry.shape.formula(&Scene { table: &table, systems }, &cell.row, &cell.column)? {
-                calibration.learn(&table, cell, &formula);
+            if let Some(formula) = entry.shape.formula(&Scene { table, systems }, &cell.row, &cell.column)? {
+                calibration.learn(table, cell, &formula);
             }
         }
     }

@@ -3,13 +3,13 @@
 use bench::seidl::{Point, Probe};
 use bench::{Plan, Platform, SimulatedPlatform};
 use machine::Description;
-use record::Record;
+use record::{Record, SimulationRow};
 use units::CpuId;
 
-use crate::Outcome;
 use crate::error::ExperimentError;
-use crate::formula::{Measurement, Subject};
+use crate::formula::{Measurement, ProgramRun, Subject};
 use crate::shared_region;
+use crate::{Outcome, Simulation};
 
 /// Runs `measurement` on a new machine of `description`: the outcome depends on nothing that ran before.
 ///
@@ -24,6 +24,7 @@ pub fn run(
         Subject::Bench(plan) => Ok(Outcome::Bench(Box::new(run_plan(description, plan, options)?))),
         Subject::Windows(point) => Ok(Outcome::Windows(Box::new(run_windows(description, *point, options)?))),
         Subject::RemoteReads(reads) => Ok(Outcome::RemoteReads(reads.run(description, options)?)),
+        Subject::Program(run) => Ok(Outcome::Program(Box::new(run_program(description, *run, options)?))),
         Subject::SharedRegion { threads } => Ok(Outcome::Traffic(shared_region::run(description, *threads, options)?)),
     }
 }
@@ -52,4 +53,20 @@ pub fn run_plan(
 ) -> Result<bench::Outcome, ExperimentError> {
     let mut platform = SimulatedPlatform::new(description.clone(), options)?;
     Ok(plan.run(&mut platform)?)
+}
+
+/// Runs a program on a new machine of `description`; its figures count only if its results are right.
+///
+/// # Errors
+/// When it does not fit the machine, the simulation fails, or its results are wrong.
+pub fn run_program(
+    description: &Description,
+    run: ProgramRun,
+    options: sim::Options,
+) -> Result<SimulationRow, ExperimentError> {
+    let simulated = Simulation::new(description.clone(), run.workload, Some(run.cpus), options)?.run()?;
+    match simulated.wrong {
+        None => Ok(simulated.row),
+        Some(wrong) => Err(ExperimentError::WrongResult { program: run.workload.name(), wrong }),
+    }
 }

@@ -4,6 +4,7 @@
 
 pub mod distance;
 pub mod generations;
+pub mod ideal;
 pub mod interventions;
 pub mod invalidations;
 pub mod local;
@@ -14,8 +15,10 @@ pub mod router_delay;
 pub mod routing_tables;
 pub mod seidl;
 pub mod shared_region;
+pub mod sharing;
 pub mod stride_diagram;
 pub mod upgrades;
+pub mod wait_time;
 
 use report::Plot;
 

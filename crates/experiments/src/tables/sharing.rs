@@ -1,0 +1,209 @@
+//! Protocols on programs that share lines in one way each, on a small and on a large part of the machine: how time and
+//! controllers' occupancy compare. No paper prints this; the FLASH dissertation's sections 5.3.2 to 5.3.4 do the same with
+//! SpecOMP2001.
+
+use std::collections::BTreeMap;
+
+use record::SimulationRow;
+use report::{Axis, Mark, Plot, Series as Line};
+use workloads::{Settings, Workload};
+
+use super::{Scene, Shape};
+use crate::Outcome;
+use crate::error::ExperimentError;
+use crate::formula::{Formula, Measurement, ProgramRun, Subject};
+use crate::reproduction::Reproduced;
+
+/// A row for each program and protocol (`migratory, hybrid`), and one for their geometric mean over the programs; a column
+/// for each figure and number of processors (`time at 63`). Times and total occupancies are relative to those of the first
+/// protocol. The row `all` has the correlation of both over all programs and protocols.
+pub struct Sharing;
+
+/// The protocols of Table 5.1, the one that others are compared with first.
+const PROTOCOLS: [&str; 7] = ["cv=2", "cv=2/LB", "dynamic-pointer", "hybrid", "hybrid/IC", "hybrid/IR", "hybrid/RAC"];
+/// The numbers of processors of sections 5.3.2 and 5.3.3.
+pub(super) const PROCESSORS: [u16; 2] = [8, 63];
+/// The programs, with what differs from their defaults.
+const PROGRAMS: [(&str, &[(&str, u64)]); 4] =
+    [("migratory", &[]), ("producer-consumer", &[("readers", 4)]), ("wide-read-sharing", &[]), ("hot-spot", &[])];
+/// The row of the mean over the programs, and that of what all together show.
+const MEAN: &str = "mean";
+const ALL: &str = "all";
+
+/// What a run of a program says.
+#[derive(Clone, Copy)]
+enum Figure {
+    /// Until the last processor has finished, in nanoseconds.
+    Time,
+    /// How long controllers were held in all, in nanoseconds.
+    Occupancy,
+    /// The part of that which went into misses of the instruction cache, in percent.
+    InstructionMisses,
+    /// How much of the time the busiest controller was held, in percent.
+    Busiest,
+}
+
+impl Figure {
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "time" => Self::Time,
+            "occupancy" => Self::Occupancy,
+            "instruction misses" => Self::InstructionMisses,
+            "busiest controller" => Self::Busiest,
+            _ => return None,
+        })
+    }
+
+    fn of(self, row: &SimulationRow) -> Option<f64> {
+        match self {
+            Self::Time => Some(row.time_ns),
+            Self::Occupancy => Some(row.occupancy_ns),
+            Self::Busiest => Some(row.max_utilisation_pct),
+            Self::InstructionMisses => {
+                let caches = row.controllers.as_ref()?.iter().map(|controller| controller.instruction_cache);
+                let stalled: f64 = caches.map(|cache| cache.map(|cache| cache.stalled_ns)).sum::<Option<f64>>()?;
+                (row.occupancy_ns > 0.0).then(|| stalled / row.occupancy_ns * 100.0)
+            }
+        }
+    }
+
+    /// Whether it is given relative to the first protocol.
+    fn is_relative(self) -> bool {
+        matches!(self, Self::Time | Self::Occupancy)
+    }
+}
+
+impl Shape for Sharing {
+    fn formula(&self, scene: &Scene<'_>, row: &str, column: &str) -> Result<Option<Formula>, ExperimentError> {
+        let Some((figure, processors)) = column.rsplit_once(" at ") else { return Ok(None) };
+        let Ok(processors) = processors.parse::<u16>() else { return Ok(None) };
+        if row == ALL {
+            let wanted = figure == "correlation of time and occupancy";
+            return if wanted { correlation(scene, processors).map(Some) } else { Ok(None) };
+        }
+        let (Some(figure), Some((program, protocol))) = (Figure::named(figure), row.split_once(", ")) else {
+            return Ok(None);
+        };
+        if program != MEAN {
+            return one(scene, program, protocol, processors, figure);
+        }
+        let of_programs = PROGRAMS.iter().map(|(program, _)| one(scene, program, protocol, processors, figure));
+        let of_programs: Option<Vec<Formula>> = of_programs.collect::<Result<_, _>>()?;
+        Ok(of_programs.map(|figures| Formula::Computed(figures, geometric_mean)))
+    }
+
+    fn plots(&self, reproduced: &Reproduced<'_>) -> Vec<(String, Plot)> {
+        let drawn = |processors: u16| {
+            let (x, y) = (Axis::linear("total occupancy over cv=2"), Axis::linear("time over cv=2"));
+            (format!("{processors}p"), reproduced.plot(x, y, by_protocol(reproduced, processors)))
+        };
+        PROCESSORS.into_iter().map(drawn).collect()
+    }
+}
+
+/// One of the programs, as it is run here.
+pub(super) fn workload(program: &str) -> Result<Option<Workload>, ExperimentError> {
+    let Some((name, changes)) = PROGRAMS.iter().find(|(name, _)| *name == program) else { return Ok(None) };
+    let settings = changes.iter().fold(Settings::default(), |settings, &(key, value)| settings.with(key, value));
+    Ok(Some(Workload::new(name, &settings)?))
+}
+
+/// A figure of a program under a protocol.
+fn one(
+    scene: &Scene<'_>,
+    program: &str,
+    protocol: &str,
+    processors: u16,
+    figure: Figure,
+) -> Result<Option<Formula>, ExperimentError> {
+    let Some(workload) = workload(program)? else { return Ok(None) };
+    let of = |protocol: &str| -> Result<Formula, ExperimentError> {
+        let run = ProgramRun { workload, cpus: processors };
+        let measurement =
+            Measurement { machine: scene.under(protocol)?.name().to_owned(), subject: Subject::Program(run) };
+        Ok(reading(measurement, figure))
+    };
+    let ours = of(protocol)?;
+    Ok(Some(if figure.is_relative() { ours.over(of(PROTOCOLS[0])?) } else { ours }))
+}
+
+fn reading(measurement: Measurement, figure: Figure) -> Formula {
+    Formula::reading(measurement, move |outcome| match outcome {
+        Outcome::Program(row) => figure.of(row),
+        _ => None,
+    })
+}
+
+/// Pearson's coefficient of time and occupancy, both relative, over all programs and protocols but the first.
+fn correlation(scene: &Scene<'_>, processors: u16) -> Result<Formula, ExperimentError> {
+    let mut pairs = Vec::new();
+    for (program, _) in PROGRAMS {
+        for protocol in &PROTOCOLS[1..] {
+            for figure in [Figure::Time, Figure::Occupancy] {
+                pairs.extend(one(scene, program, protocol, processors, figure)?);
+            }
+        }
+    }
+    Ok(Formula::Computed(pairs, pearson))
+}
+
+/// The correlation coefficient of values that follow each other in pairs; none if either does not vary.
+fn pearson(pairs: &[f64]) -> Option<f64> {
+    let count = (pairs.len() / 2) as f64;
+    let mean = |which: usize| pairs.iter().skip(which).step_by(2).sum::<f64>() / count;
+    let (x, y) = (mean(0), mean(1));
+    let sum =
+        |of: &dyn Fn(f64, f64) -> f64| pairs.chunks_exact(2).map(|pair| of(pair[0] - x, pair[1] - y)).sum::<f64>();
+    let (together, alone) = (sum(&|x, y| x * y), sum(&|x, _| x * x) * sum(&|_, y| y * y));
+    (alone > 0.0).then(|| together / alone.sqrt())
+}
+
+fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let positive = !values.is_empty() && values.iter().all(|value| *value > 0.0);
+    positive.then(|| (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
+}
+
+/// A point for each program, its occupancy and its time, in a colour for each protocol.
+fn by_protocol(reproduced: &Reproduced<'_>, processors: u16) -> Vec<Line> {
+    let columns = ["occupancy", "time"].map(|figure| format!("{figure} at {processors}"));
+    let figures: BTreeMap<(&str, &str), f64> =
+        reproduced.rows.iter().filter_map(|row| Some(((row.row.as_str(), row.column.as_str()), row.ours?))).collect();
+    let line = |(colour, protocol): (usize, &str)| {
+        let point = |(program, _): &(&str, _)| {
+            let row = format!("{program}, {protocol}");
+            let of = |column: &String| figures.get(&(row.as_str(), column.as_str())).copied();
+            Some((of(&columns[0])?, of(&columns[1])?))
+        };
+        let points = PROGRAMS.iter().filter_map(point).collect();
+        Line { name: protocol.to_owned(), points, mark: Mark::Points, colour }
+    };
+    PROTOCOLS.into_iter().enumerate().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn correlation_is_one_on_a_line_and_zero_on_a_cross() {
+        assert_eq!(pearson(&[1.0, 2.0, 2.0, 4.0, 3.0, 6.0]).map(|r| (r * 1e9).round()), Some(1e9));
+        assert_eq!(pearson(&[0.0, 1.0, 0.0, -1.0, 1.0, 0.0, -1.0, 0.0]), Some(0.0));
+        assert_eq!(pearson(&[1.0, 2.0, 1.0, 3.0]), None, "what does not vary correlates with nothing");
+    }
+
+    #[test]
+    fn means_of_ratios_are_geometric() {
+        assert_eq!(geometric_mean(&[0.5, 2.0]), Some(1.0));
+        assert_eq!(geometric_mean(&[]), None);
+        assert_eq!(geometric_mean(&[0.0, 2.0]), None);
+    }
+
+    #[test]
+    fn every_program_exists_and_takes_its_parameters() {
+        for (name, changes) in PROGRAMS {
+            let settings =
+                changes.iter().fold(Settings::default(), |settings, &(key, value)| settings.with(key, value));
+            assert_eq!(Workload::new(name, &settings).expect("a program").name(), name);
+        }
+    }
+}
