@@ -350,7 +350,7 @@ mod tests {
             ..row("uniform", 8)
         };
         let texts: Vec<String> = simulation_statistics(&with).iter().map(ToString::to_string).collect();
-        let rows: Vec<Vec<&str>> = texts[0].lines().skip(2).map(words).collect();
+        let rows: Vec<Vec<&str>> = texts[0].lines().skip(3).map(words).collect();
         let expected = ["0 5 50.0", "1 0 0.0", "2 to 3 2 20.0", "4 to 7 0 0.0", "8 to 15 3 30.0"];
         assert_eq!(rows, expected.map(words));
         let waiting = texts[1].lines().find(|line| line.contains("Tw")).expect("a row");
