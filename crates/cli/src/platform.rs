@@ -20,8 +20,8 @@ pub struct MachineFlag {
 /// The machine flag of commands that work on several simulated machines.
 #[derive(Args, Debug, Clone)]
 pub struct MachinesFlag {
-    /// A simulated machine (repeatable): a name from `ccnuma machines`, origin2000-PROC-CPUSp, or a TOML file; with changes
-    /// after it: +PROTOCOL for another directory protocol, +TABLE.KEY=VALUE for any parameter.
+    /// A simulated machine (repeatable): a name from `ccnuma machines`, origin2000-PROC-CPUSp, flash-CPUSp, or a TOML file;
+    /// with changes after it: +PROTOCOL for another directory protocol, +TABLE.KEY=VALUE for any parameter.
     #[arg(short = 'm', long = "machine", value_name = "MACHINE")]
     names: Vec<String>,
 }

@@ -98,6 +98,33 @@ fn statistics_tell_what_controllers_did() {
     }
 }
 
+/// One call compares protocols; what is asked for is what is loaded, and the terms of Equation 5.1 add up to the latency.
+#[test]
+fn protocols_are_compared_on_flash() {
+    let protocols = ["cv=2", "dynamic-pointer", "hybrid/IR", "hybrid/RAC"];
+    let line = format!("sim -m flash-5p uniform --references 200 --protocol {} --stats --json", protocols.join(","));
+    let output = ccnuma(&line);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let rows = records(&String::from_utf8_lossy(&output.stdout));
+    let found: Vec<_> = rows.iter().map(|row| row["protocol"].as_str().expect("a name")).collect();
+    assert_eq!(found, protocols);
+    assert!(rows.iter().all(|row| row["machine"] == "flash-5p" && row["result"] == "ok"));
+    for row in &rows {
+        let processors = row["processors"].as_array().expect("a list");
+        let sum = |fields: &[&str]| -> f64 {
+            processors.iter().flat_map(|each| fields.iter().map(|field| number(each, field))).sum()
+        };
+        let stall = sum(&["unloaded_ns", "wait_ns", "communication_ns", "coherence_ns"]);
+        let misses = sum(&["local_misses", "local_remote_action_misses", "remote_misses"]);
+        assert!((stall / misses - number(row, "miss_latency_ns")).abs() < 1e-6, "{row}");
+        // No miss takes less than a local read, 135 processor cycles of 225 MHz.
+        assert!(number(row, "miss_latency_ns") > 500.0, "{row}");
+        assert!(number(row, "instruction_misses") > 0.0 && number(row, "data_misses") > 0.0, "{row}");
+    }
+    let caches = |row: &Value| row["controllers"][0]["remote_access_cache"].is_null();
+    assert!(caches(&rows[0]) && !caches(&rows[3]));
+}
+
 /// What differs is where the lines are: nothing is shared, and the far ones take longer.
 #[test]
 fn lines_of_a_neighbour_take_longer_than_local_ones() {
@@ -148,5 +175,11 @@ fn what_cannot_run_is_refused_with_what_can() {
     refused("sim -m arctic hot-spot --hot 101", &["--hot 101", "0 to 100"]);
     refused("sim -m arctic hot-spot --hot many", &["--hot", "many"]);
     refused("sim -m arctic hot-spot --references 1048576", &["hot-spot wants", "node 0", "arctic"]);
+    refused(
+        "sim -m flash-4p hot-spot --references 500000",
+        &["hot-spot wants", "on node 0 of machine flash-4p", "223 MiB"],
+    );
+    refused("sim -m flash-4p migratory --protocol hybird", &["hybird", "did you mean hybrid?", "dynamic-pointer"]);
+    refused("sim -m arctic migratory --protocol hybrid", &["-m arctic", "hybrid", "magic"]);
     refused("sim -m arctic migratory --json=/nonexistent/x.json", &["--json /nonexistent/x.json"]);
 }

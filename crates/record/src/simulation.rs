@@ -137,6 +137,8 @@ pub struct ControllerStatistics {
     pub instruction_cache: Option<ControllerCacheStatistics>,
     /// Its data cache; absent where it has none.
     pub data_cache: Option<ControllerCacheStatistics>,
+    /// The remote access cache in its memory; absent where there is none.
+    pub remote_access_cache: Option<ControllerCacheStatistics>,
     /// Its handlers that ran at least once, by name.
     pub handlers: BTreeMap<String, HandlerStatistics>,
     /// Messages that it sent, by their names.
@@ -177,11 +179,17 @@ pub struct ProcessorStatistics {
     pub references: u64,
     /// References that sent a request to the home.
     pub secondary_misses: u64,
+    /// Misses answered by its own node's memory without action elsewhere.
+    pub local_misses: Option<u64>,
+    /// Misses on lines of its own node that took action elsewhere.
+    pub local_remote_action_misses: Option<u64>,
+    /// Misses on other nodes' lines.
+    pub remote_misses: Option<u64>,
     /// Tm: what its misses would take if all were local and nothing were in their way, in nanoseconds.
     pub unloaded_ns: Option<f64>,
     /// Tw: how long its requests waited for its own controller, in nanoseconds.
     pub wait_ns: Option<f64>,
-    /// Tp2p: communication from point to point, without load, in nanoseconds.
+    /// Tp2p: to the home and back, if nothing is in the way, in nanoseconds.
     pub communication_ns: Option<f64>,
     /// Tc: coherence actions, and queues and handlers elsewhere, in nanoseconds.
     pub coherence_ns: Option<f64>,

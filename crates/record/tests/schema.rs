@@ -103,6 +103,7 @@ fn controller() -> ControllerStatistics {
         memory_ns: 200.0,
         instruction_cache: None,
         data_cache: Some(Default::default()),
+        remote_access_cache: None,
         handlers: [("GET".into(), Default::default())].into(),
         sent: [("SRPLY".into(), 50)].into(),
         invalidations: vec![],

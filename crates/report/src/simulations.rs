@@ -120,6 +120,7 @@ pub fn simulation_statistics(row: &SimulationRow) -> Vec<Table> {
 /// The busiest controllers.
 fn controllers(run: &str, controllers: &[ControllerStatistics]) -> Table {
     let cached = controllers.iter().any(|each| each.instruction_cache.is_some() || each.data_cache.is_some());
+    let remote = controllers.iter().any(|each| each.remote_access_cache.is_some());
     let mut columns = vec![
         Column::number("node", ""),
         Column::number("occupancy", "us"),
@@ -132,6 +133,7 @@ fn controllers(run: &str, controllers: &[ControllerStatistics]) -> Table {
     if cached {
         columns.extend([Column::number("I-cache misses", ""), Column::number("D-cache misses", "")]);
     }
+    columns.extend(remote.then(|| Column::number("RAC misses", "")));
     let mut table = Table::new(format!("{run}: controllers"), columns);
     let mut busiest: Vec<_> = controllers.iter().collect();
     busiest.sort_by(|a, b| b.occupancy_ns.total_cmp(&a.occupancy_ns));
@@ -152,6 +154,7 @@ fn controllers(run: &str, controllers: &[ControllerStatistics]) -> Table {
         if cached {
             cells.extend([misses(each.instruction_cache), misses(each.data_cache)]);
         }
+        cells.extend(remote.then(|| misses(each.remote_access_cache)));
         table.row(cells);
     }
     if controllers.len() > CONTROLLERS {
@@ -231,7 +234,7 @@ fn miss_stall(row: &SimulationRow) -> Option<Table> {
     let terms: [(&str, Term); 4] = [
         ("Tm, a local miss", |each| each.unloaded_ns),
         ("Tw, waiting for the own controller", |each| each.wait_ns),
-        ("Tp2p, from point to point", |each| each.communication_ns),
+        ("Tp2p, to the home and back", |each| each.communication_ns),
         ("Tc, coherence and contention elsewhere", |each| each.coherence_ns),
     ];
     let mut table = Table::new(
@@ -311,6 +314,7 @@ mod tests {
             memory_ns: 0.0,
             instruction_cache: None,
             data_cache: None,
+            remote_access_cache: None,
             handlers: [("READ".into(), HandlerStatistics { runs: 4, busy_ns })].into(),
             sent: [("SRPLY".into(), 3)].into(),
             invalidations: vec![],
@@ -332,6 +336,9 @@ mod tests {
             time_ns: 1.0,
             references: 1,
             secondary_misses: 1,
+            local_misses: Some(1),
+            local_remote_action_misses: Some(0),
+            remote_misses: Some(0),
             unloaded_ns: Some(1000.0),
             wait_ns: Some(wait_ns),
             communication_ns: Some(0.0),
@@ -343,7 +350,7 @@ mod tests {
             ..row("uniform", 8)
         };
         let texts: Vec<String> = simulation_statistics(&with).iter().map(ToString::to_string).collect();
-        let rows: Vec<Vec<&str>> = texts[0].lines().skip(2).map(words).collect();
+        let rows: Vec<Vec<&str>> = texts[0].lines().skip(3).map(words).collect();
         let expected = ["0 5 50.0", "1 0 0.0", "2 to 3 2 20.0", "4 to 7 0 0.0", "8 to 15 3 30.0"];
         assert_eq!(rows, expected.map(words));
         let waiting = texts[1].lines().find(|line| line.contains("Tw")).expect("a row");

@@ -20,6 +20,7 @@ use workloads::{Parameter, Shape, Workload, Wrong};
 
 use crate::error::ExperimentError;
 use memory::{Pages, SharedRegion, WORD};
+use statistics::Parts;
 use thread::SimulatedThread;
 
 /// A program and the machine to run it on: checked, not yet run.
@@ -70,9 +71,9 @@ pub fn program_rows(program: &Workload) -> Vec<ProgramRow> {
     program.parameters().into_iter().map(row).collect()
 }
 
-/// The name of the directory protocol of a machine.
-fn protocol(_description: &Description) -> String {
-    "origin".to_owned()
+/// The name of the directory protocol of a machine: the Origin's, unless it can be chosen.
+fn protocol(description: &Description) -> &str {
+    description.directory.as_ref().map_or("origin", |directory| &directory.protocol)
 }
 
 /// The name of a machine with its protocol, fit for the name of a file.
@@ -132,7 +133,8 @@ impl Simulation {
         for part in self.workload.regions(&self.shape).iter().flat_map(|plan| &plan.parts) {
             *wanted.entry(part.home).or_default() += part.words as u64 * WORD;
         }
-        let free = self.description.topology.node_memory.0 - Pages::new(&self.description).slack().0;
+        let kept = self.description.directory.as_ref().map_or(Bytes(0), |directory| directory.reserved);
+        let free = self.description.topology.node_memory.0 - kept.0 - Pages::new(&self.description).slack().0;
         match wanted.into_iter().find(|&(_, bytes)| bytes > free) {
             None => Ok(()),
             Some((node, bytes)) => Err(ExperimentError::NodeMemory {
@@ -160,11 +162,13 @@ impl Simulation {
         let programs = (0..self.shape.threads()).map(|number| self.program(number, &regions, &wrong));
         let reports = simulator.run(programs.collect())?;
         let wrong = self.verdict(wrong.get(), &regions);
-        let stalls = |report: &ThreadReport| statistics::processor(report, simulator.stall_terms(report.cpu));
-        let processors = reports.iter().map(stalls).collect();
-        let controllers = self.controllers(&simulator, &reports);
-        let used = self.shape.homes.iter().collect::<BTreeSet<_>>().len();
-        let row = statistics::summarise(self.row(wrong.is_none()), &reports, processors, controllers, used);
+        let processors = reports.iter().map(|report| statistics::processor(report, simulator.stall_terms(report.cpu)));
+        let parts = Parts {
+            processors: processors.collect(),
+            controllers: self.controllers(&simulator, &reports),
+            used: self.shape.homes.iter().collect::<BTreeSet<_>>().len(),
+        };
+        let row = statistics::summarise(self.row(wrong.is_none()), &reports, parts);
         Ok(Simulated { row, wrong, took: start.elapsed() })
     }
 
@@ -203,7 +207,7 @@ impl Simulation {
         SimulationRow {
             program: self.workload.name().to_owned(),
             machine: self.description.name.clone(),
-            protocol: protocol(&self.description),
+            protocol: protocol(&self.description).to_owned(),
             cpus: self.shape.threads() as u32,
             parameters: parameters.iter().map(|(parameter, value)| (parameter.name.to_owned(), *value)).collect(),
             seed: self.options.seed,

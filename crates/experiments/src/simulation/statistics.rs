@@ -23,35 +23,44 @@ pub fn controller(node: NodeId, counted: &NodeStatistics, time: Duration) -> Con
         memory_ns: counted.memory_busy.as_ns(),
         instruction_cache: counted.instruction_cache.map(cache),
         data_cache: counted.data_cache.map(cache),
+        remote_access_cache: counted.remote_access_cache.map(cache),
         handlers: counted.handlers.iter().map(|tally| (tally.name.to_owned(), handler(tally))).collect(),
         sent: counted.sent.iter().map(|tally| (tally.name.to_owned(), tally.count)).collect::<BTreeMap<_, _>>(),
         invalidations: counted.invalidations.counts().to_vec(),
     }
 }
 
-/// A processor, after its thread has ended, and where its misses spent their time, if its controller kept account.
-pub fn processor(report: &ThreadReport, stalls: Option<StallTerms>) -> ProcessorStatistics {
-    let ns = |term: fn(&StallTerms) -> Duration| stalls.as_ref().map(|stalls| term(stalls).as_ns());
+/// A processor, after its thread has ended, with what its misses waited for, where that is accounted for.
+pub fn processor(report: &ThreadReport, terms: Option<StallTerms>) -> ProcessorStatistics {
+    let of = |term: fn(&StallTerms) -> Duration| terms.as_ref().map(|terms| term(terms).as_ns());
     ProcessorStatistics {
         cpu: report.cpu,
         time_ns: (report.finished - report.started).as_ns(),
         references: report.counters.references,
         secondary_misses: report.counters.secondary_misses,
-        unloaded_ns: ns(|stalls| stalls.minimum),
-        wait_ns: ns(|stalls| stalls.waiting),
-        communication_ns: ns(|stalls| stalls.point_to_point),
-        coherence_ns: ns(|stalls| stalls.coherence),
+        local_misses: terms.map(|terms| terms.local),
+        local_remote_action_misses: terms.map(|terms| terms.local_with_remote_action),
+        remote_misses: terms.map(|terms| terms.remote),
+        unloaded_ns: of(|terms| terms.minimum),
+        wait_ns: of(|terms| terms.waiting),
+        communication_ns: of(|terms| terms.point_to_point),
+        coherence_ns: of(|terms| terms.coherence),
     }
 }
 
-/// Adds up controllers and processors in `row`, whose parts they become. Utilisation is that of the controllers `used`.
-pub fn summarise(
-    mut row: SimulationRow,
-    reports: &[ThreadReport],
-    processors: Vec<ProcessorStatistics>,
-    controllers: Vec<ControllerStatistics>,
-    used: usize,
-) -> SimulationRow {
+/// The parts of a machine, after a run.
+pub struct Parts {
+    /// The processors that took part.
+    pub processors: Vec<ProcessorStatistics>,
+    /// All controllers.
+    pub controllers: Vec<ControllerStatistics>,
+    /// How many of them have processors that took part.
+    pub used: usize,
+}
+
+/// Adds up in `row` what the processors and controllers did, and keeps them there.
+pub fn summarise(mut row: SimulationRow, reports: &[ThreadReport], parts: Parts) -> SimulationRow {
+    let Parts { processors, controllers, used } = parts;
     let sum = |of: fn(&ThreadReport) -> u64| reports.iter().map(of).sum();
     row.time_ns = processors.iter().map(|processor| processor.time_ns).fold(0.0, f64::max);
     row.mean_time_ns = processors.iter().map(|processor| processor.time_ns).sum::<f64>() / reports.len() as f64;
@@ -61,8 +70,8 @@ pub fn summarise(
     row.translation_misses = sum(|report| report.counters.translation_misses);
     row.refusals = sum(|report| report.counters.refusals);
     row.writebacks = sum(|report| report.counters.writebacks);
+    row.miss_latency_ns = miss_latency(&processors);
     row.miss_pct = percent(row.secondary_misses as f64, row.references as f64);
-    row.miss_latency_ns = miss_latency_ns(&processors);
     row.occupancy_ns = controllers.iter().map(|controller| controller.occupancy_ns).sum();
     row.utilisation_pct = percent(row.occupancy_ns, row.time_ns * used as f64);
     row.max_utilisation_pct = controllers.iter().map(|controller| controller.utilisation_pct).fold(0.0, f64::max);
@@ -75,13 +84,14 @@ pub fn summarise(
     row
 }
 
-/// The terms of Equation 5.1 together, on average over misses; `None` if nobody measured them or nothing missed.
-fn miss_latency_ns(processors: &[ProcessorStatistics]) -> Option<f64> {
-    let terms =
-        |of: &ProcessorStatistics| Some(of.unloaded_ns? + of.wait_ns? + of.communication_ns? + of.coherence_ns?);
-    let whole: f64 = processors.iter().map(terms).sum::<Option<f64>>()?;
-    let misses: u64 = processors.iter().map(|processor| processor.secondary_misses).sum();
-    (misses > 0).then(|| whole / misses as f64)
+/// The mean over all misses of the time that Equation 5.1 of the FLASH dissertation parts into its terms.
+fn miss_latency(processors: &[ProcessorStatistics]) -> Option<f64> {
+    let (mut stall, mut misses) = (0.0, 0);
+    for each in processors {
+        stall += each.unloaded_ns? + each.wait_ns? + each.communication_ns? + each.coherence_ns?;
+        misses += each.local_misses? + each.local_remote_action_misses? + each.remote_misses?;
+    }
+    (misses > 0).then(|| stall / misses as f64)
 }
 
 fn misses(

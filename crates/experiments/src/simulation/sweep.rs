@@ -1,7 +1,7 @@
 //! Many simulations at once: every program with every choice of parameters, processors, machine and protocol.
 
 use machine::{DescriptionError, Resolved};
-use sim::Options;
+use sim::{Options, Simulator};
 use workloads::{Settings, Workload};
 
 use super::Simulation;
@@ -44,12 +44,16 @@ impl Sweep {
     /// The simulations, checked: those that differ only in machine and protocol follow each other.
     ///
     /// # Errors
-    /// When there is no such program, it cannot have such parameters, or a machine is too small for it.
+    /// When there is no such program, it cannot have such parameters, or a machine cannot be simulated or is too small for it.
     pub fn simulations(&self) -> Result<Vec<Simulation>, ExperimentError> {
         let cpus = match self.cpus.as_slice() {
             [] => vec![None],
             asked => asked.iter().copied().map(Some).collect(),
         };
+        for machine in &self.machines {
+            // Whether a machine can be simulated, the simulator alone knows.
+            Simulator::new(&machine.description, self.options)?;
+        }
         let mut simulations = Vec::new();
         for program in &self.programs {
             for settings in self.settings() {
