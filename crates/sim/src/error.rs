@@ -6,8 +6,8 @@ use protocol::msi::catalogue::UnknownProtocol;
 use thiserror::Error;
 use units::{Bytes, CpuId, NodeId, Time};
 
-use crate::system::Incoherence;
 use crate::processor::MissId;
+use crate::system::Incoherence;
 
 /// Why a simulation cannot start or go on.
 #[derive(Debug, Error)]

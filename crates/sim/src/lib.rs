@@ -5,7 +5,6 @@
 //! time and makes others wait. Programs run as coroutines; references that hit run without an event, as far ahead as
 //! nothing can interfere ([`Mode::LookAhead`]), with the same result as an event for each ([`Mode::LockStep`]).
 
-
 mod error;
 mod flash;
 mod memory;

@@ -32,7 +32,9 @@ impl System<Magics> {
         for &(cpu, CachedCopy { state, .. }) in copies {
             let known = match directory {
                 DirectoryState::Dirty { owner } => cpu_of(owner) == cpu,
-                DirectoryState::Clean => state == Mesi::Shared && self.controllers.directory.names(line, self.node_of(cpu)),
+                DirectoryState::Clean => {
+                    state == Mesi::Shared && self.controllers.directory.names(line, self.node_of(cpu))
+                }
                 _ => false,
             };
             if !known {

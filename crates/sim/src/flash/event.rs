@@ -121,7 +121,13 @@ mod tests {
     #[test]
     fn packing_loses_nothing() {
         let (cpu, node, id, miss) = (CpuId(63), NodeId(62), EnvelopeId(1 << 27), MissId(7));
-        let steps = [InterfaceStep::Asked(miss), InterfaceStep::Answer(miss), InterfaceStep::Evicted(true), InterfaceStep::Kept(false), InterfaceStep::Started];
+        let steps = [
+            InterfaceStep::Asked(miss),
+            InterfaceStep::Answer(miss),
+            InterfaceStep::Evicted(true),
+            InterfaceStep::Kept(false),
+            InterfaceStep::Started,
+        ];
         let events = [
             MagicEvent::Request(cpu, id),
             MagicEvent::Outgoing(node, id),

@@ -20,7 +20,8 @@ impl System<Magics> {
         let node = &mut nodes[home.index()];
         let handler = of_home(work.transaction);
         let first_work = traces.sent.first().map_or(SetWork::NONE, |(_, work)| *work);
-        let lookup = if design.many_formats { lookup(&design.handlers, handler) } else { 0 };
+        let looks = if design.many_formats { u32::from(first_work.format_checks) } else { 0 };
+        let lookup = looks * lookup(&design.handlers, handler);
         let before = lookup
             + node.header_stall(design, offset)
             + node.set_cycles(design, &first_work, &SetWork::NONE, &traces.touched);

@@ -13,8 +13,8 @@ use super::handler::{Handler, of_set};
 use super::remote_access_cache::RemoteAccessCache;
 use super::tags::DirectMapped;
 use super::timing::MagicTiming;
-use crate::system::EnvelopeId;
 use crate::statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
+use crate::system::EnvelopeId;
 
 /// What the controllers of a machine have in common.
 pub struct Design {
@@ -112,11 +112,20 @@ impl Magic {
     /// Runs `handler` as soon after `now` as the protocol processor is free. Besides its own time until its first message it
     /// takes `before` cycles until then, and `after` cycles afterwards; `delay` on top is nobody's work.
     #[inline]
-    pub fn run(&mut self, design: &Design, now: Time, handler: Handler, before: u32, after: u32, delay: Duration) -> Run {
+    pub fn run(
+        &mut self,
+        design: &Design,
+        now: Time,
+        handler: Handler,
+        before: u32,
+        after: u32,
+        delay: Duration,
+    ) -> Run {
         let timing = &design.timing;
         let (lead, rest) = (handler.lead(&design.handlers), after + design.handlers.finish_cycles);
         let missing = design.code.fetch(&mut self.instruction_cache, handler, 0, lead) * design.instruction_miss_cycles;
-        let later = design.code.fetch(&mut self.instruction_cache, handler, lead, rest) * design.instruction_miss_cycles;
+        let later =
+            design.code.fetch(&mut self.instruction_cache, handler, lead, rest) * design.instruction_miss_cycles;
         let first = lead + missing + before;
         let busy = timing.cycle * u64::from(first + rest + later);
         let start = self.processor.reserve(now, timing.cycle, busy + delay);
@@ -170,8 +179,10 @@ impl Magic {
             let (count, busy) = self.runs[handler as usize];
             Tally { name: handler.name(), count, busy }
         };
-        let message = |&kind: &MessageKind| {
-            Tally { name: kind.mnemonic(), count: self.sent[kind as usize], busy: Duration::ZERO }
+        let message = |&kind: &MessageKind| Tally {
+            name: kind.mnemonic(),
+            count: self.sent[kind as usize],
+            busy: Duration::ZERO,
         };
         let cache = |cache: &DirectMapped, stalled| {
             let (accesses, misses) = cache.counts();

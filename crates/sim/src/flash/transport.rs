@@ -1,7 +1,7 @@
 //! Messages on their way through a node with MAGIC: outbox, network interface, inbox.
 
-use protocol::msi::{Agent, Message, MessageKind};
 use machine::VirtualNetwork;
+use protocol::msi::{Agent, Message, MessageKind};
 use units::{ChannelId, Duration, LineAddr, NodeId, Time};
 
 use super::account::Unhindered;
@@ -106,7 +106,11 @@ pub(super) fn unhindered(design: &Design, blueprint: &Blueprint<'_>) -> Vec<Unhi
         let there = network.unhindered(VirtualNetwork::Request, requester, home);
         let back = network.unhindered(VirtualNetwork::Reply, home, requester);
         let between = interfaces * 2 + there + back + reply;
-        Unhindered { minimum, point_to_point: request + between, elsewhere: Duration(memory.0.saturating_sub(request.0)) }
+        Unhindered {
+            minimum,
+            point_to_point: request + between,
+            elsewhere: Duration(memory.0.saturating_sub(request.0)),
+        }
     };
     nodes().flat_map(|requester| nodes().map(move |home| (requester, home))).map(pair).collect()
 }

@@ -49,7 +49,11 @@ impl System<Hubs> {
         }
         if message.kind == MessageKind::InvalidateAcknowledge {
             let (node, timing) = (self.envelopes.get(id).to, &self.controllers.timing);
-            self.controllers.hubs[node.index()].acknowledgements.reserve(self.now, timing.cycle, timing.acknowledgement);
+            self.controllers.hubs[node.index()].acknowledgements.reserve(
+                self.now,
+                timing.cycle,
+                timing.acknowledgement,
+            );
         }
         self.envelopes.remove(id);
         if let Agent::Processor(cpu) = message.to {
@@ -230,7 +234,8 @@ impl System<Hubs> {
                 continue;
             }
             for invalidation in message.expand(self.controllers.geometry) {
-                let (hub, each) = (&mut self.controllers.hubs[node.index()], self.controllers.timing.backoff_invalidation);
+                let (hub, each) =
+                    (&mut self.controllers.hubs[node.index()], self.controllers.timing.backoff_invalidation);
                 let start = hub.backoffs.reserve(out, self.controllers.timing.cycle, each);
                 self.dispatch(node, start, invalidation);
             }

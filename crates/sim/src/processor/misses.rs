@@ -217,7 +217,8 @@ impl Processor {
             return false;
         }
         miss.upgrade = miss.copy.state == Mesi::Shared;
-        (miss.writes, miss.requested, miss.buffered, miss.value_at, miss.fill_end) = (true, true, false, None, Time::ZERO);
+        (miss.writes, miss.requested, miss.buffered, miss.value_at, miss.fill_end) =
+            (true, true, false, None, Time::ZERO);
         let (line, copy) = (miss.line, miss.copy);
         self.post(at, Ask::Request(Access::Store), line, copy);
         true

@@ -116,7 +116,9 @@ impl Incoherence {
     pub fn among(line: LineAddr, copies: &[(CpuId, CachedCopy)], memory: Version) -> Result<(), Self> {
         for &(cpu, copy) in copies {
             let other = copies.iter().find(|other| other.0 != cpu);
-            if copy.state != Mesi::Shared && let Some(&(other, _)) = other {
+            if copy.state != Mesi::Shared
+                && let Some(&(other, _)) = other
+            {
                 return Err(Self::OwnerNotAlone { line, owner: cpu, other });
             }
             if copy.state != Mesi::Modified && copy.version != memory {

@@ -42,7 +42,11 @@ impl Packed {
     #[inline]
     const fn new(kind: u8, first: u32, second: u32) -> Self {
         debug_assert!(first < 1 << Self::FIRST_BITS && kind < 16);
-        Self((kind as u64) << (Self::FIRST_BITS + Self::SECOND_BITS) | (first as u64) << Self::SECOND_BITS | second as u64)
+        Self(
+            (kind as u64) << (Self::FIRST_BITS + Self::SECOND_BITS)
+                | (first as u64) << Self::SECOND_BITS
+                | second as u64,
+        )
     }
 }
 

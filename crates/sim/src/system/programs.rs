@@ -152,12 +152,7 @@ impl<C: Controller> System<C> {
         let Some(running) = self.running[cpu.index()].take() else { return };
         let processor = self.processor(cpu);
         let (finished, counters) = (processor.time().max(self.now), processor.counters().since(&running.before));
-        self.reports.push(ThreadReport {
-            cpu,
-            started: running.started,
-            finished,
-            counters,
-        });
+        self.reports.push(ThreadReport { cpu, started: running.started, finished, counters });
         running.body.recycle(&mut self.stacks);
         self.release_barrier();
     }

@@ -2,9 +2,9 @@
 
 mod channel;
 
-use machine::{Topology, VirtualNetwork};
 use machine::description::Description;
 use machine::topology::{Endpoint, LinkClass};
+use machine::{Topology, VirtualNetwork};
 use units::{ChannelId, Duration, NodeId, Time};
 
 pub use channel::{Channel, ChannelSpec, End, Queued, Sent};
