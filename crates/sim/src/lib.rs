@@ -8,8 +8,10 @@
 mod error;
 mod flash;
 mod memory;
+mod observer;
 mod origin;
 mod processor;
+pub mod random;
 mod simulator;
 mod statistics;
 mod system;
@@ -17,6 +19,7 @@ mod thread;
 
 pub use error::SimError;
 pub use flash::StallTerms;
+pub use observer::Observed;
 pub use origin::{HubCounters, MessageCounts};
 pub use processor::ProcessorCounters;
 pub use simulator::Simulator;
@@ -41,7 +44,8 @@ pub enum Mode {
 pub struct Options {
     /// How far a program may run ahead.
     pub mode: Mode,
-    /// Whether every load that misses is compared with the last store to its line: for tests of protocols and simulator.
+    /// Whether every load and store is compared with the stores before it, hits included, and the end with all of them: for
+    /// tests of protocols and simulator.
     pub check_loads: bool,
     /// The longest of the random delays that every message suffers at every step of its way, zero for none: for tests of
     /// protocols against orders of messages that a machine rarely shows.

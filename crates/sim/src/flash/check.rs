@@ -13,7 +13,8 @@ impl System<Magics> {
     pub(super) fn compare_with_directory(&mut self) -> Result<(), Incoherence> {
         let mut copies = self.copies_by_line();
         self.add_kept(&mut copies);
-        copies.into_iter().try_for_each(|(line, copies)| self.check_line(line, &copies))
+        copies.iter().try_for_each(|(&line, copies)| self.check_line(line, copies))?;
+        self.compare_with_stores(&copies, |magics, line| magics.directory.line(line).1)
     }
 
     /// A line in a node's remote access cache is a copy like one in its processor's.

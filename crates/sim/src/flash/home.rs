@@ -64,6 +64,7 @@ impl System<Magics> {
                 return None;
             }
         };
+        controllers.nodes[home.index()].reclamations += u64::from(traces.reclaimed);
         let writes = matches!(message.kind, MessageKind::GetExclusive | MessageKind::Upgrade);
         if writes && !matches!(work.transaction, Transaction::Refuse | Transaction::Forward) {
             controllers.nodes[home.index()].invalidations.count(work.invalidations.nodes);

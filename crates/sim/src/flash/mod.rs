@@ -108,6 +108,7 @@ impl Protocol {
 impl Controller for Magics {
     type Message = Message;
     type Event = MagicEvent;
+    const WRITE_PREFETCHES_STORE: bool = true;
 
     fn new(blueprint: &Blueprint<'_>, sources: impl Iterator<Item = Source>) -> Result<Self, SimError> {
         let description = blueprint.description;

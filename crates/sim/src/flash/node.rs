@@ -1,7 +1,7 @@
 //! The cache side of a node: answers, interventions and invalidations for its processor, and what goes out on its behalf.
 
 use protocol::Mesi;
-use protocol::msi::{self, Agent, CacheLine, Message, MessageKind, Msi, NodeContext, NodeOutcome, Place};
+use protocol::msi::{self, Agent, CacheLine, Collection, Message, MessageKind, Msi, NodeContext, NodeOutcome, Place};
 use units::{CpuId, LineAddr, NodeId, Time};
 
 use super::event::{InterfaceStep, MagicEvent};
@@ -232,11 +232,24 @@ impl System<Magics> {
             msi::receive(cache, context, message, &mut |message| sent.push(message))
         });
         match outcome {
-            Ok(outcome) => Some((outcome, sent)),
+            Ok(outcome) => {
+                self.observe_collection(node, message.line, outcome, &sent);
+                Some((outcome, sent))
+            }
             Err(error) => {
                 self.fail(error);
                 None
             }
+        }
+    }
+
+    /// Tells an observer from when to when a writer goes on while others may still have older copies (`/IR`).
+    fn observe_collection(&mut self, node: NodeId, line: LineAddr, outcome: NodeOutcome, sent: &[Message]) {
+        let Some(observer) = self.observer.clone().filter(|_| self.controllers.relaxes_order) else { return };
+        if sent.iter().any(|message| message.kind == MessageKind::CollectDone) {
+            observer.borrow_mut().settle(line);
+        } else if matches!(outcome, NodeOutcome::Completed(_)) && self.view(node, line).collection != Collection::IDLE {
+            observer.borrow_mut().unsettle(line);
         }
     }
 
@@ -257,15 +270,14 @@ impl System<Magics> {
         match outcome {
             NodeOutcome::Completed(_) => {
                 let Some(miss) = miss_on(self, node, line) else { return };
-                let copy = self.processor_mut(cpu).copy(line);
-                self.check_access(cpu, line, copy);
+                self.observe_grant(cpu, line);
                 let unhindered = self.controllers.unhindered(node, line);
                 let remote = self.controllers.lines.home(line) != node;
                 self.controllers.nodes[node.index()].account.end(miss, at, remote, &unhindered);
                 self.schedule(node, out, MagicEvent::Answer(cpu, miss, message.kind.carries_data()));
             }
             NodeOutcome::Retry => {
-                self.processor_mut(cpu).count_refusal();
+                self.count_refusal(cpu, line);
                 let Some(miss) = miss_on(self, node, line) else { return };
                 let again = at + self.controllers.design.timing.retry;
                 self.schedule(node, again, MagicEvent::Retry(cpu, miss));
@@ -327,8 +339,6 @@ impl System<Magics> {
         magic.account.waited(miss, run.waited);
         magic.account.end(miss, run.first, false, &unhindered);
         let out = run.first.max(data) + timing.outbox + timing.interface_out;
-        let copy = self.processor_mut(cpu).copy(line);
-        self.check_access(cpu, line, copy);
         self.schedule(node, out, MagicEvent::Answer(cpu, miss, true));
     }
 

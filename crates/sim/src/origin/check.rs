@@ -9,7 +9,9 @@ use crate::system::{Incoherence, System};
 
 impl System<Hubs> {
     pub(super) fn compare_with_directory(&mut self) -> Result<(), Incoherence> {
-        self.copies_by_line().into_iter().try_for_each(|(line, copies)| self.check_line(line, &copies))
+        let copies = self.copies_by_line();
+        copies.iter().try_for_each(|(&line, copies)| self.check_line(line, copies))?;
+        self.compare_with_stores(&copies, |hubs, line| hubs.directory.line(line).1)
     }
 
     fn check_line(&mut self, line: LineAddr, copies: &[(CpuId, CachedCopy)]) -> Result<(), Incoherence> {

@@ -8,7 +8,7 @@ use units::{CpuId, NodeId, Time};
 
 use super::{HubEvent, Hubs};
 use crate::SimError;
-use crate::processor::{CachedCopy, MissId};
+use crate::processor::MissId;
 use crate::system::{EnvelopeId, System};
 
 impl System<Hubs> {
@@ -156,13 +156,12 @@ impl System<Hubs> {
             self.dispatch_backoff(node, &outbox);
         }
         let done = matches!(outcome, CacheOutcome::Completed(_) | CacheOutcome::BusError);
-        if let CacheOutcome::Completed(state) = outcome {
-            let version = self.processor_mut(cpu).copy(message.line).version;
-            self.check_access(cpu, message.line, CachedCopy { state, version });
+        if matches!(outcome, CacheOutcome::Completed(_)) {
+            self.observe_grant(cpu, message.line);
         }
         match outcome {
             CacheOutcome::Retry => {
-                self.processor_mut(cpu).count_refusal();
+                self.count_refusal(cpu, message.line);
                 let Some(miss) = self.processor_mut(cpu).miss_on(message.line) else { return };
                 self.schedule(node, self.now + self.controllers.timing.retry, HubEvent::Retry(cpu, miss));
             }

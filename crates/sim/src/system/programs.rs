@@ -105,6 +105,7 @@ impl<C: Controller> System<C> {
         let mut posts = std::mem::take(&mut self.posts);
         processor.swap_posts(&mut posts);
         self.processors[cpu.index()] = Some(processor);
+        self.heed_observer();
         for post in posts.drain(..) {
             C::posted(self, cpu, &post);
         }
