@@ -24,7 +24,7 @@ pub use origin::{HubCounters, MessageCounts};
 pub use processor::ProcessorCounters;
 pub use simulator::Simulator;
 pub use statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
-pub use system::{Incoherence, ThreadReport};
+pub use system::{Incoherence, ThreadReport, Unfinished};
 pub use thread::{Program, Thread};
 
 use units::Duration;

@@ -9,7 +9,7 @@ use units::{Bytes, CpuId, NodeId, PhysicalAddr, Time};
 use crate::flash::{Magics, StallTerms};
 use crate::observer::Observed;
 use crate::origin::{HubCounters, Hubs};
-use crate::system::{Controller, Incoherence, System, ThreadReport};
+use crate::system::{Controller, Incoherence, System, ThreadReport, Unfinished};
 use crate::thread::Program;
 use crate::{NodeStatistics, Options, SimError};
 
@@ -57,6 +57,7 @@ impl<C: Controller> Simulated for System<C> {
     }
 
     fn check_coherence(&mut self) -> Result<(), Incoherence> {
+        Unfinished::none(NodeId(0), self.messages_under_way(), "messages of the whole machine under way")?;
         C::check_coherence(self)
     }
 

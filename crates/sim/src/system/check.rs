@@ -3,7 +3,7 @@
 use protocol::{Mesi, Version};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
-use units::{CpuId, LineAddr, Time};
+use units::{CpuId, LineAddr, NodeId, Time};
 
 use super::{Controller, System};
 use crate::processor::CachedCopy;
@@ -75,6 +75,9 @@ pub enum Incoherence {
         /// The contents that all the stores of the programs should have made.
         issued: Version,
     },
+    /// The machine has not come to rest.
+    #[error(transparent)]
+    Unfinished(#[from] Unfinished),
     /// An owner is not alone.
     #[error("{line:?} is owned by processor {owner} and also held by processor {other}")]
     OwnerNotAlone {
@@ -109,6 +112,28 @@ pub enum Incoherence {
         /// The state of the entry.
         directory: &'static str,
     },
+}
+
+/// Something that should be over when nothing is under way any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("nothing is under way any more, but node {node} has {count} {what}")]
+pub struct Unfinished {
+    /// Where.
+    pub node: NodeId,
+    /// How many there are.
+    pub count: usize,
+    /// Of what.
+    pub what: &'static str,
+}
+
+impl Unfinished {
+    /// There is nothing of this kind left.
+    ///
+    /// # Errors
+    /// There is.
+    pub fn none(node: NodeId, count: usize, what: &'static str) -> Result<(), Self> {
+        if count == 0 { Ok(()) } else { Err(Self { node, count, what }) }
+    }
 }
 
 impl<C: Controller> System<C> {

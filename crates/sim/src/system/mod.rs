@@ -25,7 +25,7 @@ use crate::processor::{CachedCopy, Post, Processor, ProcessorTiming};
 use crate::thread::Program;
 use crate::{Options, SimError};
 
-pub use check::Incoherence;
+pub use check::{Incoherence, Unfinished};
 pub use controller::{Blueprint, Controller};
 pub use event::{EnvelopeId, Event, NodeEvent};
 pub use network::Network;
