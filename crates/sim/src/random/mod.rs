@@ -45,8 +45,8 @@ impl RandomTest {
         cramped.l1.size = Bytes::from_kib(1 << dice.below(3));
         cramped.l2.size = Bytes::from_kib(16 << dice.below(3));
         if let Some(directory) = &mut cramped.directory {
-            directory.link_store_entries = 4 << dice.below(8);
-            directory.vector_store_entries = 1 << dice.below(6);
+            directory.link_store_entries = 4 << dice.below(5);
+            directory.vector_store_entries = 1 << dice.below(4);
             directory.remote_access_cache = Bytes::from_kib(16 << dice.below(5));
         }
         cramped

@@ -34,10 +34,10 @@ impl Dice {
 /// What the processors are after in a round.
 #[derive(Clone, Copy, Debug)]
 enum Mood {
-    /// All fight for a few lines, from this one on.
-    Fight { first: u32, lines: u32 },
+    /// All fight for a few lines.
+    Fight(Lines),
     /// All read the same lines, and now and then somebody stores: long lists of sharers.
-    Read { first: u32, lines: u32 },
+    Read(Lines),
     /// Each has lines of its own, into which others look at times: hits, also of stores, and lines that move.
     Own { lines: u32 },
     /// Anybody takes any line.
@@ -46,12 +46,30 @@ enum Mood {
     Walk,
 }
 
+/// Some lines: neighbours, whose homes are different nodes, or a line in so many, all of one node.
+#[derive(Clone, Copy, Debug)]
+struct Lines {
+    first: u32,
+    step: u32,
+    count: u32,
+}
+
+impl Lines {
+    fn draw(dice: &mut Dice, all: u32, nodes: u32, most: u32) -> Self {
+        let step = if dice.once_in(2) { 1 } else { nodes };
+        Self { first: dice.below(all), step, count: 1 + dice.below(most) }
+    }
+
+    fn one(self, dice: &mut Dice) -> u32 {
+        self.first + dice.below(self.count) * self.step
+    }
+}
+
 impl Mood {
-    fn draw(dice: &mut Dice, lines: u32) -> Self {
-        let first = dice.below(lines);
+    fn draw(dice: &mut Dice, all: u32, nodes: u32) -> Self {
         match dice.below(6) {
-            0 => Self::Fight { first, lines: 1 + dice.below(4) },
-            1 => Self::Read { first, lines: 1 + dice.below(24) },
+            0 => Self::Fight(Lines::draw(dice, all, nodes, 4)),
+            1 => Self::Read(Lines::draw(dice, all, nodes, 24)),
             2 | 3 => Self::Own { lines: 1 + dice.below(12) },
             4 => Self::Spread,
             _ => Self::Walk,
@@ -61,7 +79,7 @@ impl Mood {
     /// The line that processor `cpu` takes next, its `step`th of the round.
     fn line(self, dice: &mut Dice, cpu: u32, step: u32, all: u32) -> u32 {
         let line = match self {
-            Self::Fight { first, lines } | Self::Read { first, lines } => first + dice.below(lines),
+            Self::Fight(lines) | Self::Read(lines) => lines.one(dice),
             Self::Own { lines } if !dice.once_in(12) => cpu * lines + dice.below(lines),
             Self::Own { .. } | Self::Spread => dice.below(all),
             Self::Walk => cpu * 7 + step,
@@ -72,7 +90,7 @@ impl Mood {
     /// Of a hundred accesses that do not read, how many there are.
     fn stores(self) -> u32 {
         match self {
-            Self::Read { .. } => 3,
+            Self::Read(_) => 3,
             _ => 40,
         }
     }
@@ -110,7 +128,7 @@ impl Playground {
         for round in 0..self.test.references.div_ceil(ROUND) {
             // The same dice for all: they meet at the same barriers.
             let mut common = Dice::new(self.test.seed, 1 << 32 | u64::from(round));
-            let mood = Mood::draw(&mut common, self.test.lines);
+            let mood = Mood::draw(&mut common, self.test.lines, self.memory.len() as u32);
             for step in 0..ROUND {
                 let line = mood.line(&mut dice, cpu, step, self.test.lines);
                 self.step(thread, &mut dice, line, mood.stores());
