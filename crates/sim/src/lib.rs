@@ -6,6 +6,7 @@
 //! nothing can interfere ([`Mode::LookAhead`]), with the same result as an event for each ([`Mode::LockStep`]).
 
 mod error;
+mod fault;
 mod flash;
 mod memory;
 mod observer;
@@ -18,6 +19,7 @@ mod system;
 mod thread;
 
 pub use error::SimError;
+pub use fault::Fault;
 pub use flash::StallTerms;
 pub use observer::Observed;
 pub use origin::{HubCounters, MessageCounts};
@@ -52,4 +54,6 @@ pub struct Options {
     pub random_delay: Duration,
     /// Seed of the random choices of the hardware (replacement) and of the delays. Equal seeds give equal runs.
     pub seed: u64,
+    /// A fault planted in the machine: for tests of tests.
+    pub fault: Option<Fault>,
 }

@@ -49,6 +49,9 @@ pub trait Directory {
     /// Whether the sharing set of a line names the node.
     fn names(&mut self, line: LineAddr, node: NodeId) -> bool;
 
+    /// Forgets who shares a line: a fault to be planted.
+    fn forget(&mut self, line: LineAddr);
+
     /// Whether, now that nothing is under way, no entry is pending and the lines hold what the stores have given out.
     ///
     /// # Errors
@@ -148,6 +151,14 @@ impl<S: SharingSet> Directory for Directories<S> {
         let mut named = false;
         self.set.drain(&site, &mut copy, scratch, &mut SetWork::default(), |other, _| named |= other == node);
         named
+    }
+
+    fn forget(&mut self, line: LineAddr) {
+        let home = self.lines.home(line);
+        let site = self.context(home).site;
+        let (entry, _) = self.entries.line(line);
+        self.set.drain(&site, &mut entry.sharers, &mut self.stores[home.index()], &mut SetWork::default(), |_, _| {});
+        self.set.touched(&mut self.stores[home.index()], |_| {});
     }
 
     fn check(&self) -> Result<(), Unfinished> {

@@ -55,6 +55,8 @@ impl System<Magics> {
     /// Runs the protocol's handler.
     #[inline]
     fn change_directory(&mut self, home: NodeId, message: &Message) -> Option<(HomeWork, Traces)> {
+        let spoiled = if self.saboteur.is_some() { self.spoil_at_home(message)? } else { *message };
+        let message = &spoiled;
         let controllers = &mut self.controllers;
         let mut traces = controllers.traces.pop().unwrap_or_default();
         let work = match controllers.directory.handle(home, message, &mut traces) {
@@ -68,6 +70,9 @@ impl System<Magics> {
         let writes = matches!(message.kind, MessageKind::GetExclusive | MessageKind::Upgrade);
         if writes && !matches!(work.transaction, Transaction::Refuse | Transaction::Forward) {
             controllers.nodes[home.index()].invalidations.count(work.invalidations.nodes);
+        }
+        if self.saboteur.is_some() {
+            self.spoil_directory(message, work.transaction);
         }
         Some((work, traces))
     }

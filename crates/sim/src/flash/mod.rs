@@ -16,6 +16,7 @@ mod interface;
 mod magic;
 mod node;
 mod remote_access_cache;
+mod sabotage;
 mod tags;
 mod timing;
 mod transport;

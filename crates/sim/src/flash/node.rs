@@ -7,6 +7,7 @@ use units::{CpuId, LineAddr, NodeId, Time};
 use super::event::{InterfaceStep, MagicEvent};
 use super::handler::{Handler, of_node};
 use super::remote_access_cache::Kept;
+use super::sabotage::Spoiled;
 use super::transport::threatens;
 use super::{Magics, cpu_of, miss_on};
 use crate::processor::{CachedCopy, MissId};
@@ -62,7 +63,7 @@ impl Magics {
 impl System<Magics> {
     /// The protocol's view of `line` at `node`: what is pending, and the copy wherever it is.
     #[inline]
-    fn view(&mut self, node: NodeId, line: LineAddr) -> CacheLine {
+    pub(super) fn view(&mut self, node: NodeId, line: LineAddr) -> CacheLine {
         let copy = self.processor_mut(cpu_of(node)).copy(line);
         let magic = &self.controllers.nodes[node.index()];
         let pending = magic.outstanding.iter().find(|(other, _)| *other == line);
@@ -151,7 +152,10 @@ impl System<Magics> {
         }
         self.leaves_inbox(node, now + run.waited);
         let timing = &self.controllers.design.timing;
-        let out = run.first + timing.outbox + timing.network_out;
+        let mut out = run.first + timing.outbox + timing.network_out;
+        if self.saboteur.is_some() {
+            out += self.spoil_departure(&message);
+        }
         self.schedule(node, out, MagicEvent::Inject(node, id));
     }
 
@@ -227,9 +231,21 @@ impl System<Magics> {
 
     /// Runs the protocol's handler on the cache side.
     fn receive(&mut self, node: NodeId, message: &Message) -> Option<(NodeOutcome, Vec<Message>)> {
+        let spoiled = if self.saboteur.is_some() { self.spoil_at_node(node, message) } else { Spoiled::default() };
+        if spoiled.lost {
+            return None;
+        }
         let mut sent = self.controllers.outboxes.pop().unwrap_or_default();
         let outcome = self.with_line(node, message.line, |cache, context| {
-            msi::receive(cache, context, message, &mut |message| sent.push(message))
+            if let Some(request) = cache.request.as_mut().filter(|_| spoiled.trusts) {
+                request.invalidated = false;
+            }
+            let before = *cache;
+            let outcome = msi::receive(cache, context, message, &mut |message| sent.push(message));
+            if spoiled.keeps {
+                (cache.state, cache.place) = (before.state, before.place);
+            }
+            outcome
         });
         match outcome {
             Ok(outcome) => {

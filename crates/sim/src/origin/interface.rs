@@ -8,6 +8,7 @@ use units::{CpuId, NodeId, Time};
 
 use super::{HubEvent, Hubs};
 use crate::SimError;
+use crate::fault::Fault;
 use crate::processor::MissId;
 use crate::system::{EnvelopeId, System};
 
@@ -48,6 +49,10 @@ impl System<Hubs> {
             return self.schedule(node, seen, HubEvent::Snoop(id));
         }
         if message.kind == MessageKind::InvalidateAcknowledge {
+            if self.saboteur.is_some() && self.strikes(Fault::LostAcknowledgement) {
+                self.envelopes.remove(id);
+                return;
+            }
             let (node, timing) = (self.envelopes.get(id).to, &self.controllers.timing);
             self.controllers.hubs[node.index()].acknowledgements.reserve(
                 self.now,
@@ -79,7 +84,9 @@ impl System<Hubs> {
         let mut answered = now;
         for cpu in self.controllers.geometry.processors_of(node) {
             answered = answered.max(self.processor_mut(cpu).answer_invalidation(message.line, now));
+            let spared = self.saboteur.is_some() && self.strikes(Fault::KeptCopy);
             if cpu != message.requester
+                && !spared
                 && let Err(error) = self.with_line(cpu, message.line, protocol::invalidate)
             {
                 return self.fail(error);
@@ -144,8 +151,12 @@ impl System<Hubs> {
         let node = self.node_of(cpu);
         let mut outbox = Outbox::new();
         let mut discarded = false;
+        let trusts = self.saboteur.is_some() && self.is_overtaken(cpu, message) && self.strikes(Fault::OvertakenCopy);
         let outcome = self.with_line(cpu, message.line, |cache, context| {
             discarded = is_superseded(cache, message.kind);
+            if let Pending::Request(request) = &mut cache.pending && trusts {
+                request.invalidated = false;
+            }
             protocol::receive(cache, context, message, &mut outbox)
         });
         let outcome = match outcome {
@@ -176,6 +187,12 @@ impl System<Hubs> {
                 }
             }
         }
+    }
+
+    /// Whether a copy comes that an invalidation has overtaken.
+    fn is_overtaken(&mut self, cpu: CpuId, message: &Message) -> bool {
+        let invalidated = matches!(self.view(cpu, message.line).pending, Pending::Request(request) if request.invalidated);
+        invalidated && message.kind == MessageKind::SharedReply
     }
 
     /// A line crosses the bus to the processor that asked for it; `done` if that completes its request.

@@ -161,6 +161,8 @@ impl Processor {
                 self.retire(access, self.time);
             }
             Access::Store | Access::WritePrefetch if !writes => return Err(Wait::Miss(id)),
+            // The line has been granted and taken away again before it was whole.
+            Access::Store if done && hit(copy.state, access).is_none() => return Err(Wait::Miss(id)),
             // The shared copy is still there (R12000), or the upgrade must be waited for (R10000).
             Access::Load if upgrade && copy.state == Mesi::Shared && !self.timing.upgrade_blocks_loads => {
                 let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);

@@ -13,7 +13,7 @@ use machine::description::{ControllerKind, Description};
 use thiserror::Error;
 use units::{Bytes, CpuId, Duration, NodeId, Time};
 
-use crate::{Mode, NodeStatistics, Observed, Options, Program, SimError, Simulator, ThreadReport};
+use crate::{Fault, Mode, NodeStatistics, Observed, Options, Program, SimError, Simulator, ThreadReport};
 use program::{Dice, Playground};
 
 /// A random test: what is drawn at random, and how much of it.
@@ -29,12 +29,14 @@ pub struct RandomTest {
     pub seed: u64,
     /// How far programs may run ahead.
     pub mode: Mode,
+    /// A fault to be planted.
+    pub fault: Option<Fault>,
 }
 
 impl RandomTest {
     /// A test that takes a fraction of a second on a machine of 16 processors.
     pub fn new(seed: u64) -> Self {
-        Self { lines: 2048, references: 1000, delay: Duration::from_ns(2000.0), seed, mode: Mode::LookAhead }
+        Self { lines: 2048, references: 1000, delay: Duration::from_ns(2000.0), seed, mode: Mode::LookAhead, fault: None }
     }
 
     /// The machine on which this test is run in the place of `description`: its caches hold a fraction of the lines, and what a
@@ -66,7 +68,7 @@ impl RandomTest {
     }
 
     fn options(&self) -> Options {
-        Options { mode: self.mode, check_loads: true, random_delay: self.delay, seed: self.seed }
+        Options { mode: self.mode, check_loads: true, random_delay: self.delay, seed: self.seed, fault: self.fault }
     }
 
     /// A program for every processor, and the memory for their lines.

@@ -19,6 +19,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, PhysicalAddr, Time};
 
+use crate::fault::{Fault, Saboteur};
 use crate::memory::{LineMap, Memory};
 use crate::observer::{Observer, SharedObserver};
 use crate::processor::{CachedCopy, Post, Processor, ProcessorTiming};
@@ -64,6 +65,8 @@ pub struct System<C: Controller> {
     pub observer: Option<SharedObserver>,
     /// Where random delays come from, if there are any.
     delays: Option<Xoshiro256PlusPlus>,
+    /// Who plants a fault, if one was asked for.
+    pub saboteur: Option<Saboteur>,
     failure: Option<SimError>,
     lookahead: Duration,
 }
@@ -120,6 +123,7 @@ impl<C: Controller> System<C> {
             options,
             observer,
             delays: (options.random_delay > Duration::ZERO).then(|| Xoshiro256PlusPlus::seed_from_u64(options.seed)),
+            saboteur: options.fault.map(Saboteur::new),
             failure: None,
         })
     }
@@ -252,6 +256,11 @@ impl<C: Controller> System<C> {
             None => Duration::ZERO,
             Some(random) => Duration(random.next_u64() % (self.options.random_delay.0 + 1)),
         }
+    }
+
+    /// Whether `fault` is planted and strikes on this occasion.
+    pub fn strikes(&mut self, fault: Fault) -> bool {
+        self.saboteur.as_mut().is_some_and(|saboteur| saboteur.strikes(fault))
     }
 
     /// Something happened that cannot: the run ends.
