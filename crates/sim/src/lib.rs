@@ -6,22 +6,27 @@
 //! nothing can interfere ([`Mode::LookAhead`]), with the same result as an event for each ([`Mode::LockStep`]).
 
 mod error;
+mod fault;
 mod flash;
 mod memory;
+mod observer;
 mod origin;
 mod processor;
+pub mod random;
 mod simulator;
 mod statistics;
 mod system;
 mod thread;
 
 pub use error::SimError;
+pub use fault::Fault;
 pub use flash::StallTerms;
+pub use observer::Observed;
 pub use origin::{HubCounters, MessageCounts};
 pub use processor::ProcessorCounters;
 pub use simulator::Simulator;
 pub use statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
-pub use system::{Incoherence, ThreadReport};
+pub use system::{Incoherence, ThreadReport, Unfinished};
 pub use thread::{Program, Thread};
 
 use units::Duration;
@@ -41,11 +46,14 @@ pub enum Mode {
 pub struct Options {
     /// How far a program may run ahead.
     pub mode: Mode,
-    /// Whether every load that misses is compared with the last store to its line: for tests of protocols and simulator.
+    /// Whether every load and store is compared with the stores before it, hits included, and the end with all of them: for
+    /// tests of protocols and simulator.
     pub check_loads: bool,
     /// The longest of the random delays that every message suffers at every step of its way, zero for none: for tests of
     /// protocols against orders of messages that a machine rarely shows.
     pub random_delay: Duration,
     /// Seed of the random choices of the hardware (replacement) and of the delays. Equal seeds give equal runs.
     pub seed: u64,
+    /// A fault planted in the machine: for tests of tests.
+    pub fault: Option<Fault>,
 }

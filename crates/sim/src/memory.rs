@@ -103,6 +103,11 @@ impl<T: Copy + Default> LineTable<T> {
         let chunk = chunk.get_or_insert_with(|| vec![T::default(); CHUNK_LINES as usize].into_boxed_slice());
         &mut chunk[(offset % CHUNK_LINES) as usize]
     }
+
+    /// What is kept of the lines of a node's memory, as far as they have been touched.
+    pub fn lines(&self, node: NodeId) -> impl Iterator<Item = &T> {
+        self.nodes[node.index()].iter().flatten().flatten()
+    }
 }
 
 #[cfg(test)]

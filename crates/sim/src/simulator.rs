@@ -7,8 +7,9 @@ use machine::description::{ControllerKind, Description};
 use units::{Bytes, CpuId, NodeId, PhysicalAddr, Time};
 
 use crate::flash::{Magics, StallTerms};
+use crate::observer::Observed;
 use crate::origin::{HubCounters, Hubs};
-use crate::system::{Controller, Incoherence, System, ThreadReport};
+use crate::system::{Controller, Incoherence, System, ThreadReport, Unfinished};
 use crate::thread::Program;
 use crate::{NodeStatistics, Options, SimError};
 
@@ -22,6 +23,7 @@ trait Simulated {
     fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError>;
     fn statistics(&self, node: NodeId) -> NodeStatistics;
     fn check_coherence(&mut self) -> Result<(), Incoherence>;
+    fn observed(&self) -> Option<Observed>;
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -55,7 +57,12 @@ impl<C: Controller> Simulated for System<C> {
     }
 
     fn check_coherence(&mut self) -> Result<(), Incoherence> {
+        Unfinished::none(NodeId(0), self.messages_under_way(), "messages of the whole machine under way")?;
         C::check_coherence(self)
+    }
+
+    fn observed(&self) -> Option<Observed> {
+        self.observer.as_ref().map(|observer| observer.borrow().observed())
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -115,6 +122,11 @@ impl Simulator {
     /// account: MAGIC does.
     pub fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms> {
         self.machine.as_any().downcast_ref::<System<Magics>>()?.controllers.stall_terms(cpu)
+    }
+
+    /// What an observer of all loads and stores has seen since the start, if one was asked for ([`Options::check_loads`]).
+    pub fn observed(&self) -> Option<Observed> {
+        self.machine.observed()
     }
 
     /// Consecutive whole pages on node `home`, at least `bytes` of them.

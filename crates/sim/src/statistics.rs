@@ -53,6 +53,8 @@ pub struct NodeStatistics {
     pub sent: Vec<Tally>,
     /// Writes by the number of invalidations that each caused.
     pub invalidations: Histogram,
+    /// Lines whose sharers the home gave up to make room in the store that keeps them.
+    pub reclamations: u64,
     /// Misses of the controller's instruction cache; `None` if it has none.
     pub instruction_cache: Option<CacheStatistics>,
     /// Misses of the controller's data cache.

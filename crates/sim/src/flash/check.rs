@@ -3,17 +3,23 @@
 use protocol::Mesi;
 use protocol::msi::DirectoryState;
 use rustc_hash::FxHashMap;
-use units::{CpuId, LineAddr};
+use units::{CpuId, LineAddr, NodeId};
 
 use super::{Magics, cpu_of};
 use crate::processor::CachedCopy;
-use crate::system::{Incoherence, System};
+use crate::system::{Incoherence, System, Unfinished};
 
 impl System<Magics> {
     pub(super) fn compare_with_directory(&mut self) -> Result<(), Incoherence> {
+        for (node, magic) in (0..).map(NodeId).zip(&self.controllers.nodes) {
+            Unfinished::none(node, magic.outstanding.len(), "lines with something outstanding")?;
+            Unfinished::none(node, magic.threats as usize, "interventions or invalidations to wait for")?;
+        }
+        self.controllers.directory.check()?;
         let mut copies = self.copies_by_line();
         self.add_kept(&mut copies);
-        copies.into_iter().try_for_each(|(line, copies)| self.check_line(line, &copies))
+        copies.iter().try_for_each(|(&line, copies)| self.check_line(line, copies))?;
+        self.compare_with_stores(&copies, |magics, line| magics.directory.line(line).1)
     }
 
     /// A line in a node's remote access cache is a copy like one in its processor's.

@@ -9,6 +9,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use units::{LineAddr, NodeId};
 
 use crate::memory::{LineMap, LineTable};
+use crate::system::Unfinished;
 
 /// What a run of a home's handler left behind besides the directory's new state. Reused from run to run.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +48,15 @@ pub trait Directory {
 
     /// Whether the sharing set of a line names the node.
     fn names(&mut self, line: LineAddr, node: NodeId) -> bool;
+
+    /// Forgets who shares a line: a fault to be planted.
+    fn forget(&mut self, line: LineAddr);
+
+    /// Whether, now that nothing is under way, no entry is pending and the lines hold what the stores have given out.
+    ///
+    /// # Errors
+    /// What is left over.
+    fn check(&self) -> Result<(), Unfinished>;
 }
 
 /// The directories of a machine whose sharers are kept by `S`.
@@ -57,6 +67,8 @@ pub struct Directories<S: SharingSet> {
     entries: LineTable<(Entry<S::Header>, Version)>,
     stores: Vec<S::Store>,
     random: Xoshiro256PlusPlus,
+    /// Where a set is unfolded to see whom it names: made when first asked.
+    scratch: Option<S::Store>,
 }
 
 impl<S: SharingSet> Directories<S> {
@@ -65,7 +77,7 @@ impl<S: SharingSet> Directories<S> {
         let mut stores: Vec<_> = (0..nodes).map(|_| set.store()).collect();
         stores.iter_mut().for_each(|store| set.record_touches(store, true));
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        Self { set, variant, lines, entries: LineTable::new(nodes, lines), stores, random }
+        Self { set, variant, lines, entries: LineTable::new(nodes, lines), stores, random, scratch: None }
     }
 
     fn context(&self, home: NodeId) -> HomeContext {
@@ -131,8 +143,33 @@ impl<S: SharingSet> Directory for Directories<S> {
         let home = self.lines.home(line);
         let site = self.context(home).site;
         let (entry, _) = self.entries.line(line);
+        let mut nodes = Vec::new();
+        let form = self.set.snapshot(&site, &entry.sharers, &self.stores[home.index()], |other| nodes.push(other));
+        // A snapshot lists what is written down; whom that stands for, and so would be invalidated, comes out on emptying.
+        let scratch = self.scratch.get_or_insert_with(|| self.set.store());
+        let mut copy = self.set.restore(&site, line, scratch, form, &nodes);
         let mut named = false;
-        self.set.snapshot(&site, &entry.sharers, &self.stores[home.index()], |other| named |= other == node);
+        self.set.drain(&site, &mut copy, scratch, &mut SetWork::default(), |other, _| named |= other == node);
         named
+    }
+
+    fn forget(&mut self, line: LineAddr) {
+        let home = self.lines.home(line);
+        let site = self.context(home).site;
+        let (entry, _) = self.entries.line(line);
+        self.set.drain(&site, &mut entry.sharers, &mut self.stores[home.index()], &mut SetWork::default(), |_, _| {});
+        self.set.touched(&mut self.stores[home.index()], |_| {});
+    }
+
+    fn check(&self) -> Result<(), Unfinished> {
+        for (home, store) in (0..).map(NodeId).zip(&self.stores) {
+            let entries = || self.entries.lines(home).map(|(entry, _)| entry);
+            let pending = entries().filter(|entry| entry.state.is_pending()).count();
+            let held: u32 = entries().map(|entry| self.set.entries_held(&entry.sharers, store)).sum();
+            let lost = self.set.entries_in_use(store).abs_diff(held);
+            Unfinished::none(home, pending, "pending directory entries")?;
+            Unfinished::none(home, lost as usize, "entries of its store that no line holds, or two do")?;
+        }
+        Ok(())
     }
 }

@@ -39,6 +39,7 @@ impl System<Magics> {
             (AccessOutcome::Requested, Some(message)) => self.put_on_pins(cpu, post.at, message),
             (AccessOutcome::RemoteAccessCacheHit, _) => {
                 self.count_remote_access_cache(node, true);
+                self.observe_grant(cpu, line);
                 self.schedule_processor(
                     cpu,
                     post.at,

@@ -64,6 +64,8 @@ pub struct Magic {
     pub sent: [u64; MessageKind::ALL.len()],
     /// Writes by the number of nodes that each invalidated.
     pub invalidations: Histogram,
+    /// Lines whose sharers were given up to make room in the store.
+    pub reclamations: u64,
     instruction_cache: DirectMapped,
     data_cache: DirectMapped,
     runs: [(u64, Duration); Handler::ALL.len()],
@@ -101,6 +103,7 @@ impl Magic {
             account: Account::default(),
             sent: [0; MessageKind::ALL.len()],
             invalidations: Histogram::default(),
+            reclamations: 0,
             instruction_cache,
             data_cache,
             runs: [(0, Duration::ZERO); Handler::ALL.len()],
@@ -196,6 +199,7 @@ impl Magic {
             handlers: Handler::ALL.iter().map(handler).filter(|tally| tally.count > 0).collect(),
             sent: MessageKind::ALL.iter().map(message).filter(|tally| tally.count > 0).collect(),
             invalidations: self.invalidations.clone(),
+            reclamations: self.reclamations,
             instruction_cache: cache(&self.instruction_cache, self.instruction_stall),
             data_cache: cache(&self.data_cache, self.data_stall),
             remote_access_cache: self.remote_access_cache.as_ref().map(|cache| {

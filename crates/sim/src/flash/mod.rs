@@ -16,6 +16,7 @@ mod interface;
 mod magic;
 mod node;
 mod remote_access_cache;
+mod sabotage;
 mod tags;
 mod timing;
 mod transport;
@@ -108,6 +109,7 @@ impl Protocol {
 impl Controller for Magics {
     type Message = Message;
     type Event = MagicEvent;
+    const WRITE_PREFETCHES_STORE: bool = true;
 
     fn new(blueprint: &Blueprint<'_>, sources: impl Iterator<Item = Source>) -> Result<Self, SimError> {
         let description = blueprint.description;

@@ -1,12 +1,13 @@
 //! The cache side of a node: answers, interventions and invalidations for its processor, and what goes out on its behalf.
 
 use protocol::Mesi;
-use protocol::msi::{self, Agent, CacheLine, Message, MessageKind, Msi, NodeContext, NodeOutcome, Place};
+use protocol::msi::{self, Agent, CacheLine, Collection, Message, MessageKind, Msi, NodeContext, NodeOutcome, Place};
 use units::{CpuId, LineAddr, NodeId, Time};
 
 use super::event::{InterfaceStep, MagicEvent};
 use super::handler::{Handler, of_node};
 use super::remote_access_cache::Kept;
+use super::sabotage::Spoiled;
 use super::transport::threatens;
 use super::{Magics, cpu_of, miss_on};
 use crate::processor::{CachedCopy, MissId};
@@ -62,7 +63,7 @@ impl Magics {
 impl System<Magics> {
     /// The protocol's view of `line` at `node`: what is pending, and the copy wherever it is.
     #[inline]
-    fn view(&mut self, node: NodeId, line: LineAddr) -> CacheLine {
+    pub(super) fn view(&mut self, node: NodeId, line: LineAddr) -> CacheLine {
         let copy = self.processor_mut(cpu_of(node)).copy(line);
         let magic = &self.controllers.nodes[node.index()];
         let pending = magic.outstanding.iter().find(|(other, _)| *other == line);
@@ -151,7 +152,10 @@ impl System<Magics> {
         }
         self.leaves_inbox(node, now + run.waited);
         let timing = &self.controllers.design.timing;
-        let out = run.first + timing.outbox + timing.network_out;
+        let mut out = run.first + timing.outbox + timing.network_out;
+        if self.saboteur.is_some() {
+            out += self.spoil_departure(&message);
+        }
         self.schedule(node, out, MagicEvent::Inject(node, id));
     }
 
@@ -227,16 +231,41 @@ impl System<Magics> {
 
     /// Runs the protocol's handler on the cache side.
     fn receive(&mut self, node: NodeId, message: &Message) -> Option<(NodeOutcome, Vec<Message>)> {
+        let spoiled = if self.saboteur.is_some() { self.spoil_at_node(node, message) } else { Spoiled::default() };
+        if spoiled.lost {
+            return None;
+        }
         let mut sent = self.controllers.outboxes.pop().unwrap_or_default();
         let outcome = self.with_line(node, message.line, |cache, context| {
-            msi::receive(cache, context, message, &mut |message| sent.push(message))
+            if let Some(request) = cache.request.as_mut().filter(|_| spoiled.trusts) {
+                request.invalidated = false;
+            }
+            let before = *cache;
+            let outcome = msi::receive(cache, context, message, &mut |message| sent.push(message));
+            if spoiled.keeps {
+                (cache.state, cache.place) = (before.state, before.place);
+            }
+            outcome
         });
         match outcome {
-            Ok(outcome) => Some((outcome, sent)),
+            Ok(outcome) => {
+                self.observe_collection(node, message.line, outcome, &sent);
+                Some((outcome, sent))
+            }
             Err(error) => {
                 self.fail(error);
                 None
             }
+        }
+    }
+
+    /// Tells an observer from when to when a writer goes on while others may still have older copies (`/IR`).
+    fn observe_collection(&mut self, node: NodeId, line: LineAddr, outcome: NodeOutcome, sent: &[Message]) {
+        let Some(observer) = self.observer.clone().filter(|_| self.controllers.relaxes_order) else { return };
+        if sent.iter().any(|message| message.kind == MessageKind::CollectDone) {
+            observer.borrow_mut().settle(line);
+        } else if matches!(outcome, NodeOutcome::Completed(_)) && self.view(node, line).collection != Collection::IDLE {
+            observer.borrow_mut().unsettle(line);
         }
     }
 
@@ -257,15 +286,14 @@ impl System<Magics> {
         match outcome {
             NodeOutcome::Completed(_) => {
                 let Some(miss) = miss_on(self, node, line) else { return };
-                let copy = self.processor_mut(cpu).copy(line);
-                self.check_access(cpu, line, copy);
+                self.observe_grant(cpu, line);
                 let unhindered = self.controllers.unhindered(node, line);
                 let remote = self.controllers.lines.home(line) != node;
                 self.controllers.nodes[node.index()].account.end(miss, at, remote, &unhindered);
                 self.schedule(node, out, MagicEvent::Answer(cpu, miss, message.kind.carries_data()));
             }
             NodeOutcome::Retry => {
-                self.processor_mut(cpu).count_refusal();
+                self.count_refusal(cpu, line);
                 let Some(miss) = miss_on(self, node, line) else { return };
                 let again = at + self.controllers.design.timing.retry;
                 self.schedule(node, again, MagicEvent::Retry(cpu, miss));
@@ -327,8 +355,6 @@ impl System<Magics> {
         magic.account.waited(miss, run.waited);
         magic.account.end(miss, run.first, false, &unhindered);
         let out = run.first.max(data) + timing.outbox + timing.interface_out;
-        let copy = self.processor_mut(cpu).copy(line);
-        self.check_access(cpu, line, copy);
         self.schedule(node, out, MagicEvent::Answer(cpu, miss, true));
     }
 

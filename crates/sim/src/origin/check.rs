@@ -1,15 +1,23 @@
 //! Caches against memory and the Origin's directory.
 
 use protocol::{DirectoryState, Mesi};
-use units::{CpuId, LineAddr};
+use units::{CpuId, LineAddr, NodeId};
 
 use super::Hubs;
 use crate::processor::CachedCopy;
-use crate::system::{Incoherence, System};
+use crate::system::{Incoherence, System, Unfinished};
 
 impl System<Hubs> {
     pub(super) fn compare_with_directory(&mut self) -> Result<(), Incoherence> {
-        self.copies_by_line().into_iter().try_for_each(|(line, copies)| self.check_line(line, &copies))
+        for (node, hub) in (0..).map(NodeId).zip(&self.controllers.hubs) {
+            Unfinished::none(node, hub.threats as usize, "interventions or invalidations to wait for")?;
+        }
+        for (cpu, outstanding) in (0..).map(CpuId).zip(&self.controllers.outstanding) {
+            Unfinished::none(self.node_of(cpu), outstanding.len(), "lines with something outstanding")?;
+        }
+        let copies = self.copies_by_line();
+        copies.iter().try_for_each(|(&line, copies)| self.check_line(line, copies))?;
+        self.compare_with_stores(&copies, |hubs, line| hubs.directory.line(line).1)
     }
 
     fn check_line(&mut self, line: LineAddr, copies: &[(CpuId, CachedCopy)]) -> Result<(), Incoherence> {

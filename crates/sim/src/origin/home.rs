@@ -4,13 +4,18 @@ use protocol::{Agent, HomeContext, MessageKind, Outbox, Transaction};
 use units::NodeId;
 
 use super::Hubs;
+use crate::fault::Fault;
 use crate::system::{EnvelopeId, System};
 
 impl System<Hubs> {
     /// A message is at the memory/directory interface of its node.
     #[inline]
     pub(super) fn on_home(&mut self, id: EnvelopeId) {
-        let (message, node) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
+        let (mut message, node) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
+        let returns = matches!(message.kind, MessageKind::Writeback | MessageKind::SharingWriteback);
+        if self.saboteur.is_some() && returns && message.version.0 > 0 && self.strikes(Fault::StaleData) {
+            message.version.0 -= 1;
+        }
         let output_queue_nearly_full = self.is_output_nearly_full(node);
         let Hubs { geometry, directory, hubs, timing, .. } = &mut self.controllers;
         let context = HomeContext { node, geometry: *geometry, output_queue_nearly_full };

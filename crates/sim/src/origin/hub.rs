@@ -233,6 +233,7 @@ impl Hub {
             handlers: kinds().map(handler).filter(|tally| tally.count > 0).collect(),
             sent: kinds().map(message).filter(|tally| tally.count > 0).collect(),
             invalidations: self.invalidations.clone(),
+            reclamations: 0,
             instruction_cache: None,
             data_cache: None,
             remote_access_cache: None,

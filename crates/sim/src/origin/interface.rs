@@ -8,7 +8,8 @@ use units::{CpuId, NodeId, Time};
 
 use super::{HubEvent, Hubs};
 use crate::SimError;
-use crate::processor::{CachedCopy, MissId};
+use crate::fault::Fault;
+use crate::processor::MissId;
 use crate::system::{EnvelopeId, System};
 
 impl System<Hubs> {
@@ -48,6 +49,10 @@ impl System<Hubs> {
             return self.schedule(node, seen, HubEvent::Snoop(id));
         }
         if message.kind == MessageKind::InvalidateAcknowledge {
+            if self.saboteur.is_some() && self.strikes(Fault::LostAcknowledgement) {
+                self.envelopes.remove(id);
+                return;
+            }
             let (node, timing) = (self.envelopes.get(id).to, &self.controllers.timing);
             self.controllers.hubs[node.index()].acknowledgements.reserve(
                 self.now,
@@ -79,7 +84,9 @@ impl System<Hubs> {
         let mut answered = now;
         for cpu in self.controllers.geometry.processors_of(node) {
             answered = answered.max(self.processor_mut(cpu).answer_invalidation(message.line, now));
+            let spared = self.saboteur.is_some() && self.strikes(Fault::KeptCopy);
             if cpu != message.requester
+                && !spared
                 && let Err(error) = self.with_line(cpu, message.line, protocol::invalidate)
             {
                 return self.fail(error);
@@ -144,8 +151,12 @@ impl System<Hubs> {
         let node = self.node_of(cpu);
         let mut outbox = Outbox::new();
         let mut discarded = false;
+        let trusts = self.saboteur.is_some() && self.is_overtaken(cpu, message) && self.strikes(Fault::OvertakenCopy);
         let outcome = self.with_line(cpu, message.line, |cache, context| {
             discarded = is_superseded(cache, message.kind);
+            if let Pending::Request(request) = &mut cache.pending && trusts {
+                request.invalidated = false;
+            }
             protocol::receive(cache, context, message, &mut outbox)
         });
         let outcome = match outcome {
@@ -156,13 +167,12 @@ impl System<Hubs> {
             self.dispatch_backoff(node, &outbox);
         }
         let done = matches!(outcome, CacheOutcome::Completed(_) | CacheOutcome::BusError);
-        if let CacheOutcome::Completed(state) = outcome {
-            let version = self.processor_mut(cpu).copy(message.line).version;
-            self.check_access(cpu, message.line, CachedCopy { state, version });
+        if matches!(outcome, CacheOutcome::Completed(_)) {
+            self.observe_grant(cpu, message.line);
         }
         match outcome {
             CacheOutcome::Retry => {
-                self.processor_mut(cpu).count_refusal();
+                self.count_refusal(cpu, message.line);
                 let Some(miss) = self.processor_mut(cpu).miss_on(message.line) else { return };
                 self.schedule(node, self.now + self.controllers.timing.retry, HubEvent::Retry(cpu, miss));
             }
@@ -177,6 +187,12 @@ impl System<Hubs> {
                 }
             }
         }
+    }
+
+    /// Whether a copy comes that an invalidation has overtaken.
+    fn is_overtaken(&mut self, cpu: CpuId, message: &Message) -> bool {
+        let invalidated = matches!(self.view(cpu, message.line).pending, Pending::Request(request) if request.invalidated);
+        invalidated && message.kind == MessageKind::SharedReply
     }
 
     /// A line crosses the bus to the processor that asked for it; `done` if that completes its request.

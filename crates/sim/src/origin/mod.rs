@@ -90,6 +90,7 @@ impl NodeEvent for HubEvent {
 impl Controller for Hubs {
     type Message = Message;
     type Event = HubEvent;
+    const WRITE_PREFETCHES_STORE: bool = false;
 
     fn new(blueprint: &Blueprint<'_>, sources: impl Iterator<Item = Source>) -> Result<Self, SimError> {
         let topology = blueprint.network.topology();
@@ -220,11 +221,14 @@ impl System<Hubs> {
     #[inline]
     fn view(&mut self, cpu: CpuId, line: LineAddr) -> CacheLine {
         let outstanding = &self.controllers.outstanding[cpu.index()];
-        if let Some((_, cache)) = outstanding.iter().find(|(other, _)| *other == line) {
-            return *cache;
-        }
+        let pending = match outstanding.iter().find(|(other, _)| *other == line) {
+            // The request has been granted: the copy is the processor's, which may store to it meanwhile.
+            Some((_, CacheLine { pending: Pending::Intervention(deferred), .. })) => Pending::Intervention(*deferred),
+            Some((_, cache)) => return *cache,
+            None => Pending::None,
+        };
         let CachedCopy { state, version } = self.processor_mut(cpu).copy(line);
-        CacheLine { state, version, pending: Pending::None }
+        CacheLine { state, version, pending }
     }
 
     /// Applies a handler of the protocol to a line at a processor.

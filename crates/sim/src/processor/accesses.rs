@@ -31,6 +31,7 @@ impl Processor {
         let state = self.primary.lookup(block);
         if hit(state, access) == Some(state) && !self.upgrade_blocks(block, access) {
             self.retire(access, self.time + self.timing.primary_hit);
+            self.observe_hit(self.line_of_block(block), access, false);
             return Ok(());
         }
         self.access_secondary(block, access)
@@ -156,24 +157,34 @@ impl Processor {
                 if let Some(miss) = self.miss_mut(id) {
                     miss.then_store = true;
                 }
+                self.observe_join(id, access);
                 self.retire(access, self.time);
             }
             Access::Store | Access::WritePrefetch if !writes => return Err(Wait::Miss(id)),
+            // The line has been granted and taken away again before it was whole.
+            Access::Store if done && hit(copy.state, access).is_none() => return Err(Wait::Miss(id)),
             // The shared copy is still there (R12000), or the upgrade must be waited for (R10000).
             Access::Load if upgrade && copy.state == Mesi::Shared && !self.timing.upgrade_blocks_loads => {
                 let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
+                self.observe_join(id, access);
                 self.retire(access, start + self.timing.secondary_hit);
             }
             // The wanted block has come or is coming; the others come when the whole line is there.
             Access::Load if done && block != wanted => return Err(Wait::Miss(id)),
             Access::Load => {
+                if done {
+                    self.observe_join(id, access);
+                }
                 self.retire(access, value_at.unwrap_or(self.time).max(self.time));
                 if value_at.is_none() {
                     self.value_from = Some(id);
                     self.work_after_value = Duration::ZERO;
                 }
             }
-            _ => self.retire(access, self.time),
+            _ => {
+                self.observe_join(id, access);
+                self.retire(access, self.time);
+            }
         }
         Ok(())
     }
@@ -188,6 +199,7 @@ impl Processor {
         let version = self.secondary.version(found.slot);
         let version = if access == Access::Store { version.next() } else { version };
         self.secondary.update(found.slot, line, state, version);
+        self.observe_hit(line, access, true);
         let mut held = self.timing.tag_check + wrong_way;
         if self.primary.fill(block, state).is_some() {
             held += self.timing.primary_writeback;
@@ -224,6 +236,9 @@ impl Processor {
             slot,
             instruction: self.issued,
             upgrade,
+            access,
+            stores: u32::from(access == Access::Store),
+            refusals: 0,
             writes: access.writes(),
             then_store: false,
             value_at: None,
@@ -231,6 +246,7 @@ impl Processor {
             fill_end: Time::ZERO,
         };
         self.misses.open(id, miss);
+        self.observe_miss(line, access);
         self.retire(access, self.time);
         if access == Access::Load {
             self.value_from = Some(id);

@@ -5,6 +5,7 @@ use units::{Duration, LineAddr, Time};
 
 use super::cache::Victim;
 use super::{CachedCopy, MissId, Processor};
+use crate::observer::Observer;
 
 impl Processor {
     /// The processor's copy of `line`: in its caches, or on the way there.
@@ -115,8 +116,16 @@ impl Processor {
         self.secondary.lines()
     }
 
-    /// Counts a negative acknowledgement.
-    pub fn count_refusal(&mut self) {
+    /// Counts a negative acknowledgement of the request for `line`.
+    pub fn count_refusal(&mut self, line: LineAddr) {
         self.counters.refusals += 1;
+        let Some(id) = self.miss_on(line) else { return };
+        let Some(miss) = self.miss_mut(id) else { return };
+        miss.refusals += 1;
+        if miss.refusals == Observer::STARVED
+            && let Some(observer) = &self.observer
+        {
+            observer.borrow_mut().starved(self.cpu, line);
+        }
     }
 }

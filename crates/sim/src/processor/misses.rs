@@ -32,6 +32,12 @@ pub struct Miss {
     pub(super) instruction: u64,
     /// Whether it is an upgrade: the processor still has a shared copy.
     pub(super) upgrade: bool,
+    /// What the request was for.
+    pub(super) access: Access,
+    /// Stores that wait for it, as an observer counts them: its own, and those that joined it.
+    pub(super) stores: u32,
+    /// How often its request has been refused.
+    pub(super) refusals: u32,
     /// Whether it is for a store or a write prefetch.
     pub(super) writes: bool,
     /// Whether a store waits for the line that was asked for by a load.
@@ -214,9 +220,10 @@ impl Processor {
         miss.then_store = false;
         if let Some(state) = hit(miss.copy.state, Access::Store) {
             miss.copy = CachedCopy { state, version: miss.copy.version.next() };
+            self.observe_waiting_store(id, now);
             return false;
         }
-        miss.upgrade = miss.copy.state == Mesi::Shared;
+        (miss.upgrade, miss.access) = (miss.copy.state == Mesi::Shared, Access::Store);
         (miss.writes, miss.requested, miss.buffered, miss.value_at, miss.fill_end) =
             (true, true, false, None, Time::ZERO);
         let (line, copy) = (miss.line, miss.copy);

@@ -13,6 +13,7 @@ mod bus;
 mod cache;
 mod coherence;
 mod misses;
+mod observed;
 mod timing;
 mod tlb;
 
@@ -22,6 +23,8 @@ use protocol::{Access, Mesi, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use units::{CpuId, Duration, LineAddr, Time};
+
+use crate::observer::SharedObserver;
 
 pub use accesses::Address;
 pub use misses::{Miss, MissId};
@@ -148,6 +151,8 @@ pub struct Processor {
     random: Xoshiro256PlusPlus,
     posts: Vec<Post>,
     counters: ProcessorCounters,
+    /// Who is told of every access, if anybody is.
+    observer: Option<SharedObserver>,
 }
 
 impl Processor {
@@ -174,6 +179,7 @@ impl Processor {
             random: Xoshiro256PlusPlus::seed_from_u64(seed ^ u64::from(cpu.0) << 32),
             posts: Vec::new(),
             counters: ProcessorCounters::default(),
+            observer: None,
             timing,
         }
     }

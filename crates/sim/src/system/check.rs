@@ -1,9 +1,9 @@
-//! Observers of coherence: the last store to each line against what loads return, and copies against each other.
+//! Coherence when nothing is under way: copies against each other, against memory, and against the stores that were made.
 
 use protocol::{Mesi, Version};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
-use units::{CpuId, LineAddr, Time};
+use units::{CpuId, LineAddr, NodeId, Time};
 
 use super::{Controller, System};
 use crate::processor::CachedCopy;
@@ -11,8 +11,8 @@ use crate::processor::CachedCopy;
 /// A line on which processors, directory and memory do not agree: a fault of the simulator or of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Incoherence {
-    /// A load returned contents older than others had seen before it.
-    #[error("processor {cpu} loaded {found:?} of {line:?} at {at}; {last:?} had been seen before")]
+    /// A load returned contents that were not the newest, or older than the order of memory allows.
+    #[error("processor {cpu} loaded {found:?} of {line:?} at {at}; {last:?} had been stored before")]
     StaleLoad {
         /// Who loaded.
         cpu: CpuId,
@@ -20,11 +20,64 @@ pub enum Incoherence {
         line: LineAddr,
         /// The contents it got.
         found: Version,
-        /// The newest contents seen before.
+        /// The contents that the last store had made.
         last: Version,
         /// When.
         at: Time,
     },
+    /// A store did not follow the one before it: one of them is lost.
+    #[error("processor {cpu} stored {made:?} of {line:?} at {at}, after {last:?}")]
+    StaleStore {
+        /// Who stored.
+        cpu: CpuId,
+        /// What.
+        line: LineAddr,
+        /// The contents it made.
+        made: Version,
+        /// The contents that the store before it had made.
+        last: Version,
+        /// When.
+        at: Time,
+    },
+    /// An access was performed on a copy that does not allow it.
+    #[error("processor {cpu} accessed {line:?} at {at} while its copy was {state:?}")]
+    NoRight {
+        /// Who.
+        cpu: CpuId,
+        /// What.
+        line: LineAddr,
+        /// The state of its copy.
+        state: Mesi,
+        /// When.
+        at: Time,
+    },
+    /// A request is refused again and again.
+    #[error("the request of processor {cpu} for {line:?} was refused {refusals} times")]
+    Starved {
+        /// Whose.
+        cpu: CpuId,
+        /// For what.
+        line: LineAddr,
+        /// How often.
+        refusals: u32,
+    },
+    /// In the end a line does not contain what was stored to it.
+    #[error(
+        "{line:?} contains {contents:?} in the end, after {performed:?} was stored; programs have issued {issued:?}"
+    )]
+    LostStore {
+        /// The line.
+        line: LineAddr,
+        /// Its contents.
+        contents: Version,
+        /// The contents that the last store had made.
+        performed: Version,
+        /// The contents that all the stores of the programs should have made.
+        issued: Version,
+    },
+    /// The machine has not come to rest.
+    #[error(transparent)]
+    Unfinished(#[from] Unfinished),
     /// An owner is not alone.
     #[error("{line:?} is owned by processor {owner} and also held by processor {other}")]
     OwnerNotAlone {
@@ -61,38 +114,25 @@ pub enum Incoherence {
     },
 }
 
-/// The newest contents of each line that anybody has seen.
-pub(super) struct LastStores {
-    versions: FxHashMap<(LineAddr, Option<CpuId>), Version>,
-    /// Whether a load may return contents older than others have seen, if only no older than its own processor has.
-    relaxed: bool,
+/// Something that should be over when nothing is under way any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("nothing is under way any more, but node {node} has {count} {what}")]
+pub struct Unfinished {
+    /// Where.
+    pub node: NodeId,
+    /// How many there are.
+    pub count: usize,
+    /// Of what.
+    pub what: &'static str,
 }
 
-impl LastStores {
-    /// Nothing seen yet. In a `relaxed` order of memory a processor may lag behind others, but not fall back.
-    pub(super) fn new(relaxed: bool) -> Self {
-        Self { versions: FxHashMap::default(), relaxed }
-    }
-
-    /// A processor's access to `line` is complete and left it with `copy`.
+impl Unfinished {
+    /// There is nothing of this kind left.
     ///
     /// # Errors
-    /// The contents are older than what has been seen before.
-    pub(super) fn accessed(
-        &mut self,
-        cpu: CpuId,
-        line: LineAddr,
-        copy: CachedCopy,
-        at: Time,
-    ) -> Result<(), Incoherence> {
-        let last = self.versions.entry((line, self.relaxed.then_some(cpu))).or_default();
-        let found = copy.version;
-        if copy.state != Mesi::Invalid && found < *last {
-            return Err(Incoherence::StaleLoad { cpu, line, found, last: *last, at });
-        }
-        // Stores that hit are not seen when they are made; the first miss after them brings them to light.
-        *last = found;
-        Ok(())
+    /// There is.
+    pub fn none(node: NodeId, count: usize, what: &'static str) -> Result<(), Self> {
+        if count == 0 { Ok(()) } else { Err(Self { node, count, what }) }
     }
 }
 
@@ -104,6 +144,25 @@ impl<C: Controller> System<C> {
             holders.entry(line).or_default().push((cpu, copy));
         }
         holders
+    }
+
+    /// Compares what each line contains, in the copy of its owner or in memory, with the stores that an observer has seen.
+    ///
+    /// # Errors
+    /// The first disagreement found, by address.
+    pub fn compare_with_stores(
+        &mut self,
+        copies: &FxHashMap<LineAddr, Vec<(CpuId, CachedCopy)>>,
+        memory: impl Fn(&mut C, LineAddr) -> Version,
+    ) -> Result<(), Incoherence> {
+        let Some(observer) = self.observer.clone() else { return Ok(()) };
+        let observer = observer.borrow();
+        observer.stored_lines().into_iter().try_for_each(|line| {
+            let holders = copies.get(&line).map_or(&[][..], Vec::as_slice);
+            let owned = holders.iter().find(|(_, copy)| copy.state == Mesi::Modified);
+            let contents = owned.map_or_else(|| memory(&mut self.controllers, line), |(_, copy)| copy.version);
+            observer.compare(line, contents)
+        })
     }
 }
 

@@ -33,6 +33,8 @@ pub trait Controller: Sized + 'static {
     type Message: Copy + Debug;
     /// What can happen in a node besides what [`System`] knows.
     type Event: NodeEvent;
+    /// Whether the protocol makes new contents when it grants a write prefetch: it has no copy that is exclusive and clean.
+    const WRITE_PREFETCHES_STORE: bool;
 
     /// The idle controllers of a machine; `sources` gives each its source of events.
     ///

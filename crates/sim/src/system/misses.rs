@@ -3,7 +3,7 @@
 use units::{CpuId, LineAddr, Time};
 
 use super::{Controller, Event, System};
-use crate::processor::{CachedCopy, MissId, Wait};
+use crate::processor::{MissId, Wait};
 
 impl<C: Controller> System<C> {
     /// The value of a miss will be at the processor at `value`, the end of the line in its cache at `end`: whoever waits
@@ -31,6 +31,7 @@ impl<C: Controller> System<C> {
         if self.processor_mut(cpu).perform_waiting_store(id, now) {
             return self.post_now(cpu);
         }
+        self.heed_observer();
         let processor = self.processor_mut(cpu);
         let free = processor.close_miss(id, now);
         let missing = processor.is_missing();
@@ -50,13 +51,30 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// Compares what a completed access found with the last store to its line, and notes it, if that was asked for.
+    /// The request of a processor for `line` has been granted, and what it was for is performed: an observer is told.
     #[inline]
-    pub fn check_access(&mut self, cpu: CpuId, line: LineAddr, copy: CachedCopy) {
-        let now = self.now;
-        let Some(last_stores) = &mut self.last_stores else { return };
-        if let Err(stale) = last_stores.accessed(cpu, line, copy, now) {
-            self.fail(stale);
+    pub fn observe_grant(&mut self, cpu: CpuId, line: LineAddr) {
+        if self.observer.is_some() {
+            let now = self.now;
+            self.processor_mut(cpu).observe_grant(line, now);
+            self.heed_observer();
+        }
+    }
+
+    /// The request of a processor for `line` has been refused.
+    pub fn count_refusal(&mut self, cpu: CpuId, line: LineAddr) {
+        self.processor_mut(cpu).count_refusal(line);
+        self.heed_observer();
+    }
+
+    /// Stops if the observer has seen a fault.
+    #[inline]
+    pub fn heed_observer(&mut self) {
+        if let Some(observer) = &self.observer {
+            let fault = observer.borrow_mut().take_fault();
+            if let Some(fault) = fault {
+                self.fail(fault);
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ mod network;
 mod programs;
 mod transport;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use engine::{EventQueue, Source, StackPool};
@@ -19,18 +19,19 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, PhysicalAddr, Time};
 
+use crate::fault::{Fault, Saboteur};
 use crate::memory::{LineMap, Memory};
+use crate::observer::{Observer, SharedObserver};
 use crate::processor::{CachedCopy, Post, Processor, ProcessorTiming};
 use crate::thread::Program;
 use crate::{Options, SimError};
 
-pub use check::Incoherence;
+pub use check::{Incoherence, Unfinished};
 pub use controller::{Blueprint, Controller};
 pub use event::{EnvelopeId, Event, NodeEvent};
 pub use network::Network;
 pub use programs::ThreadReport;
 
-use check::LastStores;
 use event::{Envelope, Envelopes, Packed};
 use programs::Running;
 
@@ -60,9 +61,12 @@ pub struct System<C: Controller> {
     /// Emptied after every use.
     posts: Vec<Post>,
     options: Options,
-    last_stores: Option<LastStores>,
+    /// Who sees every access, if that was asked for.
+    pub observer: Option<SharedObserver>,
     /// Where random delays come from, if there are any.
     delays: Option<Xoshiro256PlusPlus>,
+    /// Who plants a fault, if one was asked for.
+    pub saboteur: Option<Saboteur>,
     failure: Option<SimError>,
     lookahead: Duration,
 }
@@ -88,7 +92,15 @@ impl<C: Controller> System<C> {
         let capacity = Bytes(description.topology.node_memory.0.saturating_sub(controllers.reserved().0));
         let timing = ProcessorTiming::new(description, controllers.release());
         let (announces_clean, controllers_relax) = (controllers.announces_clean(), controllers.relaxes_order());
-        let make = |cpu| Some(Box::new(Processor::new(CpuId(cpu), timing.clone(), announces_clean, options.seed)));
+        let make_observer = || Rc::new(RefCell::new(Observer::new(controllers_relax, C::WRITE_PREFETCHES_STORE)));
+        let observer = options.check_loads.then(make_observer);
+        let make = |cpu| {
+            let mut processor = Processor::new(CpuId(cpu), timing.clone(), announces_clean, options.seed);
+            if let Some(observer) = &observer {
+                processor.observe(observer.clone());
+            }
+            Some(Box::new(processor))
+        };
         Ok(Self {
             lookahead: controllers.lookahead(),
             controllers,
@@ -109,8 +121,9 @@ impl<C: Controller> System<C> {
             stacks: StackPool::default(),
             posts: Vec::new(),
             options,
-            last_stores: options.check_loads.then(|| LastStores::new(controllers_relax)),
+            observer,
             delays: (options.random_delay > Duration::ZERO).then(|| Xoshiro256PlusPlus::seed_from_u64(options.seed)),
+            saboteur: options.fault.map(Saboteur::new),
             failure: None,
         })
     }
@@ -243,6 +256,11 @@ impl<C: Controller> System<C> {
             None => Duration::ZERO,
             Some(random) => Duration(random.next_u64() % (self.options.random_delay.0 + 1)),
         }
+    }
+
+    /// Whether `fault` is planted and strikes on this occasion.
+    pub fn strikes(&mut self, fault: Fault) -> bool {
+        self.saboteur.as_mut().is_some_and(|saboteur| saboteur.strikes(fault))
     }
 
     /// Something happened that cannot: the run ends.

@@ -105,6 +105,7 @@ impl<C: Controller> System<C> {
         let mut posts = std::mem::take(&mut self.posts);
         processor.swap_posts(&mut posts);
         self.processors[cpu.index()] = Some(processor);
+        self.heed_observer();
         for post in posts.drain(..) {
             C::posted(self, cpu, &post);
         }
@@ -123,6 +124,11 @@ impl<C: Controller> System<C> {
         running.wait = Some(wait);
         match wait {
             Wait::Until(time) => self.resume_at(cpu, time.max(self.now)),
+            // What it said when it stopped may be all that it has to wait for: the controller took the line in at once.
+            Wait::Writeback(line) if !self.processor(cpu).is_writing_back(line) => {
+                let time = self.processor(cpu).time();
+                self.resume_at(cpu, time.max(self.now));
+            }
             Wait::Barrier => {
                 self.at_barrier += 1;
                 self.release_barrier();

@@ -1,0 +1,173 @@
+//! What the programs of a random test do: rounds of accesses, each round in a mood that all processors share.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use units::{Bytes, PhysicalAddr};
+
+use super::RandomTest;
+use crate::Thread;
+
+/// Accesses of a processor in a round.
+const ROUND: u32 = 100;
+
+/// Draws numbers.
+pub struct Dice(Xoshiro256PlusPlus);
+
+impl Dice {
+    /// The dice of whoever `who` stands for in the test with this seed.
+    pub fn new(seed: u64, who: u64) -> Self {
+        // The generator spreads its seed well; the multiplier keeps neighbours of both numbers apart.
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ who))
+    }
+
+    /// A number from 0 to `end - 1`.
+    pub fn below(&mut self, end: u32) -> u32 {
+        ((self.0.next_u64() >> 32) * u64::from(end) >> 32) as u32
+    }
+
+    /// Whether something happens that does so once in `times`.
+    fn once_in(&mut self, times: u32) -> bool {
+        self.below(times) == 0
+    }
+}
+
+/// What the processors are after in a round.
+#[derive(Clone, Copy, Debug)]
+enum Mood {
+    /// All fight for a few lines.
+    Fight(Lines),
+    /// All read the same lines, and now and then somebody stores: long lists of sharers.
+    Read(Lines),
+    /// Each has lines of its own, into which others look at times: hits, also of stores, and lines that move.
+    Own { lines: u32 },
+    /// Anybody takes any line.
+    Spread,
+    /// Each walks over all lines: evictions.
+    Walk,
+}
+
+/// Some lines: neighbours, whose homes are different nodes, or a line in so many, all of one node.
+#[derive(Clone, Copy, Debug)]
+struct Lines {
+    first: u32,
+    step: u32,
+    count: u32,
+}
+
+impl Lines {
+    fn draw(dice: &mut Dice, all: u32, nodes: u32, most: u32) -> Self {
+        let step = if dice.once_in(2) { 1 } else { nodes };
+        Self { first: dice.below(all), step, count: 1 + dice.below(most) }
+    }
+
+    fn one(self, dice: &mut Dice) -> u32 {
+        self.first + dice.below(self.count) * self.step
+    }
+}
+
+impl Mood {
+    fn draw(dice: &mut Dice, all: u32, nodes: u32) -> Self {
+        match dice.below(6) {
+            0 => Self::Fight(Lines::draw(dice, all, nodes, 4)),
+            1 => Self::Read(Lines::draw(dice, all, nodes, 24)),
+            2 | 3 => Self::Own { lines: 1 + dice.below(12) },
+            4 => Self::Spread,
+            _ => Self::Walk,
+        }
+    }
+
+    /// The line that processor `cpu` takes next, its `step`th of the round.
+    fn line(self, dice: &mut Dice, cpu: u32, step: u32, all: u32) -> u32 {
+        let line = match self {
+            Self::Fight(lines) | Self::Read(lines) => lines.one(dice),
+            Self::Own { lines } if !dice.once_in(12) => cpu * lines + dice.below(lines),
+            Self::Own { .. } | Self::Spread => dice.below(all),
+            Self::Walk => cpu * 7 + step,
+        };
+        line % all
+    }
+
+    /// Of a hundred accesses that do not read, how many there are.
+    fn stores(self) -> u32 {
+        match self {
+            Self::Read(_) => 3,
+            _ => 40,
+        }
+    }
+}
+
+/// What all programs of a test share.
+pub struct Playground {
+    test: RandomTest,
+    line: Bytes,
+    block: Bytes,
+    /// The memory of each node.
+    memory: Vec<PhysicalAddr>,
+    /// Whether there are loads that leave the line where it is.
+    uncached: bool,
+}
+
+impl Playground {
+    /// A playground of lines of `line` and blocks of `block` in `memory`, a part a node.
+    pub fn new(test: RandomTest, line: Bytes, block: Bytes, memory: Vec<PhysicalAddr>, uncached: bool) -> Self {
+        Self { test, line, block, memory, uncached }
+    }
+
+    /// A block of a line, any of it: processors that share no data share the line.
+    fn address(&self, dice: &mut Dice, line: u32) -> PhysicalAddr {
+        let nodes = self.memory.len() as u32;
+        let block = dice.below((self.line.0 / self.block.0) as u32);
+        let offset = u64::from(line / nodes) * self.line.0 + u64::from(block) * self.block.0;
+        self.memory[(line % nodes) as usize].offset(offset)
+    }
+
+    /// Runs the program of the thread's processor.
+    pub fn play(&self, thread: &mut Thread<'_>) {
+        let cpu = u32::from(thread.cpu().0);
+        let mut dice = Dice::new(self.test.seed, u64::from(cpu));
+        for round in 0..self.test.references.div_ceil(ROUND) {
+            // The same dice for all: they meet at the same barriers.
+            let mut common = Dice::new(self.test.seed, 1 << 32 | u64::from(round));
+            let mood = Mood::draw(&mut common, self.test.lines, self.memory.len() as u32);
+            for step in 0..ROUND {
+                let line = mood.line(&mut dice, cpu, step, self.test.lines);
+                self.step(thread, &mut dice, line, mood.stores());
+            }
+            if dice.once_in(8) {
+                thread.drop_caches();
+            }
+            if common.once_in(3) {
+                thread.barrier();
+            }
+        }
+    }
+
+    /// One access, and perhaps one more to the same line, or some work.
+    fn step(&self, thread: &mut Thread<'_>, dice: &mut Dice, line: u32, stores: u32) {
+        let at = self.address(dice, line);
+        let die = dice.below(100);
+        if die < stores {
+            match dice.below(8) {
+                0 => thread.prefetch_exclusive(at),
+                1 => thread.store_dependent(at),
+                2 => {
+                    thread.load(at);
+                    thread.store(at);
+                }
+                _ => thread.store(at),
+            }
+        } else {
+            match dice.below(16) {
+                0 | 1 => thread.prefetch_shared(at),
+                2 if self.uncached => thread.load_uncached(at),
+                2..=5 => thread.load_dependent(at),
+                _ => thread.load(at),
+            }
+        }
+        match dice.below(8) {
+            0 => thread.work(dice.below(200)),
+            1 => thread.load(self.address(dice, line)),
+            _ => {}
+        }
+    }
+}
