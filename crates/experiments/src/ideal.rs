@@ -41,10 +41,10 @@ impl Account {
         Some(Self {
             time_ns: row.time_ns,
             most_misses: misses.iter().copied().max()?,
-            minimum_ns: mean(each(|processor| processor.minimum_ns)?),
-            waiting_ns: mean(each(|processor| processor.waiting_ns)?),
+            minimum_ns: mean(each(|processor| processor.unloaded_ns)?),
+            waiting_ns: mean(each(|processor| processor.wait_ns)?),
             coherence_ns: most(each(|processor| processor.coherence_ns)?),
-            remote_ns: most(each(|processor| Some(processor.point_to_point_ns? + processor.coherence_ns?))?),
+            remote_ns: most(each(|processor| Some(processor.communication_ns? + processor.coherence_ns?))?),
         })
     }
 
@@ -96,9 +96,9 @@ mod tests {
             local_misses: Some(misses[0]),
             local_remote_action_misses: Some(misses[1]),
             remote_misses: Some(misses[2]),
-            minimum_ns: Some(terms[0]),
-            waiting_ns: Some(terms[1]),
-            point_to_point_ns: Some(terms[2]),
+            unloaded_ns: Some(terms[0]),
+            wait_ns: Some(terms[1]),
+            communication_ns: Some(terms[2]),
             coherence_ns: Some(terms[3]),
         }
     }

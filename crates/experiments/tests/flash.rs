@@ -120,3 +120,21 @@ fn homes_of_the_remote_access_cache_are_the_nearest_and_the_farthest() {
     // Eleven hit rates, two homes, with and without: the statements in the text need no more.
     assert_eq!(figure.measurements().len(), 11 * 2 * 2);
 }
+
+#[test]
+fn upgrades_take_longer_the_more_copies_there_are_under_any_protocol() {
+    for protocol in ["cv=2", "dynamic-pointer", "hybrid"] {
+        let name = variant::with(&variant::with_protocol("flash-8p", protocol), "processor.outstanding_misses", 1);
+        let machine = variant::load(&name).expect("a variant");
+        let layout = bench::Layout::simulated(&machine).expect("a layout");
+        let settings = Settings { lines: Some(64), ..Settings::simulated() };
+        let scope = SuiteScope { draws: 1, ..SuiteScope::whole(settings) };
+        let latency = |sharers| {
+            let plan = &bench::random_sharers(&layout, sharers, &scope)[0];
+            let outcome = experiments::run_plan(&machine, plan, sim::Options::default()).expect("a run");
+            bench::upgrade_latency(layout.line, outcome.record.headline())
+        };
+        let (one, seven) = (latency(1), latency(7));
+        assert!(one > 600.0 && seven > 1.2 * one, "{protocol}: {one} ns with one sharer, {seven} ns with seven");
+    }
+}

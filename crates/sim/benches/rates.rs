@@ -27,15 +27,22 @@ fn hits(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// All processors of a 64-processor Origin load lines of other nodes, each line once: every reference is a transaction.
+/// All processors of a 64-processor machine load lines of other nodes, each line once: every reference is a transaction.
 /// The lines have been loaded and dropped before, so that the host's memory is in place.
 fn contended(criterion: &mut Criterion) {
+    for machine in ["arctic", "flash-64p"] {
+        contended_on(criterion, machine);
+    }
+}
+
+fn contended_on(criterion: &mut Criterion, machine: &str) {
     const LINES: u64 = 2000;
-    let description = machine::load("arctic").unwrap();
+    let description = machine::load(machine).unwrap();
     let mut simulator = Simulator::new(&description, Options::default()).unwrap();
+    let nodes = simulator.topology().nodes().len() as u16;
     let mut bases = Vec::new();
     for cpu in 0..64u16 {
-        let home = NodeId((cpu / 2 + 7 * (cpu % 4) + 1) % 32);
+        let home = NodeId((cpu * nodes / 64 + 7 * (cpu % 4) + 1) % nodes);
         bases.push(simulator.allocate(home, Bytes(LINES * 128)).unwrap());
     }
     let programs = |drop: bool| {
@@ -55,7 +62,7 @@ fn contended(criterion: &mut Criterion) {
     };
     let mut group = criterion.benchmark_group("transactions");
     group.throughput(Throughput::Elements(64 * LINES)).sample_size(10);
-    group.bench_function("64 processors, all missing remotely", |bencher| {
+    group.bench_function(format!("{machine}, 64 processors, all missing remotely"), |bencher| {
         bencher.iter_custom(|iterations| {
             let mut spent = Duration::ZERO;
             for _ in 0..iterations {

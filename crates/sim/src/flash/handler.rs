@@ -103,12 +103,14 @@ pub const fn of_node(kind: MessageKind) -> Handler {
     }
 }
 
-/// Cycles before the first message that a header of several formats costs a handler: who is to be told must be found in it.
-/// A copy from memory goes out without that (FLASH dissertation, 5.3.1: the hybrid's reads are as fast as others').
+/// Cycles before the first message that each look at a header of several formats costs a handler: who is to be told must be
+/// found in it. A copy from memory goes out without that (FLASH dissertation, 5.3.1: the hybrid's reads are as fast as others').
 #[inline]
 pub const fn lookup(spec: &HandlerSpec, handler: Handler) -> u32 {
     match handler {
-        Handler::Forward | Handler::Write | Handler::WriteInvalidate => spec.format_lookup_cycles,
+        Handler::Forward => spec.format_lookup_cycles,
+        // Whether there are others, and then which.
+        Handler::Write | Handler::WriteInvalidate => 2 * spec.format_lookup_cycles,
         _ => 0,
     }
 }

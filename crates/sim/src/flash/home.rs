@@ -15,19 +15,21 @@ impl System<Magics> {
     pub(super) fn handle_at_home(&mut self, home: NodeId, message: &Message, from_network: bool) -> Time {
         let Some((work, traces)) = self.change_directory(home, message) else { return self.now };
         let (now, delay) = (self.now, self.random_delay());
-        let memory = self.access_memory(home, message.kind, &work);
+        let (memory, accepted) = self.access_memory(home, message.kind, &work);
         let offset = self.controllers.lines.offset(message.line);
         let Magics { design, nodes, .. } = &mut self.controllers;
         let node = &mut nodes[home.index()];
         let handler = of_home(work.transaction);
         let first_work = traces.sent.first().map_or(SetWork::NONE, |(_, work)| *work);
-        let lookup = if design.many_formats { lookup(&design.handlers, handler) } else { 0 };
+        let looks = if design.many_formats { u32::from(first_work.format_checks) } else { 0 };
+        let lookup = looks * lookup(&design.handlers, handler);
         let before = lookup
             + node.header_stall(design, offset)
             + node.set_cycles(design, &first_work, &SetWork::NONE, &traces.touched);
         let after = node.set_cycles(design, &traces.set, &first_work, &traces.touched);
         let sends = design.handlers.send_cycles * (traces.sent.len() as u32).saturating_sub(1);
-        let run = node.run(design, now, handler, before, after + sends, delay);
+        let mut run = node.run(design, accepted, handler, before, after + sends, delay);
+        run.waited += accepted - now;
         let start = run.first;
         if !from_network {
             self.leaves_inbox(home, now + run.waited);
@@ -43,7 +45,7 @@ impl System<Magics> {
     /// A handler of this very node has something for the home: it is dealt with in the same run, from `at` on.
     pub(super) fn handle_at_own_home(&mut self, home: NodeId, at: Time, message: &Message, handler: Handler) {
         let Some((work, traces)) = self.change_directory(home, message) else { return };
-        let memory = self.access_memory(home, message.kind, &work);
+        let (memory, _) = self.access_memory(home, message.kind, &work);
         let Magics { design, nodes, .. } = &mut self.controllers;
         let node = &mut nodes[home.index()];
         let sends = design.handlers.send_cycles * traces.sent.len() as u32;
@@ -79,10 +81,12 @@ impl System<Magics> {
         Some((work, traces))
     }
 
-    /// Books the memory for a handler: when the line, if one is read, is there. The inbox starts reading for every request that
-    /// may want data, before the directory is looked at.
+    /// Books the memory for a handler: when the line, if one is read, is there, and when the message can leave the inbox. The
+    /// inbox starts reading for every request that may want data, before the directory is looked at; memory takes one access in
+    /// while another is under way. Without that limit requests that are refused would queue for memory without end, and what
+    /// is granted would never come.
     #[inline]
-    fn access_memory(&mut self, home: NodeId, kind: MessageKind, work: &HomeWork) -> Time {
+    fn access_memory(&mut self, home: NodeId, kind: MessageKind, work: &HomeWork) -> (Time, Time) {
         let now = self.now;
         let Magics { design, nodes, .. } = &mut self.controllers;
         let (timing, node) = (&design.timing, &mut nodes[home.index()]);
@@ -91,9 +95,11 @@ impl System<Magics> {
             node.memory.reserve(now, timing.cycle, timing.memory_write);
         }
         if work.memory_read || speculative {
-            return node.memory.reserve(now, timing.cycle, timing.memory_read) + timing.memory_data;
+            let start = node.memory.reserve(now, timing.cycle, timing.memory_read);
+            let accepted = Time(start.0.saturating_sub(timing.memory_read.0)).max(now);
+            return (start + timing.memory_data, accepted);
         }
-        now
+        (now, now)
     }
 
     /// Sends what a handler has to send: the first message at `first`, each further one as soon as it is made and what the

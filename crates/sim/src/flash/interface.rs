@@ -41,7 +41,7 @@ impl System<Magics> {
             msi::access(cache, line, context, wanted, &mut |message| sent = Some(message))
         });
         match (outcome, sent) {
-            (AccessOutcome::Requested, Some(message)) => self.to_pins(cpu, post.at, message),
+            (AccessOutcome::Requested, Some(message)) => self.put_on_pins(cpu, post.at, message),
             (AccessOutcome::RemoteAccessCacheHit, _) => {
                 self.count_remote_access_cache(node, true);
                 self.observe_grant(cpu, line);
@@ -65,7 +65,7 @@ impl System<Magics> {
             Ok(Eviction::Silent | Eviction::Hint | Eviction::Writeback) => {
                 self.controllers.note(node, line, &cache);
                 if let Some(message) = sent {
-                    self.to_pins(cpu, post.at, message);
+                    self.put_on_pins(cpu, post.at, message);
                 }
             }
             Err(error) => self.fail(error),
@@ -94,12 +94,12 @@ impl System<Magics> {
         }
         if let Some(message) = sent {
             let id = self.envelop(message, destination(&message));
-            self.into_inbox(node, post.at + self.controllers.design.timing.inbox, id);
+            self.put_into_inbox(node, post.at + self.controllers.design.timing.inbox, id);
         }
     }
 
     /// A message of the processor will be at its pins at `at`.
-    fn to_pins(&mut self, cpu: CpuId, at: Time, message: Message) {
+    fn put_on_pins(&mut self, cpu: CpuId, at: Time, message: Message) {
         let id = self.envelop(message, destination(&message));
         self.schedule_processor(cpu, at, Event::Node(MagicEvent::Request(cpu, id)));
     }
@@ -134,7 +134,7 @@ impl System<Magics> {
             self.processor_mut(cpu).release_writeback(message.line);
             self.wake_writeback(cpu, message.line);
         }
-        self.into_inbox(node, through, id);
+        self.put_into_inbox(node, through, id);
     }
 
     /// A request, with or without a line of data, takes the bus now: when it is through the inbox.
@@ -159,7 +159,7 @@ impl System<Magics> {
     }
 
     /// A message of this node will be through the inbox at `at`: for the home here, or to go on to another.
-    fn into_inbox(&mut self, node: NodeId, at: Time, id: EnvelopeId) {
+    fn put_into_inbox(&mut self, node: NodeId, at: Time, id: EnvelopeId) {
         self.controllers.nodes[node.index()].in_inbox += 1;
         let here = self.envelopes.get(id).to == node;
         let event = if here { MagicEvent::Handle(id) } else { MagicEvent::Outgoing(node, id) };
@@ -177,7 +177,7 @@ impl System<Magics> {
         match (result, sent) {
             (Ok(()), Some(message)) => {
                 let id = self.envelop(message, destination(&message));
-                self.into_inbox(node, self.now, id);
+                self.put_into_inbox(node, self.now, id);
             }
             (Ok(()), None) => debug_assert!(false, "a retry sends a request"),
             (Err(error), _) => self.fail(error),

@@ -25,7 +25,7 @@ use engine::Source;
 use machine::VirtualNetwork;
 use protocol::msi::catalogue::{Named, Sizes, Visitor, resolve};
 use protocol::msi::{HeaderUse, Lane, Message, NodeContext, SharingSet, Site};
-use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
+use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
 use crate::memory::LineMap;
 use crate::processor::{MissId, Post};
@@ -58,6 +58,8 @@ pub struct Magics {
     /// Whether dropped shared copies are announced to the home.
     replacement_hints: bool,
     remote_access_cache: bool,
+    /// Of each node's memory: for directories and protocol data, and for the remote access cache.
+    reserved: Bytes,
     relaxes_order: bool,
     /// By requester and then home.
     unhindered: Vec<Unhindered>,
@@ -140,6 +142,7 @@ impl Controller for Magics {
             let data = DirectMapped::new(magic.data_cache.0, magic.data_cache_line.0);
             Magic::new(source, instructions, data, cache())
         };
+        let kept = if named.remote_access_cache { parts.directory.remote_access_cache } else { Bytes(0) };
         let header_bytes = parts.directory.header.0;
         let design = Design {
             timing: MagicTiming::new(description)?,
@@ -164,6 +167,7 @@ impl Controller for Magics {
             collection_rows: magic.collection_rows as usize,
             replacement_hints,
             remote_access_cache: named.remote_access_cache,
+            reserved: Bytes(parts.directory.reserved.0 + kept.0),
             relaxes_order: named.variant.acknowledge_requester,
             traces: Vec::new(),
             outboxes: Vec::new(),
@@ -177,6 +181,10 @@ impl Controller for Magics {
 
     fn release(&self) -> Duration {
         self.design.timing.release
+    }
+
+    fn reserved(&self) -> Bytes {
+        self.reserved
     }
 
     fn announces_clean(&self) -> bool {

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use engine::Source;
 use machine::VirtualNetwork;
 use machine::description::Description;
-use units::{ChannelId, CpuId, Duration, NodeId, Time};
+use units::{Bytes, ChannelId, CpuId, Duration, NodeId, Time};
 
 use super::event::{EnvelopeId, NodeEvent};
 use super::{Incoherence, Network, System};
@@ -47,6 +47,11 @@ pub trait Controller: Sized + 'static {
 
     /// From the completion of a request until its request buffer serves another.
     fn release(&self) -> Duration;
+
+    /// What of each node's memory programs cannot have.
+    fn reserved(&self) -> Bytes {
+        Bytes(0)
+    }
 
     /// Whether processors must tell of clean lines that leave their caches.
     fn announces_clean(&self) -> bool;

@@ -46,8 +46,6 @@ pub struct System<C: Controller> {
     pub network: Network,
     /// Messages under way.
     pub envelopes: Envelopes<C::Message>,
-    /// Where lines are.
-    pub lines: LineMap,
     line: Bytes,
     processors_per_node: u16,
     memory: Memory,
@@ -92,6 +90,7 @@ impl<C: Controller> System<C> {
         let processor_sources = source.by_ref().take(usize::from(processors)).collect();
         let blueprint = Blueprint { description, network: &network, lines, options };
         let controllers = C::new(&blueprint, source.by_ref().take(nodes))?;
+        let capacity = Bytes(description.topology.node_memory.0.saturating_sub(controllers.reserved().0));
         let timing = ProcessorTiming::new(description, controllers.release());
         let (announces_clean, controllers_relax) = (controllers.announces_clean(), controllers.relaxes_order());
         let make_observer = || Rc::new(RefCell::new(Observer::new(controllers_relax, C::WRITE_PREFETCHES_STORE)));
@@ -109,10 +108,9 @@ impl<C: Controller> System<C> {
             now: Time::ZERO,
             network,
             envelopes: Envelopes::default(),
-            lines,
             line: description.l2.line,
             processors_per_node: description.topology.processors_per_node as u16,
-            memory: Memory::new(nodes, description.topology.node_memory, description.tlb.page),
+            memory: Memory::new(nodes, capacity, description.tlb.page),
             queue: EventQueue::new(),
             events: 0,
             processors: (0..processors).map(make).collect(),
@@ -201,11 +199,6 @@ impl<C: Controller> System<C> {
     #[inline]
     pub fn node_of(&self, cpu: CpuId) -> NodeId {
         NodeId(cpu.0 / self.processors_per_node)
-    }
-
-    /// The number of processors.
-    pub fn processors(&self) -> u16 {
-        self.processors.len() as u16
     }
 
     /// A processor that is not in its running program: between events, every one.

@@ -213,7 +213,7 @@ section! {
         reformat_cycles: u32 = "reformat_cycles", cycles(0, 1000);
         /// Finding out which format a sharing set has.
         format_check_cycles: u32 = "format_check_cycles", cycles(0, 1000);
-        /// Cycles for a header of several formats to be taken apart, before its owner or its sharers can be told anything.
+        /// Cycles for each look at a header of several formats, before its owner or its sharers can be told anything.
         format_lookup_cycles: u32 = "format_lookup_cycles", cycles(0, 1000);
         /// Code of the critical handlers of the coarse vector of two nodes a bit.
         code_base: Bytes = "code_base_bytes", whole_bytes(0, 1 << 20);
