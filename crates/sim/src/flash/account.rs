@@ -7,6 +7,10 @@
 //! it: its caches missed, or its memory was busy with another handler's line, and it counts as T_w. (FLASH itself measures from
 //! the message that leaves to the reply, Section 5.5.2; what refused local requests wait it does not see.)
 //!
+//! T_m is the mean of reads of line after line, as it is measured (Table 5.2): one in so many fetches a line of directory headers.
+//! A miss that does not is faster by so much, and what is left of it is negative; so is it of an answer without data that comes
+//! sooner than memory would have. Sums hold all the same.
+//!
 //! Terms are sums over misses, also over those that overlap: no latency hiding is assumed, as there (Section 5.5.1). What misses
 //! wait for the bus to their own processor is in no term: MAGIC cannot see it.
 
@@ -68,14 +72,17 @@ struct Outstanding {
 #[derive(Clone, Debug, Default)]
 pub struct Account {
     outstanding: [Outstanding; MissId::CAPACITY],
-    /// All that are over.
-    pub terms: StallTerms,
+    /// All that are over, but for T_w and T_c.
+    terms: StallTerms,
+    /// T_w and T_c in picoseconds.
+    waiting: i64,
+    coherence: i64,
 }
 
 /// Times of misses of one node on another's lines, or on its own, when nothing else happens.
 #[derive(Clone, Copy, Debug)]
 pub struct Unhindered {
-    /// A local read, from the miss to the value.
+    /// A local read, from one value to the next where each waits for the one before.
     pub minimum: Duration,
     /// Of that, from the inbox to the answer that goes on to the processor.
     pub service: Duration,
@@ -113,15 +120,19 @@ impl Account {
         let Outstanding { asked, waited, left, refused } = self.outstanding[usize::from(miss.0)];
         let elapsed = asked.map_or(Duration::ZERO, |asked| time.since(asked));
         let accounted = waited + unhindered.service + unhindered.point_to_point;
-        // An answer without data may come a few cycles sooner than memory would have: nothing is taken off for it.
-        let rest = Duration(elapsed.0.saturating_sub(accounted.0));
-        let terms = &mut self.terms;
-        terms.count_unhindered(remote, unhindered);
-        terms.waiting += waited;
+        let rest = elapsed.0 as i64 - accounted.0 as i64;
+        self.terms.count_unhindered(remote, unhindered);
         if !remote && left {
-            terms.local -= 1;
-            terms.local_with_remote_action += 1;
+            self.terms.local -= 1;
+            self.terms.local_with_remote_action += 1;
         }
-        *(if remote || left || refused { &mut terms.coherence } else { &mut terms.waiting }) += rest;
+        self.waiting += waited.0 as i64;
+        *(if remote || left || refused { &mut self.coherence } else { &mut self.waiting }) += rest;
+    }
+
+    /// Of all misses that are over.
+    pub fn terms(&self) -> StallTerms {
+        let sum = |term: i64| Duration(term.max(0) as u64);
+        StallTerms { waiting: sum(self.waiting), coherence: sum(self.coherence), ..self.terms }
     }
 }

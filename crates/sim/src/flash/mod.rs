@@ -159,7 +159,7 @@ impl Controller for Magics {
                 + magic.data_cache.0 / 2,
         };
         Ok(Self {
-            unhindered: transport::unhindered(&design.timing, &design.handlers, blueprint),
+            unhindered: transport::unhindered(&design.timing, &parts, blueprint),
             design,
             nodes: sources.map(node).collect(),
             directory,
@@ -258,7 +258,7 @@ impl Controller for Magics {
     }
 
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms> {
-        self.nodes.get(cpu.index()).map(|node| node.account.terms)
+        self.nodes.get(cpu.index()).map(|node| node.account.terms())
     }
 }
 

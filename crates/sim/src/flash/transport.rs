@@ -8,7 +8,7 @@ use units::{ChannelId, Duration, LineAddr, NodeId, Time};
 use super::account::Unhindered;
 use super::event::MagicEvent;
 use super::handler::Handler;
-use super::timing::MagicTiming;
+use super::timing::{MagicDescription, MagicTiming};
 use super::{Magics, cpu_of};
 use crate::processor::ProcessorTiming;
 use crate::system::{Blueprint, EnvelopeId, Event, Network, System};
@@ -96,9 +96,10 @@ impl System<Magics> {
 }
 
 /// What misses take when nothing else happens, for every requester and then home.
-pub fn unhindered(timing: &MagicTiming, handlers: &HandlerSpec, blueprint: &Blueprint<'_>) -> Vec<Unhindered> {
+pub fn unhindered(timing: &MagicTiming, parts: &MagicDescription<'_>, blueprint: &Blueprint<'_>) -> Vec<Unhindered> {
+    let handlers = parts.handlers;
     let cycles = |count: u32| timing.cycle * u64::from(count);
-    let service = timing.memory_data.max(cycles(Handler::Read.lead(handlers)));
+    let service = service(timing, handlers, parts);
     let to_inbox = timing.request_seen + timing.interface_in + timing.inbox;
     let between_buses = to_inbox + service + timing.outbox + timing.interface_out;
     let processor = ProcessorTiming::new(blueprint.description, timing.release);
@@ -117,6 +118,17 @@ pub fn unhindered(timing: &MagicTiming, handlers: &HandlerSpec, blueprint: &Blue
         Unhindered { minimum, service, between_buses, point_to_point }
     };
     nodes().flat_map(|requester| nodes().map(move |home| (requester, home))).map(pair).collect()
+}
+
+/// From the inbox to the answer of a read from memory, on average over lines that follow each other: the first of those whose
+/// headers share a line of the data cache waits for it. In whole cycles.
+fn service(timing: &MagicTiming, handlers: &HandlerSpec, parts: &MagicDescription<'_>) -> Duration {
+    let lead = timing.cycle * u64::from(Handler::Read.lead(handlers));
+    let fetch = timing.cycle * u64::from(timing.data_miss_cycles);
+    let headers = (parts.magic.data_cache_line.0 / parts.directory.header.0).max(1);
+    let (first, other) = (timing.memory_data.max(lead + fetch), timing.memory_data.max(lead));
+    let all = first + other * (headers - 1);
+    timing.cycle * ((all + timing.cycle * headers / 2).0 / (timing.cycle * headers).0)
 }
 
 /// From one network interface to the other when nothing is in the way, until the next edge of the controllers' clock, on average

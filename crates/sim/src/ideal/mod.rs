@@ -3,7 +3,7 @@
 //! The dissertation defines two protocols that no machine has, and projects their speed from an account of a real machine's
 //! misses ([`StallTerms`]). Here the machines themselves run, so that both can be compared. Of a miss on FLASH,
 //! - what remains in both: the processor's own part, the bus to its controller with its queue, and T_m, the time of a local
-//!   read that nothing hinders, because every miss is seen and answered by some memory;
+//!   read that nothing hinders (135 processor cycles on FLASH, fetching headers included as in Table 5.2), because every miss is seen and answered by some memory;
 //! - what remains in `zero-overhead` alone: T_p2p, the way to the home and back, when nothing is in its way. A message-passing
 //!   machine would have it, too;
 //! - what is removed in both: T_w and T_c. No handler occupies a controller, its caches do not miss, memory, network interfaces
@@ -123,7 +123,7 @@ impl Controller for Ideals {
             return Err(SimError::Unsupported { key: "directory.protocol", value: named.name, accepted });
         }
         let timing = MagicTiming::new(blueprint.description)?;
-        let mut unhindered = flash::unhindered(&timing, parts.handlers, blueprint);
+        let mut unhindered = flash::unhindered(&timing, &parts, blueprint);
         if parts.directory.ideal == IdealProtocol::AllLocal {
             unhindered.iter_mut().for_each(|pair| pair.point_to_point = Duration::ZERO);
         }

@@ -36,14 +36,7 @@ pub struct RandomTest {
 impl RandomTest {
     /// A test that takes a fraction of a second on a machine of 16 processors.
     pub fn new(seed: u64) -> Self {
-        Self {
-            lines: 2048,
-            references: 1000,
-            delay: Duration::from_ns(2000.0),
-            seed,
-            mode: Mode::LookAhead,
-            fault: None,
-        }
+        Self { lines: 2048, references: 1000, delay: Duration::from_ns(2000.0), seed, mode: Mode::LookAhead, fault: None }
     }
 
     /// The machine on which this test is run in the place of `description`: its caches hold a fraction of the lines, and what a
