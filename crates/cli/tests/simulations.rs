@@ -114,7 +114,7 @@ fn protocols_are_compared_on_flash() {
         let sum = |fields: &[&str]| -> f64 {
             processors.iter().flat_map(|each| fields.iter().map(|field| number(each, field))).sum()
         };
-        let stall = sum(&["minimum_ns", "waiting_ns", "point_to_point_ns", "coherence_ns"]);
+        let stall = sum(&["unloaded_ns", "wait_ns", "communication_ns", "coherence_ns"]);
         let misses = sum(&["local_misses", "local_remote_action_misses", "remote_misses"]);
         assert!((stall / misses - number(row, "miss_latency_ns")).abs() < 1e-6, "{row}");
         // No miss takes less than a local read, 135 processor cycles of 225 MHz.

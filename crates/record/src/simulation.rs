@@ -186,11 +186,11 @@ pub struct ProcessorStatistics {
     /// Misses on other nodes' lines.
     pub remote_misses: Option<u64>,
     /// Tm: what its misses would take if all were local and nothing were in their way, in nanoseconds.
-    pub minimum_ns: Option<f64>,
+    pub unloaded_ns: Option<f64>,
     /// Tw: how long its requests waited for its own controller, in nanoseconds.
-    pub waiting_ns: Option<f64>,
+    pub wait_ns: Option<f64>,
     /// Tp2p: to the home and back, if nothing is in the way, in nanoseconds.
-    pub point_to_point_ns: Option<f64>,
+    pub communication_ns: Option<f64>,
     /// Tc: coherence actions, and queues and handlers elsewhere, in nanoseconds.
     pub coherence_ns: Option<f64>,
 }

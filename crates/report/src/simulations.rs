@@ -232,9 +232,9 @@ fn miss_stall(row: &SimulationRow) -> Option<Table> {
     let processors = row.processors.as_deref()?;
     type Term = fn(&ProcessorStatistics) -> Option<f64>;
     let terms: [(&str, Term); 4] = [
-        ("Tm, a local miss", |each| each.minimum_ns),
-        ("Tw, waiting for the own controller", |each| each.waiting_ns),
-        ("Tp2p, to the home and back", |each| each.point_to_point_ns),
+        ("Tm, a local miss", |each| each.unloaded_ns),
+        ("Tw, waiting for the own controller", |each| each.wait_ns),
+        ("Tp2p, to the home and back", |each| each.communication_ns),
         ("Tc, coherence and contention elsewhere", |each| each.coherence_ns),
     ];
     let mut table = Table::new(
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn invalidations_are_put_into_classes_and_stall_is_averaged() {
-        let processor = |cpu, waiting_ns| ProcessorStatistics {
+        let processor = |cpu, wait_ns| ProcessorStatistics {
             cpu: CpuId(cpu),
             time_ns: 1.0,
             references: 1,
@@ -339,9 +339,9 @@ mod tests {
             local_misses: Some(1),
             local_remote_action_misses: Some(0),
             remote_misses: Some(0),
-            minimum_ns: Some(1000.0),
-            waiting_ns: Some(waiting_ns),
-            point_to_point_ns: Some(0.0),
+            unloaded_ns: Some(1000.0),
+            wait_ns: Some(wait_ns),
+            communication_ns: Some(0.0),
             coherence_ns: Some(0.0),
         };
         let with = SimulationRow {
@@ -350,7 +350,7 @@ mod tests {
             ..row("uniform", 8)
         };
         let texts: Vec<String> = simulation_statistics(&with).iter().map(ToString::to_string).collect();
-        let rows: Vec<Vec<&str>> = texts[0].lines().skip(2).map(words).collect();
+        let rows: Vec<Vec<&str>> = texts[0].lines().skip(3).map(words).collect();
         let expected = ["0 5 50.0", "1 0 0.0", "2 to 3 2 20.0", "4 to 7 0 0.0", "8 to 15 3 30.0"];
         assert_eq!(rows, expected.map(words));
         let waiting = texts[1].lines().find(|line| line.contains("Tw")).expect("a row");

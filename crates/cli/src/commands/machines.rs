@@ -11,9 +11,9 @@ use crate::output::{OutputFlags, print};
 #[command(after_help = "Examples:
   ccnuma machines                         the built-in machines
   ccnuma machines show arctic             every parameter of arctic, and where it comes from
+  ccnuma machines show flash-64p          the same of a machine of a family, which needs no file
   ccnuma machines show arctic+l2.size_mib=4
                                           the same with a parameter changed
-  ccnuma machines show flash-64p          the same of a machine of a family, which needs no file
   ccnuma machines show origin2000-r12k-400-32p > mine.toml
                                           a start for a machine of your own")]
 pub struct MachinesCommand {

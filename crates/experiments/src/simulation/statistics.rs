@@ -41,9 +41,9 @@ pub fn processor(report: &ThreadReport, terms: Option<StallTerms>) -> ProcessorS
         local_misses: terms.map(|terms| terms.local),
         local_remote_action_misses: terms.map(|terms| terms.local_with_remote_action),
         remote_misses: terms.map(|terms| terms.remote),
-        minimum_ns: of(|terms| terms.minimum),
-        waiting_ns: of(|terms| terms.waiting),
-        point_to_point_ns: of(|terms| terms.point_to_point),
+        unloaded_ns: of(|terms| terms.minimum),
+        wait_ns: of(|terms| terms.waiting),
+        communication_ns: of(|terms| terms.point_to_point),
         coherence_ns: of(|terms| terms.coherence),
     }
 }
@@ -88,7 +88,7 @@ pub fn summarise(mut row: SimulationRow, reports: &[ThreadReport], parts: Parts)
 fn miss_latency(processors: &[ProcessorStatistics]) -> Option<f64> {
     let (mut stall, mut misses) = (0.0, 0);
     for each in processors {
-        stall += each.minimum_ns? + each.waiting_ns? + each.point_to_point_ns? + each.coherence_ns?;
+        stall += each.unloaded_ns? + each.wait_ns? + each.communication_ns? + each.coherence_ns?;
         misses += each.local_misses? + each.local_remote_action_misses? + each.remote_misses?;
     }
     (misses > 0).then(|| stall / misses as f64)

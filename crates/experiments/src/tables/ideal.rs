@@ -42,7 +42,7 @@ impl Limit {
     fn removed_ns(self, processor: &ProcessorStatistics) -> Option<f64> {
         match self {
             Self::ZeroOverhead => processor.coherence_ns,
-            Self::AllLocal => Some(processor.coherence_ns? + processor.point_to_point_ns?),
+            Self::AllLocal => Some(processor.coherence_ns? + processor.communication_ns?),
         }
     }
 

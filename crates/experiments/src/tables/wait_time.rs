@@ -64,7 +64,7 @@ impl Shape for WaitTime {
 /// Nanoseconds that a miss waited for its node's controller, on average over all processors.
 fn wait_ns(row: &SimulationRow) -> Option<f64> {
     let processors = row.processors.as_ref()?;
-    let waited: f64 = processors.iter().map(|processor| processor.waiting_ns).sum::<Option<f64>>()?;
+    let waited: f64 = processors.iter().map(|processor| processor.wait_ns).sum::<Option<f64>>()?;
     (row.secondary_misses > 0).then(|| waited / row.secondary_misses as f64)
 }
 

@@ -1,0 +1,65 @@
+//! Every program on simulated machines: its results are right, and running ahead changes nothing that is recorded.
+
+use experiments::Simulation;
+use record::SimulationRow;
+use sim::{Mode, Options};
+use workloads::{Settings, Workload};
+
+/// Every program, small.
+fn programs() -> Vec<Workload> {
+    let limits = [("lines", 12), ("rounds", 3), ("references", 40), ("writes", 30)];
+    let reduce = |program: Workload| {
+        let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();
+        let chosen = limits.iter().filter(|(name, _)| own.contains(name));
+        let settings = chosen.fold(Settings::default(), |settings, &(name, value)| settings.with(name, value));
+        Workload::new(program.name(), &settings).expect("values in range")
+    };
+    Workload::all().into_iter().map(reduce).collect()
+}
+
+fn run(machine: &str, program: Workload, cpus: Option<u16>, mode: Mode) -> SimulationRow {
+    let description = machine::load(machine).expect("a machine");
+    let options = Options { mode, check_loads: true, seed: 3, ..Options::default() };
+    let simulation = Simulation::new(description, program, cpus, options).expect("it can run");
+    let simulated = simulation.run().unwrap_or_else(|error| panic!("{} on {machine}: {error}", program.name()));
+    assert_eq!(simulated.wrong, None, "{} on {machine}", program.name());
+    assert!(simulated.row.is_right() && simulated.row.references > 0 && simulated.row.time_ns > 0.0);
+    simulated.row
+}
+
+/// Programs keep values outside of the simulated machine: what they see must not depend on how far a processor runs ahead.
+#[test]
+fn running_ahead_changes_nothing() {
+    for machine in ["origin2000-r12k-300-8p", "flash-5p"] {
+        for program in programs() {
+            let [ahead, in_step] = [Mode::LookAhead, Mode::LockStep].map(|mode| run(machine, program, None, mode));
+            assert_eq!(ahead, in_step, "{} on {machine}", program.name());
+        }
+    }
+}
+
+#[test]
+fn programs_run_on_one_processor_and_on_many() {
+    for (machine, cpus) in [("flash-1p", 1), ("bitmap", 1), ("flash-63p", 63), ("origin2000-r12k-300-64p", 64)] {
+        for program in programs() {
+            let row = run(machine, program, Some(cpus), Mode::LookAhead);
+            assert_eq!(row.cpus, u32::from(cpus));
+        }
+    }
+}
+
+/// Lines that nobody shares miss once each, and lines that go round cost a transaction a reference.
+#[test]
+fn counts_follow_from_what_a_program_does() {
+    let settings = Settings::default().with("lines", 100).with("rounds", 3);
+    let private = Workload::new("private", &settings).expect("a program");
+    let row = run("flash-4p", private, None, Mode::LookAhead);
+    assert_eq!((row.references, row.secondary_misses, row.refusals), (4 * 300, 4 * 100, 0));
+    let migratory = Workload::new("migratory", &settings.with("work", 0)).expect("a program");
+    let row = run("flash-4p", migratory, None, Mode::LookAhead);
+    assert_eq!(row.references, 4 * 300 * 2);
+    // Read and ownership each, except where a store finds the line on its way and both are one.
+    assert!(row.secondary_misses >= 4 * 300 && row.secondary_misses <= 4 * 300 * 2, "{row:?}");
+    let invalidating: u64 = row.invalidations.iter().skip(1).sum();
+    assert!(invalidating >= 4 * 100, "later rounds take lines from their last owners: {row:?}");
+}
