@@ -355,6 +355,7 @@ impl System<Magics> {
         magic.account.waited(miss, run.waited);
         magic.account.end(miss, run.first, false, &unhindered);
         let out = run.first.max(data) + timing.outbox + timing.interface_out;
+        self.processor_mut(cpu).await_answer(miss, false);
         self.schedule(node, out, MagicEvent::Answer(cpu, miss, true));
     }
 
