@@ -40,7 +40,7 @@ fn what_means_nothing_is_refused() {
     refused("bench -m arctic lmbench-write", &["lmbench-write", "lmbench-read"]);
     refused(
         "bench -m arctic --suite locals",
-        &["--suite locals", "local remote interventions invalidations hierarchy"],
+        &["--suite locals", "local remote interventions invalidations random-sharers hierarchy"],
     );
     refused("bench -m arctic --suite local lmbench-read", &["--suite"]);
     refused("bench -m arctic --suite local --home 1", &["--suite", "--home"]);

@@ -19,6 +19,16 @@ macro_rules! faults {
     };
 }
 
+impl Fault {
+    /// Of so many occasions one is taken: what seldom has an occasion takes each.
+    const fn interval(self) -> u32 {
+        match self {
+            Self::OvertakenCopy => 1,
+            _ => 10,
+        }
+    }
+}
+
 faults! {
     /// A sharer acknowledges an invalidation and keeps its copy.
     KeptCopy = "kept-copy";
@@ -42,9 +52,6 @@ pub struct Saboteur {
 }
 
 impl Saboteur {
-    /// Of so many occasions one is taken.
-    const INTERVAL: u32 = 10;
-
     /// One who plants `fault`.
     pub const fn new(fault: Fault) -> Self {
         Self { fault, spared: 0 }
@@ -55,7 +62,7 @@ impl Saboteur {
         if self.fault != fault {
             return false;
         }
-        self.spared = (self.spared + 1) % Self::INTERVAL;
+        self.spared = (self.spared + 1) % fault.interval();
         self.spared == 0
     }
 }

@@ -45,6 +45,7 @@ impl System<Magics> {
             (AccessOutcome::RemoteAccessCacheHit, _) => {
                 self.count_remote_access_cache(node, true);
                 self.observe_grant(cpu, line);
+                self.processor_mut(cpu).await_answer(miss, true);
                 let asked = MagicEvent::Interface(cpu, InterfaceStep::Asked(miss));
                 self.schedule_processor(cpu, post.at, Event::Node(asked));
             }
@@ -229,7 +230,7 @@ impl System<Magics> {
     /// Whether the line has been granted to the processor and is not whole yet.
     fn is_filling(&mut self, node: NodeId, line: LineAddr) -> bool {
         let processor = self.processor_mut(cpu_of(node));
-        processor.miss_on(line).and_then(|miss| processor.miss(miss)).is_some_and(|miss| !miss.is_requested())
+        processor.miss_on(line).and_then(|miss| processor.miss(miss)).is_some_and(|miss| miss.is_granted())
     }
 
     /// An owner's modified line crosses the bus.

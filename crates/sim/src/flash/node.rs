@@ -357,6 +357,7 @@ impl System<Magics> {
         magic.account.asked(miss, now, run.waited);
         magic.account.end(miss, ready, false, &unhindered);
         let out = ready + timing.outbox + timing.interface_out;
+        self.processor_mut(cpu).await_answer(miss, false);
         self.schedule(node, out, MagicEvent::Answer(cpu, miss, true));
     }
 

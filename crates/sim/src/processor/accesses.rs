@@ -232,6 +232,7 @@ impl Processor {
             line,
             copy,
             requested: true,
+            granted: false,
             block,
             slot,
             instruction: self.issued,

@@ -27,13 +27,21 @@ impl Processor {
         if let Some(id) = self.miss_on(line) {
             let Some(miss) = self.miss_mut(id) else { return };
             let upgrade = miss.upgrade;
-            (miss.copy, miss.requested) = (copy, requested);
+            (miss.copy, miss.requested, miss.granted) = (copy, requested, !requested);
             if upgrade {
                 self.clear_primary(line, copy.state);
             }
         } else if let Some(found) = self.secondary.probe(line) {
             self.secondary.update(found.slot, line, copy.state, copy.version);
             self.clear_primary(line, copy.state);
+        }
+    }
+
+    /// Whether the answer to a miss that has been granted is still to come, as the processor sees it: what it does meanwhile
+    /// must not depend on when its controller came to know.
+    pub fn await_answer(&mut self, id: MissId, awaited: bool) {
+        if let Some(miss) = self.miss_mut(id) {
+            miss.requested = awaited;
         }
     }
 

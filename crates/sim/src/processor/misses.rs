@@ -22,8 +22,10 @@ pub struct Miss {
     pub line: LineAddr,
     /// The processor's copy, which counts until the line is placed in the cache.
     pub copy: CachedCopy,
-    /// Whether the request is still to be answered.
+    /// Whether the answer to the request is still to come.
     pub(super) requested: bool,
+    /// Whether the controller has granted it: it may know so before it can answer.
+    pub(super) granted: bool,
     /// The primary block that is wanted.
     pub(super) block: u64,
     /// The place kept for it in the secondary cache.
@@ -86,9 +88,9 @@ impl Default for Misses {
 }
 
 impl Miss {
-    /// Whether the request is still to be answered.
-    pub const fn is_requested(&self) -> bool {
-        self.requested
+    /// Whether the controller has granted the request.
+    pub const fn is_granted(&self) -> bool {
+        self.granted
     }
 }
 
@@ -223,7 +225,7 @@ impl Processor {
             self.observe_waiting_store(id, now);
             return false;
         }
-        (miss.upgrade, miss.access) = (miss.copy.state == Mesi::Shared, Access::Store);
+        (miss.upgrade, miss.access, miss.granted) = (miss.copy.state == Mesi::Shared, Access::Store, false);
         (miss.writes, miss.requested, miss.buffered, miss.value_at, miss.fill_end) =
             (true, true, false, None, Time::ZERO);
         let (line, copy) = (miss.line, miss.copy);

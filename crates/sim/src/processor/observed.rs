@@ -58,12 +58,12 @@ impl Processor {
     /// An access to a line that is on its way is done: now if the line has been granted, else when it will be.
     pub(super) fn observe_join(&mut self, id: MissId, access: Access) {
         let Some(observer) = self.observer.clone() else { return };
-        let Some(&super::Miss { line, copy, requested, writes, .. }) = self.miss(id) else { return };
+        let Some(&super::Miss { line, copy, granted, writes, .. }) = self.miss(id) else { return };
         let mut observer = observer.borrow_mut();
         match access {
             Access::Store => {
                 observer.issued(line);
-                if writes && !requested {
+                if writes && granted {
                     self.next_version(line);
                     observer.stored(self.cpu, line, self.copy(line), self.time);
                 } else if let Some(miss) = self.miss_mut(id) {

@@ -1,0 +1,120 @@
+//! The random tester on every protocol: that it finds no fault, that it finds those that are planted, and that running ahead
+//! changes nothing.
+
+use protocol::msi::catalogue;
+use sim::random::{RandomReport, RandomTest};
+use sim::{Fault, Mode};
+use units::Duration;
+
+/// FLASH with so many processors, under a protocol.
+fn flash(processors: u16, protocol: &str) -> machine::Description {
+    let mut description = machine::load(&format!("flash-{processors}p")).unwrap();
+    description.directory.as_mut().unwrap().protocol = protocol.to_owned();
+    description
+}
+
+/// The protocols worth listing, and combinations of variants that no list has.
+fn protocols() -> impl Iterator<Item = &'static str> {
+    catalogue::names().chain(["cv=4/LB/IC/RAC", "limited-pointer=2/IR/RAC", "hybrid/IC/IR/RAC", "broadcast/IC"])
+}
+
+fn passes(test: &RandomTest, description: &machine::Description) -> RandomReport {
+    test.run(description).unwrap_or_else(|failure| panic!("{}: {failure}", protocol_of(description)))
+}
+
+fn protocol_of(description: &machine::Description) -> &str {
+    description.directory.as_ref().map_or("origin", |directory| &directory.protocol)
+}
+
+#[test]
+fn every_protocol_of_flash_survives() {
+    for (number, protocol) in (0..).zip(protocols()) {
+        for (processors, delay) in [(8, 5000.0), (32, 0.0), (33, 1000.0)] {
+            let test = RandomTest { delay: Duration::from_ns(delay), references: 500, ..RandomTest::new(number) };
+            passes(&test, &flash(processors, protocol));
+        }
+    }
+}
+
+#[test]
+fn the_largest_flash_survives() {
+    for protocol in catalogue::TABLE_5_1 {
+        let report = passes(&RandomTest { references: 300, lines: 4096, ..RandomTest::new(64) }, &flash(64, protocol));
+        let lines = report.observed.lines;
+        assert!(report.references() > 64 * 300 && lines > 1000, "{protocol}: {lines} lines");
+    }
+}
+
+#[test]
+fn the_origins_survive() {
+    for (machine, references) in [("bitmap", 2000), ("origin2000-r12k-300-64p", 500), ("origin2000-r12k-300-256p", 100)] {
+        for (seed, delay) in [(1, 0.0), (2, 500.0), (3, 5000.0)] {
+            let test = RandomTest { delay: Duration::from_ns(delay), references, ..RandomTest::new(seed) };
+            passes(&test, &machine::load(machine).unwrap());
+        }
+    }
+}
+
+/// What the tester is for happens in it: contention, sharers that no room is left for, lines kept and displaced.
+#[test]
+fn it_comes_to_pass_what_is_rare_elsewhere() {
+    for protocol in ["dynamic-pointer/RAC", "hybrid/RAC"] {
+        let report = passes(&RandomTest { references: 400, ..RandomTest::new(0) }, &flash(64, protocol));
+        assert!(report.reclamations() > 0, "{protocol} reclaims");
+        assert!(report.refusals() > 1000 && report.writebacks() > 1000 && report.invalidations() > 1000, "{protocol}");
+        let caches = || report.nodes.iter().filter_map(|node| node.remote_access_cache);
+        let (accesses, misses) = caches().fold((0, 0), |sum, cache| (sum.0 + cache.accesses, sum.1 + cache.misses));
+        assert!(accesses > misses && misses > 0, "{protocol}: {misses} of {accesses} miss in remote access caches");
+        let (_, most) = report.observed.worst.unwrap();
+        assert!(most > 100, "{protocol}: no line is missed on more than {most} times");
+        assert!(report.observed.stores > 5000 && report.observed.loads > 5000, "{protocol}: hits are compared, too");
+    }
+}
+
+#[test]
+fn running_ahead_changes_nothing() {
+    for (number, protocol) in (100..).zip(protocols()) {
+        for delay in [0.0, 3000.0] {
+            let ahead = RandomTest { delay: Duration::from_ns(delay), references: 400, ..RandomTest::new(number) };
+            let step = RandomTest { mode: Mode::LockStep, ..ahead };
+            let description = flash(12, protocol);
+            assert!(passes(&ahead, &description) == passes(&step, &description), "{protocol}, seed {number}, delay {delay} ns");
+        }
+    }
+}
+
+/// A tester that would not find a fault shows nothing. Each is planted where it can strike.
+#[test]
+fn planted_faults_are_found() {
+    let everywhere = ["bit-vector", "cv=2/LB", "dynamic-pointer", "hybrid/RAC", "hybrid/IR", "limited-pointer"];
+    for &fault in Fault::ALL {
+        let protocols: &[_] = match fault {
+            Fault::OvertakenHint => &["bit-vector/RH", "dynamic-pointer"],
+            _ => &everywhere,
+        };
+        for protocol in protocols {
+            is_found(fault, &flash(16, protocol));
+        }
+        if !matches!(fault, Fault::OvertakenHint | Fault::ForgottenSharer) {
+            is_found(fault, &machine::load("origin2000-r12k-300-16p").unwrap());
+        }
+    }
+}
+
+/// One of a few tests finds the fault, and none of them finds one where none is planted.
+fn is_found(fault: Fault, description: &machine::Description) {
+    let found = (0..6).find(|&seed| {
+        let sound = RandomTest { references: 1000, lines: 512, ..RandomTest::new(seed) };
+        passes(&sound, description);
+        RandomTest { fault: Some(fault), ..sound }.run(description).is_err()
+    });
+    assert!(found.is_some(), "{}: {} is not found", protocol_of(description), fault.name());
+}
+
+#[test]
+fn equal_tests_give_equal_reports() {
+    let description = flash(16, "hybrid/RAC");
+    let test = RandomTest::new(5);
+    assert_eq!(passes(&test, &description), passes(&test, &description));
+    assert_ne!(passes(&test, &description), passes(&RandomTest::new(6), &description));
+}
