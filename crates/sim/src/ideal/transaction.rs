@@ -105,7 +105,7 @@ impl System<Ideals> {
                 let processor = self.processor_mut(cpu_of(node));
                 // A miss whose turn has not come yet stays unanswered.
                 let asked = processor.miss_on(line).and_then(|miss| processor.miss(miss));
-                let requested = !completed && asked.is_some_and(|miss| miss.is_requested());
+                let requested = !completed && asked.is_some_and(|miss| !miss.is_granted());
                 processor.set_copy(line, copy, requested);
             }
         }
