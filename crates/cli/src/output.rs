@@ -69,7 +69,8 @@ impl OutputFlags {
             let Some(Some(path)) = destination else { continue };
             let mut beside = path.clone().into_os_string();
             if let Some(name) = name {
-                beside.push(format!(".{name}"));
+                // Names of protocols have slashes in them.
+                beside.push(format!(".{}", name.replace(['/', '\\'], "-")));
             }
             beside.push(".machine.toml");
             create(flag, Path::new(&beside))?.write_all(text.as_bytes())?;

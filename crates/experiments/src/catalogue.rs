@@ -5,8 +5,8 @@ use bench::{Experiment, State, Suite};
 use crate::error::ExperimentError;
 use crate::published::PublishedTable;
 use crate::tables::{
-    Shape, distance, generations, interventions, invalidations, local, read_latencies, remote_cache, restart_curves,
-    router_delay, routing_tables, seidl, shared_region, sharing, stride_diagram, upgrades, wait_time,
+    Shape, distance, generations, ideal, interventions, invalidations, local, read_latencies, remote_cache,
+    restart_curves, router_delay, routing_tables, seidl, shared_region, sharing, stride_diagram, upgrades, wait_time,
 };
 
 /// A published table, what its cells mean, and its form.
@@ -127,6 +127,7 @@ pub const ENTRIES: &[Entry] = entries! {
     "flash/figure-5.15" => remote_cache::RemoteCacheHitRates, None;
     "flash/figure-5.19" => wait_time::WaitTime, None;
     "flash/study-sharing" => sharing::Sharing, None;
+    "flash/study-ideal" => ideal::Ideal, None;
     "flash/table-A.1" => routing_tables::RoutingTables, None;
 };
 

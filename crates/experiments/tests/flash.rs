@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use bench::{Experiment, Plan, Settings, State, SuiteScope};
 use experiments::formula::{Measurement, ProgramRun, Subject};
+use experiments::ideal::{Account, Equation};
 use experiments::{Outcome, Reproduction, run, variant};
 use units::{CpuId, NodeId};
 use workloads::Workload;
@@ -137,4 +138,43 @@ fn upgrades_take_longer_the_more_copies_there_are_under_any_protocol() {
         let (one, seven) = (latency(1), latency(7));
         assert!(one > 600.0 && seven > 1.2 * one, "{protocol}: {one} ns with one sharer, {seven} ns with seven");
     }
+}
+
+#[test]
+fn ideal_machines_run_what_the_machine_runs() {
+    let study = prepared("flash/ideal");
+    let machines: BTreeSet<&str> = study.measurements().iter().map(|measured| measured.machine.as_str()).collect();
+    let base = "flash-64p+cv=2/LB+processor.outstanding_misses=1";
+    let ideal = ["zero-overhead", "all-local"].map(|ideal| format!("{base}+directory.ideal={ideal}"));
+    assert_eq!(machines, BTreeSet::from([base, &ideal[0], &ideal[1]]));
+    // Every program at both sizes, once on each machine: the account and the speedups need no runs of their own.
+    assert_eq!(study.measurements().len(), 4 * 2 * 3);
+}
+
+/// Where all misses are unhindered and local, there is nothing to remove. Where lines are handed round there is; the account
+/// says more than comes true, as stores are done while the program works (section 5.5.5).
+#[test]
+fn accounts_and_ideal_machines_side_by_side() {
+    let gains = |program: &str, cpus: u16| {
+        let settings = workloads::Settings::default().with("work", 2000);
+        let workload = Workload::new(program, &settings).expect("a program");
+        let base = "flash-8p+cv=2/LB+processor.outstanding_misses=1";
+        let row = |machine: &str| {
+            let description = variant::load(machine).expect("a machine");
+            let options = sim::Options::default();
+            experiments::run_program(&description, ProgramRun { workload, cpus }, options).expect("a run")
+        };
+        let real = row(base);
+        let account = Account::of(&real).expect("an account");
+        [("zero-overhead", Equation::ZeroOverhead), ("all-local", Equation::AllLocal)].map(|(name, equation)| {
+            let ideal = row(&variant::with(base, "directory.ideal", name));
+            (real.time_ns / account.time_ns(equation).expect("time left"), real.time_ns / ideal.time_ns)
+        })
+    };
+    for (accounted, simulated) in gains("private", 1) {
+        assert!((0.99..1.01).contains(&accounted) && (0.99..1.01).contains(&simulated), "{accounted} {simulated}");
+    }
+    let [zero_overhead, all_local] = gains("migratory", 8);
+    assert!(zero_overhead.1 > 1.02 && all_local.1 > zero_overhead.1, "{zero_overhead:?} {all_local:?}");
+    assert!(zero_overhead.0 > zero_overhead.1 && all_local.0 > all_local.1, "{zero_overhead:?} {all_local:?}");
 }

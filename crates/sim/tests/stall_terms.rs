@@ -273,3 +273,36 @@ fn what_refused_requests_wait_is_accounted_for() {
         assert!((least..=most).contains(&taken), "{taken}, but the terms add up to {}: {terms:?}", terms.total());
     }
 }
+
+/// Sixteen processors read lines of one node, each of its own and one after the other: on its ideals, the machine takes what the
+/// account leaves of its time when T_c, or T_c and T_p2p, are removed (Equations 5.3 and 5.4).
+#[test]
+fn the_account_foretells_the_ideal_machines_where_nothing_overlaps() {
+    const READS: u64 = 200;
+    let run_on = |ideal: IdealProtocol| {
+        let mut simulator = Simulator::new(&description(ideal), Options::default()).unwrap();
+        let base = simulator.allocate(NodeId(20), Bytes(16 * READS * 128)).unwrap();
+        let program = |cpu: u16| {
+            let own = base.offset(u64::from(cpu) * READS * 128);
+            let body = move |thread: &mut Thread<'_>| {
+                (0..READS).for_each(|read| thread.load_dependent(own.offset(read * 128)))
+            };
+            (CpuId(cpu), Box::new(body) as Program)
+        };
+        let reports = simulator.run((0..16).map(program).collect()).unwrap();
+        let with_terms = |report: &sim::ThreadReport| {
+            (report.finished.since(report.started), simulator.stall_terms(report.cpu).unwrap())
+        };
+        reports.iter().map(with_terms).collect::<Vec<_>>()
+    };
+    let [real, zero_overhead, all_local] =
+        [IdealProtocol::None, IdealProtocol::ZeroOverhead, IdealProtocol::AllLocal].map(run_on);
+    for ((real, zero_overhead), all_local) in real.iter().zip(&zero_overhead).zip(&all_local) {
+        let (time, terms) = *real;
+        assert!(terms.coherence > time / 2, "they crowd: {time}, {terms:?}");
+        let near = |ours: Duration, theirs: Duration| ours.0.abs_diff(theirs.0) * 20 < theirs.0;
+        assert!(near(time - terms.coherence, zero_overhead.0), "{time}, {terms:?}: {}", zero_overhead.0);
+        let remote = terms.coherence + terms.point_to_point;
+        assert!(near(time - remote, all_local.0), "{time}, {terms:?}: {}", all_local.0);
+    }
+}
