@@ -119,7 +119,7 @@ mod tests {
         assert!(unknown.contains("--rounds 1: uniform has no such parameter"), "{unknown}");
         let parameters = vec![("references".into(), vec![1 << 20])];
         let memory = refusal(Sweep { programs: vec!["hot-spot".into()], parameters, ..sweep() });
-        let parts = ["hot-spot wants 1280 MiB on node 0 of machine bitmap", "up to"];
+        let parts = ["hot-spot wants 2304 MiB on node 0 of machine bitmap", "up to"];
         assert!(parts.iter().all(|part| memory.contains(part)), "{memory}");
     }
 }
