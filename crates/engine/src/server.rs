@@ -47,7 +47,14 @@ impl Server {
     /// of `grid` (zero for any moment). Returns the start of the service.
     #[inline]
     pub fn reserve(&mut self, now: Time, grid: Duration, occupancy: Duration) -> Time {
-        let mut start = now.max(self.free_at);
+        self.reserve_from(now, now, grid, occupancy)
+    }
+
+    /// As [`Self::reserve`], for a customer who came at `now` and is not served before `earliest` for reasons of the server's
+    /// own: that is waiting, too.
+    #[inline]
+    pub fn reserve_from(&mut self, now: Time, earliest: Time, grid: Duration, occupancy: Duration) -> Time {
+        let mut start = earliest.max(self.free_at);
         if grid != Duration::ZERO {
             start = start.align_up(grid);
         }
@@ -101,6 +108,8 @@ mod tests {
         assert_eq!(bus.reserve(Time(80), grid, Duration(20)), Time(80));
         assert_eq!((bus.busy(), bus.served()), (Duration(70), 3));
         assert_eq!(bus.queued(), Duration(19 + 11));
+        assert_eq!(bus.reserve_from(Time(100), Time(105), Duration::ZERO, Duration(1)), Time(105));
+        assert_eq!(bus.queued(), Duration(19 + 11 + 5));
     }
 
     #[test]

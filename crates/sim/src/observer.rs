@@ -93,6 +93,7 @@ impl Observer {
 
     /// A program has issued a store.
     pub fn issued(&mut self, line: LineAddr) {
+        self.stores += 1;
         self.lines.entry(line).or_default().issued += 1;
     }
 
@@ -122,7 +123,6 @@ impl Observer {
     pub fn stored(&mut self, cpu: CpuId, line: LineAddr, copy: CachedCopy, at: Time) {
         let seen = self.lines.entry(line).or_default();
         let before = seen.newest;
-        self.stores += 1;
         seen.newest = before.next();
         if !seen.unsettled {
             seen.settled = seen.newest;

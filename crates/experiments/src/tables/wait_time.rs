@@ -14,8 +14,11 @@ use crate::reproduction::Reproduced;
 /// average utilisation of controllers, and the wait of a miss on average, in processor cycles.
 pub struct WaitTime;
 
+/// What a load is called, its program, and what differs from that program's defaults.
+type Load = (&'static str, &'static str, &'static [(&'static str, u64)]);
+
 /// The programs, by what a controller is asked: by its own processor alone; as often by another's; by all others', too.
-const PROGRAMS: [(&str, &str, &[(&str, u64)]); 3] = [
+const PROGRAMS: [Load; 3] = [
     ("local", "private", &[("lines", 1024), ("writes", 30)]),
     ("neighbour", "private", &[("lines", 1024), ("writes", 30), ("distance", 1)]),
     ("uniform", "uniform", &[("lines", 4096), ("writes", 30), ("references", 1024)]),

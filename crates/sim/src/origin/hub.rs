@@ -205,7 +205,7 @@ impl Hub {
         let ready = now.max(self.memory.free_at());
         let phase = Duration(ready.0 % timing.refresh_interval.0);
         let start = if phase < timing.refresh { ready + (timing.refresh - phase) } else { ready };
-        self.memory.reserve(start, timing.cycle, occupancy)
+        self.memory.reserve_from(now, start, timing.cycle, occupancy)
     }
 
     /// What it did so far.
