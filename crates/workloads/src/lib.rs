@@ -4,6 +4,7 @@
 //! neither simulator nor host: whoever runs it places the memory and lends it the threads.
 
 mod blocks;
+mod parallel;
 mod parameter;
 mod program;
 mod random;
@@ -12,6 +13,7 @@ mod synthetic;
 mod thread;
 
 pub use blocks::Blocks;
+pub use parallel::{Array, Element, Locks, Reduction, Share};
 pub use parameter::{Declared, Parameter, ParameterError, Settings};
 pub use program::{Part, Program, RegionPlan, Shape, Wrong};
 pub use registry::{ProgramError, Workload};

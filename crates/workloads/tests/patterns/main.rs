@@ -2,4 +2,5 @@
 
 mod every;
 mod mock;
+mod parallel;
 mod sharing;

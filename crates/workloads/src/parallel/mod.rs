@@ -1,0 +1,12 @@
+//! What parallel programs are made of: typed arrays, shares of loops, locks, reductions.
+
+mod array;
+mod complex;
+mod lock;
+mod reduction;
+mod share;
+
+pub use array::{Array, Element};
+pub use lock::Locks;
+pub use reduction::Reduction;
+pub use share::Share;
