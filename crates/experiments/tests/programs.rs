@@ -7,7 +7,17 @@ use workloads::{Settings, Workload};
 
 /// Every program, small.
 fn programs() -> Vec<Workload> {
-    let limits = [("lines", 12), ("rounds", 3), ("references", 40), ("writes", 30)];
+    let limits = [
+        ("lines", 12),
+        ("rounds", 3),
+        ("references", 40),
+        ("writes", 30),
+        ("side", 19),
+        ("block", 4),
+        ("vertices", 21),
+        ("words", 50),
+        ("rows", 40),
+    ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();
         let chosen = limits.iter().filter(|(name, _)| own.contains(name));

@@ -4,6 +4,7 @@
 //! neither simulator nor host: whoever runs it places the memory and lends it the threads.
 
 mod blocks;
+mod loops;
 mod parallel;
 mod parameter;
 mod program;
@@ -13,6 +14,7 @@ mod synthetic;
 mod thread;
 
 pub use blocks::Blocks;
+pub use loops::{Cg, Ge, Mmult, Paths, Stream};
 pub use parallel::{Array, Element, Locks, Reduction, Share};
 pub use parameter::{Declared, Parameter, ParameterError, Settings};
 pub use program::{Part, Program, RegionPlan, Shape, Wrong};

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::loops::{Cg, Ge, Mmult, Paths, Stream};
 use crate::parameter::{Declared, Parameter, ParameterError, Settings};
 use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
@@ -101,4 +102,9 @@ programs! {
     HotSpot,
     Uniform,
     Counters,
+    Ge,
+    Mmult,
+    Paths,
+    Stream,
+    Cg,
 }

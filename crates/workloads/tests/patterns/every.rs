@@ -6,7 +6,18 @@ use crate::mock::{Kind, race, run, shape};
 
 /// Every program, small: names of parameters are the same in all of them.
 fn small() -> Vec<Workload> {
-    let limits = [("lines", 40), ("rounds", 4), ("references", 60), ("writes", 30), ("work", 0)];
+    let limits = [
+        ("lines", 40),
+        ("rounds", 4),
+        ("references", 60),
+        ("writes", 30),
+        ("work", 0),
+        ("side", 19),
+        ("block", 4),
+        ("vertices", 21),
+        ("words", 50),
+        ("rows", 40),
+    ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();
         let chosen = limits.iter().filter(|(name, _)| own.contains(name));

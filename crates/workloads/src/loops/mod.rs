@@ -1,0 +1,23 @@
+//! Parallel loops over arrays and matrices: numerical kernels that share by rows or by ranges, with barriers between them.
+
+mod cg;
+mod ge;
+mod mmult;
+mod paths;
+mod rows;
+mod stream;
+
+pub use cg::Cg;
+pub use ge::Ge;
+pub use mmult::Mmult;
+pub use paths::Paths;
+pub use stream::Stream;
+
+/// Instructions to draw a number at random.
+const DRAW: u32 = 20;
+/// Instructions to multiply and add, beside loads and stores: the multiply-add, an address, the loop.
+const MULTIPLY_ADD: u32 = 3;
+/// Instructions of a division: it keeps the R10000's divider for 19 cycles, and addresses and loop come to 3.
+const DIVIDE: u32 = 22;
+/// Instructions to begin a row: its address, the bounds of the loop over it.
+const ROW: u32 = 6;
