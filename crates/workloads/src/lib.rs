@@ -14,7 +14,7 @@ mod synthetic;
 mod thread;
 
 pub use blocks::Blocks;
-pub use loops::{Cg, Ge, Mmult, Paths, Stream};
+pub use loops::{Cg, Ge, Mmult, Paths, Stream, Swim};
 pub use parallel::{Array, Element, Locks, Reduction, Share};
 pub use parameter::{Declared, Parameter, ParameterError, Settings};
 pub use program::{Part, Program, RegionPlan, Shape, Wrong};

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::loops::{Cg, Ge, Mmult, Paths, Stream};
+use crate::loops::{Cg, Ge, Mmult, Paths, Stream, Swim};
 use crate::parameter::{Declared, Parameter, ParameterError, Settings};
 use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
@@ -107,4 +107,5 @@ programs! {
     Paths,
     Stream,
     Cg,
+    Swim,
 }

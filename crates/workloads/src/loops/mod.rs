@@ -6,12 +6,14 @@ mod mmult;
 mod paths;
 mod rows;
 mod stream;
+mod swim;
 
 pub use cg::Cg;
 pub use ge::Ge;
 pub use mmult::Mmult;
 pub use paths::Paths;
 pub use stream::Stream;
+pub use swim::Swim;
 
 /// Instructions to draw a number at random.
 const DRAW: u32 = 20;

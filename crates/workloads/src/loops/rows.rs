@@ -1,4 +1,4 @@
-//! A matrix whose rows have owners: each owner's rows follow each other in its memory, each on lines of its own.
+//! Matrices whose rows have owners: each owner's rows follow each other in its memory, each on lines of its own.
 
 use std::iter::StepBy;
 use std::ops::Range;
@@ -7,22 +7,35 @@ use crate::Blocks;
 use crate::parallel::{Array, Element, Share, element};
 use crate::program::{RegionPlan, Shape};
 
-/// Where the rows of a matrix are, and whose.
+/// Where the rows of a matrix are, or of several of equal size, and whose.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows {
     blocks: Blocks,
     threads: usize,
     count: usize,
     lines: usize,
+    /// Lines from an owner's part of a matrix to its part of the next.
+    apart: usize,
     interleaved: bool,
 }
+
+/// Lines in one way of the R10000's primary cache: 16 KiB.
+const WAY: usize = 128;
 
 impl Rows {
     /// `count` rows of `words` words. Interleaved, they are dealt round the threads; else each has some that follow each other.
     pub fn new(shape: &Shape, count: usize, words: usize, interleaved: bool) -> Self {
         let (threads, lines) = (shape.threads(), words.div_ceil(shape.line_words));
-        let blocks = Blocks::new(shape, count.div_ceil(threads) * lines);
-        Self { blocks, threads, count, lines, interleaved }
+        let apart = count.div_ceil(threads) * lines;
+        Self { blocks: Blocks::new(shape, apart), threads, count, lines, apart, interleaved }
+    }
+
+    /// `matrices` of `count` rows of `words` words in one region, each thread's rows following each other. The same element of
+    /// all of them falls into sets of the primary cache as far from each other as can be: loops touch it in many at once.
+    pub fn several(shape: &Shape, matrices: usize, count: usize, words: usize) -> Self {
+        let one = Self::new(shape, count, words, false);
+        let apart = one.apart.next_multiple_of(WAY) + (WAY / matrices).max(1);
+        Self { blocks: Blocks::new(shape, matrices * apart), apart, ..one }
     }
 
     /// The region that the matrix wants, each owner's rows at home with it.
@@ -41,20 +54,30 @@ impl Rows {
         if self.interleaved { share.cyclic(self.count) } else { share.block(self.count).step_by(1) }
     }
 
-    fn word(&self, row: usize) -> usize {
+    fn word(&self, matrix: usize, row: usize) -> usize {
         let owner = self.owner(row);
         let before = if self.interleaved { row / self.threads } else { row - owner * self.count / self.threads };
-        self.blocks.word(owner, before * self.lines)
+        self.blocks.word(owner, matrix * self.apart + before * self.lines)
     }
 
     /// A row of the matrix in `region`.
     pub fn row<'r, R, E: Element>(&self, region: &'r R, row: usize) -> Array<'r, R, E> {
-        Array::from(region, self.word(row))
+        self.row_of(region, 0, row)
+    }
+
+    /// A row of one of several matrices in `region`.
+    pub fn row_of<'r, R, E: Element>(&self, region: &'r R, matrix: usize, row: usize) -> Array<'r, R, E> {
+        Array::from(region, self.word(matrix, row))
     }
 
     /// An element whose region's words `read` gives.
     pub fn element<E: Element>(&self, read: impl Fn(usize) -> u64, row: usize, column: usize) -> E {
-        let first = self.word(row);
+        self.element_of(read, 0, row, column)
+    }
+
+    /// An element of one of several matrices.
+    pub fn element_of<E: Element>(&self, read: impl Fn(usize) -> u64, matrix: usize, row: usize, column: usize) -> E {
+        let first = self.word(matrix, row);
         element(|word| read(first + word), column)
     }
 }
@@ -70,13 +93,15 @@ mod tests {
         for (threads, count) in [(1, 5), (3, 7), (4, 8), (8, 3)] {
             let homes = (0..threads as u16).map(NodeId).collect();
             let shape = Shape { homes, nodes: threads, line_words: 4, page_words: 32, seed: 0 };
-            for interleaved in [false, true] {
-                let rows = Rows::new(&shape, count, 9, interleaved);
+            let one = [false, true].map(|interleaved| (1, Rows::new(&shape, count, 9, interleaved)));
+            for (matrices, rows) in one.into_iter().chain([(3, Rows::several(&shape, 3, count, 9))]) {
                 let plan = rows.plan(&shape);
                 let mut words = Vec::new();
-                for thread in 0..threads {
+                for (thread, matrix) in
+                    (0..threads).flat_map(|thread| (0..matrices).map(move |matrix| (thread, matrix)))
+                {
                     for row in rows.own(thread) {
-                        let first = rows.word(row);
+                        let first = rows.word(matrix, row);
                         assert_eq!(rows.owner(row), thread);
                         assert_eq!(first / plan.parts[0].words, thread, "at home");
                         assert!((first + 9 <= plan.words()) && first.is_multiple_of(4));
@@ -84,7 +109,7 @@ mod tests {
                     }
                 }
                 words.sort_unstable();
-                assert_eq!(words.len(), count);
+                assert_eq!(words.len(), matrices * count);
                 assert!(words.windows(2).all(|pair| pair[1] - pair[0] >= 12), "three lines each");
             }
         }

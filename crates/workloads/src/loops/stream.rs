@@ -31,6 +31,10 @@ const SCALAR: f64 = 3.0;
 /// Instructions to copy a word, beside load and store: an address, the loop. A scalar multiple or a sum is one more, both two.
 const COPY: u32 = 2;
 
+/// Lines by which each array begins later than the one before, as STREAM's OFFSET: parts as large as a cache, or a multiple of
+/// it, would all compete for the same sets. Three times as many are less than one way of the R10000's primary cache.
+const OFFSET: usize = 42;
+
 /// An array, or its region.
 type Name = usize;
 const A: Name = 0;
@@ -79,7 +83,12 @@ impl<R> Parts<'_, R> {
 
 impl Stream {
     fn blocks(&self, shape: &Shape) -> Blocks {
-        Blocks::new(shape, (self.words as usize).div_ceil(shape.line_words))
+        Blocks::new(shape, (self.words as usize).div_ceil(shape.line_words) + C * OFFSET)
+    }
+
+    /// The first word of a thread's part of an array.
+    fn first(&self, shape: &Shape, thread: usize, name: Name) -> usize {
+        self.blocks(shape).word(thread, name * OFFSET)
     }
 
     /// What a thread's part of `a` holds at first, from 1 to 2.
@@ -97,9 +106,8 @@ impl Program for Stream {
     }
 
     fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
-        let own = self.blocks(shape).word(thread.number(), 0);
         let (line, words) = (shape.line_words, self.words as usize);
-        let arrays = [A, B, C].map(|name| Array::from(&regions[name], own));
+        let arrays = [A, B, C].map(|name| Array::from(&regions[name], self.first(shape, thread.number(), name)));
         let parts = Parts { arrays, words, line, ahead: self.prefetch as usize * line };
         for (index, value) in self.input(shape.seed, thread.number()).enumerate() {
             thread.instructions(DRAW);
@@ -120,7 +128,6 @@ impl Program for Stream {
     /// Every word is what the loops make of it.
     fn check(&self, shape: &Shape, read: &dyn Fn(usize, usize) -> u64) -> Result<(), Wrong> {
         for thread in 0..shape.threads() {
-            let own = self.blocks(shape).word(thread, 0);
             for (index, mut a) in self.input(shape.seed, thread).enumerate() {
                 let (mut b, mut c) = (0.0, 0.0);
                 for _ in 0..self.rounds {
@@ -129,7 +136,7 @@ impl Program for Stream {
                     a = b + SCALAR * c;
                 }
                 for (name, expected) in [(A, a), (B, b), (C, c)] {
-                    let found = element(|word| read(name, own + word), index);
+                    let found = element(|word| read(name, self.first(shape, thread, name) + word), index);
                     let what = || format!("word {index} of thread {thread} in array {name}");
                     Wrong::unless_close(found, expected, 0.0, what)?;
                 }
