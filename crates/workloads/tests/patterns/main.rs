@@ -1,6 +1,7 @@
 //! Programs on threads of this computer that note every reference: who reads and writes what, and whether results are right.
 
 mod every;
+mod loops;
 mod mock;
 mod parallel;
 mod sharing;
