@@ -327,6 +327,10 @@ impl System<Magics> {
                 self.schedule(node, through, MagicEvent::Interface(cpu, InterfaceStep::Kept(dirty)));
             }
             InterfaceStep::Started => self.on_started(cpu),
+            InterfaceStep::Displaced(id) => {
+                let at = self.now + self.controllers.design.timing.inbox;
+                self.put_into_inbox(node, at, id);
+            }
             InterfaceStep::Answer(miss) => self.answer_from_remote_access_cache(cpu, miss),
             InterfaceStep::Kept(dirty) => {
                 let (now, delay) = (self.now, self.random_delay());
