@@ -261,6 +261,7 @@ impl System<Magics> {
     pub(super) fn on_drop(&mut self, id: EnvelopeId) {
         let envelope = self.envelopes.remove(id);
         let (node, now) = (envelope.to, self.now);
+        self.controllers.nodes[node.index()].threats -= 1;
         let timing = &self.controllers.design.timing;
         let start = self.controllers.nodes[node.index()].bus.reserve(now, timing.grid, timing.intervention);
         self.processor_mut(cpu_of(node)).snoop(envelope.message.line, start);

@@ -301,6 +301,7 @@ impl System<Magics> {
             }
             NodeOutcome::Invalidated(Some(Place::Cache)) | NodeOutcome::Relayed { place: Some(Place::Cache), .. } => {
                 let id = self.envelop(*message, node);
+                self.controllers.nodes[node.index()].threats += 1;
                 self.schedule(node, out, MagicEvent::Drop(id));
             }
             NodeOutcome::Invalidated(_)
