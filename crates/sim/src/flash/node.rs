@@ -295,7 +295,6 @@ impl System<Magics> {
             NodeOutcome::Retry => {
                 self.count_refusal(cpu, line);
                 let Some(miss) = miss_on(self, node, line) else { return };
-                self.controllers.nodes[node.index()].account.refused(miss);
                 let again = at + self.controllers.design.timing.retry;
                 self.schedule(node, again, MagicEvent::Retry(cpu, miss));
             }
