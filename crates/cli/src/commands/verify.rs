@@ -105,7 +105,7 @@ enum Job {
     /// Of what a litmus test tells them to.
     Litmus(Protocol, Litmus),
     /// Of nothing: random programs on a simulated machine.
-    Random(RandomRun),
+    Random(Box<RandomRun>),
 }
 
 /// What came of a job.
@@ -186,7 +186,7 @@ impl VerifyCommand {
     fn jobs(&self) -> Result<Vec<Job>, Failure> {
         if self.random.random {
             let runs = self.random.runs(self.protocol.as_deref(), self.lines, self.mutation.as_deref())?;
-            return Ok(runs.into_iter().map(Job::Random).collect());
+            return Ok(runs.into_iter().map(|run| Job::Random(Box::new(run))).collect());
         }
         let protocols = match &self.protocol {
             Some(name) => vec![verify::protocol(name).map_err(of_config)?],
@@ -202,7 +202,7 @@ impl VerifyCommand {
             let litmus = Litmus::ALL.into_iter().filter(|litmus| plain || self.litmus.as_deref() == Some(litmus.name));
             jobs.extend(litmus.map(|litmus| Job::Litmus(protocol, litmus)));
             let short = if plain { RandomRun::short(protocol.name)? } else { None };
-            jobs.extend(short.map(Job::Random));
+            jobs.extend(short.map(|run| Job::Random(Box::new(run))));
         }
         if let (Some(name), true) = (&self.litmus, jobs.is_empty()) {
             let accepted = Litmus::ALL.map(|litmus| litmus.name).join(", ");
