@@ -6,6 +6,7 @@ mod lock;
 mod reduction;
 mod share;
 
+pub(crate) use array::element;
 pub use array::{Array, Element};
 pub use lock::Locks;
 pub use reduction::Reduction;

@@ -6,7 +6,19 @@ use crate::mock::{Kind, race, run, shape};
 
 /// Every program, small: names of parameters are the same in all of them.
 fn small() -> Vec<Workload> {
-    let limits = [("lines", 40), ("rounds", 4), ("references", 60), ("writes", 30), ("work", 0)];
+    let limits = [
+        ("lines", 40),
+        ("rounds", 4),
+        ("references", 60),
+        ("writes", 30),
+        ("work", 0),
+        ("points", 64),
+        ("keys", 300),
+        ("radix", 16),
+        ("bits", 8),
+        ("side", 13),
+        ("block", 3),
+    ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();
         let chosen = limits.iter().filter(|(name, _)| own.contains(name));

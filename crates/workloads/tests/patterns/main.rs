@@ -4,3 +4,4 @@ mod every;
 mod mock;
 mod parallel;
 mod sharing;
+mod splash;
