@@ -18,6 +18,8 @@ fn programs() -> Vec<Workload> {
         ("bits", 8),
         ("side", 13),
         ("block", 3),
+        ("intervals", 8),
+        ("molecules", 9),
     ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::parameter::{Declared, Parameter, ParameterError, Settings};
 use crate::program::{Program, RegionPlan, Shape, Wrong};
-use crate::splash::{Fft, Lu, Radix};
+use crate::splash::{Fft, Lu, Ocean, Radix, Water};
 use crate::synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 use crate::thread::Thread;
 
@@ -105,4 +105,6 @@ programs! {
     Fft,
     Radix,
     Lu,
+    Ocean,
+    Water,
 }

@@ -50,9 +50,22 @@ impl Share {
     }
 }
 
+/// The threads of a column and of a row if all are put in a grid, as square as their number allows and not higher than wide.
+pub(crate) fn thread_grid(threads: usize) -> (usize, usize) {
+    let fits = |down: &usize| threads.is_multiple_of(*down) && down * down <= threads;
+    let down = (1..=threads).filter(fits).max().unwrap_or(1);
+    (down, threads / down)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn grids_are_as_square_as_can_be() {
+        let grids = [1, 2, 8, 13, 16, 63].map(thread_grid);
+        assert_eq!(grids, [(1, 1), (1, 2), (2, 4), (1, 13), (4, 4), (7, 9)]);
+    }
 
     #[test]
     fn every_iteration_has_one_thread() {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::parallel::{Array, element};
+use crate::parallel::{Array, element, thread_grid};
 use crate::parameter::program;
 use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::random::Random;
@@ -48,17 +48,12 @@ type At = (usize, usize);
 
 impl Layout {
     fn new(lu: &Lu, shape: &Shape) -> Self {
-        let threads = shape.threads();
-        // As square as the number of threads allows: all of them take part.
-        let columns =
-            (1..=threads).filter(|columns| threads.is_multiple_of(*columns) && columns * columns >= threads).min();
-        let columns = columns.unwrap_or(threads);
         Self {
             side: lu.side as usize,
             block: lu.block as usize,
             contiguous: lu.contiguous == 1,
             page_words: shape.page_words,
-            grid: (threads / columns, columns),
+            grid: thread_grid(shape.threads()),
         }
     }
 

@@ -3,8 +3,12 @@
 
 mod fft;
 mod lu;
+mod ocean;
 mod radix;
+mod water;
 
 pub use fft::Fft;
 pub use lu::Lu;
+pub use ocean::Ocean;
 pub use radix::Radix;
+pub use water::Water;

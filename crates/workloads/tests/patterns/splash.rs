@@ -1,6 +1,6 @@
 //! Who communicates with whom in the SPLASH programs.
 
-use workloads::{Fft, Lu, Radix, Workload};
+use workloads::{Fft, Lu, Ocean, Radix, Water, Workload};
 
 use crate::mock::{Kind, Reference, run, shape};
 
@@ -83,4 +83,27 @@ fn contiguous_blocks_are_at_home() {
     };
     assert_eq!(at_home(1), 1.0);
     assert!(at_home(0) < 0.7, "{}", at_home(0));
+}
+
+/// Multigrid needs about as many cycles on any grid: a slow one would count many more barriers.
+#[test]
+fn a_basin_is_solved_in_few_cycles() {
+    for intervals in [16_u64, 64] {
+        let run = run(&Workload::Ocean(Ocean { intervals, steps: 1 }), &shape(THREADS, 1));
+        assert_eq!(run.check, Ok(()));
+        let phases = run.references[0].last().map_or(0, |last| last.phase);
+        // Four relaxations' halves before, two after, and one each way; two where there is a single point; and the residual's.
+        let of_cycle = 8 * (intervals.ilog2() as usize - 1) + 2 + 1;
+        assert!(phases < 2 * 12 * of_cycle, "{intervals} intervals: {} cycles", phases / of_cycle);
+    }
+}
+
+/// Odd and even numbers of molecules, fewer than threads, and enough for pairs out of reach.
+#[test]
+fn every_pair_of_molecules_acts_once() {
+    for (molecules, steps) in [(2, 3), (5, 2), (12, 2), (30, 20)] {
+        let run = run(&Workload::Water(Water { molecules, steps }), &shape(THREADS, 1));
+        assert_eq!(run.check, Ok(()), "{molecules} molecules");
+        assert_eq!(crate::mock::race(&run.references), None);
+    }
 }
