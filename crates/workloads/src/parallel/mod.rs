@@ -3,6 +3,7 @@
 mod alone;
 mod array;
 mod complex;
+pub(crate) mod cost;
 mod lock;
 mod reduction;
 mod share;

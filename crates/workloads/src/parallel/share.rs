@@ -50,11 +50,12 @@ impl Share {
     }
 }
 
-/// The threads of a column and of a row if all are put in a grid, as square as their number allows and not higher than wide.
+/// The threads of a column and of a row if all are put in a grid, as square as their number allows and not wider than high:
+/// borders between rows of a matrix are in fewer lines than those between columns.
 pub(crate) fn thread_grid(threads: usize) -> (usize, usize) {
-    let fits = |down: &usize| threads.is_multiple_of(*down) && down * down <= threads;
-    let down = (1..=threads).filter(fits).max().unwrap_or(1);
-    (down, threads / down)
+    let fits = |across: &usize| threads.is_multiple_of(*across) && across * across <= threads;
+    let across = (1..=threads).filter(fits).max().unwrap_or(1);
+    (threads / across, across)
 }
 
 #[cfg(test)]
@@ -64,7 +65,7 @@ mod tests {
     #[test]
     fn grids_are_as_square_as_can_be() {
         let grids = [1, 2, 8, 13, 16, 63].map(thread_grid);
-        assert_eq!(grids, [(1, 1), (1, 2), (2, 4), (1, 13), (4, 4), (7, 9)]);
+        assert_eq!(grids, [(1, 1), (2, 1), (4, 2), (13, 1), (4, 4), (9, 7)]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::parallel::{Array, element, thread_grid};
+use crate::parallel::{Array, cost, element, thread_grid};
 use crate::parameter::program;
 use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::random::Random;
@@ -25,8 +25,8 @@ program! {
 
 /// Instructions to subtract a multiple of an element, beside two loads and a store: a multiply-add, addresses, loop.
 const UPDATE: u32 = 3;
-/// Instructions to divide by the pivot: the division keeps the processor for as many cycles as 19 instructions (R10000).
-const DIVIDE: u32 = 22;
+/// Instructions to divide by the pivot, beside two loads and a store: the division, addresses, loop.
+const DIVIDE: u32 = cost::DIVISION + 3;
 /// Instructions to draw an element at random.
 const DRAW: u32 = 20;
 /// Relative error that rounding may leave in a product with a vector, for each element of the sum.
@@ -48,12 +48,14 @@ type At = (usize, usize);
 
 impl Layout {
     fn new(lu: &Lu, shape: &Shape) -> Self {
+        let (wide, narrow) = thread_grid(shape.threads());
         Self {
             side: lu.side as usize,
             block: lu.block as usize,
             contiguous: lu.contiguous == 1,
             page_words: shape.page_words,
-            grid: thread_grid(shape.threads()),
+            // Wide, as in SPLASH-2.
+            grid: (narrow, wide),
         }
     }
 

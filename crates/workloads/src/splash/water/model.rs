@@ -3,6 +3,8 @@
 //! Units are nanometres, picoseconds, atomic mass units and kilojoules per mole, which belong together. Charges and the
 //! attraction and repulsion of oxygens are those of SPC (Berendsen and others, 1981).
 
+use crate::parallel::cost;
+
 /// Three coordinates of three atoms: oxygen and two hydrogens.
 pub type Atoms = [f64; 9];
 
@@ -24,12 +26,13 @@ const DENSITY: f64 = 33.3;
 /// Mean energy of a degree of freedom at 300 K, twice.
 pub const TEMPERATURE: f64 = 2.494;
 
-/// Instructions within reach of each other: nine distances with a root and a division each, taper, and sums.
-pub const PAIR: u32 = 450;
+/// Instructions within reach of each other: nine roots one after the other, under which divisions and products are hidden, and
+/// a division for the oxygens.
+pub const PAIR: u32 = 9 * cost::SQUARE_ROOT + cost::DIVISION;
 /// Instructions to find that two molecules are out of reach.
 pub const FAR: u32 = 22;
-/// Instructions for a molecule's own three springs.
-pub const SPRINGS: u32 = 110;
+/// Instructions for a molecule's own three springs: a root and a division each, that depend on each other.
+pub const SPRINGS: u32 = 3 * (cost::SQUARE_ROOT + cost::DIVISION);
 
 /// The side of the box of so many molecules.
 pub fn side(molecules: u64) -> f64 {
