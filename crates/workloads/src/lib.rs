@@ -10,6 +10,7 @@ mod parameter;
 mod program;
 mod random;
 mod registry;
+mod splash;
 mod synthetic;
 mod thread;
 
@@ -19,5 +20,6 @@ pub use parallel::{Array, Element, Locks, Reduction, Share};
 pub use parameter::{Declared, Parameter, ParameterError, Settings};
 pub use program::{Part, Program, RegionPlan, Shape, Wrong};
 pub use registry::{ProgramError, Workload};
+pub use splash::{Fft, Lu, Ocean, Radix, Water};
 pub use synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 pub use thread::Thread;

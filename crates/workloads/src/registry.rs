@@ -5,6 +5,7 @@ use thiserror::Error;
 use crate::loops::{Cg, Ge, Mmult, Paths, Stream, Swim};
 use crate::parameter::{Declared, Parameter, ParameterError, Settings};
 use crate::program::{Program, RegionPlan, Shape, Wrong};
+use crate::splash::{Fft, Lu, Ocean, Radix, Water};
 use crate::synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 use crate::thread::Thread;
 
@@ -102,6 +103,11 @@ programs! {
     HotSpot,
     Uniform,
     Counters,
+    Fft,
+    Radix,
+    Lu,
+    Ocean,
+    Water,
     Ge,
     Mmult,
     Paths,

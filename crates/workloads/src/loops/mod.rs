@@ -15,11 +15,13 @@ pub use paths::Paths;
 pub use stream::Stream;
 pub use swim::Swim;
 
+use crate::parallel::cost;
+
 /// Instructions to draw a number at random.
 const DRAW: u32 = 20;
 /// Instructions to multiply and add, beside loads and stores: the multiply-add, an address, the loop.
 const MULTIPLY_ADD: u32 = 3;
-/// Instructions of a division: it keeps the R10000's divider for 19 cycles, and addresses and loop come to 3.
-const DIVIDE: u32 = 22;
+/// Instructions of a division with its address and its part of the loop.
+const DIVIDE: u32 = cost::DIVISION + 3;
 /// Instructions to begin a row: its address, the bounds of the loop over it.
 const ROW: u32 = 6;

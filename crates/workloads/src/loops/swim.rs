@@ -2,6 +2,7 @@
 
 use std::f64::consts::{PI, TAU};
 
+use crate::parallel::cost;
 use crate::parameter::program;
 use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::random::Random;
@@ -35,9 +36,9 @@ const STREAM: f64 = 1e6;
 /// Mean pressure over density, in square metres a square second.
 const PRESSURE: f64 = 5e4;
 
-/// Instructions for a point beside loads and stores. Fluxes: three each; vorticity seven and a division, which keeps the divider
-/// for 19 cycles; height six; addresses and loop six.
-const FLUXES: u32 = 44;
+/// Instructions for a point beside loads and stores. Fluxes: three each; vorticity seven and a division; height six; addresses
+/// and loop six.
+const FLUXES: u32 = 25 + cost::DIVISION;
 /// Each velocity nine, pressure four, addresses and loop eight.
 const ADVANCE: u32 = 30;
 /// Each of three fields three, addresses and loop eight.

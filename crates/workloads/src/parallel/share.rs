@@ -50,9 +50,23 @@ impl Share {
     }
 }
 
+/// The threads of a column and of a row if all are put in a grid, as square as their number allows and not wider than high:
+/// borders between rows of a matrix are in fewer lines than those between columns.
+pub(crate) fn thread_grid(threads: usize) -> (usize, usize) {
+    let fits = |across: &usize| threads.is_multiple_of(*across) && across * across <= threads;
+    let across = (1..=threads).filter(fits).max().unwrap_or(1);
+    (threads / across, across)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn grids_are_as_square_as_can_be() {
+        let grids = [1, 2, 8, 13, 16, 63].map(thread_grid);
+        assert_eq!(grids, [(1, 1), (2, 1), (4, 2), (13, 1), (4, 4), (9, 7)]);
+    }
 
     #[test]
     fn every_iteration_has_one_thread() {

@@ -5,3 +5,4 @@ mod loops;
 mod mock;
 mod parallel;
 mod sharing;
+mod splash;
