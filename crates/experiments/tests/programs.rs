@@ -7,7 +7,20 @@ use workloads::{Settings, Workload};
 
 /// Every program, small.
 fn programs() -> Vec<Workload> {
-    let limits = [("lines", 12), ("rounds", 3), ("references", 40), ("writes", 30)];
+    let limits = [
+        ("lines", 12),
+        ("rounds", 3),
+        ("references", 40),
+        ("writes", 30),
+        ("points", 64),
+        ("keys", 300),
+        ("radix", 16),
+        ("bits", 8),
+        ("side", 13),
+        ("block", 3),
+        ("intervals", 8),
+        ("molecules", 9),
+    ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();
         let chosen = limits.iter().filter(|(name, _)| own.contains(name));

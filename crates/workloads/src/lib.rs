@@ -4,16 +4,20 @@
 //! neither simulator nor host: whoever runs it places the memory and lends it the threads.
 
 mod blocks;
+mod parallel;
 mod parameter;
 mod program;
 mod random;
 mod registry;
+mod splash;
 mod synthetic;
 mod thread;
 
 pub use blocks::Blocks;
+pub use parallel::{Array, Element, Locks, Reduction, Share};
 pub use parameter::{Declared, Parameter, ParameterError, Settings};
 pub use program::{Part, Program, RegionPlan, Shape, Wrong};
 pub use registry::{ProgramError, Workload};
+pub use splash::{Fft, Lu, Ocean, Radix, Water};
 pub use synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 pub use thread::Thread;

@@ -17,6 +17,8 @@ pub struct Parameter {
     pub least: u64,
     /// The largest accepted value.
     pub most: u64,
+    /// If there is such a number: only its powers are accepted.
+    pub powers_of: Option<u64>,
 }
 
 /// Values for some of a program's parameters, by name.
@@ -43,7 +45,7 @@ impl Settings {
                 let accepted = parameters.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(" ");
                 return Err(ParameterError::Unknown { program, name: name.clone(), value: *value, accepted });
             };
-            if !(parameter.least..=parameter.most).contains(value) {
+            if !parameter.accepts(*value) {
                 return Err(ParameterError::OutOfRange { program, value: *value, parameter: *parameter });
             }
         }
@@ -84,9 +86,17 @@ pub enum ParameterError {
 }
 
 impl Parameter {
+    /// Whether it may have a value.
+    pub fn accepts(&self, value: u64) -> bool {
+        let is_power = |base| value.checked_ilog(base).is_some_and(|exponent| base.pow(exponent) == value);
+        (self.least..=self.most).contains(&value) && self.powers_of.is_none_or(is_power)
+    }
+
     /// The accepted values, in words.
     pub fn range(&self) -> impl fmt::Display + use<> {
-        format!("{} to {}", self.least, self.most)
+        let Self { least, most, .. } = self;
+        self.powers_of
+            .map_or_else(|| format!("{least} to {most}"), |base| format!("{least} to {most}, powers of {base}"))
     }
 }
 
@@ -106,10 +116,11 @@ pub trait Declared: Sized {
     fn values(&self) -> Vec<u64>;
 }
 
-/// Declares a program: the structure of its parameters, with default and range, and what is known of it by name.
+/// Declares a program: the structure of its parameters, with default and range, and what is known of it by name. `powers of`
+/// a number after a range narrows it to those.
 macro_rules! program {
     ($(#[$doc:meta])* $type:ident is $name:literal: $summary:literal {
-        $(#[doc = $meaning:literal] $field:ident: $default:expr, $least:literal to $most:expr;)*
+        $(#[doc = $meaning:literal] $field:ident: $default:expr, $least:literal to $most:expr $(, powers of $base:literal)?;)*
     }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -124,6 +135,7 @@ macro_rules! program {
                 default: $default,
                 least: $least,
                 most: $most,
+                powers_of: { const BASE: &[u64] = &[$($base)?]; BASE.first().copied() },
             },)*];
 
             fn with(settings: &$crate::Settings) -> Self {

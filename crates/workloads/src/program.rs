@@ -45,6 +45,20 @@ pub struct RegionPlan {
 }
 
 impl RegionPlan {
+    /// `words` words, rounded up to whole pages, where first touch puts them: each page with the thread that `owner` names for
+    /// the page's first word.
+    pub fn first_touch(shape: &Shape, words: usize, owner: impl Fn(usize) -> usize) -> Self {
+        let mut parts: Vec<Part> = Vec::new();
+        for first in (0..words).step_by(shape.page_words) {
+            let home = shape.homes[owner(first)];
+            match parts.last_mut() {
+                Some(last) if last.home == home => last.words += shape.page_words,
+                _ => parts.push(Part { home, words: shape.page_words }),
+            }
+        }
+        Self { parts }
+    }
+
     /// 64-bit words in all.
     pub fn words(&self) -> usize {
         self.parts.iter().map(|part| part.words).sum()
@@ -52,15 +66,30 @@ impl RegionPlan {
 }
 
 /// A result that is not what it must be.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("{what} holds {found} instead of {expected}")]
-pub struct Wrong {
-    /// What it is.
-    pub what: String,
-    /// What was found.
-    pub found: u64,
-    /// What should have been.
-    pub expected: u64,
+#[derive(Clone, PartialEq, Debug, Error)]
+pub enum Wrong {
+    /// A word has the wrong value.
+    #[error("{what} holds {found} instead of {expected}")]
+    Word {
+        /// What it is.
+        what: String,
+        /// What was found.
+        found: u64,
+        /// What should have been.
+        expected: u64,
+    },
+    /// A number is too far off.
+    #[error("{what} is {found} instead of {expected} within {tolerance:e}")]
+    Number {
+        /// What it is.
+        what: String,
+        /// What was found.
+        found: f64,
+        /// What should have been.
+        expected: f64,
+        /// How far it may be off.
+        tolerance: f64,
+    },
 }
 
 impl Wrong {
@@ -69,7 +98,16 @@ impl Wrong {
     /// # Errors
     /// When it is not.
     pub fn unless_equal(found: u64, expected: u64, what: impl FnOnce() -> String) -> Result<(), Self> {
-        if found == expected { Ok(()) } else { Err(Self { what: what(), found, expected }) }
+        if found == expected { Ok(()) } else { Err(Self::Word { what: what(), found, expected }) }
+    }
+
+    /// Nothing is wrong if `found` is no farther from `expected` than `tolerance`. What is not a number is wrong.
+    ///
+    /// # Errors
+    /// When it is farther.
+    pub fn unless_close(found: f64, expected: f64, tolerance: f64, what: impl FnOnce() -> String) -> Result<(), Self> {
+        let close = (found - expected).abs() <= tolerance;
+        if close { Ok(()) } else { Err(Self::Number { what: what(), found, expected, tolerance }) }
     }
 }
 
@@ -90,4 +128,26 @@ pub trait Program: Declared {
     /// # Errors
     /// The first wrong word.
     fn check(&self, shape: &Shape, read: &dyn Fn(usize, usize) -> u64) -> Result<(), Wrong>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_lie_with_the_owner_of_their_first_word() {
+        let homes = vec![NodeId(0), NodeId(0), NodeId(1)];
+        let shape = Shape { homes, nodes: 2, line_words: 16, page_words: 512, seed: 0 };
+        // Pages begin at words 0, 512, 1024 and 1536.
+        let plan = RegionPlan::first_touch(&shape, 1537, |word| word / 700);
+        let part = |home, pages: usize| Part { home: NodeId(home), words: pages * 512 };
+        assert_eq!(plan.parts, [part(0, 3), part(1, 1)]);
+    }
+
+    #[test]
+    fn close_is_close_enough_and_a_number() {
+        assert_eq!(Wrong::unless_close(1.0, 1.5, 0.5, String::new), Ok(()));
+        assert!(Wrong::unless_close(1.0, 1.6, 0.5, String::new).is_err());
+        assert!(Wrong::unless_close(f64::NAN, 1.0, 0.5, String::new).is_err());
+    }
 }

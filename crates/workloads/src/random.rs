@@ -20,6 +20,14 @@ impl Random {
         ((u128::from(self.0.next_u64()) * bound as u128) >> 64) as usize
     }
 
+    /// The next number from 0 up to, and without, 1.
+    #[inline]
+    pub(crate) fn unit(&mut self) -> f64 {
+        /// As many bits as a double's significand has.
+        const BITS: u32 = 53;
+        (self.0.next_u64() >> (u64::BITS - BITS)) as f64 / (1_u64 << BITS) as f64
+    }
+
     /// True in `percent` of all cases.
     #[inline]
     pub(crate) fn chance(&mut self, percent: u64) -> bool {

@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use crate::parameter::{Declared, Parameter, ParameterError, Settings};
 use crate::program::{Program, RegionPlan, Shape, Wrong};
+use crate::splash::{Fft, Lu, Ocean, Radix, Water};
 use crate::synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 use crate::thread::Thread;
 
@@ -101,4 +102,9 @@ programs! {
     HotSpot,
     Uniform,
     Counters,
+    Fft,
+    Radix,
+    Lu,
+    Ocean,
+    Water,
 }

@@ -4,7 +4,7 @@
 ///
 /// Memory that threads share is a [`Thread::Region`], an array of 64-bit words that hold real values. What one thread stores
 /// before a barrier, all others load after it. Words that one thread stores to and another touches without a barrier in
-/// between may read as either value, unless all of them use [`Thread::fetch_add`].
+/// between may read as either value, unless all of them use indivisible steps or acquire and release.
 ///
 /// Accesses may overlap as far as the processor allows: methods return the value at once, whereas the time of the access
 /// passes for those instructions that depend on it.
@@ -26,6 +26,16 @@ pub trait Thread {
 
     /// Adds to a word in one indivisible step and returns what was there before. Waits until that is done.
     fn fetch_add(&mut self, region: &Self::Region, word: usize, addend: u64) -> u64;
+
+    /// Stores `new` if a word holds `expected`, in one indivisible step, and returns what was there before. Waits until that is
+    /// done, and has the effect of [`Thread::load_acquire`].
+    fn compare_and_swap(&mut self, region: &Self::Region, word: usize, expected: u64, new: u64) -> u64;
+
+    /// A load that waits for its value: whoever sees what a [`Thread::store_release`] stored sees all that was stored before.
+    fn load_acquire(&mut self, region: &Self::Region, word: usize) -> u64;
+
+    /// A store that waits until all that its thread stored before is done, and until it is done itself.
+    fn store_release(&mut self, region: &Self::Region, word: usize, value: u64);
 
     /// Asks for a copy to read, and waits for nothing.
     fn prefetch_shared(&mut self, region: &Self::Region, word: usize);

@@ -13,7 +13,8 @@ use crate::progress;
 /// Run a program on a simulated machine: how long it takes, what it misses, what keeps the controllers busy.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Programs: private migratory producer-consumer wide-read-sharing hot-spot uniform counters. Each checks its own results.
+    after_help = "Programs: private migratory producer-consumer wide-read-sharing hot-spot uniform counters;
+after SPLASH-2: fft radix lu ocean water. Each checks its own results.
 
 Examples:
   ccnuma sim --list                              programs and their parameters

@@ -15,6 +15,19 @@ impl<'t, 'y> SimulatedThread<'t, 'y> {
     pub fn new(thread: &'t mut Thread<'y>, number: usize) -> Self {
         Self { thread, number }
     }
+
+    /// A load-linked and a store-conditional that finds the line fetched for writing at once, as `lmbench-cas` has it. The
+    /// value changes at the time at which the store is done, and not before. Returns what was there.
+    fn indivisible(&mut self, region: &SharedRegion, word: usize, change: impl FnOnce(u64) -> u64) -> u64 {
+        let at = region.at(word);
+        self.thread.store(at);
+        self.thread.load(at);
+        self.thread.drain();
+        self.thread.order();
+        let before = region.get(word);
+        region.set(word, change(before));
+        before
+    }
 }
 
 impl workloads::Thread for SimulatedThread<'_, '_> {
@@ -43,17 +56,28 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
         region.set(word, value);
     }
 
-    /// A load-linked and a store-conditional that finds the line fetched for writing at once, as `lmbench-cas` has it. The
-    /// value changes at the time at which the store is done, and not before.
     fn fetch_add(&mut self, region: &SharedRegion, word: usize, addend: u64) -> u64 {
-        let at = region.at(word);
-        self.thread.store(at);
-        self.thread.load(at);
+        self.indivisible(region, word, |before| before.wrapping_add(addend))
+    }
+
+    fn compare_and_swap(&mut self, region: &SharedRegion, word: usize, expected: u64, new: u64) -> u64 {
+        self.indivisible(region, word, |before| if before == expected { new } else { before })
+    }
+
+    fn load_acquire(&mut self, region: &SharedRegion, word: usize) -> u64 {
+        self.thread.load(region.at(word));
         self.thread.drain();
         self.thread.order();
-        let before = region.get(word);
-        region.set(word, before.wrapping_add(addend));
-        before
+        region.get(word)
+    }
+
+    /// What a critical section stored is done before its lock is seen free: the release starts after all else has ended.
+    fn store_release(&mut self, region: &SharedRegion, word: usize, value: u64) {
+        self.thread.drain();
+        self.thread.store(region.at(word));
+        self.thread.drain();
+        self.thread.order();
+        region.set(word, value);
     }
 
     #[inline]

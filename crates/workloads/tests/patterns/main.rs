@@ -2,4 +2,6 @@
 
 mod every;
 mod mock;
+mod parallel;
 mod sharing;
+mod splash;

@@ -1,11 +1,11 @@
 //! Threads of this computer that do what a program asks and note it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use units::NodeId;
-use workloads::{Shape, Thread, Workload, Wrong};
+use workloads::{RegionPlan, Shape, Thread, Workload, Wrong};
 
 /// Words in a line and in a page: small, so that programs cross pages.
 pub const LINE_WORDS: usize = 4;
@@ -17,6 +17,8 @@ pub enum Kind {
     Load,
     Store,
     FetchAdd,
+    /// Of a lock, or whatever else orders threads: what was found and done depends on who came first.
+    Synchronisation,
 }
 
 /// A reference of a thread, with the barriers that it had passed.
@@ -26,6 +28,8 @@ pub struct Reference {
     pub kind: Kind,
     pub region: usize,
     pub word: usize,
+    /// A lock that the thread held, the latest that it took: its region and word.
+    pub lock: Option<(usize, usize)>,
 }
 
 impl Reference {
@@ -41,16 +45,26 @@ pub struct Region {
     words: Vec<AtomicU64>,
 }
 
-struct Noting<'a> {
+impl Region {
+    /// The value of a word.
+    pub fn word(&self, word: usize) -> u64 {
+        self.words[word].load(Ordering::Relaxed)
+    }
+}
+
+/// A thread of this computer.
+pub struct Noting<'a> {
     number: usize,
     phase: usize,
     barrier: &'a Barrier,
     references: Vec<Reference>,
+    locks: Vec<(usize, usize)>,
 }
 
 impl Noting<'_> {
     fn note(&mut self, kind: Kind, region: &Region, word: usize) {
-        self.references.push(Reference { phase: self.phase, kind, region: region.number, word });
+        let lock = self.locks.last().copied();
+        self.references.push(Reference { phase: self.phase, kind, region: region.number, word, lock });
     }
 }
 
@@ -80,6 +94,28 @@ impl Thread for Noting<'_> {
         region.words[word].fetch_add(addend, Ordering::Relaxed)
     }
 
+    /// Whoever makes a word other than zero holds a lock, until it is zero again.
+    fn compare_and_swap(&mut self, region: &Region, word: usize, expected: u64, new: u64) -> u64 {
+        self.note(Kind::Synchronisation, region, word);
+        let done = region.words[word].compare_exchange(expected, new, Ordering::AcqRel, Ordering::Acquire);
+        if done.is_ok() && new != 0 {
+            self.locks.push((region.number, word));
+        }
+        done.unwrap_or_else(|found| found)
+    }
+
+    fn load_acquire(&mut self, region: &Region, word: usize) -> u64 {
+        // Others may have to run before it changes.
+        std::thread::yield_now();
+        region.words[word].load(Ordering::Acquire)
+    }
+
+    fn store_release(&mut self, region: &Region, word: usize, value: u64) {
+        self.note(Kind::Synchronisation, region, word);
+        self.locks.retain(|&lock| lock != (region.number, word));
+        region.words[word].store(value, Ordering::Release);
+    }
+
     fn prefetch_shared(&mut self, _: &Region, _: usize) {}
 
     fn prefetch_exclusive(&mut self, _: &Region, _: usize) {}
@@ -104,6 +140,8 @@ pub fn shape(threads: usize, seed: u64) -> Shape {
 pub struct Run {
     /// The references of each thread.
     pub references: Vec<Vec<Reference>>,
+    /// The words of each region at the end.
+    pub contents: Vec<Vec<u64>>,
     /// How many loads gave what they must not give.
     pub wrong_loads: u64,
     /// What the program's check said.
@@ -120,24 +158,35 @@ impl Run {
     }
 }
 
-/// Runs a program.
-pub fn run(workload: &Workload, shape: &Shape) -> Run {
-    let region = |(number, plan): (usize, &workloads::RegionPlan)| Region {
+/// Runs `body` on threads, on regions as planned. Returns the regions, and of each thread its references and what it returned.
+pub fn run_threads(
+    shape: &Shape,
+    plans: &[RegionPlan],
+    body: impl Fn(&[Region], &mut Noting<'_>) -> u64 + Sync,
+) -> (Vec<Region>, Vec<(Vec<Reference>, u64)>) {
+    let region = |(number, plan): (usize, &RegionPlan)| Region {
         number,
         words: (0..plan.words()).map(|_| AtomicU64::new(0)).collect(),
     };
-    let regions: Vec<Region> = workload.regions(shape).iter().enumerate().map(region).collect();
+    let regions: Vec<Region> = plans.iter().enumerate().map(region).collect();
     let barrier = Barrier::new(shape.threads());
-    let body = |number| {
-        let mut thread = Noting { number, phase: 0, barrier: &barrier, references: Vec::new() };
-        let wrong = workload.run(shape, &regions, &mut thread);
-        (thread.references, wrong)
+    let run = |number| {
+        let mut thread = Noting { number, phase: 0, barrier: &barrier, references: Vec::new(), locks: Vec::new() };
+        let returned = body(&regions, &mut thread);
+        (thread.references, returned)
     };
-    let ended: Vec<_> = std::thread::scope(|scope| {
-        let body = &body;
-        let threads: Vec<_> = (0..shape.threads()).map(|number| scope.spawn(move || body(number))).collect();
+    let ended = std::thread::scope(|scope| {
+        let run = &run;
+        let threads: Vec<_> = (0..shape.threads()).map(|number| scope.spawn(move || run(number))).collect();
         threads.into_iter().map(|thread| thread.join().expect("no thread panics")).collect()
     });
+    (regions, ended)
+}
+
+/// Runs a program.
+pub fn run(workload: &Workload, shape: &Shape) -> Run {
+    let (regions, ended) =
+        run_threads(shape, &workload.regions(shape), |regions, thread| workload.run(shape, regions, thread));
     let check = |spoilt: Option<(usize, usize)>| {
         workload.check(shape, &|region, word| {
             let value = regions[region].words[word].load(Ordering::Relaxed);
@@ -145,11 +194,32 @@ pub fn run(workload: &Workload, shape: &Shape) -> Run {
         })
     };
     let references: Vec<_> = ended.iter().map(|(references, _)| references.clone()).collect();
-    let stored = references.iter().flatten().find(|each| each.kind != Kind::Load);
+    let changes = |each: &&Reference| matches!(each.kind, Kind::Store | Kind::FetchAdd);
+    let stored = references.iter().flatten().find(changes);
+    let words = |region: &Region| region.words.iter().map(|word| word.load(Ordering::Relaxed)).collect();
     Run {
+        contents: regions.iter().map(words).collect(),
         wrong_loads: ended.iter().map(|(_, wrong)| wrong).sum(),
         check: check(None),
         check_of_spoilt: stored.map(|each| check(Some((each.region, each.word)))),
         references,
     }
+}
+
+/// A phase, region and word of which what one thread does is not ordered with what another does.
+pub fn race(references: &[Vec<Reference>]) -> Option<(usize, usize, usize)> {
+    let mut touched: BTreeMap<(usize, usize, usize), Vec<(usize, Reference)>> = BTreeMap::new();
+    for (thread, references) in references.iter().enumerate() {
+        for each in references.iter().filter(|each| each.kind != Kind::Synchronisation) {
+            touched.entry((each.phase, each.region, each.word)).or_default().push((thread, *each));
+        }
+    }
+    let races = |touches: &[(usize, Reference)]| {
+        let (first, one) = touches[0];
+        let shared = touches.iter().any(|&(thread, _)| thread != first);
+        let all = |kind| touches.iter().all(|(_, each)| each.kind == kind);
+        let locked = one.lock.is_some() && touches.iter().all(|(_, each)| each.lock == one.lock);
+        shared && !all(Kind::Load) && !all(Kind::FetchAdd) && !locked
+    };
+    touched.into_iter().find(|(_, touches)| races(touches)).map(|(place, _)| place)
 }

@@ -1,0 +1,69 @@
+//! Locks in shared memory: test, then test-and-set by load-linked and store-conditional, as PARMACS have them on MIPS.
+
+use crate::Blocks;
+use crate::program::{RegionPlan, Shape};
+use crate::thread::Thread;
+
+const FREE: u64 = 0;
+const HELD: u64 = 1;
+/// Instructions between two looks at a lock that is held: the loop's own few, and a pause that leaves the line to its holder.
+const PAUSE: u32 = 30;
+
+/// Locks of a region of their own, each in a line of its own, dealt round the nodes of the threads.
+#[derive(Debug)]
+pub struct Locks<'r, R> {
+    region: &'r R,
+    blocks: Blocks,
+    threads: usize,
+}
+
+impl<R> Clone for Locks<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Locks<'_, R> {}
+
+impl<'r, R> Locks<'r, R> {
+    fn blocks(shape: &Shape, count: usize) -> Blocks {
+        Blocks::new(shape, count.div_ceil(shape.threads()))
+    }
+
+    /// The region that `count` locks want.
+    pub fn plan(shape: &Shape, count: usize) -> RegionPlan {
+        Self::blocks(shape, count).plan(shape.homes.iter().copied())
+    }
+
+    /// The `count` locks of a region that was planned for as many. All are free as long as nobody took them.
+    pub fn new(shape: &Shape, region: &'r R, count: usize) -> Self {
+        Self { region, blocks: Self::blocks(shape, count), threads: shape.threads() }
+    }
+
+    fn word(&self, lock: usize) -> usize {
+        self.blocks.word(lock % self.threads, lock / self.threads)
+    }
+
+    /// Waits until a lock is free and takes it: what its last holder stored is seen.
+    pub fn acquire<T: Thread<Region = R>>(&self, thread: &mut T, lock: usize) {
+        let word = self.word(lock);
+        while thread.load_acquire(self.region, word) != FREE
+            || thread.compare_and_swap(self.region, word, FREE, HELD) != FREE
+        {
+            thread.instructions(PAUSE);
+        }
+    }
+
+    /// Gives a lock back, all that was stored before done.
+    pub fn release<T: Thread<Region = R>>(&self, thread: &mut T, lock: usize) {
+        thread.store_release(self.region, self.word(lock), FREE);
+    }
+
+    /// A critical section: `body` while holding a lock.
+    pub fn critical<T: Thread<Region = R>, V>(&self, thread: &mut T, lock: usize, body: impl FnOnce(&mut T) -> V) -> V {
+        self.acquire(thread, lock);
+        let value = body(thread);
+        self.release(thread, lock);
+        value
+    }
+}

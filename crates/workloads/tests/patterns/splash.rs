@@ -1,0 +1,109 @@
+//! Who communicates with whom in the SPLASH programs.
+
+use workloads::{Fft, Lu, Ocean, Radix, Water, Workload};
+
+use crate::mock::{Kind, Reference, run, shape};
+
+const THREADS: usize = 8;
+
+/// Of each thread, the threads whose rows its first transpose reads, in order.
+fn visited(stagger: u64) -> Vec<Vec<usize>> {
+    let points = 1024;
+    let run = run(&Workload::Fft(Fft { points, stagger }), &shape(THREADS, 1));
+    assert_eq!(run.check, Ok(()), "stagger {stagger}");
+    let words = 2 * points as usize / THREADS;
+    let loads = |each: &&Reference| (each.phase, each.region, each.kind) == (1, 0, Kind::Load);
+    let order = |references: &Vec<Reference>| {
+        let mut order: Vec<_> = references.iter().filter(loads).map(|each| each.word / words).collect();
+        order.dedup();
+        order
+    };
+    run.references.iter().map(order).collect()
+}
+
+#[test]
+fn without_stagger_all_visit_the_same_and_with_it_never_two() {
+    assert_eq!(visited(0), vec![(0..THREADS).collect::<Vec<_>>(); THREADS]);
+    let mut orders = Vec::new();
+    for stagger in [1, 2] {
+        let visited = visited(stagger);
+        for step in 0..THREADS {
+            let mut together: Vec<_> = visited.iter().map(|order| order[step]).collect();
+            together.sort_unstable();
+            assert_eq!(together, (0..THREADS).collect::<Vec<_>>(), "stagger {stagger}, step {step}");
+        }
+        orders.push(visited[0].clone());
+    }
+    assert_eq!(orders, [[1, 2, 3, 4, 5, 6, 7, 0], [4, 2, 6, 1, 5, 3, 7, 0]]);
+}
+
+/// One digit, several, digits that do not divide the key, more digits than keys.
+#[test]
+fn keys_are_sorted_whatever_the_digits() {
+    for (keys, radix, bits) in [(1000, 2, 3), (1000, 16, 4), (500, 8, 10), (5, 1024, 32), (1, 2, 1), (1000, 256, 32)] {
+        let run = run(&Workload::Radix(Radix { keys, radix, bits }), &shape(THREADS, 1));
+        assert_eq!(run.check, Ok(()), "{keys} keys of {bits} bits by digits of {radix} values");
+    }
+}
+
+/// Blocks that divide the matrix and blocks that do not, smaller and larger ones, stored in either way.
+#[test]
+fn factors_are_right_whatever_the_blocks_and_each_block_has_one_writer() {
+    for (side, block, contiguous) in [(24, 4, 1), (24, 4, 0), (17, 5, 1), (17, 5, 0), (9, 64, 1), (1, 1, 0), (20, 1, 1)]
+    {
+        let lu = Workload::Lu(Lu { side, block, contiguous });
+        let run = run(&lu, &shape(THREADS, 1));
+        assert_eq!(run.check, Ok(()), "{lu:?}");
+        let mut writers = std::collections::BTreeMap::new();
+        for (thread, references) in run.references.iter().enumerate() {
+            for each in references.iter().filter(|each| each.kind == Kind::Store) {
+                assert_eq!(*writers.entry(each.word).or_insert(thread), thread, "{lu:?}: word {}", each.word);
+            }
+        }
+        assert_eq!(writers.len() as u64, side * side);
+    }
+}
+
+/// What a thread writes lies at home if blocks are in one piece; by rows, most does not.
+#[test]
+fn contiguous_blocks_are_at_home() {
+    let shape = shape(THREADS, 1);
+    let at_home = |contiguous| {
+        let lu = Workload::Lu(Lu { side: 32, block: 4, contiguous });
+        let plans = lu.regions(&shape);
+        let pages: Vec<_> =
+            plans[0].parts.iter().flat_map(|part| vec![part.home; part.words / shape.page_words]).collect();
+        let references = run(&lu, &shape).references;
+        let of = |(thread, each): (usize, &Reference)| {
+            (each.kind == Kind::Store).then(|| pages[each.word / shape.page_words] == shape.homes[thread])
+        };
+        let each = references.iter().enumerate().flat_map(|(thread, all)| all.iter().map(move |each| (thread, each)));
+        let homes: Vec<bool> = each.filter_map(of).collect();
+        homes.iter().filter(|&&home| home).count() as f64 / homes.len() as f64
+    };
+    assert_eq!(at_home(1), 1.0);
+    assert!(at_home(0) < 0.7, "{}", at_home(0));
+}
+
+/// Multigrid needs about as many cycles on any grid: a slow one would count many more barriers.
+#[test]
+fn a_basin_is_solved_in_few_cycles() {
+    for intervals in [16_u64, 64] {
+        let run = run(&Workload::Ocean(Ocean { intervals, steps: 1 }), &shape(THREADS, 1));
+        assert_eq!(run.check, Ok(()));
+        let phases = run.references[0].last().map_or(0, |last| last.phase);
+        // Four relaxations' halves before, two after, and one each way; two where there is a single point; and the residual's.
+        let of_cycle = 8 * (intervals.ilog2() as usize - 1) + 2 + 1;
+        assert!(phases < 2 * 12 * of_cycle, "{intervals} intervals: {} cycles", phases / of_cycle);
+    }
+}
+
+/// Odd and even numbers of molecules, fewer than threads, and enough for pairs out of reach.
+#[test]
+fn every_pair_of_molecules_acts_once() {
+    for (molecules, steps) in [(2, 3), (5, 2), (12, 2), (30, 20)] {
+        let run = run(&Workload::Water(Water { molecules, steps }), &shape(THREADS, 1));
+        assert_eq!(run.check, Ok(()), "{molecules} molecules");
+        assert_eq!(crate::mock::race(&run.references), None);
+    }
+}
