@@ -63,6 +63,10 @@ fn numbers_out_of_range_are_refused() {
     refused("bench -m arctic --suite local --nodes-per-distance 0", &["--nodes-per-distance 0"]);
     refused("verify origin --caches 0", &["--caches 0", "1 to"]);
     refused("verify sci --lines 2", &["--lines 2", "1 to 1"]);
+    refused("verify origin --lines 70000", &["--lines", "1 to"]);
+    refused("verify --random hybrid --nodes 65", &["--nodes 65", "1 to 64"]);
+    refused("verify --random --seeds 0", &["--seeds 0", "1 to"]);
+    refused("verify hybrid --seeds 3", &["--random"]);
 }
 
 #[test]
@@ -72,6 +76,9 @@ fn unknown_names_are_refused_with_the_known_ones() {
     refused("verify", &["PROTOCOL"]);
     refused("verify hybrid --litmus dekker", &["--litmus dekker", "message-passing", "independent-reads"]);
     refused("verify --all --mutation skip-wait", &["PROTOCOL"]);
+    refused("verify --random sci", &["sci", "dynamic-pointer", "origin"]);
+    refused("verify --random hybird", &["hybird", "did you mean hybrid"]);
+    refused("verify --random hybrid --mutation skip-wait", &["--mutation skip-wait", "kept-copy"]);
     refused("reproduce prestor/9.9", &["prestor/9.9", "prestor/4.6"]);
     refused("reproduce prester", &["prester", "prestor/4.6"]);
     refused("bensh", &["bensh", "bench"]);

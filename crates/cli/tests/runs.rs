@@ -203,6 +203,19 @@ fn one_protocol_is_explored_and_litmus_tested_in_one_table() {
     assert!(rows.iter().all(|row| row["result"] == "ok"));
 }
 
+#[test]
+fn a_machine_is_tested_at_random() {
+    let test = "verify --random hybrid/RAC --nodes 8 --lines 256 --references 300 --seeds 4";
+    let rows = records(&printed(&format!("{test} --json")));
+    let [row] = rows.as_slice() else { panic!("{rows:?}") };
+    let shown = ["protocol", "caches", "lines", "result"].map(|name| row[name].clone());
+    assert_eq!(shown, [Value::from("hybrid/RAC: random"), Value::from(8), Value::from(256), Value::from("ok")]);
+    // Every processor's accesses but the prefetches.
+    assert!(row["states"].as_u64().is_some_and(|compared| compared > 4 * 8 * 200), "{row:?}");
+    let statistics = printed(&format!("{test} --stats"));
+    assert!(statistics.contains("4 seeds") && statistics.contains("reclamations"), "{statistics}");
+}
+
 /// A protocol that promises less than sequential consistency is not broken by a litmus test that shows it.
 #[test]
 fn a_relaxed_order_is_shown_and_is_no_failure() {

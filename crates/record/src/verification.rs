@@ -23,9 +23,10 @@ pub struct VerificationRow {
     pub caches: u32,
     /// How many lines they shared.
     pub lines: u32,
-    /// Distinct states reached.
+    /// Distinct states reached; of a random test, the loads and stores compared.
     pub states: u64,
-    /// The longest of the shortest paths from the initial state to a state.
+    /// The longest of the shortest paths from the initial state to a state; of a random test, the misses on the line that was
+    /// missed on most.
     pub depth: u32,
     /// How the exploration ended.
     pub result: VerificationResult,

@@ -76,7 +76,7 @@ fn touch(simulator: &mut Simulator, cpu: u16, at: PhysicalAddr, store: bool) -> 
     times.get()
 }
 
-/// What has been added. T_w and T_c may go back a little: T_m is a mean, and a miss may be faster.
+/// What has been added. T_c may go back a little: T_m is a mean, and a miss may be faster.
 fn since(after: &StallTerms, before: &StallTerms) -> StallTerms {
     let added = |after: Duration, before: Duration| Duration(after.0.saturating_sub(before.0));
     StallTerms {
@@ -84,7 +84,7 @@ fn since(after: &StallTerms, before: &StallTerms) -> StallTerms {
         local_with_remote_action: after.local_with_remote_action - before.local_with_remote_action,
         remote: after.remote - before.remote,
         minimum: after.minimum - before.minimum,
-        waiting: added(after.waiting, before.waiting),
+        waiting: after.waiting - before.waiting,
         point_to_point: after.point_to_point - before.point_to_point,
         coherence: added(after.coherence, before.coherence),
     }

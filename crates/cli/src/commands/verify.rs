@@ -1,4 +1,6 @@
-//! `ccnuma verify`: every reachable state of a protocol.
+//! `ccnuma verify`: every reachable state of a protocol, and random programs on machines that run it.
+
+mod random;
 
 use std::io::Write;
 
@@ -9,8 +11,10 @@ use verify::{Config, ConfigError, Consistency, Litmus, Outcome, Protocol, Run};
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, print};
 use crate::progress;
+use random::{RandomFlags, RandomRun};
 
-/// Model-check a coherence protocol: explore every reachable state, print a shortest counterexample if there is one.
+/// Model-check a coherence protocol: explore every reachable state, print a shortest counterexample if there is one. Or test
+/// it at random on a simulated machine (--random).
 #[derive(Args, Debug)]
 #[command(
     after_help = "Protocols: origin sci moesi moesi-cluster; of FLASH: bit-vector bit-vector/RH bit-vector/IC bit-vector/IR cv=2
@@ -26,19 +30,24 @@ Examples:
   ccnuma verify hybrid --all --json            every configuration worth exploring, and the litmus tests
   ccnuma verify hybrid/IR --litmus message-passing
   ccnuma verify --all                          every protocol
+  ccnuma verify --random hybrid/RAC --seeds 50 --nodes 64 --lines 4096 --stats
+  ccnuma verify --random --json                every protocol that machines run, every load and store compared
+
+--random takes any protocol of FLASH at its full size (cv=N, cv=N/LB and limited-pointer=N for any N; /IC, /IR, /RAC in addition),
+and origin. Its rows have the loads and stores compared for states, and the misses on the most contended line for depth.
 
 Exit code 1 if a property is broken. Litmus tests may break sequential consistency in a protocol that does not promise it."
 )]
 pub struct VerifyCommand {
     /// The protocol.
-    #[arg(value_name = "PROTOCOL", required_unless_present = "all")]
+    #[arg(value_name = "PROTOCOL", required_unless_present_any = ["all", "random"])]
     protocol: Option<String>,
     /// How many caches take part.
     #[arg(long, value_name = "N", default_value_t = 3)]
     caches: u16,
-    /// How many lines they share.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    lines: u16,
+    /// How many lines they share [default: 1; --random: 2048].
+    #[arg(long, value_name = "N")]
+    lines: Option<u32>,
     /// Processors on each node.
     #[arg(long, value_name = "N", default_value_t = 1)]
     processors_per_node: u16,
@@ -52,8 +61,8 @@ pub struct VerifyCommand {
     /// Give up beyond so many states; each takes about 100 bytes.
     #[arg(long, value_name = "N", default_value_t = Config::STATE_LIMIT)]
     max_states: usize,
-    /// Explore all configurations that are worth it, the smallest first, and run all litmus tests; without PROTOCOL, of every
-    /// protocol.
+    /// Explore all configurations that are worth it, the smallest first, run all litmus tests, and test a machine at random if
+    /// one runs the protocol; without PROTOCOL, of every protocol.
     #[arg(long, conflicts_with_all = ["caches", "lines", "processors_per_node", "accesses"])]
     all: bool,
     /// Run a litmus test: message-passing, store-buffering or independent-reads.
@@ -62,6 +71,8 @@ pub struct VerifyCommand {
     /// Also print transitions, states a second and memory.
     #[arg(long)]
     stats: bool,
+    #[command(flatten)]
+    random: RandomFlags,
     #[command(flatten)]
     output: OutputFlags,
 }
@@ -90,32 +101,45 @@ impl Accesses {
 /// One exploration to be done.
 enum Job {
     /// Of what processors like to do.
-    Explore(Config),
+    Explore(Protocol, Config),
     /// Of what a litmus test tells them to.
-    Litmus(Litmus),
+    Litmus(Protocol, Litmus),
+    /// Of nothing: random programs on a simulated machine.
+    Random(Box<RandomRun>),
+}
+
+/// What came of a job.
+struct Done {
+    row: VerificationRow,
+    /// What `--stats` prints.
+    statistics: String,
+    /// How a property is broken.
+    counterexample: Option<String>,
 }
 
 impl Job {
-    fn run(&self, protocol: &Protocol) -> Result<Run, Failure> {
-        let run = match self {
-            Self::Explore(config) => protocol.run(config),
-            Self::Litmus(litmus) => protocol.run_litmus(litmus),
+    fn run(&self) -> Result<Done, Failure> {
+        let (run, label) = match self {
+            Self::Explore(protocol, config) => {
+                let mutation = config.mutation.map(|mutation| format!("+{mutation}")).unwrap_or_default();
+                (protocol.run(config), format!("{}{mutation}", protocol.name))
+            }
+            Self::Litmus(protocol, litmus) => {
+                (protocol.run_litmus(litmus), format!("{}: {}", protocol.name, litmus.name))
+            }
+            Self::Random(run) => return Ok(run.run()),
         };
-        run.map_err(of_config)
+        let run = run.map_err(of_config)?;
+        let counterexample = match &run.outcome {
+            Outcome::Counterexample(trace) => Some(trace.to_string()),
+            Outcome::Ok => None,
+        };
+        Ok(Done { row: row(label, &run), statistics: statistics(&run), counterexample })
     }
 
     /// Whether a counterexample is what the protocol is known for.
-    fn may_fail(&self, protocol: &Protocol) -> bool {
-        matches!(self, Self::Litmus(_)) && protocol.consistency == Consistency::Relaxed
-    }
-
-    /// The protocol's name, with what is special about the run.
-    fn label(&self, protocol: &Protocol) -> String {
-        match self {
-            Self::Explore(Config { mutation: Some(mutation), .. }) => format!("{}+{mutation}", protocol.name),
-            Self::Explore(_) => protocol.name.to_owned(),
-            Self::Litmus(litmus) => format!("{}: {}", protocol.name, litmus.name),
-        }
+    fn may_fail(&self) -> bool {
+        matches!(self, Self::Litmus(protocol, _) if protocol.consistency == Consistency::Relaxed)
     }
 }
 
@@ -127,42 +151,43 @@ impl VerifyCommand {
     pub fn run(self) -> Result<bool, Failure> {
         let jobs = self.jobs()?;
         let mut output: Output<VerificationRow> = self.output.open()?;
-        let (mut rows, mut runs, mut broken) = (Vec::new(), Vec::new(), None);
-        let bar = progress::bar(jobs.len(), "explorations");
-        for (protocol, job) in &jobs {
-            let run = job.run(protocol)?;
-            let row = row(job.label(protocol), &run);
-            output.write(&row)?;
+        let (mut rows, mut statistics, mut broken) = (Vec::new(), String::new(), None);
+        let bar = progress::bar(jobs.len(), "runs");
+        for job in &jobs {
+            let done = job.run()?;
+            output.write(&done.row)?;
             bar.inc(1);
-            rows.push(row);
-            runs.push(run);
-            let failed = matches!(runs.last().map(|run| &run.outcome), Some(Outcome::Counterexample(_)));
-            if failed && (jobs.len() == 1 || !job.may_fail(protocol)) {
-                broken = Some((protocol, job));
+            rows.push(done.row);
+            statistics += &done.statistics;
+            let expected = job.may_fail();
+            if let Some(trace) = done.counterexample.filter(|_| jobs.len() == 1 || !expected) {
+                broken = Some((trace, expected));
                 break;
             }
         }
         bar.finish_and_clear();
         if output.wants_table() {
             print(report::verifications("", &rows))?;
-            for run in runs.iter().filter(|_| self.stats) {
-                print(statistics(run))?;
+            if self.stats {
+                print(statistics)?;
             }
         }
-        let Some((protocol, job)) = broken else { return Ok(true) };
-        if let Some(Outcome::Counterexample(trace)) = runs.last().map(|run| &run.outcome) {
-            if output.wants_table() {
-                print(format!("\n{trace}"))?;
-            } else {
-                // Standard output holds records alone.
-                write!(std::io::stderr(), "{trace}")?;
-            }
+        let Some((trace, expected)) = broken else { return Ok(true) };
+        if output.wants_table() {
+            print(format!("\n{trace}"))?;
+        } else {
+            // Standard output holds records alone.
+            write!(std::io::stderr(), "{trace}")?;
         }
-        Ok(job.may_fail(protocol))
+        Ok(expected)
     }
 
     /// What is to be done, checked.
-    fn jobs(&self) -> Result<Vec<(Protocol, Job)>, Failure> {
+    fn jobs(&self) -> Result<Vec<Job>, Failure> {
+        if self.random.random {
+            let runs = self.random.runs(self.protocol.as_deref(), self.lines, self.mutation.as_deref())?;
+            return Ok(runs.into_iter().map(|run| Job::Random(Box::new(run))).collect());
+        }
         let protocols = match &self.protocol {
             Some(name) => vec![verify::protocol(name).map_err(of_config)?],
             None => verify::protocols().copied().collect(),
@@ -171,11 +196,13 @@ impl VerifyCommand {
         for protocol in protocols {
             for config in self.configurations(&protocol)? {
                 protocol.check(&config).map_err(of_config)?;
-                jobs.push((protocol, Job::Explore(config)));
+                jobs.push(Job::Explore(protocol, config));
             }
             let plain = self.all && self.mutation.is_none();
             let litmus = Litmus::ALL.into_iter().filter(|litmus| plain || self.litmus.as_deref() == Some(litmus.name));
-            jobs.extend(litmus.map(|litmus| (protocol, Job::Litmus(litmus))));
+            jobs.extend(litmus.map(|litmus| Job::Litmus(protocol, litmus)));
+            let short = if plain { RandomRun::short(protocol.name)? } else { None };
+            jobs.extend(short.map(|run| Job::Random(Box::new(run))));
         }
         if let (Some(name), true) = (&self.litmus, jobs.is_empty()) {
             let accepted = Litmus::ALL.map(|litmus| litmus.name).join(", ");
@@ -191,7 +218,9 @@ impl VerifyCommand {
         } else if self.litmus.is_some() {
             vec![]
         } else {
-            let config = protocol.config(self.caches, self.lines);
+            // A number beyond what any model has room for is refused with the model's own range.
+            let lines = self.lines.map_or(1, |lines| u16::try_from(lines).unwrap_or(u16::MAX));
+            let config = protocol.config(self.caches, lines);
             vec![Config { processors_per_node: self.processors_per_node, ..config }]
         };
         for config in &mut configurations {

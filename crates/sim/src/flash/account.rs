@@ -2,10 +2,10 @@
 //!
 //! The controller notes for each miss when its request first came through the inbox, how long it waited for the protocol
 //! processor, and when the answer goes on to the processor. What every miss takes is T_m; the way to the home and back, when
-//! nothing is in its way, T_p2p; both follow from the machine. What is left is T_c, if there was action elsewhere or the
-//! request was refused: invalidations, interventions, retries, queues at other nodes. If there was not, the own controller took
-//! it: its caches missed, or its memory was busy with another handler's line, and it counts as T_w. (FLASH itself measures from
-//! the message that leaves to the reply, Section 5.5.2; what refused local requests wait it does not see.)
+//! nothing is in its way, T_p2p; both follow from the machine. What is left is T_c: invalidations, interventions, retries, queues
+//! and handlers at other nodes; of a local miss without action elsewhere, what MAGIC's own caches and memory took beyond the
+//! usual. (FLASH itself measures from the message that leaves to the reply, Section 5.5.2; the latter, and what refused local
+//! requests wait, it does not see.)
 //!
 //! T_m is the mean of reads of line after line, as it is measured (Table 5.2): one in so many fetches a line of directory headers.
 //! A miss that does not is faster by so much, and what is left of it is negative; so is it of an answer without data that comes
@@ -29,11 +29,11 @@ pub struct StallTerms {
     pub remote: u64,
     /// T_m: what every miss takes at least, the time of a local read when nothing else happens.
     pub minimum: Duration,
-    /// T_w: time that requests waited while their own node's controller was busy with others.
+    /// T_w: time that requests waited while their own node's controller ran other handlers.
     pub waiting: Duration,
     /// T_p2p: time to the home and back, when nothing else happens.
     pub point_to_point: Duration,
-    /// T_c: what coherence, and contention elsewhere, added.
+    /// T_c: all the rest, what coherence and contention elsewhere added.
     pub coherence: Duration,
 }
 
@@ -65,17 +65,15 @@ struct Outstanding {
     waited: Duration,
     /// Whether a message left the node.
     left: bool,
-    refused: bool,
 }
 
 /// The misses of one processor.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
     outstanding: [Outstanding; MissId::CAPACITY],
-    /// All that are over, but for T_w and T_c.
+    /// All that are over, but for T_c.
     terms: StallTerms,
-    /// T_w and T_c in picoseconds.
-    waiting: i64,
+    /// T_c in picoseconds: before much has been added, it may be less than nothing.
     coherence: i64,
 }
 
@@ -110,14 +108,9 @@ impl Account {
         self.outstanding[usize::from(miss.0)].left = true;
     }
 
-    /// The request is to be tried again.
-    pub fn refused(&mut self, miss: MissId) {
-        self.outstanding[usize::from(miss.0)].refused = true;
-    }
-
     /// The answer goes on to the processor at `time`; `remote` says whether the line is another node's.
     pub fn end(&mut self, miss: MissId, time: Time, remote: bool, unhindered: &Unhindered) {
-        let Outstanding { asked, waited, left, refused } = self.outstanding[usize::from(miss.0)];
+        let Outstanding { asked, waited, left } = self.outstanding[usize::from(miss.0)];
         let elapsed = asked.map_or(Duration::ZERO, |asked| time.since(asked));
         let accounted = waited + unhindered.service + unhindered.point_to_point;
         let rest = elapsed.0 as i64 - accounted.0 as i64;
@@ -126,13 +119,12 @@ impl Account {
             self.terms.local -= 1;
             self.terms.local_with_remote_action += 1;
         }
-        self.waiting += waited.0 as i64;
-        *(if remote || left || refused { &mut self.coherence } else { &mut self.waiting }) += rest;
+        self.terms.waiting += waited;
+        self.coherence += rest;
     }
 
     /// Of all misses that are over.
     pub fn terms(&self) -> StallTerms {
-        let sum = |term: i64| Duration(term.max(0) as u64);
-        StallTerms { waiting: sum(self.waiting), coherence: sum(self.coherence), ..self.terms }
+        StallTerms { coherence: Duration(self.coherence.max(0) as u64), ..self.terms }
     }
 }

@@ -47,27 +47,34 @@ pub enum InterfaceStep {
     Kept(bool),
     /// A message of the processor leaves the inbox: its handler starts.
     Started,
+    /// A line has been displaced from the remote access cache, and home is to be told.
+    Displaced(EnvelopeId),
 }
+
+/// Where the kind of a step stands in its operand, above a message's number.
+const STEP_SHIFT: u32 = 28;
 
 impl InterfaceStep {
     const fn pack(self) -> u32 {
         match self {
             Self::Asked(miss) => miss.0 as u32,
-            Self::Answer(miss) => 1 << 8 | miss.0 as u32,
-            Self::Evicted(dirty) => 2 << 8 | dirty as u32,
-            Self::Kept(dirty) => 3 << 8 | dirty as u32,
-            Self::Started => 4 << 8,
+            Self::Answer(miss) => 1 << STEP_SHIFT | miss.0 as u32,
+            Self::Evicted(dirty) => 2 << STEP_SHIFT | dirty as u32,
+            Self::Kept(dirty) => 3 << STEP_SHIFT | dirty as u32,
+            Self::Started => 4 << STEP_SHIFT,
+            Self::Displaced(id) => 5 << STEP_SHIFT | id.0,
         }
     }
 
     const fn unpack(word: u32) -> Self {
         let miss = MissId(word as u8);
-        match word >> 8 {
+        match word >> STEP_SHIFT {
             0 => Self::Asked(miss),
             1 => Self::Answer(miss),
             2 => Self::Evicted(word & 1 != 0),
             3 => Self::Kept(word & 1 != 0),
-            _ => Self::Started,
+            4 => Self::Started,
+            _ => Self::Displaced(EnvelopeId(word & ((1 << STEP_SHIFT) - 1))),
         }
     }
 }
@@ -127,6 +134,7 @@ mod tests {
             InterfaceStep::Evicted(true),
             InterfaceStep::Kept(false),
             InterfaceStep::Started,
+            InterfaceStep::Displaced(id),
         ];
         let events = [
             MagicEvent::Request(cpu, id),

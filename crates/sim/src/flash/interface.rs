@@ -95,7 +95,8 @@ impl System<Magics> {
         }
         if let Some(message) = sent {
             let id = self.envelop(message, destination(&message));
-            self.put_into_inbox(node, post.at + self.controllers.design.timing.inbox, id);
+            let step = InterfaceStep::Displaced(id);
+            self.schedule_processor(cpu, post.at, Event::Node(MagicEvent::Interface(cpu, step)));
         }
     }
 
@@ -160,7 +161,7 @@ impl System<Magics> {
     }
 
     /// A message of this node will be through the inbox at `at`: for the home here, or to go on to another.
-    fn put_into_inbox(&mut self, node: NodeId, at: Time, id: EnvelopeId) {
+    pub(super) fn put_into_inbox(&mut self, node: NodeId, at: Time, id: EnvelopeId) {
         self.controllers.nodes[node.index()].in_inbox += 1;
         let here = self.envelopes.get(id).to == node;
         let event = if here { MagicEvent::Handle(id) } else { MagicEvent::Outgoing(node, id) };
@@ -260,6 +261,7 @@ impl System<Magics> {
     pub(super) fn on_drop(&mut self, id: EnvelopeId) {
         let envelope = self.envelopes.remove(id);
         let (node, now) = (envelope.to, self.now);
+        self.controllers.nodes[node.index()].threats -= 1;
         let timing = &self.controllers.design.timing;
         let start = self.controllers.nodes[node.index()].bus.reserve(now, timing.grid, timing.intervention);
         self.processor_mut(cpu_of(node)).snoop(envelope.message.line, start);

@@ -295,12 +295,12 @@ impl System<Magics> {
             NodeOutcome::Retry => {
                 self.count_refusal(cpu, line);
                 let Some(miss) = miss_on(self, node, line) else { return };
-                self.controllers.nodes[node.index()].account.refused(miss);
                 let again = at + self.controllers.design.timing.retry;
                 self.schedule(node, again, MagicEvent::Retry(cpu, miss));
             }
             NodeOutcome::Invalidated(Some(Place::Cache)) | NodeOutcome::Relayed { place: Some(Place::Cache), .. } => {
                 let id = self.envelop(*message, node);
+                self.controllers.nodes[node.index()].threats += 1;
                 self.schedule(node, out, MagicEvent::Drop(id));
             }
             NodeOutcome::Invalidated(_)
@@ -327,6 +327,10 @@ impl System<Magics> {
                 self.schedule(node, through, MagicEvent::Interface(cpu, InterfaceStep::Kept(dirty)));
             }
             InterfaceStep::Started => self.on_started(cpu),
+            InterfaceStep::Displaced(id) => {
+                let at = self.now + self.controllers.design.timing.inbox;
+                self.put_into_inbox(node, at, id);
+            }
             InterfaceStep::Answer(miss) => self.answer_from_remote_access_cache(cpu, miss),
             InterfaceStep::Kept(dirty) => {
                 let (now, delay) = (self.now, self.random_delay());

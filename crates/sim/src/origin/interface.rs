@@ -154,7 +154,9 @@ impl System<Hubs> {
         let trusts = self.saboteur.is_some() && self.is_overtaken(cpu, message) && self.strikes(Fault::OvertakenCopy);
         let outcome = self.with_line(cpu, message.line, |cache, context| {
             discarded = is_superseded(cache, message.kind);
-            if let Pending::Request(request) = &mut cache.pending && trusts {
+            if let Pending::Request(request) = &mut cache.pending
+                && trusts
+            {
                 request.invalidated = false;
             }
             protocol::receive(cache, context, message, &mut outbox)
@@ -191,7 +193,8 @@ impl System<Hubs> {
 
     /// Whether a copy comes that an invalidation has overtaken.
     fn is_overtaken(&mut self, cpu: CpuId, message: &Message) -> bool {
-        let invalidated = matches!(self.view(cpu, message.line).pending, Pending::Request(request) if request.invalidated);
+        let invalidated =
+            matches!(self.view(cpu, message.line).pending, Pending::Request(request) if request.invalidated);
         invalidated && message.kind == MessageKind::SharedReply
     }
 

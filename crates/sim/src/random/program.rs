@@ -22,7 +22,7 @@ impl Dice {
 
     /// A number from 0 to `end - 1`.
     pub fn below(&mut self, end: u32) -> u32 {
-        ((self.0.next_u64() >> 32) * u64::from(end) >> 32) as u32
+        (((self.0.next_u64() >> 32) * u64::from(end)) >> 32) as u32
     }
 
     /// Whether something happens that does so once in `times`.

@@ -1,0 +1,188 @@
+//! `ccnuma verify --random`: random programs on simulated machines, every load and store compared.
+
+use std::fmt::Write;
+use std::time::Instant;
+
+use clap::Args;
+use machine::Description;
+use protocol::msi::catalogue;
+use record::{VerificationResult, VerificationRow};
+use sim::random::{RandomReport, RandomTest};
+use sim::{Fault, SimError, Simulator};
+use units::Bytes;
+
+use super::Done;
+use crate::failure::Failure;
+
+/// The protocol of the Origin, which machines of either processor run.
+const ORIGIN: &str = "origin";
+
+/// How to test at random.
+#[derive(Args, Debug)]
+pub struct RandomFlags {
+    /// Run random programs on a simulated machine instead: small caches and directories, messages late at random; without
+    /// PROTOCOL, under every protocol that machines run.
+    #[arg(long, conflicts_with_all = ["all", "litmus", "caches", "processors_per_node", "accesses", "max_states"])]
+    pub random: bool,
+    /// How many tests, each with programs, sizes and delays of its own.
+    #[arg(long, value_name = "N", default_value_t = 8, requires = "random")]
+    seeds: u64,
+    /// The first test: what a failure names.
+    #[arg(long, value_name = "SEED", default_value_t = 0, requires = "random")]
+    first_seed: u64,
+    /// Nodes of the machine: FLASH's have one processor, the Origin's two.
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "random")]
+    nodes: u16,
+    /// Accesses of each processor.
+    #[arg(long, value_name = "N", default_value_t = 1000, requires = "random")]
+    references: u32,
+}
+
+/// Random tests of one machine.
+#[derive(Clone, Debug)]
+pub struct RandomRun {
+    label: String,
+    machine: Description,
+    first_seed: u64,
+    seeds: u64,
+    lines: u32,
+    references: u32,
+    fault: Option<Fault>,
+}
+
+impl RandomFlags {
+    /// The tests that were asked for, checked.
+    ///
+    /// # Errors
+    /// When no machine runs the protocol, a number is out of range, or there is no such fault.
+    pub fn runs(&self, name: Option<&str>, lines: Option<u32>, fault: Option<&str>) -> Result<Vec<RandomRun>, Failure> {
+        let lines = lines.unwrap_or(2048);
+        in_range("--lines", u64::from(lines), 1, 1 << 20)?;
+        in_range("--seeds", self.seeds, 1, 1_000_000)?;
+        in_range("--references", u64::from(self.references), 1, 100_000_000)?;
+        let fault = fault.map(planted).transpose()?;
+        let names = name.map_or_else(|| [ORIGIN].into_iter().chain(catalogue::names()).collect(), |name| vec![name]);
+        let mut runs = Vec::new();
+        for name in names {
+            for (label, machine) in machines(name, self.nodes)? {
+                let (first_seed, seeds, references) = (self.first_seed, self.seeds, self.references);
+                let label = fault.map_or(label.clone(), |fault: Fault| format!("{label}+{}", fault.name()));
+                runs.push(RandomRun { label, machine, first_seed, seeds, lines, references, fault });
+            }
+        }
+        Ok(runs)
+    }
+}
+
+impl RandomRun {
+    /// A test of a second or less, if machines run the protocol: for `--all`.
+    ///
+    /// # Errors
+    /// When the machine cannot be made.
+    pub fn short(protocol: &str) -> Result<Option<Self>, Failure> {
+        let timed = protocol == ORIGIN || catalogue::names().any(|name| name == protocol);
+        if !timed {
+            return Ok(None);
+        }
+        let run = |(label, machine)| Self {
+            label,
+            machine,
+            first_seed: 0,
+            seeds: 4,
+            lines: 1024,
+            references: 500,
+            fault: None,
+        };
+        Ok(machines(protocol, 16)?.into_iter().next_back().map(run))
+    }
+
+    /// Runs the tests up to the first that finds a fault.
+    pub fn run(&self) -> Done {
+        let start = Instant::now();
+        let (mut reports, mut counterexample) = (Vec::new(), None);
+        for seed in self.first_seed..self.first_seed.saturating_add(self.seeds) {
+            let (lines, references, fault) = (self.lines, self.references, self.fault);
+            match (RandomTest { lines, references, fault, ..RandomTest::new(seed) }).run(&self.machine) {
+                Ok(report) => reports.push(report),
+                Err(failure) => {
+                    counterexample = Some(format!("{}: {failure}\n", self.label));
+                    break;
+                }
+            }
+        }
+        let compared = |report: &RandomReport| report.observed.loads + report.observed.stores;
+        let most = |report: &RandomReport| report.observed.worst.map_or(0, |(_, misses)| misses);
+        let row = VerificationRow {
+            protocol: self.label.clone(),
+            caches: self.machine.topology.processors,
+            lines: self.lines,
+            states: reports.iter().map(compared).sum(),
+            depth: u32::try_from(reports.iter().map(most).max().unwrap_or(0)).unwrap_or(u32::MAX),
+            result: match counterexample {
+                None => VerificationResult::Ok,
+                Some(_) => VerificationResult::Counterexample,
+            },
+            seconds: start.elapsed().as_secs_f64(),
+        };
+        Done { row, statistics: self.statistics(&reports), counterexample }
+    }
+
+    fn statistics(&self, reports: &[RandomReport]) -> String {
+        let sum = |of: fn(&RandomReport) -> u64| reports.iter().map(of).sum::<u64>();
+        let mut text = format!(
+            "{}, {} seeds: {} references, {} transactions, {} refusals, {} invalidations, {} reclamations",
+            self.label,
+            reports.len(),
+            sum(RandomReport::references),
+            sum(RandomReport::transactions),
+            sum(RandomReport::refusals),
+            sum(RandomReport::invalidations),
+            sum(RandomReport::reclamations),
+        );
+        let worst = reports.iter().filter_map(|report| report.observed.worst).max_by_key(|(_, misses)| *misses);
+        if let Some((line, misses)) = worst {
+            // Writing to a string cannot fail.
+            let _infallible = write!(text, "; worst {line:?}, {misses} misses");
+        }
+        text + "\n"
+    }
+}
+
+/// The machines that run the protocol, with what to call a test of each.
+fn machines(protocol: &str, nodes: u16) -> Result<Vec<(String, Description)>, Failure> {
+    if protocol == ORIGIN {
+        in_range("--nodes", u64::from(nodes), 1, 256)?;
+        let families = [("R10000", "origin2000-r10k-250"), ("R12000", "origin2000-r12k-300")];
+        let machine = |(processor, family): (&str, &str)| {
+            let description = machine::load(&format!("{family}-{}p", 2 * nodes)).map_err(Failure::input)?;
+            Ok((format!("{protocol}: random, {processor}"), description))
+        };
+        return families.into_iter().map(machine).collect();
+    }
+    in_range("--nodes", u64::from(nodes), 1, 64)?;
+    let mut description = machine::load(&format!("flash-{nodes}p")).map_err(Failure::input)?;
+    if let Some(directory) = &mut description.directory {
+        directory.protocol = protocol.to_owned();
+        // The name is looked up as the machine will: but with stores that cost nothing to make.
+        (directory.link_store_entries, directory.vector_store_entries) = (1024, 1024);
+        directory.remote_access_cache = Bytes::from_mib(1);
+    }
+    match Simulator::new(&description, sim::Options::default()) {
+        Ok(_) => Ok(vec![(format!("{protocol}: random"), description)]),
+        Err(SimError::UnknownProtocol(error)) => Err(Failure::input(format!("{error}; or {ORIGIN}"))),
+        Err(error) => Err(Failure::input(error)),
+    }
+}
+
+fn planted(name: &str) -> Result<Fault, Failure> {
+    let accepted = || Fault::ALL.iter().map(|fault| fault.name()).collect::<Vec<_>>().join(", ");
+    let fault = Fault::ALL.iter().find(|fault| fault.name() == name).copied();
+    fault.ok_or_else(|| Failure::flag("--mutation", name, "no such fault", accepted()))
+}
+
+fn in_range(flag: &str, value: u64, least: u64, most: u64) -> Result<(), Failure> {
+    match (least..=most).contains(&value) {
+        true => Ok(()),
+        false => Err(Failure::flag(flag, value, "out of range", format!("{least} to {most}"))),
+    }
+}
