@@ -76,7 +76,7 @@ fn every_program_runs_under_every_protocol_at_both_sizes() {
             other => panic!("no program: {other:?}"),
         })
         .collect();
-    assert_eq!(runs.len(), 4 * 7 * 2);
+    assert_eq!(runs.len(), 5 * 7 * 2);
     assert!(runs.contains(&("flash-64p+cv=2/LB", "wide-read-sharing", 63)));
     assert!(study.rows(&experiments::Outcomes::new()).iter().all(|row| row.theirs.is_none()), "nothing is published");
 }

@@ -32,10 +32,10 @@ impl Shape for ReadLatencies {
         };
         let ns = match column {
             "local read" => unowned(&system, REQUESTER),
-            "remote read, least" => unowned(&system, near),
-            "remote read, greatest" => far(&|home| unowned(&system, home)),
-            "three-hop read, least" => dirty(&system, near),
-            "three-hop read, greatest" => far(&|home| dirty(&system, home)),
+            "least remote read" => unowned(&system, near),
+            "greatest remote read" => far(&|home| unowned(&system, home)),
+            "least three-hop read" => dirty(&system, near),
+            "greatest three-hop read" => far(&|home| dirty(&system, home)),
             _ => None,
         };
         Ok(ns.map(|ns| system.cycles(ns)))

@@ -1,5 +1,7 @@
 //! A hot spot: all processors miss on lines of one node, and on lines of their own otherwise.
 
+use std::collections::BTreeMap;
+
 use crate::Blocks;
 use crate::parameter::program;
 use crate::program::{Program, RegionPlan, Shape, Wrong};
@@ -9,40 +11,85 @@ use crate::thread::Thread;
 use super::{MANY, MOST_WORK};
 
 program! {
-    /// Every reference is to a line that its processor has not touched before, and that no other ever touches: all miss, and
-    /// nothing is shared but the home of the hot lines.
+    /// Each processor goes through lines of its own, most of them at its own node and some at the hot one: a master's, whose
+    /// memory the others' data came to share. Of the references to the hot node some are to lines that all processors read
+    /// and none writes. As many lines as references, and nothing shared, and every reference misses for the first time; as
+    /// many lines as exceed the cache, and those that it evicts come back.
     HotSpot is "hot-spot": "all processors miss on lines whose home is one node, on local lines otherwise" {
         /// References of each processor.
         references: 2048, 1 to MANY;
-        /// Of them, those to the hot node, in percent.
+        /// Lines of each processor at its node, and as many at the hot one; after the last one the first comes again.
+        lines: 2048, 1 to MANY;
+        /// Of the references, those to the hot node, in percent.
         hot: 25, 0 to 100;
+        /// Of the references to the hot node, those to lines that all read, in percent.
+        shared: 0, 0 to 100;
+        /// Lines at the hot node that all read; each processor begins elsewhere.
+        shared_lines: 1024, 1 to MANY;
         /// The processor whose node is hot; past the last one the count begins again.
         target: 0, 0 to 511;
-        /// Of all references, those that also store, in percent.
+        /// Of the references to lines that are not shared, those that also store, in percent.
         writes: 0, 0 to 100;
         /// Cycles of work between two references.
         work: 20, 0 to MOST_WORK;
     }
 }
 
-/// What a line holds that has been stored to.
-const STORED: u64 = 1;
+/// The regions, in their order.
+const REGIONS: [&str; 3] = ["local", "hot", "shared"];
+const LOCAL: usize = 0;
+const HOT: usize = 1;
+const SHARED: usize = 2;
+
+/// A reference of a thread.
+struct Reference {
+    /// The number of the region.
+    region: usize,
+    word: usize,
+    /// How often the word has been stored to: its value.
+    version: u64,
+    store: bool,
+}
 
 impl HotSpot {
     fn blocks(&self, shape: &Shape) -> Blocks {
-        Blocks::new(shape, self.references as usize)
+        Blocks::new(shape, self.lines as usize)
     }
 
-    /// The references of a thread: the region (0 is local, 1 hot), the line of the thread's block, and whether it is stored to.
-    fn references(&self, shape: &Shape, thread: usize) -> impl Iterator<Item = (usize, usize, bool)> + use<> {
-        let (hot, writes, mut random) = (self.hot, self.writes, Random::new(shape.seed, thread as u64));
-        let mut next = [0; 2];
-        (0..self.references).map(move |_| {
-            let region = usize::from(random.chance(hot));
-            let line = next[region];
+    /// The one block of lines that all read.
+    fn shared_block(&self, shape: &Shape) -> Blocks {
+        Blocks::new(shape, self.shared_lines as usize)
+    }
+
+    /// Calls `each` with the references of a thread, in order.
+    fn references(&self, shape: &Shape, thread: usize, mut each: impl FnMut(&Reference)) {
+        let (own, common) = (self.blocks(shape), self.shared_block(shape));
+        let (lines, shared_lines) = (self.lines as usize, self.shared_lines as usize);
+        let mut random = Random::new(shape.seed, thread as u64);
+        let mut next = [0, 0, shared_lines * thread / shape.threads()];
+        let mut versions = [vec![0; lines], vec![0; lines]];
+        for _ in 0..self.references {
+            let hot = random.chance(self.hot);
+            let store = random.chance(self.writes);
+            let region = if !hot {
+                LOCAL
+            } else if self.shared > 0 && random.chance(self.shared) {
+                SHARED
+            } else {
+                HOT
+            };
+            let line = next[region] % if region == SHARED { shared_lines } else { lines };
             next[region] += 1;
-            (region, line, random.chance(writes))
-        })
+            let reference = match versions.get_mut(region) {
+                Some(versions) => {
+                    let version = versions[line];
+                    versions[line] += u64::from(store);
+                    Reference { region, word: own.word(thread, line), version, store }
+                }
+                None => Reference { region, word: common.word(0, line), version: 0, store: false },
+            };
+            each(&reference);
+        }
     }
 }
 
@@ -50,30 +97,35 @@ impl Program for HotSpot {
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let blocks = self.blocks(shape);
         let target = shape.homes[self.target as usize % shape.threads()];
-        vec![blocks.plan(shape.homes.iter().copied()), blocks.plan(shape.homes.iter().map(|_| target))]
+        vec![
+            blocks.plan(shape.homes.iter().copied()),
+            blocks.plan(shape.homes.iter().map(|_| target)),
+            self.shared_block(shape).plan([target]),
+        ]
     }
 
     fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
-        let (blocks, own) = (self.blocks(shape), thread.number());
         let mut wrong = 0;
-        for (region, line, store) in self.references(shape, own) {
-            let (word, store) = (blocks.word(own, line), store.then_some(STORED));
-            let right = super::reference(thread, &regions[region], word, self.work, |found| found == 0, store);
+        self.references(shape, thread.number(), |&Reference { region, word, version, store }| {
+            let store = store.then_some(version + 1);
+            let right = super::reference(thread, &regions[region], word, self.work, |found| found == version, store);
             wrong += u64::from(!right);
-        }
+        });
         wrong
     }
 
     fn check(&self, shape: &Shape, read: &dyn Fn(usize, usize) -> u64) -> Result<(), Wrong> {
-        let blocks = self.blocks(shape);
-        (0..shape.threads()).try_for_each(|own| {
-            self.references(shape, own).try_for_each(|(region, line, store)| {
-                let found = read(region, blocks.word(own, line));
-                let which = ["local", "hot"][region];
-                Wrong::unless_equal(found, u64::from(store) * STORED, || {
-                    format!("{which} line {line} of processor {own}")
-                })
-            })
-        })
+        for thread in 0..shape.threads() {
+            let mut left = BTreeMap::new();
+            self.references(shape, thread, |&Reference { region, word, version, store }| {
+                left.insert((region, word), version + u64::from(store));
+            });
+            for ((region, word), version) in left {
+                Wrong::unless_equal(read(region, word), version, || {
+                    format!("{} word {word} of processor {thread}", REGIONS[region])
+                })?;
+            }
+        }
+        Ok(())
     }
 }
