@@ -109,8 +109,9 @@ pub const fn of_node(kind: MessageKind) -> Handler {
 pub const fn lookup(spec: &HandlerSpec, handler: Handler) -> u32 {
     match handler {
         Handler::Forward => spec.format_lookup_cycles,
-        // Whether there are others, and then which.
-        Handler::Write | Handler::WriteInvalidate => 2 * spec.format_lookup_cycles,
+        // Where to begin, and then whom to tell. That there is nobody to tell shows in the format itself: that is what the
+        // hybrid has `ONE_SHARER` for (5.2.2).
+        Handler::WriteInvalidate => 2 * spec.format_lookup_cycles,
         _ => 0,
     }
 }
