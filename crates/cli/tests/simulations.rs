@@ -174,9 +174,9 @@ fn what_cannot_run_is_refused_with_what_can() {
     refused("sim -m arctic migratory --lines 0", &["--lines 0", "1 to 1048576"]);
     refused("sim -m arctic hot-spot --hot 101", &["--hot 101", "0 to 100"]);
     refused("sim -m arctic hot-spot --hot many", &["--hot", "many"]);
-    refused("sim -m arctic hot-spot --lines 1048576", &["hot-spot wants", "node 0", "arctic"]);
+    refused("sim -m arctic hot-spot --hot_lines 1048576", &["hot-spot wants", "node 0", "arctic"]);
     refused(
-        "sim -m flash-4p hot-spot --lines 500000",
+        "sim -m flash-4p hot-spot --hot_lines 500000",
         &["hot-spot wants", "on node 0 of machine flash-4p", "223 MiB"],
     );
     refused("sim -m flash-4p migratory --protocol hybird", &["hybird", "did you mean hybrid?", "dynamic-pointer"]);

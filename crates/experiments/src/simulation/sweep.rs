@@ -117,9 +117,9 @@ mod tests {
         assert!(processors.contains("--cpus 9") && processors.contains("1 to 8"), "{processors}");
         let unknown = refusal(Sweep { parameters: vec![("rounds".into(), vec![1])], ..sweep() });
         assert!(unknown.contains("--rounds 1: uniform has no such parameter"), "{unknown}");
-        let parameters = vec![("lines".into(), vec![1 << 20])];
+        let parameters = vec![("hot_lines".into(), vec![1 << 20])];
         let memory = refusal(Sweep { programs: vec!["hot-spot".into()], parameters, ..sweep() });
-        let parts = ["hot-spot wants 2304 MiB on node 0 of machine bitmap", "up to"];
+        let parts = ["hot-spot wants 2048 MiB on node 0 of machine bitmap", "up to"];
         assert!(parts.iter().all(|part| memory.contains(part)), "{memory}");
     }
 }

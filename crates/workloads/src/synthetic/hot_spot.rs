@@ -18,8 +18,10 @@ program! {
     HotSpot is "hot-spot": "all processors miss on lines whose home is one node, on local lines otherwise" {
         /// References of each processor.
         references: 2048, 1 to MANY;
-        /// Lines of each processor at its node, and as many at the hot one; after the last one the first comes again.
+        /// Lines of each processor at its node; after the last one the first comes again.
         lines: 2048, 1 to MANY;
+        /// Lines of each processor at the hot node.
+        hot_lines: 2048, 1 to MANY;
         /// Of the references, those to the hot node, in percent.
         hot: 25, 0 to 100;
         /// Of the references to the hot node, those to lines that all read, in percent.
@@ -52,8 +54,12 @@ struct Reference {
 }
 
 impl HotSpot {
-    fn blocks(&self, shape: &Shape) -> Blocks {
+    fn local_blocks(&self, shape: &Shape) -> Blocks {
         Blocks::new(shape, self.lines as usize)
+    }
+
+    fn hot_blocks(&self, shape: &Shape) -> Blocks {
+        Blocks::new(shape, self.hot_lines as usize)
     }
 
     /// The one block of lines that all read.
@@ -63,11 +69,11 @@ impl HotSpot {
 
     /// Calls `each` with the references of a thread, in order.
     fn references(&self, shape: &Shape, thread: usize, mut each: impl FnMut(&Reference)) {
-        let (own, common) = (self.blocks(shape), self.shared_block(shape));
-        let (lines, shared_lines) = (self.lines as usize, self.shared_lines as usize);
+        let blocks = [self.local_blocks(shape), self.hot_blocks(shape), self.shared_block(shape)];
+        let lines = [self.lines, self.hot_lines, self.shared_lines].map(|lines| lines as usize);
         let mut random = Random::new(shape.seed, thread as u64);
-        let mut next = [0, 0, shared_lines * thread / shape.threads()];
-        let mut versions = [vec![0; lines], vec![0; lines]];
+        let mut next = [0, 0, lines[SHARED] * thread / shape.threads()];
+        let mut versions = [vec![0; lines[LOCAL]], vec![0; lines[HOT]]];
         for _ in 0..self.references {
             let hot = random.chance(self.hot);
             let store = random.chance(self.writes);
@@ -78,15 +84,15 @@ impl HotSpot {
             } else {
                 HOT
             };
-            let line = next[region] % if region == SHARED { shared_lines } else { lines };
+            let line = next[region] % lines[region];
             next[region] += 1;
             let reference = match versions.get_mut(region) {
                 Some(versions) => {
                     let version = versions[line];
                     versions[line] += u64::from(store);
-                    Reference { region, word: own.word(thread, line), version, store }
+                    Reference { region, word: blocks[region].word(thread, line), version, store }
                 }
-                None => Reference { region, word: common.word(0, line), version: 0, store: false },
+                None => Reference { region, word: blocks[SHARED].word(0, line), version: 0, store: false },
             };
             each(&reference);
         }
@@ -95,11 +101,10 @@ impl HotSpot {
 
 impl Program for HotSpot {
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
-        let blocks = self.blocks(shape);
         let target = shape.homes[self.target as usize % shape.threads()];
         vec![
-            blocks.plan(shape.homes.iter().copied()),
-            blocks.plan(shape.homes.iter().map(|_| target)),
+            self.local_blocks(shape).plan(shape.homes.iter().copied()),
+            self.hot_blocks(shape).plan(shape.homes.iter().map(|_| target)),
             self.shared_block(shape).plan([target]),
         ]
     }
