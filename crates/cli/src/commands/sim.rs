@@ -12,8 +12,7 @@ use crate::progress;
 
 /// Run a program on a simulated machine: how long it takes, what it misses, what keeps the controllers busy.
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Programs: private migratory producer-consumer wide-read-sharing hot-spot uniform counters;
+#[command(after_help = "Programs: private migratory producer-consumer wide-read-sharing hot-spot uniform counters;
 after SPLASH-2: fft radix lu ocean water. Each checks its own results.
 
 Examples:
@@ -24,8 +23,7 @@ Examples:
   ccnuma sim -m arctic -m bwana uniform producer-consumer --json=runs.jsonl
 
 Machines, protocols, programs, numbers of processors and values of parameters combine: every combination is a run, and runs go
-in parallel. Exit code 1 if a program's check of its own results fails."
-)]
+in parallel. Exit code 1 if a program's check of its own results fails.")]
 pub struct SimCommand {
     #[command(flatten)]
     machines: MachinesFlag,
