@@ -119,7 +119,8 @@ mod tests {
         assert!(unknown.contains("--rounds 1: uniform has no such parameter"), "{unknown}");
         let parameters = vec![("hot_lines".into(), vec![1 << 20])];
         let memory = refusal(Sweep { programs: vec!["hot-spot".into()], parameters, ..sweep() });
-        let parts = ["hot-spot wants 2048 MiB on node 0 of machine bitmap", "up to"];
+        // 128 MiB of each of sixteen processors, 256 KiB of each of the two of the node, and 128 KiB that all read.
+        let parts = ["hot-spot wants 2097792 KiB on node 0 of machine bitmap", "up to"];
         assert!(parts.iter().all(|part| memory.contains(part)), "{memory}");
     }
 }
