@@ -142,9 +142,9 @@ impl System<Magics> {
     /// A request, with or without a line of data, takes the bus now: when it is through the inbox.
     pub(super) fn take_bus(&mut self, node: NodeId, data: bool) -> Time {
         let timing = &self.controllers.design.timing;
-        let length = if data { timing.request + timing.data } else { timing.request };
-        let start = self.controllers.nodes[node.index()].bus.reserve(self.now, timing.grid, length);
-        start + timing.request_seen + timing.interface_in + timing.inbox
+        let length = if data { timing.bus.request + timing.bus.data } else { timing.bus.request };
+        let start = self.controllers.nodes[node.index()].bus.reserve(self.now, timing.bus.grid, length);
+        start + timing.bus.request_seen + timing.interface_in + timing.inbox
     }
 
     /// The handler of a message of the processor starts at `start`: the inbox has room for another then.
@@ -190,8 +190,8 @@ impl System<Magics> {
     pub(super) fn on_answer(&mut self, cpu: CpuId, miss: MissId, data: bool) {
         let (now, node) = (self.now, self.node_of(cpu));
         let Magics { design, nodes, .. } = &mut self.controllers;
-        let crossing = design.timing.answer(data);
-        let start = nodes[node.index()].bus.reserve(now, design.timing.grid, crossing.occupancy);
+        let crossing = design.timing.bus.answer(data);
+        let start = nodes[node.index()].bus.reserve(now, design.timing.bus.grid, crossing.occupancy);
         self.cross_bus(cpu, miss, start, crossing);
     }
 
@@ -199,8 +199,9 @@ impl System<Magics> {
     pub(super) fn on_intervene(&mut self, id: EnvelopeId) {
         let node = self.envelopes.get(id).to;
         let timing = &self.controllers.design.timing;
-        let start = self.controllers.nodes[node.index()].bus.reserve(self.now, timing.grid, timing.intervention);
-        self.schedule(node, start + timing.intervention_seen, MagicEvent::Snoop(id));
+        let start =
+            self.controllers.nodes[node.index()].bus.reserve(self.now, timing.bus.grid, timing.bus.intervention);
+        self.schedule(node, start + timing.bus.intervention_seen, MagicEvent::Snoop(id));
     }
 
     /// The processor looks for the line of an intervention. A line that is on its way into the cache is waited for.
@@ -238,8 +239,8 @@ impl System<Magics> {
     pub(super) fn on_supply(&mut self, answer: EnvelopeId, report: EnvelopeId) {
         let node = self.envelopes.get(answer).to;
         let timing = &self.controllers.design.timing;
-        let start = self.controllers.nodes[node.index()].bus.reserve(self.now, timing.grid, timing.data);
-        let through = start + timing.critical + timing.interface_in + timing.inbox;
+        let start = self.controllers.nodes[node.index()].bus.reserve(self.now, timing.bus.grid, timing.bus.data);
+        let through = start + timing.bus.critical + timing.interface_in + timing.inbox;
         self.schedule(node, through, MagicEvent::Supplied(answer, report));
     }
 
@@ -263,7 +264,7 @@ impl System<Magics> {
         let (node, now) = (envelope.to, self.now);
         self.controllers.nodes[node.index()].threats -= 1;
         let timing = &self.controllers.design.timing;
-        let start = self.controllers.nodes[node.index()].bus.reserve(now, timing.grid, timing.intervention);
+        let start = self.controllers.nodes[node.index()].bus.reserve(now, timing.bus.grid, timing.bus.intervention);
         self.processor_mut(cpu_of(node)).snoop(envelope.message.line, start);
     }
 }

@@ -4,7 +4,7 @@ use machine::description::{Description, DirectorySpec, HandlerSpec, MagicSpec};
 use units::Duration;
 
 use crate::SimError;
-use crate::system::Crossing;
+use crate::system::BusTiming;
 
 /// The parts of a description that only a machine with MAGIC has.
 #[derive(Clone, Copy)]
@@ -39,26 +39,8 @@ impl<'a> MagicDescription<'a> {
 pub struct MagicTiming {
     /// One MAGIC (and system bus) cycle.
     pub cycle: Duration,
-    /// Bus transactions start at multiples of this.
-    pub grid: Duration,
-    /// Bus occupancy of a processor's request, turnaround included.
-    pub request: Duration,
-    /// From the start of a request on the bus to its arrival in the processor interface.
-    pub request_seen: Duration,
-    /// Bus occupancy of a line of data, turnaround included.
-    pub data: Duration,
-    /// Time for the data of a line to cross the bus.
-    pub line: Duration,
-    /// From the start of data on the bus to the processor having the critical part.
-    pub critical: Duration,
-    /// Bus occupancy of an intervention or invalidation.
-    pub intervention: Duration,
-    /// From the start of an intervention on the bus to the processor's tag check.
-    pub intervention_seen: Duration,
-    /// Bus occupancy of a completion without data.
-    pub completion: Duration,
-    /// From the start of a completion on the bus to the processor.
-    pub completion_seen: Duration,
+    /// The bus between processor and controller.
+    pub bus: BusTiming,
     /// From the bus through the processor interface to the inbox.
     pub interface_in: Duration,
     /// From the outbox through the processor interface to the bus.
@@ -90,37 +72,18 @@ pub struct MagicTiming {
 }
 
 impl MagicTiming {
-    /// How an answer crosses the bus to the processor, with a line of data or without.
-    pub const fn answer(&self, data: bool) -> Crossing {
-        match data {
-            true => Crossing { occupancy: self.data, seen: self.critical, line: Some(self.line) },
-            false => Crossing { occupancy: self.completion, seen: self.completion_seen, line: None },
-        }
-    }
-
     /// The controller of `description`.
     ///
     /// # Errors
     /// Its nodes have another controller.
     pub fn new(description: &Description) -> Result<Self, SimError> {
         let MagicDescription { magic, .. } = MagicDescription::of(description)?;
-        let (sysad, memory) = (&description.sysad, &description.memory);
+        let memory = &description.memory;
         let cycle = magic.clock.period();
         let cycles = |count: u32| cycle * u64::from(count);
-        let line = cycle * (description.l2.line.0 / sysad.width.0);
-        let turnaround = cycles(sysad.turnaround_cycles);
         Ok(Self {
             cycle,
-            grid: cycles(sysad.grid_cycles),
-            request: cycles(sysad.request_cycles) + turnaround,
-            request_seen: cycles(sysad.request_cycles),
-            data: line + turnaround,
-            line,
-            critical: cycles(sysad.critical_cycles),
-            intervention: cycles(sysad.intervention_cycles) + turnaround,
-            intervention_seen: cycles(sysad.request_cycles),
-            completion: cycles(sysad.completion_cycles) + turnaround,
-            completion_seen: cycles(sysad.completion_cycles),
+            bus: BusTiming::new(description, magic.clock),
             interface_in: cycles(magic.pi_in_cycles),
             interface_out: cycles(magic.pi_out_cycles),
             inbox: cycles(magic.inbox_cycles),

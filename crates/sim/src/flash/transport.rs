@@ -88,7 +88,7 @@ impl System<Magics> {
     pub(super) fn on_delivery(&mut self, channel: ChannelId, id: EnvelopeId, arrival: Time) {
         let timing = &self.controllers.design.timing;
         let envelope = self.envelopes.get(id);
-        let behind = Duration(envelope.spread.0.saturating_sub(timing.line.0));
+        let behind = Duration(envelope.spread.0.saturating_sub(timing.bus.line.0));
         let lag = if envelope.message.kind.carries_data() { behind } else { Duration::ZERO };
         let inside = (arrival + lag).align_up(timing.cycle) + timing.network_in + timing.inbox;
         self.schedule_channel(channel, inside, Event::Node(MagicEvent::Handle(id)));
@@ -100,11 +100,11 @@ pub fn unhindered(timing: &MagicTiming, parts: &MagicDescription<'_>, blueprint:
     let handlers = parts.handlers;
     let cycles = |count: u32| timing.cycle * u64::from(count);
     let service = service(timing, handlers, parts);
-    let to_inbox = timing.request_seen + timing.interface_in + timing.inbox;
+    let to_inbox = timing.bus.request_seen + timing.interface_in + timing.inbox;
     let between_buses = to_inbox + service + timing.outbox + timing.interface_out;
     let processor = ProcessorTiming::new(blueprint.description, timing.release);
-    let turnaround = processor.turnaround(timing.critical, timing.line).max(timing.data);
-    let minimum = turnaround.align_up(timing.grid) + between_buses.align_up(timing.grid);
+    let turnaround = processor.turnaround(timing.bus.critical, timing.bus.line).max(timing.bus.data);
+    let minimum = turnaround.align_up(timing.bus.grid) + between_buses.align_up(timing.bus.grid);
     let interfaces = timing.outbox + timing.network_out + timing.network_in + timing.inbox;
     let handlers = cycles(Handler::Request.lead(handlers) + Handler::Reply.lead(handlers));
     let network = blueprint.network;
@@ -113,7 +113,7 @@ pub fn unhindered(timing: &MagicTiming, parts: &MagicDescription<'_>, blueprint:
         let way = |by, from, to| mean_way(network, timing.cycle, by, from, to) + interfaces;
         let ways = || way(VirtualNetwork::Request, requester, home) + way(VirtualNetwork::Reply, home, requester);
         // The answer crosses to the processor at an edge of the bus.
-        let there_and_back = || timing.grid * ((handlers + ways() + timing.grid / 2).0 / timing.grid.0);
+        let there_and_back = || timing.bus.grid * ((handlers + ways() + timing.bus.grid / 2).0 / timing.bus.grid.0);
         let point_to_point = if requester == home { Duration::ZERO } else { there_and_back() };
         Unhindered { minimum, service, between_buses, point_to_point }
     };

@@ -260,7 +260,7 @@ impl System<Ideals> {
         let unhindered = self.controllers.unhindered(node, line);
         let Ideals { timing, nodes, answers, .. } = &mut self.controllers;
         *answers += 1;
-        let start = nodes[node.index()].bus.reserve(now, timing.grid, timing.request);
+        let start = nodes[node.index()].bus.reserve(now, timing.bus.grid, timing.bus.request);
         let at = start + unhindered.between_buses + unhindered.point_to_point + delay;
         self.schedule(node, at, IdealEvent::Answer(cpu, miss, access));
     }
@@ -280,8 +280,8 @@ impl System<Ideals> {
         let Ideals { timing, nodes, .. } = &mut self.controllers;
         let node = &mut nodes[node.index()];
         node.terms.count_unhindered(remote, &unhindered);
-        let crossing = timing.answer(data);
-        let start = node.bus.reserve(now, timing.grid, crossing.occupancy);
+        let crossing = timing.bus.answer(data);
+        let start = node.bus.reserve(now, timing.bus.grid, crossing.occupancy);
         self.cross_bus(cpu, miss, start, crossing);
     }
 
@@ -291,7 +291,7 @@ impl System<Ideals> {
         let (now, node) = (self.now, self.node_of(cpu));
         if dirty {
             let Ideals { timing, nodes, .. } = &mut self.controllers;
-            nodes[node.index()].bus.reserve(now, timing.grid, timing.request + timing.data);
+            nodes[node.index()].bus.reserve(now, timing.bus.grid, timing.bus.request + timing.bus.data);
         }
         if let Err(error) = self.give_up(node, line) {
             return self.fail(error);

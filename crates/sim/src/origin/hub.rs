@@ -5,6 +5,7 @@ use machine::description::Description;
 use protocol::{HomeWork, MessageKind};
 use units::{Duration, Time};
 
+use crate::system::BusTiming;
 use crate::{Histogram, NodeStatistics, SimError, Tally};
 
 /// The Hub's share of a machine description, in time instead of cycles.
@@ -12,26 +13,8 @@ use crate::{Histogram, NodeStatistics, SimError, Tally};
 pub struct HubTiming {
     /// One Hub (and system bus) cycle.
     pub cycle: Duration,
-    /// Bus transactions start at multiples of this.
-    pub grid: Duration,
-    /// Bus occupancy of a processor's request, turnaround included.
-    pub request: Duration,
-    /// From the start of a request on the bus to its arrival in the processor interface.
-    pub request_seen: Duration,
-    /// Bus occupancy of a line of data, turnaround included.
-    pub data: Duration,
-    /// Time for the data of a line to cross the bus.
-    pub line: Duration,
-    /// From the start of data on the bus to the processor having the critical part.
-    pub critical: Duration,
-    /// Bus occupancy of an intervention or invalidation.
-    pub intervention: Duration,
-    /// From the start of an intervention on the bus to the processors' tag checks.
-    pub intervention_seen: Duration,
-    /// Bus occupancy of a completion without data.
-    pub completion: Duration,
-    /// From the start of a completion on the bus to the processor.
-    pub completion_seen: Duration,
+    /// The bus between processor and controller.
+    pub bus: BusTiming,
     /// From the bus through the processor interface to the crossbar.
     pub interface_out: Duration,
     /// From the crossbar through the processor interface to the bus.
@@ -84,23 +67,12 @@ impl HubTiming {
     /// # Errors
     /// The description has another controller.
     pub fn new(description: &Description) -> Result<Self, SimError> {
-        let (hub, sysad, memory) = (SimError::hub_of(description)?, &description.sysad, &description.memory);
+        let (hub, memory) = (SimError::hub_of(description)?, &description.memory);
         let cycle = hub.clock.period();
         let cycles = |count: u32| cycle * u64::from(count);
-        let line = cycle * (description.l2.line.0 / sysad.width.0);
-        let turnaround = cycles(sysad.turnaround_cycles);
         Ok(Self {
             cycle,
-            grid: cycles(sysad.grid_cycles),
-            request: cycles(sysad.request_cycles) + turnaround,
-            request_seen: cycles(sysad.request_cycles),
-            data: line + turnaround,
-            line,
-            critical: cycles(sysad.critical_cycles),
-            intervention: cycles(sysad.intervention_cycles) + turnaround,
-            intervention_seen: cycles(sysad.request_cycles),
-            completion: cycles(sysad.completion_cycles) + turnaround,
-            completion_seen: cycles(sysad.completion_cycles),
+            bus: BusTiming::new(description, hub.clock),
             interface_out: cycles(hub.pi_request_cycles),
             interface_in: cycles(hub.pi_reply_cycles),
             snoop_answer: cycles(hub.snoop_answer_cycles),

@@ -19,9 +19,10 @@ impl System<Hubs> {
         let node = self.node_of(cpu);
         let message = self.envelopes.remove(id).message;
         let timing = &self.controllers.timing;
-        let length = if message.kind.carries_data() { timing.request + timing.data } else { timing.request };
-        let start = self.controllers.hubs[node.index()].bus.reserve(self.now, timing.grid, length);
-        let out = start + timing.request_seen + timing.interface_out;
+        let length =
+            if message.kind.carries_data() { timing.bus.request + timing.bus.data } else { timing.bus.request };
+        let start = self.controllers.hubs[node.index()].bus.reserve(self.now, timing.bus.grid, length);
+        let out = start + timing.bus.request_seen + timing.interface_out;
         self.dispatch(node, out, message);
     }
 
@@ -44,8 +45,10 @@ impl System<Hubs> {
         if message.kind.class() == MessageClass::Intervention {
             let node = self.envelopes.get(id).to;
             let timing = &self.controllers.timing;
-            let start = self.controllers.hubs[node.index()].bus.reserve(self.now, timing.grid, timing.intervention);
-            let seen = if message.kind == MessageKind::Invalidate { start } else { start + timing.intervention_seen };
+            let start =
+                self.controllers.hubs[node.index()].bus.reserve(self.now, timing.bus.grid, timing.bus.intervention);
+            let seen =
+                if message.kind == MessageKind::Invalidate { start } else { start + timing.bus.intervention_seen };
             return self.schedule(node, seen, HubEvent::Snoop(id));
         }
         if message.kind == MessageKind::InvalidateAcknowledge {
@@ -132,10 +135,10 @@ impl System<Hubs> {
     pub(super) fn on_supply(&mut self, response: EnvelopeId, revision: EnvelopeId) {
         let node = self.envelopes.get(response).to;
         let timing = &self.controllers.timing;
-        let start = self.controllers.hubs[node.index()].bus.reserve(self.now, timing.grid, timing.data);
+        let start = self.controllers.hubs[node.index()].bus.reserve(self.now, timing.bus.grid, timing.bus.data);
         let out = start + timing.supply_seen + timing.interface_out;
         let behind = if self.envelopes.get(revision).message.kind.carries_data() {
-            timing.line.max(timing.revision)
+            timing.bus.line.max(timing.revision)
         } else {
             timing.revision
         };
@@ -201,16 +204,13 @@ impl System<Hubs> {
     /// A line crosses the bus to the processor that asked for it; `done` if that completes its request.
     #[inline]
     fn deliver_data(&mut self, node: NodeId, cpu: CpuId, miss: MissId, done: bool) {
-        let (now, timing) = (self.now, &self.controllers.timing);
-        let start = self.controllers.hubs[node.index()].bus.reserve(now, timing.grid, timing.data);
-        let (critical, line) = (start + timing.critical, timing.line);
-        let processor = self.processor_mut(cpu);
+        let timing = &self.controllers.timing;
+        let (grid, crossing) = (timing.bus.grid, timing.bus.answer(true));
+        let start = self.controllers.hubs[node.index()].bus.reserve(self.now, grid, crossing.occupancy);
         if done {
-            let end = processor.book_fill(miss, now, start, line);
-            let value = critical + processor.data_to_use();
-            self.close_at(cpu, miss, value, end.max(value));
+            self.cross_bus(cpu, miss, start, crossing);
         } else {
-            processor.buffer(miss);
+            self.processor_mut(cpu).buffer(miss);
         }
     }
 
@@ -220,8 +220,8 @@ impl System<Hubs> {
         let hub = &mut self.controllers.hubs[node.index()];
         let counted = by == MessageKind::InvalidateAcknowledge;
         let told = if counted { hub.acknowledgements.free_at() } else { self.now };
-        let start = hub.bus.reserve(told, timing.grid, timing.completion);
-        let seen = start + timing.completion_seen;
+        let start = hub.bus.reserve(told, timing.bus.grid, timing.bus.completion);
+        let seen = start + timing.bus.completion_seen;
         let processor = self.processor_mut(cpu);
         let value = seen + processor.data_to_use();
         let end = processor.unbuffer(miss, seen).max(value);

@@ -1,5 +1,6 @@
 //! A machine in time, whatever its nodes' controllers: the event loop, the programs that run, the network that carries.
 
+mod bus;
 mod check;
 mod controller;
 mod event;
@@ -26,6 +27,7 @@ use crate::processor::{CachedCopy, Post, Processor, ProcessorTiming};
 use crate::thread::Program;
 use crate::{Options, SimError};
 
+pub use bus::BusTiming;
 pub use check::{Incoherence, Unfinished};
 pub use controller::{Blueprint, Controller};
 pub use event::{EnvelopeId, Event, NodeEvent};
