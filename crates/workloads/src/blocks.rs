@@ -26,7 +26,7 @@ impl Blocks {
 
     /// The region with a block at each of `homes`.
     pub fn plan(&self, homes: impl IntoIterator<Item = NodeId>) -> RegionPlan {
-        let part = |home| Part { home, words: self.block_words };
+        let part = |home| Part { home: Some(home), words: self.block_words };
         RegionPlan { parts: homes.into_iter().map(part).collect() }
     }
 }
@@ -41,7 +41,10 @@ mod tests {
         let blocks = Blocks::new(&shape, 129);
         assert_eq!([blocks.word(0, 3), blocks.word(1, 0), blocks.word(2, 128)], [48, 4096, 8192 + 2048]);
         let plan = blocks.plan([NodeId(1), NodeId(0)]);
-        assert_eq!(plan.parts, [Part { home: NodeId(1), words: 4096 }, Part { home: NodeId(0), words: 4096 }]);
+        assert_eq!(
+            plan.parts,
+            [Part { home: Some(NodeId(1)), words: 4096 }, Part { home: Some(NodeId(0)), words: 4096 }]
+        );
         assert_eq!(plan.words(), 8192);
     }
 }

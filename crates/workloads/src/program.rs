@@ -31,8 +31,8 @@ impl Shape {
 /// Whole pages on one node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// The node.
-    pub home: NodeId,
+    /// The node, if the program asks for one: else it is for the operating system to say when a page is first touched.
+    pub home: Option<NodeId>,
     /// 64-bit words: a multiple of a page's.
     pub words: usize,
 }
@@ -50,13 +50,18 @@ impl RegionPlan {
     pub fn first_touch(shape: &Shape, words: usize, owner: impl Fn(usize) -> usize) -> Self {
         let mut parts: Vec<Part> = Vec::new();
         for first in (0..words).step_by(shape.page_words) {
-            let home = shape.homes[owner(first)];
+            let home = Some(shape.homes[owner(first)]);
             match parts.last_mut() {
                 Some(last) if last.home == home => last.words += shape.page_words,
                 _ => parts.push(Part { home, words: shape.page_words }),
             }
         }
         Self { parts }
+    }
+
+    /// `words` words, rounded up to whole pages, which the operating system places.
+    pub fn unplaced(shape: &Shape, words: usize) -> Self {
+        Self { parts: vec![Part { home: None, words: words.next_multiple_of(shape.page_words) }] }
     }
 
     /// 64-bit words in all.
@@ -140,7 +145,7 @@ mod tests {
         let shape = Shape { homes, nodes: 2, line_words: 16, page_words: 512, seed: 0 };
         // Pages begin at words 0, 512, 1024 and 1536.
         let plan = RegionPlan::first_touch(&shape, 1537, |word| word / 700);
-        let part = |home, pages: usize| Part { home: NodeId(home), words: pages * 512 };
+        let part = |home, pages: usize| Part { home: Some(NodeId(home)), words: pages * 512 };
         assert_eq!(plan.parts, [part(0, 3), part(1, 1)]);
     }
 

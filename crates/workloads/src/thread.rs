@@ -51,4 +51,35 @@ pub trait Thread {
 
     /// Waits until every thread of the program has come here, all its stores done.
     fn barrier(&mut self);
+
+    /// Spins until a word holds something else than `held`, and returns that, with the effect of [`Thread::load_acquire`].
+    fn await_change(&mut self, region: &Self::Region, word: usize, held: u64) -> u64 {
+        loop {
+            let found = self.load_acquire(region, word);
+            if found != held {
+                return found;
+            }
+            self.instructions(SPIN);
+        }
+    }
+
+    /// As [`Thread::fetch_add`], done by the memory that the word lies in instead of the processor: nothing is cached. A word
+    /// that is ever used so must be loaded by [`Thread::load_at_memory`] only while threads may use it so.
+    fn fetch_add_at_memory(&mut self, region: &Self::Region, word: usize, addend: u64) -> u64 {
+        self.fetch_add(region, word, addend)
+    }
+
+    /// As [`Thread::load_acquire`], past the caches: what the memory holds that the word lies in.
+    fn load_at_memory(&mut self, region: &Self::Region, word: usize) -> u64 {
+        self.load_acquire(region, word)
+    }
+
+    /// From here on (`true`), or up to here (`false`), is what is to be measured of the program. All threads say so, after the
+    /// same barrier; they may do so several times. A program that never does is measured from start to end.
+    fn measure(&mut self, on: bool) {
+        let _ = on;
+    }
 }
+
+/// Instructions between two looks at a word that somebody else is to change.
+const SPIN: u32 = 4;

@@ -77,7 +77,10 @@ impl Pages {
         let mut pages = Vec::new();
         for part in &plan.parts {
             for _ in 0..(part.words as u64 * WORD).div_ceil(self.page.0) {
-                pages.push(self.page(simulator, part.home)?);
+                // What is not placed goes round the nodes.
+                let nodes = simulator.topology().nodes().len() as u64;
+                let home = part.home.unwrap_or(NodeId((self.next % nodes) as u16));
+                pages.push(self.page(simulator, home)?);
             }
         }
         let words = RefCell::new(vec![0; plan.words()]);
@@ -118,7 +121,7 @@ mod tests {
         let page = description.tlb.page;
         let words = (3 * page.0 / WORD) as usize;
         let homes = [2, 0, 1, 2, 0].map(NodeId);
-        let plan = RegionPlan { parts: homes.map(|home| Part { home, words }).to_vec() };
+        let plan = RegionPlan { parts: homes.map(|home| Part { home: Some(home), words }).to_vec() };
         let region = pages.region(&mut simulator, &plan).expect("there is room");
         let starts: Vec<_> = (0..15).map(|number| region.at(number * words / 3)).collect();
         let way = description.l2.size.0 / u64::from(description.l2.ways);

@@ -131,7 +131,8 @@ impl Simulation {
     fn check_memory(&self) -> Result<(), ExperimentError> {
         let mut wanted: BTreeMap<NodeId, u64> = BTreeMap::new();
         for part in self.workload.regions(&self.shape).iter().flat_map(|plan| &plan.parts) {
-            *wanted.entry(part.home).or_default() += part.words as u64 * WORD;
+            let Some(home) = part.home else { continue };
+            *wanted.entry(home).or_default() += part.words as u64 * WORD;
         }
         let kept = self.description.directory.as_ref().map_or(Bytes(0), |directory| directory.reserved);
         let free = self.description.topology.node_memory.0 - kept.0 - Pages::new(&self.description).slack().0;

@@ -122,7 +122,7 @@ fn shallow_water_reads_rows_of_two_neighbours_alone() {
 fn streams_arrays_lie_where_they_are_asked_for() {
     for (one_node, nodes) in [(0, vec![0, 0, 1, 1, 2, 2]), (1, vec![0; 6])] {
         let program = Workload::Stream(Stream { words: 50, rounds: 1, prefetch: 0, one_node });
-        let expected: Vec<_> = nodes.into_iter().map(NodeId).collect();
+        let expected: Vec<_> = nodes.into_iter().map(|node| Some(NodeId(node))).collect();
         for plan in program.regions(&shape(THREADS, 2)) {
             assert_eq!(plan.parts.iter().map(|part| part.home).collect::<Vec<_>>(), expected);
         }

@@ -14,7 +14,7 @@ fn home(program: &Workload, region: usize, line: usize) -> NodeId {
     let mut rest = line * LINE_WORDS;
     for part in &program.regions(&shape(THREADS, 1))[region].parts {
         if rest < part.words {
-            return part.home;
+            return part.home.expect("a placed part");
         }
         rest -= part.words;
     }

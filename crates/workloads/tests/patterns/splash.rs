@@ -75,7 +75,7 @@ fn contiguous_blocks_are_at_home() {
             plans[0].parts.iter().flat_map(|part| vec![part.home; part.words / shape.page_words]).collect();
         let references = run(&lu, &shape).references;
         let of = |(thread, each): (usize, &Reference)| {
-            (each.kind == Kind::Store).then(|| pages[each.word / shape.page_words] == shape.homes[thread])
+            (each.kind == Kind::Store).then(|| pages[each.word / shape.page_words] == Some(shape.homes[thread]))
         };
         let each = references.iter().enumerate().flat_map(|(thread, all)| all.iter().map(move |each| (thread, each)));
         let homes: Vec<bool> = each.filter_map(of).collect();
