@@ -16,7 +16,7 @@ mod thread;
 
 pub use blocks::Blocks;
 pub use loops::{Cg, Ge, Mmult, Paths, Stream, Swim};
-pub use parallel::{Array, Element, Locks, Reduction, Share};
+pub use parallel::{Array, Element, Locks, Reduction, Share, SharedSums, Team};
 pub use parameter::{Declared, Parameter, ParameterError, Settings};
 pub use program::{Part, Program, RegionPlan, Shape, Wrong};
 pub use registry::{ProgramError, Workload};

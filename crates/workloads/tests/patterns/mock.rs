@@ -21,7 +21,7 @@ pub enum Kind {
     Synchronisation,
 }
 
-/// A reference of a thread, with the barriers that it had passed.
+/// A reference of a thread, with the barriers and forks that it had passed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Reference {
     pub phase: usize,
@@ -59,6 +59,8 @@ pub struct Noting<'a> {
     barrier: &'a Barrier,
     references: Vec<Reference>,
     locks: Vec<(usize, usize)>,
+    /// Where what is measured begins or ends: so many references were before.
+    pub measured: Vec<(bool, usize)>,
 }
 
 impl Noting<'_> {
@@ -128,6 +130,12 @@ impl Thread for Noting<'_> {
         self.phase += 1;
         self.barrier.wait();
     }
+
+    /// All threads say so when a barrier or the fork of a team has ordered them: what the master did alone was before.
+    fn measure(&mut self, on: bool) {
+        self.phase += usize::from(on);
+        self.measured.push((on, self.references.len()));
+    }
 }
 
 /// `threads` threads, two to a node.
@@ -171,7 +179,8 @@ pub fn run_threads(
     let regions: Vec<Region> = plans.iter().enumerate().map(region).collect();
     let barrier = Barrier::new(shape.threads());
     let run = |number| {
-        let mut thread = Noting { number, phase: 0, barrier: &barrier, references: Vec::new(), locks: Vec::new() };
+        let (references, locks, measured) = (Vec::new(), Vec::new(), Vec::new());
+        let mut thread = Noting { number, phase: 0, barrier: &barrier, references, locks, measured };
         let returned = body(&regions, &mut thread);
         (thread.references, returned)
     };
