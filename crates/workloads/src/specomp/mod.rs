@@ -1,0 +1,12 @@
+//! Programs with the algorithms and the memory behaviour of SpecOMP2001, written anew: parallel sections between serial parts,
+//! memory placed by who touches it first, and where chapter 6 of the FLASH dissertation finds a fault, the fault and its repair.
+
+mod field;
+mod mgrid;
+
+pub use mgrid::Mgrid;
+
+/// Instructions to draw a number at random.
+const DRAW: u32 = 20;
+/// Instructions to begin a line of points: its address, the bounds of the loop over it.
+const LINE: u32 = 6;
