@@ -52,6 +52,11 @@ const NORMS: usize = 3;
 const SUM: usize = 4;
 const TEAM: usize = 5;
 
+/// The points of a plane.
+fn points(side: usize, plane: usize) -> impl Iterator<Item = [usize; 3]> {
+    (0..side).flat_map(move |row| (0..side).map(move |column| [plane, row, column]))
+}
+
 /// A line's sums around each of its points: the point, four beside it, four diagonally beside it in the planes across.
 type Sums = [f64; 3];
 
@@ -224,9 +229,9 @@ impl Mgrid {
         for (level, &side) in grids.sides.iter().enumerate() {
             let charges = (level == 0).then_some(grids.charges);
             let fields: Vec<_> = charges.into_iter().chain([grids.solutions[level], grids.residuals[level]]).collect();
-            team.parallel_for(thread, side, |thread, plane| {
-                for (row, column) in (0..side).flat_map(|row| (0..side).map(move |column| (row, column))) {
-                    fields.iter().for_each(|field| field.store(thread, [plane, row, column], 0.0));
+            team.prepare(thread, |thread, share| {
+                for point in share.block(side).flat_map(|plane| points(side, plane)) {
+                    fields.iter().for_each(|field| field.store(thread, point, 0.0));
                     thread.instructions(2);
                 }
             });

@@ -3,8 +3,10 @@
 
 mod field;
 mod mgrid;
+mod wupwise;
 
 pub use mgrid::Mgrid;
+pub use wupwise::Wupwise;
 
 /// Instructions to draw a number at random.
 const DRAW: u32 = 20;

@@ -23,6 +23,8 @@ fn small() -> Vec<Workload> {
         ("vertices", 21),
         ("words", 50),
         ("rows", 40),
+        ("sites", 2),
+        ("time", 7),
     ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();
