@@ -57,6 +57,17 @@ fn points(side: usize, plane: usize) -> impl Iterator<Item = [usize; 3]> {
     (0..side).flat_map(move |row| (0..side).map(move |column| [plane, row, column]))
 }
 
+/// The room of a level in memory. Lines and planes are longer than the cube by the two points that a border would take, as in
+/// the original: lines beside each other would else fall into one set of the primary cache.
+fn room(side: usize) -> [usize; 3] {
+    [side, side + 2, side + 2]
+}
+
+/// The words of a level.
+fn words(side: usize) -> usize {
+    room(side).iter().product()
+}
+
 /// A line's sums around each of its points: the point, four beside it, four diagonally beside it in the planes across.
 type Sums = [f64; 3];
 
@@ -200,10 +211,6 @@ impl Mgrid {
         (1..=self.intervals.ilog2()).rev().map(|power| 1 << power).collect()
     }
 
-    fn cube(&self) -> [usize; 3] {
-        [self.intervals as usize; 3]
-    }
-
     /// Where the charges are: the same number of either sign, so that there is a solution on a periodic cube.
     fn charges(&self, seed: u64) -> Vec<([usize; 3], f64)> {
         let (side, mut random) = (self.intervals as usize, Random::new(seed, 0));
@@ -265,22 +272,22 @@ impl Mgrid {
 
 impl Program for Mgrid {
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
-        let levels: usize = self.sides().into_iter().map(|side| side.pow(3)).sum();
+        let levels: usize = self.sides().into_iter().map(words).sum();
         let [solution, residual] = [levels; 2].map(|words| RegionPlan::unplaced(shape, words));
-        let charge = RegionPlan::unplaced(shape, self.intervals.pow(3) as usize);
+        let charge = RegionPlan::unplaced(shape, words(self.intervals as usize));
         let norms = RegionPlan::unplaced(shape, self.rounds as usize);
         vec![solution, residual, charge, norms, Reduction::<()>::plan(shape), Team::<()>::plan(shape)]
     }
 
     fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
         let sides = self.sides();
-        let firsts = sides.iter().scan(0, |next, side| Some(std::mem::replace(next, *next + side.pow(3))));
+        let firsts = sides.iter().scan(0, |next, side| Some(std::mem::replace(next, *next + words(*side))));
         let firsts: Vec<usize> = firsts.collect();
         let levels = |region: usize| {
-            let field = |(&side, &first): (&usize, &usize)| Field::new(&regions[region], first, [side; 3]);
+            let field = |(&side, &first): (&usize, &usize)| Field::new(&regions[region], first, room(side));
             sides.iter().zip(&firsts).map(field).collect::<Vec<_>>()
         };
-        let charges = Field::new(&regions[CHARGE], 0, self.cube());
+        let charges = Field::new(&regions[CHARGE], 0, room(self.intervals as usize));
         let grids = Grids { solutions: levels(SOLUTION), residuals: levels(RESIDUAL), charges, sides: sides.clone() };
         let mut team = Team::new(shape, &regions[TEAM], thread.number());
         let mut sums = Reduction::new(shape, &regions[SUM]);
@@ -310,7 +317,8 @@ impl Program for Mgrid {
                 Wrong::unless_equal(read(region, word), expected, || format!("word {word} of region {region}"))?;
             }
         }
-        let value = |region| move |point| element(|word| read(region, word), index(self.cube(), point));
+        let room = room(self.intervals as usize);
+        let value = |region| move |point| element(|word| read(region, word), index(room, point));
         let left = self.left(value(SOLUTION), value(CHARGE));
         let charges = self.charges(shape.seed).len() as f64;
         let mut before = (charges / self.intervals.pow(3) as f64).sqrt();

@@ -1,10 +1,12 @@
 //! Programs with the algorithms and the memory behaviour of SpecOMP2001, written anew: parallel sections between serial parts,
 //! memory placed by who touches it first, and where chapter 6 of the FLASH dissertation finds a fault, the fault and its repair.
 
+mod applu;
 mod field;
 mod mgrid;
 mod wupwise;
 
+pub use applu::Applu;
 pub use mgrid::Mgrid;
 pub use wupwise::Wupwise;
 

@@ -25,6 +25,7 @@ fn small() -> Vec<Workload> {
         ("rows", 40),
         ("sites", 2),
         ("time", 7),
+        ("planes", 4),
     ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();
