@@ -2,11 +2,13 @@
 //! memory placed by who touches it first, and where chapter 6 of the FLASH dissertation finds a fault, the fault and its repair.
 
 mod applu;
+mod apsi;
 mod field;
 mod mgrid;
 mod wupwise;
 
 pub use applu::Applu;
+pub use apsi::Apsi;
 pub use mgrid::Mgrid;
 pub use wupwise::Wupwise;
 

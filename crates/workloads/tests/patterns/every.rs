@@ -26,6 +26,9 @@ fn small() -> Vec<Workload> {
         ("sites", 2),
         ("time", 7),
         ("planes", 4),
+        ("breadth", 7),
+        ("width", 5),
+        ("levels", 4),
     ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();
