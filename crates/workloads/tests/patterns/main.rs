@@ -5,4 +5,5 @@ mod loops;
 mod mock;
 mod parallel;
 mod sharing;
+mod specomp;
 mod splash;
