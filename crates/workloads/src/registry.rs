@@ -74,6 +74,11 @@ macro_rules! programs {
                 match self { $(Self::$type(_) => $type::RACES,)* }
             }
 
+            /// [`Program::DYNAMIC`].
+            pub fn dynamic(&self) -> bool {
+                match self { $(Self::$type(_) => $type::DYNAMIC,)* }
+            }
+
             /// [`Program::regions`].
             pub fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
                 match self { $(Self::$type(program) => program.regions(shape),)* }
