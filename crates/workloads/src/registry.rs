@@ -5,6 +5,7 @@ use thiserror::Error;
 use crate::loops::{Cg, Ge, Mmult, Paths, Stream, Swim};
 use crate::parameter::{Declared, Parameter, ParameterError, Settings};
 use crate::program::{Program, RegionPlan, Shape, Wrong};
+use crate::specomp::Art;
 use crate::splash::{Fft, Lu, Ocean, Radix, Water};
 use crate::synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 use crate::thread::Thread;
@@ -114,4 +115,5 @@ programs! {
     Stream,
     Cg,
     Swim,
+    Art,
 }

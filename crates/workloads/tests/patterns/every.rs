@@ -23,6 +23,9 @@ fn small() -> Vec<Workload> {
         ("vertices", 21),
         ("words", 50),
         ("rows", 40),
+        ("positions", 5),
+        ("window", 4),
+        ("patterns", 3),
     ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();

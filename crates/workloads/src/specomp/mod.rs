@@ -1,0 +1,6 @@
+//! Programs with the algorithms, sharing and faults of the SpecOMP2001 suite, as the FLASH dissertation (chapters 3 and 6) has
+//! measured and mended them.
+
+mod art;
+
+pub use art::Art;
