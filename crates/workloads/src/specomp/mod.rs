@@ -2,5 +2,7 @@
 //! measured and mended them.
 
 mod art;
+mod equake;
 
 pub use art::Art;
+pub use equake::Equake;

@@ -26,6 +26,7 @@ fn small() -> Vec<Workload> {
         ("positions", 5),
         ("window", 4),
         ("patterns", 3),
+        ("edge", 4),
     ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();
