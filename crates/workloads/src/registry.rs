@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::loops::{Cg, Ge, Mmult, Paths, Stream, Swim};
 use crate::parameter::{Declared, Parameter, ParameterError, Settings};
 use crate::program::{Program, RegionPlan, Shape, Wrong};
-use crate::specomp::{Art, Equake};
+use crate::specomp::{Art, Equake, Gafort};
 use crate::splash::{Fft, Lu, Ocean, Radix, Water};
 use crate::synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 use crate::thread::Thread;
@@ -117,4 +117,5 @@ programs! {
     Swim,
     Art,
     Equake,
+    Gafort,
 }

@@ -3,6 +3,8 @@
 
 mod art;
 mod equake;
+mod gafort;
 
 pub use art::Art;
 pub use equake::Equake;
+pub use gafort::Gafort;

@@ -27,6 +27,8 @@ fn small() -> Vec<Workload> {
         ("window", 4),
         ("patterns", 3),
         ("edge", 4),
+        ("families", 9),
+        ("genes", 6),
     ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();
