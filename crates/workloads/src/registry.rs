@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::loops::{Cg, Ge, Mmult, Paths, Stream, Swim};
 use crate::parameter::{Declared, Parameter, ParameterError, Settings};
 use crate::program::{Program, RegionPlan, Shape, Wrong};
-use crate::splash::{Fft, Lu, Ocean, Radix, Water};
+use crate::splash::{Barnes, Fft, Lu, Ocean, Radix, Water};
 use crate::synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 use crate::thread::Thread;
 
@@ -113,6 +113,7 @@ programs! {
     Lu,
     Ocean,
     Water,
+    Barnes,
     Ge,
     Mmult,
     Paths,

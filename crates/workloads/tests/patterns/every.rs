@@ -23,6 +23,7 @@ fn small() -> Vec<Workload> {
         ("vertices", 21),
         ("words", 50),
         ("rows", 40),
+        ("bodies", 40),
     ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();
