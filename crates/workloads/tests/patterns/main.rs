@@ -3,6 +3,7 @@
 mod every;
 mod loops;
 mod mock;
+mod order;
 mod parallel;
 mod sharing;
 mod specomp;
