@@ -5,8 +5,8 @@ use thiserror::Error;
 use crate::loops::{Cg, Ge, Mmult, Paths, Stream, Swim};
 use crate::parameter::{Declared, Parameter, ParameterError, Settings};
 use crate::program::{Program, RegionPlan, Shape, Wrong};
-use crate::specomp::{Applu, Apsi, Mgrid, Wupwise};
-use crate::splash::{Fft, Lu, Ocean, Radix, Water};
+use crate::specomp::{Applu, Apsi, Art, Equake, Gafort, Mgrid, Wupwise};
+use crate::splash::{Barnes, Fft, Lu, Ocean, Radix, Water};
 use crate::synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 use crate::thread::Thread;
 
@@ -114,6 +114,7 @@ programs! {
     Lu,
     Ocean,
     Water,
+    Barnes,
     Ge,
     Mmult,
     Paths,
@@ -124,4 +125,7 @@ programs! {
     Wupwise,
     Applu,
     Apsi,
+    Art,
+    Equake,
+    Gafort,
 }

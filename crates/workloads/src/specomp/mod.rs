@@ -3,12 +3,18 @@
 
 mod applu;
 mod apsi;
+mod art;
+mod equake;
 mod field;
+mod gafort;
 mod mgrid;
 mod wupwise;
 
 pub use applu::Applu;
 pub use apsi::Apsi;
+pub use art::Art;
+pub use equake::Equake;
+pub use gafort::Gafort;
 pub use mgrid::Mgrid;
 pub use wupwise::Wupwise;
 

@@ -29,6 +29,13 @@ fn small() -> Vec<Workload> {
         ("breadth", 7),
         ("width", 5),
         ("levels", 4),
+        ("positions", 5),
+        ("window", 4),
+        ("patterns", 3),
+        ("edge", 4),
+        ("families", 9),
+        ("genes", 6),
+        ("bodies", 40),
     ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();

@@ -8,18 +8,33 @@ const THREADS: usize = 4;
 const ROUNDS: usize = 50;
 const LOCKS: usize = 6;
 
+/// How words are guarded.
+#[derive(Clone, Copy, PartialEq)]
+enum Guard {
+    Apart,
+    Packed,
+    Nothing,
+}
+
 /// All threads add to each of some words, under its lock or without.
-fn additions(locked: bool) -> (Vec<u64>, Option<(usize, usize, usize)>) {
+fn additions(guard: Guard) -> (Vec<u64>, Option<(usize, usize, usize)>) {
     let shape = shape(THREADS, 0);
     let plan = Locks::<()>::plan(&shape, LOCKS);
     let (regions, ended) = run_threads(&shape, &[plan.clone(), plan], |regions, thread| {
-        let (locks, words) = (Locks::new(&shape, &regions[0], LOCKS), Array::<_, u64>::new(&regions[1]));
+        let words = Array::<_, u64>::new(&regions[1]);
+        let locks = match guard {
+            Guard::Packed => Locks::packed(&regions[0]),
+            _ => Locks::new(&shape, &regions[0], LOCKS),
+        };
         let add = |thread: &mut _, word| {
             let sum = words.load(thread, word);
             words.store(thread, word, sum + 1);
         };
         for word in (0..ROUNDS).flat_map(|_| 0..LOCKS) {
-            if locked { locks.critical(thread, word, |thread| add(thread, word)) } else { add(thread, word) }
+            match guard {
+                Guard::Nothing => add(thread, word),
+                _ => locks.critical(thread, word, |thread| add(thread, word)),
+            }
         }
         0
     });
@@ -29,8 +44,10 @@ fn additions(locked: bool) -> (Vec<u64>, Option<(usize, usize, usize)>) {
 
 #[test]
 fn a_lock_keeps_others_out_and_its_absence_is_found() {
-    assert_eq!(additions(true), (vec![(THREADS * ROUNDS) as u64; LOCKS], None));
-    assert_eq!(additions(false).1, Some((0, 1, 0)));
+    for guard in [Guard::Apart, Guard::Packed] {
+        assert_eq!(additions(guard), (vec![(THREADS * ROUNDS) as u64; LOCKS], None));
+    }
+    assert_eq!(additions(Guard::Nothing).1, Some((0, 1, 0)));
 }
 
 #[test]
