@@ -16,10 +16,10 @@ mod thread;
 
 pub use blocks::Blocks;
 pub use loops::{Cg, Ge, Mmult, Paths, Stream, Swim};
-pub use parallel::{Array, Element, Locks, Reduction, Share};
+pub use parallel::{Array, Barrier, BarrierKind, Element, Locks, Reduction, Share};
 pub use parameter::{Declared, Parameter, ParameterError, Settings};
 pub use program::{Part, Program, RegionPlan, Shape, Wrong};
 pub use registry::{ProgramError, Workload};
 pub use splash::{Fft, Lu, Ocean, Radix, Water};
 pub use synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
-pub use thread::Thread;
+pub use thread::{SPIN, Thread};

@@ -1,7 +1,8 @@
-//! What parallel programs are made of: typed arrays, shares of loops, locks, reductions.
+//! What parallel programs are made of: typed arrays, shares of loops, locks, barriers, reductions.
 
 mod alone;
 mod array;
+mod barrier;
 mod complex;
 pub(crate) mod cost;
 mod lock;
@@ -11,6 +12,7 @@ mod share;
 pub(crate) use alone::alone;
 pub(crate) use array::element;
 pub use array::{Array, Element};
+pub use barrier::{Barrier, BarrierKind};
 pub use lock::Locks;
 pub use reduction::Reduction;
 pub use share::Share;
