@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::loops::{Cg, Ge, Mmult, Paths, Stream, Swim};
 use crate::parameter::{Declared, Parameter, ParameterError, Settings};
 use crate::program::{Program, RegionPlan, Shape, Wrong};
-use crate::specomp::{Art, Equake, Gafort};
+use crate::specomp::{Art, Equake, Fma3d, Gafort};
 use crate::splash::{Fft, Lu, Ocean, Radix, Water};
 use crate::synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 use crate::thread::Thread;
@@ -117,5 +117,6 @@ programs! {
     Swim,
     Art,
     Equake,
+    Fma3d,
     Gafort,
 }

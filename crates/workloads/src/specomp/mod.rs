@@ -3,8 +3,10 @@
 
 mod art;
 mod equake;
+mod fma3d;
 mod gafort;
 
 pub use art::Art;
 pub use equake::Equake;
+pub use fma3d::Fma3d;
 pub use gafort::Gafort;
