@@ -41,21 +41,45 @@ impl<'r, R> Team<'r, R> {
         (self.share.number == MASTER).then(|| body(thread))
     }
 
+    /// The thread's place in loops that are shared.
+    pub fn share(&self) -> Share {
+        self.share
+    }
+
     /// A parallel section: every thread does `body`, and goes on when all have. Returns what its own returned.
     pub fn parallel<T: Thread<Region = R>, V>(&mut self, thread: &mut T, body: impl FnOnce(&mut T, Share) -> V) -> V {
+        self.fork(thread);
+        let value = body(thread, self.share);
+        self.join(thread);
+        value
+    }
+
+    /// The beginning of a parallel section, where [`Team::parallel`] cannot have its body in one piece.
+    pub fn fork<T: Thread<Region = R>>(&mut self, thread: &mut T) {
         let before = self.forks;
         self.forks += 1;
         if self.share.number == MASTER {
             thread.measure(true);
             thread.store_release(self.region, FORK, self.forks);
         } else {
-            // The join of this section is before the fork of the next: no count is ever missed.
+            // The join of a section is before the fork of the next: no count is ever missed.
             thread.await_change(self.region, FORK, before);
             thread.measure(true);
         }
-        let value = body(thread, self.share);
+    }
+
+    /// The end of a parallel section: waits for all.
+    pub fn join<T: Thread<Region = R>>(&mut self, thread: &mut T) {
         thread.barrier();
         thread.measure(false);
+    }
+
+    /// A parallel section that is not measured: what the published programs do once in hours, such as to touch their memory
+    /// first, would be a good part of a few rounds.
+    pub fn prepare<T: Thread<Region = R>, V>(&mut self, thread: &mut T, body: impl FnOnce(&mut T, Share) -> V) -> V {
+        thread.barrier();
+        let value = body(thread, self.share);
+        thread.barrier();
         value
     }
 
