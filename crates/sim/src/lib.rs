@@ -14,6 +14,7 @@ mod observer;
 mod origin;
 mod processor;
 pub mod random;
+mod sample;
 mod simulator;
 mod statistics;
 mod system;
@@ -25,6 +26,7 @@ pub use flash::StallTerms;
 pub use observer::Observed;
 pub use origin::{HubCounters, MessageCounts};
 pub use processor::ProcessorCounters;
+pub use sample::{NodeActivity, Sample, StateCounts};
 pub use simulator::Simulator;
 pub use statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
 pub use system::{Incoherence, ThreadReport, Unfinished};
@@ -55,6 +57,8 @@ pub struct Options {
     pub random_delay: Duration,
     /// Seed of the random choices of the hardware (replacement) and of the delays. Equal seeds give equal runs.
     pub seed: u64,
+    /// From one sample of what the nodes do to the next, if any are wanted ([`Simulator::samples`]).
+    pub sampling: Option<Duration>,
     /// A fault planted in the machine: for tests of tests.
     pub fault: Option<Fault>,
 }

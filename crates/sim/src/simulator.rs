@@ -12,7 +12,7 @@ use crate::observer::Observed;
 use crate::origin::{HubCounters, Hubs};
 use crate::system::{Controller, Incoherence, System, ThreadReport, Unfinished};
 use crate::thread::Program;
-use crate::{NodeStatistics, Options, SimError, StallTerms};
+use crate::{NodeStatistics, Options, Sample, SimError, StallTerms};
 
 /// A machine of some kind.
 trait Simulated {
@@ -26,6 +26,7 @@ trait Simulated {
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms>;
     fn check_coherence(&mut self) -> Result<(), Incoherence>;
     fn observed(&self) -> Option<Observed>;
+    fn samples(&self) -> &[Sample];
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -69,6 +70,10 @@ impl<C: Controller> Simulated for System<C> {
 
     fn observed(&self) -> Option<Observed> {
         self.observer.as_ref().map(|observer| observer.borrow().observed())
+    }
+
+    fn samples(&self) -> &[Sample] {
+        &self.sampler.taken
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -139,6 +144,12 @@ impl Simulator {
     /// What an observer of all loads and stores has seen since the start, if one was asked for ([`Options::check_loads`]).
     pub fn observed(&self) -> Option<Observed> {
         self.machine.observed()
+    }
+
+    /// What all nodes had done at each multiple of the interval that was asked for ([`Options::sampling`]) and at the end of each
+    /// run. Taking samples changes nothing else.
+    pub fn samples(&self) -> &[Sample] {
+        self.machine.samples()
     }
 
     /// Consecutive whole pages on node `home`, at least `bytes` of them.

@@ -24,6 +24,7 @@ use crate::fault::{Fault, Saboteur};
 use crate::memory::{LineMap, Memory};
 use crate::observer::{Observer, SharedObserver};
 use crate::processor::{CachedCopy, Post, Processor, ProcessorTiming};
+use crate::sample::{NodeActivity, Sample, Sampler};
 use crate::thread::Program;
 use crate::{Options, SimError};
 
@@ -71,6 +72,8 @@ pub struct System<C: Controller> {
     /// Who plants a fault, if one was asked for.
     pub saboteur: Option<Saboteur>,
     failure: Option<SimError>,
+    /// Who looks at the nodes at equal steps of time, if that was asked for.
+    pub sampler: Sampler,
     lookahead: Duration,
 }
 
@@ -128,6 +131,7 @@ impl<C: Controller> System<C> {
             delays: (options.random_delay > Duration::ZERO).then(|| Xoshiro256PlusPlus::seed_from_u64(options.seed)),
             saboteur: options.fault.map(Saboteur::new),
             failure: None,
+            sampler: Sampler::new(options.sampling),
         })
     }
 
@@ -174,6 +178,9 @@ impl<C: Controller> System<C> {
         while self.step()? {}
         // Programs whose references all hit have run ahead of the last event.
         self.now = self.reports.iter().map(|report| report.finished).fold(self.now, Time::max);
+        while self.sampler.is_on() && self.sampler.taken.last().is_none_or(|last| last.time < self.now) {
+            self.sample(self.sampler.next.min(self.now));
+        }
         let order = |cpu: &CpuId| self.reports.iter().find(|report| report.cpu == *cpu).copied();
         Ok(cpus.iter().filter_map(order).collect())
     }
@@ -182,6 +189,9 @@ impl<C: Controller> System<C> {
     #[inline]
     fn step(&mut self) -> Result<bool, SimError> {
         let Some((time, event)) = self.queue.pop() else { return Ok(false) };
+        while self.sampler.next <= time {
+            self.sample(self.sampler.next);
+        }
         self.now = time;
         self.events += 1;
         match event.into() {
@@ -195,6 +205,19 @@ impl<C: Controller> System<C> {
             Some(error) => Err(error),
             None => Ok(true),
         }
+    }
+
+    /// Notes what every node has done before `time`, which nothing that was handled comes after.
+    #[cold]
+    fn sample(&mut self, time: Time) {
+        let topology = self.network.topology();
+        let of = |node: NodeId| NodeActivity {
+            outgoing: self.network.channel(topology.injection(node)).busy_before(time),
+            incoming: self.network.channel(topology.ejection(node)).busy_before(time),
+            ..C::activity(self, node, time)
+        };
+        let nodes = (0..topology.nodes().len() as u16).map(|node| of(NodeId(node))).collect();
+        self.sampler.keep(Sample { time, nodes });
     }
 
     /// The node on whose board `cpu` sits.
