@@ -5,8 +5,9 @@ use bench::{Experiment, State, Suite};
 use crate::error::ExperimentError;
 use crate::published::PublishedTable;
 use crate::tables::{
-    Shape, distance, generations, ideal, interventions, invalidations, local, read_latencies, remote_cache,
-    restart_curves, router_delay, routing_tables, seidl, shared_region, sharing, stride_diagram, upgrades, wait_time,
+    Shape, directory_states, distance, generations, ideal, interventions, invalidations, local, read_latencies,
+    remote_cache, restart_curves, router_delay, routing_tables, seidl, shared_region, sharing, stride_diagram,
+    transposes, upgrades, utilisation, wait_time,
 };
 
 /// A published table, what its cells mean, and its form.
@@ -118,6 +119,11 @@ pub const ENTRIES: &[Entry] = entries! {
     "prestor/figure-4.13" => invalidations::SharersBandwidthRatios, None;
     "prestor/table-4.20" => three_series(State::Shrd, RDEX), Some(Form::ThreeSeries(State::Shrd));
     "prestor/table-6.1" => shared_region::SharedRegion, None;
+    "prestor/figure-6.1" => utilisation::Utilisation, None;
+    "prestor/figure-6.2" => utilisation::Utilisation, None;
+    "prestor/figure-6.3" => directory_states::DirectoryStates, None;
+    "prestor/figure-6.4" => transposes::Transposes { cpus: 8 }, None;
+    "prestor/figure-6.5" => transposes::Transposes { cpus: 16 }, None;
     "prestor/table-A.1" => invalidations::ByNodeAndSharers, None;
     "seidl/table-1" => seidl::Constants, None;
     "seidl/table-2" => seidl::Limits, None;

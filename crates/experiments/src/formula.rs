@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use bench::seidl::Point;
 use bench::{Experiment, Plan, State, Traffic};
-use units::{Bytes, CpuId, NodeId};
+use units::{Bytes, CpuId, Duration, NodeId};
 use workloads::Workload;
 
 use crate::outcome::Outcome;
 use crate::remote_reads::RemoteReads;
+use crate::utilisation::Readers;
 
 /// Something to run on a fresh machine of its own. Equal measurements give equal outcomes and are run once.
 #[derive(Clone, Debug)]
@@ -37,6 +38,10 @@ pub enum Subject {
     Windows(Point),
     /// Reads of another node's lines, some of which were read before (FLASH dissertation, section 5.4.1).
     RemoteReads(RemoteReads),
+    /// Threads that read the lines of one node, and how busy its memory and links are (Prestor 2001 section 6.1).
+    Utilisation(Readers),
+    /// A parallel program, looked at from time to time.
+    Profile(ProgramRun, Duration),
     /// A parallel program.
     Program(ProgramRun),
 }
@@ -70,10 +75,13 @@ enum Key<'a> {
     },
     Windows(Point),
     RemoteReads(RemoteReads),
+    Utilisation(Readers),
     Program {
         name: &'static str,
         parameters: Vec<u64>,
         cpus: u16,
+        /// From one look to the next, if there are any.
+        interval: Option<Duration>,
     },
 }
 
@@ -103,13 +111,22 @@ impl Measurement {
             Subject::SharedRegion { threads } => Key::SharedRegion { threads: *threads },
             Subject::Windows(point) => Key::Windows(*point),
             Subject::RemoteReads(reads) => Key::RemoteReads(*reads),
-            Subject::Program(ProgramRun { workload, cpus }) => Key::Program {
-                name: workload.name(),
-                parameters: workload.parameters().into_iter().map(|(_, value)| value).collect(),
-                cpus: *cpus,
-            },
+            Subject::Utilisation(readers) => Key::Utilisation(*readers),
+            Subject::Profile(run, interval) => run.key(Some(*interval)),
+            Subject::Program(run) => run.key(None),
         };
         (&self.machine, key)
+    }
+}
+
+impl ProgramRun {
+    fn key(&self, interval: Option<Duration>) -> Key<'static> {
+        Key::Program {
+            name: self.workload.name(),
+            parameters: self.workload.parameters().into_iter().map(|(_, value)| value).collect(),
+            cpus: self.cpus,
+            interval,
+        }
     }
 }
 
@@ -166,7 +183,8 @@ impl Formula {
             Outcome::Windows(record) => Some(record.mean),
             Outcome::RemoteReads(time) => Some(time.ns),
             Outcome::Program(row) => Some(row.time_ns),
-            Outcome::Traffic(_) => None,
+            Outcome::Profile(profile) => Some(profile.row.time_ns),
+            Outcome::Traffic(_) | Outcome::Utilisation(_) => None,
         })
     }
 

@@ -21,6 +21,7 @@ pub mod shared_region;
 mod simulation;
 mod system;
 pub mod tables;
+pub mod utilisation;
 pub mod variant;
 
 pub use error::ExperimentError;

@@ -9,7 +9,8 @@ use units::CpuId;
 use crate::error::ExperimentError;
 use crate::formula::{Measurement, ProgramRun, Subject};
 use crate::shared_region;
-use crate::{Outcome, Simulation};
+use crate::utilisation::{self, Profile};
+use crate::{Outcome, Simulated, Simulation};
 
 /// Runs `measurement` on a new machine of `description`: the outcome depends on nothing that ran before.
 ///
@@ -25,6 +26,14 @@ pub fn run(
         Subject::Windows(point) => Ok(Outcome::Windows(Box::new(run_windows(description, *point, options)?))),
         Subject::RemoteReads(reads) => Ok(Outcome::RemoteReads(reads.run(description, options)?)),
         Subject::Program(run) => Ok(Outcome::Program(Box::new(run_program(description, *run, options)?))),
+        Subject::Utilisation(readers) => {
+            Ok(Outcome::Utilisation(Box::new(utilisation::run(description, *readers, options)?)))
+        }
+        Subject::Profile(run, interval) => {
+            let sampled = sim::Options { sampling: Some(*interval), ..options };
+            let Simulated { row, samples, .. } = right(description, *run, sampled)?;
+            Ok(Outcome::Profile(Box::new(Profile { row, samples })))
+        }
         Subject::SharedRegion { threads } => Ok(Outcome::Traffic(shared_region::run(description, *threads, options)?)),
     }
 }
@@ -64,9 +73,13 @@ pub fn run_program(
     run: ProgramRun,
     options: sim::Options,
 ) -> Result<SimulationRow, ExperimentError> {
+    right(description, run, options).map(|simulated| simulated.row)
+}
+
+fn right(description: &Description, run: ProgramRun, options: sim::Options) -> Result<Simulated, ExperimentError> {
     let simulated = Simulation::new(description.clone(), run.workload, Some(run.cpus), options)?.run()?;
     match simulated.wrong {
-        None => Ok(simulated.row),
-        Some(wrong) => Err(ExperimentError::WrongResult { program: run.workload.name(), wrong }),
+        None => Ok(simulated),
+        Some(ref wrong) => Err(ExperimentError::WrongResult { program: run.workload.name(), wrong: wrong.clone() }),
     }
 }

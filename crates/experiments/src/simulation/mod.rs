@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use machine::{Description, Topology};
 use record::{CheckResult, ProgramRow, SimulationRow};
-use sim::{Options, Simulator, ThreadReport};
+use sim::{Options, Sample, Simulator, ThreadReport};
 use units::{Bytes, CpuId, NodeId};
 use workloads::{Parameter, Shape, Workload, Wrong};
 
@@ -39,6 +39,8 @@ pub struct Simulated {
     pub row: SimulationRow,
     /// What is wrong with the program's results, if anything is.
     pub wrong: Option<String>,
+    /// What the nodes had done at equal steps of time, where that was asked for ([`Options::sampling`]).
+    pub samples: Vec<Sample>,
     /// How long the simulation took on the host: the only part that differs between equal runs.
     pub took: Duration,
 }
@@ -170,7 +172,7 @@ impl Simulation {
             used: self.shape.homes.iter().collect::<BTreeSet<_>>().len(),
         };
         let row = statistics::summarise(self.row(wrong.is_none()), &reports, parts);
-        Ok(Simulated { row, wrong, took: start.elapsed() })
+        Ok(Simulated { row, wrong, samples: simulator.samples().to_vec(), took: start.elapsed() })
     }
 
     /// What thread `number` does. Its wrong loads are added to `wrong`.

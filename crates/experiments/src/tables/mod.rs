@@ -2,6 +2,7 @@
 //!
 //! A table is one file here and one line in the catalogue.
 
+pub mod directory_states;
 pub mod distance;
 pub mod generations;
 pub mod ideal;
@@ -17,7 +18,9 @@ pub mod seidl;
 pub mod shared_region;
 pub mod sharing;
 pub mod stride_diagram;
+pub mod transposes;
 pub mod upgrades;
+pub mod utilisation;
 pub mod wait_time;
 
 use report::Plot;
