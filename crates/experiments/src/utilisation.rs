@@ -55,8 +55,10 @@ const PART: Bytes = Bytes::from_kib(4096);
 const ITERATIONS: u64 = 5;
 /// From one sample to the next: some eighty in the course of it.
 const INTERVAL: f64 = 1e6;
-/// Instructions to sum a double up beside loading it: the addition, and its part of the loop.
+/// Cycles of an addition, which begins when the one before has ended and its double is there (R10000 User's Manual 2.0: latency
+/// of floating-point additions), and instructions that are each double's part of the unrolled loop.
 const ADD: u32 = 2;
+const LOOP: u32 = 1;
 /// Bytes of a double.
 const DOUBLE: u64 = 8;
 
@@ -68,16 +70,16 @@ pub fn run(machine: &Description, readers: Readers, options: Options) -> Result<
     let mut machine = machine.clone();
     machine.l2.size = CACHE;
     let topology = Topology::new(&machine);
-    let (cpus, stride, instructions) = match readers {
-        Readers::Reduction { threads } => (topology.cpus_of(HOME).take(threads.into()).collect(), DOUBLE, ADD),
-        Readers::Neighbours { threads } => (processors(&topology, threads), machine.l2.line.0, 0),
+    let (cpus, stride, sums) = match readers {
+        Readers::Reduction { threads } => (topology.cpus_of(HOME).take(threads.into()).collect(), DOUBLE, true),
+        Readers::Neighbours { threads } => (processors(&topology, threads), machine.l2.line.0, false),
     };
     let interval = Duration::from_ns(INTERVAL);
     let mut simulator = Simulator::new(&machine, Options { sampling: Some(interval), ..options })?;
     let start = simulator.allocate(HOME, Bytes(PART.0 * cpus.len() as u64))?;
     let program = |index: usize| -> Program {
         let first = start.offset(PART.0 * index as u64);
-        Box::new(move |thread| read(thread, first, stride, instructions))
+        Box::new(move |thread| read(thread, first, stride, sums))
     };
     let reports = simulator.run(on_all(&cpus, program))?;
     let ends = reports.iter().map(|report| report.finished);
@@ -96,12 +98,13 @@ pub fn run(machine: &Description, readers: Readers, options: Options) -> Result<
 }
 
 /// Iterations over a thread's part, all threads at a barrier after each.
-fn read(thread: &mut Thread<'_>, first: PhysicalAddr, stride: u64, instructions: u32) {
+fn read(thread: &mut Thread<'_>, first: PhysicalAddr, stride: u64, sums: bool) {
     for _ in 0..ITERATIONS {
         for offset in (0..PART.0).step_by(stride as usize) {
             thread.load(first.offset(offset));
-            if instructions > 0 {
-                thread.instructions(instructions);
+            if sums {
+                thread.work(ADD);
+                thread.instructions(LOOP);
             }
         }
         thread.barrier();

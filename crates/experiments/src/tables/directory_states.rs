@@ -13,9 +13,9 @@ use crate::{Outcome, variant};
 /// time of the whole run. What the text says of both is a row of its own.
 pub struct DirectoryStates;
 
-/// A secondary cache that one of the arrays exceeds, and the fewest rounds that the first one, of stores alone, does not show in:
-/// the benchmark has ten.
+/// A secondary cache half as large as one of the arrays, which the benchmark demands to be larger than it, and its ten rounds.
 const CACHE_MIB: u64 = 1;
+const WORDS: u64 = 262_144;
 const ROUNDS: u64 = 10;
 /// Lines that compiled code asks ahead for. The thesis does not say; a miss takes about as long as three lines' work.
 const PREFETCH: u64 = 4;
@@ -29,7 +29,7 @@ fn reading(
     prefetch: u64,
     read: impl Fn(&Outcome) -> Option<f64> + Send + Sync + 'static,
 ) -> Result<Formula, ExperimentError> {
-    let settings = Settings::default().with("words", 131_072 * CACHE_MIB).with("rounds", ROUNDS);
+    let settings = Settings::default().with("words", WORDS).with("rounds", ROUNDS);
     let workload = Workload::new("stream", &settings.with("prefetch", prefetch))?;
     let machine = variant::with(scene.system()?.name(), "l2.size_mib", CACHE_MIB);
     let machine = scene.systems.get(&machine)?.name().to_owned();

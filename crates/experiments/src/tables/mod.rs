@@ -9,6 +9,7 @@ pub mod ideal;
 pub mod interventions;
 pub mod invalidations;
 pub mod local;
+pub mod programs;
 pub mod read_latencies;
 pub mod remote_cache;
 pub mod restart_curves;
