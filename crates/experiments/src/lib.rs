@@ -11,6 +11,7 @@ mod error;
 pub mod fitting;
 pub mod formula;
 pub mod ideal;
+mod journal;
 mod outcome;
 pub mod parallel;
 pub mod published;
@@ -25,6 +26,7 @@ pub mod utilisation;
 pub mod variant;
 
 pub use error::ExperimentError;
+pub use journal::{Journal, JournalError};
 pub use outcome::Outcome;
 pub use reproduction::{FailedMeasurement, Outcomes, PreparedTable, Reproduced, Reproduction};
 pub use run::{run, run_plan, run_program, run_windows};

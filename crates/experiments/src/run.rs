@@ -8,6 +8,7 @@ use units::CpuId;
 
 use crate::error::ExperimentError;
 use crate::formula::{Measurement, ProgramRun, Subject};
+use crate::journal::Journal;
 use crate::shared_region;
 use crate::utilisation::{self, Profile};
 use crate::{Outcome, Simulated, Simulation};
@@ -21,11 +22,24 @@ pub fn run(
     measurement: &Measurement,
     options: sim::Options,
 ) -> Result<Outcome, ExperimentError> {
+    run_once(description, measurement, options, &Journal::default())
+}
+
+/// As [`run`], but a program that `journal` has an equal run of is not run again.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_once(
+    description: &Description,
+    measurement: &Measurement,
+    options: sim::Options,
+    journal: &Journal,
+) -> Result<Outcome, ExperimentError> {
     match &measurement.subject {
         Subject::Bench(plan) => Ok(Outcome::Bench(Box::new(run_plan(description, plan, options)?))),
         Subject::Windows(point) => Ok(Outcome::Windows(Box::new(run_windows(description, *point, options)?))),
         Subject::RemoteReads(reads) => Ok(Outcome::RemoteReads(reads.run(description, options)?)),
-        Subject::Program(run) => Ok(Outcome::Program(Box::new(run_program(description, *run, options)?))),
+        Subject::Program(run) => Ok(Outcome::Program(Box::new(program_once(description, *run, options, journal)?))),
         Subject::Utilisation(readers) => {
             Ok(Outcome::Utilisation(Box::new(utilisation::run(description, *readers, options)?)))
         }
@@ -74,6 +88,22 @@ pub fn run_program(
     options: sim::Options,
 ) -> Result<SimulationRow, ExperimentError> {
     right(description, run, options).map(|simulated| simulated.row)
+}
+
+/// As [`run_program`], unless `journal` knows what comes out; what is new is kept there.
+fn program_once(
+    description: &Description,
+    run: ProgramRun,
+    options: sim::Options,
+    journal: &Journal,
+) -> Result<SimulationRow, ExperimentError> {
+    let simulation = Simulation::new(description.clone(), run.workload, Some(run.cpus), options)?;
+    if let Some(row) = journal.find(&simulation) {
+        return Ok(row);
+    }
+    let row = run_program(description, run, options)?;
+    journal.keep(&row);
+    Ok(row)
 }
 
 fn right(description: &Description, run: ProgramRun, options: sim::Options) -> Result<Simulated, ExperimentError> {

@@ -129,6 +129,16 @@ impl Simulation {
         self.shape.threads()
     }
 
+    /// Whether a record is of a run equal to this one, which it need not be run again for.
+    pub fn would_make(&self, row: &SimulationRow) -> bool {
+        let own = self.row(row.is_right());
+        let identity = |row: &SimulationRow| {
+            let SimulationRow { program, machine, protocol, cpus, parameters, seed, .. } = row;
+            (program.clone(), machine.clone(), protocol.clone(), *cpus, parameters.clone(), *seed)
+        };
+        row.is_right() && identity(&own) == identity(row)
+    }
+
     /// Whether every node has room for what it is to hold.
     fn check_memory(&self) -> Result<(), ExperimentError> {
         let mut wanted: BTreeMap<NodeId, u64> = BTreeMap::new();
