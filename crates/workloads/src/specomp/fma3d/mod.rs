@@ -261,13 +261,14 @@ impl Program for Fma3d {
     }
 
     fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
-        let (bar, share) = (self.bar(), Share::new(shape, thread.number()));
-        let mut team = Team::new(shape, &regions[TEAM], share.number);
+        let bar = self.bar();
+        let mut team = Team::new(shape, &regions[TEAM], thread.number());
         let mut parts = Reduction::new(shape, &regions[PARTS]);
         let body = Body { bar, regions, seed: shape.seed };
-        body.initialise(thread, share.block(bar.elements()), share.block(bar.nodes()));
+        team.prepare(thread, |thread, share| {
+            body.initialise(thread, share.block(bar.elements()), share.block(bar.nodes()));
+        });
         let (_, mut step) = element::at_rest(&bar.corners(0).map(|node| bar.place(node)));
-        thread.barrier();
         for _ in 0..self.steps {
             let next = team.parallel(thread, |thread, share| {
                 let stable = body.stress(thread, share.block(bar.elements()), step);
