@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bench::seidl::Point;
 use bench::{Experiment, Plan, State, Traffic};
+use sim::{Scheduling, SpaceSharing, TimeSharing};
 use units::{Bytes, CpuId, Duration, NodeId};
 use workloads::Workload;
 
@@ -42,6 +43,8 @@ pub enum Subject {
     Utilisation(Readers),
     /// A parallel program, looked at from time to time.
     Profile(ProgramRun, Duration),
+    /// Equal parallel programs at once, under a scheduler.
+    Scheduled(Scheduled),
     /// A parallel program.
     Program(ProgramRun),
 }
@@ -53,6 +56,17 @@ pub struct ProgramRun {
     pub workload: Workload,
     /// How many processors.
     pub cpus: u16,
+}
+
+/// Programs that start together under a scheduler of the operating system (FLASH dissertation, chapter 4).
+#[derive(Clone, Copy, Debug)]
+pub struct Scheduled {
+    /// Each of them.
+    pub run: ProgramRun,
+    /// How many there are.
+    pub processes: u16,
+    /// Who decides when and where their threads run.
+    pub scheduling: Scheduling,
 }
 
 /// What tells measurements on one machine apart. The series that a plan belongs to does not, and neither does how often
@@ -83,6 +97,8 @@ enum Key<'a> {
         /// From one look to the next, if there are any.
         interval: Option<Duration>,
     },
+    /// The program, how often, and the names of the policies.
+    Scheduled(Box<Key<'a>>, u16, [&'static str; 2]),
 }
 
 impl Measurement {
@@ -113,6 +129,14 @@ impl Measurement {
             Subject::RemoteReads(reads) => Key::RemoteReads(*reads),
             Subject::Utilisation(readers) => Key::Utilisation(*readers),
             Subject::Profile(run, interval) => run.key(Some(*interval)),
+            Subject::Scheduled(Scheduled { run, processes, scheduling: Scheduling { time, space } }) => {
+                let name = |names: &mut dyn Iterator<Item = &'static str>| names.next().unwrap_or_default();
+                let time =
+                    name(&mut TimeSharing::ALL.into_iter().filter(|(each, _)| each == time).map(|(_, name)| name));
+                let space =
+                    name(&mut SpaceSharing::ALL.into_iter().filter(|(each, _)| each == space).map(|(_, name)| name));
+                Key::Scheduled(Box::new(run.key(None)), *processes, [time, space])
+            }
             Subject::Program(run) => run.key(None),
         };
         (&self.machine, key)

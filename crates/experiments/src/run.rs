@@ -7,9 +7,10 @@ use record::{Record, SimulationRow};
 use units::CpuId;
 
 use crate::error::ExperimentError;
-use crate::formula::{Measurement, ProgramRun, Subject};
+use crate::formula::{Measurement, ProgramRun, Scheduled, Subject};
 use crate::journal::Journal;
 use crate::shared_region;
+use crate::simulation::run_together;
 use crate::utilisation::{self, Profile};
 use crate::{Outcome, Simulated, Simulation};
 
@@ -47,6 +48,9 @@ pub fn run_once(
             let sampled = sim::Options { sampling: Some(*interval), ..options };
             let Simulated { row, samples, .. } = right(description, *run, sampled)?;
             Ok(Outcome::Profile(Box::new(Profile { row, samples })))
+        }
+        Subject::Scheduled(scheduled) => {
+            Ok(Outcome::Program(Box::new(run_scheduled(description, *scheduled, options)?)))
         }
         Subject::SharedRegion { threads } => Ok(Outcome::Traffic(shared_region::run(description, *threads, options)?)),
     }
@@ -103,6 +107,32 @@ fn program_once(
     }
     let row = run_program(description, run, options)?;
     journal.keep(&row);
+    Ok(row)
+}
+
+/// Runs equal programs at once on a new machine of `description`: what the last of them to end has to say, but that its time is
+/// that from the start of all until it has ended, if there are several.
+///
+/// # Errors
+/// As [`run_program`].
+pub fn run_scheduled(
+    description: &Description,
+    scheduled: Scheduled,
+    options: sim::Options,
+) -> Result<SimulationRow, ExperimentError> {
+    let Scheduled { run, processes, scheduling } = scheduled;
+    let simulation = Simulation::new(description.clone(), run.workload, Some(run.cpus), options)?;
+    let simulation = simulation.with_scheduling(scheduling)?;
+    let all = run_together(&vec![simulation; usize::from(processes)])?;
+    if let Some(wrong) = all.iter().find_map(|each| each.wrong.clone()) {
+        return Err(ExperimentError::WrongResult { program: run.workload.name(), wrong });
+    }
+    let last = all.into_iter().max_by_key(|each| each.finished);
+    let Simulated { mut row, finished, .. } =
+        last.ok_or(ExperimentError::Processors { machine: description.name.clone(), asked: 0, most: 0 })?;
+    if processes > 1 {
+        row.time_ns = finished.as_ns();
+    }
     Ok(row)
 }
 

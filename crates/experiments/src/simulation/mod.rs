@@ -48,6 +48,8 @@ pub struct Simulated {
     pub paging: PagingCounters,
     /// By region, the node of each page in the end; `None` if nobody has touched it.
     pub homes: Vec<Vec<Option<NodeId>>>,
+    /// From the start of the simulation until the last thread had ended.
+    pub finished: units::Duration,
     /// How long the simulation took on the host: the only part that differs between equal runs.
     pub took: Duration,
 }

@@ -5,6 +5,8 @@ use std::fmt;
 use protocol::msi::SharingSet;
 use protocol::msi::catalogue::{Named, Sizes, Visitor, resolve};
 
+use sim::{Scheduling, SpaceSharing, TimeSharing};
+
 use super::Figure;
 
 /// The ideal machines of the FLASH dissertation's section 5.5, and how their times are known.
@@ -56,6 +58,10 @@ pub struct Point {
     pub cpus: u16,
     /// Parameters of the program with values of their own.
     pub parameters: Vec<(String, u64)>,
+    /// Who decides where and when threads run; none if each has a processor of its own, undisturbed.
+    pub scheduling: Option<Scheduling>,
+    /// How many of the program run at once.
+    pub processes: u16,
     /// Whether the program is as chapter 6 repairs it, if it has a fault.
     pub tuned: bool,
 }
@@ -87,6 +93,8 @@ const AVERAGE: &str = "average";
 const OVER: &str = "over";
 /// One outstanding transaction (section 5.5.5), and its key.
 const ONE_TRANSACTION: (&str, &str) = ("1-OTT", "processor.outstanding_misses");
+/// What a scheduler does of which only the other half is said: FLASH's best (section 4.2.2).
+const PINNED: Scheduling = Scheduling { time: TimeSharing::Batch, space: SpaceSharing::PinnedTopDown };
 /// Words without a meaning of their own.
 const FILLERS: [&str; 3] = ["at", "of", "processors"];
 
@@ -101,6 +109,8 @@ impl Default for Point {
             ideal: None,
             cpus: 63,
             parameters: Vec::new(),
+            scheduling: None,
+            processes: 1,
             tuned: false,
         }
     }
@@ -117,6 +127,10 @@ impl Point {
             self.figure = figure;
         } else if word == AVERAGE || programs.contains(&word) {
             self.program = (word != AVERAGE).then(|| word.to_owned());
+        } else if let Some(time) = named(TimeSharing::ALL, word) {
+            self.scheduling.get_or_insert(PINNED).time = time;
+        } else if let Some(space) = named(SpaceSharing::ALL, word) {
+            self.scheduling.get_or_insert(PINNED).space = space;
         } else if is_protocol(word) {
             word.clone_into(&mut self.protocol);
         } else {
@@ -125,6 +139,7 @@ impl Point {
                     let Some(ideal) = &mut self.ideal else { return Err(UnknownWord(word.to_owned())) };
                     ideal.accounted = word == "accounted";
                 }
+                ("two", _) => self.processes = 2,
                 ("tuned", _) => self.tuned = true,
                 ("untuned", _) => self.tuned = false,
                 ("real", _) => self.ideal = None,
@@ -175,6 +190,11 @@ impl Cell {
         });
         Ok(Self { point, over: over.transpose()?, faster })
     }
+}
+
+/// What a policy is called so.
+fn named<T, const N: usize>(all: [(T, &'static str); N], word: &str) -> Option<T> {
+    all.into_iter().find(|(_, name)| *name == word).map(|(policy, _)| policy)
 }
 
 /// Whether there is a directory protocol of this name.

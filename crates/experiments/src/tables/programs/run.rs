@@ -7,7 +7,7 @@ use workloads::{Settings, Workload};
 use super::figure::FEW;
 use super::{Cell, Figure, Limit, Point, geometric_mean};
 use crate::error::ExperimentError;
-use crate::formula::{Formula, Measurement, ProgramRun, Subject};
+use crate::formula::{Formula, Measurement, ProgramRun, Scheduled, Subject};
 use crate::ideal::{Account, Equation, speedup};
 use crate::tables::Scene;
 use crate::{Outcome, variant};
@@ -83,7 +83,12 @@ impl Runs<'_> {
         let workload = workload(program, point, quick)?;
         let system = self.scene.systems.get(&self.machine(point)?)?;
         let run = ProgramRun { workload, cpus: point.cpus };
-        let measurement = Measurement { machine: system.name().to_owned(), subject: Subject::Program(run) };
+        let processes = point.processes;
+        let subject = match point.scheduling {
+            Some(scheduling) => Subject::Scheduled(Scheduled { run, processes, scheduling }),
+            None => Subject::Program(run),
+        };
+        let measurement = Measurement { machine: system.name().to_owned(), subject };
         let (figure, cycle_ns) = (point.figure, 1000.0 / system.description.processor.clock.as_mhz());
         let equation = point.ideal.filter(|ideal| ideal.accounted).map(|ideal| match ideal.limit {
             Limit::ZeroOverhead => Equation::ZeroOverhead,
