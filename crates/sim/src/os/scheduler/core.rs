@@ -282,13 +282,33 @@ impl Scheduler {
     }
 
     fn admit_job(&mut self, job: usize, now: Time) {
-        if !std::mem::replace(&mut self.jobs[job].started, true) {
+        if !self.jobs[job].started {
+            self.find_homes(job);
+            self.jobs[job].started = true;
             let from = self.threads[self.jobs[job].threads.start].ready_since;
             for thread in self.jobs[job].threads.clone() {
                 self.ready(thread, now);
                 // It has waited since its process came.
                 self.threads[thread].ready_since = from;
             }
+        }
+    }
+
+    /// Threads of a process that starts beside others in a batch have their homes where nobody else has.
+    fn find_homes(&mut self, job: usize) {
+        if self.policy.time != TimeSharing::Batch || self.policy.space.is_pinned() {
+            return;
+        }
+        let mut free = vec![true; self.cpus.len()];
+        let runs = |thread: &&ThreadState| self.jobs[thread.job].started && self.jobs[thread.job].alive > 0;
+        let others = self.threads.iter().filter(runs).filter_map(|thread| thread.home);
+        others.for_each(|cpu| free[cpu.index()] = false);
+        let mut takes = |home: Option<CpuId>| home.is_some_and(|cpu| std::mem::take(&mut free[cpu.index()]));
+        let threads = self.jobs[job].threads.clone();
+        let homeless: Vec<usize> = threads.filter(|&thread| !takes(self.threads[thread].home)).collect();
+        let mut left = (0..free.len()).filter(|&cpu| free[cpu]);
+        for thread in homeless {
+            self.threads[thread].home = left.next().map(|cpu| CpuId(cpu as u16));
         }
     }
 
