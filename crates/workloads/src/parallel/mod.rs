@@ -1,4 +1,4 @@
-//! What parallel programs are made of: typed arrays, shares of loops, locks, barriers, reductions.
+//! What parallel programs are made of: typed arrays, shares of loops, locks, barriers, reductions, teams that fork and join.
 
 mod alone;
 mod array;
@@ -6,6 +6,7 @@ mod barrier;
 mod complex;
 pub(crate) mod cost;
 mod lock;
+mod openmp;
 mod reduction;
 mod share;
 
@@ -14,6 +15,7 @@ pub(crate) use array::element;
 pub use array::{Array, Element};
 pub use barrier::{Barrier, BarrierKind};
 pub use lock::Locks;
+pub use openmp::{SharedSums, Team};
 pub use reduction::Reduction;
 pub use share::Share;
 pub(crate) use share::thread_grid;
