@@ -14,6 +14,7 @@ mod cache;
 mod coherence;
 mod misses;
 mod observed;
+mod relocation;
 mod timing;
 mod tlb;
 
