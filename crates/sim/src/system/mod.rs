@@ -55,8 +55,10 @@ pub struct System<C: Controller> {
     pub envelopes: Envelopes<C::Message>,
     line: Bytes,
     processors_per_node: u16,
-    memory: Memory,
-    paging: Paging,
+    /// Its memory, as handed out.
+    pub memory: Memory,
+    /// The virtual pages of its programs.
+    pub paging: Paging,
     queue: EventQueue<Packed>,
     events: u64,
     /// `None` while the processor is in its running program.
@@ -149,6 +151,11 @@ impl<C: Controller> System<C> {
             saboteur: options.fault.map(Saboteur::new),
             failure: None,
         })
+    }
+
+    /// The size of a line.
+    pub fn line(&self) -> Bytes {
+        self.line
     }
 
     /// Events handled so far.
