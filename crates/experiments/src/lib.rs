@@ -30,5 +30,7 @@ pub use journal::{Journal, JournalError};
 pub use outcome::Outcome;
 pub use reproduction::{FailedMeasurement, Outcomes, PreparedTable, Reproduced, Reproduction};
 pub use run::{run, run_plan, run_program, run_windows};
-pub use simulation::{Simulated, Simulation, Sweep, description_label, program_rows, under_protocols};
+pub use simulation::{
+    Simulated, Simulation, Sweep, Synchronisation, description_label, program_rows, run_together, under_protocols,
+};
 pub use system::{System, Systems};

@@ -16,6 +16,7 @@ impl System<Hubs> {
         if self.saboteur.is_some() && returns && message.version.0 > 0 && self.strikes(Fault::StaleData) {
             message.version.0 -= 1;
         }
+        self.count_reference(node, &message);
         let output_queue_nearly_full = self.is_output_nearly_full(node);
         let Hubs { geometry, directory, hubs, timing, .. } = &mut self.controllers;
         let context = HomeContext { node, geometry: *geometry, output_queue_nearly_full };

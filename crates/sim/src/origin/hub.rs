@@ -5,6 +5,7 @@ use machine::description::Description;
 use protocol::{HomeWork, MessageKind};
 use units::{Duration, Time};
 
+use super::copy_engine::CopyEngine;
 use crate::system::BusTiming;
 use crate::{Histogram, NodeActivity, NodeStatistics, SimError, StateCounts, Tally};
 
@@ -141,9 +142,11 @@ pub struct Hub {
     pub backoffs: Server,
     /// The network interface, shared by the messages of both directions.
     pub network: Server,
+    /// The block transfer engine, which copies pages.
+    pub engine: CopyEngine,
     /// Gives ranks to the Hub's events.
     pub source: Source,
-    /// Interventions and invalidations on their way to this node's processors.
+    /// Interventions, invalidations and interrupts on their way to this node's processors, and pages being copied in their name.
     pub threats: u32,
     /// Messages handled by the home.
     pub received: MessageCounts,
@@ -170,6 +173,7 @@ impl Hub {
             acknowledgements: Server::default(),
             backoffs: Server::default(),
             network: Server::default(),
+            engine: CopyEngine::default(),
             source,
             threats: 0,
             received: [0; MessageKind::ALL.len()],

@@ -310,6 +310,7 @@ impl Processor {
             copy,
             requested: true,
             granted: false,
+            trapped: false,
             block,
             slot,
             instruction: self.issued,

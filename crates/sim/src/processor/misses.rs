@@ -26,6 +26,8 @@ pub struct Miss {
     pub(super) requested: bool,
     /// Whether the controller has granted it: it may know so before it can answer.
     pub(super) granted: bool,
+    /// Whether it has ended in a bus error, and waits for the operating system.
+    pub(super) trapped: bool,
     /// The primary block that is wanted.
     pub(super) block: u64,
     /// The place kept for it in the secondary cache.
@@ -96,7 +98,7 @@ impl Miss {
 
 impl Misses {
     #[inline]
-    fn iter(&self) -> impl Iterator<Item = (MissId, &Miss)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (MissId, &Miss)> {
         (0u8..).map(MissId).zip(&self.entries).filter_map(|(id, miss)| Some((id, miss.as_ref()?)))
     }
 
@@ -115,6 +117,11 @@ impl Misses {
         self.oldest = self.oldest.or(Some((miss.instruction, id)));
         self.entries[usize::from(id.0)] = Some(miss);
         self.outstanding += 1;
+    }
+
+    /// Miss `id` is for `line` from now on.
+    pub(super) fn rename(&mut self, id: MissId, line: LineAddr) {
+        self.lines[usize::from(id.0)] = line;
     }
 
     fn close(&mut self, id: MissId, until: Time) -> Option<Miss> {

@@ -15,6 +15,7 @@ mod coherence;
 mod misses;
 mod observed;
 mod spinning;
+mod relocation;
 mod timing;
 mod tlb;
 

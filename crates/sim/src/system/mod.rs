@@ -56,8 +56,10 @@ pub struct System<C: Controller> {
     pub envelopes: Envelopes<C::Message>,
     line: Bytes,
     processors_per_node: u16,
-    memory: Memory,
-    paging: Paging,
+    /// Its memory, as handed out.
+    pub memory: Memory,
+    /// The virtual pages of its programs.
+    pub paging: Paging,
     queue: EventQueue<Packed>,
     events: u64,
     /// `None` while the processor is in its running program.
@@ -153,6 +155,11 @@ impl<C: Controller> System<C> {
             failure: None,
             sampler: Sampler::new(options.sampling),
         })
+    }
+
+    /// The size of a line.
+    pub fn line(&self) -> Bytes {
+        self.line
     }
 
     /// Events handled so far.
