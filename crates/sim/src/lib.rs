@@ -24,7 +24,7 @@ pub use fault::Fault;
 pub use flash::StallTerms;
 pub use observer::Observed;
 pub use origin::{HubCounters, MessageCounts};
-pub use processor::ProcessorCounters;
+pub use processor::{Cause, Distance, MissCounts, ProcessorCounters, Service, TimeSplit, Transaction};
 pub use simulator::Simulator;
 pub use statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
 pub use system::{Incoherence, ThreadReport, Unfinished};

@@ -104,4 +104,8 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
     fn barrier(&mut self) {
         self.thread.barrier();
     }
+
+    fn measure(&mut self, on: bool) {
+        self.thread.measure(on);
+    }
 }

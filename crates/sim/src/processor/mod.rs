@@ -12,12 +12,13 @@ mod accesses;
 mod bus;
 mod cache;
 mod coherence;
+mod ledger;
+mod meter;
 mod misses;
 mod observed;
 mod timing;
 mod tlb;
-
-use std::collections::VecDeque;
+mod window;
 
 use protocol::{Access, Mesi, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -27,13 +28,17 @@ use units::{CpuId, Duration, LineAddr, Time};
 use crate::observer::SharedObserver;
 
 pub use accesses::Address;
+pub use ledger::{Cause, Distance, MissCounts, Service, TimeSplit, Transaction};
+pub use meter::Meter;
 pub use misses::{Miss, MissId};
 pub use timing::ProcessorTiming;
 
 use bus::SecondaryBus;
 use cache::{PrimaryCache, SecondaryCache};
+use ledger::Ledger;
 use misses::Misses;
 use tlb::Tlb;
+use window::Window;
 
 /// Why a processor cannot go on by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,20 +74,10 @@ pub struct ProcessorCounters {
     pub writebacks: u64,
     /// Negative acknowledgements received.
     pub refusals: u64,
-}
-
-impl ProcessorCounters {
-    /// What was done since `before`.
-    pub fn since(&self, before: &Self) -> Self {
-        Self {
-            references: self.references - before.references,
-            primary_misses: self.primary_misses - before.primary_misses,
-            secondary_misses: self.secondary_misses - before.secondary_misses,
-            translation_misses: self.translation_misses - before.translation_misses,
-            writebacks: self.writebacks - before.writebacks,
-            refusals: self.refusals - before.refusals,
-        }
-    }
+    /// Misses that are over, by how they were served.
+    pub misses: MissCounts,
+    /// Where the time went.
+    pub time: TimeSplit,
 }
 
 /// What a processor asks of, or tells, its node's controller.
@@ -129,16 +124,20 @@ pub struct Processor {
     horizon: Time,
     /// When it was last resumed: at its own time then, it is in step with everything else.
     synchronised_at: Time,
-    /// When the value of the latest load is there, if `value_from` is `None`; else the work to be done after it.
+    /// When the value of the latest load is there and all work on it is done, if `value_from` is `None`; else the work to be
+    /// done after it.
     value_at: Time,
     value_from: Option<MissId>,
     work_after_value: Duration,
+    /// When the value itself was there, before any work on it, and what it came from.
+    loaded_at: Time,
+    loaded_from: Cause,
     /// Whether the latest access missed a translation that has not been refilled yet.
     refilling: bool,
     /// Instructions issued so far.
     issued: u64,
-    /// Loads that hit in the secondary cache and may still be in the window: the instruction, and when its value is there.
-    late_hits: VecDeque<(u64, Time)>,
+    /// Those of them that are not known to be done.
+    window: Window,
     primary: PrimaryCache,
     secondary: SecondaryCache,
     tlb: Tlb,
@@ -151,6 +150,8 @@ pub struct Processor {
     random: Xoshiro256PlusPlus,
     posts: Vec<Post>,
     counters: ProcessorCounters,
+    ledger: Ledger,
+    meter: Meter,
     /// Who is told of every access, if anybody is.
     observer: Option<SharedObserver>,
 }
@@ -166,9 +167,11 @@ impl Processor {
             value_at: Time::ZERO,
             value_from: None,
             work_after_value: Duration::ZERO,
+            loaded_at: Time::ZERO,
+            loaded_from: Cause::PrimaryCache,
             refilling: false,
             issued: 0,
-            late_hits: VecDeque::with_capacity(timing.window as usize + 2),
+            window: Window::new(timing.window),
             primary: PrimaryCache::new(timing.primary_sets),
             secondary: SecondaryCache::new(timing.secondary_sets),
             tlb: Tlb::new(timing.translation_entries),
@@ -179,6 +182,8 @@ impl Processor {
             random: Xoshiro256PlusPlus::seed_from_u64(seed ^ u64::from(cpu.0) << 32),
             posts: Vec::new(),
             counters: ProcessorCounters::default(),
+            ledger: Ledger::default(),
+            meter: Meter::default(),
             observer: None,
             timing,
         }
@@ -195,23 +200,12 @@ impl Processor {
         self.time
     }
 
-    /// What it did so far.
-    pub fn counters(&self) -> ProcessorCounters {
-        self.counters
-    }
-
     /// Lets it run freely before `horizon`, now that the rest of the machine has come to `now`.
     #[inline]
     pub fn release(&mut self, now: Time, horizon: Time) {
-        self.advance_to(now);
+        self.resume(now);
         self.synchronised_at = now;
         self.horizon = horizon;
-    }
-
-    /// Its clock is at least `time`.
-    #[inline]
-    pub fn advance_to(&mut self, time: Time) {
-        self.time = self.time.max(time);
     }
 
     /// What it has to say, oldest first, in exchange for an empty list.

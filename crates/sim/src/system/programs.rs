@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use engine::{Coroutine, Step};
-use units::{CpuId, Time};
+use units::{CpuId, Duration, Time};
 
 use super::{Controller, Event, System};
-use crate::processor::{Processor, ProcessorCounters, Wait};
+use crate::processor::{Cause, Meter, Processor, ProcessorCounters, Wait};
 use crate::thread::{Program, Thread};
 use crate::{Mode, SimError};
 
@@ -20,7 +20,9 @@ pub struct ThreadReport {
     pub started: Time,
     /// When the last of its accesses was done.
     pub finished: Time,
-    /// What its processor did meanwhile.
+    /// How long it took, in those parts of its program that it had measured ([`Thread::measure`]); all of it if it had none.
+    pub time: Duration,
+    /// What its processor did in that time.
     pub counters: ProcessorCounters,
 }
 
@@ -37,7 +39,7 @@ pub(super) struct Running {
 impl<C: Controller> System<C> {
     pub(super) fn start(&mut self, cpu: CpuId, program: Program, stop: &Rc<Cell<bool>>) -> Result<(), SimError> {
         let processors = self.processors.len();
-        let place = self.running.get_mut(cpu.index()).ok_or(SimError::NoSuchProcessor { cpu, processors })?;
+        let place = self.running.get(cpu.index()).ok_or(SimError::NoSuchProcessor { cpu, processors })?;
         if place.is_some() {
             return Err(SimError::TwoPrograms { cpu });
         }
@@ -49,8 +51,13 @@ impl<C: Controller> System<C> {
             thread.into_processor()
         })
         .map_err(SimError::NoStack)?;
-        let before = self.processors[cpu.index()].as_ref().map(|p| p.counters()).unwrap_or_default();
-        *place = Some(Running { body, wait: Some(Wait::Until(self.now)), started: self.now, before });
+        let now = self.now;
+        let processor = self.processor_mut(cpu);
+        processor.wait_until(now, Cause::Idle);
+        processor.take_meter(Meter::default());
+        let before = processor.counters();
+        self.running[cpu.index()] =
+            Some(Running { body, wait: Some(Wait::Until(self.now)), started: self.now, before });
         self.schedule_processor(cpu, self.now, Event::Resume(cpu));
         Ok(())
     }
@@ -156,9 +163,13 @@ impl<C: Controller> System<C> {
 
     fn finished(&mut self, cpu: CpuId) {
         let Some(running) = self.running[cpu.index()].take() else { return };
-        let processor = self.processor(cpu);
-        let (finished, counters) = (processor.time().max(self.now), processor.counters().since(&running.before));
-        self.reports.push(ThreadReport { cpu, started: running.started, finished, counters });
+        let (now, started) = (self.now, running.started);
+        let processor = self.processor_mut(cpu);
+        let finished = processor.time().max(now);
+        let measured = processor.give_meter().measured();
+        let whole = || (finished - started, processor.counters().since(&running.before));
+        let (time, counters) = measured.unwrap_or_else(whole);
+        self.reports.push(ThreadReport { cpu, started, finished, time, counters });
         running.body.recycle(&mut self.stacks);
         self.release_barrier();
     }
