@@ -9,11 +9,13 @@ pub use sweep::{Sweep, under_protocols};
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::Hasher;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use machine::{Description, Topology};
 use record::{CheckResult, ProgramRow, SimulationRow};
+use rustc_hash::FxHasher;
 use sim::{Options, Simulator, ThreadReport};
 use units::{Bytes, CpuId, NodeId};
 use workloads::{Parameter, Shape, Workload, Wrong};
@@ -79,6 +81,13 @@ fn protocol(description: &Description) -> &str {
 /// The name of a machine with its protocol, fit for the name of a file.
 pub fn description_label(description: &Description) -> String {
     format!("{}.{}", description.name, protocol(description)).replace(['/', '\\'], "-")
+}
+
+/// A hash of all that a description says, in hexadecimal.
+fn digest(description: &Description) -> String {
+    let mut hasher = FxHasher::default();
+    hasher.write(description.to_toml().as_bytes());
+    format!("{:016x}", hasher.finish())
 }
 
 impl Simulation {
@@ -213,6 +222,8 @@ impl Simulation {
             parameters: parameters.iter().map(|(parameter, value)| (parameter.name.to_owned(), *value)).collect(),
             seed: self.options.seed,
             result: if right { CheckResult::Ok } else { CheckResult::Wrong },
+            machine_digest: digest(&self.description),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             ..SimulationRow::default()
         }
     }

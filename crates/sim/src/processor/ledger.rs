@@ -60,6 +60,16 @@ impl Distance {
         }
     }
 
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::LocalThird => "local-third",
+            Self::Remote => "remote",
+            Self::RemoteThird => "remote-third",
+        }
+    }
+
     /// Whether the line's home is the own node.
     pub const fn is_local(self) -> bool {
         matches!(self, Self::Local | Self::LocalThird)
@@ -69,10 +79,25 @@ impl Distance {
 impl Transaction {
     /// All.
     pub const ALL: [Self; 3] = [Self::Clean, Self::Owned, Self::Invalidating];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Owned => "owned",
+            Self::Invalidating => "invalidating",
+        }
+    }
 }
 
 impl Service {
     const COUNT: usize = Distance::ALL.len() * Transaction::ALL.len();
+
+    /// Every one there could be.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let of = |distance| Transaction::ALL.into_iter().map(move |transaction| Self { distance, transaction });
+        Distance::ALL.into_iter().flat_map(of)
+    }
 
     const fn index(self) -> usize {
         self.distance as usize * Transaction::ALL.len() + self.transaction as usize
@@ -126,6 +151,18 @@ impl Cause {
             Self::Write(service) => Self::WRITE + service.index(),
         }
     }
+
+    /// All but misses, each with its name. Work is not among them: who issues and who waits for work are both busy.
+    pub const OTHERS: [(Self, &'static str); 8] = [
+        (Self::PrimaryCache, "primary"),
+        (Self::SecondaryCache, "secondary"),
+        (Self::Writeback, "writeback"),
+        (Self::Translation, "translation"),
+        (Self::Barrier, "barrier"),
+        (Self::Lock, "lock"),
+        (Self::System, "system"),
+        (Self::Idle, "idle"),
+    ];
 
     /// A miss, for an access that writes or not.
     pub const fn miss(writes: bool, service: Service) -> Self {

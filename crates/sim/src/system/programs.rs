@@ -169,6 +169,7 @@ impl<C: Controller> System<C> {
         let measured = processor.give_meter().measured();
         let whole = || (finished - started, processor.counters().since(&running.before));
         let (time, counters) = measured.unwrap_or_else(whole);
+        debug_assert_eq!(time, counters.time.total(), "every picosecond of {cpu:?} is charged to something");
         self.reports.push(ThreadReport { cpu, started, finished, time, counters });
         running.body.recycle(&mut self.stacks);
         self.release_barrier();
