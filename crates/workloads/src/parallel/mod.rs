@@ -1,10 +1,11 @@
-//! What parallel programs are made of: typed arrays, shares of loops, locks, reductions.
+//! What parallel programs are made of: typed arrays, shares of loops, locks, reductions, teams that fork and join.
 
 mod alone;
 mod array;
 mod complex;
 pub(crate) mod cost;
 mod lock;
+mod openmp;
 mod reduction;
 mod share;
 
@@ -12,6 +13,7 @@ pub(crate) use alone::alone;
 pub(crate) use array::element;
 pub use array::{Array, Element};
 pub use lock::Locks;
+pub use openmp::{SharedSums, Team};
 pub use reduction::Reduction;
 pub use share::Share;
 pub(crate) use share::thread_grid;

@@ -3,6 +3,8 @@
 mod every;
 mod loops;
 mod mock;
+mod order;
 mod parallel;
 mod sharing;
+mod specomp;
 mod splash;
