@@ -10,9 +10,9 @@ use crate::flash::Magics;
 use crate::ideal::Ideals;
 use crate::observer::Observed;
 use crate::origin::{HubCounters, Hubs};
-use crate::system::{Controller, Incoherence, System, ThreadReport, Unfinished};
+use crate::system::{Controller, Incoherence, Job, System, ThreadReport, Unfinished};
 use crate::thread::Program;
-use crate::{NodeStatistics, Options, SimError, StallTerms};
+use crate::{NodeStatistics, Options, Scheduling, SimError, StallTerms};
 
 /// A machine of some kind.
 trait Simulated {
@@ -22,6 +22,7 @@ trait Simulated {
     fn messages_under_way(&self) -> usize;
     fn allocate(&mut self, home: NodeId, bytes: Bytes) -> Result<PhysicalAddr, SimError>;
     fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError>;
+    fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError>;
     fn statistics(&self, node: NodeId) -> NodeStatistics;
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms>;
     fn check_coherence(&mut self) -> Result<(), Incoherence>;
@@ -52,6 +53,10 @@ impl<C: Controller> Simulated for System<C> {
 
     fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError> {
         self.run(programs)
+    }
+
+    fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError> {
+        self.run_jobs(jobs, policy)
     }
 
     fn statistics(&self, node: NodeId) -> NodeStatistics {
@@ -156,6 +161,16 @@ impl Simulator {
     /// case that it rules out; the host has no memory for a stack.
     pub fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError> {
         self.machine.run(programs)
+    }
+
+    /// Runs processes, all of which come at the present time, until all have ended: who runs when and where is for the
+    /// operating system to say. Reports by process and thread.
+    ///
+    /// # Errors
+    /// As [`Simulator::run`]; a process has more threads than the machine has processors, and `policy` does not let them take
+    /// turns.
+    pub fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError> {
+        self.machine.run_jobs(jobs, policy)
     }
 
     /// Compares all caches with each other, with memory and with the directory. To be called when nothing is under way:

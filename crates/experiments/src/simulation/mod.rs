@@ -1,29 +1,27 @@
 //! Running a parallel program on a simulated machine.
 
+mod jobs;
 mod memory;
 mod statistics;
 mod sweep;
 mod thread;
 
+pub use jobs::{Synchronisation, run_together};
 pub use sweep::{Sweep, under_protocols};
 
-use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::hash::Hasher;
-use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use machine::{Description, Topology};
 use record::{CheckResult, ProgramRow, SimulationRow};
 use rustc_hash::FxHasher;
-use sim::{Options, Simulator, ThreadReport};
+use sim::{Options, Scheduling, Simulator, ThreadReport};
 use units::{Bytes, CpuId, NodeId};
 use workloads::{Parameter, Shape, Workload, Wrong};
 
 use crate::error::ExperimentError;
 use memory::{Pages, SharedRegion, WORD};
-use statistics::Parts;
-use thread::SimulatedThread;
 
 /// A program and the machine to run it on: checked, not yet run.
 #[derive(Clone, Debug)]
@@ -32,6 +30,8 @@ pub struct Simulation {
     workload: Workload,
     shape: Shape,
     options: Options,
+    synchronisation: Synchronisation,
+    scheduling: Option<Scheduling>,
 }
 
 /// What a simulation gave.
@@ -116,7 +116,8 @@ impl Simulation {
             page_words: (description.tlb.page.0 / WORD) as usize,
             seed: options.seed,
         };
-        let simulation = Self { description, workload, shape, options };
+        let (synchronisation, scheduling) = Default::default();
+        let simulation = Self { description, workload, shape, options, synchronisation, scheduling };
         simulation.check_memory()?;
         Ok(simulation)
     }
@@ -162,35 +163,8 @@ impl Simulation {
     /// # Errors
     /// When the machine cannot be simulated, or the simulation fails.
     pub fn run(&self) -> Result<Simulated, ExperimentError> {
-        let start = Instant::now();
-        let mut simulator = Simulator::new(&self.description, self.options)?;
-        let mut pages = Pages::new(&self.description);
-        let plans = self.workload.regions(&self.shape);
-        let regions: Result<Vec<_>, _> = plans.iter().map(|plan| pages.region(&mut simulator, plan)).collect();
-        let regions = Rc::new(regions?);
-        let wrong = Rc::new(Cell::new(0));
-        let programs = (0..self.shape.threads()).map(|number| self.program(number, &regions, &wrong));
-        let reports = simulator.run(programs.collect())?;
-        let wrong = self.verdict(wrong.get(), &regions);
-        let processors = reports.iter().map(|report| statistics::processor(report, simulator.stall_terms(report.cpu)));
-        let parts = Parts {
-            processors: processors.collect(),
-            controllers: self.controllers(&simulator, &reports),
-            used: self.shape.homes.iter().collect::<BTreeSet<_>>().len(),
-        };
-        let row = statistics::summarise(self.row(wrong.is_none()), &reports, parts);
-        Ok(Simulated { row, wrong, took: start.elapsed() })
-    }
-
-    /// What thread `number` does. Its wrong loads are added to `wrong`.
-    fn program(&self, number: usize, regions: &Rc<Vec<SharedRegion>>, wrong: &Rc<Cell<u64>>) -> (CpuId, sim::Program) {
-        let (workload, shape) = (self.workload, self.shape.clone());
-        let (regions, wrong) = (regions.clone(), wrong.clone());
-        let body = move |thread: &mut sim::Thread<'_>| {
-            let found = workload.run(&shape, &regions, &mut SimulatedThread::new(thread, number));
-            wrong.set(wrong.get() + found);
-        };
-        (CpuId(number as u16), Box::new(body))
+        let mut together = run_together(std::slice::from_ref(self))?;
+        Ok(together.swap_remove(0))
     }
 
     /// What is wrong with the results, in words.

@@ -19,7 +19,7 @@ pub use error::{DescriptionError, Entry, Origin};
 pub use spec::{
     ControllerKind, ControllerSpec, DirectorySpec, DoubleMeshSpec, Fill, HandlerSpec, HubSpec, HypercubeSpec,
     IdealProtocol, L1Spec, L2Spec, LinkSpec, MagicSpec, MemorySpec, ProcessorModel, ProcessorSpec, Replacement,
-    RouterSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec,
+    RouterSpec, SchedulerSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec,
 };
 
 use kind::{Alternatives, Raw, quoted};
@@ -88,6 +88,8 @@ description! {
         router: RouterSpec,
         /// A link.
         link: LinkSpec,
+        /// What the operating system's scheduler does, and when.
+        scheduler: SchedulerSpec,
     }
     some {
         /// The Origin's wiring.

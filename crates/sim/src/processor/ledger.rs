@@ -127,12 +127,14 @@ pub enum Cause {
     Lock,
     /// The operating system.
     System,
-    /// Nothing to run.
+    /// A thread that could run and has no processor.
+    Descheduled,
+    /// A processor that has nothing to run.
     Idle,
 }
 
 impl Cause {
-    const READ: usize = 9;
+    const READ: usize = 10;
     const WRITE: usize = Self::READ + Service::COUNT;
     const COUNT: usize = Self::WRITE + Service::COUNT;
 
@@ -146,14 +148,15 @@ impl Cause {
             Self::Barrier => 5,
             Self::Lock => 6,
             Self::System => 7,
-            Self::Idle => 8,
+            Self::Descheduled => 8,
+            Self::Idle => 9,
             Self::Read(service) => Self::READ + service.index(),
             Self::Write(service) => Self::WRITE + service.index(),
         }
     }
 
     /// All but misses, each with its name. Work is not among them: who issues and who waits for work are both busy.
-    pub const OTHERS: [(Self, &'static str); 8] = [
+    pub const OTHERS: [(Self, &'static str); 9] = [
         (Self::PrimaryCache, "primary"),
         (Self::SecondaryCache, "secondary"),
         (Self::Writeback, "writeback"),
@@ -161,6 +164,7 @@ impl Cause {
         (Self::Barrier, "barrier"),
         (Self::Lock, "lock"),
         (Self::System, "system"),
+        (Self::Descheduled, "descheduled"),
         (Self::Idle, "idle"),
     ];
 
@@ -263,6 +267,11 @@ impl ProcessorCounters {
         }
     }
 
+    /// So much more time was spent on `cause`.
+    pub fn spend(&mut self, cause: Cause, time: Duration) {
+        self.time.spent[cause.index()] += time;
+    }
+
     /// What was done in both.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
@@ -335,11 +344,33 @@ impl Processor {
         }
     }
 
+    /// The operating system takes the processor's time for so long, from `now` on.
+    pub fn interrupt(&mut self, now: Time, length: Duration) {
+        let cause = self.waited_for(self.ledger.waits);
+        self.wait_until(now, cause);
+        self.wait_until(self.time + length, Cause::System);
+    }
+
+    /// Its program leaves the processor at `now`.
+    pub fn vacate(&mut self, now: Time) {
+        self.resume(now);
+    }
+
+    /// Counts instructions of a loop whose time is charged as a wait.
+    pub(super) fn issue_waiting(&mut self, count: u64) {
+        self.issued += count;
+        self.ledger.elsewhere += count;
+        if let Some((_, since)) = &mut self.ledger.on_behalf {
+            *since += count;
+        }
+    }
+
     #[cold]
     fn waited_for(&self, wait: Option<Wait>) -> Cause {
         match wait {
             None => Cause::Idle,
             Some(Wait::Barrier) => Cause::Barrier,
+            Some(Wait::Departure(_) | Wait::Leave) => Cause::Lock,
             Some(Wait::Writeback(_)) => Cause::Writeback,
             Some(Wait::Value(id) | Wait::Miss(id)) => {
                 let over = self.ledger.served[usize::from(id.0)].unwrap_or(Cause::Read(Service::default()));

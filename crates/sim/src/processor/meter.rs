@@ -2,7 +2,7 @@
 
 use units::{Duration, Time};
 
-use super::{Processor, ProcessorCounters};
+use super::{Cause, Processor, ProcessorCounters};
 
 /// The measured intervals of a thread, added up. It goes with the thread from processor to processor.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +16,14 @@ pub struct Meter {
 }
 
 impl Meter {
+    /// The thread had no processor for so long, on account of `cause`.
+    pub fn spend(&mut self, cause: Cause, time: Duration) {
+        if self.open.is_some() {
+            self.time += time;
+            self.counters.spend(cause, time);
+        }
+    }
+
     /// How long the intervals were in all and what was done in them, if there were any.
     pub fn measured(&self) -> Option<(Duration, ProcessorCounters)> {
         self.used.then_some((self.time, self.counters))

@@ -16,6 +16,7 @@ mod ledger;
 mod meter;
 mod misses;
 mod observed;
+mod spinning;
 mod timing;
 mod tlb;
 mod window;
@@ -37,6 +38,7 @@ use bus::SecondaryBus;
 use cache::{PrimaryCache, SecondaryCache};
 use ledger::Ledger;
 use misses::Misses;
+use spinning::Spin;
 use tlb::Tlb;
 use window::Window;
 
@@ -57,6 +59,10 @@ pub enum Wait {
     AllMisses,
     /// It waits for the other threads of its program.
     Barrier,
+    /// It looks at this line again and again, and its copy tells it nothing new.
+    Departure(LineAddr),
+    /// The operating system takes it off its processor as soon as its misses are over.
+    Leave,
 }
 
 /// What a processor did, counted since the start of the run.
@@ -149,6 +155,8 @@ pub struct Processor {
     announces_clean: bool,
     random: Xoshiro256PlusPlus,
     posts: Vec<Post>,
+    /// What its program looks at again and again, while it does.
+    spin: Option<Spin>,
     counters: ProcessorCounters,
     ledger: Ledger,
     meter: Meter,
@@ -181,6 +189,7 @@ impl Processor {
             announces_clean,
             random: Xoshiro256PlusPlus::seed_from_u64(seed ^ u64::from(cpu.0) << 32),
             posts: Vec::new(),
+            spin: None,
             counters: ProcessorCounters::default(),
             ledger: Ledger::default(),
             meter: Meter::default(),

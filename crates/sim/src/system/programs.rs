@@ -1,20 +1,20 @@
 //! Programs on the machine's processors: starting, going on, waiting, ending.
 
-use std::cell::Cell;
 use std::rc::Rc;
 
 use engine::{Coroutine, Step};
 use units::{CpuId, Duration, Time};
 
 use super::{Controller, Event, System};
+use crate::os::SchedulingCounters;
 use crate::processor::{Cause, Meter, Processor, ProcessorCounters, Wait};
-use crate::thread::{Program, Thread};
+use crate::thread::{Program, Team, Thread};
 use crate::{Mode, SimError};
 
 /// What a finished thread has to say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ThreadReport {
-    /// The processor it ran on.
+    /// The processor it ran on, the last one if there were several.
     pub cpu: CpuId,
     /// When it started.
     pub started: Time,
@@ -22,8 +22,10 @@ pub struct ThreadReport {
     pub finished: Time,
     /// How long it took, in those parts of its program that it had measured ([`Thread::measure`]); all of it if it had none.
     pub time: Duration,
-    /// What its processor did in that time.
+    /// What its processor did in that time; its processors while it was theirs, if there were several.
     pub counters: ProcessorCounters,
+    /// What the operating system did to it.
+    pub scheduling: SchedulingCounters,
 }
 
 type Body = Coroutine<Box<Processor>, (Box<Processor>, Wait), Box<Processor>>;
@@ -31,35 +33,113 @@ type Body = Coroutine<Box<Processor>, (Box<Processor>, Wait), Box<Processor>>;
 /// A running program.
 pub(super) struct Running {
     body: Body,
-    wait: Option<Wait>,
-    started: Time,
+    pub wait: Option<Wait>,
+    /// When it began, if it has.
+    started: Option<Time>,
+    /// Its number among the threads of the run.
+    pub thread: usize,
+    /// When it left the processor that it had before, and what it waited for then.
+    left: (Time, Cause),
+    /// Whether it has been given a processor and has not come to it yet.
+    enters: bool,
+    /// What the present processor had done before.
     before: ProcessorCounters,
+    /// What was done on other processors, and for how long it had none.
+    elsewhere: ProcessorCounters,
+    /// What is measured of it, while it has no processor.
+    meter: Meter,
+    /// What it did all on behalf of when it left its processor.
+    on_behalf: Option<Cause>,
+    /// What its team knew when it last looked in vain at a word, if it has done nothing else since.
+    pub looked_in_vain: Option<u64>,
+}
+
+impl Running {
+    /// It is given a processor: its time there begins when it first runs.
+    pub const fn enter(&mut self) {
+        self.enters = true;
+    }
+
+    /// It first runs on a processor, which is ready for it.
+    #[cold]
+    fn arrive(&mut self, processor: &mut Processor) {
+        let now = processor.time();
+        self.enters = false;
+        let (since, cause) = self.left;
+        match self.started {
+            None => self.started = Some(now),
+            Some(_) => {
+                self.elsewhere.spend(cause, now - since);
+                self.meter.spend(cause, now - since);
+            }
+        }
+        self.before = processor.counters();
+        processor.take_meter(std::mem::take(&mut self.meter));
+        processor.on_behalf(self.on_behalf.take());
+    }
+
+    /// It leaves a processor, at `now` or as soon as that has done what it has begun. Returns when.
+    pub fn exit(&mut self, processor: &mut Processor, now: Time) -> Time {
+        let cause = match self.wait {
+            Some(Wait::Barrier) => Cause::Barrier,
+            _ => Cause::Descheduled,
+        };
+        if self.enters {
+            // It was taken off before it came.
+            return now;
+        }
+        processor.vacate(now);
+        self.on_behalf = processor.on_behalf(None);
+        self.meter = processor.give_meter();
+        self.elsewhere = self.elsewhere.plus(&processor.counters().since(&self.before));
+        self.left = (processor.time(), cause);
+        self.left.0
+    }
 }
 
 impl<C: Controller> System<C> {
-    pub(super) fn start(&mut self, cpu: CpuId, program: Program, stop: &Rc<Cell<bool>>) -> Result<(), SimError> {
+    pub(super) fn start(
+        &mut self,
+        cpu: CpuId,
+        program: Program,
+        team: &Rc<Team>,
+        thread: usize,
+    ) -> Result<(), SimError> {
         let processors = self.processors.len();
-        let place = self.running.get(cpu.index()).ok_or(SimError::NoSuchProcessor { cpu, processors })?;
-        if place.is_some() {
+        if self.running.get(cpu.index()).ok_or(SimError::NoSuchProcessor { cpu, processors })?.is_some() {
             return Err(SimError::TwoPrograms { cpu });
         }
-        let stop = stop.clone();
+        let mut running = self.embody(program, team, thread)?;
+        running.enter();
+        running.wait = Some(Wait::Until(self.now));
+        self.running[cpu.index()] = Some(running);
+        self.schedule_processor(cpu, self.now, Event::Resume(cpu));
+        Ok(())
+    }
+
+    /// A program that can be resumed, on any processor; thread number `thread` of the run.
+    pub(super) fn embody(&mut self, program: Program, team: &Rc<Team>, thread: usize) -> Result<Running, SimError> {
+        let team = team.clone();
         let body = Body::new(&mut self.stacks, move |yielder, processor| {
-            let mut thread = Thread::new(yielder, processor, stop);
+            let mut thread = Thread::new(yielder, processor, team);
             program(&mut thread);
-            thread.drain();
+            thread.leave();
             thread.into_processor()
         })
         .map_err(SimError::NoStack)?;
-        let now = self.now;
-        let processor = self.processor_mut(cpu);
-        processor.wait_until(now, Cause::Idle);
-        processor.take_meter(Meter::default());
-        let before = processor.counters();
-        self.running[cpu.index()] =
-            Some(Running { body, wait: Some(Wait::Until(self.now)), started: self.now, before });
-        self.schedule_processor(cpu, self.now, Event::Resume(cpu));
-        Ok(())
+        Ok(Running {
+            body,
+            wait: None,
+            started: None,
+            thread,
+            left: (self.now, Cause::Idle),
+            enters: true,
+            before: ProcessorCounters::default(),
+            elsewhere: ProcessorCounters::default(),
+            meter: Meter::default(),
+            on_behalf: None,
+            looked_in_vain: None,
+        })
     }
 
     /// Lets the program on `cpu` go on from the present time, up to where it must wait.
@@ -71,6 +151,9 @@ impl<C: Controller> System<C> {
             return;
         };
         processor.release(self.now, horizon);
+        if running.enters {
+            running.arrive(&mut processor);
+        }
         match running.body.resume(processor) {
             Step::Suspended((processor, wait)) => {
                 self.post(cpu, processor);
@@ -104,7 +187,8 @@ impl<C: Controller> System<C> {
         let unthreatened = !self.controllers.threatens(node)
             && self.processors[cpu.index()].as_ref().is_some_and(|processor| processor.is_quiet());
         let horizon = if unthreatened { Time(next.0.saturating_add(self.lookahead.0)) } else { next };
-        horizon.max(soonest)
+        // What the scheduler does by itself it announces.
+        horizon.min(self.schedule_next).max(soonest)
     }
 
     /// Takes a processor back, and hands what it has to say to its controller.
@@ -136,10 +220,12 @@ impl<C: Controller> System<C> {
                 let time = self.processor(cpu).time();
                 self.resume_at(cpu, time.max(self.now));
             }
+            Wait::Barrier if self.schedule.is_some() => self.block(cpu),
             Wait::Barrier => {
                 self.at_barrier += 1;
                 self.release_barrier();
             }
+            Wait::Departure(_) if self.schedule.is_some() => self.looks_in_vain(cpu),
             _ => {}
         }
     }
@@ -162,17 +248,21 @@ impl<C: Controller> System<C> {
     }
 
     fn finished(&mut self, cpu: CpuId) {
-        let Some(running) = self.running[cpu.index()].take() else { return };
-        let (now, started) = (self.now, running.started);
-        let processor = self.processor_mut(cpu);
-        let finished = processor.time().max(now);
-        let measured = processor.give_meter().measured();
-        let whole = || (finished - started, processor.counters().since(&running.before));
-        let (time, counters) = measured.unwrap_or_else(whole);
+        let Some(mut running) = self.running[cpu.index()].take() else { return };
+        let now = self.now;
+        let finished = running.exit(self.processor_mut(cpu), now);
+        let Running { body, started, thread, elsewhere, meter, .. } = running;
+        let started = started.unwrap_or(now);
+        let (time, counters) = meter.measured().unwrap_or((finished - started, elsewhere));
         debug_assert_eq!(time, counters.time.total(), "every picosecond of {cpu:?} is charged to something");
-        self.reports.push(ThreadReport { cpu, started, finished, time, counters });
-        running.body.recycle(&mut self.stacks);
-        self.release_barrier();
+        body.recycle(&mut self.stacks);
+        let scheduling = self.scheduling(thread);
+        self.reports.push((thread, ThreadReport { cpu, started, finished, time, counters, scheduling }));
+        if self.schedule.is_some() {
+            self.thread_ended(cpu, thread);
+        } else {
+            self.release_barrier();
+        }
     }
 
     /// What the program on `cpu` waits for.
@@ -184,10 +274,23 @@ impl<C: Controller> System<C> {
     #[cold]
     pub(super) fn deadlock(&self) -> SimError {
         let stuck = |(cpu, running): (usize, &Option<Running>)| {
-            let wait = running.as_ref()?.wait?;
-            Some(format!("processor {cpu} waits for {wait:?}"))
+            let running = running.as_ref()?;
+            let wait = what(running.wait?);
+            Some(match self.name_of(running.thread) {
+                Some(name) => format!("{name}, on processor {cpu}, waits for {wait}"),
+                None => format!("processor {cpu} waits for {wait}"),
+            })
         };
-        let waits: Vec<_> = self.running.iter().enumerate().filter_map(stuck).collect();
-        SimError::Deadlock { at: self.now, waits: waits.join(", ") }
+        let waits = self.running.iter().enumerate().filter_map(stuck).chain(self.parked_waits());
+        SimError::Deadlock { at: self.now, waits: waits.collect::<Vec<_>>().join(", ") }
+    }
+}
+
+/// What a thread waits for, in words.
+pub(super) fn what(wait: Wait) -> String {
+    match wait {
+        Wait::Barrier => "others to come to a barrier".to_owned(),
+        Wait::Departure(line) => format!("a change in line {:#x}, such as of a lock or a flag", line.0),
+        other => format!("{other:?}"),
     }
 }

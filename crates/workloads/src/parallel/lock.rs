@@ -6,8 +6,6 @@ use crate::thread::Thread;
 
 const FREE: u64 = 0;
 const HELD: u64 = 1;
-/// Instructions between two looks at a lock that is held: the loop's own few, and a pause that leaves the line to its holder.
-const PAUSE: u32 = 30;
 
 /// Locks of a region of their own.
 #[derive(Debug)]
@@ -66,7 +64,7 @@ impl<'r, R> Locks<'r, R> {
         while thread.load_acquire(self.region, word) != FREE
             || thread.compare_and_swap(self.region, word, FREE, HELD) != FREE
         {
-            thread.instructions(PAUSE);
+            thread.await_change(self.region, word, HELD);
         }
     }
 
