@@ -27,6 +27,8 @@ fn programs() -> Vec<Workload> {
         ("window", 4),
         ("patterns", 3),
         ("edge", 4),
+        ("width", 3),
+        ("length", 4),
         ("families", 9),
         ("genes", 6),
     ];

@@ -4,7 +4,7 @@ use machine::description::{Description, HubSpec, Replacement};
 use protocol::ProtocolError;
 use protocol::msi::catalogue::UnknownProtocol;
 use thiserror::Error;
-use units::{Bytes, CpuId, NodeId, Time};
+use units::{Bytes, CpuId, NodeId, Time, VirtualAddr};
 
 use crate::processor::MissId;
 use crate::system::Incoherence;
@@ -55,6 +55,16 @@ pub enum SimError {
         wanted: Bytes,
         /// What is left.
         free: Bytes,
+    },
+    /// No node has room for a page that a program touches.
+    #[error("processor {cpu} touched a page at {page:?} at {at}, and no node has room for it")]
+    MemoryFull {
+        /// Who touched it.
+        cpu: CpuId,
+        /// What it touched.
+        page: VirtualAddr,
+        /// When.
+        at: Time,
     },
     /// The description asks for something that the simulator does not have.
     #[error("{key} = {value} cannot be simulated; accepted: {accepted}")]

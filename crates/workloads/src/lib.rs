@@ -21,7 +21,7 @@ pub use parallel::{Array, Barrier, BarrierKind, Element, Locks, Reduction, Share
 pub use parameter::{Declared, Parameter, ParameterError, Settings};
 pub use program::{Part, Program, RegionPlan, Shape, Wrong};
 pub use registry::{ProgramError, Workload};
-pub use specomp::{Applu, Apsi, Art, Equake, Gafort, Mgrid, Wupwise};
+pub use specomp::{Applu, Apsi, Art, Equake, Fma3d, Gafort, Mgrid, Wupwise};
 pub use splash::{Barnes, Fft, Lu, Ocean, Radix, Water};
 pub use synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 pub use thread::{SPIN, Thread};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use record::{ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, ProcessorStatistics, SimulationRow};
 use sim::{
-    CacheStatistics, Cause, MissCounts, NodeStatistics, ProcessorCounters, Service, StallTerms, Tally, ThreadReport, TimeSplit,
+    CacheStatistics, Cause, MissCounts, NodeStatistics, ProcessorCounters, Service, StallTerms, Tally, ThreadReport,
+    TimeSplit,
 };
 use units::{Duration, NodeId};
 

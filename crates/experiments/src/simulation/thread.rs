@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use sim::{Cause, Thread};
-use units::PhysicalAddr;
+use units::VirtualAddr;
 use workloads::{Barrier, SPIN};
 
 use super::memory::SharedRegion;
@@ -54,7 +54,7 @@ impl<'t, 'y> SimulatedThread<'t, 'y> {
 
     /// Waits until all is done; whether the line at `at` is there then to be changed. Only so do words that threads look at
     /// change after all others' copies are gone, whoever was taken off his processor meanwhile.
-    fn is_done(&mut self, at: PhysicalAddr) -> bool {
+    fn is_done(&mut self, at: VirtualAddr) -> bool {
         self.thread.drain();
         self.thread.order();
         let owned = self.thread.owns(at);

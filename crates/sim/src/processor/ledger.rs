@@ -260,6 +260,7 @@ impl ProcessorCounters {
             primary_misses: self.primary_misses - before.primary_misses,
             secondary_misses: self.secondary_misses - before.secondary_misses,
             translation_misses: self.translation_misses - before.translation_misses,
+            page_faults: self.page_faults - before.page_faults,
             writebacks: self.writebacks - before.writebacks,
             refusals: self.refusals - before.refusals,
             misses: self.misses.since(&before.misses),
@@ -280,6 +281,7 @@ impl ProcessorCounters {
             primary_misses: self.primary_misses + other.primary_misses,
             secondary_misses: self.secondary_misses + other.secondary_misses,
             translation_misses: self.translation_misses + other.translation_misses,
+            page_faults: self.page_faults + other.page_faults,
             writebacks: self.writebacks + other.writebacks,
             refusals: self.refusals + other.refusals,
             misses: self.misses.plus(&other.misses),
@@ -344,8 +346,8 @@ impl Processor {
         }
     }
 
-    /// The operating system takes the processor's time for so long, from `now` on.
-    pub fn interrupt(&mut self, now: Time, length: Duration) {
+    /// The operating system takes it for `length`, at `now` or when it comes to it.
+    pub fn spend_in_os(&mut self, now: Time, length: Duration) {
         let cause = self.waited_for(self.ledger.waits);
         self.wait_until(now, cause);
         self.wait_until(self.time + length, Cause::System);
@@ -372,6 +374,7 @@ impl Processor {
             Some(Wait::Barrier) => Cause::Barrier,
             Some(Wait::Departure(_) | Wait::Leave) => Cause::Lock,
             Some(Wait::Writeback(_)) => Cause::Writeback,
+            Some(Wait::Page(..)) => Cause::System,
             Some(Wait::Value(id) | Wait::Miss(id)) => {
                 let over = self.ledger.served[usize::from(id.0)].unwrap_or(Cause::Read(Service::default()));
                 self.miss(id).map_or(over, |miss| Cause::miss(miss.writes, miss.service))

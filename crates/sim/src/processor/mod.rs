@@ -24,11 +24,12 @@ mod window;
 use protocol::{Access, Mesi, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use units::{CpuId, Duration, LineAddr, Time};
+use units::{CpuId, Duration, LineAddr, Time, VirtualAddr};
 
 use crate::observer::SharedObserver;
+use crate::os::Translations;
 
-pub use accesses::Address;
+pub use accesses::{Address, Location};
 pub use ledger::{Cause, Distance, MissCounts, Service, TimeSplit, Transaction};
 pub use meter::Meter;
 pub use misses::{Miss, MissId};
@@ -57,6 +58,8 @@ pub enum Wait {
     Writeback(LineAddr),
     /// It needs all its misses to be over.
     AllMisses,
+    /// It needs the operating system to say where a page is that it loads from, or stores to if the flag is set.
+    Page(VirtualAddr, bool),
     /// It waits for the other threads of its program.
     Barrier,
     /// It looks at this line again and again, and its copy tells it nothing new.
@@ -76,6 +79,8 @@ pub struct ProcessorCounters {
     pub secondary_misses: u64,
     /// Translation misses.
     pub translation_misses: u64,
+    /// Page faults: pages that it was the first to touch.
+    pub page_faults: u64,
     /// Modified lines written back to memory.
     pub writebacks: u64,
     /// Negative acknowledgements received.
@@ -140,6 +145,8 @@ pub struct Processor {
     loaded_from: Cause,
     /// Whether the latest access missed a translation that has not been refilled yet.
     refilling: bool,
+    /// What the access refers to that has trapped on a page and waits for all before it.
+    trapped: Option<VirtualAddr>,
     /// Instructions issued so far.
     issued: u64,
     /// Those of them that are not known to be done.
@@ -147,6 +154,8 @@ pub struct Processor {
     primary: PrimaryCache,
     secondary: SecondaryCache,
     tlb: Tlb,
+    /// What it knows of where virtual pages are.
+    translations: Translations,
     bus: SecondaryBus,
     misses: Misses,
     /// Lines that have left the caches and whose controller has not let go of them.
@@ -178,11 +187,13 @@ impl Processor {
             loaded_at: Time::ZERO,
             loaded_from: Cause::PrimaryCache,
             refilling: false,
+            trapped: None,
             issued: 0,
             window: Window::new(timing.window),
             primary: PrimaryCache::new(timing.primary_sets),
             secondary: SecondaryCache::new(timing.secondary_sets),
             tlb: Tlb::new(timing.translation_entries),
+            translations: Translations::default(),
             bus: SecondaryBus::default(),
             misses: Misses::default(),
             writebacks: Vec::new(),
@@ -215,6 +226,16 @@ impl Processor {
         self.resume(now);
         self.synchronised_at = now;
         self.horizon = horizon;
+    }
+
+    /// It faults on a page.
+    pub fn count_page_fault(&mut self) {
+        self.counters.page_faults += 1;
+    }
+
+    /// What it is to know of where virtual pages are.
+    pub fn set_translations(&mut self, translations: Translations) {
+        self.translations = translations;
     }
 
     /// What it has to say, oldest first, in exchange for an empty list.

@@ -6,6 +6,7 @@ mod controller;
 mod event;
 mod misses;
 mod network;
+mod paging;
 mod programs;
 mod schedule;
 mod transport;
@@ -24,6 +25,7 @@ use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, PhysicalAddr, T
 use crate::fault::{Fault, Saboteur};
 use crate::memory::{LineMap, Memory};
 use crate::observer::{Observer, SharedObserver};
+use crate::os::Paging;
 use crate::processor::{CachedCopy, Post, Processor, ProcessorTiming};
 use crate::thread::{Program, Team};
 use crate::{Options, SimError};
@@ -54,6 +56,7 @@ pub struct System<C: Controller> {
     line: Bytes,
     processors_per_node: u16,
     memory: Memory,
+    paging: Paging,
     queue: EventQueue<Packed>,
     events: u64,
     /// `None` while the processor is in its running program.
@@ -95,6 +98,7 @@ impl<C: Controller> System<C> {
         let nodes = topology.nodes().len();
         let lines = LineMap::new(description.l2.line);
         let processors = topology.processors() as u16;
+        let paging = Paging::new(&description.os, &topology, &description.tlb);
         let network = Network::new(description, topology);
         let channels = network.channels().len();
         // Sources in the order in which ties are broken: processors, controllers, channels.
@@ -103,6 +107,7 @@ impl<C: Controller> System<C> {
         let blueprint = Blueprint { description, network: &network, lines, options };
         let controllers = C::new(&blueprint, source.by_ref().take(nodes))?;
         let capacity = Bytes(description.topology.node_memory.0.saturating_sub(controllers.reserved().0));
+        let way = Bytes(description.l2.size.0 / u64::from(description.l2.ways));
         let timing = ProcessorTiming::new(description, controllers.release());
         let (announces_clean, controllers_relax) = (controllers.announces_clean(), controllers.relaxes_order());
         let make_observer = || Rc::new(RefCell::new(Observer::new(controllers_relax, C::WRITE_PREFETCHES_STORE)));
@@ -122,7 +127,8 @@ impl<C: Controller> System<C> {
             envelopes: Envelopes::default(),
             line: description.l2.line,
             processors_per_node: description.topology.processors_per_node as u16,
-            memory: Memory::new(nodes, capacity, description.tlb.page),
+            memory: Memory::new(nodes, capacity, description.tlb.page, way),
+            paging,
             queue: EventQueue::new(),
             events: 0,
             processors: (0..processors).map(make).collect(),

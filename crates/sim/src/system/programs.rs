@@ -144,6 +144,11 @@ impl<C: Controller> System<C> {
 
     /// Lets the program on `cpu` go on from the present time, up to where it must wait.
     pub fn resume(&mut self, cpu: CpuId) {
+        if let Some(Wait::Page(at, writes)) = self.waits(cpu)
+            && !self.serve_page_fault(cpu, at, writes)
+        {
+            return;
+        }
         let horizon = self.horizon(cpu);
         let Some(mut processor) = self.processors[cpu.index()].take() else { return };
         let Some(running) = &mut self.running[cpu.index()] else {
@@ -215,6 +220,11 @@ impl<C: Controller> System<C> {
         running.wait = Some(wait);
         match wait {
             Wait::Until(time) => self.resume_at(cpu, time.max(self.now)),
+            // The operating system comes at the processor's own time, that who touches a page first comes first.
+            Wait::Page(..) => {
+                let time = self.processor(cpu).time();
+                self.schedule_processor(cpu, time.max(self.now), Event::Resume(cpu));
+            }
             // What it said when it stopped may be all that it has to wait for: the controller took the line in at once.
             Wait::Writeback(line) if !self.processor(cpu).is_writing_back(line) => {
                 let time = self.processor(cpu).time();

@@ -142,7 +142,7 @@ impl<C: Controller> System<C> {
     /// The program of a processor has no say for a while.
     fn interrupt(&mut self, cpu: CpuId, length: Duration) {
         let now = self.now;
-        self.processor_mut(cpu).interrupt(now, length);
+        self.processor_mut(cpu).spend_in_os(now, length);
     }
 
     /// The thread of a processor is to leave it: when its misses are over, and what it has begun is done.

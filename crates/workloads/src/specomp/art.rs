@@ -9,6 +9,8 @@ use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::random::Random;
 use crate::thread::Thread;
 
+use super::DRAW;
+
 program! {
     /// Recognition by an ART 2 network (Carpenter and Grossberg, Applied Optics 26, 1987), with the algorithm and the memory
     /// behaviour of art of SpecOMP2001. A window's pixels settle in the first layer, which normalises them and suppresses what is
@@ -58,8 +60,6 @@ const THRESHOLD: u32 = 6;
 const WEIGH: u32 = 4;
 /// Instructions to compare an output with the strongest so far, beside the load.
 const COMPARE: u32 = 3;
-/// Instructions to draw a pixel.
-const DRAW: u32 = 20;
 
 /// Regions: what the team forks by; the master's image and learned weights; copies and layers of each thread; what was found
 /// in each window; variables of each thread.
@@ -413,12 +413,12 @@ impl Program for Art {
                 (0..shape.threads()).for_each(|number| self.network(shape, regions, number).clear(thread));
             }
         });
-        thread.barrier();
-        network.copy(thread, master);
-        if self.tuned != 0 {
-            network.clear(thread);
-        }
-        thread.barrier();
+        team.prepare(thread, |thread, _| {
+            network.copy(thread, master);
+            if self.tuned != 0 {
+                network.clear(thread);
+            }
+        });
         let (positions, found) = (self.positions as usize, Array::<_, [f64; 2]>::new(&regions[FOUND]));
         team.parallel_for(thread, self.windows(), |thread, window| {
             network.see(thread, window / positions * network.layout.side + window % positions);

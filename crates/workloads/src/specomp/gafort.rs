@@ -8,6 +8,8 @@ use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::random::Random;
 use crate::thread::Thread;
 
+use super::DRAW;
+
 program! {
     /// Carroll's genetic algorithm, with the sharing and the memory behaviour of gafort of SpecOMP2001. Each generation is
     /// evaluated and shuffled; then the better of each two neighbours survive, two and two of these breed four children, whose
@@ -41,9 +43,7 @@ const MUTATIONS: u64 = 2;
 /// How far the mean of all fitnesses, which is below 1, may be off for having been added up in another order.
 const ROUNDING: f64 = 1e-12;
 
-/// Instructions beside loads and stores. To draw a number at random.
-const DRAW: u32 = 20;
-/// To judge a number: a sine, a sixth power, an exponential.
+/// Instructions beside loads and stores. To judge a number: a sine, a sixth power, an exponential.
 const JUDGE: u32 = 150;
 /// To swap a number of each of two individuals: addresses, loop.
 const SWAP: u32 = 4;
@@ -309,12 +309,10 @@ impl Program for Gafort {
     }
 
     fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
-        let share = Share::new(shape, thread.number());
-        let mut team = Team::new(shape, &regions[TEAM], share.number);
+        let mut team = Team::new(shape, &regions[TEAM], thread.number());
         let mut sums = Reduction::new(shape, &regions[PARTS]);
         let body = Body { program: *self, regions, seed: shape.seed };
-        body.initialise(thread, share);
-        thread.barrier();
+        team.prepare(thread, |thread, share| body.initialise(thread, share));
         for generation in 0..=self.generations {
             team.parallel(thread, |thread, share| body.evaluate(thread, share, &mut sums, generation));
             if generation < self.generations {

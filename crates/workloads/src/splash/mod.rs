@@ -6,7 +6,7 @@ mod fft;
 mod lu;
 mod ocean;
 mod radix;
-mod vector;
+pub(crate) mod vector;
 mod water;
 
 pub use barnes::Barnes;

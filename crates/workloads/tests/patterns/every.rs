@@ -33,6 +33,7 @@ fn small() -> Vec<Workload> {
         ("window", 4),
         ("patterns", 3),
         ("edge", 4),
+        ("length", 4),
         ("families", 9),
         ("genes", 6),
         ("bodies", 40),

@@ -4,10 +4,10 @@ use std::array;
 use std::collections::BTreeMap;
 
 use crate::random::Random;
+use crate::splash::vector::{Vector, dot, minus};
 
 /// Three by three, row by row.
 pub type Block = [f64; 9];
-type Vector = [f64; 3];
 
 /// How far a point may be from its place in the grid along an axis, in distances of the grid.
 const JITTER: f64 = 0.15;
@@ -41,21 +41,13 @@ pub struct Row {
     pub blocks: Vec<(usize, Block)>,
 }
 
-fn less(one: Vector, other: Vector) -> Vector {
-    array::from_fn(|axis| one[axis] - other[axis])
-}
-
-fn dot(one: Vector, other: Vector) -> f64 {
-    one.iter().zip(&other).map(|(one, other)| one * other).sum()
-}
-
 fn cross([a, b, c]: Vector, [d, e, f]: Vector) -> Vector {
     [b * f - c * e, c * d - a * f, a * e - b * d]
 }
 
 /// The volume of a tetrahedron, and the gradients of its four linear shape functions.
 fn shape_functions(vertices: [Vector; 4]) -> (f64, [Vector; 4]) {
-    let [a, b, c] = array::from_fn(|side| less(vertices[side + 1], vertices[0]));
+    let [a, b, c] = array::from_fn(|side| minus(vertices[side + 1], vertices[0]));
     let six_volumes = dot(a, cross(b, c));
     let [along_a, along_b, along_c] = [cross(b, c), cross(c, a), cross(a, b)].map(|area| area.map(|x| x / six_volumes));
     let first = array::from_fn(|axis| -along_a[axis] - along_b[axis] - along_c[axis]);

@@ -326,12 +326,12 @@ impl Program for Equake {
     }
 
     fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
-        let share = Share::new(shape, thread.number());
-        let mut team = Team::new(shape, &regions[TEAM], share.number);
+        let mut team = Team::new(shape, &regions[TEAM], thread.number());
         let nodes = self.nodes();
         let body = Body { regions, nodes, threads: shape.threads(), source: nodes / 2 };
-        body.initialise(thread, &self.mesh(shape), share.block(nodes), &Tremor { seed: shape.seed });
-        thread.barrier();
+        team.prepare(thread, |thread, share| {
+            body.initialise(thread, &self.mesh(shape), share.block(nodes), &Tremor { seed: shape.seed });
+        });
         for step in 0..self.steps as usize {
             let places = Body::<T::Region>::places(step + 1, nodes);
             match self.tuned {
