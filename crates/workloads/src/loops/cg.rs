@@ -63,6 +63,7 @@ impl System {
         let (mut x, mut r, mut p) = (vec![0.0; self.right.len()], self.right.clone(), self.right.clone());
         let mut square = dot(&r, &r);
         let enough = VANISHED * square;
+        thread.measure(true);
         for _ in 0..iterations {
             if square <= enough {
                 break;
@@ -225,6 +226,7 @@ impl Program for Cg {
             body.turn(thread, square / before);
             thread.barrier();
         }
+        thread.measure(false);
         0
     }
 

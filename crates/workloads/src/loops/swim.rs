@@ -248,7 +248,10 @@ impl Program for Swim {
             }
         }
         thread.barrier();
-        steps(&mut Shared { thread, region, rows, side: self.side as usize, at: [[0; 3]; 2] }, self.rounds);
+        thread.measure(true);
+        let side = self.side as usize;
+        steps(&mut Shared { thread: &mut *thread, region, rows, side, at: [[0; 3]; 2] }, self.rounds);
+        thread.measure(false);
         0
     }
 
