@@ -54,6 +54,11 @@ impl OutputFlags {
         Ok(output)
     }
 
+    /// The file that takes JSON, if there is one.
+    pub fn json_file(&self) -> Option<&Path> {
+        self.json.as_ref().and_then(|file| file.as_deref())
+    }
+
     /// Whether records take the place of the table on standard output.
     pub fn replaces_table(&self) -> bool {
         matches!((&self.json, &self.csv), (Some(None), _) | (_, Some(None)))

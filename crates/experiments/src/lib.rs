@@ -27,5 +27,5 @@ pub use error::ExperimentError;
 pub use outcome::Outcome;
 pub use reproduction::{FailedMeasurement, Outcomes, PreparedTable, Reproduced, Reproduction};
 pub use run::{run, run_plan, run_program, run_windows};
-pub use simulation::{Simulated, Simulation, Sweep, description_label, program_rows, under_protocols};
+pub use simulation::{Simulated, Simulation, Sweep, Variations, description_label, policies, program_rows};
 pub use system::{System, Systems};

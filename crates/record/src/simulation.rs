@@ -31,6 +31,12 @@ pub struct SimulationRow {
     pub cpus: u32,
     /// The program's parameters.
     pub parameters: BTreeMap<String, u64>,
+    /// What placed the program's pages, and moved them.
+    pub placement: String,
+    /// Who decided which thread ran where: `none` if every thread had the processor of its number.
+    pub scheduler: String,
+    /// How threads met at barriers.
+    pub barrier: String,
     /// Seed of the program's and the hardware's random choices.
     pub seed: u64,
     /// What the program's check of its own results said.
@@ -100,6 +106,17 @@ impl SimulationRow {
         self.result == CheckResult::Ok
     }
 
+    /// What the run is one of: runs that agree in this are equal in all else. It has no lines.
+    pub fn identity(&self) -> String {
+        let parameters: Vec<_> = self.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let Self { program, machine, machine_digest, protocol, cpus, placement, scheduler, barrier, .. } = self;
+        let (parameters, seed, version) = (parameters.join(" "), self.seed, &self.version);
+        format!(
+            "{version} {program} {parameters} on {cpus} of {machine} {machine_digest} {protocol} {placement} {scheduler} \
+             {barrier} {seed}"
+        )
+    }
+
     /// The record of the whole machine, without those of its controllers and processors.
     pub fn without_parts(self) -> Self {
         Self { controllers: None, processors: None, ..self }
@@ -113,6 +130,9 @@ impl Row for SimulationRow {
         "protocol",
         "cpus",
         "parameters",
+        "placement",
+        "scheduler",
+        "barrier",
         "seed",
         "result",
         "machine_digest",

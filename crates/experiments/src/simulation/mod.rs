@@ -2,12 +2,13 @@
 
 mod jobs;
 mod memory;
+pub mod policies;
 mod statistics;
 mod sweep;
 mod thread;
 
 pub use jobs::{Synchronisation, run_together};
-pub use sweep::{Sweep, under_protocols};
+pub use sweep::{Sweep, Variations};
 
 use std::collections::BTreeMap;
 use std::hash::Hasher;
@@ -153,6 +154,11 @@ impl Simulation {
         &self.workload
     }
 
+    /// What distinguishes it from other runs, as its record does ([`SimulationRow::identity`]).
+    pub fn identity(&self) -> String {
+        self.row(true).identity()
+    }
+
     /// How many processors take part.
     pub fn cpus(&self) -> usize {
         self.shape.threads()
@@ -217,6 +223,9 @@ impl Simulation {
             cpus: self.shape.threads() as u32,
             parameters: parameters.iter().map(|(parameter, value)| (parameter.name.to_owned(), *value)).collect(),
             seed: self.options.seed,
+            placement: policies::placement_name(&self.description.os),
+            scheduler: policies::scheduler_name(self.scheduling),
+            barrier: policies::barrier_name(self.synchronisation.barrier).to_owned(),
             result: if right { CheckResult::Ok } else { CheckResult::Wrong },
             machine_digest: digest(&self.description),
             version: env!("CARGO_PKG_VERSION").to_owned(),

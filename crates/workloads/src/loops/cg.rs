@@ -63,7 +63,6 @@ impl System {
         let (mut x, mut r, mut p) = (vec![0.0; self.right.len()], self.right.clone(), self.right.clone());
         let mut square = dot(&r, &r);
         let enough = VANISHED * square;
-        thread.measure(true);
         for _ in 0..iterations {
             if square <= enough {
                 break;
@@ -214,6 +213,7 @@ impl Program for Cg {
         let part = body.initialise(thread, &self.system(shape.seed));
         let mut square = sums.sum(thread, part);
         let enough = VANISHED * square;
+        thread.measure(true);
         for _ in 0..self.iterations {
             if square <= enough {
                 break;
