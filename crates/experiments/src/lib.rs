@@ -31,6 +31,6 @@ pub use outcome::Outcome;
 pub use reproduction::{FailedMeasurement, Outcomes, PreparedTable, Reproduced, Reproduction};
 pub use run::{run, run_plan, run_program, run_windows};
 pub use simulation::{
-    Simulated, Simulation, Sweep, Synchronisation, description_label, program_rows, run_together, under_protocols,
+    Simulated, Simulation, Sweep, Synchronisation, Variations, description_label, policies, program_rows, run_together,
 };
 pub use system::{System, Systems};

@@ -27,7 +27,7 @@ pub use flash::StallTerms;
 pub use observer::Observed;
 pub use origin::{HubCounters, MessageCounts};
 pub use os::{PagingCounters, Scheduling, SchedulingCounters, SpaceSharing, TimeSharing, domain_nodes, places};
-pub use processor::{Location, ProcessorCounters};
+pub use processor::{Cause, Distance, Location, MissCounts, ProcessorCounters, Service, TimeSplit, Transaction};
 pub use sample::{NodeActivity, Sample, StateCounts};
 pub use simulator::Simulator;
 pub use statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};

@@ -2,19 +2,22 @@
 
 mod jobs;
 mod memory;
+pub mod policies;
 mod statistics;
 mod sweep;
 mod thread;
 
 pub use jobs::{Synchronisation, run_together};
-pub use sweep::{Sweep, under_protocols};
+pub use sweep::{Sweep, Variations};
 
 use std::collections::BTreeMap;
+use std::hash::Hasher;
 use std::time::Duration;
 
 use machine::description::PlacementKind;
 use machine::{Description, Topology};
 use record::{CheckResult, ProgramRow, SimulationRow};
+use rustc_hash::FxHasher;
 use sim::{Options, PagingCounters, Sample, Scheduling, Simulator, ThreadReport};
 use units::{Bytes, CpuId, NodeId};
 use workloads::{Parameter, Shape, Workload, Wrong};
@@ -92,6 +95,13 @@ pub fn description_label(description: &Description) -> String {
     format!("{}.{}", description.name, protocol(description)).replace(['/', '\\'], "-")
 }
 
+/// A hash of all that a description says, in hexadecimal.
+fn digest(description: &Description) -> String {
+    let mut hasher = FxHasher::default();
+    hasher.write(description.to_toml().as_bytes());
+    format!("{:016x}", hasher.finish())
+}
+
 /// The processor of each of `threads` threads: the first ones in order, unless the threads follow a set of memory locality domains
 /// to where it is placed (Prestor 2001, 3.3.2).
 fn thread_order(description: &Description, topology: &Topology, threads: usize) -> Vec<CpuId> {
@@ -146,6 +156,11 @@ impl Simulation {
     /// The program.
     pub fn workload(&self) -> &Workload {
         &self.workload
+    }
+
+    /// What distinguishes it from other runs, as its record does ([`SimulationRow::identity`]).
+    pub fn identity(&self) -> String {
+        self.row(true).identity()
     }
 
     /// How many processors take part.
@@ -222,7 +237,12 @@ impl Simulation {
             cpus: self.shape.threads() as u32,
             parameters: parameters.iter().map(|(parameter, value)| (parameter.name.to_owned(), *value)).collect(),
             seed: self.options.seed,
+            placement: policies::placement_name(&self.description.os),
+            scheduler: policies::scheduler_name(self.scheduling),
+            barrier: policies::barrier_name(self.synchronisation.barrier).to_owned(),
             result: if right { CheckResult::Ok } else { CheckResult::Wrong },
+            machine_digest: digest(&self.description),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             ..SimulationRow::default()
         }
     }

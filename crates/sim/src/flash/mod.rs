@@ -36,6 +36,7 @@ pub use account::{StallTerms, Unhindered};
 pub use check::against;
 pub use directory::{Directory, Traces};
 pub use event::MagicEvent;
+pub use home::served;
 pub use interface::wanted;
 pub use node::{mesi, msi};
 pub use timing::{MagicDescription, MagicTiming};

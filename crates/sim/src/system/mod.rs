@@ -35,7 +35,7 @@ pub use bus::BusTiming;
 pub use check::{Incoherence, Unfinished};
 pub use controller::{Blueprint, Controller};
 pub use event::{EnvelopeId, Event, NodeEvent};
-pub use misses::Crossing;
+pub use misses::{Crossing, Served};
 pub use network::Network;
 pub use programs::ThreadReport;
 pub use schedule::Job;
