@@ -105,7 +105,10 @@ impl Finished for Journal {
     }
 
     fn note(&self, row: &SimulationRow) -> Result<(), String> {
-        Journal::note(self, row).map_err(|failure| failure.to_string())
+        Journal::note(self, row).map_err(|failure| match failure {
+            Failure::Input(line) | Failure::Run(line) => line,
+            Failure::Closed => "its file was closed".to_owned(),
+        })
     }
 }
 
