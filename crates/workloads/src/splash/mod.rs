@@ -2,16 +2,20 @@
 //! and sharing, written anew.
 
 mod barnes;
+mod cholesky;
 mod fft;
 mod lu;
+mod mp3d;
 mod ocean;
 mod radix;
 mod vector;
 mod water;
 
 pub use barnes::Barnes;
+pub use cholesky::Cholesky;
 pub use fft::Fft;
 pub use lu::Lu;
+pub use mp3d::Mp3d;
 pub use ocean::Ocean;
 pub use radix::Radix;
 pub use water::Water;

@@ -24,6 +24,9 @@ fn small() -> Vec<Workload> {
         ("words", 50),
         ("rows", 40),
         ("bodies", 40),
+        ("length", 6),
+        ("width", 4),
+        ("particles", 100),
     ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();
