@@ -8,6 +8,8 @@ mod lock;
 mod reduction;
 mod share;
 
+#[cfg(test)]
+pub(crate) use alone::Alone;
 pub(crate) use alone::alone;
 pub(crate) use array::element;
 pub use array::{Array, Element};

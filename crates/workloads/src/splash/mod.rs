@@ -8,6 +8,7 @@ mod lu;
 mod mp3d;
 mod ocean;
 mod radix;
+mod raytrace;
 mod vector;
 mod water;
 
@@ -18,4 +19,5 @@ pub use lu::Lu;
 pub use mp3d::Mp3d;
 pub use ocean::Ocean;
 pub use radix::Radix;
+pub use raytrace::Raytrace;
 pub use water::Water;

@@ -24,6 +24,8 @@ fn small() -> Vec<Workload> {
         ("words", 50),
         ("rows", 40),
         ("bodies", 40),
+        ("pixels", 9),
+        ("levels", 2),
         ("length", 6),
         ("width", 4),
         ("particles", 100),

@@ -1,6 +1,6 @@
 //! Who communicates with whom in the SPLASH programs.
 
-use workloads::{Barnes, Cholesky, Fft, Lu, Mp3d, Ocean, Radix, Water, Workload};
+use workloads::{Barnes, Cholesky, Fft, Lu, Mp3d, Ocean, Radix, Raytrace, Water, Workload};
 
 use crate::mock::{Kind, Reference, run, shape};
 
@@ -168,5 +168,21 @@ fn panels_have_one_writer_and_make_the_factor() {
                 assert_eq!(*writers.entry(each.word).or_insert(thread), thread, "{program:?}: word {}", each.word);
             }
         }
+    }
+}
+
+/// Tiles that do not divide the picture, of one pixel, larger than it: each pixel is stored once. It shows spheres, ground and
+/// sky: many colours.
+#[test]
+fn every_pixel_is_drawn_once() {
+    for (pixels, tile) in [(24, 5), (10, 1), (7, 64), (1, 1)] {
+        let run = run(&Workload::Raytrace(Raytrace { pixels, tile, levels: 1 }), &shape(THREADS, 1));
+        assert_eq!((run.check, run.unordered), (Ok(()), None), "tiles of {tile}");
+        let stores = |each: &&Reference| (each.region, each.kind) == (2, Kind::Store);
+        let mut words: Vec<_> = run.references.iter().flatten().filter(stores).map(|each| each.word).collect();
+        words.sort_unstable();
+        assert_eq!(words, (0..(pixels * pixels * 3) as usize).collect::<Vec<_>>());
+        let colours: std::collections::BTreeSet<_> = words.iter().map(|&word| run.contents[2][word]).collect();
+        assert!(pixels < 24 || colours.len() > 500, "{}", colours.len());
     }
 }
