@@ -20,6 +20,6 @@ pub use parallel::{Array, Element, Locks, Reduction, Share};
 pub use parameter::{Declared, Parameter, ParameterError, Settings};
 pub use program::{Part, Program, RegionPlan, Shape, Wrong};
 pub use registry::{ProgramError, Workload};
-pub use splash::{Barnes, Cholesky, Fft, Lu, Mp3d, Ocean, Radix, Raytrace, Water};
+pub use splash::{Barnes, Cholesky, Fft, Fmm, Lu, Mp3d, Ocean, Radix, Raytrace, Water};
 pub use synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 pub use thread::Thread;

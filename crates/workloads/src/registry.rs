@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::loops::{Cg, Ge, Mmult, Paths, Stream, Swim};
 use crate::parameter::{Declared, Parameter, ParameterError, Settings};
 use crate::program::{Program, RegionPlan, Shape, Wrong};
-use crate::splash::{Barnes, Cholesky, Fft, Lu, Mp3d, Ocean, Radix, Raytrace, Water};
+use crate::splash::{Barnes, Cholesky, Fft, Fmm, Lu, Mp3d, Ocean, Radix, Raytrace, Water};
 use crate::synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 use crate::thread::Thread;
 
@@ -117,6 +117,7 @@ programs! {
     Mp3d,
     Cholesky,
     Raytrace,
+    Fmm,
     Ge,
     Mmult,
     Paths,

@@ -4,6 +4,7 @@
 mod barnes;
 mod cholesky;
 mod fft;
+mod fmm;
 mod lu;
 mod mp3d;
 mod ocean;
@@ -15,6 +16,7 @@ mod water;
 pub use barnes::Barnes;
 pub use cholesky::Cholesky;
 pub use fft::Fft;
+pub use fmm::Fmm;
 pub use lu::Lu;
 pub use mp3d::Mp3d;
 pub use ocean::Ocean;

@@ -1,6 +1,6 @@
 //! Who communicates with whom in the SPLASH programs.
 
-use workloads::{Barnes, Cholesky, Fft, Lu, Mp3d, Ocean, Radix, Raytrace, Water, Workload};
+use workloads::{Barnes, Cholesky, Fft, Fmm, Lu, Mp3d, Ocean, Radix, Raytrace, Water, Workload};
 
 use crate::mock::{Kind, Reference, run, shape};
 
@@ -184,5 +184,18 @@ fn every_pixel_is_drawn_once() {
         assert_eq!(words, (0..(pixels * pixels * 3) as usize).collect::<Vec<_>>());
         let colours: std::collections::BTreeSet<_> = words.iter().map(|&word| run.contents[2][word]).collect();
         assert!(pixels < 24 || colours.len() > 500, "{}", colours.len());
+    }
+}
+
+/// More terms, less error, as much as the theory says; from one body to more than boxes.
+#[test]
+fn series_do_what_masses_do() {
+    for (bodies, levels, terms, steps) in
+        [(1, 2, 4, 1), (2, 3, 8, 2), (300, 2, 1, 1), (300, 3, 30, 2), (1000, 3, 12, 1)]
+    {
+        let program = Workload::Fmm(Fmm { bodies, levels, terms, steps });
+        let run = run(&program, &shape(THREADS, 1));
+        assert_eq!((run.check, run.unordered), (Ok(()), None), "{program:?}");
+        assert_eq!(crate::mock::race(&run.references), None);
     }
 }
