@@ -67,8 +67,8 @@ impl Expansion {
         series[0] += other[0] * (-distance).ln() + scaled[1..].iter().sum::<Complex64>();
         for number in 1..=self.terms {
             let mut sum = -other[0] / number as f64;
-            for from in 1..=self.terms {
-                sum += scaled[from] * self.binomials[number + from - 1][from - 1];
+            for (from, part) in scaled.iter().enumerate().skip(1) {
+                sum += part * self.binomials[number + from - 1][from - 1];
             }
             series[number] += sum * inverse[number];
         }
