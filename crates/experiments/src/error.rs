@@ -84,6 +84,18 @@ pub enum ExperimentError {
         /// How much a node has for programs.
         free: Bytes,
     },
+    /// A program wants more memory than the machine has.
+    #[error("{program} wants {wanted} of machine {machine}; accepted: up to {free}")]
+    MachineMemory {
+        /// The program.
+        program: &'static str,
+        /// The machine's name.
+        machine: String,
+        /// How much it wants.
+        wanted: Bytes,
+        /// How much all nodes have for programs.
+        free: Bytes,
+    },
     /// A program's check of its own results found a wrong one.
     #[error("{program} gave wrong results: {wrong}")]
     WrongResult {

@@ -4,7 +4,7 @@ use machine::description::{Description, HubSpec, Replacement};
 use protocol::ProtocolError;
 use protocol::msi::catalogue::UnknownProtocol;
 use thiserror::Error;
-use units::{Bytes, CpuId, NodeId, Time};
+use units::{Bytes, CpuId, NodeId, Time, VirtualAddr};
 
 use crate::processor::MissId;
 use crate::system::Incoherence;
@@ -34,6 +34,18 @@ pub enum SimError {
         /// The processor.
         cpu: CpuId,
     },
+    /// A process is larger than the machine, and its threads cannot take turns.
+    #[error(
+        "{name} has {threads} threads, the machine {processors} processors: only run-queue without pins lets them take turns"
+    )]
+    TooManyThreads {
+        /// The process.
+        name: String,
+        /// Its threads.
+        threads: usize,
+        /// How many processors there are.
+        processors: usize,
+    },
     /// A node is full.
     #[error("{wanted} do not fit on node {node}: {free} are free")]
     OutOfMemory {
@@ -43,6 +55,16 @@ pub enum SimError {
         wanted: Bytes,
         /// What is left.
         free: Bytes,
+    },
+    /// No node has room for a page that a program touches.
+    #[error("processor {cpu} touched a page at {page:?} at {at}, and no node has room for it")]
+    MemoryFull {
+        /// Who touched it.
+        cpu: CpuId,
+        /// What it touched.
+        page: VirtualAddr,
+        /// When.
+        at: Time,
     },
     /// The description asks for something that the simulator does not have.
     #[error("{key} = {value} cannot be simulated; accepted: {accepted}")]

@@ -5,31 +5,53 @@ use std::rc::Rc;
 
 use engine::Yielder;
 use protocol::Access;
-use units::{CpuId, PhysicalAddr, Time};
+use units::{CpuId, Time};
 
-use crate::processor::{Address, Processor, Wait};
+use crate::processor::{Address, Location, Processor, Wait};
 
 /// A program for one simulated processor: straight-line code that calls the methods of [`Thread`].
 pub type Program = Box<dyn FnOnce(&mut Thread<'_>)>;
 
+/// What the threads of a program share beside the machine.
+#[derive(Default)]
+pub(crate) struct Team {
+    /// Whether one of them has asked all to stop.
+    stop: Cell<bool>,
+    /// Counts what may be news to threads that look at a word again and again.
+    news: Cell<u64>,
+    /// Whether threads may change processors: what they leave and enter, they do at their own time.
+    scheduled: bool,
+}
+
+impl Team {
+    pub(crate) fn new(scheduled: bool) -> Self {
+        Self { scheduled, ..Self::default() }
+    }
+
+    pub(crate) fn news(&self) -> u64 {
+        self.news.get()
+    }
+}
+
 /// The handle through which a [`Program`] uses its simulated processor.
 ///
 /// Methods return as soon as the simulated instruction has issued, not when it is done: independent accesses overlap as
-/// far as the processor allows. Simulated time passes for the program whenever it must wait.
+/// far as the processor allows. Simulated time passes for the program whenever it must wait. Memory is named by physical or by
+/// virtual addresses; the latter lead to where the operating system puts their pages.
 pub struct Thread<'a> {
     yielder: &'a Yielder<Box<Processor>, (Box<Processor>, Wait)>,
     /// `None` only while the thread is suspended.
     processor: Option<Box<Processor>>,
-    stop: Rc<Cell<bool>>,
+    team: Rc<Team>,
 }
 
 impl<'a> Thread<'a> {
     pub(crate) fn new(
         yielder: &'a Yielder<Box<Processor>, (Box<Processor>, Wait)>,
         processor: Box<Processor>,
-        stop: Rc<Cell<bool>>,
+        team: Rc<Team>,
     ) -> Self {
-        Self { yielder, processor: Some(processor), stop }
+        Self { yielder, processor: Some(processor), team }
     }
 
     pub(crate) fn into_processor(self) -> Box<Processor> {
@@ -66,7 +88,7 @@ impl<'a> Thread<'a> {
     }
 
     #[inline]
-    fn access(&mut self, at: PhysicalAddr, access: Access, address: Address) {
+    fn access(&mut self, at: impl Location, access: Access, address: Address) {
         self.until_done(|processor| processor.access(at, access, address));
     }
 
@@ -77,43 +99,43 @@ impl<'a> Thread<'a> {
 
     /// A load whose address is known.
     #[inline]
-    pub fn load(&mut self, at: PhysicalAddr) {
+    pub fn load(&mut self, at: impl Location) {
         self.access(at, Access::Load, Address::Known);
     }
 
     /// A load whose address is the value of the latest load, or was computed from it: a step of a pointer chase.
     #[inline]
-    pub fn load_dependent(&mut self, at: PhysicalAddr) {
+    pub fn load_dependent(&mut self, at: impl Location) {
         self.access(at, Access::Load, Address::FromLatestLoad);
     }
 
     /// A store whose address is known.
     #[inline]
-    pub fn store(&mut self, at: PhysicalAddr) {
+    pub fn store(&mut self, at: impl Location) {
         self.access(at, Access::Store, Address::Known);
     }
 
     /// A store whose address depends on the value of the latest load.
     #[inline]
-    pub fn store_dependent(&mut self, at: PhysicalAddr) {
+    pub fn store_dependent(&mut self, at: impl Location) {
         self.access(at, Access::Store, Address::FromLatestLoad);
     }
 
     /// A read prefetch: asks for a shared copy and waits for nothing.
     #[inline]
-    pub fn prefetch_shared(&mut self, at: PhysicalAddr) {
+    pub fn prefetch_shared(&mut self, at: impl Location) {
         self.access(at, Access::ReadPrefetch, Address::Known);
     }
 
     /// A write prefetch: asks for an exclusive copy and waits for nothing.
     #[inline]
-    pub fn prefetch_exclusive(&mut self, at: PhysicalAddr) {
+    pub fn prefetch_exclusive(&mut self, at: impl Location) {
         self.access(at, Access::WritePrefetch, Address::Known);
     }
 
     /// A load that leaves the line where it is: answered from memory or by the owner, and not cached.
     #[inline]
-    pub fn load_uncached(&mut self, at: PhysicalAddr) {
+    pub fn load_uncached(&mut self, at: impl Location) {
         self.access(at, Access::UncachedRead, Address::Known);
     }
 
@@ -154,20 +176,49 @@ impl<'a> Thread<'a> {
 
     /// Waits until every thread of the program has come here.
     pub fn barrier(&mut self) {
-        self.drain();
+        self.leave();
         self.suspend(Wait::Barrier);
+    }
+
+    /// Everything is done, and the operating system may give the processor to others.
+    pub(crate) fn leave(&mut self) {
+        self.drain();
+        if self.team.scheduled {
+            self.order();
+        }
+    }
+
+    /// Whether the processor has the only copy of the line at `at`, and may store to it: a store-conditional succeeds.
+    pub fn owns(&mut self, at: impl Location) -> bool {
+        let processor = self.processor();
+        at.known(processor).is_some_and(|at| processor.owns(at))
+    }
+
+    /// After a load of `at` told nothing new: loads it again and again with `instructions` in between, until it may tell
+    /// something else, which the caller has to look at. The looks between that hit cost simulated time and none of the host's.
+    pub fn spin(&mut self, at: impl Location, instructions: u32) {
+        let processor = self.processor();
+        let Some(at) = at.known(processor) else { return };
+        if let Err(wait) = processor.spin(at, instructions) {
+            self.suspend(wait);
+        }
+    }
+
+    /// A word has changed that other threads may be looking at.
+    pub fn tell_news(&mut self) {
+        self.team.news.set(self.team.news.get() + 1);
     }
 
     /// Asks all threads of the program to stop when they next look.
     pub fn request_stop(&mut self) {
         self.order();
-        self.stop.set(true);
+        self.team.stop.set(true);
     }
 
     /// Whether any thread of the program has asked all to stop, as of the time of this thread's latest instruction.
     pub fn stop_requested(&mut self) -> bool {
         self.order();
-        self.stop.get()
+        self.team.stop.get()
     }
 
     /// Comes here at its own time and not ahead of it: what the program does next outside of the simulated machine is seen

@@ -5,6 +5,7 @@ use thiserror::Error;
 use crate::loops::{Cg, Ge, Mmult, Paths, Stream, Swim};
 use crate::parameter::{Declared, Parameter, ParameterError, Settings};
 use crate::program::{Program, RegionPlan, Shape, Wrong};
+use crate::specomp::{Applu, Apsi, Art, Equake, Fma3d, Gafort, Mgrid, Wupwise};
 use crate::splash::{Barnes, Cholesky, Fft, Fmm, Lu, Mp3d, Ocean, Radix, Raytrace, Water};
 use crate::synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 use crate::thread::Thread;
@@ -124,4 +125,12 @@ programs! {
     Stream,
     Cg,
     Swim,
+    Mgrid,
+    Wupwise,
+    Applu,
+    Apsi,
+    Art,
+    Equake,
+    Fma3d,
+    Gafort,
 }

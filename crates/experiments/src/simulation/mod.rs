@@ -1,27 +1,26 @@
 //! Running a parallel program on a simulated machine.
 
+mod jobs;
 mod memory;
 mod statistics;
 mod sweep;
 mod thread;
 
+pub use jobs::{Synchronisation, run_together};
 pub use sweep::{Sweep, under_protocols};
 
-use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
+use machine::description::PlacementKind;
 use machine::{Description, Topology};
 use record::{CheckResult, ProgramRow, SimulationRow};
-use sim::{Options, Simulator, ThreadReport};
+use sim::{Options, PagingCounters, Scheduling, Simulator, ThreadReport};
 use units::{Bytes, CpuId, NodeId};
 use workloads::{Parameter, Shape, Workload, Wrong};
 
 use crate::error::ExperimentError;
-use memory::{Pages, SharedRegion, WORD};
-use statistics::Parts;
-use thread::SimulatedThread;
+use memory::{SharedRegion, WORD};
 
 /// A program and the machine to run it on: checked, not yet run.
 #[derive(Clone, Debug)]
@@ -29,7 +28,11 @@ pub struct Simulation {
     description: Description,
     workload: Workload,
     shape: Shape,
+    /// The processor of each thread.
+    processors: Vec<CpuId>,
     options: Options,
+    synchronisation: Synchronisation,
+    scheduling: Option<Scheduling>,
 }
 
 /// What a simulation gave.
@@ -39,6 +42,10 @@ pub struct Simulated {
     pub row: SimulationRow,
     /// What is wrong with the program's results, if anything is.
     pub wrong: Option<String>,
+    /// What the operating system did with memory.
+    pub paging: PagingCounters,
+    /// By region, the node of each page in the end; `None` if nobody has touched it.
+    pub homes: Vec<Vec<Option<NodeId>>>,
     /// How long the simulation took on the host: the only part that differs between equal runs.
     pub took: Duration,
 }
@@ -81,6 +88,18 @@ pub fn description_label(description: &Description) -> String {
     format!("{}.{}", description.name, protocol(description)).replace(['/', '\\'], "-")
 }
 
+/// The processor of each of `threads` threads: the first ones in order, unless the threads follow a set of memory locality domains
+/// to where it is placed (Prestor 2001, 3.3.2).
+fn thread_order(description: &Description, topology: &Topology, threads: usize) -> Vec<CpuId> {
+    let os = &description.os;
+    if os.placement != PlacementKind::Domains {
+        return (0..threads as u16).map(CpuId).collect();
+    }
+    let nodes = threads.div_ceil(description.topology.processors_per_node as usize);
+    let centres = sim::domain_nodes(os, topology, nodes);
+    centres.into_iter().flat_map(|node| topology.cpus_of(node)).take(threads).collect()
+}
+
 impl Simulation {
     /// `workload` on the first `cpus` processors of the machine of `description`, on all of them if there is no such number.
     /// Random choices of program and hardware follow from the seed of `options`.
@@ -100,14 +119,17 @@ impl Simulation {
             let machine = description.name;
             return Err(ExperimentError::Processors { machine, asked: threads, most: processors });
         }
+        let order = thread_order(&description, &topology, threads);
         let shape = Shape {
-            homes: (0..threads as u16).filter_map(|cpu| topology.node_of(CpuId(cpu))).collect(),
+            homes: order.iter().filter_map(|&cpu| topology.node_of(cpu)).collect(),
             nodes: topology.nodes().len(),
             line_words: (description.l2.line.0 / WORD) as usize,
             page_words: (description.tlb.page.0 / WORD) as usize,
             seed: options.seed,
         };
-        let simulation = Self { description, workload, shape, options };
+        let (synchronisation, scheduling) = Default::default();
+        let processors = order;
+        let simulation = Self { description, workload, shape, processors, options, synchronisation, scheduling };
         simulation.check_memory()?;
         Ok(simulation)
     }
@@ -127,25 +149,26 @@ impl Simulation {
         self.shape.threads()
     }
 
-    /// Whether every node has room for what it is to hold.
+    /// Whether the machine has room for the program, and every node for what it is to hold if the program says so.
     fn check_memory(&self) -> Result<(), ExperimentError> {
-        let mut wanted: BTreeMap<NodeId, u64> = BTreeMap::new();
-        for part in self.workload.regions(&self.shape).iter().flat_map(|plan| &plan.parts) {
-            let Some(home) = part.home else { continue };
-            *wanted.entry(home).or_default() += part.words as u64 * WORD;
-        }
+        let (program, machine) = (self.workload.name(), self.description.name.clone());
         let kept = self.description.directory.as_ref().map_or(Bytes(0), |directory| directory.reserved);
-        let free = self.description.topology.node_memory.0 - kept.0 - Pages::new(&self.description).slack().0;
-        match wanted.into_iter().find(|&(_, bytes)| bytes > free) {
-            None => Ok(()),
-            Some((node, bytes)) => Err(ExperimentError::NodeMemory {
-                program: self.workload.name(),
-                machine: self.description.name.clone(),
-                node,
-                wanted: Bytes(bytes),
-                free: Bytes(free),
-            }),
+        let free = self.description.topology.node_memory.0 - kept.0;
+        let mut wanted: BTreeMap<Option<NodeId>, u64> = BTreeMap::new();
+        let heeded = self.description.os.placement == PlacementKind::Planned;
+        for part in self.workload.regions(&self.shape).iter().flat_map(|plan| &plan.parts) {
+            *wanted.entry(part.home.filter(|_| heeded)).or_default() += part.words as u64 * WORD;
         }
+        let (whole, all) = (wanted.values().sum(), free * self.shape.nodes as u64);
+        let crowded = wanted.into_iter().find_map(|(home, bytes)| Some((home.filter(|_| bytes > free)?, bytes)));
+        if let Some((node, bytes)) = crowded {
+            let (wanted, free) = (Bytes(bytes), Bytes(free));
+            return Err(ExperimentError::NodeMemory { program, machine, node, wanted, free });
+        }
+        if whole > all {
+            return Err(ExperimentError::MachineMemory { program, machine, wanted: Bytes(whole), free: Bytes(all) });
+        }
+        Ok(())
     }
 
     /// Runs the program on a new machine: the outcome depends on nothing that ran before it.
@@ -153,35 +176,8 @@ impl Simulation {
     /// # Errors
     /// When the machine cannot be simulated, or the simulation fails.
     pub fn run(&self) -> Result<Simulated, ExperimentError> {
-        let start = Instant::now();
-        let mut simulator = Simulator::new(&self.description, self.options)?;
-        let mut pages = Pages::new(&self.description);
-        let plans = self.workload.regions(&self.shape);
-        let regions: Result<Vec<_>, _> = plans.iter().map(|plan| pages.region(&mut simulator, plan)).collect();
-        let regions = Rc::new(regions?);
-        let wrong = Rc::new(Cell::new(0));
-        let programs = (0..self.shape.threads()).map(|number| self.program(number, &regions, &wrong));
-        let reports = simulator.run(programs.collect())?;
-        let wrong = self.verdict(wrong.get(), &regions);
-        let processors = reports.iter().map(|report| statistics::processor(report, simulator.stall_terms(report.cpu)));
-        let parts = Parts {
-            processors: processors.collect(),
-            controllers: self.controllers(&simulator, &reports),
-            used: self.shape.homes.iter().collect::<BTreeSet<_>>().len(),
-        };
-        let row = statistics::summarise(self.row(wrong.is_none()), &reports, parts);
-        Ok(Simulated { row, wrong, took: start.elapsed() })
-    }
-
-    /// What thread `number` does. Its wrong loads are added to `wrong`.
-    fn program(&self, number: usize, regions: &Rc<Vec<SharedRegion>>, wrong: &Rc<Cell<u64>>) -> (CpuId, sim::Program) {
-        let (workload, shape) = (self.workload, self.shape.clone());
-        let (regions, wrong) = (regions.clone(), wrong.clone());
-        let body = move |thread: &mut sim::Thread<'_>| {
-            let found = workload.run(&shape, &regions, &mut SimulatedThread::new(thread, number));
-            wrong.set(wrong.get() + found);
-        };
-        (CpuId(number as u16), Box::new(body))
+        let mut together = run_together(std::slice::from_ref(self))?;
+        Ok(together.swap_remove(0))
     }
 
     /// What is wrong with the results, in words.

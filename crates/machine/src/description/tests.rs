@@ -250,7 +250,8 @@ fn the_origins_resolve_to_what_they_always_did() {
         let mut expected: BTreeMap<_, _> = values("arctic").chain(values(machine)).collect();
         expected.insert("controller.kind".into(), "hub".into());
         let mut found = keys_of(&loaded(machine));
-        found.retain(|key, _| key.contains('.'));
+        // What runs on them came later, and none of those tables depends on it.
+        found.retain(|key, _| key.contains('.') && !key.starts_with("os."));
         assert_eq!(found, expected, "{machine}");
     }
     // Prestor's tables that the Origins were fitted to, in whatever order their ancestors name them.

@@ -257,6 +257,7 @@ impl System<Hubs> {
         if pending == Pending::None {
             processor.release_writeback(line);
         }
+        self.wake_spinner(cpu);
         result
     }
 }

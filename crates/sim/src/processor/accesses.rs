@@ -1,7 +1,7 @@
 //! What a program's instructions do to its processor: the path of a reference through the hierarchy.
 
 use protocol::{Access, Mesi, hit};
-use units::{Duration, LineAddr, PhysicalAddr, Time};
+use units::{Duration, LineAddr, PhysicalAddr, Time, VirtualAddr};
 
 use super::cache::{Slot, Victim};
 use super::{Ask, CachedCopy, Miss, MissId, Post, Processor, Wait};
@@ -15,15 +15,58 @@ pub enum Address {
     FromLatestLoad,
 }
 
+/// Where an access goes.
+pub trait Location: Copy {
+    /// Its physical address, as the processor's translation buffer gives it.
+    ///
+    /// # Errors
+    /// What to wait for before asking again.
+    #[doc(hidden)]
+    fn translate(self, processor: &mut Processor, access: Access) -> Result<PhysicalAddr, Wait>;
+
+    /// Its physical address as far as the processor knows it, without an access.
+    #[doc(hidden)]
+    fn known(self, processor: &Processor) -> Option<PhysicalAddr>;
+}
+
+/// A physical address, as microbenchmarks name memory that they have placed themselves: the buffer maps it to itself.
+impl Location for PhysicalAddr {
+    #[inline]
+    fn translate(self, processor: &mut Processor, _access: Access) -> Result<PhysicalAddr, Wait> {
+        processor.look_up(self.0)?;
+        Ok(self)
+    }
+
+    #[inline]
+    fn known(self, _processor: &Processor) -> Option<PhysicalAddr> {
+        Some(self)
+    }
+}
+
+/// A virtual address, which is where the operating system has put its page.
+impl Location for VirtualAddr {
+    #[inline]
+    fn translate(self, processor: &mut Processor, access: Access) -> Result<PhysicalAddr, Wait> {
+        processor.look_up(self.0)?;
+        let writes = access.writes();
+        processor.translations.look_up(self, writes).ok_or_else(|| processor.page_fault(self, writes))
+    }
+
+    #[inline]
+    fn known(self, processor: &Processor) -> Option<PhysicalAddr> {
+        processor.translations.look_up(self, false)
+    }
+}
+
 impl Processor {
     /// Performs one access as far as it goes without outside help.
     ///
     /// # Errors
     /// What to wait for; the access is then to be tried again, and nothing but time has passed.
     #[inline]
-    pub fn access(&mut self, at: PhysicalAddr, access: Access, address: Address) -> Result<(), Wait> {
+    pub fn access(&mut self, at: impl Location, access: Access, address: Address) -> Result<(), Wait> {
         self.ready(address)?;
-        self.translate(at)?;
+        let at = at.translate(self, access)?;
         if self.time >= self.horizon {
             return Err(Wait::Until(self.time));
         }
@@ -71,22 +114,56 @@ impl Processor {
         }
     }
 
+    /// Looks up an address in the translation buffer.
     #[inline]
-    fn translate(&mut self, at: PhysicalAddr) -> Result<(), Wait> {
-        if !self.tlb.access(at.0 >> self.timing.page_shift, &mut self.random) {
+    fn look_up(&mut self, at: u64) -> Result<(), Wait> {
+        let entry = at >> self.timing.page_shift;
+        if !self.tlb.access(entry, &mut self.random) {
             self.refilling = true;
             self.counters.translation_misses += 1;
+            self.translations.missed(entry, self.timing.page_shift);
         }
         if self.refilling { self.refill() } else { Ok(()) }
     }
 
-    /// A translation miss traps to software, which starts when everything before the access is done.
+    /// A translation miss traps to software.
     #[cold]
     fn refill(&mut self) -> Result<(), Wait> {
-        let latest_hit = self.late_hits.back().map_or(Time::ZERO, |&(_, value_at)| value_at);
-        self.time = self.time.max(self.values_known()?).max(latest_hit) + self.timing.translation_miss;
+        self.trap()?;
+        self.time += self.timing.translation_miss;
         self.refilling = false;
         Ok(())
+    }
+
+    /// Software that a trap leads to starts when everything before the access is done.
+    fn trap(&mut self) -> Result<(), Wait> {
+        let latest_hit = self.late_hits.back().map_or(Time::ZERO, |&(_, value_at)| value_at);
+        self.time = self.time.max(self.values_known()?).max(latest_hit);
+        Ok(())
+    }
+
+    /// The access needs a page of which the processor knows nothing, or which it may not store to: the operating system must say
+    /// where it is, at the processor's own time. If it traps then ([`Self::begin_trap`]), it comes back when all before is done.
+    #[cold]
+    fn page_fault(&mut self, at: VirtualAddr, writes: bool) -> Wait {
+        if self.trapped == Some(at)
+            && let Err(wait) = self.trap()
+        {
+            return wait;
+        }
+        Wait::Page(at, writes)
+    }
+
+    /// The access to `at` has trapped, now that its time has come. Returns whether everything before it is done; else it is to
+    /// be tried again.
+    pub fn begin_trap(&mut self, at: VirtualAddr, now: Time) -> bool {
+        self.trapped = Some(at);
+        self.trap().is_ok() && self.time <= now
+    }
+
+    /// The operating system is done with the access that trapped, if one did.
+    pub fn end_trap(&mut self) {
+        self.trapped = None;
     }
 
     /// On the R10000, an access to a line that is being upgraded waits for the upgrade.

@@ -14,6 +14,7 @@ mod cache;
 mod coherence;
 mod misses;
 mod observed;
+mod spinning;
 mod timing;
 mod tlb;
 
@@ -22,17 +23,19 @@ use std::collections::VecDeque;
 use protocol::{Access, Mesi, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use units::{CpuId, Duration, LineAddr, Time};
+use units::{CpuId, Duration, LineAddr, Time, VirtualAddr};
 
 use crate::observer::SharedObserver;
+use crate::os::Translations;
 
-pub use accesses::Address;
+pub use accesses::{Address, Location};
 pub use misses::{Miss, MissId};
 pub use timing::ProcessorTiming;
 
 use bus::SecondaryBus;
 use cache::{PrimaryCache, SecondaryCache};
 use misses::Misses;
+use spinning::Spin;
 use tlb::Tlb;
 
 /// Why a processor cannot go on by itself.
@@ -50,8 +53,14 @@ pub enum Wait {
     Writeback(LineAddr),
     /// It needs all its misses to be over.
     AllMisses,
+    /// It needs the operating system to say where a page is that it loads from, or stores to if the flag is set.
+    Page(VirtualAddr, bool),
     /// It waits for the other threads of its program.
     Barrier,
+    /// It looks at this line again and again, and its copy tells it nothing new.
+    Departure(LineAddr),
+    /// The operating system takes it off its processor as soon as its misses are over.
+    Leave,
 }
 
 /// What a processor did, counted since the start of the run.
@@ -65,6 +74,10 @@ pub struct ProcessorCounters {
     pub secondary_misses: u64,
     /// Translation misses.
     pub translation_misses: u64,
+    /// Page faults: pages that it was the first to touch.
+    pub page_faults: u64,
+    /// Time that the operating system took of the processor: page faults, interrupts, bus errors.
+    pub os_time: Duration,
     /// Modified lines written back to memory.
     pub writebacks: u64,
     /// Negative acknowledgements received.
@@ -79,8 +92,24 @@ impl ProcessorCounters {
             primary_misses: self.primary_misses - before.primary_misses,
             secondary_misses: self.secondary_misses - before.secondary_misses,
             translation_misses: self.translation_misses - before.translation_misses,
+            page_faults: self.page_faults - before.page_faults,
+            os_time: self.os_time - before.os_time,
             writebacks: self.writebacks - before.writebacks,
             refusals: self.refusals - before.refusals,
+        }
+    }
+
+    /// What was done here and in `other` together.
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            references: self.references + other.references,
+            primary_misses: self.primary_misses + other.primary_misses,
+            secondary_misses: self.secondary_misses + other.secondary_misses,
+            translation_misses: self.translation_misses + other.translation_misses,
+            page_faults: self.page_faults + other.page_faults,
+            os_time: self.os_time + other.os_time,
+            writebacks: self.writebacks + other.writebacks,
+            refusals: self.refusals + other.refusals,
         }
     }
 }
@@ -135,6 +164,8 @@ pub struct Processor {
     work_after_value: Duration,
     /// Whether the latest access missed a translation that has not been refilled yet.
     refilling: bool,
+    /// What the access refers to that has trapped on a page and waits for all before it.
+    trapped: Option<VirtualAddr>,
     /// Instructions issued so far.
     issued: u64,
     /// Loads that hit in the secondary cache and may still be in the window: the instruction, and when its value is there.
@@ -142,6 +173,8 @@ pub struct Processor {
     primary: PrimaryCache,
     secondary: SecondaryCache,
     tlb: Tlb,
+    /// What it knows of where virtual pages are.
+    translations: Translations,
     bus: SecondaryBus,
     misses: Misses,
     /// Lines that have left the caches and whose controller has not let go of them.
@@ -150,6 +183,8 @@ pub struct Processor {
     announces_clean: bool,
     random: Xoshiro256PlusPlus,
     posts: Vec<Post>,
+    /// What its program looks at again and again, while it does.
+    spin: Option<Spin>,
     counters: ProcessorCounters,
     /// Who is told of every access, if anybody is.
     observer: Option<SharedObserver>,
@@ -167,17 +202,20 @@ impl Processor {
             value_from: None,
             work_after_value: Duration::ZERO,
             refilling: false,
+            trapped: None,
             issued: 0,
             late_hits: VecDeque::with_capacity(timing.window as usize + 2),
             primary: PrimaryCache::new(timing.primary_sets),
             secondary: SecondaryCache::new(timing.secondary_sets),
             tlb: Tlb::new(timing.translation_entries),
+            translations: Translations::default(),
             bus: SecondaryBus::default(),
             misses: Misses::default(),
             writebacks: Vec::new(),
             announces_clean,
             random: Xoshiro256PlusPlus::seed_from_u64(seed ^ u64::from(cpu.0) << 32),
             posts: Vec::new(),
+            spin: None,
             counters: ProcessorCounters::default(),
             observer: None,
             timing,
@@ -212,6 +250,23 @@ impl Processor {
     #[inline]
     pub fn advance_to(&mut self, time: Time) {
         self.time = self.time.max(time);
+    }
+
+    /// The operating system takes it for `cost`, now or when it comes to it.
+    pub fn spend_in_os(&mut self, now: Time, cost: Duration) {
+        self.advance_to(now);
+        self.time += cost;
+        self.counters.os_time += cost;
+    }
+
+    /// It faults on a page.
+    pub fn count_page_fault(&mut self) {
+        self.counters.page_faults += 1;
+    }
+
+    /// What it is to know of where virtual pages are.
+    pub fn set_translations(&mut self, translations: Translations) {
+        self.translations = translations;
     }
 
     /// What it has to say, oldest first, in exchange for an empty list.

@@ -6,15 +6,17 @@ mod controller;
 mod event;
 mod misses;
 mod network;
+mod paging;
 mod programs;
+mod schedule;
 mod transport;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use engine::{EventQueue, Source, StackPool};
 use machine::Topology;
-use machine::description::Description;
+use machine::description::{Description, SchedulerSpec};
 use protocol::Version;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -23,8 +25,9 @@ use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, PhysicalAddr, T
 use crate::fault::{Fault, Saboteur};
 use crate::memory::{LineMap, Memory};
 use crate::observer::{Observer, SharedObserver};
+use crate::os::Paging;
 use crate::processor::{CachedCopy, Post, Processor, ProcessorTiming};
-use crate::thread::Program;
+use crate::thread::{Program, Team};
 use crate::{Options, SimError};
 
 pub use bus::BusTiming;
@@ -34,9 +37,11 @@ pub use event::{EnvelopeId, Event, NodeEvent};
 pub use misses::Crossing;
 pub use network::Network;
 pub use programs::ThreadReport;
+pub use schedule::Job;
 
 use event::{Envelope, Envelopes, Packed};
 use programs::Running;
+use schedule::Schedule;
 
 /// A simulated machine whose nodes have controllers of one kind.
 pub struct System<C: Controller> {
@@ -51,6 +56,7 @@ pub struct System<C: Controller> {
     line: Bytes,
     processors_per_node: u16,
     memory: Memory,
+    paging: Paging,
     queue: EventQueue<Packed>,
     events: u64,
     /// `None` while the processor is in its running program.
@@ -58,8 +64,15 @@ pub struct System<C: Controller> {
     processor_sources: Vec<Source>,
     channel_sources: Vec<Source>,
     running: Vec<Option<Running>>,
-    reports: Vec<ThreadReport>,
+    /// Of threads that have ended, with their numbers.
+    reports: Vec<(usize, ThreadReport)>,
     at_barrier: usize,
+    /// Who decides which thread runs where, if that is not given.
+    schedule: Option<Box<Schedule>>,
+    /// When that next acts by itself.
+    schedule_next: Time,
+    schedule_source: Source,
+    scheduler: SchedulerSpec,
     stacks: StackPool,
     /// Emptied after every use.
     posts: Vec<Post>,
@@ -85,6 +98,7 @@ impl<C: Controller> System<C> {
         let nodes = topology.nodes().len();
         let lines = LineMap::new(description.l2.line);
         let processors = topology.processors() as u16;
+        let paging = Paging::new(&description.os, &topology, &description.tlb);
         let network = Network::new(description, topology);
         let channels = network.channels().len();
         // Sources in the order in which ties are broken: processors, controllers, channels.
@@ -93,6 +107,7 @@ impl<C: Controller> System<C> {
         let blueprint = Blueprint { description, network: &network, lines, options };
         let controllers = C::new(&blueprint, source.by_ref().take(nodes))?;
         let capacity = Bytes(description.topology.node_memory.0.saturating_sub(controllers.reserved().0));
+        let way = Bytes(description.l2.size.0 / u64::from(description.l2.ways));
         let timing = ProcessorTiming::new(description, controllers.release());
         let (announces_clean, controllers_relax) = (controllers.announces_clean(), controllers.relaxes_order());
         let make_observer = || Rc::new(RefCell::new(Observer::new(controllers_relax, C::WRITE_PREFETCHES_STORE)));
@@ -112,15 +127,20 @@ impl<C: Controller> System<C> {
             envelopes: Envelopes::default(),
             line: description.l2.line,
             processors_per_node: description.topology.processors_per_node as u16,
-            memory: Memory::new(nodes, capacity, description.tlb.page),
+            memory: Memory::new(nodes, capacity, description.tlb.page, way),
+            paging,
             queue: EventQueue::new(),
             events: 0,
             processors: (0..processors).map(make).collect(),
             processor_sources,
-            channel_sources: source.take(channels).collect(),
+            channel_sources: source.by_ref().take(channels).collect(),
             running: (0..processors).map(|_| None).collect(),
             reports: Vec::new(),
             at_barrier: 0,
+            schedule: None,
+            schedule_next: Time::MAX,
+            schedule_source: source.next().unwrap_or(Source::new(u32::MAX >> 12)),
+            scheduler: description.scheduler.clone(),
             stacks: StackPool::default(),
             posts: Vec::new(),
             options,
@@ -158,34 +178,48 @@ impl<C: Controller> System<C> {
     /// case that it rules out; the host has no memory for a stack.
     pub fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError> {
         let count = programs.len();
-        let stop = Rc::new(Cell::new(false));
+        let team = Rc::new(Team::new(false));
         self.reports.clear();
-        let mut cpus = Vec::with_capacity(count);
-        for (cpu, program) in programs {
-            self.start(cpu, program, &stop)?;
-            cpus.push(cpu);
+        for (thread, (cpu, program)) in programs.into_iter().enumerate() {
+            self.start(cpu, program, &team, thread)?;
         }
+        self.go_on(count)
+    }
+
+    /// Handles events until `count` threads have ended, and until nothing is under way any more. Their reports, in the order of
+    /// their numbers.
+    fn go_on(&mut self, count: usize) -> Result<Vec<ThreadReport>, SimError> {
         while self.reports.len() < count {
             if !self.step()? {
                 return Err(self.deadlock());
             }
         }
+        // No thread is left for a scheduler.
+        (self.schedule, self.schedule_next) = (None, Time::MAX);
         // Everything still under way (writebacks, revisions) arrives.
         while self.step()? {}
         // Programs whose references all hit have run ahead of the last event.
-        self.now = self.reports.iter().map(|report| report.finished).fold(self.now, Time::max);
-        let order = |cpu: &CpuId| self.reports.iter().find(|report| report.cpu == *cpu).copied();
-        Ok(cpus.iter().filter_map(order).collect())
+        self.now = self.reports.iter().map(|(_, report)| report.finished).fold(self.now, Time::max);
+        self.reports.sort_unstable_by_key(|&(thread, _)| thread);
+        Ok(self.reports.drain(..).map(|(_, report)| report).collect())
     }
 
     /// Handles the next event. False if there is none.
     #[inline]
     fn step(&mut self) -> Result<bool, SimError> {
         let Some((time, event)) = self.queue.pop() else { return Ok(false) };
+        let event = event.into();
+        if matches!(event, Event::Schedule) && self.schedule.is_none() {
+            // It was meant for threads that have ended: nothing happens then.
+            return Ok(true);
+        }
         self.now = time;
         self.events += 1;
-        match event.into() {
-            Event::Resume(cpu) => self.resume(cpu),
+        match event {
+            Event::Resume(cpu) if self.is_due(cpu) => self.resume(cpu),
+            Event::Resume(_) => {}
+            Event::Schedule => self.on_schedule(),
+            Event::Left(cpu) => self.on_left(cpu),
             Event::Filled(cpu, miss) => self.on_filled(cpu, miss),
             Event::Route(channel, id) => self.on_route(channel, id),
             Event::Credits(channel, lane) => self.on_credits(channel, lane),

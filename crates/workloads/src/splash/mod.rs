@@ -10,7 +10,7 @@ mod mp3d;
 mod ocean;
 mod radix;
 mod raytrace;
-mod vector;
+pub(crate) mod vector;
 mod water;
 
 pub use barnes::Barnes;

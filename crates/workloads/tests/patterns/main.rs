@@ -5,5 +5,7 @@ mod loops;
 mod mock;
 mod order;
 mod parallel;
+mod repairs;
 mod sharing;
+mod specomp;
 mod splash;

@@ -23,7 +23,7 @@ pub enum Kind {
     Synchronisation,
 }
 
-/// A reference of a thread, with the barriers that it had passed.
+/// A reference of a thread, with the barriers and forks that it had passed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Reference {
     pub phase: usize,
@@ -63,13 +63,17 @@ impl Region {
 /// A thread of this computer.
 pub struct Noting<'a> {
     number: usize,
+    /// Barriers and forks that it has passed, and barriers alone.
     phase: usize,
+    barriers: usize,
     barrier: &'a Barrier,
     meeting: &'a Meeting,
     clock: Clock,
     unordered: Option<(usize, usize)>,
     references: Vec<Reference>,
     locks: Vec<(usize, usize)>,
+    /// Where what is measured begins or ends: so many references were before.
+    pub measured: Vec<(bool, usize)>,
 }
 
 impl Noting<'_> {
@@ -147,9 +151,16 @@ impl Thread for Noting<'_> {
 
     fn barrier(&mut self) {
         self.phase += 1;
-        self.meeting.come(self.phase, &self.clock);
+        self.barriers += 1;
+        self.meeting.come(self.barriers, &self.clock);
         self.barrier.wait();
-        self.meeting.leave(self.phase, self.number, &mut self.clock);
+        self.meeting.leave(self.barriers, self.number, &mut self.clock);
+    }
+
+    /// All threads say so when a barrier or the fork of a team has ordered them: what the master did alone was before.
+    fn measure(&mut self, on: bool) {
+        self.phase += usize::from(on);
+        self.measured.push((on, self.references.len()));
     }
 }
 
@@ -211,12 +222,14 @@ fn run_noting(
         let mut thread = Noting {
             number,
             phase: 0,
+            barriers: 0,
             barrier: &barrier,
             meeting: &meeting,
             clock: Clock::beginning(shape.threads(), number),
             unordered: None,
             references: Vec::new(),
             locks: Vec::new(),
+            measured: Vec::new(),
         };
         let returned = body(&regions, &mut thread);
         (Noted { references: thread.references, unordered: thread.unordered }, returned)

@@ -124,10 +124,10 @@ fn bodies_are_pulled_by_all_others() {
 fn zones_cost_equally_much() {
     let run = run(&Workload::Barnes(Barnes { bodies: 1000, steps: 3, opening: 50 }), &shape(THREADS, 1));
     assert_eq!(run.check, Ok(()));
-    // Five barriers a step, and that after initialisation; forces come after the fourth.
+    // Five barriers a step, that after initialisation, and the beginning of what is measured; forces come after the fourth.
     let loads = |step: usize| {
         let of = |references: &Vec<Reference>| {
-            let forces = |each: &&Reference| each.phase == 5 * step + 5 && each.kind == Kind::Load;
+            let forces = |each: &&Reference| each.phase == 5 * step + 6 && each.kind == Kind::Load;
             references.iter().filter(forces).count()
         };
         let counts: Vec<usize> = run.references.iter().map(of).collect();
@@ -176,7 +176,7 @@ fn panels_have_one_writer_and_make_the_factor() {
 #[test]
 fn every_pixel_is_drawn_once() {
     for (pixels, tile) in [(24, 5), (10, 1), (7, 64), (1, 1)] {
-        let run = run(&Workload::Raytrace(Raytrace { pixels, tile, levels: 1 }), &shape(THREADS, 1));
+        let run = run(&Workload::Raytrace(Raytrace { pixels, tile, generations: 1 }), &shape(THREADS, 1));
         assert_eq!((run.check, run.unordered), (Ok(()), None), "tiles of {tile}");
         let stores = |each: &&Reference| (each.region, each.kind) == (2, Kind::Store);
         let mut words: Vec<_> = run.references.iter().flatten().filter(stores).map(|each| each.word).collect();

@@ -23,8 +23,8 @@ program! {
         pixels: 64, 1 to 4096;
         /// Pixels along a side of a tile.
         tile: 4, 1 to 256;
-        /// Levels of spheres on spheres, each of nine times as many.
-        levels: 3, 0 to 6;
+        /// Generations of spheres on spheres, each of nine times as many.
+        generations: 3, 0 to 6;
     }
 }
 
@@ -91,7 +91,7 @@ impl Raytrace {
 
     /// How many surfaces there are.
     fn surfaces(&self, seed: u64) -> (Vec<Surface>, Vec<Bound>) {
-        let (mut surfaces, mut boxes) = (scene::surfaces(self.levels, seed), Vec::new());
+        let (mut surfaces, mut boxes) = (scene::surfaces(self.generations, seed), Vec::new());
         hierarchy::build(&mut surfaces, 0, &mut boxes);
         (surfaces, boxes)
     }

@@ -113,11 +113,11 @@ fn across(axis: Vector) -> [Vector; 2] {
     [first, cross(axis, first)]
 }
 
-/// A sphere and, each a third as large, nine on it, six round its equator and three above: and so on for `levels` levels.
-fn add_flake(surfaces: &mut Vec<Surface>, centre: Vector, radius: f64, axis: Vector, levels: u64, seed: u64) {
+/// A sphere and, each a third as large, nine on it, six round its equator and three above: and so on for some generations.
+fn add_flake(surfaces: &mut Vec<Surface>, centre: Vector, radius: f64, axis: Vector, generations: u64, seed: u64) {
     let turn = Random::new(seed, surfaces.len() as u64).unit();
     surfaces.push(Surface::Sphere { centre, radius });
-    if levels == 0 {
+    if generations == 0 {
         return;
     }
     let [first, second] = across(axis);
@@ -127,14 +127,14 @@ fn add_flake(surfaces: &mut Vec<Surface>, centre: Vector, radius: f64, axis: Vec
         let flat = plus(times(first, cosine), times(second, sine));
         let outwards = unit(plus(times(flat, 1.0 - height), times(axis, height)));
         let theirs = plus(centre, times(outwards, radius * 4.0 / 3.0));
-        add_flake(surfaces, theirs, radius / 3.0, outwards, levels - 1, seed);
+        add_flake(surfaces, theirs, radius / 3.0, outwards, generations - 1, seed);
     }
 }
 
 /// All surfaces.
-pub fn surfaces(levels: u64, seed: u64) -> Vec<Surface> {
+pub fn surfaces(generations: u64, seed: u64) -> Vec<Surface> {
     let mut surfaces = Vec::new();
-    add_flake(&mut surfaces, [0.0; 3], 0.5, [0.0, 0.0, 1.0], levels, seed);
+    add_flake(&mut surfaces, [0.0; 3], 0.5, [0.0, 0.0, 1.0], generations, seed);
     /// Apart from the streams of spheres.
     const STREAM: u64 = 1 << 32;
     let corner = |row: usize, column: usize| {
