@@ -70,7 +70,8 @@ impl RandomTest {
     }
 
     fn options(&self) -> Options {
-        Options { mode: self.mode, check_loads: true, random_delay: self.delay, seed: self.seed, fault: self.fault }
+        let (mode, random_delay, seed, fault) = (self.mode, self.delay, self.seed, self.fault);
+        Options { mode, check_loads: true, random_delay, seed, fault, ..Options::default() }
     }
 
     /// A program for every processor, and the memory for their lines.
