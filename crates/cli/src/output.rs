@@ -54,9 +54,9 @@ impl OutputFlags {
         Ok(output)
     }
 
-    /// The file that takes JSON, if there is one.
+    /// The file of --json, if there is one.
     pub fn json_file(&self) -> Option<&Path> {
-        self.json.as_ref().and_then(|file| file.as_deref())
+        self.json.as_ref()?.as_deref()
     }
 
     /// Whether records take the place of the table on standard output.

@@ -16,6 +16,7 @@ mod origin;
 mod os;
 mod processor;
 pub mod random;
+mod sample;
 mod simulator;
 mod statistics;
 mod system;
@@ -29,6 +30,7 @@ pub use observer::Observed;
 pub use origin::{HubCounters, MessageCounts};
 pub use os::{PagingCounters, Scheduling, SchedulingCounters, SpaceSharing, TimeSharing, domain_nodes, places};
 pub use processor::{Cause, Distance, Location, MissCounts, ProcessorCounters, Service, TimeSplit, Transaction};
+pub use sample::{NodeActivity, Sample, StateCounts};
 pub use simulator::Simulator;
 pub use statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
 pub use system::{Incoherence, Job, ThreadReport, Unfinished};
@@ -61,6 +63,8 @@ pub struct Options {
     pub seed: u64,
     /// Whether misses are told apart by their causes ([`MissCause`]): every reference costs the host several times as much.
     pub miss_causes: bool,
+    /// From one sample of what the nodes do to the next, if any are wanted ([`Simulator::samples`]).
+    pub sampling: Option<Duration>,
     /// A fault planted in the machine: for tests of tests.
     pub fault: Option<Fault>,
 }

@@ -18,7 +18,7 @@ use machine::description::PlacementKind;
 use machine::{Description, Topology};
 use record::{CheckResult, ProgramRow, SimulationRow};
 use rustc_hash::FxHasher;
-use sim::{Options, PagingCounters, Scheduling, Simulator, ThreadReport};
+use sim::{Options, PagingCounters, Sample, Scheduling, Simulator, ThreadReport};
 use units::{Bytes, CpuId, NodeId};
 use workloads::{Parameter, Shape, Workload, Wrong};
 
@@ -45,10 +45,14 @@ pub struct Simulated {
     pub row: SimulationRow,
     /// What is wrong with the program's results, if anything is.
     pub wrong: Option<String>,
+    /// What the nodes had done at equal steps of time, where that was asked for ([`Options::sampling`]).
+    pub samples: Vec<Sample>,
     /// What the operating system did with memory.
     pub paging: PagingCounters,
     /// By region, the node of each page in the end; `None` if nobody has touched it.
     pub homes: Vec<Vec<Option<NodeId>>>,
+    /// From the start of the simulation until the last thread had ended.
+    pub finished: units::Duration,
     /// How long the simulation took on the host: the only part that differs between equal runs.
     pub took: Duration,
 }
@@ -162,6 +166,16 @@ impl Simulation {
     /// How many processors take part.
     pub fn cpus(&self) -> usize {
         self.shape.threads()
+    }
+
+    /// Whether a record is of a run equal to this one, which it need not be run again for.
+    pub fn would_make(&self, row: &SimulationRow) -> bool {
+        let own = self.row(row.is_right());
+        let identity = |row: &SimulationRow| {
+            let SimulationRow { program, machine, protocol, cpus, parameters, seed, .. } = row;
+            (program.clone(), machine.clone(), protocol.clone(), *cpus, parameters.clone(), *seed)
+        };
+        row.is_right() && identity(&own) == identity(row)
     }
 
     /// Whether the machine has room for the program, and every node for what it is to hold if the program says so.

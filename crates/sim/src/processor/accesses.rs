@@ -303,6 +303,7 @@ impl Processor {
             copy,
             requested: true,
             granted: false,
+            trapped: false,
             block,
             slot,
             service: Service::default(),

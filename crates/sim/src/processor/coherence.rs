@@ -29,7 +29,7 @@ impl Processor {
         }
         if let Some(id) = self.miss_on(line) {
             let Some(miss) = self.miss_mut(id) else { return };
-            let (upgrade, before) = (miss.upgrade, miss.copy.state);
+            let (upgrade, before, requested) = (miss.upgrade, miss.copy.state, requested || miss.trapped);
             let granted = !requested && !miss.granted;
             (miss.copy, miss.requested, miss.granted) = (copy, requested, !requested);
             if upgrade {

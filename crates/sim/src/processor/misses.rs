@@ -26,6 +26,8 @@ pub struct Miss {
     pub(super) requested: bool,
     /// Whether the controller has granted it: it may know so before it can answer.
     pub(super) granted: bool,
+    /// Whether it has ended in a bus error, and waits for the operating system.
+    pub(super) trapped: bool,
     /// The primary block that is wanted.
     pub(super) block: u64,
     /// The place kept for it in the secondary cache.
@@ -93,7 +95,7 @@ impl Miss {
 
 impl Misses {
     #[inline]
-    fn iter(&self) -> impl Iterator<Item = (MissId, &Miss)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (MissId, &Miss)> {
         (0u8..).map(MissId).zip(&self.entries).filter_map(|(id, miss)| Some((id, miss.as_ref()?)))
     }
 
@@ -111,6 +113,11 @@ impl Misses {
         self.lines[usize::from(id.0)] = miss.line;
         self.entries[usize::from(id.0)] = Some(miss);
         self.outstanding += 1;
+    }
+
+    /// Miss `id` is for `line` from now on.
+    pub(super) fn rename(&mut self, id: MissId, line: LineAddr) {
+        self.lines[usize::from(id.0)] = line;
     }
 
     fn close(&mut self, id: MissId, until: Time) -> Option<Miss> {

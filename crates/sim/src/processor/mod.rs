@@ -16,6 +16,7 @@ mod ledger;
 mod meter;
 mod misses;
 mod observed;
+mod relocation;
 mod spinning;
 mod timing;
 mod tlb;

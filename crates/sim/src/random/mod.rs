@@ -70,8 +70,14 @@ impl RandomTest {
     }
 
     fn options(&self) -> Options {
-        let (mode, random_delay, seed, fault) = (self.mode, self.delay, self.seed, self.fault);
-        Options { mode, check_loads: true, random_delay, seed, fault, ..Options::default() }
+        Options {
+            mode: self.mode,
+            check_loads: true,
+            random_delay: self.delay,
+            seed: self.seed,
+            fault: self.fault,
+            ..Options::default()
+        }
     }
 
     /// A program for every processor, and the memory for their lines.

@@ -209,7 +209,7 @@ impl<C: Controller> System<C> {
     }
 
     /// Sends what a processor has to send although its program does not run.
-    pub(super) fn post_now(&mut self, cpu: CpuId) {
+    pub fn post_now(&mut self, cpu: CpuId) {
         if let Some(processor) = self.processors[cpu.index()].take() {
             self.post(cpu, processor);
         }
