@@ -104,6 +104,14 @@ pub enum ExperimentError {
         /// What is wrong.
         wrong: String,
     },
+    /// The threads of a program wait for each other, or whatever else the simulator says.
+    #[error("{program}: {source}")]
+    Run {
+        /// The program.
+        program: &'static str,
+        /// What went wrong.
+        source: sim::SimError,
+    },
     /// The simulator failed.
     #[error(transparent)]
     Simulator(#[from] sim::SimError),
