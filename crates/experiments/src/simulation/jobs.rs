@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use sim::{Job, Program, Scheduling, Simulator, ThreadReport, places};
-use units::CpuId;
+use units::{CpuId, Time};
 use workloads::{Barrier, BarrierKind};
 
 use super::memory::SharedRegion;
@@ -132,7 +132,9 @@ pub fn run_together(simulations: &[Simulation]) -> Result<Vec<Simulated>, Experi
         let (row, wrong) = each.finish(&simulator, &reports);
         let page = each.simulation.description.tlb.page;
         let homes = each.regions.iter().map(|region| region.homes(&simulator, page)).collect();
-        Simulated { row, wrong, paging: simulator.paging().clone(), homes, took }
+        let (paging, samples) = (simulator.paging().clone(), simulator.samples().to_vec());
+        let finished = reports.iter().map(|report| report.finished.since(Time::ZERO)).max().unwrap_or_default();
+        Simulated { row, wrong, paging, samples, homes, finished, took }
     };
     Ok(prepared.into_iter().zip(reports).map(finish).collect())
 }

@@ -84,6 +84,11 @@ impl Paging {
         }
     }
 
+    /// The size of a page.
+    pub fn page(&self) -> Bytes {
+        self.page
+    }
+
     /// The costs and limits that it was given.
     pub fn spec(&self) -> &OsSpec {
         &self.spec
