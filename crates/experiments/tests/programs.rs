@@ -23,6 +23,14 @@ fn programs() -> Vec<Workload> {
         ("vertices", 21),
         ("words", 50),
         ("rows", 40),
+        ("positions", 5),
+        ("window", 4),
+        ("patterns", 3),
+        ("edge", 4),
+        ("width", 3),
+        ("length", 4),
+        ("families", 9),
+        ("genes", 6),
     ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();

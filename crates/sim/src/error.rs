@@ -34,6 +34,18 @@ pub enum SimError {
         /// The processor.
         cpu: CpuId,
     },
+    /// A process is larger than the machine, and its threads cannot take turns.
+    #[error(
+        "{name} has {threads} threads, the machine {processors} processors: only run-queue without pins lets them take turns"
+    )]
+    TooManyThreads {
+        /// The process.
+        name: String,
+        /// Its threads.
+        threads: usize,
+        /// How many processors there are.
+        processors: usize,
+    },
     /// A node is full.
     #[error("{wanted} do not fit on node {node}: {free} are free")]
     OutOfMemory {

@@ -11,9 +11,9 @@ use crate::ideal::Ideals;
 use crate::observer::Observed;
 use crate::origin::{HubCounters, Hubs};
 use crate::os::PagingCounters;
-use crate::system::{Controller, Incoherence, System, ThreadReport, Unfinished};
+use crate::system::{Controller, Incoherence, Job, System, ThreadReport, Unfinished};
 use crate::thread::Program;
-use crate::{NodeStatistics, Options, SimError, StallTerms};
+use crate::{NodeStatistics, Options, Sample, Scheduling, SimError, StallTerms};
 
 /// A machine of some kind.
 trait Simulated {
@@ -26,10 +26,12 @@ trait Simulated {
     fn place_of(&self, at: VirtualAddr) -> Option<PhysicalAddr>;
     fn paging(&self) -> &PagingCounters;
     fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError>;
+    fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError>;
     fn statistics(&self, node: NodeId) -> NodeStatistics;
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms>;
     fn check_coherence(&mut self) -> Result<(), Incoherence>;
     fn observed(&self) -> Option<Observed>;
+    fn samples(&self) -> &[Sample];
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -70,6 +72,10 @@ impl<C: Controller> Simulated for System<C> {
         self.run(programs)
     }
 
+    fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError> {
+        self.run_jobs(jobs, policy)
+    }
+
     fn statistics(&self, node: NodeId) -> NodeStatistics {
         C::statistics(self, node)
     }
@@ -85,6 +91,10 @@ impl<C: Controller> Simulated for System<C> {
 
     fn observed(&self) -> Option<Observed> {
         self.observer.as_ref().map(|observer| observer.borrow().observed())
+    }
+
+    fn samples(&self) -> &[Sample] {
+        &self.sampler.taken
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -157,6 +167,12 @@ impl Simulator {
         self.machine.observed()
     }
 
+    /// What all nodes had done at each multiple of the interval that was asked for ([`Options::sampling`]) and at the end of each
+    /// run. Taking samples changes nothing else.
+    pub fn samples(&self) -> &[Sample] {
+        self.machine.samples()
+    }
+
     /// Consecutive whole pages on node `home`, at least `bytes` of them.
     ///
     /// # Errors
@@ -196,6 +212,16 @@ impl Simulator {
     /// case that it rules out; the host has no memory for a stack.
     pub fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError> {
         self.machine.run(programs)
+    }
+
+    /// Runs processes, all of which come at the present time, until all have ended: who runs when and where is for the
+    /// operating system to say. Reports by process and thread.
+    ///
+    /// # Errors
+    /// As [`Simulator::run`]; a process has more threads than the machine has processors, and `policy` does not let them take
+    /// turns.
+    pub fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError> {
+        self.machine.run_jobs(jobs, policy)
     }
 
     /// Compares all caches with each other, with memory and with the directory. To be called when nothing is under way:

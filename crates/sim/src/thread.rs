@@ -12,6 +12,27 @@ use crate::processor::{Address, Location, Processor, Wait};
 /// A program for one simulated processor: straight-line code that calls the methods of [`Thread`].
 pub type Program = Box<dyn FnOnce(&mut Thread<'_>)>;
 
+/// What the threads of a program share beside the machine.
+#[derive(Default)]
+pub(crate) struct Team {
+    /// Whether one of them has asked all to stop.
+    stop: Cell<bool>,
+    /// Counts what may be news to threads that look at a word again and again.
+    news: Cell<u64>,
+    /// Whether threads may change processors: what they leave and enter, they do at their own time.
+    scheduled: bool,
+}
+
+impl Team {
+    pub(crate) fn new(scheduled: bool) -> Self {
+        Self { scheduled, ..Self::default() }
+    }
+
+    pub(crate) fn news(&self) -> u64 {
+        self.news.get()
+    }
+}
+
 /// The handle through which a [`Program`] uses its simulated processor.
 ///
 /// Methods return as soon as the simulated instruction has issued, not when it is done: independent accesses overlap as
@@ -21,16 +42,16 @@ pub struct Thread<'a> {
     yielder: &'a Yielder<Box<Processor>, (Box<Processor>, Wait)>,
     /// `None` only while the thread is suspended.
     processor: Option<Box<Processor>>,
-    stop: Rc<Cell<bool>>,
+    team: Rc<Team>,
 }
 
 impl<'a> Thread<'a> {
     pub(crate) fn new(
         yielder: &'a Yielder<Box<Processor>, (Box<Processor>, Wait)>,
         processor: Box<Processor>,
-        stop: Rc<Cell<bool>>,
+        team: Rc<Team>,
     ) -> Self {
-        Self { yielder, processor: Some(processor), stop }
+        Self { yielder, processor: Some(processor), team }
     }
 
     pub(crate) fn into_processor(self) -> Box<Processor> {
@@ -155,20 +176,49 @@ impl<'a> Thread<'a> {
 
     /// Waits until every thread of the program has come here.
     pub fn barrier(&mut self) {
-        self.drain();
+        self.leave();
         self.suspend(Wait::Barrier);
+    }
+
+    /// Everything is done, and the operating system may give the processor to others.
+    pub(crate) fn leave(&mut self) {
+        self.drain();
+        if self.team.scheduled {
+            self.order();
+        }
+    }
+
+    /// Whether the processor has the only copy of the line at `at`, and may store to it: a store-conditional succeeds.
+    pub fn owns(&mut self, at: impl Location) -> bool {
+        let processor = self.processor();
+        at.known(processor).is_some_and(|at| processor.owns(at))
+    }
+
+    /// After a load of `at` told nothing new: loads it again and again with `instructions` in between, until it may tell
+    /// something else, which the caller has to look at. The looks between that hit cost simulated time and none of the host's.
+    pub fn spin(&mut self, at: impl Location, instructions: u32) {
+        let processor = self.processor();
+        let Some(at) = at.known(processor) else { return };
+        if let Err(wait) = processor.spin(at, instructions) {
+            self.suspend(wait);
+        }
+    }
+
+    /// A word has changed that other threads may be looking at.
+    pub fn tell_news(&mut self) {
+        self.team.news.set(self.team.news.get() + 1);
     }
 
     /// Asks all threads of the program to stop when they next look.
     pub fn request_stop(&mut self) {
         self.order();
-        self.stop.set(true);
+        self.team.stop.set(true);
     }
 
     /// Whether any thread of the program has asked all to stop, as of the time of this thread's latest instruction.
     pub fn stop_requested(&mut self) -> bool {
         self.order();
-        self.stop.get()
+        self.team.stop.get()
     }
 
     /// Comes here at its own time and not ahead of it: what the program does next outside of the simulated machine is seen

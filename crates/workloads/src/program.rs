@@ -122,6 +122,11 @@ pub trait Program: Declared {
     /// depend on who comes first.
     const RACES: bool = false;
 
+    /// Whether which thread does what depends on who comes first: work is taken from queues, or structures are built under
+    /// locks. On several threads of a real machine its references then differ from run to run; on simulated ones they do not.
+    /// What such a program checks does not depend on who comes first.
+    const DYNAMIC: bool = false;
+
     /// The shared memory that it wants, all zero at the start.
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan>;
 

@@ -2,10 +2,11 @@
 
 use thiserror::Error;
 
-use crate::loops::{Cg, Ge, Mmult, Paths, Stream, Swim};
+use crate::loops::{Cg, Ge, Mmult, Paths, Stream};
 use crate::parameter::{Declared, Parameter, ParameterError, Settings};
 use crate::program::{Program, RegionPlan, Shape, Wrong};
-use crate::splash::{Fft, Lu, Ocean, Radix, Water};
+use crate::specomp::{Applu, Apsi, Art, Equake, Fma3d, Gafort, Mgrid, Swim, Wupwise};
+use crate::splash::{Barnes, Fft, Lu, Ocean, Radix, Water};
 use crate::synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 use crate::thread::Thread;
 
@@ -73,6 +74,11 @@ macro_rules! programs {
                 match self { $(Self::$type(_) => $type::RACES,)* }
             }
 
+            /// [`Program::DYNAMIC`].
+            pub fn dynamic(&self) -> bool {
+                match self { $(Self::$type(_) => $type::DYNAMIC,)* }
+            }
+
             /// [`Program::regions`].
             pub fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
                 match self { $(Self::$type(program) => program.regions(shape),)* }
@@ -108,10 +114,19 @@ programs! {
     Lu,
     Ocean,
     Water,
+    Barnes,
     Ge,
     Mmult,
     Paths,
     Stream,
     Cg,
     Swim,
+    Mgrid,
+    Wupwise,
+    Applu,
+    Apsi,
+    Art,
+    Equake,
+    Fma3d,
+    Gafort,
 }

@@ -82,4 +82,4 @@ pub trait Thread {
 }
 
 /// Instructions between two looks at a word that somebody else is to change.
-const SPIN: u32 = 4;
+pub const SPIN: u32 = 4;

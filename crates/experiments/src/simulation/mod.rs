@@ -1,28 +1,26 @@
 //! Running a parallel program on a simulated machine.
 
+mod jobs;
 mod memory;
 mod statistics;
 mod sweep;
 mod thread;
 
+pub use jobs::{Synchronisation, run_together};
 pub use sweep::{Sweep, under_protocols};
 
-use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 use machine::description::PlacementKind;
 use machine::{Description, Topology};
 use record::{CheckResult, ProgramRow, SimulationRow};
-use sim::{Options, PagingCounters, Simulator, ThreadReport};
+use sim::{Options, PagingCounters, Sample, Scheduling, Simulator, ThreadReport};
 use units::{Bytes, CpuId, NodeId};
 use workloads::{Parameter, Shape, Workload, Wrong};
 
 use crate::error::ExperimentError;
 use memory::{SharedRegion, WORD};
-use statistics::Parts;
-use thread::SimulatedThread;
 
 /// A program and the machine to run it on: checked, not yet run.
 #[derive(Clone, Debug)]
@@ -33,6 +31,8 @@ pub struct Simulation {
     /// The processor of each thread.
     processors: Vec<CpuId>,
     options: Options,
+    synchronisation: Synchronisation,
+    scheduling: Option<Scheduling>,
 }
 
 /// What a simulation gave.
@@ -42,10 +42,14 @@ pub struct Simulated {
     pub row: SimulationRow,
     /// What is wrong with the program's results, if anything is.
     pub wrong: Option<String>,
+    /// What the nodes had done at equal steps of time, where that was asked for ([`Options::sampling`]).
+    pub samples: Vec<Sample>,
     /// What the operating system did with memory.
     pub paging: PagingCounters,
     /// By region, the node of each page in the end; `None` if nobody has touched it.
     pub homes: Vec<Vec<Option<NodeId>>>,
+    /// From the start of the simulation until the last thread had ended.
+    pub finished: units::Duration,
     /// How long the simulation took on the host: the only part that differs between equal runs.
     pub took: Duration,
 }
@@ -127,7 +131,9 @@ impl Simulation {
             page_words: (description.tlb.page.0 / WORD) as usize,
             seed: options.seed,
         };
-        let simulation = Self { description, workload, shape, processors: order, options };
+        let (synchronisation, scheduling) = Default::default();
+        let processors = order;
+        let simulation = Self { description, workload, shape, processors, options, synchronisation, scheduling };
         simulation.check_memory()?;
         Ok(simulation)
     }
@@ -145,6 +151,16 @@ impl Simulation {
     /// How many processors take part.
     pub fn cpus(&self) -> usize {
         self.shape.threads()
+    }
+
+    /// Whether a record is of a run equal to this one, which it need not be run again for.
+    pub fn would_make(&self, row: &SimulationRow) -> bool {
+        let own = self.row(row.is_right());
+        let identity = |row: &SimulationRow| {
+            let SimulationRow { program, machine, protocol, cpus, parameters, seed, .. } = row;
+            (program.clone(), machine.clone(), protocol.clone(), *cpus, parameters.clone(), *seed)
+        };
+        row.is_right() && identity(&own) == identity(row)
     }
 
     /// Whether the machine has room for the program, and every node for what it is to hold if the program says so.
@@ -174,37 +190,8 @@ impl Simulation {
     /// # Errors
     /// When the machine cannot be simulated, or the simulation fails.
     pub fn run(&self) -> Result<Simulated, ExperimentError> {
-        let start = Instant::now();
-        let mut simulator = Simulator::new(&self.description, self.options)?;
-        let page = self.description.tlb.page;
-        let plans = self.workload.regions(&self.shape);
-        let regions: Result<Vec<_>, _> =
-            plans.iter().map(|plan| SharedRegion::new(&mut simulator, plan, page)).collect();
-        let regions = Rc::new(regions?);
-        let wrong = Rc::new(Cell::new(0));
-        let programs = (0..self.shape.threads()).map(|number| self.program(number, &regions, &wrong));
-        let reports = simulator.run(programs.collect())?;
-        let wrong = self.verdict(wrong.get(), &regions);
-        let processors = reports.iter().map(|report| statistics::processor(report, simulator.stall_terms(report.cpu)));
-        let parts = Parts {
-            processors: processors.collect(),
-            controllers: self.controllers(&simulator, &reports),
-            used: self.shape.homes.iter().collect::<BTreeSet<_>>().len(),
-        };
-        let row = statistics::summarise(self.row(wrong.is_none()), &reports, parts);
-        let homes = regions.iter().map(|region| region.homes(&simulator, page)).collect();
-        Ok(Simulated { row, wrong, paging: simulator.paging().clone(), homes, took: start.elapsed() })
-    }
-
-    /// What thread `number` does. Its wrong loads are added to `wrong`.
-    fn program(&self, number: usize, regions: &Rc<Vec<SharedRegion>>, wrong: &Rc<Cell<u64>>) -> (CpuId, sim::Program) {
-        let (workload, shape) = (self.workload, self.shape.clone());
-        let (regions, wrong) = (regions.clone(), wrong.clone());
-        let body = move |thread: &mut sim::Thread<'_>| {
-            let found = workload.run(&shape, &regions, &mut SimulatedThread::new(thread, number));
-            wrong.set(wrong.get() + found);
-        };
-        (self.processors[number], Box::new(body))
+        let mut together = run_together(std::slice::from_ref(self))?;
+        Ok(together.swap_remove(0))
     }
 
     /// What is wrong with the results, in words.

@@ -1,6 +1,10 @@
 //! A simulated processor as a thread of a program.
 
+use std::rc::Rc;
+
 use sim::Thread;
+use units::VirtualAddr;
+use workloads::{Barrier, SPIN};
 
 use super::memory::SharedRegion;
 
@@ -8,25 +12,43 @@ use super::memory::SharedRegion;
 pub struct SimulatedThread<'t, 'y> {
     thread: &'t mut Thread<'y>,
     number: usize,
+    /// How it meets others, if that costs more than the wait for the last of them.
+    barrier: Option<Barrier<Rc<SharedRegion>>>,
 }
 
 impl<'t, 'y> SimulatedThread<'t, 'y> {
-    /// Thread number `number` of its program, on the processor of `thread`.
-    pub fn new(thread: &'t mut Thread<'y>, number: usize) -> Self {
-        Self { thread, number }
+    /// Thread number `number` of its program, on the processor of `thread`; it meets others at `barrier`, or at an ideal one.
+    pub fn new(thread: &'t mut Thread<'y>, number: usize, barrier: Option<Barrier<Rc<SharedRegion>>>) -> Self {
+        Self { thread, number, barrier }
     }
 
     /// A load-linked and a store-conditional that finds the line fetched for writing at once, as `lmbench-cas` has it. The
-    /// value changes at the time at which the store is done, and not before. Returns what was there.
+    /// value changes at the time at which the store is done, and not before; if the line is gone by then, all is done again.
+    /// Returns what was there.
     fn indivisible(&mut self, region: &SharedRegion, word: usize, change: impl FnOnce(u64) -> u64) -> u64 {
         let at = region.at(word);
-        self.thread.store(at);
-        self.thread.load(at);
-        self.thread.drain();
-        self.thread.order();
+        loop {
+            self.thread.store(at);
+            self.thread.load(at);
+            if self.is_done(at) {
+                break;
+            }
+        }
         let before = region.get(word);
         region.set(word, change(before));
         before
+    }
+
+    /// Waits until all is done; whether the line at `at` is there then to be changed. Only so do words that threads look at
+    /// change after all others' copies are gone, whoever was taken off his processor meanwhile.
+    fn is_done(&mut self, at: VirtualAddr) -> bool {
+        self.thread.drain();
+        self.thread.order();
+        let owned = self.thread.owns(at);
+        if owned {
+            self.thread.tell_news();
+        }
+        owned
     }
 }
 
@@ -73,11 +95,23 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
 
     /// What a critical section stored is done before its lock is seen free: the release starts after all else has ended.
     fn store_release(&mut self, region: &SharedRegion, word: usize, value: u64) {
+        let at = region.at(word);
         self.thread.drain();
-        self.thread.store(region.at(word));
-        self.thread.drain();
-        self.thread.order();
+        self.thread.store(at);
+        while !self.is_done(at) {
+            self.thread.store(at);
+        }
         region.set(word, value);
+    }
+
+    fn await_change(&mut self, region: &SharedRegion, word: usize, held: u64) -> u64 {
+        loop {
+            let found = self.load_acquire(region, word);
+            if found != held {
+                return found;
+            }
+            self.thread.spin(region.at(word), SPIN);
+        }
     }
 
     #[inline]
@@ -100,8 +134,13 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
         self.thread.work(cycles);
     }
 
-    #[inline]
     fn barrier(&mut self) {
-        self.thread.barrier();
+        match self.barrier.take() {
+            None => self.thread.barrier(),
+            Some(mut barrier) => {
+                barrier.wait(self);
+                self.barrier = Some(barrier);
+            }
+        }
     }
 }

@@ -19,7 +19,8 @@ pub use error::{DescriptionError, Entry, Origin};
 pub use spec::{
     ControllerKind, ControllerSpec, DirectorySpec, DomainTopology, DoubleMeshSpec, Fill, HandlerSpec, HubSpec,
     HypercubeSpec, IdealProtocol, L1Spec, L2Spec, LinkSpec, MagicSpec, MemorySpec, OsSpec, PlacementKind,
-    ProcessorModel, ProcessorSpec, Replacement, RouterSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec,
+    ProcessorModel, ProcessorSpec, Replacement, RouterSpec, SchedulerSpec, SysadSpec, TlbSpec, TopologyKind,
+    TopologySpec,
 };
 
 use kind::{Alternatives, Raw, quoted};
@@ -88,6 +89,8 @@ description! {
         router: RouterSpec,
         /// A link.
         link: LinkSpec,
+        /// What the operating system's scheduler does, and when.
+        scheduler: SchedulerSpec,
         /// What the operating system does with memory.
         os: OsSpec,
     }

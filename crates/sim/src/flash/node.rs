@@ -103,6 +103,7 @@ impl System<Magics> {
         }
         let copy = CachedCopy { state: if in_cache { mesi(state) } else { Mesi::Invalid }, version };
         self.processor_mut(cpu_of(node)).set_copy(line, copy, request.is_some());
+        self.wake_spinner(cpu_of(node));
         result
     }
 

@@ -107,6 +107,7 @@ impl System<Ideals> {
                 let asked = processor.miss_on(line).and_then(|miss| processor.miss(miss));
                 let requested = !completed && asked.is_some_and(|miss| !miss.is_granted());
                 processor.set_copy(line, copy, requested);
+                self.wake_spinner(cpu_of(node));
             }
         }
         result

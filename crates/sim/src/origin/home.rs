@@ -22,6 +22,7 @@ impl System<Hubs> {
         let context = HomeContext { node, geometry: *geometry, output_queue_nearly_full };
         let mut outbox = Outbox::new();
         let (entry, version) = directory.line(message.line);
+        let found = entry.state;
         let work = match protocol::home(entry, version, &message, &context, &mut outbox) {
             Ok(work) => work,
             Err(error) => return self.fail(error),
@@ -29,6 +30,9 @@ impl System<Hubs> {
         let hub = &mut hubs[node.index()];
         let start = hub.reserve_memory(timing, self.now, message.kind, &work);
         hub.received[message.kind as usize] += 1;
+        if matches!(message.kind, MessageKind::Read | MessageKind::ReadShared | MessageKind::ReadExclusive) {
+            hub.found[found as usize] += 1;
+        }
         if matches!(message.kind, MessageKind::ReadExclusive | MessageKind::Upgrade)
             && work.transaction != Transaction::NegativeAcknowledge
         {

@@ -17,7 +17,7 @@ use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 use crate::memory::{LineMap, LineTable};
 use crate::processor::{Ask, CachedCopy, MissId, Post};
 use crate::system::{Blueprint, Controller, EnvelopeId, Event, Incoherence, NodeEvent, System};
-use crate::{NodeStatistics, SimError};
+use crate::{NodeActivity, NodeStatistics, SimError};
 
 pub use hub::{HubCounters, MessageCounts};
 
@@ -227,6 +227,11 @@ impl Controller for Hubs {
     fn statistics(system: &System<Self>, node: NodeId) -> NodeStatistics {
         system.controllers.hubs[node.index()].statistics()
     }
+
+    fn activity(system: &System<Self>, node: NodeId, time: Time) -> NodeActivity {
+        let Hubs { hubs, timing, .. } = &system.controllers;
+        hubs[node.index()].activity(timing, time)
+    }
 }
 
 impl Hubs {
@@ -283,6 +288,7 @@ impl System<Hubs> {
         if pending == Pending::None {
             processor.release_writeback(line);
         }
+        self.wake_spinner(cpu);
         result
     }
 }

@@ -3,8 +3,10 @@
 mod domains;
 mod paging;
 mod placement;
+mod scheduler;
 mod translations;
 
 pub use domains::domain_nodes;
-pub use paging::{Move, PageNumber, Paging, PagingCounters};
+pub use paging::{Paging, PagingCounters};
+pub use scheduler::{Action, Scheduler, Scheduling, SchedulingCounters, SpaceSharing, TimeSharing, places};
 pub use translations::Translations;

@@ -23,6 +23,10 @@ pub trait Location: Copy {
     /// What to wait for before asking again.
     #[doc(hidden)]
     fn translate(self, processor: &mut Processor, access: Access) -> Result<PhysicalAddr, Wait>;
+
+    /// Its physical address as far as the processor knows it, without an access.
+    #[doc(hidden)]
+    fn known(self, processor: &Processor) -> Option<PhysicalAddr>;
 }
 
 /// A physical address, as microbenchmarks name memory that they have placed themselves: the buffer maps it to itself.
@@ -31,6 +35,11 @@ impl Location for PhysicalAddr {
     fn translate(self, processor: &mut Processor, _access: Access) -> Result<PhysicalAddr, Wait> {
         processor.look_up(self.0)?;
         Ok(self)
+    }
+
+    #[inline]
+    fn known(self, _processor: &Processor) -> Option<PhysicalAddr> {
+        Some(self)
     }
 }
 
@@ -41,6 +50,11 @@ impl Location for VirtualAddr {
         processor.look_up(self.0)?;
         let writes = access.writes();
         processor.translations.look_up(self, writes).ok_or_else(|| processor.page_fault(self, writes))
+    }
+
+    #[inline]
+    fn known(self, processor: &Processor) -> Option<PhysicalAddr> {
+        processor.translations.look_up(self, false)
     }
 }
 

@@ -24,6 +24,9 @@ impl Processor {
     /// still to come. The primary cache follows.
     #[inline]
     pub fn set_copy(&mut self, line: LineAddr, copy: CachedCopy, requested: bool) {
+        if copy.state == Mesi::Invalid {
+            self.note_departure(line);
+        }
         if let Some(id) = self.miss_on(line) {
             let Some(miss) = self.miss_mut(id) else { return };
             let (upgrade, requested) = (miss.upgrade, requested || miss.trapped);

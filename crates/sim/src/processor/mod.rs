@@ -14,6 +14,7 @@ mod cache;
 mod coherence;
 mod misses;
 mod observed;
+mod spinning;
 mod relocation;
 mod timing;
 mod tlb;
@@ -35,6 +36,7 @@ pub use timing::ProcessorTiming;
 use bus::SecondaryBus;
 use cache::{PrimaryCache, SecondaryCache};
 use misses::Misses;
+use spinning::Spin;
 use tlb::Tlb;
 
 /// Why a processor cannot go on by itself.
@@ -56,6 +58,10 @@ pub enum Wait {
     Page(VirtualAddr, bool),
     /// It waits for the other threads of its program.
     Barrier,
+    /// It looks at this line again and again, and its copy tells it nothing new.
+    Departure(LineAddr),
+    /// The operating system takes it off its processor as soon as its misses are over.
+    Leave,
 }
 
 /// What a processor did, counted since the start of the run.
@@ -91,6 +97,20 @@ impl ProcessorCounters {
             os_time: self.os_time - before.os_time,
             writebacks: self.writebacks - before.writebacks,
             refusals: self.refusals - before.refusals,
+        }
+    }
+
+    /// What was done here and in `other` together.
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            references: self.references + other.references,
+            primary_misses: self.primary_misses + other.primary_misses,
+            secondary_misses: self.secondary_misses + other.secondary_misses,
+            translation_misses: self.translation_misses + other.translation_misses,
+            page_faults: self.page_faults + other.page_faults,
+            os_time: self.os_time + other.os_time,
+            writebacks: self.writebacks + other.writebacks,
+            refusals: self.refusals + other.refusals,
         }
     }
 }
@@ -164,6 +184,8 @@ pub struct Processor {
     announces_clean: bool,
     random: Xoshiro256PlusPlus,
     posts: Vec<Post>,
+    /// What its program looks at again and again, while it does.
+    spin: Option<Spin>,
     counters: ProcessorCounters,
     /// Who is told of every access, if anybody is.
     observer: Option<SharedObserver>,
@@ -194,6 +216,7 @@ impl Processor {
             announces_clean,
             random: Xoshiro256PlusPlus::seed_from_u64(seed ^ u64::from(cpu.0) << 32),
             posts: Vec::new(),
+            spin: None,
             counters: ProcessorCounters::default(),
             observer: None,
             timing,

@@ -9,6 +9,10 @@ use crate::processor::MissId;
 pub enum Event<E> {
     /// A thread's own clock has come.
     Resume(CpuId),
+    /// The scheduler's time has come.
+    Schedule,
+    /// A thread that was asked to leave its processor is ready to.
+    Left(CpuId),
     /// A miss is over.
     Filled(CpuId, MissId),
     /// The head of a message reaches a router.
@@ -32,6 +36,11 @@ pub trait NodeEvent: Copy {
 #[derive(Clone, Copy, Debug)]
 pub struct Packed(u64);
 
+/// What can happen to threads, as the first operand of one kind.
+const RESUME: u32 = 0;
+const SCHEDULE: u32 = 1;
+const LEFT: u32 = 2;
+
 impl Packed {
     /// Bits of the second operand; the first has 28, the kind 4.
     const SECOND_BITS: u32 = 32;
@@ -54,7 +63,9 @@ impl<E: NodeEvent> From<Event<E>> for Packed {
     #[inline]
     fn from(event: Event<E>) -> Self {
         match event {
-            Event::Resume(cpu) => Self::new(0, 0, u32::from(cpu.0)),
+            Event::Resume(cpu) => Self::new(0, RESUME, u32::from(cpu.0)),
+            Event::Schedule => Self::new(0, SCHEDULE, 0),
+            Event::Left(cpu) => Self::new(0, LEFT, u32::from(cpu.0)),
             Event::Filled(cpu, miss) => Self::new(1, u32::from(cpu.0), u32::from(miss.0)),
             Event::Route(channel, id) => Self::new(2, u32::from(channel.0), id.0),
             Event::Credits(channel, lane) => Self::new(3, u32::from(channel.0), u32::from(lane)),
@@ -72,7 +83,11 @@ impl<E: NodeEvent> From<Packed> for Event<E> {
         let first = (word >> Packed::SECOND_BITS) as u32 & ((1 << Packed::FIRST_BITS) - 1);
         let second = word as u32;
         match (word >> (Packed::FIRST_BITS + Packed::SECOND_BITS)) as u8 {
-            0 => Self::Resume(CpuId(second as u16)),
+            0 => match first {
+                RESUME => Self::Resume(CpuId(second as u16)),
+                SCHEDULE => Self::Schedule,
+                _ => Self::Left(CpuId(second as u16)),
+            },
             1 => Self::Filled(CpuId(first as u16), MissId(second as u8)),
             2 => Self::Route(ChannelId(first as u16), EnvelopeId(second)),
             3 => Self::Credits(ChannelId(first as u16), second as u8),

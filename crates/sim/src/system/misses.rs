@@ -60,7 +60,18 @@ impl<C: Controller> System<C> {
             Some(Wait::AnyMiss) => self.resume_at(cpu, free),
             Some(Wait::Miss(other)) if other == id => self.resume(cpu),
             Some(Wait::AllMisses) if !missing => self.resume(cpu),
+            Some(Wait::Leave) if !missing => self.leave(cpu),
             _ => {}
+        }
+    }
+
+    /// Whoever looks at a line again and again goes on if its copy has left.
+    #[inline]
+    pub fn wake_spinner(&mut self, cpu: CpuId) {
+        let now = self.now;
+        if let Some(time) = self.processor_mut(cpu).take_departure(now) {
+            self.resume_at(cpu, time.max(now));
+            self.looks_again(cpu);
         }
     }
 

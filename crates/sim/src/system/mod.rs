@@ -8,14 +8,15 @@ mod misses;
 mod network;
 mod paging;
 mod programs;
+mod schedule;
 mod transport;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use engine::{EventQueue, Source, StackPool};
 use machine::Topology;
-use machine::description::Description;
+use machine::description::{Description, SchedulerSpec};
 use protocol::Version;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -26,7 +27,8 @@ use crate::memory::{LineMap, Memory};
 use crate::observer::{Observer, SharedObserver};
 use crate::os::Paging;
 use crate::processor::{CachedCopy, Post, Processor, ProcessorTiming};
-use crate::thread::Program;
+use crate::sample::{NodeActivity, Sample, Sampler};
+use crate::thread::{Program, Team};
 use crate::{Options, SimError};
 
 pub use bus::BusTiming;
@@ -36,9 +38,11 @@ pub use event::{EnvelopeId, Event, NodeEvent};
 pub use misses::Crossing;
 pub use network::Network;
 pub use programs::ThreadReport;
+pub use schedule::Job;
 
 use event::{Envelope, Envelopes, Packed};
 use programs::Running;
+use schedule::Schedule;
 
 /// A simulated machine whose nodes have controllers of one kind.
 pub struct System<C: Controller> {
@@ -63,8 +67,15 @@ pub struct System<C: Controller> {
     processor_sources: Vec<Source>,
     channel_sources: Vec<Source>,
     running: Vec<Option<Running>>,
-    reports: Vec<ThreadReport>,
+    /// Of threads that have ended, with their numbers.
+    reports: Vec<(usize, ThreadReport)>,
     at_barrier: usize,
+    /// Who decides which thread runs where, if that is not given.
+    schedule: Option<Box<Schedule>>,
+    /// When that next acts by itself.
+    schedule_next: Time,
+    schedule_source: Source,
+    scheduler: SchedulerSpec,
     stacks: StackPool,
     /// Emptied after every use.
     posts: Vec<Post>,
@@ -76,6 +87,8 @@ pub struct System<C: Controller> {
     /// Who plants a fault, if one was asked for.
     pub saboteur: Option<Saboteur>,
     failure: Option<SimError>,
+    /// Who looks at the nodes at equal steps of time, if that was asked for.
+    pub sampler: Sampler,
     lookahead: Duration,
 }
 
@@ -125,10 +138,14 @@ impl<C: Controller> System<C> {
             events: 0,
             processors: (0..processors).map(make).collect(),
             processor_sources,
-            channel_sources: source.take(channels).collect(),
+            channel_sources: source.by_ref().take(channels).collect(),
             running: (0..processors).map(|_| None).collect(),
             reports: Vec::new(),
             at_barrier: 0,
+            schedule: None,
+            schedule_next: Time::MAX,
+            schedule_source: source.next().unwrap_or(Source::new(u32::MAX >> 12)),
+            scheduler: description.scheduler.clone(),
             stacks: StackPool::default(),
             posts: Vec::new(),
             options,
@@ -136,6 +153,7 @@ impl<C: Controller> System<C> {
             delays: (options.random_delay > Duration::ZERO).then(|| Xoshiro256PlusPlus::seed_from_u64(options.seed)),
             saboteur: options.fault.map(Saboteur::new),
             failure: None,
+            sampler: Sampler::new(options.sampling),
         })
     }
 
@@ -171,34 +189,54 @@ impl<C: Controller> System<C> {
     /// case that it rules out; the host has no memory for a stack.
     pub fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError> {
         let count = programs.len();
-        let stop = Rc::new(Cell::new(false));
+        let team = Rc::new(Team::new(false));
         self.reports.clear();
-        let mut cpus = Vec::with_capacity(count);
-        for (cpu, program) in programs {
-            self.start(cpu, program, &stop)?;
-            cpus.push(cpu);
+        for (thread, (cpu, program)) in programs.into_iter().enumerate() {
+            self.start(cpu, program, &team, thread)?;
         }
+        self.go_on(count)
+    }
+
+    /// Handles events until `count` threads have ended, and until nothing is under way any more. Their reports, in the order of
+    /// their numbers.
+    fn go_on(&mut self, count: usize) -> Result<Vec<ThreadReport>, SimError> {
         while self.reports.len() < count {
             if !self.step()? {
                 return Err(self.deadlock());
             }
         }
+        // No thread is left for a scheduler.
+        (self.schedule, self.schedule_next) = (None, Time::MAX);
         // Everything still under way (writebacks, revisions) arrives.
         while self.step()? {}
         // Programs whose references all hit have run ahead of the last event.
-        self.now = self.reports.iter().map(|report| report.finished).fold(self.now, Time::max);
-        let order = |cpu: &CpuId| self.reports.iter().find(|report| report.cpu == *cpu).copied();
-        Ok(cpus.iter().filter_map(order).collect())
+        self.now = self.reports.iter().map(|(_, report)| report.finished).fold(self.now, Time::max);
+        while self.sampler.is_on() && self.sampler.taken.last().is_none_or(|last| last.time < self.now) {
+            self.sample(self.sampler.next.min(self.now));
+        }
+        self.reports.sort_unstable_by_key(|&(thread, _)| thread);
+        Ok(self.reports.drain(..).map(|(_, report)| report).collect())
     }
 
     /// Handles the next event. False if there is none.
     #[inline]
     fn step(&mut self) -> Result<bool, SimError> {
         let Some((time, event)) = self.queue.pop() else { return Ok(false) };
+        let event = event.into();
+        if matches!(event, Event::Schedule) && self.schedule.is_none() {
+            // It was meant for threads that have ended: nothing happens then.
+            return Ok(true);
+        }
+        while self.sampler.next <= time {
+            self.sample(self.sampler.next);
+        }
         self.now = time;
         self.events += 1;
-        match event.into() {
-            Event::Resume(cpu) => self.resume(cpu),
+        match event {
+            Event::Resume(cpu) if self.is_due(cpu) => self.resume(cpu),
+            Event::Resume(_) => {}
+            Event::Schedule => self.on_schedule(),
+            Event::Left(cpu) => self.on_left(cpu),
             Event::Filled(cpu, miss) => self.on_filled(cpu, miss),
             Event::Route(channel, id) => self.on_route(channel, id),
             Event::Credits(channel, lane) => self.on_credits(channel, lane),
@@ -208,6 +246,19 @@ impl<C: Controller> System<C> {
             Some(error) => Err(error),
             None => Ok(true),
         }
+    }
+
+    /// Notes what every node has done before `time`, which nothing that was handled comes after.
+    #[cold]
+    fn sample(&mut self, time: Time) {
+        let topology = self.network.topology();
+        let of = |node: NodeId| NodeActivity {
+            outgoing: self.network.channel(topology.injection(node)).busy_before(time),
+            incoming: self.network.channel(topology.ejection(node)).busy_before(time),
+            ..C::activity(self, node, time)
+        };
+        let nodes = (0..topology.nodes().len() as u16).map(|node| of(NodeId(node))).collect();
+        self.sampler.keep(Sample { time, nodes });
     }
 
     /// The node on whose board `cpu` sits.

@@ -1,27 +1,29 @@
 //! Programs on the machine's processors: starting, going on, waiting, ending.
 
-use std::cell::Cell;
 use std::rc::Rc;
 
 use engine::{Coroutine, Step};
 use units::{CpuId, Time};
 
 use super::{Controller, Event, System};
+use crate::os::SchedulingCounters;
 use crate::processor::{Processor, ProcessorCounters, Wait};
-use crate::thread::{Program, Thread};
+use crate::thread::{Program, Team, Thread};
 use crate::{Mode, SimError};
 
 /// What a finished thread has to say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ThreadReport {
-    /// The processor it ran on.
+    /// The processor it ran on, the last one if there were several.
     pub cpu: CpuId,
     /// When it started.
     pub started: Time,
     /// When the last of its accesses was done.
     pub finished: Time,
-    /// What its processor did meanwhile.
+    /// What its processor did meanwhile; its processors while it was theirs, if there were several.
     pub counters: ProcessorCounters,
+    /// What the operating system did to it.
+    pub scheduling: SchedulingCounters,
 }
 
 type Body = Coroutine<Box<Processor>, (Box<Processor>, Wait), Box<Processor>>;
@@ -29,30 +31,64 @@ type Body = Coroutine<Box<Processor>, (Box<Processor>, Wait), Box<Processor>>;
 /// A running program.
 pub(super) struct Running {
     body: Body,
-    wait: Option<Wait>,
+    pub wait: Option<Wait>,
     started: Time,
     before: ProcessorCounters,
+    /// Its number among the threads of the run.
+    pub thread: usize,
+    /// What the processors did for it that it has left.
+    elsewhere: ProcessorCounters,
+    /// What its team knew when it last looked in vain at a word, if it has done nothing else since.
+    pub looked_in_vain: Option<u64>,
+}
+
+impl Running {
+    /// It enters a processor that has done so much.
+    pub fn enter(&mut self, counters: ProcessorCounters, at: Time) {
+        self.before = counters;
+        if self.wait.is_none() {
+            self.started = at;
+        }
+    }
+
+    /// It leaves a processor that has done so much.
+    pub fn exit(&mut self, counters: ProcessorCounters) {
+        self.elsewhere = self.elsewhere.plus(&counters.since(&self.before));
+    }
 }
 
 impl<C: Controller> System<C> {
-    pub(super) fn start(&mut self, cpu: CpuId, program: Program, stop: &Rc<Cell<bool>>) -> Result<(), SimError> {
+    pub(super) fn start(
+        &mut self,
+        cpu: CpuId,
+        program: Program,
+        team: &Rc<Team>,
+        thread: usize,
+    ) -> Result<(), SimError> {
         let processors = self.processors.len();
-        let place = self.running.get_mut(cpu.index()).ok_or(SimError::NoSuchProcessor { cpu, processors })?;
-        if place.is_some() {
+        if self.running.get(cpu.index()).ok_or(SimError::NoSuchProcessor { cpu, processors })?.is_some() {
             return Err(SimError::TwoPrograms { cpu });
         }
-        let stop = stop.clone();
+        let mut running = self.embody(program, team, thread)?;
+        running.enter(self.processor(cpu).counters(), self.now);
+        running.wait = Some(Wait::Until(self.now));
+        self.running[cpu.index()] = Some(running);
+        self.schedule_processor(cpu, self.now, Event::Resume(cpu));
+        Ok(())
+    }
+
+    /// A program that can be resumed, on any processor; thread number `thread` of the run.
+    pub(super) fn embody(&mut self, program: Program, team: &Rc<Team>, thread: usize) -> Result<Running, SimError> {
+        let team = team.clone();
         let body = Body::new(&mut self.stacks, move |yielder, processor| {
-            let mut thread = Thread::new(yielder, processor, stop);
+            let mut thread = Thread::new(yielder, processor, team);
             program(&mut thread);
-            thread.drain();
+            thread.leave();
             thread.into_processor()
         })
         .map_err(SimError::NoStack)?;
-        let before = self.processors[cpu.index()].as_ref().map(|p| p.counters()).unwrap_or_default();
-        *place = Some(Running { body, wait: Some(Wait::Until(self.now)), started: self.now, before });
-        self.schedule_processor(cpu, self.now, Event::Resume(cpu));
-        Ok(())
+        let (before, elsewhere) = Default::default();
+        Ok(Running { body, wait: None, started: self.now, before, thread, elsewhere, looked_in_vain: None })
     }
 
     /// Lets the program on `cpu` go on from the present time, up to where it must wait.
@@ -102,7 +138,8 @@ impl<C: Controller> System<C> {
         let unthreatened = !self.controllers.threatens(node)
             && self.processors[cpu.index()].as_ref().is_some_and(|processor| processor.is_quiet());
         let horizon = if unthreatened { Time(next.0.saturating_add(self.lookahead.0)) } else { next };
-        horizon.max(soonest)
+        // What the scheduler does by itself it announces.
+        horizon.min(self.schedule_next).max(soonest)
     }
 
     /// Takes a processor back, and hands what it has to say to its controller.
@@ -139,10 +176,12 @@ impl<C: Controller> System<C> {
                 let time = self.processor(cpu).time();
                 self.resume_at(cpu, time.max(self.now));
             }
+            Wait::Barrier if self.schedule.is_some() => self.block(cpu),
             Wait::Barrier => {
                 self.at_barrier += 1;
                 self.release_barrier();
             }
+            Wait::Departure(_) if self.schedule.is_some() => self.looks_in_vain(cpu),
             _ => {}
         }
     }
@@ -165,12 +204,19 @@ impl<C: Controller> System<C> {
     }
 
     fn finished(&mut self, cpu: CpuId) {
-        let Some(running) = self.running[cpu.index()].take() else { return };
+        let Some(mut running) = self.running[cpu.index()].take() else { return };
         let processor = self.processor(cpu);
-        let (finished, counters) = (processor.time().max(self.now), processor.counters().since(&running.before));
-        self.reports.push(ThreadReport { cpu, started: running.started, finished, counters });
-        running.body.recycle(&mut self.stacks);
-        self.release_barrier();
+        let finished = processor.time().max(self.now);
+        running.exit(processor.counters());
+        let Running { body, started, thread, elsewhere: counters, .. } = running;
+        body.recycle(&mut self.stacks);
+        let scheduling = self.scheduling(thread);
+        self.reports.push((thread, ThreadReport { cpu, started, finished, counters, scheduling }));
+        if self.schedule.is_some() {
+            self.thread_ended(cpu, thread);
+        } else {
+            self.release_barrier();
+        }
     }
 
     /// What the program on `cpu` waits for.
@@ -182,10 +228,23 @@ impl<C: Controller> System<C> {
     #[cold]
     pub(super) fn deadlock(&self) -> SimError {
         let stuck = |(cpu, running): (usize, &Option<Running>)| {
-            let wait = running.as_ref()?.wait?;
-            Some(format!("processor {cpu} waits for {wait:?}"))
+            let running = running.as_ref()?;
+            let wait = what(running.wait?);
+            Some(match self.name_of(running.thread) {
+                Some(name) => format!("{name}, on processor {cpu}, waits for {wait}"),
+                None => format!("processor {cpu} waits for {wait}"),
+            })
         };
-        let waits: Vec<_> = self.running.iter().enumerate().filter_map(stuck).collect();
-        SimError::Deadlock { at: self.now, waits: waits.join(", ") }
+        let waits = self.running.iter().enumerate().filter_map(stuck).chain(self.parked_waits());
+        SimError::Deadlock { at: self.now, waits: waits.collect::<Vec<_>>().join(", ") }
+    }
+}
+
+/// What a thread waits for, in words.
+pub(super) fn what(wait: Wait) -> String {
+    match wait {
+        Wait::Barrier => "others to come to a barrier".to_owned(),
+        Wait::Departure(line) => format!("a change in line {:#x}, such as of a lock or a flag", line.0),
+        other => format!("{other:?}"),
     }
 }

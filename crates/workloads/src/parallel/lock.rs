@@ -6,15 +6,21 @@ use crate::thread::Thread;
 
 const FREE: u64 = 0;
 const HELD: u64 = 1;
-/// Instructions between two looks at a lock that is held: the loop's own few, and a pause that leaves the line to its holder.
-const PAUSE: u32 = 30;
 
-/// Locks of a region of their own, each in a line of its own, dealt round the nodes of the threads.
+/// Locks of a region of their own.
 #[derive(Debug)]
 pub struct Locks<'r, R> {
     region: &'r R,
-    blocks: Blocks,
-    threads: usize,
+    places: Places,
+}
+
+/// Where locks are.
+#[derive(Clone, Copy, Debug)]
+enum Places {
+    /// Each in a line of its own, dealt round the nodes of the threads.
+    Apart { blocks: Blocks, threads: usize },
+    /// One after the other.
+    Packed,
 }
 
 impl<R> Clone for Locks<'_, R> {
@@ -30,18 +36,26 @@ impl<'r, R> Locks<'r, R> {
         Blocks::new(shape, count.div_ceil(shape.threads()))
     }
 
-    /// The region that `count` locks want.
+    /// The region that `count` locks want, each in a line of its own.
     pub fn plan(shape: &Shape, count: usize) -> RegionPlan {
         Self::blocks(shape, count).plan(shape.homes.iter().copied())
     }
 
     /// The `count` locks of a region that was planned for as many. All are free as long as nobody took them.
     pub fn new(shape: &Shape, region: &'r R, count: usize) -> Self {
-        Self { region, blocks: Self::blocks(shape, count), threads: shape.threads() }
+        Self { region, places: Places::Apart { blocks: Self::blocks(shape, count), threads: shape.threads() } }
+    }
+
+    /// The locks that a region holds one after the other, a word each, as an array of a language's locks: they share lines.
+    pub fn packed(region: &'r R) -> Self {
+        Self { region, places: Places::Packed }
     }
 
     fn word(&self, lock: usize) -> usize {
-        self.blocks.word(lock % self.threads, lock / self.threads)
+        match self.places {
+            Places::Apart { blocks, threads } => blocks.word(lock % threads, lock / threads),
+            Places::Packed => lock,
+        }
     }
 
     /// Waits until a lock is free and takes it: what its last holder stored is seen.
@@ -50,7 +64,7 @@ impl<'r, R> Locks<'r, R> {
         while thread.load_acquire(self.region, word) != FREE
             || thread.compare_and_swap(self.region, word, FREE, HELD) != FREE
         {
-            thread.instructions(PAUSE);
+            thread.await_change(self.region, word, HELD);
         }
     }
 

@@ -1,17 +1,21 @@
-//! What parallel programs are made of: typed arrays, shares of loops, locks, reductions.
+//! What parallel programs are made of: typed arrays, shares of loops, locks, barriers, reductions, teams that fork and join.
 
 mod alone;
 mod array;
+mod barrier;
 mod complex;
 pub(crate) mod cost;
 mod lock;
+mod openmp;
 mod reduction;
 mod share;
 
 pub(crate) use alone::alone;
 pub(crate) use array::element;
 pub use array::{Array, Element};
+pub use barrier::{Barrier, BarrierKind};
 pub use lock::Locks;
+pub use openmp::{SharedSums, Team};
 pub use reduction::Reduction;
 pub use share::Share;
 pub(crate) use share::thread_grid;

@@ -42,6 +42,21 @@ impl Share {
         (self.number.min(count)..count).step_by(self.threads)
     }
 
+    /// Its iterations of `count` if `chunk` at a time are dealt round: a static schedule of that chunk.
+    #[inline]
+    pub fn chunks(self, count: usize, chunk: usize) -> impl Iterator<Item = usize> {
+        self.cyclic(count.div_ceil(chunk)).flat_map(move |number| number * chunk..count.min((number + 1) * chunk))
+    }
+
+    /// What the first thread does while the others wait for it at a barrier.
+    #[inline]
+    pub fn single<T: Thread>(self, thread: &mut T, body: impl FnOnce(&mut T)) {
+        if self.number == 0 {
+            body(thread);
+        }
+        thread.barrier();
+    }
+
     /// A parallel loop: its block of `count` iterations, and a barrier at the end, as the language puts one.
     #[inline]
     pub fn parallel_for<T: Thread>(self, thread: &mut T, count: usize, mut body: impl FnMut(&mut T, usize)) {
@@ -77,6 +92,14 @@ mod tests {
             let mut dealt: Vec<usize> = shares().flat_map(|share| share.cyclic(count)).collect();
             dealt.sort_unstable();
             assert_eq!(dealt, blocks);
+            for chunk in [1, 2, 5, 200] {
+                let mut chunks: Vec<usize> = shares().flat_map(|share| share.chunks(count, chunk)).collect();
+                chunks.sort_unstable();
+                assert_eq!(chunks, blocks);
+                let whose =
+                    |index: usize| shares().position(|share| share.chunks(count, chunk).any(|each| each == index));
+                assert!((0..count).all(|index| whose(index) == Some(index / chunk % threads)));
+            }
             for share in shares() {
                 assert!(share.block(count).all(|index| Share::owner(threads, count, index) == share.number));
                 assert!(share.block(count).len().abs_diff(count / threads) <= 1);

@@ -23,6 +23,20 @@ fn small() -> Vec<Workload> {
         ("vertices", 21),
         ("words", 50),
         ("rows", 40),
+        ("sites", 2),
+        ("time", 7),
+        ("planes", 4),
+        ("breadth", 7),
+        ("width", 5),
+        ("levels", 4),
+        ("positions", 5),
+        ("window", 4),
+        ("patterns", 3),
+        ("edge", 4),
+        ("length", 4),
+        ("families", 9),
+        ("genes", 6),
+        ("bodies", 40),
     ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();
@@ -56,9 +70,10 @@ fn a_spoilt_word_is_found() {
 #[test]
 fn references_follow_from_the_seed_alone() {
     for program in small() {
-        // How often a thread looks at a lock depends on who came first.
+        // How often a thread looks at a lock depends on who came first, and so may all else.
+        let threads = if program.dynamic() { 1 } else { 6 };
         let run = |seed| {
-            let mut run = run(&program, &shape(6, seed));
+            let mut run = run(&program, &shape(threads, seed));
             run.references.iter_mut().for_each(|each| each.retain(|each| each.kind != Kind::Synchronisation));
             run
         };
@@ -86,13 +101,17 @@ fn regions_are_whole_pages_and_references_lie_in_them() {
 }
 
 /// Between two barriers no thread touches what another stores to, unless the program says so, or all add to it in indivisible
-/// steps, or all hold the same lock meanwhile.
+/// steps, or all hold the same lock meanwhile. Threads that take work from each other are ordered by what they release and
+/// acquire.
 #[test]
 fn threads_do_not_race() {
     for program in small().into_iter().filter(|program| !program.races()) {
         for threads in [2, 4, 8] {
             let run = run(&program, &shape(threads, 3));
-            assert_eq!(race(&run.references), None, "{} on {threads} threads", program.name());
+            assert_eq!(run.unordered, None, "{} on {threads} threads", program.name());
+            if !program.dynamic() {
+                assert_eq!(race(&run.references), None, "{} on {threads} threads", program.name());
+            }
         }
     }
 }

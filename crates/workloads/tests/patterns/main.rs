@@ -3,6 +3,9 @@
 mod every;
 mod loops;
 mod mock;
+mod order;
 mod parallel;
+mod repairs;
 mod sharing;
+mod specomp;
 mod splash;

@@ -1,11 +1,13 @@
 //! Threads of this computer that do what a program asks and note it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Barrier, Mutex};
 
 use units::NodeId;
 use workloads::{RegionPlan, Shape, Thread, Workload, Wrong};
+
+use crate::order::{Clock, Meeting, Touch, Touches, lock};
 
 /// Words in a line and in a page: small, so that programs cross pages.
 pub const LINE_WORDS: usize = 4;
@@ -21,7 +23,7 @@ pub enum Kind {
     Synchronisation,
 }
 
-/// A reference of a thread, with the barriers that it had passed.
+/// A reference of a thread, with the barriers and forks that it had passed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Reference {
     pub phase: usize,
@@ -43,9 +45,15 @@ impl Reference {
 pub struct Region {
     number: usize,
     words: Vec<AtomicU64>,
+    touches: Vec<Mutex<Touches>>,
 }
 
 impl Region {
+    fn new(number: usize, words: usize) -> Self {
+        let (words, touches) = (0..words).map(|_| Default::default()).unzip();
+        Self { number, words, touches }
+    }
+
     /// The value of a word.
     pub fn word(&self, word: usize) -> u64 {
         self.words[word].load(Ordering::Relaxed)
@@ -55,16 +63,32 @@ impl Region {
 /// A thread of this computer.
 pub struct Noting<'a> {
     number: usize,
+    /// Barriers and forks that it has passed, and barriers alone.
     phase: usize,
+    barriers: usize,
     barrier: &'a Barrier,
+    meeting: &'a Meeting,
+    clock: Clock,
+    unordered: Option<(usize, usize)>,
     references: Vec<Reference>,
     locks: Vec<(usize, usize)>,
+    /// Where what is measured begins or ends: so many references were before.
+    pub measured: Vec<(bool, usize)>,
 }
 
 impl Noting<'_> {
     fn note(&mut self, kind: Kind, region: &Region, word: usize) {
         let lock = self.locks.last().copied();
         self.references.push(Reference { phase: self.phase, kind, region: region.number, word, lock });
+    }
+
+    /// Touches a word by `access`, and notes if others may be touching it.
+    fn touch<V>(&mut self, touch: Touch, region: &Region, word: usize, access: impl FnOnce(&AtomicU64) -> V) -> V {
+        let mut touches = lock(&region.touches[word]);
+        if !touches.touch(touch, self.number, &mut self.clock) {
+            self.unordered.get_or_insert((region.number, word));
+        }
+        access(&region.words[word])
     }
 }
 
@@ -77,7 +101,7 @@ impl Thread for Noting<'_> {
 
     fn load(&mut self, region: &Region, word: usize) -> u64 {
         self.note(Kind::Load, region, word);
-        region.words[word].load(Ordering::Relaxed)
+        self.touch(Touch::Load, region, word, |at| at.load(Ordering::Relaxed))
     }
 
     fn load_dependent(&mut self, region: &Region, word: usize) -> u64 {
@@ -86,18 +110,19 @@ impl Thread for Noting<'_> {
 
     fn store(&mut self, region: &Region, word: usize, value: u64) {
         self.note(Kind::Store, region, word);
-        region.words[word].store(value, Ordering::Relaxed);
+        self.touch(Touch::Store, region, word, |at| at.store(value, Ordering::Relaxed));
     }
 
     fn fetch_add(&mut self, region: &Region, word: usize, addend: u64) -> u64 {
         self.note(Kind::FetchAdd, region, word);
-        region.words[word].fetch_add(addend, Ordering::Relaxed)
+        self.touch(Touch::Add, region, word, |at| at.fetch_add(addend, Ordering::Relaxed))
     }
 
     /// Whoever makes a word other than zero holds a lock, until it is zero again.
     fn compare_and_swap(&mut self, region: &Region, word: usize, expected: u64, new: u64) -> u64 {
         self.note(Kind::Synchronisation, region, word);
-        let done = region.words[word].compare_exchange(expected, new, Ordering::AcqRel, Ordering::Acquire);
+        let swap = |at: &AtomicU64| at.compare_exchange(expected, new, Ordering::AcqRel, Ordering::Acquire);
+        let done = self.touch(Touch::Acquire, region, word, swap);
         if done.is_ok() && new != 0 {
             self.locks.push((region.number, word));
         }
@@ -107,13 +132,13 @@ impl Thread for Noting<'_> {
     fn load_acquire(&mut self, region: &Region, word: usize) -> u64 {
         // Others may have to run before it changes.
         std::thread::yield_now();
-        region.words[word].load(Ordering::Acquire)
+        self.touch(Touch::Acquire, region, word, |at| at.load(Ordering::Acquire))
     }
 
     fn store_release(&mut self, region: &Region, word: usize, value: u64) {
         self.note(Kind::Synchronisation, region, word);
         self.locks.retain(|&lock| lock != (region.number, word));
-        region.words[word].store(value, Ordering::Release);
+        self.touch(Touch::Release, region, word, |at| at.store(value, Ordering::Release));
     }
 
     fn prefetch_shared(&mut self, _: &Region, _: usize) {}
@@ -126,7 +151,16 @@ impl Thread for Noting<'_> {
 
     fn barrier(&mut self) {
         self.phase += 1;
+        self.barriers += 1;
+        self.meeting.come(self.barriers, &self.clock);
         self.barrier.wait();
+        self.meeting.leave(self.barriers, self.number, &mut self.clock);
+    }
+
+    /// All threads say so when a barrier or the fork of a team has ordered them: what the master did alone was before.
+    fn measure(&mut self, on: bool) {
+        self.phase += usize::from(on);
+        self.measured.push((on, self.references.len()));
     }
 }
 
@@ -144,6 +178,8 @@ pub struct Run {
     pub contents: Vec<Vec<u64>>,
     /// How many loads gave what they must not give.
     pub wrong_loads: u64,
+    /// A region and word that a thread touched which another may have been touching: nothing the threads did ordered them.
+    pub unordered: Option<(usize, usize)>,
     /// What the program's check said.
     pub check: Result<(), Wrong>,
     /// What it says of a memory of which one word of those that were stored to is spoilt.
@@ -164,16 +200,39 @@ pub fn run_threads(
     plans: &[RegionPlan],
     body: impl Fn(&[Region], &mut Noting<'_>) -> u64 + Sync,
 ) -> (Vec<Region>, Vec<(Vec<Reference>, u64)>) {
-    let region = |(number, plan): (usize, &RegionPlan)| Region {
-        number,
-        words: (0..plan.words()).map(|_| AtomicU64::new(0)).collect(),
-    };
+    let (regions, ended) = run_noting(shape, plans, body);
+    (regions, ended.into_iter().map(|(noting, returned)| (noting.references, returned)).collect())
+}
+
+/// What a thread noted, when it has ended.
+struct Noted {
+    references: Vec<Reference>,
+    unordered: Option<(usize, usize)>,
+}
+
+fn run_noting(
+    shape: &Shape,
+    plans: &[RegionPlan],
+    body: impl Fn(&[Region], &mut Noting<'_>) -> u64 + Sync,
+) -> (Vec<Region>, Vec<(Noted, u64)>) {
+    let region = |(number, plan): (usize, &RegionPlan)| Region::new(number, plan.words());
     let regions: Vec<Region> = plans.iter().enumerate().map(region).collect();
-    let barrier = Barrier::new(shape.threads());
+    let (barrier, meeting) = (Barrier::new(shape.threads()), Meeting::default());
     let run = |number| {
-        let mut thread = Noting { number, phase: 0, barrier: &barrier, references: Vec::new(), locks: Vec::new() };
+        let mut thread = Noting {
+            number,
+            phase: 0,
+            barriers: 0,
+            barrier: &barrier,
+            meeting: &meeting,
+            clock: Clock::beginning(shape.threads(), number),
+            unordered: None,
+            references: Vec::new(),
+            locks: Vec::new(),
+            measured: Vec::new(),
+        };
         let returned = body(&regions, &mut thread);
-        (thread.references, returned)
+        (Noted { references: thread.references, unordered: thread.unordered }, returned)
     };
     let ended = std::thread::scope(|scope| {
         let run = &run;
@@ -186,20 +245,23 @@ pub fn run_threads(
 /// Runs a program.
 pub fn run(workload: &Workload, shape: &Shape) -> Run {
     let (regions, ended) =
-        run_threads(shape, &workload.regions(shape), |regions, thread| workload.run(shape, regions, thread));
+        run_noting(shape, &workload.regions(shape), |regions, thread| workload.run(shape, regions, thread));
     let check = |spoilt: Option<(usize, usize)>| {
         workload.check(shape, &|region, word| {
             let value = regions[region].words[word].load(Ordering::Relaxed);
             value ^ if spoilt == Some((region, word)) { 1 << 40 } else { 0 }
         })
     };
-    let references: Vec<_> = ended.iter().map(|(references, _)| references.clone()).collect();
+    let unordered = ended.iter().find_map(|(noted, _)| noted.unordered);
+    let wrong_loads = ended.iter().map(|(_, wrong)| wrong).sum();
+    let references: Vec<_> = ended.into_iter().map(|(noted, _)| noted.references).collect();
     let changes = |each: &&Reference| matches!(each.kind, Kind::Store | Kind::FetchAdd);
     let stored = references.iter().flatten().find(changes);
     let words = |region: &Region| region.words.iter().map(|word| word.load(Ordering::Relaxed)).collect();
     Run {
         contents: regions.iter().map(words).collect(),
-        wrong_loads: ended.iter().map(|(_, wrong)| wrong).sum(),
+        wrong_loads,
+        unordered,
         check: check(None),
         check_of_spoilt: stored.map(|each| check(Some((each.region, each.word)))),
         references,

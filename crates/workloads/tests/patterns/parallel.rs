@@ -1,6 +1,6 @@
-//! Locks and reductions, and that races are found where they are missing.
+//! Locks, reductions and teams, and that races are found where they are missing.
 
-use workloads::{Array, Locks, Reduction, Thread};
+use workloads::{Array, Locks, Reduction, SharedSums, Team, Thread};
 
 use crate::mock::{Kind, race, run_threads, shape};
 
@@ -8,18 +8,33 @@ const THREADS: usize = 4;
 const ROUNDS: usize = 50;
 const LOCKS: usize = 6;
 
+/// How words are guarded.
+#[derive(Clone, Copy, PartialEq)]
+enum Guard {
+    Apart,
+    Packed,
+    Nothing,
+}
+
 /// All threads add to each of some words, under its lock or without.
-fn additions(locked: bool) -> (Vec<u64>, Option<(usize, usize, usize)>) {
+fn additions(guard: Guard) -> (Vec<u64>, Option<(usize, usize, usize)>) {
     let shape = shape(THREADS, 0);
     let plan = Locks::<()>::plan(&shape, LOCKS);
     let (regions, ended) = run_threads(&shape, &[plan.clone(), plan], |regions, thread| {
-        let (locks, words) = (Locks::new(&shape, &regions[0], LOCKS), Array::<_, u64>::new(&regions[1]));
+        let words = Array::<_, u64>::new(&regions[1]);
+        let locks = match guard {
+            Guard::Packed => Locks::packed(&regions[0]),
+            _ => Locks::new(&shape, &regions[0], LOCKS),
+        };
         let add = |thread: &mut _, word| {
             let sum = words.load(thread, word);
             words.store(thread, word, sum + 1);
         };
         for word in (0..ROUNDS).flat_map(|_| 0..LOCKS) {
-            if locked { locks.critical(thread, word, |thread| add(thread, word)) } else { add(thread, word) }
+            match guard {
+                Guard::Nothing => add(thread, word),
+                _ => locks.critical(thread, word, |thread| add(thread, word)),
+            }
         }
         0
     });
@@ -29,8 +44,10 @@ fn additions(locked: bool) -> (Vec<u64>, Option<(usize, usize, usize)>) {
 
 #[test]
 fn a_lock_keeps_others_out_and_its_absence_is_found() {
-    assert_eq!(additions(true), (vec![(THREADS * ROUNDS) as u64; LOCKS], None));
-    assert_eq!(additions(false).1, Some((0, 1, 0)));
+    for guard in [Guard::Apart, Guard::Packed] {
+        assert_eq!(additions(guard), (vec![(THREADS * ROUNDS) as u64; LOCKS], None));
+    }
+    assert_eq!(additions(Guard::Nothing).1, Some((0, 1, 0)));
 }
 
 #[test]
@@ -68,4 +85,49 @@ fn reductions_follow_each_other_without_races() {
         let (references, wrong): (Vec<_>, Vec<_>) = ended.into_iter().unzip();
         assert_eq!((race(&references), wrong), (None, vec![0; threads]));
     }
+}
+
+/// The master stores a number alone, the team adds it up, the master takes the sum: over and over.
+#[test]
+fn what_the_master_does_alone_is_before_and_after_what_its_team_does() {
+    for threads in [1, 2, 5] {
+        let shape = shape(threads, 0);
+        let plans = [Team::<()>::plan(&shape), SharedSums::<()>::plan(&shape, 2), SharedSums::<()>::plan(&shape, 1)];
+        let (_, ended) = run_threads(&shape, &plans, |regions, thread| {
+            let number = thread.number();
+            let mut team = Team::new(&shape, &regions[0], number);
+            let (sums, given) = (SharedSums::new(&shape, &regions[1], number), Array::<_, f64>::new(&regions[2]));
+            let mut wrong = 0;
+            for round in 0..10 {
+                team.master(thread, |thread| given.store(thread, 0, f64::from(round)));
+                team.parallel(thread, |thread, _| {
+                    let value = given.load(thread, 0);
+                    sums.clear(thread, 1);
+                    (0..3).for_each(|_| sums.add(thread, 1, value));
+                });
+                let found = team.master(thread, |thread| sums.total(thread, 1));
+                assert_eq!(found.is_some(), number == 0);
+                wrong += u64::from(found.is_some_and(|sum| sum != f64::from(3 * round) * threads as f64));
+            }
+            let on = thread.measured.iter().map(|&(on, _)| on);
+            assert!(on.eq([true, false].repeat(10)), "each section is measured");
+            // What was given, the part cleared, three loads and stores, and of the master the fork.
+            let inside: usize = thread.measured.chunks(2).map(|ends| ends[1].1 - ends[0].1).sum();
+            assert_eq!(inside, 10 * (8 + usize::from(number == 0)), "and nothing but sections");
+            wrong
+        });
+        let (references, wrong): (Vec<_>, Vec<_>) = ended.into_iter().unzip();
+        assert_eq!((race(&references), wrong), (None, vec![0; threads]));
+    }
+}
+
+#[test]
+fn shared_sums_of_several_threads_are_in_one_line() {
+    let shape = shape(4, 0);
+    let (_, ended) = run_threads(&shape, &[SharedSums::<()>::plan(&shape, 1)], |regions, thread| {
+        SharedSums::new(&shape, &regions[0], thread.number()).add(thread, 0, 1.0);
+        0
+    });
+    let lines: Vec<_> = ended.iter().flat_map(|(references, _)| references).map(|each| each.line()).collect();
+    assert_eq!(lines, [(0, 0); 8]);
 }

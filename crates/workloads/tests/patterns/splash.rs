@@ -1,6 +1,6 @@
 //! Who communicates with whom in the SPLASH programs.
 
-use workloads::{Fft, Lu, Ocean, Radix, Water, Workload};
+use workloads::{Barnes, Fft, Lu, Ocean, Radix, Water, Workload};
 
 use crate::mock::{Kind, Reference, run, shape};
 
@@ -106,4 +106,34 @@ fn every_pair_of_molecules_acts_once() {
         assert_eq!(run.check, Ok(()), "{molecules} molecules");
         assert_eq!(crate::mock::race(&run.references), None);
     }
+}
+
+/// Two bodies and many, cells that count as one and none that do: with all bodies apart, accelerations are exact.
+#[test]
+fn bodies_are_pulled_by_all_others() {
+    for (bodies, steps, opening) in [(2, 2, 100), (3, 1, 0), (300, 2, 0), (300, 3, 50), (1000, 2, 100), (1000, 1, 200)]
+    {
+        let program = Workload::Barnes(Barnes { bodies, steps, opening });
+        let run = run(&program, &shape(THREADS, 1));
+        assert_eq!((run.wrong_loads, run.check, run.unordered), (0, Ok(()), None), "{program:?}");
+    }
+}
+
+/// From the second step on costs are known: threads touch about equally much then.
+#[test]
+fn zones_cost_equally_much() {
+    let run = run(&Workload::Barnes(Barnes { bodies: 1000, steps: 3, opening: 50 }), &shape(THREADS, 1));
+    assert_eq!(run.check, Ok(()));
+    // Five barriers a step, that after initialisation, and where measuring begins; forces come after the fourth.
+    let loads = |step: usize| {
+        let of = |references: &Vec<Reference>| {
+            let forces = |each: &&Reference| each.phase == 5 * step + 6 && each.kind == Kind::Load;
+            references.iter().filter(forces).count()
+        };
+        let counts: Vec<usize> = run.references.iter().map(of).collect();
+        let mean = counts.iter().sum::<usize>() as f64 / THREADS as f64;
+        counts.into_iter().max().map_or(0.0, |most| most as f64 / mean)
+    };
+    assert!(loads(0) > 1.06, "without costs: {}", loads(0));
+    assert!((1..3).all(|step| loads(step) < 1.03), "with costs: {} {}", loads(1), loads(2));
 }

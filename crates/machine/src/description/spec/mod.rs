@@ -6,6 +6,7 @@ mod controller;
 mod network;
 mod node;
 mod os;
+mod scheduler;
 
 use super::DescriptionError;
 use super::layer::{KeyRule, Resolver, Writer};
@@ -14,6 +15,7 @@ pub use controller::{ControllerKind, ControllerSpec, DirectorySpec, HandlerSpec,
 pub use network::{DoubleMeshSpec, HypercubeSpec, LinkSpec, RouterSpec, TopologyKind, TopologySpec};
 pub use node::{Fill, L1Spec, L2Spec, MemorySpec, ProcessorModel, ProcessorSpec, Replacement, SysadSpec, TlbSpec};
 pub use os::{DomainTopology, OsSpec, PlacementKind};
+pub use scheduler::SchedulerSpec;
 
 /// One table of a description.
 pub(crate) trait Section: Sized {

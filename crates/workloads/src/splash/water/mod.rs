@@ -69,10 +69,8 @@ impl Water {
     /// Places and velocities of a molecule to begin with: on a lattice, turned at random, at room temperature.
     fn initial(&self, molecule: usize, seed: u64) -> (Atoms, Atoms) {
         let mut random = Random::new(seed, molecule as u64);
-        // Twelve even chances make a normal one, nearly.
-        let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
-        let mut direction: [f64; 3] = std::array::from_fn(|_| normal());
-        let mut across: [f64; 3] = std::array::from_fn(|_| normal());
+        let mut direction: [f64; 3] = std::array::from_fn(|_| random.normal());
+        let mut across: [f64; 3] = std::array::from_fn(|_| random.normal());
         let unit = |vector: [f64; 3]| {
             let length = vector.iter().map(|part| part * part).sum::<f64>().sqrt();
             vector.map(|part| part / length)
@@ -84,7 +82,8 @@ impl Water {
         let spacing = model::side(self.molecules) / edge as f64;
         let corner = [molecule % edge, molecule / edge % edge, molecule / (edge * edge)].map(|at| at as f64 * spacing);
         let atoms = model::at_rest(direction, across);
-        let velocities = std::array::from_fn(|number| normal() * (model::TEMPERATURE / MASSES[number / 3]).sqrt());
+        let velocities =
+            std::array::from_fn(|number| random.normal() * (model::TEMPERATURE / MASSES[number / 3]).sqrt());
         (std::array::from_fn(|number| atoms[number] + corner[number % 3]), velocities)
     }
 }

@@ -1,0 +1,154 @@
+//! Processes on a simulated machine: how their threads meet, and who decides where they run.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::time::Instant;
+
+use sim::{Job, Program, Scheduling, Simulator, ThreadReport, places};
+use units::{CpuId, Time};
+use workloads::{Barrier, BarrierKind};
+
+use super::memory::SharedRegion;
+use super::statistics::{self, Parts};
+use super::thread::SimulatedThread;
+use super::{Simulated, Simulation};
+use crate::error::ExperimentError;
+
+/// What threads use to wait for each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Synchronisation {
+    /// How they meet. Without: all go on when the last one has come, at no cost, so that what is left is what the program's own
+    /// references and its imbalance cost. That is the default: the FLASH dissertation finds that how a barrier is built matters
+    /// little (6.3), and counts of references follow from the program alone.
+    pub barrier: Option<BarrierKind>,
+}
+
+/// A program with its memory, before it runs and after.
+struct Prepared<'s> {
+    simulation: &'s Simulation,
+    regions: Rc<Vec<SharedRegion>>,
+    wrong: Rc<Cell<u64>>,
+    programs: Vec<Program>,
+}
+
+impl Simulation {
+    /// The same with threads that wait for each other otherwise.
+    pub fn with_synchronisation(self, synchronisation: Synchronisation) -> Self {
+        Self { synchronisation, ..self }
+    }
+
+    /// The same under a scheduler of the operating system. Without, every thread has the processor of its number, and nothing
+    /// disturbs it.
+    ///
+    /// # Errors
+    /// When a node has too little memory for what the threads that start there place on it.
+    pub fn with_scheduling(mut self, scheduling: Scheduling) -> Result<Self, ExperimentError> {
+        self.scheduling = Some(scheduling);
+        self.settle(0)?;
+        Ok(self)
+    }
+
+    /// Puts the program's memory where its threads start if it is process number `job`.
+    fn settle(&mut self, job: usize) -> Result<(), ExperimentError> {
+        let Some(scheduling) = self.scheduling else { return Ok(()) };
+        let topology = machine::Topology::new(&self.description);
+        let threads = self.shape.threads();
+        let starts = places(scheduling.space, topology.processors() as usize, threads, job, self.options.seed);
+        self.shape.homes = starts.into_iter().filter_map(|cpu: CpuId| topology.node_of(cpu)).collect();
+        self.check_memory()
+    }
+
+    /// The program with its memory on the machine.
+    fn prepare(&self, simulator: &mut Simulator) -> Result<Prepared<'_>, ExperimentError> {
+        let plans = self.workload.regions(&self.shape);
+        let page = self.description.tlb.page;
+        let regions: Result<Vec<_>, _> = plans.iter().map(|plan| SharedRegion::new(simulator, plan, page)).collect();
+        let barrier = match self.synchronisation.barrier {
+            Some(kind) => {
+                let plan = Barrier::<Rc<SharedRegion>>::plan(&self.shape);
+                Some((kind, Rc::new(SharedRegion::new(simulator, &plan, page)?)))
+            }
+            None => None,
+        };
+        let (regions, wrong) = (Rc::new(regions?), Rc::new(Cell::new(0)));
+        let program = |number| self.program(number, &regions, &wrong, barrier.clone());
+        let programs = (0..self.shape.threads()).map(program).collect();
+        Ok(Prepared { simulation: self, regions, wrong, programs })
+    }
+
+    /// What thread `number` does. Its wrong loads are added to `wrong`.
+    fn program(
+        &self,
+        number: usize,
+        regions: &Rc<Vec<SharedRegion>>,
+        wrong: &Rc<Cell<u64>>,
+        barrier: Option<(BarrierKind, Rc<SharedRegion>)>,
+    ) -> Program {
+        let (workload, shape) = (self.workload, self.shape.clone());
+        let (regions, wrong) = (regions.clone(), wrong.clone());
+        Box::new(move |thread: &mut sim::Thread<'_>| {
+            let barrier = barrier.map(|(kind, region)| Barrier::new(kind, &shape, region));
+            let found = workload.run(&shape, &regions, &mut SimulatedThread::new(thread, number, barrier));
+            wrong.set(wrong.get() + found);
+        })
+    }
+}
+
+/// Runs programs at the same time on the machine of the first, under its scheduler: several without one under the default. The outcome depends on
+/// nothing that ran before.
+///
+/// # Errors
+/// When the machine cannot be simulated, a node has too little memory, or the simulation fails.
+pub fn run_together(simulations: &[Simulation]) -> Result<Vec<Simulated>, ExperimentError> {
+    let Some(first) = simulations.first() else { return Ok(Vec::new()) };
+    let start = Instant::now();
+    let scheduling = first.scheduling.or((simulations.len() > 1).then(Scheduling::default));
+    let mut simulations = simulations.to_vec();
+    for (job, simulation) in simulations.iter_mut().enumerate() {
+        simulation.scheduling = scheduling;
+        simulation.settle(job)?;
+    }
+    let mut simulator = Simulator::new(&first.description, first.options)?;
+    let prepared: Result<Vec<_>, _> = simulations.iter().map(|each| each.prepare(&mut simulator)).collect();
+    let mut prepared = prepared?;
+    let programs = prepared.iter_mut().map(|each| std::mem::take(&mut each.programs));
+    let reports = match scheduling {
+        None => simulations
+            .iter()
+            .zip(programs)
+            .map(|(each, programs)| simulator.run(each.processors.iter().copied().zip(programs).collect()))
+            .collect(),
+        Some(scheduling) => {
+            let job =
+                |(simulation, threads): (&Simulation, _)| Job { name: simulation.workload.name().to_owned(), threads };
+            simulator.run_jobs(simulations.iter().zip(programs).map(job).collect(), scheduling)
+        }
+    };
+    let reports: Vec<Vec<ThreadReport>> = reports?;
+    let took = start.elapsed();
+    let finish = |(each, reports): (Prepared<'_>, Vec<ThreadReport>)| {
+        let (row, wrong) = each.finish(&simulator, &reports);
+        let page = each.simulation.description.tlb.page;
+        let homes = each.regions.iter().map(|region| region.homes(&simulator, page)).collect();
+        let (paging, samples) = (simulator.paging().clone(), simulator.samples().to_vec());
+        let finished = reports.iter().map(|report| report.finished.since(Time::ZERO)).max().unwrap_or_default();
+        Simulated { row, wrong, paging, samples, homes, finished, took }
+    };
+    Ok(prepared.into_iter().zip(reports).map(finish).collect())
+}
+
+impl Prepared<'_> {
+    /// The record, and what is wrong with the results.
+    fn finish(&self, simulator: &Simulator, reports: &[ThreadReport]) -> (record::SimulationRow, Option<String>) {
+        let simulation = self.simulation;
+        let wrong = simulation.verdict(self.wrong.get(), &self.regions);
+        let processors = reports.iter().map(|report| statistics::processor(report, simulator.stall_terms(report.cpu)));
+        let parts = Parts {
+            processors: processors.collect(),
+            controllers: simulation.controllers(simulator, reports),
+            used: simulation.shape.homes.iter().collect::<BTreeSet<_>>().len(),
+        };
+        (statistics::summarise(simulation.row(wrong.is_none()), reports, parts), wrong)
+    }
+}

@@ -1,0 +1,186 @@
+//! Gangs: all threads of a process run, or none (FLASH dissertation, 4.1.1 and 4.3.2).
+//!
+//! One place decides for all, and takes time for each thread that it places. A gang whose time is up is stopped even if
+//! nobody else waits, since the operating system weighs it like any thread. A processor that a gang leaves idle seats the
+//! first thread of a process that waits: when that is run next, it is away from its data and caches.
+
+use std::collections::VecDeque;
+
+use units::{CpuId, Time};
+
+use super::core::{Cpu, Doing, Progress, Scheduler, Why};
+use super::{SpaceSharing, TimeSharing};
+
+/// What the gangs are doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Stage {
+    /// Nobody is there.
+    #[default]
+    Empty,
+    /// A process is put on processors; it starts then, or as soon as it can.
+    Starting(usize, Time),
+    /// A process runs, until then.
+    Running(usize, Time),
+    /// The threads of a process leave.
+    Stopping(usize),
+}
+
+/// Processes that take turns.
+#[derive(Clone, Debug, Default)]
+pub struct Gangs {
+    stage: Stage,
+    waiting: VecDeque<usize>,
+    /// Threads that were seated on a processor that was idle.
+    seats: Vec<(usize, CpuId)>,
+}
+
+impl Gangs {
+    /// Whether the threads of a process may run.
+    pub fn runs(&self, job: usize) -> bool {
+        matches!(self.stage, Stage::Running(running, _) if running == job)
+    }
+
+    /// When something happens by itself.
+    pub fn next(&self) -> Time {
+        match self.stage {
+            Stage::Starting(_, at) | Stage::Running(_, at) => at,
+            Stage::Empty | Stage::Stopping(_) => Time::MAX,
+        }
+    }
+
+    /// A process has ended: others start at once.
+    pub fn forget(&mut self, job: usize, now: Time) {
+        self.waiting.retain(|&other| other != job);
+        if self.runs(job) || self.stage == Stage::Stopping(job) {
+            self.stage = self.waiting.pop_front().map_or(Stage::Empty, |next| Stage::Starting(next, now));
+        }
+    }
+}
+
+impl Scheduler {
+    /// All processes wait for their turns, and the first starts.
+    pub(super) fn start_gangs(&mut self, now: Time) {
+        for job in 0..self.jobs.len() {
+            if !std::mem::replace(&mut self.jobs[job].started, true) {
+                self.gangs.waiting.push_back(job);
+                self.jobs[job].threads.clone().for_each(|thread| self.threads[thread].progress = Progress::Ready);
+            }
+        }
+        if self.gangs.stage == Stage::Empty
+            && let Some(job) = self.gangs.waiting.pop_front()
+        {
+            self.gangs.stage = Stage::Starting(job, now);
+        }
+        self.tick_gangs(now);
+    }
+
+    /// Whatever is due.
+    pub(super) fn tick_gangs(&mut self, now: Time) {
+        match self.gangs.stage {
+            Stage::Running(job, until) if until <= now => self.stop_gang(job, now),
+            Stage::Starting(job, at) if at <= now => self.start_gang(job, now),
+            Stage::Stopping(job) => self.stopped_gang(job, now),
+            _ => {}
+        }
+    }
+
+    /// One of a gang's threads has to leave: all do.
+    pub(super) fn disturb_gang(&mut self, job: usize, now: Time) {
+        if self.gangs.runs(job) {
+            self.stop_gang(job, now);
+        }
+    }
+
+    /// The threads of a process leave their processors.
+    fn stop_gang(&mut self, job: usize, now: Time) {
+        self.gangs.stage = Stage::Stopping(job);
+        for cpu in 0..self.cpus.len() {
+            if matches!(self.cpus[cpu].doing, Doing::Thread(thread) if self.threads[thread].job == job) {
+                self.preempt(CpuId(cpu as u16), Why::Gang);
+            }
+        }
+        // Those that wait for a daemon to end wait with all others.
+        self.jobs[job].threads.clone().for_each(|thread| self.queues.forget(thread));
+        self.stopped_gang(job, now);
+    }
+
+    /// When all have left, the next process is put on processors: one place decides about one thread after the other.
+    fn stopped_gang(&mut self, job: usize, now: Time) {
+        let leaving = |cpu: &Cpu| matches!(cpu.doing, Doing::Leaving(thread, _) if self.threads[thread].job == job);
+        if self.cpus.iter().any(leaving) {
+            return;
+        }
+        self.gangs.waiting.push_back(job);
+        if let Some(next) = self.gangs.waiting.pop_front() {
+            let length = self.costs.gang_reschedule * self.jobs[next].alive as u64;
+            self.gangs.stage = Stage::Starting(next, now + length.max(super::Costs::LEAST));
+        }
+    }
+
+    /// All threads of a process that can run are put on processors, or none until there are enough.
+    fn start_gang(&mut self, job: usize, now: Time) {
+        let ready = self.jobs[job].threads.clone().filter(|&thread| self.threads[thread].progress == Progress::Ready);
+        let ready: Vec<usize> = ready.collect();
+        let Some(places) = self.places_of_gang(&ready) else {
+            let ends = self.cpus.iter().filter_map(|cpu| match cpu.doing {
+                Doing::Daemon(until) if until > now => Some(until),
+                _ => None,
+            });
+            // Only daemons can be in the way.
+            let at = ends.min().unwrap_or(now + self.costs.tick);
+            self.gangs.stage = Stage::Starting(job, at);
+            return;
+        };
+        self.gangs.stage = Stage::Running(job, now + self.costs.gang_quantum);
+        for (thread, cpu) in places {
+            self.run(cpu, thread, now);
+        }
+        self.gangs.seats.retain(|&(thread, _)| self.threads[thread].job != job);
+        self.seat_waiting();
+    }
+
+    /// A processor for each of `threads`: its own, where that is free, else any.
+    fn places_of_gang(&self, threads: &[usize]) -> Option<Vec<(usize, CpuId)>> {
+        let mut free: Vec<bool> = self.cpus.iter().map(|cpu| cpu.doing == Doing::Nothing).collect();
+        let mut places: Vec<Option<CpuId>> = vec![None; threads.len()];
+        for (place, &thread) in places.iter_mut().zip(threads) {
+            let wanted = self.wanted(thread);
+            *place = wanted.filter(|cpu| std::mem::take(&mut free[cpu.index()]));
+        }
+        for (place, &thread) in places.iter_mut().zip(threads) {
+            if place.is_none() && (!self.policy.space.is_pinned() || self.wanted(thread).is_none()) {
+                let cpu = free.iter().position(|&free| free)?;
+                free[cpu] = false;
+                *place = Some(CpuId(cpu as u16));
+            }
+        }
+        threads.iter().zip(places).map(|(&thread, place)| Some((thread, place?))).collect()
+    }
+
+    /// Where a thread of a gang would like to run.
+    fn wanted(&self, thread: usize) -> Option<CpuId> {
+        let seat = self.gangs.seats.iter().find(|&&(seated, _)| seated == thread).map(|&(_, cpu)| cpu);
+        let state = &self.threads[thread];
+        seat.or(match self.policy.space {
+            SpaceSharing::CacheAffinity => state.last.or(state.home),
+            _ => state.home,
+        })
+    }
+
+    /// A processor that is left over takes the first thread of a process that waits, as it would take any.
+    fn seat_waiting(&mut self) {
+        if self.policy.space.is_pinned() || self.policy.time != TimeSharing::Gang {
+            return;
+        }
+        let mut idle = (0..self.cpus.len()).filter(|&cpu| self.cpus[cpu].doing == Doing::Nothing);
+        for &job in &self.gangs.waiting {
+            let first = self.jobs[job].threads.clone().find(|&thread| self.threads[thread].progress == Progress::Ready);
+            let (Some(thread), Some(cpu)) = (first, idle.next()) else { return };
+            let place = CpuId(cpu as u16);
+            match self.gangs.seats.iter_mut().find(|(seated, _)| *seated == thread) {
+                Some(seat) => seat.1 = place,
+                None => self.gangs.seats.push((thread, place)),
+            }
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! The scheduler by itself: who runs where after what it was told.
+
+use machine::description::SchedulerSpec;
+use units::{CpuId, Duration, Time};
+
+use super::*;
+
+/// A second of the scheduler's own clock, in picoseconds: short, and longer than what an interrupt takes.
+const UNIT: u64 = 100_000_000;
+
+fn spec() -> SchedulerSpec {
+    let unit = Duration(UNIT);
+    SchedulerSpec {
+        compression: 1,
+        quantum: unit * 10,
+        gang_quantum: unit * 10,
+        gang_reschedule: unit / 10,
+        switch: unit / 100,
+        idle_scan: unit * 2,
+        spin_limit: unit * 3,
+        daemon_interval: Duration::ZERO,
+        daemon_length: unit * 4,
+        tick: unit,
+        boot_load_percent: 0,
+    }
+}
+
+/// A scheduler, with threads that leave at once when they are asked to.
+struct Machine {
+    scheduler: Scheduler,
+    now: Time,
+    /// The thread of each processor.
+    running: Vec<Option<usize>>,
+    interrupted: Duration,
+}
+
+impl Machine {
+    fn new(spec: &SchedulerSpec, time: TimeSharing, space: SpaceSharing, processors: usize, jobs: &[usize]) -> Self {
+        Self::seeded(spec, time, space, processors, jobs, 1)
+    }
+
+    fn seeded(
+        spec: &SchedulerSpec,
+        time: TimeSharing,
+        space: SpaceSharing,
+        processors: usize,
+        jobs: &[usize],
+        seed: u64,
+    ) -> Self {
+        let scheduling = Scheduling { time, space };
+        let scheduler = Scheduler::new(spec, scheduling, processors, &jobs.to_vec(), seed, Time::ZERO);
+        let mut machine =
+            Self { scheduler, now: Time::ZERO, running: vec![None; processors], interrupted: Duration::ZERO };
+        machine.tell(&mut |scheduler, now, actions| scheduler.start(now, actions));
+        machine
+    }
+
+    fn tell(&mut self, tell: &mut dyn FnMut(&mut Scheduler, Time, &mut Vec<Action>)) {
+        let mut actions = Vec::new();
+        tell(&mut self.scheduler, self.now, &mut actions);
+        let mut leaving = Vec::new();
+        for action in actions {
+            match action {
+                Action::Run { cpu, thread, at } => {
+                    assert!(at >= self.now);
+                    assert!(!self.running.contains(&Some(thread)), "thread {thread} runs twice");
+                    assert_eq!(self.running[cpu.index()].replace(thread), None, "{cpu:?} has a thread");
+                }
+                Action::Preempt { cpu } => leaving.push(cpu),
+                Action::Interrupt { length, .. } => self.interrupted += length,
+            }
+        }
+        for cpu in leaving {
+            assert!(self.running[cpu.index()].take().is_some());
+            self.tell(&mut |scheduler, now, actions| scheduler.left(cpu, now, actions));
+        }
+    }
+
+    /// Time passes, and whatever the scheduler does by itself happens.
+    fn pass(&mut self, units: u64) {
+        let end = Time(self.now.0 + units * UNIT);
+        while self.scheduler.next() <= end {
+            assert!(self.scheduler.next() >= self.now, "time goes on");
+            self.now = self.scheduler.next();
+            self.tell(&mut |scheduler, now, actions| scheduler.tick(now, actions));
+        }
+        self.now = end;
+    }
+
+    fn end(&mut self, cpu: usize) {
+        assert!(self.running[cpu].take().is_some());
+        self.tell(&mut |scheduler, now, actions| scheduler.ended(CpuId(cpu as u16), now, actions));
+    }
+
+    fn block(&mut self, cpu: usize) -> usize {
+        let thread = self.running[cpu].take().expect("a thread");
+        self.tell(&mut |scheduler, now, actions| scheduler.blocked(CpuId(cpu as u16), now, actions));
+        thread
+    }
+
+    fn wake(&mut self, thread: usize) {
+        self.tell(&mut |scheduler, now, actions| scheduler.woken(thread, now, actions));
+    }
+
+    fn cpu_of(&self, thread: usize) -> Option<usize> {
+        self.running.iter().position(|&running| running == Some(thread))
+    }
+
+    fn total(&self, of: fn(&SchedulingCounters) -> u64, threads: usize) -> u64 {
+        (0..threads).map(|thread| of(&self.scheduler.counters(thread))).sum()
+    }
+}
+
+const ALL_SPACES: [SpaceSharing; 4] = [
+    SpaceSharing::CacheAffinity,
+    SpaceSharing::MemoryAffinity,
+    SpaceSharing::PinnedTopDown,
+    SpaceSharing::PinnedInOrder,
+];
+
+#[test]
+fn batch_starts_the_first_that_fits() {
+    let spec = spec();
+    for space in ALL_SPACES {
+        let mut machine = Machine::new(&spec, TimeSharing::Batch, space, 8, &[6, 6, 2]);
+        let runs =
+            |machine: &Machine, threads: std::ops::Range<usize>| threads.clone().all(|t| machine.cpu_of(t).is_some());
+        assert!(runs(&machine, 0..6), "the first process has its processors");
+        if !space.is_pinned() {
+            assert!(runs(&machine, 12..14), "{space:?}: the third fits beside it");
+        }
+        assert!((6..12).all(|thread| machine.cpu_of(thread).is_none()), "the second does not");
+        machine.pass(100);
+        assert!(runs(&machine, 0..6), "nobody takes them away");
+        assert_eq!(machine.total(|counters| counters.involuntary_switches, 14), 0);
+        (0..6).for_each(|thread| {
+            let cpu = machine.cpu_of(thread).expect("it runs");
+            machine.end(cpu);
+        });
+        machine.pass(5);
+        assert!(runs(&machine, 6..12), "{space:?}: the second follows");
+        assert!(machine.scheduler.counters(6).descheduled >= Duration(100 * UNIT));
+    }
+}
+
+#[test]
+fn pins_name_processors_from_the_top_or_from_the_bottom() {
+    let down = places(SpaceSharing::PinnedTopDown, 8, 3, 0, 5);
+    assert_eq!(down, [7, 6, 5].map(CpuId));
+    assert_eq!(places(SpaceSharing::PinnedInOrder, 8, 3, 0, 5), [0, 1, 2].map(CpuId));
+    let mut random = places(SpaceSharing::CacheAffinity, 64, 63, 0, 5);
+    assert_ne!(random, places(SpaceSharing::CacheAffinity, 64, 63, 0, 6), "seeds differ");
+    assert_ne!(random, places(SpaceSharing::CacheAffinity, 64, 63, 1, 5), "processes differ");
+    random.sort_unstable();
+    random.dedup();
+    assert_eq!(random.len(), 63, "a processor each");
+}
+
+#[test]
+fn threads_take_turns_by_quanta() {
+    let mut machine = Machine::new(&spec(), TimeSharing::RunQueue, SpaceSharing::PinnedInOrder, 2, &[2, 2]);
+    assert_eq!((machine.cpu_of(0), machine.cpu_of(1)), (Some(0), Some(1)));
+    machine.pass(11);
+    assert_eq!((machine.cpu_of(2), machine.cpu_of(3)), (Some(0), Some(1)));
+    machine.pass(10);
+    assert_eq!((machine.cpu_of(0), machine.cpu_of(1)), (Some(0), Some(1)));
+    assert_eq!(machine.total(|counters| counters.involuntary_switches, 4), 4);
+    assert_eq!(machine.total(|counters| counters.migrations, 4), 0, "pins hold");
+}
+
+#[test]
+fn no_thread_starves_among_more_than_there_are_processors() {
+    let mut machine = Machine::new(&spec(), TimeSharing::RunQueue, SpaceSharing::CacheAffinity, 3, &[10]);
+    let mut ran = [false; 10];
+    for _ in 0..20 {
+        machine.running.iter().flatten().for_each(|&thread| ran[thread] = true);
+        machine.pass(10);
+    }
+    assert_eq!(ran, [true; 10]);
+}
+
+/// Thread 1 is taken off its processor by a daemon, an idle processor takes it, and then what the policy says happens.
+fn stolen(space: SpaceSharing) -> (Machine, usize, usize) {
+    let spec = SchedulerSpec { daemon_interval: Duration(UNIT * 300), daemon_length: Duration(UNIT * 30), ..spec() };
+    let mut machine = Machine::new(&spec, TimeSharing::RunQueue, space, 2, &[1]);
+    let home = machine.cpu_of(0).expect("it runs");
+    for _ in 0..4000 {
+        machine.pass(1);
+        if machine.cpu_of(0).is_some_and(|cpu| cpu != home) {
+            let other = 1 - home;
+            return (machine, home, other);
+        }
+    }
+    (machine, home, home)
+}
+
+#[test]
+fn a_thread_that_was_taken_along_stays_under_cache_affinity() {
+    let (mut machine, home, other) = stolen(SpaceSharing::CacheAffinity);
+    assert_ne!(home, other, "it was taken along");
+    // It is blocked and woken when nothing disturbs it: it goes on where it ran last.
+    let thread = machine.block(other);
+    machine.wake(thread);
+    assert_eq!(machine.cpu_of(0), Some(other));
+    assert_eq!(machine.scheduler.counters(0).migrations, 1);
+}
+
+#[test]
+fn memory_affinity_returns_a_thread() {
+    let (mut machine, home, other) = stolen(SpaceSharing::MemoryAffinity);
+    assert_ne!(home, other, "it was taken along");
+    let thread = machine.block(other);
+    // The daemon that drove it away ends.
+    for _ in 0..40 {
+        machine.pass(1);
+    }
+    machine.wake(thread);
+    machine.pass(1);
+    assert_eq!(machine.cpu_of(0), Some(home));
+    assert_eq!(machine.scheduler.counters(0).migrations, 2);
+}
+
+#[test]
+fn pinned_threads_never_migrate() {
+    for space in [SpaceSharing::PinnedTopDown, SpaceSharing::PinnedInOrder] {
+        for time in [TimeSharing::Batch, TimeSharing::RunQueue, TimeSharing::Gang] {
+            let spec = SchedulerSpec { daemon_interval: Duration(UNIT * 50), ..spec() };
+            let mut machine = Machine::new(&spec, time, space, 4, &[3, 3]);
+            machine.pass(2000);
+            assert_eq!(machine.total(|counters| counters.migrations, 6), 0, "{time:?} {space:?}");
+            assert!(
+                machine.total(|counters| counters.involuntary_switches, 6) > 10,
+                "{time:?} {space:?}: daemons come"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_gang_runs_as_a_block_or_not_at_all() {
+    let spec = SchedulerSpec { daemon_interval: Duration(UNIT * 200), ..spec() };
+    for space in ALL_SPACES {
+        let mut machine = Machine::new(&spec, TimeSharing::Gang, space, 8, &[7, 5]);
+        let mut turns = [0, 0];
+        for _ in 0..3000 {
+            machine.pass(1);
+            let count = |machine: &Machine, threads: std::ops::Range<usize>| {
+                threads.filter(|&thread| machine.cpu_of(thread).is_some()).count()
+            };
+            let [first, second] = [count(&machine, 0..7), count(&machine, 7..12)];
+            assert!((first, second) == (7, 0) || (first, second) == (0, 5) || (first, second) == (0, 0));
+            turns[0] += usize::from(first > 0);
+            turns[1] += usize::from(second > 0);
+        }
+        assert!(turns.iter().all(|&units| units > 500), "{space:?}: both have their turns: {turns:?}");
+        if !space.is_pinned() {
+            let migrations = machine.total(|counters| counters.migrations, 12);
+            assert!(migrations > 20, "{space:?}: those seated on the idle processor move: {migrations}");
+        }
+    }
+}
+
+/// A gang alone is stopped and started all the same (FLASH dissertation, 4.2.2).
+#[test]
+fn a_gang_alone_pays_for_its_turns() {
+    let mut machine = Machine::new(&spec(), TimeSharing::Gang, SpaceSharing::PinnedTopDown, 8, &[7]);
+    machine.pass(1070);
+    // A turn of ten units, and a tenth for each of seven threads.
+    assert_eq!(machine.total(|counters| counters.involuntary_switches, 7), 7 * 100);
+    assert_eq!(machine.scheduler.counters(0).descheduled, Duration(UNIT * 7 / 10) * 100);
+}
+
+#[test]
+fn who_looks_at_a_word_for_long_lets_others_run() {
+    let mut machine = Machine::new(&spec(), TimeSharing::RunQueue, SpaceSharing::PinnedInOrder, 1, &[1, 1]);
+    machine.scheduler.spins(CpuId(0), true, machine.now);
+    machine.pass(4);
+    assert_eq!(machine.cpu_of(1), Some(0));
+    assert_eq!(machine.scheduler.counters(0).voluntary_switches, 1);
+    machine.scheduler.spins(CpuId(0), true, machine.now);
+    machine.scheduler.spins(CpuId(0), false, machine.now);
+    machine.pass(4);
+    assert_eq!(machine.cpu_of(1), Some(0), "one that stops looking stays");
+}
+
+#[test]
+fn processor_0_works_for_the_operating_system_too() {
+    let spec = SchedulerSpec { boot_load_percent: 15, ..spec() };
+    let mut machine = Machine::new(&spec, TimeSharing::Batch, SpaceSharing::PinnedInOrder, 2, &[2]);
+    machine.pass(100);
+    assert_eq!(machine.interrupted, Duration(UNIT * 15));
+    assert_eq!(machine.scheduler.counters(0).operating_system, Duration(UNIT * 15) + Duration(UNIT / 100));
+    let mut machine = Machine::new(&spec, TimeSharing::Batch, SpaceSharing::PinnedTopDown, 2, &[1]);
+    machine.pass(100);
+    assert_eq!(machine.interrupted, Duration::ZERO, "nobody is there");
+}
+
+/// One processor more than threads: it takes what waits elsewhere, and takes it away from its memory.
+#[test]
+fn the_processor_too_many_takes_threads_away() {
+    let migrations = |space, seed| {
+        let mut machine = Machine::seeded(&spec(), TimeSharing::RunQueue, space, 4, &[3, 3], seed);
+        machine.pass(500);
+        machine.total(|counters| counters.migrations, 6)
+    };
+    // Where both processes leave the same processor idle.
+    assert!((0..20).any(|seed| migrations(SpaceSharing::MemoryAffinity, seed) > 0));
+    assert!((0..20).all(|seed| migrations(SpaceSharing::PinnedTopDown, seed) == 0));
+}
+
+#[test]
+fn equal_seeds_give_equal_decisions() {
+    let spec = SchedulerSpec { daemon_interval: Duration(UNIT * 40), ..spec() };
+    let run = || {
+        let mut machine = Machine::new(&spec, TimeSharing::RunQueue, SpaceSharing::CacheAffinity, 8, &[7, 7]);
+        machine.pass(300);
+        (machine.running.clone(), (0..14).map(|thread| machine.scheduler.counters(thread)).collect::<Vec<_>>())
+    };
+    assert_eq!(run(), run());
+}

@@ -1,0 +1,87 @@
+//! A processor whose program looks at a word again and again: nothing happens until its copy of the line is taken away.
+
+use protocol::Mesi;
+use units::{Duration, LineAddr, PhysicalAddr, Time};
+
+use super::{Processor, Wait};
+
+/// A loop that finds the same value each time, as long as the line stays in the caches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Spin {
+    line: LineAddr,
+    /// When the next load of the loop issues, and from one to the next.
+    next: Time,
+    period: Duration,
+    /// Instructions from one load to the next, it included.
+    instructions: u64,
+    /// Whether the line has left.
+    departed: bool,
+}
+
+impl Processor {
+    fn line_at(&self, at: PhysicalAddr) -> LineAddr {
+        LineAddr(at.0 >> self.timing.line_shift)
+    }
+
+    /// Whether the processor may store to the line of `at` without asking anybody.
+    pub fn owns(&self, at: PhysicalAddr) -> bool {
+        self.copy(self.line_at(at)).state == Mesi::Modified
+    }
+
+    /// Starts a loop of a load of `at`, which hits, and `instructions` others. If there is no copy to look at, the others are
+    /// all that is done.
+    ///
+    /// # Errors
+    /// The departure of the line, which to wait for.
+    pub fn spin(&mut self, at: PhysicalAddr, instructions: u32) -> Result<(), Wait> {
+        let line = self.line_at(at);
+        let others = self.timing.issue * u64::from(instructions);
+        if self.copy(line).state == Mesi::Invalid {
+            self.instructions(instructions);
+            return Ok(());
+        }
+        // A load that has its value before anything else issues: the loop's branch depends on it.
+        let (next, period) = (self.time + others, others + self.timing.primary_hit);
+        self.spin = Some(Spin { line, next, period, instructions: u64::from(instructions) + 1, departed: false });
+        Err(Wait::Departure(line))
+    }
+
+    /// The copy of `line` is gone: a loop that looked at it will see so.
+    #[inline]
+    pub(super) fn note_departure(&mut self, line: LineAddr) {
+        if let Some(spin) = self.spin.as_mut().filter(|spin| spin.line == line) {
+            spin.departed = true;
+        }
+    }
+
+    /// If the line that the program looks at has left by `now`: when the first load issues that misses.
+    #[inline]
+    pub fn take_departure(&mut self, now: Time) -> Option<Time> {
+        self.spin.filter(|spin| spin.departed).map(|_| self.end_spin(now))
+    }
+
+    /// The loop ends at its first look from `now` on. Those before it have hit, and are counted. Returns when that is.
+    fn end_spin(&mut self, now: Time) -> Time {
+        let Some(spin) = self.spin.take() else { return now };
+        let looks = if now <= spin.next { 0 } else { (now - spin.next).0.div_ceil(spin.period.0) };
+        self.counters.references += looks;
+        self.issued += looks * spin.instructions;
+        spin.next + spin.period * looks
+    }
+
+    /// The operating system takes the program off the processor at `now`: everything issued so far is done, and nothing of the
+    /// program remains but lines in caches. Returns when that is.
+    ///
+    /// # Errors
+    /// Misses to wait for.
+    pub fn leave(&mut self, now: Time) -> Result<Time, Wait> {
+        if self.spin.is_some() {
+            self.end_spin(now);
+        }
+        self.finish()?;
+        if std::mem::take(&mut self.refilling) {
+            self.time += self.timing.translation_miss;
+        }
+        Ok(self.time.max(now))
+    }
+}

@@ -1,0 +1,110 @@
+//! The bodies: their words in memory, and where they are to begin with.
+
+use std::f64::consts::{PI, SQRT_2};
+
+use super::tree::Moment;
+use crate::parallel::Array;
+use crate::random::Random;
+use crate::splash::vector::{Vector, times};
+use crate::thread::Thread;
+
+/// Words of a body: one line of 128 bytes.
+pub const BODY_WORDS: usize = 16;
+/// The words of a body: place and mass, velocity, acceleration, potential, and how many forces the latest of these took.
+pub const VELOCITY: usize = 4;
+pub const ACCELERATION: usize = 7;
+pub const POTENTIAL: usize = 10;
+pub const COST: usize = 11;
+
+/// All bodies, in shared memory.
+pub struct Bodies<'r, R> {
+    pub region: &'r R,
+}
+
+impl<R> Clone for Bodies<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Bodies<'_, R> {}
+
+impl<R> Bodies<'_, R> {
+    /// Place and mass of a body whose number was loaded last.
+    #[inline]
+    pub fn moment<T: Thread<Region = R>>(&self, body: usize, thread: &mut T) -> Moment {
+        Array::from(self.region, body * BODY_WORDS).load_dependent(thread, 0)
+    }
+
+    /// Its place.
+    #[inline]
+    pub fn place<T: Thread<Region = R>>(&self, body: usize, thread: &mut T) -> Vector {
+        Array::from(self.region, body * BODY_WORDS).load_dependent(thread, 0)
+    }
+
+    /// Its velocity or acceleration.
+    pub fn vector<T: Thread<Region = R>>(&self, body: usize, field: usize, thread: &mut T) -> Vector {
+        Array::from(self.region, body * BODY_WORDS + field).load(thread, 0)
+    }
+
+    /// Changes place, velocity or acceleration; the place's is field 0.
+    pub fn set<T: Thread<Region = R>>(&self, body: usize, field: usize, vector: Vector, thread: &mut T) {
+        Array::from(self.region, body * BODY_WORDS + field).store(thread, 0, vector);
+    }
+
+    /// How many forces made its latest acceleration; 1 before there was any.
+    pub fn cost<T: Thread<Region = R>>(&self, body: usize, thread: &mut T) -> u64 {
+        thread.load(self.region, body * BODY_WORDS + COST)
+    }
+
+    /// Puts a body where it is to begin with.
+    pub fn begin<T: Thread<Region = R>>(
+        &self,
+        body: usize,
+        (place, velocity): (Vector, Vector),
+        mass: f64,
+        thread: &mut T,
+    ) {
+        let [x, y, z] = place;
+        Array::from(self.region, body * BODY_WORDS).store(thread, 0, [x, y, z, mass]);
+        self.set(body, VELOCITY, velocity, thread);
+        thread.store(self.region, body * BODY_WORDS + COST, 1);
+    }
+}
+
+/// Place and velocity of a body of Plummer's cluster in equilibrium, total mass and gravity being 1 and the energy -1/4, by the
+/// recipe of Aarseth, Henon and Wielen (1974). Of the mass, the outermost thousandth is left out.
+pub fn plummer(body: usize, seed: u64) -> (Vector, Vector) {
+    let mut random = Random::new(seed, body as u64);
+    let scale = 3.0 * PI / 16.0;
+    let inside = 0.999 * random.unit().max(f64::MIN_POSITIVE);
+    let radius = 1.0 / (inside.powf(-2.0 / 3.0) - 1.0).sqrt();
+    let place = times(random.direction(), scale * radius);
+    // Of the escape velocity: its density is x^2 (1 - x^2)^(7/2), less than a tenth.
+    let part = loop {
+        let (part, height) = (random.unit(), 0.1 * random.unit());
+        if height < part * part * (1.0 - part * part).powf(3.5) {
+            break part;
+        }
+    };
+    let speed = part * SQRT_2 / (1.0 + radius * radius).powf(0.25) / scale.sqrt();
+    (place, times(random.direction(), speed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::splash::vector::square;
+
+    /// Virial theorem: twice the kinetic energy, 1/4, is what the cluster is bound with.
+    #[test]
+    fn the_cluster_is_in_equilibrium() {
+        let count = 20_000;
+        let kinetic = (0..count).map(|body| square(plummer(body, 1).1)).sum::<f64>() / count as f64 / 2.0;
+        assert!((kinetic - 0.25).abs() < 0.01, "{kinetic}");
+        // Half the mass is within 1.305 of Plummer's radius.
+        let near = |body: &usize| square(plummer(*body, 1).0).sqrt() < 1.3048 * 3.0 * PI / 16.0;
+        let inside = (0..count).filter(near).count() as f64 / count as f64;
+        assert!((inside - 0.5).abs() < 0.02, "{inside}");
+    }
+}

@@ -1,0 +1,266 @@
+//! Stars that attract each other: an octree built by all threads in every time step, and walked for every star.
+
+mod bodies;
+mod tree;
+
+use std::ops::Range;
+
+use bodies::{ACCELERATION, BODY_WORDS, Bodies, COST, POTENTIAL, VELOCITY};
+use tree::{Moment, Part, Pools, ROOT, Tree};
+
+use crate::parallel::{Locks, Reduction, Share, alone, cost, element};
+use crate::parameter::program;
+use crate::program::{Program, RegionPlan, Shape, Wrong};
+use crate::splash::vector::{Vector, minus, plus, square, times};
+use crate::thread::Thread;
+
+program! {
+    /// The method of Barnes and Hut (1986) on Plummer's cluster, after Barnes of SPLASH: in every time step all threads put their
+    /// bodies into one octree, under locks on its cells, and sum its cells up; the tree's leaves are cut into zones of equal cost,
+    /// one for each thread; for each body the tree is walked, and what is far enough away counts as one; bodies move on. The
+    /// tree's form depends on where bodies are alone: one body in a leaf, as in SPLASH; SPLASH-2 puts up to ten.
+    Barnes is "barnes": "Barnes-Hut: an octree built under locks, walked for every body, shared by costzones" {
+        /// Bodies.
+        bodies: 4096, 2 to 1_048_576;
+        /// Time steps, of a fortieth of a unit.
+        steps: 2, 1 to 1000;
+        /// A cell counts as one if its side is less than so many hundredths of its distance; 0: bodies only.
+        opening: 100, 0 to 200;
+    }
+}
+
+/// As SPLASH has them: the time step, and the distance within which forces are softened.
+const TIME_STEP: f64 = 0.025;
+const SOFTENING: f64 = 0.05;
+
+/// Instructions to see whether a cell counts as one: the square of the distance, a comparison, the walk.
+const LOOK: u32 = 16;
+/// Instructions of a force: distance, root, division, and products that neither hides.
+const FORCE: u32 = cost::SQUARE_ROOT + cost::DIVISION + 18;
+/// Instructions to move a body, beside loads and stores.
+const MOVE: u32 = 18;
+/// Instructions to draw a body at random: powers, roots, angles.
+const DRAW: u32 = 1500;
+/// Locks that the cells share.
+const CELL_LOCKS: usize = 1024;
+
+/// Regions: bodies, cells, the bodies in the order of the tree, locks, the place of reductions.
+const BODIES: usize = 0;
+const CELLS: usize = 1;
+const ORDER: usize = 2;
+const LOCKS: usize = 3;
+const LARGEST: usize = 4;
+
+/// Bodies whose accelerations are compared with the sums of all forces.
+const SAMPLE: usize = 256;
+/// How far these may be apart, relative to the sums, if every cell counts as one that is as far away as it is wide: twice what
+/// clusters have. It goes with the square of the opening.
+const CLUSTER_ERROR: f64 = 0.15;
+/// The same where rounding is all.
+const ROUNDING: f64 = 1e-10;
+
+/// Acceleration and potential that come from a mass.
+fn pull(place: Vector, [x, y, z, mass]: Moment) -> (Vector, f64) {
+    let apart = minus([x, y, z], place);
+    let near = 1.0 / (square(apart) + SOFTENING * SOFTENING).sqrt();
+    (times(apart, mass * near * near * near), -mass * near)
+}
+
+/// A thread's part of the work.
+struct Body<'r, R> {
+    share: Share,
+    opening: f64,
+    bodies: Bodies<'r, R>,
+    order: &'r R,
+    tree: Tree<'r, R>,
+    largest: Reduction<'r, R>,
+    /// The thread's bodies, by their places in the order.
+    own: Range<usize>,
+}
+
+impl<R> Body<'_, R> {
+    fn body<T: Thread<Region = R>>(&self, place: usize, thread: &mut T) -> usize {
+        thread.load(self.order, place) as usize
+    }
+
+    /// Builds the tree, with the centres of mass. Returns how many bodies found no place in it.
+    fn build<T: Thread<Region = R>>(&mut self, thread: &mut T) -> u64 {
+        self.tree.clear(thread);
+        let mut largest: f64 = 0.0;
+        for place in self.own.clone() {
+            let body = self.body(place, thread);
+            largest = self.bodies.place(body, thread).into_iter().fold(largest, |most, part| most.max(part.abs()));
+            thread.instructions(6);
+        }
+        let largest = self.largest.max(thread, largest);
+        self.tree.half = 1.0;
+        while self.tree.half <= largest {
+            self.tree.half *= 2.0;
+        }
+        let mut lost = 0;
+        for place in self.own.clone() {
+            let body = self.body(place, thread);
+            lost += u64::from(!self.tree.insert(body, thread));
+        }
+        thread.barrier();
+        self.tree.sum_up(thread);
+        thread.barrier();
+        lost
+    }
+
+    /// Takes the bodies of the thread's zone.
+    fn partition<T: Thread<Region = R>>(&mut self, thread: &mut T) {
+        let (order, mut first, mut count) = (self.order, None, 0);
+        self.tree.zone(self.share.number, self.share.threads, thread, |thread, place, body| {
+            thread.store(order, place, body as u64);
+            first.get_or_insert(place);
+            count += 1;
+        });
+        let first = first.unwrap_or(0);
+        self.own = first..first + count;
+        thread.barrier();
+    }
+
+    /// Acceleration and potential of a body, and from how many masses they come.
+    fn force<T: Thread<Region = R>>(
+        &self,
+        body: usize,
+        parts: &mut Vec<(Part, f64)>,
+        thread: &mut T,
+    ) -> (Vector, f64, u64) {
+        let place = self.bodies.place(body, thread);
+        let (mut acceleration, mut potential, mut count) = ([0.0; 3], 0.0, 0);
+        parts.push((Part::Cell(ROOT), 2.0 * self.tree.half));
+        while let Some((part, side)) = parts.pop() {
+            let moment = match part {
+                Part::Nothing => continue,
+                Part::Body(other) if other == body => continue,
+                Part::Body(other) => self.bodies.moment(other, thread),
+                Part::Cell(cell) => {
+                    let [x, y, z, mass] = self.tree.moment(cell, thread);
+                    thread.instructions(LOOK);
+                    if side * side >= self.opening * self.opening * square(minus([x, y, z], place)) {
+                        let inner = (0..8).rev().map(|octant| (self.tree.part(cell, octant, thread), side / 2.0));
+                        parts.extend(inner);
+                        continue;
+                    }
+                    [x, y, z, mass]
+                }
+            };
+            let (towards, bound) = pull(place, moment);
+            thread.instructions(FORCE);
+            acceleration = plus(acceleration, towards);
+            potential += bound;
+            count += 1;
+        }
+        (acceleration, potential, count)
+    }
+
+    fn forces<T: Thread<Region = R>>(&self, thread: &mut T) {
+        let mut parts = Vec::new();
+        for place in self.own.clone() {
+            let body = self.body(place, thread);
+            let (acceleration, potential, count) = self.force(body, &mut parts, thread);
+            self.bodies.set(body, ACCELERATION, acceleration, thread);
+            thread.store(self.bodies.region, body * BODY_WORDS + POTENTIAL, potential.to_bits());
+            thread.store(self.bodies.region, body * BODY_WORDS + COST, count.max(1));
+        }
+        thread.barrier();
+    }
+
+    /// Velocities are half a time step behind places (leapfrog).
+    fn advance<T: Thread<Region = R>>(&self, thread: &mut T) {
+        for place in self.own.clone() {
+            let body = self.body(place, thread);
+            let acceleration = self.bodies.vector(body, ACCELERATION, thread);
+            let velocity = plus(self.bodies.vector(body, VELOCITY, thread), times(acceleration, TIME_STEP));
+            let place = plus(self.bodies.place(body, thread), times(velocity, TIME_STEP));
+            self.bodies.set(body, VELOCITY, velocity, thread);
+            self.bodies.set(body, 0, place, thread);
+            thread.instructions(MOVE);
+        }
+    }
+}
+
+impl Program for Barnes {
+    const DYNAMIC: bool = true;
+
+    fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
+        let bodies = self.bodies as usize;
+        vec![
+            RegionPlan::unplaced(shape, bodies * BODY_WORDS),
+            RegionPlan::unplaced(shape, Pools::new(shape, bodies).words(shape.threads())),
+            RegionPlan::unplaced(shape, bodies),
+            Locks::<()>::plan(shape, CELL_LOCKS),
+            Reduction::<()>::plan(shape),
+        ]
+    }
+
+    fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
+        let (share, count) = (Share::new(shape, thread.number()), self.bodies as usize);
+        let bodies = Bodies { region: &regions[BODIES] };
+        let tree = Tree {
+            cells: &regions[CELLS],
+            pools: Pools::new(shape, count),
+            bodies,
+            locks: Locks::new(shape, &regions[LOCKS], CELL_LOCKS),
+            lock_count: CELL_LOCKS,
+            made: 0..0,
+            half: 1.0,
+        };
+        let largest = Reduction::new(shape, &regions[LARGEST]);
+        let (opening, own) = (self.opening as f64 / 100.0, share.block(count));
+        for body in own.clone() {
+            bodies.begin(body, bodies::plummer(body, shape.seed), 1.0 / count as f64, thread);
+            thread.store(&regions[ORDER], body, body as u64);
+            thread.instructions(DRAW);
+        }
+        let mut body = Body { share, opening, bodies, order: &regions[ORDER], tree, largest, own };
+        thread.barrier();
+        thread.measure(true);
+        let mut lost = 0;
+        for _ in 0..self.steps {
+            lost += body.build(thread);
+            body.partition(thread);
+            body.forces(thread);
+            body.advance(thread);
+        }
+        thread.barrier();
+        thread.measure(false);
+        lost
+    }
+
+    /// Every body is in the order once, is where one thread alone brings it, and was pulled as all others together pull it but
+    /// for what clusters are off.
+    fn check(&self, shape: &Shape, read: &dyn Fn(usize, usize) -> u64) -> Result<(), Wrong> {
+        let bodies = 0..self.bodies as usize;
+        let (_, alone) = alone(self, shape);
+        let at =
+            |body: usize, field: usize| element::<Vector>(|word| read(BODIES, body * BODY_WORDS + field + word), 0);
+        let mut missing = vec![true; bodies.len()];
+        for place in bodies.clone() {
+            let body = read(ORDER, place);
+            let is_new = missing.get_mut(body as usize).is_some_and(std::mem::take);
+            Wrong::unless_equal(is_new.into(), 1, || format!("body {body}, at place {place}, times its first place,"))?;
+        }
+        for word in bodies.clone().flat_map(|body| body * BODY_WORDS..body * BODY_WORDS + COST + 1) {
+            let what = || format!("word {} of body {}", word % BODY_WORDS, word / BODY_WORDS);
+            Wrong::unless_equal(read(BODIES, word), alone[BODIES][word], what)?;
+        }
+        // Where bodies were when they were last pulled.
+        let before = |body| minus(at(body, 0), times(at(body, VELOCITY), TIME_STEP));
+        let mass = 1.0 / self.bodies as f64;
+        let moments: Vec<Moment> = bodies.clone().map(before).map(|[x, y, z]| [x, y, z, mass]).collect();
+        let (mut error, mut all) = (0.0, 0.0);
+        for body in bodies.step_by((moments.len() / SAMPLE).max(1)) {
+            let place = before(body);
+            let others = moments.iter().enumerate().filter(|&(other, _)| other != body);
+            let direct = others.fold([0.0; 3], |sum, (_, moment)| plus(sum, pull(place, *moment).0));
+            error += square(minus(at(body, ACCELERATION), direct));
+            all += square(direct);
+        }
+        let opening = self.opening as f64 / 100.0;
+        let tolerance = ROUNDING + CLUSTER_ERROR * opening * opening;
+        Wrong::unless_close((error / all).sqrt(), 0.0, tolerance, || "the relative error of accelerations".into())
+    }
+}
