@@ -449,7 +449,7 @@ impl Program for Art {
         })?;
         (0..shape.threads()).try_for_each(|number| {
             let own = || (Share::new(shape, number)).block(self.windows()).map(found);
-            let tried = own().last().map_or(0, |[pattern, _]| pattern.abs() as u64 - 1);
+            let tried = own().next_back().map_or(0, |[pattern, _]| pattern.abs() as u64 - 1);
             let seen = own().filter(|[pattern, _]| *pattern > 0.0).count() as u64;
             let highest = own().map(|[_, confidence]| confidence).fold(0.0, f64::max).to_bits();
             [tried, seen, highest].into_iter().enumerate().try_for_each(|(variable, expected)| {
