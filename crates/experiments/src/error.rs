@@ -57,6 +57,24 @@ pub enum ExperimentError {
     /// Measurements do not make a fit.
     #[error(transparent)]
     Fit(#[from] fit::FitError),
+    /// No policy has this name.
+    #[error("{name}: there is no such {what}; accepted: {accepted}")]
+    Policy {
+        /// What it is a policy of.
+        what: &'static str,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        accepted: String,
+    },
+    /// There is nothing of this name that machines or runs could be varied in.
+    #[error("{key}: cannot be varied; accepted: {accepted}")]
+    Vary {
+        /// What was asked for.
+        key: String,
+        /// What there is.
+        accepted: String,
+    },
     /// There is no such program, or it cannot have such parameters.
     #[error(transparent)]
     Program(#[from] workloads::ProgramError),
@@ -82,6 +100,18 @@ pub enum ExperimentError {
         /// How much it wants there.
         wanted: Bytes,
         /// How much a node has for programs.
+        free: Bytes,
+    },
+    /// A program wants more memory than the machine has.
+    #[error("{program} wants {wanted} of machine {machine}; accepted: up to {free}")]
+    MachineMemory {
+        /// The program.
+        program: &'static str,
+        /// The machine's name.
+        machine: String,
+        /// How much it wants.
+        wanted: Bytes,
+        /// How much all nodes have for programs.
         free: Bytes,
     },
     /// A program's check of its own results found a wrong one.

@@ -12,9 +12,10 @@ use crate::calibration::{CalibratedOn, Calibration, CalibrationError};
 use crate::catalogue::{ENTRIES, Entry, Form, select};
 use crate::error::ExperimentError;
 use crate::formula::{Formula, Measurement};
+use crate::journal::Journal;
 use crate::parallel;
 use crate::published::{Kind, PublishedCell, PublishedTable};
-use crate::run::run;
+use crate::run::run_once;
 use crate::system::Systems;
 use crate::tables::{Scene, Shape};
 
@@ -151,11 +152,14 @@ impl Reproduction {
     /// Runs all measurements on all cores. `finished` is told how many have finished each time one does, `deliver` gets
     /// every row in order as soon as what it needs is there; a measurement that fails leaves its figures out.
     ///
+    /// Runs of programs that `journal` knows are not run again; new ones are kept there as they finish.
+    ///
     /// # Errors
     /// The first error of `deliver`, which ends the run.
     pub fn run<E>(
         &self,
         options: sim::Options,
+        journal: &Journal,
         finished: impl FnMut(usize),
         mut deliver: impl FnMut(ReproductionRow) -> Result<(), E>,
     ) -> Result<(Outcomes, Vec<FailedMeasurement>), E> {
@@ -174,7 +178,7 @@ impl Reproduction {
             Ok(())
         };
         deliver_ready(&outcomes, 0)?;
-        let work = |measurement: &Measurement| run(&machines[&measurement.machine], measurement, options);
+        let work = |measurement: &Measurement| run_once(&machines[&measurement.machine], measurement, options, journal);
         parallel::in_order(&self.measurements, work, finished, |index, result| {
             let measurement = self.measurements[index].clone();
             match result {

@@ -7,9 +7,12 @@ use record::{Record, SimulationRow};
 use units::CpuId;
 
 use crate::error::ExperimentError;
-use crate::formula::{Measurement, ProgramRun, Subject};
+use crate::formula::{Measurement, ProgramRun, Scheduled, Subject};
+use crate::journal::Journal;
 use crate::shared_region;
-use crate::{Outcome, Simulation};
+use crate::simulation::run_together;
+use crate::utilisation::{self, Profile};
+use crate::{Outcome, Simulated, Simulation};
 
 /// Runs `measurement` on a new machine of `description`: the outcome depends on nothing that ran before.
 ///
@@ -20,11 +23,35 @@ pub fn run(
     measurement: &Measurement,
     options: sim::Options,
 ) -> Result<Outcome, ExperimentError> {
+    run_once(description, measurement, options, &Journal::default())
+}
+
+/// As [`run`], but a program that `journal` has an equal run of is not run again.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_once(
+    description: &Description,
+    measurement: &Measurement,
+    options: sim::Options,
+    journal: &Journal,
+) -> Result<Outcome, ExperimentError> {
     match &measurement.subject {
         Subject::Bench(plan) => Ok(Outcome::Bench(Box::new(run_plan(description, plan, options)?))),
         Subject::Windows(point) => Ok(Outcome::Windows(Box::new(run_windows(description, *point, options)?))),
         Subject::RemoteReads(reads) => Ok(Outcome::RemoteReads(reads.run(description, options)?)),
-        Subject::Program(run) => Ok(Outcome::Program(Box::new(run_program(description, *run, options)?))),
+        Subject::Program(run) => Ok(Outcome::Program(Box::new(program_once(description, *run, options, journal)?))),
+        Subject::Utilisation(readers) => {
+            Ok(Outcome::Utilisation(Box::new(utilisation::run(description, *readers, options)?)))
+        }
+        Subject::Profile(run, interval) => {
+            let sampled = sim::Options { sampling: Some(*interval), ..options };
+            let Simulated { row, samples, .. } = right(description, *run, sampled)?;
+            Ok(Outcome::Profile(Box::new(Profile { row, samples })))
+        }
+        Subject::Scheduled(scheduled) => {
+            Ok(Outcome::Program(Box::new(run_scheduled(description, *scheduled, options)?)))
+        }
         Subject::SharedRegion { threads } => Ok(Outcome::Traffic(shared_region::run(description, *threads, options)?)),
     }
 }
@@ -64,9 +91,55 @@ pub fn run_program(
     run: ProgramRun,
     options: sim::Options,
 ) -> Result<SimulationRow, ExperimentError> {
+    right(description, run, options).map(|simulated| simulated.row)
+}
+
+/// As [`run_program`], unless `journal` knows what comes out; what is new is kept there.
+fn program_once(
+    description: &Description,
+    run: ProgramRun,
+    options: sim::Options,
+    journal: &Journal,
+) -> Result<SimulationRow, ExperimentError> {
+    let simulation = Simulation::new(description.clone(), run.workload, Some(run.cpus), options)?;
+    if let Some(row) = journal.find(&simulation) {
+        return Ok(row);
+    }
+    let row = run_program(description, run, options)?;
+    journal.keep(&row);
+    Ok(row)
+}
+
+/// Runs equal programs at once on a new machine of `description`: what the last of them to end has to say, but that its time is
+/// that from the start of all until it has ended, if there are several.
+///
+/// # Errors
+/// As [`run_program`].
+pub fn run_scheduled(
+    description: &Description,
+    scheduled: Scheduled,
+    options: sim::Options,
+) -> Result<SimulationRow, ExperimentError> {
+    let Scheduled { run, processes, scheduling } = scheduled;
+    let simulation = Simulation::new(description.clone(), run.workload, Some(run.cpus), options)?;
+    let simulation = simulation.with_scheduling(scheduling)?;
+    let all = run_together(&vec![simulation; usize::from(processes)])?;
+    if let Some(wrong) = all.iter().find_map(|each| each.wrong.clone()) {
+        return Err(ExperimentError::WrongResult { program: run.workload.name(), wrong });
+    }
+    let last = all.into_iter().max_by_key(|each| each.finished);
+    let Simulated { mut row, finished, .. } =
+        last.ok_or(ExperimentError::Processors { machine: description.name.clone(), asked: 0, most: 0 })?;
+    if processes > 1 {
+        row.time_ns = finished.as_ns();
+    }
+    Ok(row)
+}
+
+fn right(description: &Description, run: ProgramRun, options: sim::Options) -> Result<Simulated, ExperimentError> {
     let simulated = Simulation::new(description.clone(), run.workload, Some(run.cpus), options)?.run()?;
     match simulated.wrong {
-        None => Ok(simulated.row),
-        Some(wrong) => Err(ExperimentError::WrongResult { program: run.workload.name(), wrong }),
+        None => Ok(simulated),
+        Some(ref wrong) => Err(ExperimentError::WrongResult { program: run.workload.name(), wrong: wrong.clone() }),
     }
 }

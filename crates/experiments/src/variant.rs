@@ -1,4 +1,5 @@
-//! A machine with some of its parameters changed, by name: `flash-64p+hybrid`, `arctic+processor.outstanding_misses=1`.
+//! A machine with some of its parameters changed, by name: `flash-64p+hybrid`, `arctic+processor.outstanding_misses=1`,
+//! `flash-64p+placement=round-robin`.
 //!
 //! A protocol laboratory compares one machine under many protocols. A variant is a description that inherits the machine
 //! and overrides what its name says, so that keys and values are checked, and refused, as those of any file are.
@@ -13,6 +14,19 @@ const SEPARATOR: char = '+';
 /// The key that a change without a key of its own is about.
 const PROTOCOL: &str = "directory.protocol";
 
+/// Words that stand for a key and a value.
+const WORDS: [(&str, &str); 2] = [("migration", "os.migration"), ("replication", "os.replication")];
+/// What comes before a placement policy.
+pub const PLACEMENT: &str = "placement";
+/// Placement policies with a number of their own: `fixed=N` and `mld=R`.
+const NUMBERED: [(&str, &str); 2] = [("fixed", "os.fixed_node"), ("mld", "os.domain_radius")];
+
+/// The name of `machine` with its pages placed by a policy: `planned`, `first-touch`, `round-robin`, `fixed=N` on node N,
+/// `mld` or `mld=R` within R hops; each with `+migration` and `+replication` behind it if wanted.
+pub fn with_placement(machine: &str, placement: &str) -> String {
+    format!("{machine}{SEPARATOR}{PLACEMENT}={placement}")
+}
+
 /// The name of `machine` with its directory protocol replaced.
 pub fn with_protocol(machine: &str, protocol: &str) -> String {
     format!("{machine}{SEPARATOR}{protocol}")
@@ -24,7 +38,8 @@ pub fn with(machine: &str, key: &str, value: impl std::fmt::Display) -> String {
 }
 
 /// The machine called `name`, which is the name or path of a machine ([`machine::resolve`]) and any number of changes, each
-/// after a `+`: a directory protocol, or `table.key=value`.
+/// after a `+`: a directory protocol, `table.key=value`, `placement=` with a policy ([`with_placement`]), `migration` or
+/// `replication`.
 ///
 /// # Errors
 /// As for any description: no such machine, no such key, no such value.
@@ -42,8 +57,9 @@ pub fn resolve(name: &str) -> Result<Resolved, DescriptionError> {
     document.insert("title".to_owned(), Value::from(format!("{title}, {}", changes.join(", "))));
     document.insert("inherit".to_owned(), Value::from(parent(base)));
     for change in changes {
-        let (key, value) = change.split_once('=').filter(|(key, _)| key.contains('.')).unwrap_or((PROTOCOL, change));
-        insert(&mut document, key, scalar(value));
+        for (key, value) in keys(change) {
+            insert(&mut document, key, scalar(value));
+        }
     }
     machine::parse(name, &document.to_string())
 }
@@ -54,6 +70,25 @@ pub fn resolve(name: &str) -> Result<Resolved, DescriptionError> {
 /// As [`resolve`].
 pub fn load(name: &str) -> Result<Description, DescriptionError> {
     resolve(name).map(|resolved| resolved.description)
+}
+
+/// The keys that a change is about, with their values.
+fn keys(change: &str) -> Vec<(&str, &str)> {
+    if let Some((_, key)) = WORDS.iter().find(|(word, _)| *word == change) {
+        return vec![(key, "true")];
+    }
+    match change.split_once('=') {
+        Some((PLACEMENT, policy)) => {
+            let numbered = policy.split_once('=').and_then(|(word, number)| {
+                let (_, key) = NUMBERED.iter().find(|(known, _)| *known == word)?;
+                Some(vec![("os.placement", word), (key, number)])
+            });
+            // A number where none belongs stays part of the word, which is then refused.
+            numbered.unwrap_or_else(|| vec![("os.placement", policy)])
+        }
+        Some((key, value)) if key.contains('.') => vec![(key, value)],
+        _ => vec![(PROTOCOL, change)],
+    }
 }
 
 /// How a description that is no file says whom it inherits: a path from the root, since it is in no folder.
@@ -96,6 +131,22 @@ mod tests {
         expected.title.push_str(", processor.outstanding_misses=1, tlb.miss_ns=7.5");
         expected.name.clone_from(&name);
         assert_eq!(varied, expected);
+    }
+
+    #[test]
+    fn placements_are_changes_too() {
+        use machine::description::PlacementKind;
+        let os = |name: &str| load(name).expect(name).os;
+        let first_touch = os("flash-8p+placement=first-touch+hybrid");
+        assert_eq!(first_touch.placement, PlacementKind::FirstTouch);
+        let fixed = os(&with_placement("arctic", "fixed=3+migration"));
+        assert_eq!((fixed.placement, fixed.fixed_node, fixed.migration), (PlacementKind::Fixed, 3, true));
+        let domains = os("arctic+placement=mld=2+replication");
+        assert_eq!((domains.placement, domains.domain_radius, domains.replication), (PlacementKind::Domains, 2, true));
+        assert_eq!(os("arctic+placement=mld").domain_radius, 0);
+        let message = |name: &str| load(name).expect_err(name).to_string();
+        assert!(message("arctic+placement=round-robin=2").contains("os.placement = \"round-robin=2\""));
+        assert!(message("arctic+placement=fixed=first").contains("os.fixed_node = \"first\""));
     }
 
     #[test]

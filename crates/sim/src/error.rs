@@ -1,10 +1,10 @@
 //! What can go wrong in a simulation.
 
-use machine::description::{Description, HubSpec, Replacement};
+use machine::description::{ControllerKind, Description, HubSpec, Replacement};
 use protocol::ProtocolError;
 use protocol::msi::catalogue::UnknownProtocol;
 use thiserror::Error;
-use units::{Bytes, CpuId, NodeId, Time};
+use units::{Bytes, CpuId, NodeId, Time, VirtualAddr};
 
 use crate::processor::MissId;
 use crate::system::Incoherence;
@@ -55,6 +55,16 @@ pub enum SimError {
         wanted: Bytes,
         /// What is left.
         free: Bytes,
+    },
+    /// No node has room for a page that a program touches.
+    #[error("processor {cpu} touched a page at {page:?} at {at}, and no node has room for it")]
+    MemoryFull {
+        /// Who touched it.
+        cpu: CpuId,
+        /// What it touched.
+        page: VirtualAddr,
+        /// When.
+        at: Time,
     },
     /// The description asks for something that the simulator does not have.
     #[error("{key} = {value} cannot be simulated; accepted: {accepted}")]
@@ -110,6 +120,10 @@ impl SimError {
         if description.processor.outstanding_misses as usize > MissId::CAPACITY {
             let value = description.processor.outstanding_misses.to_string();
             return Err(Self::Unsupported { key: "processor.outstanding_misses", value, accepted: "1 to 8" });
+        }
+        if description.os.migration && description.controller.kind != ControllerKind::Hub {
+            let accepted = "false: only the Hub of an Origin counts references by page";
+            return Err(Self::Unsupported { key: "os.migration", value: "true".to_string(), accepted });
         }
         if description.tlb.entries > 256 {
             let value = description.tlb.entries.to_string();

@@ -15,6 +15,7 @@ mod origin;
 mod os;
 mod processor;
 pub mod random;
+mod sample;
 mod simulator;
 mod statistics;
 mod system;
@@ -25,8 +26,9 @@ pub use fault::Fault;
 pub use flash::StallTerms;
 pub use observer::Observed;
 pub use origin::{HubCounters, MessageCounts};
-pub use os::{Scheduling, SchedulingCounters, SpaceSharing, TimeSharing, places};
-pub use processor::ProcessorCounters;
+pub use os::{PagingCounters, Scheduling, SchedulingCounters, SpaceSharing, TimeSharing, domain_nodes, places};
+pub use processor::{Cause, Distance, Location, MissCounts, ProcessorCounters, Service, TimeSplit, Transaction};
+pub use sample::{NodeActivity, Sample, StateCounts};
 pub use simulator::Simulator;
 pub use statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
 pub use system::{Incoherence, Job, ThreadReport, Unfinished};
@@ -57,6 +59,8 @@ pub struct Options {
     pub random_delay: Duration,
     /// Seed of the random choices of the hardware (replacement) and of the delays. Equal seeds give equal runs.
     pub seed: u64,
+    /// From one sample of what the nodes do to the next, if any are wanted ([`Simulator::samples`]).
+    pub sampling: Option<Duration>,
     /// A fault planted in the machine: for tests of tests.
     pub fault: Option<Fault>,
 }

@@ -1,5 +1,7 @@
 //! Main memory: which pages exist where, and what is kept of every line of them.
 
+use std::collections::BTreeMap;
+
 use units::{Bytes, LineAddr, NodeId, PhysicalAddr};
 
 use crate::SimError;
@@ -10,17 +12,27 @@ const CHUNK_LINES: u64 = 128;
 /// Bits of a physical address below the node number (M-mode: 4 GB a node, Prestor 2001, 3.2.1).
 pub const NODE_SHIFT: u32 = 32;
 
+/// The node in whose memory an address is.
+pub const fn node_of(at: PhysicalAddr) -> NodeId {
+    NodeId((at.0 >> NODE_SHIFT) as u16)
+}
+
 /// The memory of the machine: how much of each node's has been handed out.
 pub struct Memory {
     allocated: Vec<u64>,
     page: Bytes,
     capacity: Bytes,
+    /// How many pages one way of the secondary cache holds: frames of one colour compete for the same places in it.
+    colours: u64,
+    /// By node, frames that were passed over for their colour, by colour; none of a node but in lists that hold some.
+    spare: Vec<BTreeMap<u64, Vec<PhysicalAddr>>>,
 }
 
 impl Memory {
-    /// Empty memory on `nodes` nodes of `capacity` each.
-    pub fn new(nodes: usize, capacity: Bytes, page: Bytes) -> Self {
-        Self { allocated: vec![0; nodes], page, capacity }
+    /// Empty memory on `nodes` nodes of `capacity` each, before caches of which a way holds `way`.
+    pub fn new(nodes: usize, capacity: Bytes, page: Bytes, way: Bytes) -> Self {
+        let colours = (way.0 / page.0).max(1);
+        Self { allocated: vec![0; nodes], page, capacity, colours, spare: vec![BTreeMap::new(); nodes] }
     }
 
     /// Consecutive whole pages on node `home`, at least `bytes` of them.
@@ -38,6 +50,49 @@ impl Memory {
         let start = u64::from(home.0) << NODE_SHIFT | *allocated;
         *allocated += size;
         Ok(PhysicalAddr(start))
+    }
+
+    /// A frame of node `node` for one page: of the colour of page number `like` if a number is given, as IRIX colours pages
+    /// (Prestor 2001, 3.3.2), since every node's memory begins at the same place of the caches; of the next colour that is left
+    /// if there is none of that any more. `None` if the node is full.
+    pub fn frame(&mut self, node: NodeId, like: Option<u64>) -> Option<PhysicalAddr> {
+        let wanted = like.map(|number| number % self.colours);
+        if let Some(frame) = self.take_spare(node, wanted) {
+            return Some(frame);
+        }
+        while let Ok(frame) = self.allocate(node, self.page) {
+            let found = frame.page(self.page).0 % self.colours;
+            if wanted.is_none_or(|wanted| wanted == found) {
+                return Some(frame);
+            }
+            self.spare[node.index()].entry(found).or_default().push(frame);
+        }
+        let colours = &self.spare[node.index()];
+        let next = colours.range(wanted?..).chain(colours.range(..wanted?)).next();
+        let colour = next.map(|(&colour, _)| colour);
+        self.take_spare(node, colour)
+    }
+
+    fn take_spare(&mut self, node: NodeId, colour: Option<u64>) -> Option<PhysicalAddr> {
+        let colours = &mut self.spare[node.index()];
+        let colour = colour.or_else(|| colours.keys().next().copied())?;
+        let frames = colours.get_mut(&colour)?;
+        let frame = frames.pop();
+        if frames.is_empty() {
+            colours.remove(&colour);
+        }
+        frame
+    }
+
+    /// The size of a page.
+    pub fn page(&self) -> Bytes {
+        self.page
+    }
+
+    /// How many more frames a node has.
+    pub fn free_frames(&self, node: NodeId) -> u64 {
+        let spare = self.spare[node.index()].values().map(Vec::len).sum::<usize>() as u64;
+        (self.capacity.0 - self.allocated[node.index()]) / self.page.0 + spare
     }
 
     /// What has been handed out of a node's memory.
@@ -116,13 +171,31 @@ mod tests {
 
     #[test]
     fn pages_are_whole_and_apart() {
-        let mut memory = Memory::new(2, Bytes::from_mib(1), Bytes::from_kib(16));
+        let mut memory = Memory::new(2, Bytes::from_mib(1), Bytes::from_kib(16), Bytes::from_kib(64));
         let first = memory.allocate(NodeId(1), Bytes(1)).unwrap();
         let second = memory.allocate(NodeId(1), Bytes(1)).unwrap();
         assert_eq!((first.0, second.0), (1 << 32, (1 << 32) + (16 << 10)));
         let full = memory.allocate(NodeId(1), Bytes::from_mib(1)).unwrap_err();
         assert!(full.to_string().contains("node 1"), "{full}");
         assert!(memory.allocate(NodeId(2), Bytes(1)).is_err());
+    }
+
+    #[test]
+    fn frames_have_the_colour_asked_for_while_there_is_one() {
+        let mut memory = Memory::new(1, Bytes::from_kib(16 * 6), Bytes::from_kib(16), Bytes::from_kib(64));
+        let mut number = |like| Some(memory.frame(NodeId(0), like)?.0 >> 14);
+        let colours: Vec<_> = [2, 2, 0, 1].map(|like| number(Some(like))).to_vec();
+        assert_eq!(colours, [Some(2), Some(3), Some(4), Some(5)], "six pages have only one of colour 2");
+        assert_eq!((number(Some(0)), number(None), number(None)), (Some(0), Some(1), None));
+        assert_eq!(memory.free_frames(NodeId(0)), 0);
+    }
+
+    #[test]
+    fn without_colours_frames_come_in_order() {
+        let mut memory = Memory::new(1, Bytes::from_mib(1), Bytes::from_kib(16), Bytes::from_kib(64));
+        let frames: Vec<_> = (0..3).map(|_| memory.frame(NodeId(0), None).map(|frame| frame.0 >> 14)).collect();
+        assert_eq!(frames, [Some(0), Some(1), Some(2)]);
+        assert_eq!(memory.free_frames(NodeId(0)), 61);
     }
 
     #[test]

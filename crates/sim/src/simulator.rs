@@ -4,15 +4,16 @@ use std::any::Any;
 
 use machine::Topology;
 use machine::description::{ControllerKind, Description, IdealProtocol};
-use units::{Bytes, CpuId, NodeId, PhysicalAddr, Time};
+use units::{Bytes, CpuId, NodeId, PhysicalAddr, Time, VirtualAddr};
 
 use crate::flash::Magics;
 use crate::ideal::Ideals;
 use crate::observer::Observed;
 use crate::origin::{HubCounters, Hubs};
+use crate::os::PagingCounters;
 use crate::system::{Controller, Incoherence, Job, System, ThreadReport, Unfinished};
 use crate::thread::Program;
-use crate::{NodeStatistics, Options, Scheduling, SimError, StallTerms};
+use crate::{NodeStatistics, Options, Sample, Scheduling, SimError, StallTerms};
 
 /// A machine of some kind.
 trait Simulated {
@@ -21,12 +22,16 @@ trait Simulated {
     fn events(&self) -> u64;
     fn messages_under_way(&self) -> usize;
     fn allocate(&mut self, home: NodeId, bytes: Bytes) -> Result<PhysicalAddr, SimError>;
+    fn map(&mut self, planned: &[Option<NodeId>]) -> Result<VirtualAddr, SimError>;
+    fn place_of(&self, at: VirtualAddr) -> Option<PhysicalAddr>;
+    fn paging(&self) -> &PagingCounters;
     fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError>;
     fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError>;
     fn statistics(&self, node: NodeId) -> NodeStatistics;
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms>;
     fn check_coherence(&mut self) -> Result<(), Incoherence>;
     fn observed(&self) -> Option<Observed>;
+    fn samples(&self) -> &[Sample];
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -49,6 +54,18 @@ impl<C: Controller> Simulated for System<C> {
 
     fn allocate(&mut self, home: NodeId, bytes: Bytes) -> Result<PhysicalAddr, SimError> {
         self.allocate(home, bytes)
+    }
+
+    fn map(&mut self, planned: &[Option<NodeId>]) -> Result<VirtualAddr, SimError> {
+        self.map(planned)
+    }
+
+    fn place_of(&self, at: VirtualAddr) -> Option<PhysicalAddr> {
+        self.place_of(at)
+    }
+
+    fn paging(&self) -> &PagingCounters {
+        self.paging_counters()
     }
 
     fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError> {
@@ -74,6 +91,10 @@ impl<C: Controller> Simulated for System<C> {
 
     fn observed(&self) -> Option<Observed> {
         self.observer.as_ref().map(|observer| observer.borrow().observed())
+    }
+
+    fn samples(&self) -> &[Sample] {
+        &self.sampler.taken
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -146,12 +167,42 @@ impl Simulator {
         self.machine.observed()
     }
 
+    /// What all nodes had done at each multiple of the interval that was asked for ([`Options::sampling`]) and at the end of each
+    /// run. Taking samples changes nothing else.
+    pub fn samples(&self) -> &[Sample] {
+        self.machine.samples()
+    }
+
     /// Consecutive whole pages on node `home`, at least `bytes` of them.
     ///
     /// # Errors
     /// The node does not exist, or has no room left.
     pub fn allocate(&mut self, home: NodeId, bytes: Bytes) -> Result<PhysicalAddr, SimError> {
         self.machine.allocate(home, bytes)
+    }
+
+    /// Consecutive virtual pages for programs, each with the node that they ask for, if they do. Those that are asked for are
+    /// placed at once if the machine's placement heeds it (`os.placement`); all others when they are first touched.
+    ///
+    /// # Errors
+    /// A node that is asked for does not exist, or has no room left.
+    pub fn map(&mut self, planned: &[Option<NodeId>]) -> Result<VirtualAddr, SimError> {
+        self.machine.map(planned)
+    }
+
+    /// Where a virtual address is now, if its page has been placed.
+    pub fn place_of(&self, at: VirtualAddr) -> Option<PhysicalAddr> {
+        self.machine.place_of(at)
+    }
+
+    /// The node that a virtual address is on now, if its page has been placed.
+    pub fn home_of(&self, at: VirtualAddr) -> Option<NodeId> {
+        self.place_of(at).map(crate::memory::node_of)
+    }
+
+    /// What the operating system did with memory since the start.
+    pub fn paging(&self) -> &PagingCounters {
+        self.machine.paging()
     }
 
     /// Runs programs, one a processor, until all have ended. All start at the present time.

@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use engine::Yielder;
 use protocol::Access;
-use units::{CpuId, PhysicalAddr, Time};
+use units::{CpuId, Time};
 
-use crate::processor::{Address, Processor, Wait};
+use crate::processor::{Address, Cause, Location, Processor, Wait};
 
 /// A program for one simulated processor: straight-line code that calls the methods of [`Thread`].
 pub type Program = Box<dyn FnOnce(&mut Thread<'_>)>;
@@ -36,7 +36,8 @@ impl Team {
 /// The handle through which a [`Program`] uses its simulated processor.
 ///
 /// Methods return as soon as the simulated instruction has issued, not when it is done: independent accesses overlap as
-/// far as the processor allows. Simulated time passes for the program whenever it must wait.
+/// far as the processor allows. Simulated time passes for the program whenever it must wait. Memory is named by physical or by
+/// virtual addresses; the latter lead to where the operating system puts their pages.
 pub struct Thread<'a> {
     yielder: &'a Yielder<Box<Processor>, (Box<Processor>, Wait)>,
     /// `None` only while the thread is suspended.
@@ -81,13 +82,14 @@ impl<'a> Thread<'a> {
 
     #[inline(never)]
     fn suspend(&mut self, wait: Wait) {
-        if let Some(processor) = self.processor.take() {
+        if let Some(mut processor) = self.processor.take() {
+            processor.suspend(wait);
             self.processor = Some(self.yielder.suspend((processor, wait)));
         }
     }
 
     #[inline]
-    fn access(&mut self, at: PhysicalAddr, access: Access, address: Address) {
+    fn access(&mut self, at: impl Location, access: Access, address: Address) {
         self.until_done(|processor| processor.access(at, access, address));
     }
 
@@ -98,56 +100,58 @@ impl<'a> Thread<'a> {
 
     /// A load whose address is known.
     #[inline]
-    pub fn load(&mut self, at: PhysicalAddr) {
+    pub fn load(&mut self, at: impl Location) {
         self.access(at, Access::Load, Address::Known);
     }
 
     /// A load whose address is the value of the latest load, or was computed from it: a step of a pointer chase.
     #[inline]
-    pub fn load_dependent(&mut self, at: PhysicalAddr) {
+    pub fn load_dependent(&mut self, at: impl Location) {
         self.access(at, Access::Load, Address::FromLatestLoad);
     }
 
     /// A store whose address is known.
     #[inline]
-    pub fn store(&mut self, at: PhysicalAddr) {
+    pub fn store(&mut self, at: impl Location) {
         self.access(at, Access::Store, Address::Known);
     }
 
     /// A store whose address depends on the value of the latest load.
     #[inline]
-    pub fn store_dependent(&mut self, at: PhysicalAddr) {
+    pub fn store_dependent(&mut self, at: impl Location) {
         self.access(at, Access::Store, Address::FromLatestLoad);
     }
 
     /// A read prefetch: asks for a shared copy and waits for nothing.
     #[inline]
-    pub fn prefetch_shared(&mut self, at: PhysicalAddr) {
+    pub fn prefetch_shared(&mut self, at: impl Location) {
         self.access(at, Access::ReadPrefetch, Address::Known);
     }
 
     /// A write prefetch: asks for an exclusive copy and waits for nothing.
     #[inline]
-    pub fn prefetch_exclusive(&mut self, at: PhysicalAddr) {
+    pub fn prefetch_exclusive(&mut self, at: impl Location) {
         self.access(at, Access::WritePrefetch, Address::Known);
     }
 
     /// A load that leaves the line where it is: answered from memory or by the owner, and not cached.
     #[inline]
-    pub fn load_uncached(&mut self, at: PhysicalAddr) {
+    pub fn load_uncached(&mut self, at: impl Location) {
         self.access(at, Access::UncachedRead, Address::Known);
     }
 
     /// `cycles` one-cycle instructions, each depending on the one before, the first on the value of the latest load.
     #[inline]
     pub fn work(&mut self, cycles: u32) {
-        self.processor().work(cycles);
+        let mut left = cycles;
+        self.until_done(|processor| processor.work(&mut left));
     }
 
     /// `count` instructions that depend on no access.
     #[inline]
     pub fn instructions(&mut self, count: u32) {
-        self.processor().instructions(count);
+        let mut left = count;
+        self.until_done(|processor| processor.instructions(&mut left));
     }
 
     /// Waits until everything issued so far is done.
@@ -159,6 +163,19 @@ impl<'a> Thread<'a> {
     pub fn now(&mut self) -> Time {
         self.drain();
         self.processor().time()
+    }
+
+    /// From here on (`true`), or up to here (`false`), when everything issued so far is done, is what is measured of the program;
+    /// intervals add up. A program that never says so is measured whole.
+    pub fn measure(&mut self, on: bool) {
+        self.drain();
+        self.processor().measure(on);
+    }
+
+    /// From here on, all that the processor spends time on is on behalf of `cause`: of a barrier or a lock made of loads and
+    /// stores; with `None`, of the program again. Returns what it was before.
+    pub fn on_behalf(&mut self, cause: Option<Cause>) -> Option<Cause> {
+        self.processor().on_behalf(cause)
     }
 
     /// Empties the caches and the translation buffer: clean lines are dropped silently, modified ones written back.
@@ -188,14 +205,17 @@ impl<'a> Thread<'a> {
     }
 
     /// Whether the processor has the only copy of the line at `at`, and may store to it: a store-conditional succeeds.
-    pub fn owns(&mut self, at: PhysicalAddr) -> bool {
-        self.processor().owns(at)
+    pub fn owns(&mut self, at: impl Location) -> bool {
+        let processor = self.processor();
+        at.known(processor).is_some_and(|at| processor.owns(at))
     }
 
     /// After a load of `at` told nothing new: loads it again and again with `instructions` in between, until it may tell
     /// something else, which the caller has to look at. The looks between that hit cost simulated time and none of the host's.
-    pub fn spin(&mut self, at: PhysicalAddr, instructions: u32) {
-        if let Err(wait) = self.processor().spin(at, instructions) {
+    pub fn spin(&mut self, at: impl Location, instructions: u32) {
+        let processor = self.processor();
+        let Some(at) = at.known(processor) else { return };
+        if let Err(wait) = processor.spin(at, instructions) {
             self.suspend(wait);
         }
     }

@@ -71,6 +71,10 @@ identity!(
     /// A physical byte address.
     PhysicalAddr, u64, "phys:"
 );
+identity!(
+    /// A virtual byte address: what programs name, of which the operating system says where it is.
+    VirtualAddr, u64, "virt:"
+);
 
 impl ChannelId {
     /// The link that this channel is one direction of.
@@ -99,6 +103,14 @@ impl PhysicalAddr {
         PageAddr(self.0 >> page.0.trailing_zeros())
     }
 
+    /// The address `bytes` further on.
+    #[inline]
+    pub const fn offset(self, bytes: u64) -> Self {
+        Self(self.0 + bytes)
+    }
+}
+
+impl VirtualAddr {
     /// The address `bytes` further on.
     #[inline]
     pub const fn offset(self, bytes: u64) -> Self {

@@ -3,5 +3,7 @@
 mod identity;
 mod quantity;
 
-pub use identity::{ChannelId, CpuId, LineAddr, LinkId, NodeId, PageAddr, PhysicalAddr, Port, RouterId, ranges};
+pub use identity::{
+    ChannelId, CpuId, LineAddr, LinkId, NodeId, PageAddr, PhysicalAddr, Port, RouterId, VirtualAddr, ranges,
+};
 pub use quantity::{Bandwidth, Bytes, Duration, Hertz, Length, Time};

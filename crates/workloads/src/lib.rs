@@ -16,12 +16,12 @@ mod synthetic;
 mod thread;
 
 pub use blocks::Blocks;
-pub use loops::{Cg, Ge, Mmult, Paths, Stream, Swim};
+pub use loops::{Cg, Ge, Mmult, Paths, Stream};
 pub use parallel::{Array, Barrier, BarrierKind, Element, Locks, Reduction, Share, SharedSums, Team};
 pub use parameter::{Declared, Parameter, ParameterError, Settings};
 pub use program::{Part, Program, RegionPlan, Shape, Wrong};
 pub use registry::{ProgramError, Workload};
-pub use specomp::{Applu, Apsi, Art, Equake, Fma3d, Gafort, Mgrid, Wupwise};
+pub use specomp::{Applu, Apsi, Art, Equake, Fma3d, Gafort, Mgrid, Swim, Wupwise};
 pub use splash::{Barnes, Fft, Lu, Ocean, Radix, Water};
 pub use synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 pub use thread::{SPIN, Thread};

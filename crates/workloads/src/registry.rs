@@ -2,10 +2,10 @@
 
 use thiserror::Error;
 
-use crate::loops::{Cg, Ge, Mmult, Paths, Stream, Swim};
+use crate::loops::{Cg, Ge, Mmult, Paths, Stream};
 use crate::parameter::{Declared, Parameter, ParameterError, Settings};
 use crate::program::{Program, RegionPlan, Shape, Wrong};
-use crate::specomp::{Applu, Apsi, Art, Equake, Fma3d, Gafort, Mgrid, Wupwise};
+use crate::specomp::{Applu, Apsi, Art, Equake, Fma3d, Gafort, Mgrid, Swim, Wupwise};
 use crate::splash::{Barnes, Fft, Lu, Ocean, Radix, Water};
 use crate::synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 use crate::thread::Thread;

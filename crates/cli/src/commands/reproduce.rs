@@ -1,9 +1,9 @@
 //! `ccnuma reproduce`: published results, ours beside theirs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use experiments::{Outcomes, Reproduction};
+use experiments::{Journal, Outcomes, Reproduction};
 use record::ReproductionRow;
 
 use super::bench::ThoroughnessFlags;
@@ -24,7 +24,10 @@ Examples:
   ccnuma reproduce prestor/4.6              one table
   ccnuma reproduce prestor/figure-4.6 --svg plots
                                             one figure, drawn into plots/
-  ccnuma reproduce prestor --json=prestor.jsonl"
+  ccnuma reproduce prestor --json=prestor.jsonl
+  ccnuma reproduce flash --quick            the FLASH dissertation in minutes: programs take less data
+  ccnuma reproduce flash --json=flash.jsonl --resume
+                                            goes on where an earlier run with that file ended"
 )]
 pub struct ReproduceCommand {
     /// A paper, or one of its tables or figures: prestor, prestor/4.6, prestor/figure-4.6, flash/A.1.
@@ -33,6 +36,12 @@ pub struct ReproduceCommand {
     /// Draw the diagrams of the tables and figures into DIRECTORY.
     #[arg(long, value_name = "DIRECTORY")]
     svg: Option<PathBuf>,
+    /// Programs take less data and fewer numbers of processors: minutes instead of hours. Figures between those are left out.
+    #[arg(long)]
+    quick: bool,
+    /// With --json=FILE: go on where an earlier run with that file ended. Runs of programs are kept in FILE.runs as they finish.
+    #[arg(long)]
+    resume: bool,
     #[command(flatten)]
     thoroughness: ThoroughnessFlags,
     #[command(flatten)]
@@ -46,19 +55,22 @@ impl ReproduceCommand {
     /// When there is no such table, a measurement fails or the output does.
     pub fn run(self) -> Result<(), Failure> {
         let scope = self.thoroughness.scope(bench::Settings::simulated())?;
+        let scope = bench::SuiteScope { quick: self.quick, ..scope };
         let reproduction = Reproduction::prepare(&self.selection, scope).map_err(Failure::input)?;
         if let Some(directory) = &self.svg {
             make_drawings(directory)?;
         }
+        let journal = self.journal()?;
         let mut output: Output<ReproductionRow> = self.output.open()?;
         for machine in reproduction.machines() {
             self.output.describe_machine(Some(&machine.name), &machine.to_toml())?;
         }
         let bar = progress::bar(reproduction.measurements().len(), "measurements");
         let finished = |done| bar.set_position(done as u64);
-        let result = reproduction.run(self.thoroughness.simulation(), finished, |row| output.write(&row));
+        let result = reproduction.run(self.thoroughness.simulation(), &journal, finished, |row| output.write(&row));
         bar.finish_and_clear();
         let (outcomes, failures) = result?;
+        journal.close().map_err(Failure::run)?;
         if output.wants_table() {
             print_tables(&reproduction, &outcomes)?;
         }
@@ -70,6 +82,28 @@ impl ReproduceCommand {
             Some(first) => {
                 let (count, machine) = (failures.len(), &first.measurement.machine);
                 Err(Failure::run(format!("{count} measurements failed, the first on {machine}: {}", first.error)))
+            }
+        }
+    }
+}
+
+impl ReproduceCommand {
+    /// Where runs of programs are kept: beside the file of --json, if there is one.
+    fn journal(&self) -> Result<Journal, Failure> {
+        const FLAG: &str = "--resume";
+        match self.output.json_file() {
+            None if self.resume => {
+                let problem = "no file says what has been run";
+                Err(Failure::flag(FLAG, "(alone)", problem, "--resume with --json=FILE"))
+            }
+            None => Ok(Journal::default()),
+            Some(file) => {
+                let mut path = file.to_owned().into_os_string();
+                path.push(".runs");
+                Journal::open(Path::new(&path), self.resume).map_err(|error| {
+                    let accepted = "a file in an existing, writable folder that an earlier run wrote";
+                    Failure::flag("--json", Path::new(&path).display(), error, accepted)
+                })
             }
         }
     }

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use sim::{Job, Program, Scheduling, Simulator, ThreadReport, places};
-use units::CpuId;
+use units::{CpuId, Time};
 use workloads::{Barrier, BarrierKind};
 
-use super::memory::{Pages, SharedRegion};
+use super::memory::SharedRegion;
 use super::statistics::{self, Parts};
 use super::thread::SimulatedThread;
 use super::{Simulated, Simulation};
@@ -60,12 +60,14 @@ impl Simulation {
     }
 
     /// The program with its memory on the machine.
-    fn prepare(&self, simulator: &mut Simulator, pages: &mut Pages) -> Result<Prepared<'_>, ExperimentError> {
+    fn prepare(&self, simulator: &mut Simulator) -> Result<Prepared<'_>, ExperimentError> {
         let plans = self.workload.regions(&self.shape);
-        let regions: Result<Vec<_>, _> = plans.iter().map(|plan| pages.region(simulator, plan)).collect();
+        let page = self.description.tlb.page;
+        let regions: Result<Vec<_>, _> = plans.iter().map(|plan| SharedRegion::new(simulator, plan, page)).collect();
         let barrier = match self.synchronisation.barrier {
             Some(kind) => {
-                Some((kind, Rc::new(pages.region(simulator, &Barrier::<Rc<SharedRegion>>::plan(&self.shape))?)))
+                let plan = Barrier::<Rc<SharedRegion>>::plan(&self.shape);
+                Some((kind, Rc::new(SharedRegion::new(simulator, &plan, page)?)))
             }
             None => None,
         };
@@ -108,12 +110,15 @@ pub fn run_together(simulations: &[Simulation]) -> Result<Vec<Simulated>, Experi
         simulation.settle(job)?;
     }
     let mut simulator = Simulator::new(&first.description, first.options)?;
-    let mut pages = Pages::new(&first.description);
-    let prepared: Result<Vec<_>, _> = simulations.iter().map(|each| each.prepare(&mut simulator, &mut pages)).collect();
+    let prepared: Result<Vec<_>, _> = simulations.iter().map(|each| each.prepare(&mut simulator)).collect();
     let mut prepared = prepared?;
     let programs = prepared.iter_mut().map(|each| std::mem::take(&mut each.programs));
     let reports = match scheduling {
-        None => programs.map(|programs| simulator.run((0..).map(CpuId).zip(programs).collect())).collect(),
+        None => simulations
+            .iter()
+            .zip(programs)
+            .map(|(each, programs)| simulator.run(each.processors.iter().copied().zip(programs).collect()))
+            .collect(),
         Some(scheduling) => {
             let job =
                 |(simulation, threads): (&Simulation, _)| Job { name: simulation.workload.name().to_owned(), threads };
@@ -124,7 +129,11 @@ pub fn run_together(simulations: &[Simulation]) -> Result<Vec<Simulated>, Experi
     let took = start.elapsed();
     let finish = |(each, reports): (Prepared<'_>, Vec<ThreadReport>)| {
         let (row, wrong) = each.finish(&simulator, &reports);
-        Simulated { row, wrong, took }
+        let page = each.simulation.description.tlb.page;
+        let homes = each.regions.iter().map(|region| region.homes(&simulator, page)).collect();
+        let (paging, samples) = (simulator.paging().clone(), simulator.samples().to_vec());
+        let finished = reports.iter().map(|report| report.finished.since(Time::ZERO)).max().unwrap_or_default();
+        Simulated { row, wrong, paging, samples, homes, finished, took }
     };
     Ok(prepared.into_iter().zip(reports).map(finish).collect())
 }

@@ -2,24 +2,28 @@
 
 mod jobs;
 mod memory;
+pub mod policies;
 mod statistics;
 mod sweep;
 mod thread;
 
 pub use jobs::{Synchronisation, run_together};
-pub use sweep::{Sweep, under_protocols};
+pub use sweep::{Sweep, Variations};
 
 use std::collections::BTreeMap;
+use std::hash::Hasher;
 use std::time::Duration;
 
+use machine::description::PlacementKind;
 use machine::{Description, Topology};
 use record::{CheckResult, ProgramRow, SimulationRow};
-use sim::{Options, Scheduling, Simulator, ThreadReport};
+use rustc_hash::FxHasher;
+use sim::{Options, PagingCounters, Sample, Scheduling, Simulator, ThreadReport};
 use units::{Bytes, CpuId, NodeId};
 use workloads::{Parameter, Shape, Workload, Wrong};
 
 use crate::error::ExperimentError;
-use memory::{Pages, SharedRegion, WORD};
+use memory::{SharedRegion, WORD};
 
 /// A program and the machine to run it on: checked, not yet run.
 #[derive(Clone, Debug)]
@@ -27,6 +31,8 @@ pub struct Simulation {
     description: Description,
     workload: Workload,
     shape: Shape,
+    /// The processor of each thread.
+    processors: Vec<CpuId>,
     options: Options,
     synchronisation: Synchronisation,
     scheduling: Option<Scheduling>,
@@ -39,6 +45,14 @@ pub struct Simulated {
     pub row: SimulationRow,
     /// What is wrong with the program's results, if anything is.
     pub wrong: Option<String>,
+    /// What the nodes had done at equal steps of time, where that was asked for ([`Options::sampling`]).
+    pub samples: Vec<Sample>,
+    /// What the operating system did with memory.
+    pub paging: PagingCounters,
+    /// By region, the node of each page in the end; `None` if nobody has touched it.
+    pub homes: Vec<Vec<Option<NodeId>>>,
+    /// From the start of the simulation until the last thread had ended.
+    pub finished: units::Duration,
     /// How long the simulation took on the host: the only part that differs between equal runs.
     pub took: Duration,
 }
@@ -81,6 +95,25 @@ pub fn description_label(description: &Description) -> String {
     format!("{}.{}", description.name, protocol(description)).replace(['/', '\\'], "-")
 }
 
+/// A hash of all that a description says, in hexadecimal.
+fn digest(description: &Description) -> String {
+    let mut hasher = FxHasher::default();
+    hasher.write(description.to_toml().as_bytes());
+    format!("{:016x}", hasher.finish())
+}
+
+/// The processor of each of `threads` threads: the first ones in order, unless the threads follow a set of memory locality domains
+/// to where it is placed (Prestor 2001, 3.3.2).
+fn thread_order(description: &Description, topology: &Topology, threads: usize) -> Vec<CpuId> {
+    let os = &description.os;
+    if os.placement != PlacementKind::Domains {
+        return (0..threads as u16).map(CpuId).collect();
+    }
+    let nodes = threads.div_ceil(description.topology.processors_per_node as usize);
+    let centres = sim::domain_nodes(os, topology, nodes);
+    centres.into_iter().flat_map(|node| topology.cpus_of(node)).take(threads).collect()
+}
+
 impl Simulation {
     /// `workload` on the first `cpus` processors of the machine of `description`, on all of them if there is no such number.
     /// Random choices of program and hardware follow from the seed of `options`.
@@ -100,15 +133,17 @@ impl Simulation {
             let machine = description.name;
             return Err(ExperimentError::Processors { machine, asked: threads, most: processors });
         }
+        let order = thread_order(&description, &topology, threads);
         let shape = Shape {
-            homes: (0..threads as u16).filter_map(|cpu| topology.node_of(CpuId(cpu))).collect(),
+            homes: order.iter().filter_map(|&cpu| topology.node_of(cpu)).collect(),
             nodes: topology.nodes().len(),
             line_words: (description.l2.line.0 / WORD) as usize,
             page_words: (description.tlb.page.0 / WORD) as usize,
             seed: options.seed,
         };
         let (synchronisation, scheduling) = Default::default();
-        let simulation = Self { description, workload, shape, options, synchronisation, scheduling };
+        let processors = order;
+        let simulation = Self { description, workload, shape, processors, options, synchronisation, scheduling };
         simulation.check_memory()?;
         Ok(simulation)
     }
@@ -123,30 +158,46 @@ impl Simulation {
         &self.workload
     }
 
+    /// What distinguishes it from other runs, as its record does ([`SimulationRow::identity`]).
+    pub fn identity(&self) -> String {
+        self.row(true).identity()
+    }
+
     /// How many processors take part.
     pub fn cpus(&self) -> usize {
         self.shape.threads()
     }
 
-    /// Whether every node has room for what it is to hold.
+    /// Whether a record is of a run equal to this one, which it need not be run again for.
+    pub fn would_make(&self, row: &SimulationRow) -> bool {
+        let own = self.row(row.is_right());
+        let identity = |row: &SimulationRow| {
+            let SimulationRow { program, machine, protocol, cpus, parameters, seed, .. } = row;
+            (program.clone(), machine.clone(), protocol.clone(), *cpus, parameters.clone(), *seed)
+        };
+        row.is_right() && identity(&own) == identity(row)
+    }
+
+    /// Whether the machine has room for the program, and every node for what it is to hold if the program says so.
     fn check_memory(&self) -> Result<(), ExperimentError> {
-        let mut wanted: BTreeMap<NodeId, u64> = BTreeMap::new();
-        for part in self.workload.regions(&self.shape).iter().flat_map(|plan| &plan.parts) {
-            let Some(home) = part.home else { continue };
-            *wanted.entry(home).or_default() += part.words as u64 * WORD;
-        }
+        let (program, machine) = (self.workload.name(), self.description.name.clone());
         let kept = self.description.directory.as_ref().map_or(Bytes(0), |directory| directory.reserved);
-        let free = self.description.topology.node_memory.0 - kept.0 - Pages::new(&self.description).slack().0;
-        match wanted.into_iter().find(|&(_, bytes)| bytes > free) {
-            None => Ok(()),
-            Some((node, bytes)) => Err(ExperimentError::NodeMemory {
-                program: self.workload.name(),
-                machine: self.description.name.clone(),
-                node,
-                wanted: Bytes(bytes),
-                free: Bytes(free),
-            }),
+        let free = self.description.topology.node_memory.0 - kept.0;
+        let mut wanted: BTreeMap<Option<NodeId>, u64> = BTreeMap::new();
+        let heeded = self.description.os.placement == PlacementKind::Planned;
+        for part in self.workload.regions(&self.shape).iter().flat_map(|plan| &plan.parts) {
+            *wanted.entry(part.home.filter(|_| heeded)).or_default() += part.words as u64 * WORD;
         }
+        let (whole, all) = (wanted.values().sum(), free * self.shape.nodes as u64);
+        let crowded = wanted.into_iter().find_map(|(home, bytes)| Some((home.filter(|_| bytes > free)?, bytes)));
+        if let Some((node, bytes)) = crowded {
+            let (wanted, free) = (Bytes(bytes), Bytes(free));
+            return Err(ExperimentError::NodeMemory { program, machine, node, wanted, free });
+        }
+        if whole > all {
+            return Err(ExperimentError::MachineMemory { program, machine, wanted: Bytes(whole), free: Bytes(all) });
+        }
+        Ok(())
     }
 
     /// Runs the program on a new machine: the outcome depends on nothing that ran before it.
@@ -186,7 +237,12 @@ impl Simulation {
             cpus: self.shape.threads() as u32,
             parameters: parameters.iter().map(|(parameter, value)| (parameter.name.to_owned(), *value)).collect(),
             seed: self.options.seed,
+            placement: policies::placement_name(&self.description.os),
+            scheduler: policies::scheduler_name(self.scheduling),
+            barrier: policies::barrier_name(self.synchronisation.barrier).to_owned(),
             result: if right { CheckResult::Ok } else { CheckResult::Wrong },
+            machine_digest: digest(&self.description),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             ..SimulationRow::default()
         }
     }

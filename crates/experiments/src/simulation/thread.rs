@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use sim::Thread;
-use units::PhysicalAddr;
+use sim::{Cause, Thread};
+use units::VirtualAddr;
 use workloads::{Barrier, SPIN};
 
 use super::memory::SharedRegion;
@@ -22,18 +22,31 @@ impl<'t, 'y> SimulatedThread<'t, 'y> {
         Self { thread, number, barrier }
     }
 
+    /// Does what costs time on behalf of `cause`, unless it is part of something bigger that already has one.
+    fn on_behalf<T>(&mut self, cause: Cause, act: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.thread.on_behalf(Some(cause));
+        if outer.is_some() {
+            self.thread.on_behalf(outer);
+        }
+        let result = act(self);
+        self.thread.on_behalf(outer);
+        result
+    }
+
     /// A load-linked and a store-conditional that finds the line fetched for writing at once, as `lmbench-cas` has it. The
     /// value changes at the time at which the store is done, and not before; if the line is gone by then, all is done again.
     /// Returns what was there.
     fn indivisible(&mut self, region: &SharedRegion, word: usize, change: impl FnOnce(u64) -> u64) -> u64 {
         let at = region.at(word);
-        loop {
-            self.thread.store(at);
-            self.thread.load(at);
-            if self.is_done(at) {
-                break;
+        self.on_behalf(Cause::Lock, |this| {
+            loop {
+                this.thread.store(at);
+                this.thread.load(at);
+                if this.is_done(at) {
+                    break;
+                }
             }
-        }
+        });
         let before = region.get(word);
         region.set(word, change(before));
         before
@@ -41,7 +54,7 @@ impl<'t, 'y> SimulatedThread<'t, 'y> {
 
     /// Waits until all is done; whether the line at `at` is there then to be changed. Only so do words that threads look at
     /// change after all others' copies are gone, whoever was taken off his processor meanwhile.
-    fn is_done(&mut self, at: PhysicalAddr) -> bool {
+    fn is_done(&mut self, at: VirtualAddr) -> bool {
         self.thread.drain();
         self.thread.order();
         let owned = self.thread.owns(at);
@@ -87,9 +100,11 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
     }
 
     fn load_acquire(&mut self, region: &SharedRegion, word: usize) -> u64 {
-        self.thread.load(region.at(word));
-        self.thread.drain();
-        self.thread.order();
+        self.on_behalf(Cause::Lock, |this| {
+            this.thread.load(region.at(word));
+            this.thread.drain();
+            this.thread.order();
+        });
         region.get(word)
     }
 
@@ -97,10 +112,12 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
     fn store_release(&mut self, region: &SharedRegion, word: usize, value: u64) {
         let at = region.at(word);
         self.thread.drain();
-        self.thread.store(at);
-        while !self.is_done(at) {
-            self.thread.store(at);
-        }
+        self.on_behalf(Cause::Lock, |this| {
+            this.thread.store(at);
+            while !this.is_done(at) {
+                this.thread.store(at);
+            }
+        });
         region.set(word, value);
     }
 
@@ -110,7 +127,7 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
             if found != held {
                 return found;
             }
-            self.thread.spin(region.at(word), SPIN);
+            self.on_behalf(Cause::Lock, |this| this.thread.spin(region.at(word), SPIN));
         }
     }
 
@@ -138,9 +155,13 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
         match self.barrier.take() {
             None => self.thread.barrier(),
             Some(mut barrier) => {
-                barrier.wait(self);
+                self.on_behalf(Cause::Barrier, |this| barrier.wait(this));
                 self.barrier = Some(barrier);
             }
         }
+    }
+
+    fn measure(&mut self, on: bool) {
+        self.thread.measure(on);
     }
 }

@@ -17,9 +17,10 @@ use units::Hertz;
 
 pub use error::{DescriptionError, Entry, Origin};
 pub use spec::{
-    ControllerKind, ControllerSpec, DirectorySpec, DoubleMeshSpec, Fill, HandlerSpec, HubSpec, HypercubeSpec,
-    IdealProtocol, L1Spec, L2Spec, LinkSpec, MagicSpec, MemorySpec, ProcessorModel, ProcessorSpec, Replacement,
-    RouterSpec, SchedulerSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec,
+    ControllerKind, ControllerSpec, DirectorySpec, DomainTopology, DoubleMeshSpec, Fill, HandlerSpec, HubSpec,
+    HypercubeSpec, IdealProtocol, L1Spec, L2Spec, LinkSpec, MagicSpec, MemorySpec, OsSpec, PlacementKind,
+    ProcessorModel, ProcessorSpec, Replacement, RouterSpec, SchedulerSpec, SysadSpec, TlbSpec, TopologyKind,
+    TopologySpec,
 };
 
 use kind::{Alternatives, Raw, quoted};
@@ -90,6 +91,8 @@ description! {
         link: LinkSpec,
         /// What the operating system's scheduler does, and when.
         scheduler: SchedulerSpec,
+        /// What the operating system does with memory.
+        os: OsSpec,
     }
     some {
         /// The Origin's wiring.

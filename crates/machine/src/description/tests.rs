@@ -128,7 +128,7 @@ fn what_is_wrong_is_said_in_one_line() {
             "my.toml:3: processor.model = \"R8000\": it is not one of the alternatives; accepted: \"R10000\" or \
              \"R12000\"",
         ),
-        ("[tlb]\n\n# why\npage_kib = -16", "my.toml:5: tlb.page_kib = -16: it is less than 4; accepted:"),
+        ("[tlb]\n\n# why\npage_kib = -16", "my.toml:5: tlb.page_kib = -16: it is less than 1; accepted:"),
         ("[tlb]\nmiss_ns = [300]", "my.toml:3: tlb.miss_ns = [300]: an array not only of strings cannot stand here"),
         ("[topology]\nrouter = true", "my.toml:3: topology.router = true: there is no such key"),
         ("[topology]\nprocessors = 7", "my.toml:3: topology.processors = 7: it is not a multiple of"),
@@ -250,7 +250,8 @@ fn the_origins_resolve_to_what_they_always_did() {
         let mut expected: BTreeMap<_, _> = values("arctic").chain(values(machine)).collect();
         expected.insert("controller.kind".into(), "hub".into());
         let mut found = keys_of(&loaded(machine));
-        found.retain(|key, _| key.contains('.'));
+        // What runs on them came later, and none of those tables depends on it.
+        found.retain(|key, _| key.contains('.') && !key.starts_with("os."));
         assert_eq!(found, expected, "{machine}");
     }
     // Prestor's tables that the Origins were fitted to, in whatever order their ancestors name them.

@@ -1,10 +1,10 @@
 //! What a program's instructions do to its processor: the path of a reference through the hierarchy.
 
 use protocol::{Access, Mesi, hit};
-use units::{Duration, LineAddr, PhysicalAddr, Time};
+use units::{Duration, LineAddr, PhysicalAddr, Time, VirtualAddr};
 
 use super::cache::{Slot, Victim};
-use super::{Ask, CachedCopy, Miss, MissId, Post, Processor, Wait};
+use super::{Ask, CachedCopy, Cause, Miss, MissId, Post, Processor, Service, Wait};
 
 /// What the address of an access depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,22 +15,65 @@ pub enum Address {
     FromLatestLoad,
 }
 
+/// Where an access goes.
+pub trait Location: Copy {
+    /// Its physical address, as the processor's translation buffer gives it.
+    ///
+    /// # Errors
+    /// What to wait for before asking again.
+    #[doc(hidden)]
+    fn translate(self, processor: &mut Processor, access: Access) -> Result<PhysicalAddr, Wait>;
+
+    /// Its physical address as far as the processor knows it, without an access.
+    #[doc(hidden)]
+    fn known(self, processor: &Processor) -> Option<PhysicalAddr>;
+}
+
+/// A physical address, as microbenchmarks name memory that they have placed themselves: the buffer maps it to itself.
+impl Location for PhysicalAddr {
+    #[inline]
+    fn translate(self, processor: &mut Processor, _access: Access) -> Result<PhysicalAddr, Wait> {
+        processor.look_up(self.0)?;
+        Ok(self)
+    }
+
+    #[inline]
+    fn known(self, _processor: &Processor) -> Option<PhysicalAddr> {
+        Some(self)
+    }
+}
+
+/// A virtual address, which is where the operating system has put its page.
+impl Location for VirtualAddr {
+    #[inline]
+    fn translate(self, processor: &mut Processor, access: Access) -> Result<PhysicalAddr, Wait> {
+        processor.look_up(self.0)?;
+        let writes = access.writes();
+        processor.translations.look_up(self, writes).ok_or_else(|| processor.page_fault(self, writes))
+    }
+
+    #[inline]
+    fn known(self, processor: &Processor) -> Option<PhysicalAddr> {
+        processor.translations.look_up(self, false)
+    }
+}
+
 impl Processor {
     /// Performs one access as far as it goes without outside help.
     ///
     /// # Errors
     /// What to wait for; the access is then to be tried again, and nothing but time has passed.
     #[inline]
-    pub fn access(&mut self, at: PhysicalAddr, access: Access, address: Address) -> Result<(), Wait> {
+    pub fn access(&mut self, at: impl Location, access: Access, address: Address) -> Result<(), Wait> {
         self.ready(address)?;
-        self.translate(at)?;
+        let at = at.translate(self, access)?;
         if self.time >= self.horizon {
             return Err(Wait::Until(self.time));
         }
         let block = at.0 >> self.timing.block_shift;
         let state = self.primary.lookup(block);
         if hit(state, access) == Some(state) && !self.upgrade_blocks(block, access) {
-            self.retire(access, self.time + self.timing.primary_hit);
+            self.retire(access, self.time + self.timing.primary_hit, Cause::PrimaryCache);
             self.observe_hit(self.line_of_block(block), access, false);
             return Ok(());
         }
@@ -40,53 +83,73 @@ impl Processor {
     /// Waits for a place in the window and for the address.
     #[inline]
     fn ready(&mut self, address: Address) -> Result<(), Wait> {
-        if let Some(oldest) = self.window_full() {
-            // The oldest instruction leaves the window when its value is there.
-            match self.miss(oldest).and_then(|miss| miss.value_at) {
-                Some(at) if at <= self.time => {}
-                Some(at) => self.time = at,
-                None => return Err(Wait::Value(oldest)),
-            }
-        }
-        self.wait_for_late_hits();
+        self.take_place()?;
         if address == Address::FromLatestLoad {
             if let Some(miss) = self.value_from {
                 return Err(Wait::Value(miss));
             }
-            self.time = self.time.max(self.value_at);
+            self.await_value();
         }
         Ok(())
     }
 
-    /// Instructions leave the window in order: one that is a window behind has its value, also if it had to wait for the
-    /// secondary cache. So a stream of hits there is no faster than that cache's bus.
+    /// Waits for the value of the latest load, and for the work on it.
     #[inline]
-    fn wait_for_late_hits(&mut self) {
-        while let Some(&(instruction, value_at)) = self.late_hits.front() {
-            if self.issued - instruction < self.timing.window {
-                return;
-            }
-            self.time = self.time.max(value_at);
-            self.late_hits.pop_front();
-        }
+    fn await_value(&mut self) {
+        self.wait_until(self.loaded_at, self.loaded_from);
+        self.wait_until(self.value_at, Cause::Work);
     }
 
+    /// Looks up an address in the translation buffer.
     #[inline]
-    fn translate(&mut self, at: PhysicalAddr) -> Result<(), Wait> {
-        if !self.tlb.access(at.0 >> self.timing.page_shift, &mut self.random) {
+    fn look_up(&mut self, at: u64) -> Result<(), Wait> {
+        let entry = at >> self.timing.page_shift;
+        if !self.tlb.access(entry, &mut self.random) {
             self.refilling = true;
             self.counters.translation_misses += 1;
+            self.translations.missed(entry, self.timing.page_shift);
         }
         if self.refilling { self.refill() } else { Ok(()) }
     }
 
-    /// A translation miss traps to software, which starts when everything before the access is done.
+    /// A translation miss traps to software.
     #[cold]
     fn refill(&mut self) -> Result<(), Wait> {
-        let latest_hit = self.late_hits.back().map_or(Time::ZERO, |&(_, value_at)| value_at);
-        self.time = self.time.max(self.values_known()?).max(latest_hit) + self.timing.translation_miss;
+        self.trap()?;
+        self.wait_until(self.time + self.timing.translation_miss, Cause::Translation);
         self.refilling = false;
         Ok(())
+    }
+
+    /// Software that a trap leads to starts when everything before the access is done.
+    fn trap(&mut self) -> Result<(), Wait> {
+        let (done, cause) = self.window.done().map_err(Wait::Value)?;
+        self.wait_until(done, cause);
+        Ok(())
+    }
+
+    /// The access needs a page of which the processor knows nothing, or which it may not store to: the operating system must say
+    /// where it is, at the processor's own time. If it traps then ([`Self::begin_trap`]), it comes back when all before is done.
+    #[cold]
+    fn page_fault(&mut self, at: VirtualAddr, writes: bool) -> Wait {
+        if self.trapped == Some(at)
+            && let Err(wait) = self.trap()
+        {
+            return wait;
+        }
+        Wait::Page(at, writes)
+    }
+
+    /// The access to `at` has trapped, now that its time has come. Returns whether everything before it is done; else it is to
+    /// be tried again.
+    pub fn begin_trap(&mut self, at: VirtualAddr, now: Time) -> bool {
+        self.trapped = Some(at);
+        self.trap().is_ok() && self.time <= now
+    }
+
+    /// The operating system is done with the access that trapped, if one did.
+    pub fn end_trap(&mut self) {
+        self.trapped = None;
     }
 
     /// On the R10000, an access to a line that is being upgraded waits for the upgrade.
@@ -99,12 +162,12 @@ impl Processor {
 
     /// The access is done, or as good as: the next instruction may issue.
     #[inline]
-    fn retire(&mut self, access: Access, value_at: Time) {
+    fn retire(&mut self, access: Access, value_at: Time, from: Cause) {
         self.counters.references += 1;
         self.issued += 1;
         if access == Access::Load {
             self.value_from = None;
-            self.value_at = value_at;
+            (self.value_at, self.loaded_at, self.loaded_from) = (value_at, value_at, from);
         }
         self.time += self.timing.issue;
     }
@@ -147,10 +210,11 @@ impl Processor {
 
     /// An access to a line that is already on its way.
     fn join_miss(&mut self, id: MissId, block: u64, access: Access) -> Result<(), Wait> {
-        let Some(&Miss { copy, requested, value_at, writes, upgrade, block: wanted, .. }) = self.miss(id) else {
+        let Some(&Miss { copy, requested, value_at, writes, upgrade, service, block: wanted, .. }) = self.miss(id)
+        else {
             return Err(Wait::AnyMiss);
         };
-        let done = !requested;
+        let (done, cause) = (!requested, Cause::miss(writes, service));
         match access {
             // The store waits in the address queue, and what follows goes on.
             Access::Store if !writes && !done => {
@@ -158,7 +222,8 @@ impl Processor {
                     miss.then_store = true;
                 }
                 self.observe_join(id, access);
-                self.retire(access, self.time);
+                self.window.enter_store(self.issued, id);
+                self.retire(access, self.time, cause);
             }
             Access::Store | Access::WritePrefetch if !writes => return Err(Wait::Miss(id)),
             // The line has been granted and taken away again before it was whole.
@@ -167,7 +232,7 @@ impl Processor {
             Access::Load if upgrade && copy.state == Mesi::Shared && !self.timing.upgrade_blocks_loads => {
                 let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
                 self.observe_join(id, access);
-                self.retire(access, start + self.timing.secondary_hit);
+                self.retire(access, start + self.timing.secondary_hit, Cause::SecondaryCache);
             }
             // The wanted block has come or is coming; the others come when the whole line is there.
             Access::Load if done && block != wanted => return Err(Wait::Miss(id)),
@@ -175,7 +240,7 @@ impl Processor {
                 if done {
                     self.observe_join(id, access);
                 }
-                self.retire(access, value_at.unwrap_or(self.time).max(self.time));
+                self.retire(access, value_at.unwrap_or(self.time).max(self.time), cause);
                 if value_at.is_none() {
                     self.value_from = Some(id);
                     self.work_after_value = Duration::ZERO;
@@ -183,7 +248,7 @@ impl Processor {
             }
             _ => {
                 self.observe_join(id, access);
-                self.retire(access, self.time);
+                self.retire(access, self.time, cause);
             }
         }
         Ok(())
@@ -207,9 +272,10 @@ impl Processor {
         self.bus.hold(start, held);
         let value_at = start + wrong_way + self.timing.secondary_hit;
         if access == Access::Load {
-            self.late_hits.push_back((self.issued, value_at));
+            // Instructions leave the window in order: so a stream of hits here is no faster than this cache's bus.
+            self.window.enter(self.issued, value_at, Cause::SecondaryCache);
         }
-        self.retire(access, value_at);
+        self.retire(access, value_at, Cause::SecondaryCache);
     }
 
     fn start_miss(&mut self, id: MissId, block: u64, slot: Slot, access: Access) {
@@ -233,9 +299,10 @@ impl Processor {
             copy,
             requested: true,
             granted: false,
+            trapped: false,
             block,
             slot,
-            instruction: self.issued,
+            service: Service::default(),
             upgrade,
             access,
             stores: u32::from(access == Access::Store),
@@ -248,7 +315,8 @@ impl Processor {
         };
         self.misses.open(id, miss);
         self.observe_miss(line, access);
-        self.retire(access, self.time);
+        self.window.enter_miss(self.issued, id, Cause::miss(access.writes(), Service::default()));
+        self.retire(access, self.time, Cause::Read(Service::default()));
         if access == Access::Load {
             self.value_from = Some(id);
             self.work_after_value = Duration::ZERO;
@@ -277,25 +345,6 @@ impl Processor {
         self.posts.push(Post { at, ask, line, copy });
     }
 
-    /// `cycles` core cycles of work on the value of the latest load, as so many dependent instructions.
-    #[inline]
-    pub fn work(&mut self, cycles: u32) {
-        let time = self.timing.cycle * u64::from(cycles);
-        if self.value_from.is_some() {
-            self.work_after_value += time;
-        } else {
-            self.value_at = self.value_at.max(self.time) + time;
-        }
-        self.instructions(cycles);
-    }
-
-    /// `count` instructions that depend on no access.
-    #[inline]
-    pub fn instructions(&mut self, count: u32) {
-        self.issued += u64::from(count);
-        self.time += self.timing.issue * u64::from(count);
-    }
-
     /// Everything issued so far is done: values are there and misses over.
     ///
     /// # Errors
@@ -305,8 +354,11 @@ impl Processor {
             return Err(Wait::AllMisses);
         }
         self.value_from = None;
-        let latest = self.late_hits.drain(..).map(|(_, value_at)| value_at).max();
-        self.time = self.time.max(self.value_at).max(latest.unwrap_or(Time::ZERO));
+        let (done, cause) = self.window.done().map_err(Wait::Value)?;
+        self.window.clear();
+        self.wait_until(self.loaded_at, self.loaded_from);
+        self.wait_until(done, cause);
+        self.wait_until(self.value_at, Cause::Work);
         Ok(())
     }
 

@@ -29,7 +29,7 @@ impl Processor {
         }
         if let Some(id) = self.miss_on(line) {
             let Some(miss) = self.miss_mut(id) else { return };
-            let upgrade = miss.upgrade;
+            let (upgrade, requested) = (miss.upgrade, requested || miss.trapped);
             (miss.copy, miss.requested, miss.granted) = (copy, requested, !requested);
             if upgrade {
                 self.clear_primary(line, copy.state);

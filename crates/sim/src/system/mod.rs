@@ -6,6 +6,7 @@ mod controller;
 mod event;
 mod misses;
 mod network;
+mod paging;
 mod programs;
 mod schedule;
 mod transport;
@@ -24,7 +25,9 @@ use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, PhysicalAddr, T
 use crate::fault::{Fault, Saboteur};
 use crate::memory::{LineMap, Memory};
 use crate::observer::{Observer, SharedObserver};
+use crate::os::Paging;
 use crate::processor::{CachedCopy, Post, Processor, ProcessorTiming};
+use crate::sample::{NodeActivity, Sample, Sampler};
 use crate::thread::{Program, Team};
 use crate::{Options, SimError};
 
@@ -32,7 +35,7 @@ pub use bus::BusTiming;
 pub use check::{Incoherence, Unfinished};
 pub use controller::{Blueprint, Controller};
 pub use event::{EnvelopeId, Event, NodeEvent};
-pub use misses::Crossing;
+pub use misses::{Crossing, Served};
 pub use network::Network;
 pub use programs::ThreadReport;
 pub use schedule::Job;
@@ -53,7 +56,10 @@ pub struct System<C: Controller> {
     pub envelopes: Envelopes<C::Message>,
     line: Bytes,
     processors_per_node: u16,
-    memory: Memory,
+    /// Its memory, as handed out.
+    pub memory: Memory,
+    /// The virtual pages of its programs.
+    pub paging: Paging,
     queue: EventQueue<Packed>,
     events: u64,
     /// `None` while the processor is in its running program.
@@ -81,6 +87,8 @@ pub struct System<C: Controller> {
     /// Who plants a fault, if one was asked for.
     pub saboteur: Option<Saboteur>,
     failure: Option<SimError>,
+    /// Who looks at the nodes at equal steps of time, if that was asked for.
+    pub sampler: Sampler,
     lookahead: Duration,
 }
 
@@ -95,6 +103,7 @@ impl<C: Controller> System<C> {
         let nodes = topology.nodes().len();
         let lines = LineMap::new(description.l2.line);
         let processors = topology.processors() as u16;
+        let paging = Paging::new(&description.os, &topology, &description.tlb);
         let network = Network::new(description, topology);
         let channels = network.channels().len();
         // Sources in the order in which ties are broken: processors, controllers, channels.
@@ -103,6 +112,7 @@ impl<C: Controller> System<C> {
         let blueprint = Blueprint { description, network: &network, lines, options };
         let controllers = C::new(&blueprint, source.by_ref().take(nodes))?;
         let capacity = Bytes(description.topology.node_memory.0.saturating_sub(controllers.reserved().0));
+        let way = Bytes(description.l2.size.0 / u64::from(description.l2.ways));
         let timing = ProcessorTiming::new(description, controllers.release());
         let (announces_clean, controllers_relax) = (controllers.announces_clean(), controllers.relaxes_order());
         let make_observer = || Rc::new(RefCell::new(Observer::new(controllers_relax, C::WRITE_PREFETCHES_STORE)));
@@ -122,7 +132,8 @@ impl<C: Controller> System<C> {
             envelopes: Envelopes::default(),
             line: description.l2.line,
             processors_per_node: description.topology.processors_per_node as u16,
-            memory: Memory::new(nodes, capacity, description.tlb.page),
+            memory: Memory::new(nodes, capacity, description.tlb.page, way),
+            paging,
             queue: EventQueue::new(),
             events: 0,
             processors: (0..processors).map(make).collect(),
@@ -142,7 +153,13 @@ impl<C: Controller> System<C> {
             delays: (options.random_delay > Duration::ZERO).then(|| Xoshiro256PlusPlus::seed_from_u64(options.seed)),
             saboteur: options.fault.map(Saboteur::new),
             failure: None,
+            sampler: Sampler::new(options.sampling),
         })
+    }
+
+    /// The size of a line.
+    pub fn line(&self) -> Bytes {
+        self.line
     }
 
     /// Events handled so far.
@@ -194,6 +211,9 @@ impl<C: Controller> System<C> {
         while self.step()? {}
         // Programs whose references all hit have run ahead of the last event.
         self.now = self.reports.iter().map(|(_, report)| report.finished).fold(self.now, Time::max);
+        while self.sampler.is_on() && self.sampler.taken.last().is_none_or(|last| last.time < self.now) {
+            self.sample(self.sampler.next.min(self.now));
+        }
         self.reports.sort_unstable_by_key(|&(thread, _)| thread);
         Ok(self.reports.drain(..).map(|(_, report)| report).collect())
     }
@@ -206,6 +226,9 @@ impl<C: Controller> System<C> {
         if matches!(event, Event::Schedule) && self.schedule.is_none() {
             // It was meant for threads that have ended: nothing happens then.
             return Ok(true);
+        }
+        while self.sampler.next <= time {
+            self.sample(self.sampler.next);
         }
         self.now = time;
         self.events += 1;
@@ -223,6 +246,19 @@ impl<C: Controller> System<C> {
             Some(error) => Err(error),
             None => Ok(true),
         }
+    }
+
+    /// Notes what every node has done before `time`, which nothing that was handled comes after.
+    #[cold]
+    fn sample(&mut self, time: Time) {
+        let topology = self.network.topology();
+        let of = |node: NodeId| NodeActivity {
+            outgoing: self.network.channel(topology.injection(node)).busy_before(time),
+            incoming: self.network.channel(topology.ejection(node)).busy_before(time),
+            ..C::activity(self, node, time)
+        };
+        let nodes = (0..topology.nodes().len() as u16).map(|node| of(NodeId(node))).collect();
+        self.sampler.keep(Sample { time, nodes });
     }
 
     /// The node on whose board `cpu` sits.

@@ -6,14 +6,13 @@ mod mmult;
 mod paths;
 mod rows;
 mod stream;
-mod swim;
 
 pub use cg::Cg;
 pub use ge::Ge;
 pub use mmult::Mmult;
 pub use paths::Paths;
+pub(crate) use rows::Rows;
 pub use stream::Stream;
-pub use swim::Swim;
 
 use crate::parallel::cost;
 

@@ -219,7 +219,7 @@ impl Mgrid {
         while charges.len() < count {
             let point = std::array::from_fn(|_| random.below(side));
             if charges.iter().all(|&(other, _)| other != point) {
-                charges.push((point, if charges.len() % 2 == 0 { 1.0 } else { -1.0 }));
+                charges.push((point, if charges.len().is_multiple_of(2) { 1.0 } else { -1.0 }));
             }
         }
         charges

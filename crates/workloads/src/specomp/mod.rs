@@ -9,6 +9,7 @@ mod field;
 mod fma3d;
 mod gafort;
 mod mgrid;
+mod swim;
 mod wupwise;
 
 pub use applu::Applu;
@@ -18,6 +19,7 @@ pub use equake::Equake;
 pub use fma3d::Fma3d;
 pub use gafort::Gafort;
 pub use mgrid::Mgrid;
+pub use swim::Swim;
 pub use wupwise::Wupwise;
 
 /// Instructions to draw a number at random.

@@ -63,7 +63,9 @@ impl Region {
 /// A thread of this computer.
 pub struct Noting<'a> {
     number: usize,
+    /// Barriers and forks that it has passed, and barriers alone.
     phase: usize,
+    barriers: usize,
     barrier: &'a Barrier,
     meeting: &'a Meeting,
     clock: Clock,
@@ -149,9 +151,10 @@ impl Thread for Noting<'_> {
 
     fn barrier(&mut self) {
         self.phase += 1;
-        self.meeting.come(self.phase, &self.clock);
+        self.barriers += 1;
+        self.meeting.come(self.barriers, &self.clock);
         self.barrier.wait();
-        self.meeting.leave(self.phase, self.number, &mut self.clock);
+        self.meeting.leave(self.barriers, self.number, &mut self.clock);
     }
 
     /// All threads say so when a barrier or the fork of a team has ordered them: what the master did alone was before.
@@ -219,6 +222,7 @@ fn run_noting(
         let mut thread = Noting {
             number,
             phase: 0,
+            barriers: 0,
             barrier: &barrier,
             meeting: &meeting,
             clock: Clock::beginning(shape.threads(), number),

@@ -5,6 +5,7 @@
 mod controller;
 mod network;
 mod node;
+mod os;
 mod scheduler;
 
 use super::DescriptionError;
@@ -13,6 +14,7 @@ use super::layer::{KeyRule, Resolver, Writer};
 pub use controller::{ControllerKind, ControllerSpec, DirectorySpec, HandlerSpec, HubSpec, IdealProtocol, MagicSpec};
 pub use network::{DoubleMeshSpec, HypercubeSpec, LinkSpec, RouterSpec, TopologyKind, TopologySpec};
 pub use node::{Fill, L1Spec, L2Spec, MemorySpec, ProcessorModel, ProcessorSpec, Replacement, SysadSpec, TlbSpec};
+pub use os::{DomainTopology, OsSpec, PlacementKind};
 pub use scheduler::SchedulerSpec;
 
 /// One table of a description.

@@ -129,9 +129,8 @@ pub fn solve(mut block: Block, mut right: State) -> State {
         let inverse = 1.0 / block[pivot][pivot];
         for row in pivot + 1..5 {
             let factor = block[row][pivot] * inverse;
-            for column in pivot + 1..5 {
-                block[row][column] -= factor * block[pivot][column];
-            }
+            let pivots = block[pivot];
+            (pivot + 1..5).for_each(|column| block[row][column] -= factor * pivots[column]);
             right[row] -= factor * right[pivot];
         }
     }

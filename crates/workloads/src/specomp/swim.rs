@@ -2,19 +2,19 @@
 
 use std::f64::consts::{PI, TAU};
 
-use crate::parallel::cost;
+use crate::loops::Rows;
+use crate::parallel::{Team, cost};
 use crate::parameter::program;
 use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::random::Random;
 use crate::thread::Thread;
 
-use super::rows::Rows;
-use super::{DRAW, ROW};
+use super::{DRAW, LINE};
 
 program! {
     /// The shallow-water equations on a periodic grid, by Sadourny's scheme that conserves potential enstrophy (1975), leapfrog
     /// with smoothing in time: the algorithm and the memory behaviour of swim of SpecOMP2001. In each step three sweeps go over
-    /// all grids, with a barrier after each: mass fluxes, vorticity and height; the new velocities and pressure; smoothing.
+    /// all grids, each a parallel section: mass fluxes, vorticity and height; the new velocities and pressure; smoothing.
     /// Every thread has rows that follow each other, and reads one more on either side: almost all misses are local, however
     /// many threads there are (FLASH dissertation, section 3.2 and Figure 3.5). Chapter 6 finds no fault to mend in it.
     Swim is "swim": "shallow-water stencils on thirteen grids: local streams, and rows of two neighbours" {
@@ -143,8 +143,9 @@ fn ring(number: usize, count: usize) -> [usize; 3] {
 }
 
 /// A thread's rows of all grids.
-struct Shared<'t, T: Thread> {
+struct Shared<'t, 'r, T: Thread> {
     thread: &'t mut T,
+    team: Team<'r, T::Region>,
     region: &'t T::Region,
     rows: Rows,
     side: usize,
@@ -152,7 +153,7 @@ struct Shared<'t, T: Thread> {
     at: [[usize; 3]; 2],
 }
 
-impl<T: Thread> Around for Shared<'_, T> {
+impl<T: Thread> Around for Shared<'_, '_, T> {
     #[inline]
     fn at(&mut self, grid: Name, row: Side, column: Side) -> f64 {
         let [rows, columns] = &self.at;
@@ -160,10 +161,11 @@ impl<T: Thread> Around for Shared<'_, T> {
     }
 }
 
-impl<T: Thread> Sweep for Shared<'_, T> {
+impl<T: Thread> Sweep for Shared<'_, '_, T> {
     fn sweep<const N: usize>(&mut self, to: [Name; N], cost: u32, compute: impl Fn(&mut Self) -> [f64; N]) {
+        self.team.fork(self.thread);
         for row in self.rows.own(self.thread.number()) {
-            self.thread.instructions(ROW);
+            self.thread.instructions(LINE);
             for column in 0..self.side {
                 self.at = [ring(row, self.side), ring(column, self.side)];
                 let values = compute(self);
@@ -173,7 +175,7 @@ impl<T: Thread> Sweep for Shared<'_, T> {
                 }
             }
         }
-        self.thread.barrier();
+        self.team.join(self.thread);
     }
 }
 
@@ -234,21 +236,24 @@ fn fill([u, v, p]: [f64; 3]) -> [f64; GRIDS] {
 
 impl Program for Swim {
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
-        vec![self.rows(shape).plan(shape)]
+        let words = self.rows(shape).plan(shape).words();
+        vec![RegionPlan::unplaced(shape, words), Team::<()>::plan(shape)]
     }
 
     fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
         let (rows, region) = (self.rows(shape), &regions[0]);
-        for row in rows.own(thread.number()) {
-            for (column, fields) in self.begin(shape.seed, row).enumerate() {
-                thread.instructions(BEGIN + DRAW);
-                for (grid, value) in fill(fields).into_iter().enumerate() {
-                    rows.row_of(region, grid, row).store(thread, column, value);
+        let mut team = Team::new(shape, &regions[1], thread.number());
+        team.prepare(thread, |thread, share| {
+            for row in rows.own(share.number) {
+                for (column, fields) in self.begin(shape.seed, row).enumerate() {
+                    thread.instructions(BEGIN + DRAW);
+                    for (grid, value) in fill(fields).into_iter().enumerate() {
+                        rows.row_of(region, grid, row).store(thread, column, value);
+                    }
                 }
             }
-        }
-        thread.barrier();
-        steps(&mut Shared { thread, region, rows, side: self.side as usize, at: [[0; 3]; 2] }, self.rounds);
+        });
+        steps(&mut Shared { thread, team, region, rows, side: self.side as usize, at: [[0; 3]; 2] }, self.rounds);
         0
     }
 

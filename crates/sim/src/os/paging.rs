@@ -1,0 +1,317 @@
+//! Virtual pages: which exist, where they are, where those go that are touched for the first time, and which of them move.
+
+use machine::Topology;
+use machine::description::{OsSpec, TlbSpec};
+use rustc_hash::FxHashMap;
+use units::{Bytes, CpuId, Duration, NodeId, PageAddr, PhysicalAddr, VirtualAddr};
+
+use super::placement::{Policy, Wish};
+use super::translations::{Translation, Translations};
+use crate::memory::{Memory, node_of};
+
+/// What the operating system did with memory since the start.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PagingCounters {
+    /// Pages of programs on each node, as they lie now.
+    pub placed: Vec<u64>,
+    /// Pages that were placed on another node than the policy wished for, since that one was full.
+    pub spilled: u64,
+    /// Page faults: pages placed when they were first touched.
+    pub faults: u64,
+    /// Interrupts by reference counters.
+    pub interrupts: u64,
+    /// Pages that moved to another node.
+    pub migrations: u64,
+    /// Traps on lines of frames that pages had moved out of.
+    pub bus_errors: u64,
+}
+
+/// A virtual page.
+#[derive(Clone, Copy, Debug, Default)]
+struct Page {
+    /// Where the program asks for it.
+    planned: Option<NodeId>,
+    /// Where it is.
+    frame: Option<PhysicalAddr>,
+    /// Where it is being copied to.
+    next: Option<PhysicalAddr>,
+    /// How often it has begun to move.
+    moves: u32,
+}
+
+/// The number of a virtual page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PageNumber(usize);
+
+/// A page on its way: the frames that it leaves and goes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Move {
+    /// Which page.
+    pub page: PageNumber,
+    /// Its frame so far.
+    pub from: PhysicalAddr,
+    /// Its next frame.
+    pub to: PhysicalAddr,
+}
+
+/// The pages of the programs on a machine.
+pub struct Paging {
+    spec: OsSpec,
+    policy: Policy,
+    page: Bytes,
+    /// Pages that an entry of a translation buffer is for.
+    entry_pages: usize,
+    pages: Vec<Page>,
+    /// The page that is in a frame, or was: frames that pages have left are not used again, since somebody may still know them.
+    owners: FxHashMap<PageAddr, PageNumber>,
+    /// By processor, what it knows: the same for all if pages never move.
+    known: Vec<Translations>,
+    counters: PagingCounters,
+}
+
+impl Paging {
+    /// No pages yet, of the size that the translation buffer has them.
+    pub fn new(spec: &OsSpec, topology: &Topology, buffer: &TlbSpec) -> Self {
+        Self {
+            spec: spec.clone(),
+            policy: Policy::new(spec, topology),
+            page: buffer.page,
+            entry_pages: buffer.pages_per_entry as usize,
+            pages: Vec::new(),
+            owners: FxHashMap::default(),
+            known: vec![Translations::default(); topology.processors() as usize],
+            counters: PagingCounters { placed: vec![0; topology.nodes().len()], ..PagingCounters::default() },
+        }
+    }
+
+    /// The size of a page.
+    pub fn page(&self) -> Bytes {
+        self.page
+    }
+
+    /// The costs and limits that it was given.
+    pub fn spec(&self) -> &OsSpec {
+        &self.spec
+    }
+
+    /// Consecutive virtual pages, each with the node that the program asks for. Where plans are heeded, those are placed at once,
+    /// as if the program had touched them before it was looked at.
+    ///
+    /// # Errors
+    /// The node that is asked for has no room left.
+    pub fn map(&mut self, planned: &[Option<NodeId>], memory: &mut Memory) -> Result<VirtualAddr, NodeId> {
+        let first = self.pages.len();
+        for &planned in planned {
+            let page = PageNumber(self.pages.len());
+            self.pages.push(Page { planned, ..Page::default() });
+            if let Some(node) = planned.filter(|_| self.policy.heeds_plans()) {
+                let frame = memory.frame(node, self.colour(page)).ok_or(node)?;
+                self.put(page, frame);
+            }
+        }
+        self.renew_knowledge();
+        Ok(VirtualAddr((first as u64) << self.page_shift()))
+    }
+
+    /// Makes what processors know as long as there are pages now. Where pages move, they start by knowing nothing.
+    fn renew_knowledge(&mut self) {
+        let (pages, shift, changing) = (self.pages.len(), self.page_shift(), self.is_changing());
+        if changing {
+            self.known.fill_with(|| Translations::new(pages, shift, true));
+            return;
+        }
+        let all = Translations::new(pages, shift, false);
+        for (number, page) in self.pages.iter().enumerate() {
+            all.set(number, page.frame.map_or(Translation::NONE, |frame| Translation::new(frame, true)));
+        }
+        self.known.fill(all);
+    }
+
+    /// Whether what a processor knows may become wrong.
+    pub fn is_changing(&self) -> bool {
+        self.spec.migration
+    }
+
+    /// What a processor knows of where pages are.
+    pub fn known(&self, cpu: CpuId) -> &Translations {
+        &self.known[cpu.index()]
+    }
+
+    /// What was done so far.
+    pub fn counters(&self) -> &PagingCounters {
+        &self.counters
+    }
+
+    /// What was done so far, to be counted on.
+    pub fn counters_mut(&mut self) -> &mut PagingCounters {
+        &mut self.counters
+    }
+
+    /// Where a virtual address is, if its page has been placed.
+    pub fn frame_of(&self, at: VirtualAddr) -> Option<PhysicalAddr> {
+        let frame = self.pages.get(self.number(at).0)?.frame?;
+        Some(frame.offset(at.0 & (self.page.0 - 1)))
+    }
+
+    /// Tells a processor where the page of `at` is, and its neighbours in an entry of the translation buffer. False if the page is
+    /// nowhere yet.
+    pub fn inform(&self, cpu: CpuId, at: VirtualAddr) -> bool {
+        let PageNumber(number) = self.number(at);
+        let first = number - number % self.entry_pages;
+        for neighbour in first..(first + self.entry_pages).min(self.pages.len()) {
+            if let Some(frame) = self.pages[neighbour].frame {
+                self.known[cpu.index()].set(neighbour, Translation::new(frame, true));
+            }
+        }
+        self.pages[number].frame.is_some()
+    }
+
+    /// A processor of node `node` is the first to touch the page of `at`: it is placed. Returns what that costs the processor;
+    /// `None` if no node has room.
+    pub fn first_touch(&mut self, node: NodeId, at: VirtualAddr, memory: &mut Memory) -> Option<Duration> {
+        let page = self.number(at);
+        let planned = self.pages[page.0].planned.filter(|_| self.policy.heeds_plans());
+        let wish = planned.map_or_else(|| self.policy.wish(node), Wish::Node);
+        let (node, spilled) = self.policy.serve(wish, |node| memory.free_frames(node))?;
+        let frame = memory.frame(node, self.colour(page))?;
+        self.put(page, frame);
+        self.counters.spilled += u64::from(spilled);
+        self.counters.faults += 1;
+        Some(self.spec.page_fault)
+    }
+
+    /// The page that is, or was, in the frame of `at`: none if no program has it.
+    pub fn owner(&self, at: PhysicalAddr) -> Option<PageNumber> {
+        self.owners.get(&at.page(self.page)).copied()
+    }
+
+    /// Decides whether the page at `at` moves to node `to`, and finds it a frame there: not if it is on its way already, has moved as
+    /// often as it may, has left, or would find no room.
+    pub fn begin_move(&mut self, at: PhysicalAddr, to: NodeId, memory: &mut Memory) -> Option<Move> {
+        let page = self.owner(at)?;
+        let Page { frame, next, moves, .. } = self.pages[page.0];
+        let from = frame.filter(|frame| frame.page(self.page) == at.page(self.page))?;
+        if next.is_some() || moves >= self.spec.migration_limit || node_of(from) == to || memory.free_frames(to) == 0 {
+            return None;
+        }
+        // Early versions of IRIX forgot the colour (Prestor 2001, 3.3.2).
+        let colour = self.colour(page).filter(|_| self.spec.migration_keeps_colour);
+        let frame = memory.frame(to, colour)?;
+        let state = &mut self.pages[page.0];
+        (state.next, state.moves) = (Some(frame), moves + 1);
+        Some(Move { page, from, to: frame })
+    }
+
+    /// Whether a page is on its way.
+    pub fn is_moving(&self, page: PageNumber) -> bool {
+        self.pages[page.0].next.is_some()
+    }
+
+    /// The page has been copied, and nothing is left of it where it was.
+    pub fn end_move(&mut self, page: PageNumber) {
+        let Page { frame, next, .. } = self.pages[page.0];
+        if let (Some(before), Some(next)) = (frame, next) {
+            self.counters.placed[node_of(before).index()] -= 1;
+            self.counters.migrations += 1;
+            self.put(page, next);
+            self.pages[page.0].next = None;
+        }
+    }
+
+    /// Where what was at `at` before its page moved is now, if any page was there.
+    pub fn moved(&self, at: PhysicalAddr) -> Option<PhysicalAddr> {
+        let frame = self.pages[self.owner(at)?.0].frame?;
+        Some(frame.offset(at.0 & (self.page.0 - 1)))
+    }
+
+    /// The first address of a page.
+    pub fn start(&self, page: PageNumber) -> VirtualAddr {
+        VirtualAddr((page.0 as u64) << self.page_shift())
+    }
+
+    fn put(&mut self, page: PageNumber, frame: PhysicalAddr) {
+        self.pages[page.0].frame = Some(frame);
+        self.owners.insert(frame.page(self.page), page);
+        self.counters.placed[node_of(frame).index()] += 1;
+    }
+
+    fn colour(&self, page: PageNumber) -> Option<u64> {
+        self.spec.page_colouring.then_some(page.0 as u64)
+    }
+
+    fn number(&self, at: VirtualAddr) -> PageNumber {
+        PageNumber((at.0 >> self.page_shift()) as usize)
+    }
+
+    fn page_shift(&self) -> u32 {
+        self.page.0.trailing_zeros()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::description::PlacementKind;
+
+    use super::*;
+
+    const PAGE: Bytes = Bytes::from_kib(16);
+
+    fn paging(change: impl Fn(&mut OsSpec)) -> (Paging, Memory) {
+        let description = machine::load("origin2000-r12k-300-8p").expect("a machine");
+        let mut spec = OsSpec { migration: true, migration_limit: 1, ..description.os.clone() };
+        change(&mut spec);
+        let paging = Paging::new(&spec, &Topology::new(&description), &description.tlb);
+        (paging, Memory::new(4, Bytes::from_mib(1), PAGE, Bytes::from_kib(64)))
+    }
+
+    #[test]
+    fn plans_are_placed_at_once_and_the_rest_at_first_touch() {
+        let (mut paging, mut memory) = paging(|_| ());
+        let start = paging.map(&[Some(NodeId(2)), None], &mut memory).expect("there is room");
+        let second = start.offset(PAGE.0);
+        assert_eq!(paging.counters().placed, [0, 0, 1, 0]);
+        assert!(paging.inform(CpuId(0), start) && !paging.inform(CpuId(0), second));
+        let cost = paging.first_touch(NodeId(1), second, &mut memory);
+        assert_eq!(cost, Some(paging.spec().page_fault));
+        assert!(paging.inform(CpuId(0), second));
+        assert_eq!((paging.counters().placed.as_slice(), paging.counters().faults), (&[0, 1, 1, 0][..], 1));
+    }
+
+    #[test]
+    fn other_policies_heed_no_plans() {
+        let (mut paging, mut memory) = paging(|spec| spec.placement = PlacementKind::Fixed);
+        let start = paging.map(&[Some(NodeId(2))], &mut memory).expect("there is room");
+        assert_eq!(paging.frame_of(start), None);
+        paging.first_touch(NodeId(3), start, &mut memory).expect("there is room");
+        assert_eq!(paging.counters().placed, [1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_page_moves_as_often_as_it_may_and_is_found_from_where_it_was() {
+        let (mut paging, mut memory) = paging(|_| ());
+        let start = paging.map(&[Some(NodeId(2)), Some(NodeId(2))], &mut memory).expect("there is room");
+        let second = start.offset(PAGE.0 + 8);
+        let before = paging.frame_of(second).expect("it was asked for");
+        let moving = paging.begin_move(before, NodeId(0), &mut memory).expect("it may move");
+        assert_eq!(paging.begin_move(before, NodeId(1), &mut memory), None, "it is on its way");
+        assert!(paging.is_moving(moving.page) && paging.frame_of(second) == Some(before));
+        paging.end_move(moving.page);
+        let after = paging.frame_of(second).expect("it is somewhere");
+        assert_eq!(paging.moved(before), Some(after));
+        assert_eq!(after.0 >> 14 & 3, before.0 >> 14 & 3, "of the same colour");
+        assert_eq!(paging.counters().placed, [1, 0, 1, 0]);
+        assert_eq!(paging.begin_move(before, NodeId(1), &mut memory), None, "it has left");
+        assert_eq!(paging.begin_move(after, NodeId(1), &mut memory), None, "it has moved often enough");
+        let first = paging.frame_of(start).expect("it was asked for");
+        assert_eq!(paging.begin_move(first, NodeId(2), &mut memory), None, "it is there");
+    }
+
+    #[test]
+    fn the_early_fault_of_irix_forgets_the_colour() {
+        let (mut paging, mut memory) = paging(|spec| spec.migration_keeps_colour = false);
+        let start = paging.map(&[Some(NodeId(2)); 2], &mut memory).expect("there is room");
+        let before = paging.frame_of(start.offset(PAGE.0)).expect("it was asked for");
+        let moving = paging.begin_move(before, NodeId(0), &mut memory).expect("it may move");
+        assert_ne!(moving.to.0 >> 14 & 3, before.0 >> 14 & 3);
+    }
+}

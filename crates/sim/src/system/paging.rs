@@ -1,0 +1,71 @@
+//! Virtual memory in time: what the operating system does when a processor traps, and what it takes of the processor.
+
+use units::{Bytes, CpuId, NodeId, PhysicalAddr, VirtualAddr};
+
+use super::{Controller, System};
+use crate::SimError;
+use crate::os::PagingCounters;
+
+impl<C: Controller> System<C> {
+    /// Consecutive virtual pages, each with the node that the program asks for, if it does.
+    ///
+    /// # Errors
+    /// The node that is asked for does not exist, or has no room left.
+    pub fn map(&mut self, planned: &[Option<NodeId>]) -> Result<VirtualAddr, SimError> {
+        let nodes = self.network.topology().nodes().len();
+        if let Some(node) = planned.iter().flatten().copied().find(|node| node.index() >= nodes) {
+            return Err(SimError::NoSuchNode { node, nodes });
+        }
+        let mapped = self.paging.map(planned, &mut self.memory);
+        self.announce_frames();
+        let full = |node| SimError::OutOfMemory { node, wanted: self.memory.page(), free: Bytes(0) };
+        let start = mapped.map_err(full)?;
+        for processor in self.processors.iter_mut().flatten() {
+            processor.set_translations(self.paging.known(processor.cpu()).clone());
+        }
+        Ok(start)
+    }
+
+    /// What the operating system did with memory since the start.
+    pub fn paging_counters(&self) -> &PagingCounters {
+        self.paging.counters()
+    }
+
+    /// Where a virtual address is now, if its page has been placed.
+    pub fn place_of(&self, at: VirtualAddr) -> Option<PhysicalAddr> {
+        self.paging.frame_of(at)
+    }
+
+    /// The controllers learn of the lines of frames that have come into use.
+    pub fn announce_frames(&mut self) {
+        for node in (0..self.network.topology().nodes().len() as u16).map(NodeId) {
+            self.controllers.allocated(node, self.memory.allocated(node).0 / self.line.0);
+        }
+    }
+
+    /// A processor refers to a page of which it knew nothing, and its time has come: it learns where the page is, which is placed
+    /// if nobody has touched it before. False if it cannot go on.
+    pub(super) fn serve_page_fault(&mut self, cpu: CpuId, at: VirtualAddr, _writes: bool) -> bool {
+        let (now, node) = (self.now, self.node_of(cpu));
+        // Where pages move, what a processor knows is forgotten at the same time in every mode: it always traps.
+        if self.paging.is_changing() && !self.processor_mut(cpu).begin_trap(at, now) {
+            return true;
+        }
+        if !self.paging.inform(cpu, at) {
+            if !self.processor_mut(cpu).begin_trap(at, now) {
+                return true;
+            }
+            let Some(cost) = self.paging.first_touch(node, at, &mut self.memory) else {
+                self.fail(SimError::MemoryFull { cpu, page: at, at: now });
+                return false;
+            };
+            self.announce_frames();
+            self.paging.inform(cpu, at);
+            let processor = self.processor_mut(cpu);
+            processor.count_page_fault();
+            processor.spend_in_os(now, cost);
+        }
+        self.processor_mut(cpu).end_trap();
+        true
+    }
+}
