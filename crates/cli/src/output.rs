@@ -54,6 +54,11 @@ impl OutputFlags {
         Ok(output)
     }
 
+    /// The file of --json, if there is one.
+    pub fn json_file(&self) -> Option<&Path> {
+        self.json.as_ref()?.as_deref()
+    }
+
     /// Whether records take the place of the table on standard output.
     pub fn replaces_table(&self) -> bool {
         matches!((&self.json, &self.csv), (Some(None), _) | (_, Some(None)))

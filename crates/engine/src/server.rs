@@ -83,6 +83,11 @@ impl Server {
         self.busy
     }
 
+    /// Total time reserved before `time`, given that nobody waits between what is reserved after it.
+    pub fn busy_before(&self, time: Time) -> Duration {
+        self.busy - self.free_at.since(time).min(self.busy)
+    }
+
     /// Total time that customers waited, alignment to the grid included.
     pub const fn queued(&self) -> Duration {
         self.queued
@@ -110,6 +115,8 @@ mod tests {
         assert_eq!(bus.queued(), Duration(19 + 11));
         assert_eq!(bus.reserve_from(Time(100), Time(105), Duration::ZERO, Duration(1)), Time(105));
         assert_eq!(bus.queued(), Duration(19 + 11 + 5));
+        // From 80 to 110 and from 105, which is 110, to 111.
+        assert_eq!([100, 111, 200].map(|time| bus.busy_before(Time(time))), [60, 71, 71].map(Duration));
     }
 
     #[test]

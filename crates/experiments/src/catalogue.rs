@@ -5,8 +5,9 @@ use bench::{Experiment, State, Suite};
 use crate::error::ExperimentError;
 use crate::published::PublishedTable;
 use crate::tables::{
-    Shape, distance, generations, ideal, interventions, invalidations, local, read_latencies, remote_cache,
-    restart_curves, router_delay, routing_tables, seidl, shared_region, sharing, stride_diagram, upgrades, wait_time,
+    Shape, directory_states, distance, generations, ideal, interventions, invalidations, local, programs,
+    read_latencies, remote_cache, restart_curves, router_delay, routing_tables, seidl, shared_region, sharing,
+    stride_diagram, transposes, upgrades, utilisation, wait_time,
 };
 
 /// A published table, what its cells mean, and its form.
@@ -86,11 +87,18 @@ macro_rules! entries {
     };
 }
 
+use programs::Drawing::{ColumnsOverRows, FirstOverSecond, None as Undrawn, RowsOverColumns};
+use programs::{CACHED_REMOTELY, Programs, SPECOMP, SPLASH};
+
 const READ: Experiment = Experiment::LmbenchRead;
 const RDEX: Experiment = Experiment::LmbenchRdex;
 
 const fn three_series(state: State, experiment: Experiment) -> interventions::ThreeSeries {
     interventions::ThreeSeries { state, experiment }
+}
+
+const fn programs(words: &'static str, programs: &'static [&'static str], drawing: programs::Drawing) -> Programs {
+    Programs { words, programs, drawing }
 }
 
 /// All tables and figures, in the order of their papers. A new one is a line here and a file under `reference/`.
@@ -118,6 +126,11 @@ pub const ENTRIES: &[Entry] = entries! {
     "prestor/figure-4.13" => invalidations::SharersBandwidthRatios, None;
     "prestor/table-4.20" => three_series(State::Shrd, RDEX), Some(Form::ThreeSeries(State::Shrd));
     "prestor/table-6.1" => shared_region::SharedRegion, None;
+    "prestor/figure-6.1" => utilisation::Utilisation, None;
+    "prestor/figure-6.2" => utilisation::Utilisation, None;
+    "prestor/figure-6.3" => directory_states::DirectoryStates, None;
+    "prestor/figure-6.4" => transposes::Transposes { cpus: 8 }, None;
+    "prestor/figure-6.5" => transposes::Transposes { cpus: 16 }, None;
     "prestor/table-A.1" => invalidations::ByNodeAndSharers, None;
     "seidl/table-1" => seidl::Constants, None;
     "seidl/table-2" => seidl::Limits, None;
@@ -126,6 +139,38 @@ pub const ENTRIES: &[Entry] = entries! {
     "flash/figure-5.8" => upgrades::UpgradeLatencies, None;
     "flash/figure-5.15" => remote_cache::RemoteCacheHitRates, None;
     "flash/figure-5.19" => wait_time::WaitTime, None;
+    "flash/figure-3.1" => programs("total-speedup", SPLASH, RowsOverColumns("processors")), None;
+    "flash/figure-3.5" => programs("local", SPECOMP, RowsOverColumns("processors")), None;
+    "flash/figure-3.6" => programs("misses over 1", SPECOMP, RowsOverColumns("processors")), None;
+    "flash/figure-3.7" => programs("rate", SPECOMP, Undrawn), None;
+    "flash/figure-3.8" => programs("efficiency gang cache-affinity", SPECOMP, Undrawn), None;
+    "flash/figure-4.2" => programs("time", SPECOMP, Undrawn), None;
+    "flash/figure-4.3" => programs("total-speedup batch", SPECOMP, Undrawn), None;
+    "flash/figure-4.4" => programs("time two over batch pinned", SPECOMP, Undrawn), None;
+    "flash/figure-4.5" => programs("efficiency", SPECOMP, RowsOverColumns("processors")), None;
+    "flash/figure-5.10" => programs("faster at 8", SPECOMP, Undrawn), None;
+    "flash/figure-5.12" => programs("faster", SPECOMP, Undrawn), None;
+    "flash/figure-5.13" => programs("faster", SPECOMP, Undrawn), None;
+    "flash/table-5.3" => programs("efficiency", SPECOMP, Undrawn), None;
+    "flash/table-5.4" => programs("occupancy over cv=2", SPECOMP, Undrawn), None;
+    "flash/figure-5.14" => programs("average", SPECOMP, FirstOverSecond), None;
+    "flash/figure-5.16" => programs("hybrid/RAC", SPECOMP, Undrawn), None;
+    "flash/figure-5.17" => programs("hybrid over hybrid/RAC", CACHED_REMOTELY, ColumnsOverRows("processors")), None;
+    "flash/figure-5.18" => programs("hybrid/RAC", CACHED_REMOTELY, ColumnsOverRows("processors")), None;
+    "flash/figure-5.20" => programs("time", SPECOMP, Undrawn), None;
+    "flash/figure-5.21" => programs("average", SPECOMP, ColumnsOverRows("processors")), None;
+    "flash/figure-5.22" => programs("speedup", SPECOMP, Undrawn), None;
+    "flash/figure-5.23" => programs("latency over 8", SPECOMP, Undrawn), None;
+    "flash/figure-5.24" => programs("", SPECOMP, Undrawn), None;
+    "flash/figure-5.25" => programs("time 1-OTT over unchanged", SPECOMP, ColumnsOverRows("processors")), None;
+    "flash/figure-5.26" => programs("time 1-OTT", SPECOMP, ColumnsOverRows("processors")), None;
+    "flash/figure-6.1" => programs("misses over 8", SPECOMP, Undrawn), None;
+    "flash/figure-6.3" => programs("", SPECOMP, Undrawn), None;
+    "flash/figure-6.5" => programs("", SPECOMP, Undrawn), None;
+    "flash/figure-6.7" => programs("speedup apsi", SPECOMP, RowsOverColumns("processors")), None;
+    "flash/figure-6.8" => programs("gafort tuned", SPECOMP, ColumnsOverRows("swaps that go anywhere (%)")), None;
+    "flash/figure-6.9" => programs("time", SPECOMP, Undrawn), None;
+    "flash/figure-6.10" => programs("efficiency", SPECOMP, Undrawn), None;
     "flash/study-sharing" => sharing::Sharing, None;
     "flash/study-ideal" => ideal::Ideal, None;
     "flash/table-A.1" => routing_tables::RoutingTables, None;

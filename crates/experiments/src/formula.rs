@@ -8,11 +8,13 @@ use std::sync::Arc;
 
 use bench::seidl::Point;
 use bench::{Experiment, Plan, State, Traffic};
-use units::{Bytes, CpuId, NodeId};
+use sim::{Scheduling, SpaceSharing, TimeSharing};
+use units::{Bytes, CpuId, Duration, NodeId};
 use workloads::Workload;
 
 use crate::outcome::Outcome;
 use crate::remote_reads::RemoteReads;
+use crate::utilisation::Readers;
 
 /// Something to run on a fresh machine of its own. Equal measurements give equal outcomes and are run once.
 #[derive(Clone, Debug)]
@@ -37,6 +39,12 @@ pub enum Subject {
     Windows(Point),
     /// Reads of another node's lines, some of which were read before (FLASH dissertation, section 5.4.1).
     RemoteReads(RemoteReads),
+    /// Threads that read the lines of one node, and how busy its memory and links are (Prestor 2001 section 6.1).
+    Utilisation(Readers),
+    /// A parallel program, looked at from time to time.
+    Profile(ProgramRun, Duration),
+    /// Equal parallel programs at once, under a scheduler.
+    Scheduled(Scheduled),
     /// A parallel program.
     Program(ProgramRun),
 }
@@ -48,6 +56,17 @@ pub struct ProgramRun {
     pub workload: Workload,
     /// How many processors.
     pub cpus: u16,
+}
+
+/// Programs that start together under a scheduler of the operating system (FLASH dissertation, chapter 4).
+#[derive(Clone, Copy, Debug)]
+pub struct Scheduled {
+    /// Each of them.
+    pub run: ProgramRun,
+    /// How many there are.
+    pub processes: u16,
+    /// Who decides when and where their threads run.
+    pub scheduling: Scheduling,
 }
 
 /// What tells measurements on one machine apart. The series that a plan belongs to does not, and neither does how often
@@ -70,11 +89,16 @@ enum Key<'a> {
     },
     Windows(Point),
     RemoteReads(RemoteReads),
+    Utilisation(Readers),
     Program {
         name: &'static str,
         parameters: Vec<u64>,
         cpus: u16,
+        /// From one look to the next, if there are any.
+        interval: Option<Duration>,
     },
+    /// The program, how often, and the names of the policies.
+    Scheduled(Box<Key<'a>>, u16, [&'static str; 2]),
 }
 
 impl Measurement {
@@ -103,13 +127,30 @@ impl Measurement {
             Subject::SharedRegion { threads } => Key::SharedRegion { threads: *threads },
             Subject::Windows(point) => Key::Windows(*point),
             Subject::RemoteReads(reads) => Key::RemoteReads(*reads),
-            Subject::Program(ProgramRun { workload, cpus }) => Key::Program {
-                name: workload.name(),
-                parameters: workload.parameters().into_iter().map(|(_, value)| value).collect(),
-                cpus: *cpus,
-            },
+            Subject::Utilisation(readers) => Key::Utilisation(*readers),
+            Subject::Profile(run, interval) => run.key(Some(*interval)),
+            Subject::Scheduled(Scheduled { run, processes, scheduling: Scheduling { time, space } }) => {
+                let name = |names: &mut dyn Iterator<Item = &'static str>| names.next().unwrap_or_default();
+                let time =
+                    name(&mut TimeSharing::ALL.into_iter().filter(|(each, _)| each == time).map(|(_, name)| name));
+                let space =
+                    name(&mut SpaceSharing::ALL.into_iter().filter(|(each, _)| each == space).map(|(_, name)| name));
+                Key::Scheduled(Box::new(run.key(None)), *processes, [time, space])
+            }
+            Subject::Program(run) => run.key(None),
         };
         (&self.machine, key)
+    }
+}
+
+impl ProgramRun {
+    fn key(&self, interval: Option<Duration>) -> Key<'static> {
+        Key::Program {
+            name: self.workload.name(),
+            parameters: self.workload.parameters().into_iter().map(|(_, value)| value).collect(),
+            cpus: self.cpus,
+            interval,
+        }
     }
 }
 
@@ -166,7 +207,8 @@ impl Formula {
             Outcome::Windows(record) => Some(record.mean),
             Outcome::RemoteReads(time) => Some(time.ns),
             Outcome::Program(row) => Some(row.time_ns),
-            Outcome::Traffic(_) => None,
+            Outcome::Profile(profile) => Some(profile.row.time_ns),
+            Outcome::Traffic(_) | Outcome::Utilisation(_) => None,
         })
     }
 

@@ -21,11 +21,14 @@ pub mod shared_region;
 mod simulation;
 mod system;
 pub mod tables;
+pub mod utilisation;
 pub mod variant;
 
 pub use error::ExperimentError;
 pub use outcome::Outcome;
 pub use reproduction::{FailedMeasurement, Outcomes, PreparedTable, Reproduced, Reproduction};
-pub use run::{run, run_plan, run_program, run_windows};
-pub use simulation::{Simulated, Simulation, Sweep, description_label, program_rows, under_protocols};
+pub use run::{Finished, run, run_plan, run_program, run_windows};
+pub use simulation::{
+    Simulated, Simulation, Sweep, Synchronisation, Variations, description_label, policies, program_rows, run_together,
+};
 pub use system::{System, Systems};

@@ -4,6 +4,7 @@ use record::{Record, SimulationRow};
 
 use crate::remote_reads::RemoteReadTime;
 use crate::shared_region::Traffic;
+use crate::utilisation::{Profile, Utilisation};
 
 /// What a measurement gave.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,6 +17,10 @@ pub enum Outcome {
     Windows(Box<Record>),
     /// Reads of another node's lines.
     RemoteReads(RemoteReadTime),
+    /// How busy memory and links of a node were.
+    Utilisation(Box<Utilisation>),
+    /// A parallel program, and what the nodes did when.
+    Profile(Box<Profile>),
     /// A parallel program whose results were right.
     Program(Box<SimulationRow>),
 }

@@ -7,9 +7,11 @@ use record::{Record, SimulationRow};
 use units::CpuId;
 
 use crate::error::ExperimentError;
-use crate::formula::{Measurement, ProgramRun, Subject};
+use crate::formula::{Measurement, ProgramRun, Scheduled, Subject};
 use crate::shared_region;
-use crate::{Outcome, Simulation};
+use crate::simulation::run_together;
+use crate::utilisation::{self, Profile};
+use crate::{Outcome, Simulated, Simulation};
 
 /// Runs `measurement` on a new machine of `description`: the outcome depends on nothing that ran before.
 ///
@@ -20,11 +22,35 @@ pub fn run(
     measurement: &Measurement,
     options: sim::Options,
 ) -> Result<Outcome, ExperimentError> {
+    run_once(description, measurement, options, &())
+}
+
+/// As [`run`], but a program of which an equal run has `finished` is not run again.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_once(
+    description: &Description,
+    measurement: &Measurement,
+    options: sim::Options,
+    finished: &dyn Finished,
+) -> Result<Outcome, ExperimentError> {
     match &measurement.subject {
         Subject::Bench(plan) => Ok(Outcome::Bench(Box::new(run_plan(description, plan, options)?))),
         Subject::Windows(point) => Ok(Outcome::Windows(Box::new(run_windows(description, *point, options)?))),
         Subject::RemoteReads(reads) => Ok(Outcome::RemoteReads(reads.run(description, options)?)),
-        Subject::Program(run) => Ok(Outcome::Program(Box::new(run_program(description, *run, options)?))),
+        Subject::Program(run) => Ok(Outcome::Program(Box::new(program_once(description, *run, options, finished)?))),
+        Subject::Utilisation(readers) => {
+            Ok(Outcome::Utilisation(Box::new(utilisation::run(description, *readers, options)?)))
+        }
+        Subject::Profile(run, interval) => {
+            let sampled = sim::Options { sampling: Some(*interval), ..options };
+            let Simulated { row, samples, .. } = right(description, *run, sampled)?;
+            Ok(Outcome::Profile(Box::new(Profile { row, samples })))
+        }
+        Subject::Scheduled(scheduled) => {
+            Ok(Outcome::Program(Box::new(run_scheduled(description, *scheduled, options)?)))
+        }
         Subject::SharedRegion { threads } => Ok(Outcome::Traffic(shared_region::run(description, *threads, options)?)),
     }
 }
@@ -64,9 +90,78 @@ pub fn run_program(
     run: ProgramRun,
     options: sim::Options,
 ) -> Result<SimulationRow, ExperimentError> {
+    right(description, run, options).map(|simulated| simulated.row)
+}
+
+/// Runs of programs that are over, from an interrupted invocation or this one.
+pub trait Finished: Sync {
+    /// The record of the run of this identity ([`SimulationRow::identity`]), with its parts, if it is over.
+    fn known(&self, identity: &str) -> Option<SimulationRow>;
+
+    /// A run is over.
+    ///
+    /// # Errors
+    /// When that cannot be noted, in words.
+    fn note(&self, row: &SimulationRow) -> Result<(), String>;
+}
+
+/// Nothing is over.
+impl Finished for () {
+    fn known(&self, _identity: &str) -> Option<SimulationRow> {
+        None
+    }
+
+    fn note(&self, _row: &SimulationRow) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// As [`run_program`], unless an equal run has `finished`; what is new is noted there.
+fn program_once(
+    description: &Description,
+    run: ProgramRun,
+    options: sim::Options,
+    finished: &dyn Finished,
+) -> Result<SimulationRow, ExperimentError> {
+    let simulation = Simulation::new(description.clone(), run.workload, Some(run.cpus), options)?;
+    if let Some(row) = finished.known(&simulation.identity()).filter(SimulationRow::is_right) {
+        return Ok(row);
+    }
+    let row = run_program(description, run, options)?;
+    finished.note(&row).map_err(|reason| ExperimentError::NotKept { program: run.workload.name(), reason })?;
+    Ok(row)
+}
+
+/// Runs equal programs at once on a new machine of `description`: what the last of them to end has to say, but that its time is
+/// that from the start of all until it has ended, if there are several.
+///
+/// # Errors
+/// As [`run_program`].
+pub fn run_scheduled(
+    description: &Description,
+    scheduled: Scheduled,
+    options: sim::Options,
+) -> Result<SimulationRow, ExperimentError> {
+    let Scheduled { run, processes, scheduling } = scheduled;
+    let simulation = Simulation::new(description.clone(), run.workload, Some(run.cpus), options)?;
+    let simulation = simulation.with_scheduling(scheduling)?;
+    let all = run_together(&vec![simulation; usize::from(processes)])?;
+    if let Some(wrong) = all.iter().find_map(|each| each.wrong.clone()) {
+        return Err(ExperimentError::WrongResult { program: run.workload.name(), wrong });
+    }
+    let last = all.into_iter().max_by_key(|each| each.finished);
+    let Simulated { mut row, finished, .. } =
+        last.ok_or(ExperimentError::Processors { machine: description.name.clone(), asked: 0, most: 0 })?;
+    if processes > 1 {
+        row.time_ns = finished.as_ns();
+    }
+    Ok(row)
+}
+
+fn right(description: &Description, run: ProgramRun, options: sim::Options) -> Result<Simulated, ExperimentError> {
     let simulated = Simulation::new(description.clone(), run.workload, Some(run.cpus), options)?.run()?;
     match simulated.wrong {
-        None => Ok(simulated.row),
-        Some(wrong) => Err(ExperimentError::WrongResult { program: run.workload.name(), wrong }),
+        None => Ok(simulated),
+        Some(ref wrong) => Err(ExperimentError::WrongResult { program: run.workload.name(), wrong: wrong.clone() }),
     }
 }

@@ -27,7 +27,7 @@ pub struct Traffic {
 }
 
 /// The node with the region; the threads are on the nodes nearest to it.
-const HOME: NodeId = NodeId(1);
+pub(crate) const HOME: NodeId = NodeId(1);
 
 /// The secondary caches of the experiment. The thesis fills those of the machine; what is measured is a steady state in
 /// which their size does not matter, and every sharer must read every line first.
@@ -72,13 +72,13 @@ impl Lines {
 }
 
 /// The first processor of each of the nodes nearest to the home.
-fn processors(topology: &Topology, threads: u16) -> Vec<CpuId> {
+pub(crate) fn processors(topology: &Topology, threads: u16) -> Vec<CpuId> {
     let mut nodes: Vec<NodeId> = topology.nodes().iter().map(|node| node.id).filter(|&node| node != HOME).collect();
     nodes.sort_by_key(|&node| (topology.hops(HOME, node), node));
     nodes.iter().take(threads.into()).filter_map(|&node| topology.cpus_of(node).next()).collect()
 }
 
-fn on_all(cpus: &[CpuId], program: impl Fn(usize) -> Program) -> Vec<(CpuId, Program)> {
+pub(crate) fn on_all(cpus: &[CpuId], program: impl Fn(usize) -> Program) -> Vec<(CpuId, Program)> {
     cpus.iter().enumerate().map(|(index, &cpu)| (cpu, program(index))).collect()
 }
 

@@ -1,6 +1,6 @@
 //! What can go wrong in a simulation.
 
-use machine::description::{Description, HubSpec, Replacement};
+use machine::description::{ControllerKind, Description, HubSpec, Replacement};
 use protocol::ProtocolError;
 use protocol::msi::catalogue::UnknownProtocol;
 use thiserror::Error;
@@ -120,6 +120,10 @@ impl SimError {
         if description.processor.outstanding_misses as usize > MissId::CAPACITY {
             let value = description.processor.outstanding_misses.to_string();
             return Err(Self::Unsupported { key: "processor.outstanding_misses", value, accepted: "1 to 8" });
+        }
+        if description.os.migration && description.controller.kind != ControllerKind::Hub {
+            let accepted = "false: only the Hub of an Origin counts references by page";
+            return Err(Self::Unsupported { key: "os.migration", value: "true".to_string(), accepted });
         }
         if description.tlb.entries > 256 {
             let value = description.tlb.entries.to_string();

@@ -40,6 +40,10 @@ struct Line {
 /// Everything that has been loaded and stored so far.
 pub struct Observer {
     lines: FxHashMap<LineAddr, Line>,
+    /// Of lines that stand where others stood before their page moved: the first of those, under which all are known.
+    first: FxHashMap<LineAddr, LineAddr>,
+    /// Where those are now.
+    now: FxHashMap<LineAddr, LineAddr>,
     /// The oldest contents that a processor may still find, where that is not the same for all.
     floors: FxHashMap<(LineAddr, CpuId), Version>,
     relaxed: bool,
@@ -72,6 +76,8 @@ impl Observer {
     pub fn new(relaxed: bool, prefetches_store: bool) -> Self {
         Self {
             lines: FxHashMap::default(),
+            first: FxHashMap::default(),
+            now: FxHashMap::default(),
             floors: FxHashMap::default(),
             relaxed,
             prefetches_store,
@@ -91,19 +97,37 @@ impl Observer {
         self.fault.take()
     }
 
+    /// The page of `from` has moved, and with it this line to `to`.
+    pub fn moved(&mut self, from: LineAddr, to: LineAddr) {
+        let first = self.first_of(from);
+        self.first.insert(to, first);
+        self.now.insert(first, to);
+    }
+
+    /// What a line was called before any page moved.
+    fn first_of(&self, line: LineAddr) -> LineAddr {
+        self.first.get(&line).copied().unwrap_or(line)
+    }
+
+    fn seen(&mut self, line: LineAddr) -> &mut Line {
+        let line = self.first_of(line);
+        self.lines.entry(line).or_default()
+    }
+
     /// A program has issued a store.
     pub fn issued(&mut self, line: LineAddr) {
         self.stores += 1;
-        self.lines.entry(line).or_default().issued += 1;
+        self.seen(line).issued += 1;
     }
 
     /// A miss is over.
     pub fn missed(&mut self, line: LineAddr) {
-        self.lines.entry(line).or_default().misses += 1;
+        self.seen(line).misses += 1;
     }
 
     /// A processor has loaded from its copy.
     pub fn loaded(&mut self, cpu: CpuId, line: LineAddr, copy: CachedCopy, at: Time) {
+        let line = self.first_of(line);
         let seen = self.lines.entry(line).or_default();
         let (found, mut oldest) = (copy.version, seen.settled);
         self.loads += 1;
@@ -121,6 +145,7 @@ impl Observer {
 
     /// A processor's copy has become `copy` by a store.
     pub fn stored(&mut self, cpu: CpuId, line: LineAddr, copy: CachedCopy, at: Time) {
+        let line = self.first_of(line);
         let seen = self.lines.entry(line).or_default();
         let before = seen.newest;
         seen.newest = before.next();
@@ -139,19 +164,19 @@ impl Observer {
 
     /// The last store seen was nobody's: a write prefetch has made it.
     pub fn prefetched(&mut self, line: LineAddr) {
-        self.lines.entry(line).or_default().prefetched += 1;
+        self.seen(line).prefetched += 1;
     }
 
     /// A processor is about to ask for the contents of a line without a copy: they will be no older than they are now.
     pub fn asks_uncached(&mut self, cpu: CpuId, line: LineAddr) {
-        let newest = self.lines.entry(line).or_default().newest;
-        self.floors.insert((line, cpu), newest);
+        let newest = self.seen(line).newest;
+        self.floors.insert((self.first_of(line), cpu), newest);
     }
 
     /// A processor has got the contents of a line without a copy.
     pub fn loaded_uncached(&mut self, cpu: CpuId, line: LineAddr, found: Version, at: Time) {
-        let newest = self.lines.entry(line).or_default().newest;
-        let floor = self.floors.get(&(line, cpu)).copied().unwrap_or_default();
+        let newest = self.seen(line).newest;
+        let floor = self.floors.get(&(self.first_of(line), cpu)).copied().unwrap_or_default();
         self.loads += 1;
         if found < floor || found > newest {
             self.fault.get_or_insert(Incoherence::StaleLoad { cpu, line, found, last: newest, at });
@@ -165,18 +190,19 @@ impl Observer {
 
     /// The line's writer is about to store before all who have older copies have dropped them.
     pub fn unsettle(&mut self, line: LineAddr) {
-        self.lines.entry(line).or_default().unsettled = true;
+        self.seen(line).unsettled = true;
     }
 
     /// All who had older copies of the line have dropped them.
     pub fn settle(&mut self, line: LineAddr) {
-        let seen = self.lines.entry(line).or_default();
+        let seen = self.seen(line);
         (seen.unsettled, seen.settled) = (false, seen.newest);
     }
 
-    /// Lines with stores, in order.
+    /// Lines with stores, where they are now, in order.
     pub fn stored_lines(&self) -> Vec<LineAddr> {
-        let stored = |(line, seen): (&LineAddr, &Line)| (seen.issued + seen.prefetched > 0).then_some(*line);
+        let now = |line: &LineAddr| self.now.get(line).copied().unwrap_or(*line);
+        let stored = |(line, seen): (&LineAddr, &Line)| (seen.issued + seen.prefetched > 0).then_some(now(line));
         let mut lines: Vec<_> = self.lines.iter().filter_map(stored).collect();
         lines.sort_unstable();
         lines
@@ -187,7 +213,7 @@ impl Observer {
     /// # Errors
     /// A store has been lost, or was never performed.
     pub fn compare(&self, line: LineAddr, contents: Version) -> Result<(), Incoherence> {
-        let seen = self.lines.get(&line).copied().unwrap_or_default();
+        let seen = self.lines.get(&self.first_of(line)).copied().unwrap_or_default();
         let issued = Version(seen.issued + seen.prefetched);
         if contents == issued && seen.newest == issued {
             return Ok(());

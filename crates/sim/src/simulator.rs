@@ -13,7 +13,7 @@ use crate::origin::{HubCounters, Hubs};
 use crate::os::PagingCounters;
 use crate::system::{Controller, Incoherence, Job, System, ThreadReport, Unfinished};
 use crate::thread::Program;
-use crate::{NodeStatistics, Options, Scheduling, SimError, StallTerms};
+use crate::{NodeStatistics, Options, Sample, Scheduling, SimError, StallTerms};
 
 /// A machine of some kind.
 trait Simulated {
@@ -31,6 +31,7 @@ trait Simulated {
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms>;
     fn check_coherence(&mut self) -> Result<(), Incoherence>;
     fn observed(&self) -> Option<Observed>;
+    fn samples(&self) -> &[Sample];
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -90,6 +91,10 @@ impl<C: Controller> Simulated for System<C> {
 
     fn observed(&self) -> Option<Observed> {
         self.observer.as_ref().map(|observer| observer.borrow().observed())
+    }
+
+    fn samples(&self) -> &[Sample] {
+        &self.sampler.taken
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -160,6 +165,12 @@ impl Simulator {
     /// What an observer of all loads and stores has seen since the start, if one was asked for ([`Options::check_loads`]).
     pub fn observed(&self) -> Option<Observed> {
         self.machine.observed()
+    }
+
+    /// What all nodes had done at each multiple of the interval that was asked for ([`Options::sampling`]) and at the end of each
+    /// run. Taking samples changes nothing else.
+    pub fn samples(&self) -> &[Sample] {
+        self.machine.samples()
     }
 
     /// Consecutive whole pages on node `home`, at least `bytes` of them.

@@ -1,8 +1,8 @@
 //! Random programs: look-ahead against lock-step bit for bit, and caches, directory and data against each other.
 
 use proptest::prelude::*;
-use sim::{HubCounters, Mode, Options, Program, Simulator, Thread, ThreadReport};
-use units::{Bytes, CpuId, NodeId, PhysicalAddr};
+use sim::{HubCounters, Mode, NodeActivity, Options, Program, Sample, Simulator, Thread, ThreadReport};
+use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr};
 
 /// One step of a random program.
 #[derive(Clone, Copy, Debug)]
@@ -76,11 +76,15 @@ fn execute(thread: &mut Thread<'_>, regions: &[PhysicalAddr], steps: &[Step]) {
 }
 
 /// Everything that can be seen of a run.
-type Seen = (Vec<ThreadReport>, Vec<Option<HubCounters>>, units::Time);
+type Seen = (Vec<ThreadReport>, Vec<Option<HubCounters>>, units::Time, Vec<Sample>);
 
 fn run(machine: &str, mode: Mode, programs: &[Vec<Step>]) -> Seen {
+    run_sampled(machine, mode, programs, Some(Duration::from_ns(1700.0)))
+}
+
+fn run_sampled(machine: &str, mode: Mode, programs: &[Vec<Step>], sampling: Option<Duration>) -> Seen {
     let description = machine::load(machine).unwrap();
-    let options = Options { mode, check_loads: true, ..Options::default() };
+    let options = Options { mode, check_loads: true, sampling, ..Options::default() };
     let mut simulator = Simulator::new(&description, options).unwrap();
     let nodes = simulator.topology().nodes().len() as u16;
     let regions: Vec<_> = (0..4).map(|n| simulator.allocate(NodeId(n % nodes), Bytes(3 * CONFLICT)).unwrap()).collect();
@@ -93,7 +97,7 @@ fn run(machine: &str, mode: Mode, programs: &[Vec<Step>]) -> Seen {
     simulator.check_coherence().unwrap();
     assert_eq!(simulator.messages_under_way(), 0, "every message has arrived");
     let counters = (0..nodes).map(|n| simulator.hub_counters(NodeId(n))).collect();
-    (reports, counters, simulator.now())
+    (reports, counters, simulator.now(), simulator.samples().to_vec())
 }
 
 proptest! {
@@ -133,4 +137,51 @@ fn equal_seeds_give_equal_runs() {
         .collect();
     let programs = vec![steps; 16];
     assert_eq!(run("bwana", Mode::LookAhead, &programs), run("bwana", Mode::LookAhead, &programs));
+}
+
+/// Looking at the nodes now and then changes nothing, and the last look sees all that there was.
+#[test]
+fn samples_disturb_nothing() {
+    let step = |n: u32| if n % 4 == 0 { Step::Store(n as u8 % 24) } else { Step::Load(n as u8 % 24) };
+    let steps: Vec<Step> = (0..120).map(step).collect();
+    let programs = vec![steps; 4];
+    let of = |ns: Option<f64>| run_sampled("bitmap", Mode::LookAhead, &programs, ns.map(Duration::from_ns));
+    let (without, often, seldom) = (of(None), of(Some(100.0)), of(Some(1e6)));
+    assert_eq!((&without.0, &without.1, without.2), (&often.0, &often.1, often.2));
+    assert!(without.3.is_empty() && seldom.3.len() < often.3.len());
+    assert_eq!(often.3.last(), seldom.3.last());
+    assert!(often.3.windows(2).all(|pair| pair[0].time < pair[1].time));
+    let sum = |of: fn(&NodeActivity) -> u64| often.3.last().unwrap().nodes.iter().map(of).sum::<u64>();
+    assert_eq!(sum(|node| node.outgoing.0), sum(|node| node.incoming.0), "what goes into the network comes out");
+}
+
+/// What a node does for a neighbour who reads `READS` of its lines, one at a time: the request of a packet comes in, nine go
+/// out, and memory has 100 ns until the data begin and 200 ns until they have left (Prestor 2001, 4.1.3).
+#[test]
+fn samples_show_what_memory_and_links_did() {
+    const READS: u64 = 100;
+    let options = Options { sampling: Some(Duration::from_ns(5000.0)), ..Options::default() };
+    let description = machine::load("lego-oil").unwrap();
+    let mut simulator = Simulator::new(&description, options).unwrap();
+    let base = simulator.allocate(NodeId(0), Bytes(128 * READS)).unwrap();
+    let reads = move |thread: &mut Thread<'_>| {
+        for line in 0..READS {
+            thread.load(base.offset(128 * line));
+            thread.drain();
+        }
+    };
+    simulator.run(vec![(CpuId(2), Box::new(reads) as Program)]).unwrap();
+    let samples = simulator.samples();
+    let home = |sample: &Sample| sample.nodes[0];
+    let (first, last) = (home(&samples[0]), home(samples.last().unwrap()));
+    assert_eq!(last.found.iter().sum::<u64>(), READS);
+    assert_eq!(last.found[protocol::DirectoryState::Unowned as usize], READS);
+    assert_eq!(last.outgoing, last.incoming * 9);
+    let refresh = Duration::from_ns(250.0) * (simulator.now().0 / Duration::from_ns(15_600.0).0 + 1);
+    let reading = Duration::from_ns(300.0) * READS;
+    assert!(last.memory >= reading && last.memory <= reading + refresh, "{:?} for {reading:?}", last.memory);
+    assert!(first.memory < last.memory && first.found[0] < READS && first.found[0] > 0);
+    // Node 1 has no part in it.
+    assert!(samples.last().unwrap().nodes[1].memory <= refresh);
+    assert_eq!(last.since(&first).found[0], READS - first.found[0]);
 }

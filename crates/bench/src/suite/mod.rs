@@ -187,6 +187,8 @@ pub struct SuiteScope {
     pub mapped: Bytes,
     /// How many random sets of sharers of each size are tried.
     pub draws: u32,
+    /// Whether studies of programs take less data and fewer numbers of processors: minutes instead of hours.
+    pub quick: bool,
 }
 
 impl SuiteScope {
@@ -202,6 +204,7 @@ impl SuiteScope {
             mixes: 3,
             mapped: Bytes::from_mib(1024),
             draws: 4,
+            quick: false,
         }
     }
 }

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use experiments::{Outcomes, Reproduction};
-use record::ReproductionRow;
+use experiments::{Finished, Outcomes, Reproduction};
+use record::{ReproductionRow, SimulationRow};
 
 use super::bench::ThoroughnessFlags;
+use super::sim::journal::{Journal, beside};
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, draw, make_drawings, print};
 use crate::progress;
@@ -24,7 +25,10 @@ Examples:
   ccnuma reproduce prestor/4.6              one table
   ccnuma reproduce prestor/figure-4.6 --svg plots
                                             one figure, drawn into plots/
-  ccnuma reproduce prestor --json=prestor.jsonl"
+  ccnuma reproduce prestor --json=prestor.jsonl
+  ccnuma reproduce flash --quick            the FLASH dissertation in minutes: programs take less data
+  ccnuma reproduce flash --json=flash.jsonl --resume
+                                            goes on where an earlier run with that file ended"
 )]
 pub struct ReproduceCommand {
     /// A paper, or one of its tables or figures: prestor, prestor/4.6, prestor/figure-4.6, flash/A.1.
@@ -33,6 +37,13 @@ pub struct ReproduceCommand {
     /// Draw the diagrams of the tables and figures into DIRECTORY.
     #[arg(long, value_name = "DIRECTORY")]
     svg: Option<PathBuf>,
+    /// Programs take less data and fewer numbers of processors: minutes instead of hours. Figures between those are left out.
+    #[arg(long)]
+    quick: bool,
+    /// With --json=FILE: go on where an earlier run with that file ended. Until all are over, runs of programs are kept in
+    /// FILE.runs.part.
+    #[arg(long)]
+    resume: bool,
     #[command(flatten)]
     thoroughness: ThoroughnessFlags,
     #[command(flatten)]
@@ -46,19 +57,24 @@ impl ReproduceCommand {
     /// When there is no such table, a measurement fails or the output does.
     pub fn run(self) -> Result<(), Failure> {
         let scope = self.thoroughness.scope(bench::Settings::simulated())?;
+        let scope = bench::SuiteScope { quick: self.quick, ..scope };
         let reproduction = Reproduction::prepare(&self.selection, scope).map_err(Failure::input)?;
         if let Some(directory) = &self.svg {
             make_drawings(directory)?;
         }
+        let journal = self.journal()?;
         let mut output: Output<ReproductionRow> = self.output.open()?;
         for machine in reproduction.machines() {
             self.output.describe_machine(Some(&machine.name), &machine.to_toml())?;
         }
         let bar = progress::bar(reproduction.measurements().len(), "measurements");
         let finished = |done| bar.set_position(done as u64);
-        let result = reproduction.run(self.thoroughness.simulation(), finished, |row| output.write(&row));
+        let result = reproduction.run(self.thoroughness.simulation(), &journal, finished, |row| output.write(&row));
         bar.finish_and_clear();
         let (outcomes, failures) = result?;
+        if failures.is_empty() {
+            journal.close()?;
+        }
         if output.wants_table() {
             print_tables(&reproduction, &outcomes)?;
         }
@@ -72,6 +88,27 @@ impl ReproduceCommand {
                 Err(Failure::run(format!("{count} measurements failed, the first on {machine}: {}", first.error)))
             }
         }
+    }
+}
+
+impl ReproduceCommand {
+    /// Where runs of programs are kept until all are over: beside the file of --json, if there is one.
+    fn journal(&self) -> Result<Journal, Failure> {
+        let runs = self.output.json_file().map(|file| beside(file, "runs"));
+        Journal::open(runs.as_deref(), self.resume, true)
+    }
+}
+
+impl Finished for Journal {
+    fn known(&self, identity: &str) -> Option<SimulationRow> {
+        Journal::known(self, identity).cloned()
+    }
+
+    fn note(&self, row: &SimulationRow) -> Result<(), String> {
+        Journal::note(self, row).map_err(|failure| match failure {
+            Failure::Input(line) | Failure::Run(line) => line,
+            Failure::Closed => "its file was closed".to_owned(),
+        })
     }
 }
 

@@ -2,20 +2,23 @@
 
 mod jobs;
 mod memory;
+pub mod policies;
 mod statistics;
 mod sweep;
 mod thread;
 
 pub use jobs::{Synchronisation, run_together};
-pub use sweep::{Sweep, under_protocols};
+pub use sweep::{Sweep, Variations};
 
 use std::collections::BTreeMap;
+use std::hash::Hasher;
 use std::time::Duration;
 
 use machine::description::PlacementKind;
 use machine::{Description, Topology};
 use record::{CheckResult, ProgramRow, SimulationRow};
-use sim::{Options, PagingCounters, Scheduling, Simulator, ThreadReport};
+use rustc_hash::FxHasher;
+use sim::{Options, PagingCounters, Sample, Scheduling, Simulator, ThreadReport};
 use units::{Bytes, CpuId, NodeId};
 use workloads::{Parameter, Shape, Workload, Wrong};
 
@@ -42,10 +45,14 @@ pub struct Simulated {
     pub row: SimulationRow,
     /// What is wrong with the program's results, if anything is.
     pub wrong: Option<String>,
+    /// What the nodes had done at equal steps of time, where that was asked for ([`Options::sampling`]).
+    pub samples: Vec<Sample>,
     /// What the operating system did with memory.
     pub paging: PagingCounters,
     /// By region, the node of each page in the end; `None` if nobody has touched it.
     pub homes: Vec<Vec<Option<NodeId>>>,
+    /// From the start of the simulation until the last thread had ended.
+    pub finished: units::Duration,
     /// How long the simulation took on the host: the only part that differs between equal runs.
     pub took: Duration,
 }
@@ -86,6 +93,13 @@ fn protocol(description: &Description) -> &str {
 /// The name of a machine with its protocol, fit for the name of a file.
 pub fn description_label(description: &Description) -> String {
     format!("{}.{}", description.name, protocol(description)).replace(['/', '\\'], "-")
+}
+
+/// A hash of all that a description says, in hexadecimal.
+fn digest(description: &Description) -> String {
+    let mut hasher = FxHasher::default();
+    hasher.write(description.to_toml().as_bytes());
+    format!("{:016x}", hasher.finish())
 }
 
 /// The processor of each of `threads` threads: the first ones in order, unless the threads follow a set of memory locality domains
@@ -142,6 +156,11 @@ impl Simulation {
     /// The program.
     pub fn workload(&self) -> &Workload {
         &self.workload
+    }
+
+    /// What distinguishes it from other runs, as its record does ([`SimulationRow::identity`]).
+    pub fn identity(&self) -> String {
+        self.row(true).identity()
     }
 
     /// How many processors take part.
@@ -208,7 +227,12 @@ impl Simulation {
             cpus: self.shape.threads() as u32,
             parameters: parameters.iter().map(|(parameter, value)| (parameter.name.to_owned(), *value)).collect(),
             seed: self.options.seed,
+            placement: policies::placement_name(&self.description.os),
+            scheduler: policies::scheduler_name(self.scheduling),
+            barrier: policies::barrier_name(self.synchronisation.barrier).to_owned(),
             result: if right { CheckResult::Ok } else { CheckResult::Wrong },
+            machine_digest: digest(&self.description),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             ..SimulationRow::default()
         }
     }

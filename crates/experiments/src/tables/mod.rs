@@ -2,12 +2,14 @@
 //!
 //! A table is one file here and one line in the catalogue.
 
+pub mod directory_states;
 pub mod distance;
 pub mod generations;
 pub mod ideal;
 pub mod interventions;
 pub mod invalidations;
 pub mod local;
+pub mod programs;
 pub mod read_latencies;
 pub mod remote_cache;
 pub mod restart_curves;
@@ -17,7 +19,9 @@ pub mod seidl;
 pub mod shared_region;
 pub mod sharing;
 pub mod stride_diagram;
+pub mod transposes;
 pub mod upgrades;
+pub mod utilisation;
 pub mod wait_time;
 
 use report::Plot;

@@ -8,6 +8,7 @@ use record::SimulationRow;
 use report::{Axis, Mark, Plot, Series as Line};
 use workloads::{Settings, Workload};
 
+use super::programs::{geometric_mean, pearson};
 use super::{Scene, Shape};
 use crate::Outcome;
 use crate::error::ExperimentError;
@@ -184,22 +185,6 @@ fn correlation(scene: &Scene<'_>, row: &str, processors: u16) -> Result<Option<F
     Ok((!pairs.is_empty()).then_some(Formula::Computed(pairs, pearson)))
 }
 
-/// The correlation coefficient of values that follow each other in pairs; none if either does not vary.
-fn pearson(pairs: &[f64]) -> Option<f64> {
-    let count = (pairs.len() / 2) as f64;
-    let mean = |which: usize| pairs.iter().skip(which).step_by(2).sum::<f64>() / count;
-    let (x, y) = (mean(0), mean(1));
-    let sum =
-        |of: &dyn Fn(f64, f64) -> f64| pairs.chunks_exact(2).map(|pair| of(pair[0] - x, pair[1] - y)).sum::<f64>();
-    let (together, alone) = (sum(&|x, y| x * y), sum(&|x, _| x * x) * sum(&|_, y| y * y));
-    (alone > 0.0).then(|| together / alone.sqrt())
-}
-
-fn geometric_mean(values: &[f64]) -> Option<f64> {
-    let positive = !values.is_empty() && values.iter().all(|value| *value > 0.0);
-    positive.then(|| (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
-}
-
 /// A point for each program, its occupancy and its time, in a colour for each protocol.
 fn by_protocol(reproduced: &Reproduced<'_>, processors: u16) -> Vec<Line> {
     let columns = ["occupancy", "time"].map(|figure| format!("{figure} at {processors}"));
@@ -220,20 +205,6 @@ fn by_protocol(reproduced: &Reproduced<'_>, processors: u16) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn correlation_is_one_on_a_line_and_zero_on_a_cross() {
-        assert_eq!(pearson(&[1.0, 2.0, 2.0, 4.0, 3.0, 6.0]).map(|r| (r * 1e9).round()), Some(1e9));
-        assert_eq!(pearson(&[0.0, 1.0, 0.0, -1.0, 1.0, 0.0, -1.0, 0.0]), Some(0.0));
-        assert_eq!(pearson(&[1.0, 2.0, 1.0, 3.0]), None, "what does not vary correlates with nothing");
-    }
-
-    #[test]
-    fn means_of_ratios_are_geometric() {
-        assert_eq!(geometric_mean(&[0.5, 2.0]), Some(1.0));
-        assert_eq!(geometric_mean(&[]), None);
-        assert_eq!(geometric_mean(&[0.0, 2.0]), None);
-    }
 
     #[test]
     fn every_program_exists_and_takes_its_parameters() {

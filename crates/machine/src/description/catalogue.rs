@@ -23,8 +23,14 @@ pub(crate) const MACHINES: &[BuiltIn] =
 const BASES: &[BuiltIn] = built_in!["r10000", "origin2000"];
 
 /// Descriptions that machines inherit; they lack a size.
-const FAMILIES: &[BuiltIn] =
-    built_in!["origin2000-r10k-195", "origin2000-r10k-250", "origin2000-r12k-300", "origin2000-r12k-400", "flash"];
+const FAMILIES: &[BuiltIn] = built_in![
+    "origin2000-r10k-195",
+    "origin2000-r10k-250",
+    "origin2000-r12k-300",
+    "origin2000-r12k-400",
+    "flash",
+    "flash-scaled",
+];
 
 /// The most processors without metarouters (Prestor 3.2.3).
 const MOST_WITHOUT_METAROUTER: u32 = 64;
@@ -58,6 +64,7 @@ fn parametric(name: &str) -> Option<String> {
     let plural = if count == 1 { "" } else { "s" };
     let (title, bypass) = match family {
         "flash" => (format!("Stanford FLASH, {count} processor{plural}"), ""),
+        "flash-scaled" => (format!("Stanford FLASH with caches of a 32nd, {count} processor{plural}"), ""),
         // Above 64 processors there is a metarouter, and with one the operating system turns the bypass off
         // (Prestor 4.3.2, Systems with a Metarouter).
         _ => {

@@ -173,21 +173,28 @@ pub(crate) struct Size {
     unit: &'static str,
     suffix: &'static str,
     bytes_per_unit: u64,
+    /// The least part of the least size that is accepted, as in `size_mib = 0.0625`: one so many times smaller.
+    parts: u64,
 }
 
 /// A size in bytes, a power of two.
 pub(crate) fn bytes(least: u64, most: u64) -> Size {
-    Size { power_of_two: true, least, most, unit: "bytes", suffix: "_bytes", bytes_per_unit: 1 }
+    Size { power_of_two: true, least, most, unit: "bytes", suffix: "_bytes", bytes_per_unit: 1, parts: 1 }
 }
 
 /// A size in kibibytes, a power of two.
 pub(crate) fn kib(least: u64, most: u64) -> Size {
-    Size { power_of_two: true, least, most, unit: "KiB", suffix: "_kib", bytes_per_unit: 1 << 10 }
+    Size { power_of_two: true, least, most, unit: "KiB", suffix: "_kib", bytes_per_unit: 1 << 10, parts: 1 }
 }
 
 /// A size in mebibytes, a power of two.
 pub(crate) fn mib(least: u64, most: u64) -> Size {
-    Size { power_of_two: true, least, most, unit: "MiB", suffix: "_mib", bytes_per_unit: 1 << 20 }
+    Size { power_of_two: true, least, most, unit: "MiB", suffix: "_mib", bytes_per_unit: 1 << 20, parts: 1 }
+}
+
+/// The same, or a part of a mebibyte that is a power of two: down to one of so many.
+pub(crate) fn mib_or_part(parts: u64, most: u64) -> Size {
+    Size { parts, ..mib(1, most) }
 }
 
 /// A size in bytes, whatever it is.
@@ -199,22 +206,27 @@ impl Kind for Size {
     type Value = Bytes;
 
     fn read(&self, raw: &Raw) -> Result<Bytes, Rejected> {
-        let Raw::Integer(whole) = *raw else { return Err(Rejected::WrongType) };
-        in_range(whole, self.least as i64, self.most as i64)?;
-        let size = u64::try_from(whole).map_err(|_| Rejected::Impossible("it is negative".into()))?;
-        if self.power_of_two && !size.is_power_of_two() {
+        let least = self.least as f64 / self.parts as f64;
+        let units = match *raw {
+            Raw::Integer(whole) => whole as f64,
+            Raw::Float(part) if self.parts > 1 => part,
+            _ => return Err(Rejected::WrongType),
+        };
+        in_range(units, least, self.most as f64)?;
+        let bytes = units * self.bytes_per_unit as f64;
+        if bytes.fract() != 0.0 || (self.power_of_two && !(bytes as u64).is_power_of_two()) {
             return Err(Rejected::Impossible("it is not a power of two".into()));
         }
-        Ok(Bytes(size * self.bytes_per_unit))
+        Ok(Bytes(bytes as u64))
     }
 
     fn write(&self, value: &Bytes) -> String {
-        (value.0 / self.bytes_per_unit).to_string()
+        (value.0 as f64 / self.bytes_per_unit as f64).to_string()
     }
 
     fn accepted(&self) -> String {
         let what = if self.power_of_two { "a power of two" } else { "a whole number" };
-        format!("{what} from {} to {} {}", self.least, self.most, self.unit)
+        format!("{what} from {} to {} {}", self.least as f64 / self.parts as f64, self.most, self.unit)
     }
 
     fn suffix(&self) -> &'static str {

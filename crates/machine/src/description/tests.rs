@@ -128,7 +128,7 @@ fn what_is_wrong_is_said_in_one_line() {
             "my.toml:3: processor.model = \"R8000\": it is not one of the alternatives; accepted: \"R10000\" or \
              \"R12000\"",
         ),
-        ("[tlb]\n\n# why\npage_kib = -16", "my.toml:5: tlb.page_kib = -16: it is less than 4; accepted:"),
+        ("[tlb]\n\n# why\npage_kib = -16", "my.toml:5: tlb.page_kib = -16: it is less than 1; accepted:"),
         ("[tlb]\nmiss_ns = [300]", "my.toml:3: tlb.miss_ns = [300]: an array not only of strings cannot stand here"),
         ("[topology]\nrouter = true", "my.toml:3: topology.router = true: there is no such key"),
         ("[topology]\nprocessors = 7", "my.toml:3: topology.processors = 7: it is not a multiple of"),

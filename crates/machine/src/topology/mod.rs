@@ -121,6 +121,11 @@ impl Topology {
         ChannelId(self.nodes[node.index()].link.0 * 2)
     }
 
+    /// The channel by which packets for `node` leave the network.
+    pub fn ejection(&self, node: NodeId) -> ChannelId {
+        ChannelId(self.nodes[node.index()].link.0 * 2 + 1)
+    }
+
     /// How many routers a request from `from` to `to` goes through; none to the node itself.
     pub fn hops(&self, from: NodeId, to: NodeId) -> u32 {
         self.request.routes.hops(from, to)

@@ -6,6 +6,7 @@
 //! processor is a sharer, say) is done in the same run, without a message.
 
 mod account;
+mod at_memory;
 mod check;
 mod code;
 mod directory;
@@ -30,12 +31,13 @@ use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 use crate::memory::LineMap;
 use crate::processor::{MissId, Post};
 use crate::system::{Blueprint, Controller, EnvelopeId, Incoherence, System};
-use crate::{NodeStatistics, SimError};
+use crate::{NodeActivity, NodeStatistics, SimError};
 
-pub use account::{StallTerms, Unhindered};
+pub use account::{StallTerms, Sums, Unhindered};
 pub use check::against;
 pub use directory::{Directory, Traces};
 pub use event::MagicEvent;
+pub use home::served;
 pub use interface::wanted;
 pub use node::{mesi, msi};
 pub use timing::{MagicDescription, MagicTiming};
@@ -255,6 +257,11 @@ impl Controller for Magics {
 
     fn statistics(system: &System<Self>, node: NodeId) -> NodeStatistics {
         system.controllers.nodes[node.index()].statistics()
+    }
+
+    fn activity(system: &System<Self>, node: NodeId, time: Time) -> NodeActivity {
+        let memory = system.controllers.nodes[node.index()].memory.busy_before(time);
+        NodeActivity { memory, ..NodeActivity::default() }
     }
 
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms> {

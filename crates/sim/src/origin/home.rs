@@ -1,11 +1,11 @@
 //! The memory/directory interface: a message in, its price in time, messages out.
 
-use protocol::{Agent, HomeContext, MessageKind, Outbox, Transaction};
+use protocol::{Agent, HomeContext, Message, MessageKind, Outbox, Transaction};
 use units::NodeId;
 
 use super::Hubs;
 use crate::fault::Fault;
-use crate::system::{EnvelopeId, System};
+use crate::system::{EnvelopeId, Served, System};
 
 impl System<Hubs> {
     /// A message is at the memory/directory interface of its node.
@@ -16,11 +16,13 @@ impl System<Hubs> {
         if self.saboteur.is_some() && returns && message.version.0 > 0 && self.strikes(Fault::StaleData) {
             message.version.0 -= 1;
         }
+        self.count_reference(node, &message);
         let output_queue_nearly_full = self.is_output_nearly_full(node);
         let Hubs { geometry, directory, hubs, timing, .. } = &mut self.controllers;
         let context = HomeContext { node, geometry: *geometry, output_queue_nearly_full };
         let mut outbox = Outbox::new();
         let (entry, version) = directory.line(message.line);
+        let found = entry.state;
         let work = match protocol::home(entry, version, &message, &context, &mut outbox) {
             Ok(work) => work,
             Err(error) => return self.fail(error),
@@ -28,10 +30,16 @@ impl System<Hubs> {
         let hub = &mut hubs[node.index()];
         let start = hub.reserve_memory(timing, self.now, message.kind, &work);
         hub.received[message.kind as usize] += 1;
+        if matches!(message.kind, MessageKind::Read | MessageKind::ReadShared | MessageKind::ReadExclusive) {
+            hub.found[found as usize] += 1;
+        }
         if matches!(message.kind, MessageKind::ReadExclusive | MessageKind::Upgrade)
             && work.transaction != Transaction::NegativeAcknowledge
         {
             hub.invalidations.count(work.invalidations);
+        }
+        if let Some(served) = self.served(work.transaction, &outbox) {
+            self.note_service(message.requester, message.line, node, served);
         }
         self.release_buffer(id, start);
         self.envelopes.remove(id);
@@ -42,6 +50,29 @@ impl System<Hubs> {
             let delay = if answer.kind.carries_data() { timing.memory_data } else { timing.directory };
             let delay = delay + self.random_delay();
             self.dispatch(node, start + delay, answer);
+        }
+    }
+
+    /// What the home did about a request; `None` if it refused it, or if the message was none.
+    #[inline]
+    fn served(&self, transaction: Transaction, sent: &Outbox) -> Option<Served> {
+        let asked = |message: &Message| match (message.kind, message.to) {
+            (MessageKind::InterventionShared | MessageKind::InterventionExclusive, Agent::Processor(owner)) => {
+                Some(owner)
+            }
+            (MessageKind::BackoffReadShared | MessageKind::BackoffReadExclusive, _) => Some(message.owner),
+            _ => None,
+        };
+        match transaction {
+            Transaction::Unowned => Some(Served::Alone),
+            Transaction::Invalidate | Transaction::BackoffInvalidate => Some(Served::Invalidating),
+            Transaction::InterventionShared
+            | Transaction::InterventionExclusive
+            | Transaction::BackoffInterventionShared
+            | Transaction::BackoffInterventionExclusive => {
+                sent.as_slice().iter().find_map(asked).map(|owner| Served::Asking(self.node_of(owner)))
+            }
+            _ => None,
         }
     }
 

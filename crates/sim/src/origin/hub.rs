@@ -5,8 +5,9 @@ use machine::description::Description;
 use protocol::{HomeWork, MessageKind};
 use units::{Duration, Time};
 
+use super::copy_engine::CopyEngine;
 use crate::system::BusTiming;
-use crate::{Histogram, NodeStatistics, SimError, Tally};
+use crate::{Histogram, NodeActivity, NodeStatistics, SimError, StateCounts, Tally};
 
 /// The Hub's share of a machine description, in time instead of cycles.
 #[derive(Clone, Debug)]
@@ -99,6 +100,17 @@ impl HubTiming {
     }
 }
 
+impl HubTiming {
+    /// For how long refresh holds an idle memory from `start` to `end`; not at all if that is no time.
+    fn refreshed(&self, start: Time, end: Time) -> Duration {
+        let before = |time: Time| {
+            let (whole, part) = (time.0 / self.refresh_interval.0, time.0 % self.refresh_interval.0);
+            self.refresh * whole + self.refresh.min(Duration(part))
+        };
+        if end > start { before(end) - before(start) } else { Duration::ZERO }
+    }
+}
+
 /// Messages by kind.
 pub type MessageCounts = [u64; MessageKind::ALL.len()];
 
@@ -130,9 +142,11 @@ pub struct Hub {
     pub backoffs: Server,
     /// The network interface, shared by the messages of both directions.
     pub network: Server,
+    /// The block transfer engine, which copies pages.
+    pub engine: CopyEngine,
     /// Gives ranks to the Hub's events.
     pub source: Source,
-    /// Interventions and invalidations on their way to this node's processors.
+    /// Interventions, invalidations and interrupts on their way to this node's processors, and pages being copied in their name.
     pub threats: u32,
     /// Messages handled by the home.
     pub received: MessageCounts,
@@ -142,6 +156,12 @@ pub struct Hub {
     busy: [Duration; MessageKind::ALL.len()],
     /// Writes by the number of invalidations that each caused.
     pub invalidations: Histogram,
+    /// Requests for lines by the state that they found.
+    pub found: StateCounts,
+    /// Until when memory and directory have something to do.
+    active_until: Time,
+    /// For how long they were not idle up to then.
+    active: Duration,
 }
 
 impl Hub {
@@ -153,12 +173,16 @@ impl Hub {
             acknowledgements: Server::default(),
             backoffs: Server::default(),
             network: Server::default(),
+            engine: CopyEngine::default(),
             source,
             threats: 0,
             received: [0; MessageKind::ALL.len()],
             sent: [0; MessageKind::ALL.len()],
             busy: [Duration::ZERO; MessageKind::ALL.len()],
             invalidations: Histogram::default(),
+            found: StateCounts::default(),
+            active_until: Time::ZERO,
+            active: Duration::ZERO,
         }
     }
 
@@ -177,7 +201,34 @@ impl Hub {
         let ready = now.max(self.memory.free_at());
         let phase = Duration(ready.0 % timing.refresh_interval.0);
         let start = if phase < timing.refresh { ready + (timing.refresh - phase) } else { ready };
-        self.memory.reserve_from(now, start, timing.cycle, occupancy)
+        let start = self.memory.reserve_from(now, start, timing.cycle, occupancy);
+        let left = match kind {
+            _ if work.memory_write => start + occupancy,
+            MessageKind::Upgrade | MessageKind::Transfer | MessageKind::SharingTransfer => {
+                start + timing.directory.max(occupancy)
+            }
+            _ => start + timing.memory_data + timing.memory_read,
+        };
+        self.active_from(timing, now, left);
+        start
+    }
+
+    /// Memory and directory are not idle from `now` until `end`. The unit is a pipeline: what is in it at once counts once.
+    #[inline]
+    fn active_from(&mut self, timing: &HubTiming, now: Time, end: Time) {
+        if now > self.active_until {
+            self.active += timing.refreshed(self.active_until, now);
+            self.active_until = now;
+        }
+        self.active += end.since(self.active_until);
+        self.active_until = self.active_until.max(end);
+    }
+
+    /// What it did before `time`, links apart.
+    pub fn activity(&self, timing: &HubTiming, time: Time) -> NodeActivity {
+        let (ahead, idle) = (self.active_until.since(time), timing.refreshed(self.active_until, time));
+        let memory = self.active + idle - ahead.min(self.active);
+        NodeActivity { memory, found: self.found, ..NodeActivity::default() }
     }
 
     /// What it did so far.

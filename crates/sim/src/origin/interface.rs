@@ -155,6 +155,7 @@ impl System<Hubs> {
         let mut outbox = Outbox::new();
         let mut discarded = false;
         let trusts = self.saboteur.is_some() && self.is_overtaken(cpu, message) && self.strikes(Fault::OvertakenCopy);
+        let mut version = message.version;
         let outcome = self.with_line(cpu, message.line, |cache, context| {
             discarded = is_superseded(cache, message.kind);
             if let Pending::Request(request) = &mut cache.pending
@@ -162,7 +163,9 @@ impl System<Hubs> {
             {
                 request.invalidated = false;
             }
-            protocol::receive(cache, context, message, &mut outbox)
+            let outcome = protocol::receive(cache, context, message, &mut outbox);
+            version = cache.version;
+            outcome
         });
         let outcome = match outcome {
             Ok(outcome) => outcome,
@@ -171,7 +174,10 @@ impl System<Hubs> {
         if !outbox.as_slice().is_empty() {
             self.dispatch_backoff(node, &outbox);
         }
-        let done = matches!(outcome, CacheOutcome::Completed(_) | CacheOutcome::BusError);
+        if cpu == self.controllers.agent(node) && self.controllers.hubs[node.index()].engine.awaits(message.line) {
+            return self.copy_answered(node, message.line, outcome, version);
+        }
+        let done = matches!(outcome, CacheOutcome::Completed(_));
         if matches!(outcome, CacheOutcome::Completed(_)) {
             self.observe_grant(cpu, message.line);
         }
@@ -183,6 +189,7 @@ impl System<Hubs> {
             }
             CacheOutcome::WritebackDone => self.wake_writeback(cpu, message.line),
             CacheOutcome::WritebackAnsweredIntervention => {}
+            CacheOutcome::BusError => self.bus_error(cpu, message.line),
             _ => {
                 let Some(miss) = self.processor_mut(cpu).miss_on(message.line) else { return };
                 if message.kind.carries_data() && !discarded {
@@ -261,7 +268,7 @@ impl System<Hubs> {
         }
     }
 
-    fn dispatch_all(&mut self, node: NodeId, at: Time, outbox: &Outbox) {
+    pub(super) fn dispatch_all(&mut self, node: NodeId, at: Time, outbox: &Outbox) {
         for &message in outbox.as_slice() {
             self.dispatch(node, at, message);
         }

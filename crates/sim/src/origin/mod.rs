@@ -1,9 +1,12 @@
 //! The Origin 2000's nodes: two processors on a bus, a Hub, memory with its directory (Prestor 2001, 3.2).
 
 mod check;
+mod copy_engine;
 mod home;
 mod hub;
 mod interface;
+mod migration;
+mod reference_counters;
 mod transport;
 
 use engine::Source;
@@ -14,11 +17,12 @@ use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 use crate::memory::{LineMap, LineTable};
 use crate::processor::{Ask, CachedCopy, MissId, Post};
 use crate::system::{Blueprint, Controller, EnvelopeId, Event, Incoherence, NodeEvent, System};
-use crate::{NodeStatistics, SimError};
+use crate::{NodeActivity, NodeStatistics, SimError};
 
 pub use hub::{HubCounters, MessageCounts};
 
 use hub::{Hub, HubTiming};
+use reference_counters::ReferenceCounters;
 
 /// The Hubs of a machine, the directory of its memory, and what its processors have outstanding.
 pub struct Hubs {
@@ -29,6 +33,8 @@ pub struct Hubs {
     directory: LineTable<(DirectoryEntry, Version)>,
     /// By processor, the lines about which the protocol has something pending.
     outstanding: Vec<Vec<(LineAddr, CacheLine)>>,
+    /// Who refers to which memory, if pages move by that.
+    references: Option<ReferenceCounters>,
 }
 
 /// What can happen in a node.
@@ -52,6 +58,12 @@ pub enum HubEvent {
     Arrive(EnvelopeId),
     /// A refused request is due again.
     Retry(CpuId, MissId),
+    /// The reference counters of a block of a node's memory interrupt a processor of the node.
+    Interrupt(NodeId, u32),
+    /// The copy engine of a node tries a line of its page, or tries it again.
+    Copy(NodeId, u32),
+    /// The operating system comes back to a miss that ended in a bus error.
+    BusError(CpuId, MissId),
 }
 
 impl NodeEvent for HubEvent {
@@ -67,6 +79,9 @@ impl NodeEvent for HubEvent {
             Self::Depart(node, id) => (6, u32::from(node.0), id.0),
             Self::Arrive(id) => (7, 0, id.0),
             Self::Retry(cpu, miss) => (8, u32::from(cpu.0), u32::from(miss.0)),
+            Self::Interrupt(node, block) => (9, u32::from(node.0), block),
+            Self::Copy(node, line) => (10, u32::from(node.0), line),
+            Self::BusError(cpu, miss) => (11, u32::from(cpu.0), u32::from(miss.0)),
         }
     }
 
@@ -82,7 +97,10 @@ impl NodeEvent for HubEvent {
             5 => Self::Inject(node, id),
             6 => Self::Depart(node, id),
             7 => Self::Arrive(id),
-            _ => Self::Retry(cpu, MissId(second as u8)),
+            8 => Self::Retry(cpu, MissId(second as u8)),
+            9 => Self::Interrupt(node, second),
+            10 => Self::Copy(node, second),
+            _ => Self::BusError(cpu, MissId(second as u8)),
         }
     }
 }
@@ -95,6 +113,7 @@ impl Controller for Hubs {
     fn new(blueprint: &Blueprint<'_>, sources: impl Iterator<Item = Source>) -> Result<Self, SimError> {
         let topology = blueprint.network.topology();
         let nodes = topology.nodes().len();
+        let os = &blueprint.description.os;
         let geometry = Geometry {
             nodes: nodes as u16,
             processors_per_node: blueprint.description.topology.processors_per_node as u16,
@@ -107,6 +126,7 @@ impl Controller for Hubs {
             hubs: sources.map(Hub::new).collect(),
             directory: LineTable::new(nodes, blueprint.lines),
             outstanding: vec![Vec::new(); usize::from(geometry.processors())],
+            references: os.migration.then(|| ReferenceCounters::new(nodes, os.migration_threshold)),
         })
     }
 
@@ -149,7 +169,11 @@ impl Controller for Hubs {
 
     /// The request buffer takes the line; the message is at the pins later.
     fn posted(system: &mut System<Self>, cpu: CpuId, post: &Post) {
-        let Post { at, ask, line, copy } = *post;
+        let Post { at, ask, line, copy, .. } = *post;
+        let node = system.node_of(cpu);
+        if cpu == system.controllers.agent(node) && system.controllers.hubs[node.index()].engine.holds(post) {
+            return;
+        }
         let mut cache = CacheLine { state: copy.state, version: copy.version, pending: Pending::None };
         let mut outbox = Outbox::new();
         let context = system.controllers.context(cpu, line);
@@ -162,7 +186,6 @@ impl Controller for Hubs {
             }
         }
         system.controllers.outstanding[cpu.index()].push((line, cache));
-        let node = system.node_of(cpu);
         for &message in outbox.as_slice() {
             let id = system.envelop(message, node);
             system.schedule_processor(cpu, at, Event::Node(HubEvent::Request(cpu, id)));
@@ -181,6 +204,9 @@ impl Controller for Hubs {
             HubEvent::Depart(node, id) => system.enter_network(node, id),
             HubEvent::Arrive(id) => system.on_arrive(id),
             HubEvent::Retry(cpu, miss) => system.on_retry(cpu, miss),
+            HubEvent::Interrupt(node, block) => system.on_interrupt(node, block),
+            HubEvent::Copy(node, line) => system.on_copy(node, line),
+            HubEvent::BusError(cpu, miss) => system.answer_bus_error(cpu, miss),
         }
     }
 
@@ -200,6 +226,11 @@ impl Controller for Hubs {
 
     fn statistics(system: &System<Self>, node: NodeId) -> NodeStatistics {
         system.controllers.hubs[node.index()].statistics()
+    }
+
+    fn activity(system: &System<Self>, node: NodeId, time: Time) -> NodeActivity {
+        let Hubs { hubs, timing, .. } = &system.controllers;
+        hubs[node.index()].activity(timing, time)
     }
 }
 

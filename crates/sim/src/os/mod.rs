@@ -7,6 +7,6 @@ mod scheduler;
 mod translations;
 
 pub use domains::domain_nodes;
-pub use paging::{Paging, PagingCounters};
+pub use paging::{Move, PageNumber, Paging, PagingCounters};
 pub use scheduler::{Action, Scheduler, Scheduling, SchedulingCounters, SpaceSharing, TimeSharing, places};
 pub use translations::Translations;

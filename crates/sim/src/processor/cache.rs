@@ -213,6 +213,22 @@ impl SecondaryCache {
         Some((slot(way), victim))
     }
 
+    /// Whether two lines compete for the same places.
+    pub fn shares_set(&self, one: LineAddr, other: LineAddr) -> bool {
+        self.set_of(one) == self.set_of(other)
+    }
+
+    /// The places that `line` can have.
+    pub fn places(&self, line: LineAddr) -> impl Iterator<Item = Slot> + use<> {
+        let set = self.set_of(line) as u32;
+        (0..2).map(move |way| Slot { set, way })
+    }
+
+    /// Nothing is in `slot` any more.
+    pub fn empty(&mut self, slot: Slot) {
+        self.tags[slot.set as usize][usize::from(slot.way)] = 0;
+    }
+
     /// Places `line` in `slot`.
     pub fn place(&mut self, slot: Slot, line: LineAddr, state: Mesi, version: Version) {
         let set = slot.set as usize;

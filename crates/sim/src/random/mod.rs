@@ -70,7 +70,14 @@ impl RandomTest {
     }
 
     fn options(&self) -> Options {
-        Options { mode: self.mode, check_loads: true, random_delay: self.delay, seed: self.seed, fault: self.fault }
+        Options {
+            mode: self.mode,
+            check_loads: true,
+            random_delay: self.delay,
+            seed: self.seed,
+            fault: self.fault,
+            ..Options::default()
+        }
     }
 
     /// A program for every processor, and the memory for their lines.

@@ -11,7 +11,7 @@ use super::event::{EnvelopeId, NodeEvent};
 use super::{Incoherence, Network, System};
 use crate::memory::LineMap;
 use crate::processor::{MissId, Post};
-use crate::{NodeStatistics, Options, SimError, StallTerms};
+use crate::{NodeActivity, NodeStatistics, Options, SimError, StallTerms};
 
 /// What controllers are made from.
 pub struct Blueprint<'a> {
@@ -101,6 +101,11 @@ pub trait Controller: Sized + 'static {
 
     /// What a node's controller did since the start.
     fn statistics(system: &System<Self>, node: NodeId) -> NodeStatistics;
+
+    /// What a node has done before `time`, which is not later than what happens next; the links are the system's to tell.
+    fn activity(_system: &System<Self>, _node: NodeId, _time: Time) -> NodeActivity {
+        NodeActivity::default()
+    }
 
     /// Where a processor's misses spent their time since the start, if there is such a processor and account is kept.
     fn stall_terms(&self, _cpu: CpuId) -> Option<StallTerms> {

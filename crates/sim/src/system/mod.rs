@@ -22,11 +22,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, PhysicalAddr, Time};
 
+use crate::causes::Causes;
 use crate::fault::{Fault, Saboteur};
 use crate::memory::{LineMap, Memory};
 use crate::observer::{Observer, SharedObserver};
 use crate::os::Paging;
 use crate::processor::{CachedCopy, Post, Processor, ProcessorTiming};
+use crate::sample::{NodeActivity, Sample, Sampler};
 use crate::thread::{Program, Team};
 use crate::{Options, SimError};
 
@@ -34,7 +36,7 @@ pub use bus::BusTiming;
 pub use check::{Incoherence, Unfinished};
 pub use controller::{Blueprint, Controller};
 pub use event::{EnvelopeId, Event, NodeEvent};
-pub use misses::Crossing;
+pub use misses::{Crossing, Served};
 pub use network::Network;
 pub use programs::ThreadReport;
 pub use schedule::Job;
@@ -55,8 +57,10 @@ pub struct System<C: Controller> {
     pub envelopes: Envelopes<C::Message>,
     line: Bytes,
     processors_per_node: u16,
-    memory: Memory,
-    paging: Paging,
+    /// Its memory, as handed out.
+    pub memory: Memory,
+    /// The virtual pages of its programs.
+    pub paging: Paging,
     queue: EventQueue<Packed>,
     events: u64,
     /// `None` while the processor is in its running program.
@@ -84,6 +88,8 @@ pub struct System<C: Controller> {
     /// Who plants a fault, if one was asked for.
     pub saboteur: Option<Saboteur>,
     failure: Option<SimError>,
+    /// Who looks at the nodes at equal steps of time, if that was asked for.
+    pub sampler: Sampler,
     lookahead: Duration,
 }
 
@@ -112,10 +118,16 @@ impl<C: Controller> System<C> {
         let (announces_clean, controllers_relax) = (controllers.announces_clean(), controllers.relaxes_order());
         let make_observer = || Rc::new(RefCell::new(Observer::new(controllers_relax, C::WRITE_PREFETCHES_STORE)));
         let observer = options.check_loads.then(make_observer);
+        let cache = (description.l2.size.0 / description.l2.line.0) as usize;
+        let make_causes = || Rc::new(RefCell::new(Causes::new(processors.into(), cache)));
+        let causes = options.miss_causes.then(make_causes);
         let make = |cpu| {
             let mut processor = Processor::new(CpuId(cpu), timing.clone(), announces_clean, options.seed);
             if let Some(observer) = &observer {
                 processor.observe(observer.clone());
+            }
+            if let Some(causes) = &causes {
+                processor.tell_causes(causes.clone());
             }
             Some(Box::new(processor))
         };
@@ -148,7 +160,13 @@ impl<C: Controller> System<C> {
             delays: (options.random_delay > Duration::ZERO).then(|| Xoshiro256PlusPlus::seed_from_u64(options.seed)),
             saboteur: options.fault.map(Saboteur::new),
             failure: None,
+            sampler: Sampler::new(options.sampling),
         })
+    }
+
+    /// The size of a line.
+    pub fn line(&self) -> Bytes {
+        self.line
     }
 
     /// Events handled so far.
@@ -200,6 +218,9 @@ impl<C: Controller> System<C> {
         while self.step()? {}
         // Programs whose references all hit have run ahead of the last event.
         self.now = self.reports.iter().map(|(_, report)| report.finished).fold(self.now, Time::max);
+        while self.sampler.is_on() && self.sampler.taken.last().is_none_or(|last| last.time < self.now) {
+            self.sample(self.sampler.next.min(self.now));
+        }
         self.reports.sort_unstable_by_key(|&(thread, _)| thread);
         Ok(self.reports.drain(..).map(|(_, report)| report).collect())
     }
@@ -212,6 +233,9 @@ impl<C: Controller> System<C> {
         if matches!(event, Event::Schedule) && self.schedule.is_none() {
             // It was meant for threads that have ended: nothing happens then.
             return Ok(true);
+        }
+        while self.sampler.next <= time {
+            self.sample(self.sampler.next);
         }
         self.now = time;
         self.events += 1;
@@ -229,6 +253,19 @@ impl<C: Controller> System<C> {
             Some(error) => Err(error),
             None => Ok(true),
         }
+    }
+
+    /// Notes what every node has done before `time`, which nothing that was handled comes after.
+    #[cold]
+    fn sample(&mut self, time: Time) {
+        let topology = self.network.topology();
+        let of = |node: NodeId| NodeActivity {
+            outgoing: self.network.channel(topology.injection(node)).busy_before(time),
+            incoming: self.network.channel(topology.ejection(node)).busy_before(time),
+            ..C::activity(self, node, time)
+        };
+        let nodes = (0..topology.nodes().len() as u16).map(|node| of(NodeId(node))).collect();
+        self.sampler.keep(Sample { time, nodes });
     }
 
     /// The node on whose board `cpu` sits.

@@ -37,7 +37,7 @@ impl<C: Controller> System<C> {
     }
 
     /// The controllers learn of the lines of frames that have come into use.
-    fn announce_frames(&mut self) {
+    pub fn announce_frames(&mut self) {
         for node in (0..self.network.topology().nodes().len() as u16).map(NodeId) {
             self.controllers.allocated(node, self.memory.allocated(node).0 / self.line.0);
         }
@@ -47,6 +47,10 @@ impl<C: Controller> System<C> {
     /// if nobody has touched it before. False if it cannot go on.
     pub(super) fn serve_page_fault(&mut self, cpu: CpuId, at: VirtualAddr, _writes: bool) -> bool {
         let (now, node) = (self.now, self.node_of(cpu));
+        // Where pages move, what a processor knows is forgotten at the same time in every mode: it always traps.
+        if self.paging.is_changing() && !self.processor_mut(cpu).begin_trap(at, now) {
+            return true;
+        }
         if !self.paging.inform(cpu, at) {
             if !self.processor_mut(cpu).begin_trap(at, now) {
                 return true;

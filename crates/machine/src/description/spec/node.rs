@@ -3,7 +3,7 @@
 use units::{Bytes, Duration, Hertz};
 
 use super::section;
-use crate::description::kind::{Alternatives, Flag, bytes, choice, count, cycles, kib, mhz, mib, ns};
+use crate::description::kind::{Alternatives, Flag, bytes, choice, count, cycles, kib, mhz, mib_or_part, ns};
 
 /// The processor of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,7 +98,7 @@ section! {
     /// The secondary cache, off the processor chip on a bus of its own.
     L2Spec in "l2" {
         /// Capacity.
-        size: Bytes = "size_mib", mib(1, 64);
+        size: Bytes = "size_mib", mib_or_part(32, 64);
         /// Lines in a set.
         ways: u32 = "ways", count(1, 16);
         /// Line size: the unit of coherence.
@@ -138,7 +138,7 @@ section! {
         /// Consecutive pages that one entry maps.
         pages_per_entry: u32 = "pages_per_entry", count(1, 8);
         /// Page size.
-        page: Bytes = "page_kib", kib(4, 16384);
+        page: Bytes = "page_kib", kib(1, 16384);
         /// The time a miss costs.
         miss: Duration = "miss_ns", ns(0.0, 100_000.0);
     }

@@ -254,7 +254,9 @@ impl Scheduler {
             _ if self.policy.time == TimeSharing::Gang => state.last.or(state.home),
             _ => state.home,
         };
-        let free = !self.policy.space.is_pinned() && self.policy.time != TimeSharing::Gang;
+        // One that has never run is not taken away from where its memory is planned to be.
+        let moves = !self.policy.space.is_pinned() && self.policy.time != TimeSharing::Gang;
+        let free = moves && state.last.is_some();
         match place {
             Some(cpu) => self.queues.wait_for(cpu, thread, now, free),
             None => self.queues.wait_for_any(thread, now),
@@ -272,7 +274,7 @@ impl Scheduler {
                 let mut free = self.cpus.len().saturating_sub(taken);
                 for job in 0..self.jobs.len() {
                     let wanted = self.jobs[job].threads.len();
-                    if !self.jobs[job].started && wanted <= free {
+                    if !self.jobs[job].started && wanted <= free && self.finds_its_pins(job) {
                         free -= wanted;
                         self.admit_job(job, now);
                     }
@@ -282,13 +284,46 @@ impl Scheduler {
     }
 
     fn admit_job(&mut self, job: usize, now: Time) {
-        if !std::mem::replace(&mut self.jobs[job].started, true) {
+        if !self.jobs[job].started {
+            self.find_homes(job);
+            self.jobs[job].started = true;
             let from = self.threads[self.jobs[job].threads.start].ready_since;
             for thread in self.jobs[job].threads.clone() {
                 self.ready(thread, now);
                 // It has waited since its process came.
                 self.threads[thread].ready_since = from;
             }
+        }
+    }
+
+    /// Where the threads of processes in a batch that run have their homes.
+    fn homes_taken(&self) -> Vec<bool> {
+        let mut taken = vec![false; self.cpus.len()];
+        let runs = |thread: &&ThreadState| self.jobs[thread.job].started && self.jobs[thread.job].alive > 0;
+        let homes = self.threads.iter().filter(runs).filter_map(|thread| thread.home);
+        homes.for_each(|cpu| taken[cpu.index()] = true);
+        taken
+    }
+
+    /// Whether nobody else has the processors that a process is pinned to, if it is.
+    fn finds_its_pins(&self, job: usize) -> bool {
+        let taken = self.homes_taken();
+        let mut homes = self.jobs[job].threads.clone().filter_map(|thread| self.threads[thread].home);
+        !self.policy.space.is_pinned() || !homes.any(|cpu| taken[cpu.index()])
+    }
+
+    /// Threads of a process that starts beside others in a batch have their homes where nobody else has.
+    fn find_homes(&mut self, job: usize) {
+        if self.policy.time != TimeSharing::Batch || self.policy.space.is_pinned() {
+            return;
+        }
+        let mut free: Vec<bool> = self.homes_taken().into_iter().map(|taken| !taken).collect();
+        let mut takes = |home: Option<CpuId>| home.is_some_and(|cpu| std::mem::take(&mut free[cpu.index()]));
+        let threads = self.jobs[job].threads.clone();
+        let homeless: Vec<usize> = threads.filter(|&thread| !takes(self.threads[thread].home)).collect();
+        let mut left = (0..free.len()).filter(|&cpu| free[cpu]);
+        for thread in homeless {
+            self.threads[thread].home = left.next().map(|cpu| CpuId(cpu as u16));
         }
     }
 
@@ -346,7 +381,7 @@ impl Scheduler {
         }
         if self.cpus[index].quantum_end <= now {
             self.cpus[index].quantum_end = now + self.costs.quantum;
-            if self.queues.has_work_for(cpu) {
+            if self.queues.has_work_for(cpu) || self.is_away(cpu) {
                 self.preempt(cpu, Why::Quantum);
             }
         }
@@ -368,6 +403,12 @@ impl Scheduler {
                 self.run(cpu, thread, now);
             }
         }
+    }
+
+    /// Whether the thread of a processor belongs to another, to which it returns when its time is up.
+    fn is_away(&self, cpu: CpuId) -> bool {
+        self.policy.space == SpaceSharing::MemoryAffinity
+            && matches!(self.cpus[cpu.index()].doing, Doing::Thread(thread) if self.threads[thread].home.is_some_and(|home| home != cpu))
     }
 
     /// The operating system's own work takes its share of a tick.

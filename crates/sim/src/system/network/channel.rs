@@ -213,6 +213,12 @@ impl Channel {
         !lane.waiting.is_empty()
     }
 
+    /// Time spent sending before `time`, at which what was accepted is still being sent.
+    pub fn busy_before(&self, time: Time) -> Duration {
+        let last = self.free_at.iter().copied().fold(Time::ZERO, Time::max);
+        self.busy - last.since(time).min(self.busy)
+    }
+
     /// Packets accepted on `lane` that have not left at `now`, waiting messages counted as one packet each.
     pub fn backlog_packets(&self, lane: usize, now: Time) -> u64 {
         self.free_at[lane].since(now).0.div_ceil(self.spec.packet.0) + self.lanes[lane].waiting.len() as u64

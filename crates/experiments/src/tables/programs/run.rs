@@ -1,0 +1,131 @@
+//! The runs behind a cell, and how it follows from them. Equal runs of all tables are one run.
+
+use std::sync::Arc;
+
+use workloads::{Settings, Workload};
+
+use super::figure::FEW;
+use super::{Cell, Figure, Limit, Point, geometric_mean};
+use crate::error::ExperimentError;
+use crate::formula::{Formula, Measurement, ProgramRun, Scheduled, Subject};
+use crate::ideal::{Account, Equation, speedup};
+use crate::tables::Scene;
+use crate::{Outcome, variant};
+
+/// The key of the description that makes a machine ideal.
+const IDEAL: &str = "directory.ideal";
+/// The parameter that repairs a program.
+const TUNED: &str = "tuned";
+/// The numbers of processors of a quick run: what is compared in tables, without what is between.
+const QUICK_CPUS: [u16; 4] = [1, FEW, 63, 64];
+/// Smaller data of a quick run, or fewer steps, where a run takes longest.
+const QUICK: [(&str, &[(&str, u64)]); 8] = [
+    ("swim", &[("side", 256), ("rounds", 2)]),
+    ("wupwise", &[("iterations", 1)]),
+    ("mgrid", &[("rounds", 1)]),
+    ("apsi", &[("rounds", 1)]),
+    ("equake", &[("steps", 1)]),
+    ("fma3d", &[("steps", 2)]),
+    ("gafort", &[("generations", 2)]),
+    ("applu", &[("rounds", 1)]),
+];
+
+/// The machine and the programs of a table.
+pub struct Runs<'a> {
+    /// The table.
+    pub scene: &'a Scene<'a>,
+    /// The programs that are averaged.
+    pub programs: &'static [&'static str],
+}
+
+impl Runs<'_> {
+    /// What a cell shows.
+    ///
+    /// # Errors
+    /// When a machine or a program cannot be had.
+    pub fn cell(&self, cell: &Cell) -> Result<Formula, ExperimentError> {
+        let own = self.value(&cell.point)?;
+        let Some(over) = &cell.over else { return Ok(own) };
+        let other = self.value(over)?;
+        Ok(if cell.faster { other.percent_above(own) } else { own.over(other) })
+    }
+
+    /// The figure of a point; for the average, of all programs.
+    ///
+    /// # Errors
+    /// When a machine or a program cannot be had.
+    pub fn value(&self, point: &Point) -> Result<Formula, ExperimentError> {
+        if let Some(program) = &point.program {
+            return self.one(program, point);
+        }
+        let all = self.programs.iter().map(|program| self.one(program, point)).collect::<Result<Vec<_>, _>>()?;
+        Ok(if point.figure.is_share() { Formula::mean(all) } else { Formula::Computed(all, geometric_mean) })
+    }
+
+    fn one(&self, program: &str, point: &Point) -> Result<Formula, ExperimentError> {
+        let few = if point.figure == Figure::TotalSpeedup { 1 } else { FEW };
+        match point.figure {
+            Figure::Speedup | Figure::TotalSpeedup | Figure::Efficiency => {
+                let on = |cpus: u16| self.reading(program, &Point { cpus, ..point.clone() });
+                let times = vec![on(few)?, on(point.cpus)?];
+                let rule = move |times: &[f64]| Some(speedup(few, times[0], times[1]));
+                let speedup = Formula::ComputedBy(times, Arc::new(rule));
+                let over_all = point.figure == Figure::Efficiency;
+                Ok(if over_all { speedup.times(1.0 / f64::from(point.cpus)) } else { speedup })
+            }
+            _ => self.reading(program, point),
+        }
+    }
+
+    /// What one run says.
+    fn reading(&self, program: &str, point: &Point) -> Result<Formula, ExperimentError> {
+        let quick = self.scene.systems.scope().quick;
+        if quick && !QUICK_CPUS.contains(&point.cpus) {
+            return Ok(Formula::Computed(Vec::new(), |_| None));
+        }
+        let workload = workload(program, point, quick)?;
+        let system = self.scene.systems.get(&self.machine(point)?)?;
+        let run = ProgramRun { workload, cpus: point.cpus };
+        let processes = point.processes;
+        let subject = match point.scheduling {
+            Some(scheduling) => Subject::Scheduled(Scheduled { run, processes, scheduling }),
+            None => Subject::Program(run),
+        };
+        let measurement = Measurement { machine: system.name().to_owned(), subject };
+        let (figure, cycle_ns) = (point.figure, 1000.0 / system.description.processor.clock.as_mhz());
+        let equation = point.ideal.filter(|ideal| ideal.accounted).map(|ideal| match ideal.limit {
+            Limit::ZeroOverhead => Equation::ZeroOverhead,
+            Limit::AllLocal => Equation::AllLocal,
+        });
+        Ok(Formula::reading(measurement, move |outcome| match (outcome, equation) {
+            (Outcome::Program(row), None) => figure.read(row, cycle_ns),
+            (Outcome::Program(row), Some(equation)) => Account::of(row)?.time_ns(equation),
+            _ => None,
+        }))
+    }
+
+    /// The name of the machine on which a point is measured.
+    fn machine(&self, point: &Point) -> Result<String, ExperimentError> {
+        let mut name = variant::with_protocol(self.scene.system()?.name(), &point.protocol);
+        for (key, value) in &point.machine {
+            name = variant::with(&name, key, value);
+        }
+        if let Some(ideal) = point.ideal.filter(|ideal| !ideal.accounted) {
+            name = variant::with(&name, IDEAL, ideal.limit.name());
+        }
+        Ok(name)
+    }
+}
+
+/// The program with its parameters, `tuned` as far as it can be.
+fn workload(program: &str, point: &Point, quick: bool) -> Result<Workload, ExperimentError> {
+    let smaller = QUICK.iter().find(|(name, _)| quick && *name == program).map_or(&[][..], |(_, smaller)| smaller);
+    let mut settings = smaller.iter().fold(Settings::default(), |settings, &(key, value)| settings.with(key, value));
+    let plain = Workload::new(program, &settings)?;
+    let tuned = plain.parameters().into_iter().find(|(parameter, _)| parameter.name == TUNED);
+    if let Some((parameter, _)) = tuned.filter(|_| point.tuned) {
+        settings = settings.with(TUNED, parameter.most);
+    }
+    let settings = point.parameters.iter().fold(settings, |settings, (key, value)| settings.with(key, *value));
+    Ok(Workload::new(program, &settings)?)
+}

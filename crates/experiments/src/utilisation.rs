@@ -1,0 +1,122 @@
+//! How busy the memory and the links of a node are while threads read its lines (Prestor 2001 section 6.1), and what nodes do
+//! in the course of a program (sections 6.2 and 6.4).
+
+use machine::{Description, Topology};
+use record::SimulationRow;
+use sim::{Options, Program, Sample, SimError, Simulator, Thread};
+use units::{Bandwidth, Bytes, Duration, NodeId, PhysicalAddr};
+
+use crate::shared_region::{HOME, on_all, processors};
+
+/// Who reads how.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Readers {
+    /// Processors of the node itself sum up an array of doubles from one end to the other.
+    Reduction {
+        /// How many.
+        threads: u16,
+    },
+    /// A processor on each of the nodes nearest to it loads a double of each line.
+    Neighbours {
+        /// How many.
+        threads: u16,
+    },
+}
+
+/// What the node did meanwhile.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Utilisation {
+    /// Bytes of the lines that the threads read, in MB/s.
+    pub mb_per_s: f64,
+    /// How much of the time memory was not idle, in percent.
+    pub memory_pct: f64,
+    /// How much of the time the link from the node sent, in percent.
+    pub outgoing_pct: f64,
+    /// How much of the time the link to the node sent, in percent.
+    pub incoming_pct: f64,
+    /// How much of each interval memory was not idle: its end in nanoseconds, and percent.
+    pub profile: Vec<(f64, f64)>,
+}
+
+/// A parallel program, and what all nodes had done at equal steps of time.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Profile {
+    /// The run.
+    pub row: SimulationRow,
+    /// The samples.
+    pub samples: Vec<Sample>,
+}
+
+/// The secondary caches of the experiment, which must only be smaller than what is read.
+const CACHE: Bytes = Bytes::from_kib(256);
+/// What each thread reads in an iteration: more than the translation buffer maps, as in arrays larger than the machine's caches.
+const PART: Bytes = Bytes::from_kib(4096);
+/// Iterations (Prestor 2001, section 6.1).
+const ITERATIONS: u64 = 5;
+/// From one sample to the next: some eighty in the course of it.
+const INTERVAL: f64 = 1e6;
+/// Cycles of an addition, which begins when the one before has ended and its double is there (R10000 User's Manual 2.0: latency
+/// of floating-point additions), and instructions that are each double's part of the unrolled loop.
+const ADD: u32 = 2;
+const LOOP: u32 = 1;
+/// Bytes of a double.
+const DOUBLE: u64 = 8;
+
+/// Runs the experiment on `machine`, with small secondary caches. The lines are unowned at first.
+///
+/// # Errors
+/// When the machine has too few processors, or the simulation fails.
+pub fn run(machine: &Description, readers: Readers, options: Options) -> Result<Utilisation, SimError> {
+    let mut machine = machine.clone();
+    machine.l2.size = CACHE;
+    let topology = Topology::new(&machine);
+    let (cpus, stride, sums) = match readers {
+        Readers::Reduction { threads } => (topology.cpus_of(HOME).take(threads.into()).collect(), DOUBLE, true),
+        Readers::Neighbours { threads } => (processors(&topology, threads), machine.l2.line.0, false),
+    };
+    let interval = Duration::from_ns(INTERVAL);
+    let mut simulator = Simulator::new(&machine, Options { sampling: Some(interval), ..options })?;
+    let start = simulator.allocate(HOME, Bytes(PART.0 * cpus.len() as u64))?;
+    let program = |index: usize| -> Program {
+        let first = start.offset(PART.0 * index as u64);
+        Box::new(move |thread| read(thread, first, stride, sums))
+    };
+    let reports = simulator.run(on_all(&cpus, program))?;
+    let ends = reports.iter().map(|report| report.finished);
+    let elapsed = ends.max().map_or(Duration::ZERO, |end| end.since(reports[0].started));
+    let bytes = Bytes(PART.0 * ITERATIONS * cpus.len() as u64);
+    let Some(last) = simulator.samples().last() else { return Err(SimError::NoSuchNode { node: HOME, nodes: 0 }) };
+    let done = last.nodes[HOME.index()];
+    let share = |busy: Duration| busy.as_ns() / last.time.since(reports[0].started).as_ns() * 100.0;
+    Ok(Utilisation {
+        mb_per_s: Bandwidth::over(bytes, elapsed).as_mb_per_s(),
+        memory_pct: share(done.memory),
+        outgoing_pct: share(done.outgoing),
+        incoming_pct: share(done.incoming),
+        profile: memory_profile(simulator.samples(), HOME),
+    })
+}
+
+/// Iterations over a thread's part, all threads at a barrier after each.
+fn read(thread: &mut Thread<'_>, first: PhysicalAddr, stride: u64, sums: bool) {
+    for _ in 0..ITERATIONS {
+        for offset in (0..PART.0).step_by(stride as usize) {
+            thread.load(first.offset(offset));
+            if sums {
+                thread.work(ADD);
+                thread.instructions(LOOP);
+            }
+        }
+        thread.barrier();
+    }
+}
+
+/// How much of each interval a node's memory was not idle: the interval's end in nanoseconds, and percent.
+pub fn memory_profile(samples: &[Sample], node: NodeId) -> Vec<(f64, f64)> {
+    let point = |pair: &[Sample]| {
+        let length = pair[1].time.since(pair[0].time).as_ns();
+        let busy = pair[1].nodes[node.index()].since(&pair[0].nodes[node.index()]).memory.as_ns();
+        (pair[1].time.since(units::Time::ZERO).as_ns(), busy / length * 100.0)
+    };
+    samples.windows(2).map(point).collect()
+}

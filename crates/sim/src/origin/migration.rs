@@ -1,0 +1,118 @@
+//! Pages move to where they are used: an interrupt by the reference counters, the decision, and the bus errors by which
+//! processors learn of it (Prestor 2001, 3.2.1, 3.2.2 and 3.3.2).
+
+use protocol::{Message, MessageKind};
+use units::{CpuId, LineAddr, NodeId, PhysicalAddr};
+
+use super::reference_counters::BLOCK_SHIFT;
+use super::{HubEvent, Hubs};
+use crate::memory::NODE_SHIFT;
+use crate::os::PageNumber;
+use crate::processor::MissId;
+use crate::system::System;
+
+impl System<Hubs> {
+    /// A message is at its home: if a processor wants a line it is counted there, and may interrupt a processor of the home. What
+    /// comes back from caches, or what copy engines read, is no sign of use.
+    #[inline]
+    pub(super) fn count_reference(&mut self, home: NodeId, message: &Message) {
+        use MessageKind as K;
+        let wants = matches!(message.kind, K::Read | K::ReadShared | K::ReadExclusive | K::Upgrade | K::UncachedRead);
+        if self.controllers.references.is_some() && wants {
+            self.count_request(home, message);
+        }
+    }
+
+    fn count_request(&mut self, home: NodeId, message: &Message) {
+        let offset = self.controllers.lines.offset(message.line) * self.line().0;
+        let from = self.controllers.geometry.node_of(message.requester);
+        let Some(references) = &mut self.controllers.references else { return };
+        let Some(block) = references.count(home, offset, from) else { return };
+        // It takes as long to the processor as an invalidation.
+        let timing = &self.controllers.timing;
+        let at = self.now + timing.crossbar + timing.interface_in;
+        self.controllers.hubs[home.index()].threats += 1;
+        self.schedule(home, at, HubEvent::Interrupt(home, block));
+    }
+
+    /// The interrupt is at a processor of the home, where the operating system decides.
+    pub(super) fn on_interrupt(&mut self, home: NodeId, block: u32) {
+        self.controllers.hubs[home.index()].threats -= 1;
+        let (now, agent) = (self.now, self.controllers.agent(home));
+        let cost = self.paging.spec().interrupt;
+        self.paging.counters_mut().interrupts += 1;
+        self.processor_mut(agent).spend_in_os(now, cost);
+        let busiest = self.controllers.references.as_ref().and_then(|counters| counters.busiest(home, block));
+        let at = PhysicalAddr(u64::from(home.0) << NODE_SHIFT | u64::from(block) << BLOCK_SHIFT);
+        let Some(page) = busiest.and_then(|to| self.paging.begin_move(at, to, &mut self.memory)) else { return };
+        self.announce_frames();
+        let cost = self.paging.spec().migrate;
+        self.processor_mut(agent).spend_in_os(now, cost);
+        self.copy_page(home, page);
+    }
+
+    /// The request of a processor for a poisoned line has ended in a bus error.
+    pub(super) fn bus_error(&mut self, cpu: CpuId, line: LineAddr) {
+        let Some(miss) = self.processor_mut(cpu).miss_on(line) else { return };
+        self.processor_mut(cpu).trap_miss(miss);
+        self.answer_bus_error(cpu, miss);
+    }
+
+    /// A page has come to rest: the bus errors on where it was are answered.
+    pub(super) fn answer_bus_errors(&mut self, page: PageNumber) {
+        for cpu in (0..self.controllers.geometry.processors()).map(CpuId) {
+            let misses = self.processor(cpu).ungranted(|line| self.page_of(line) == Some(page));
+            let first = misses.into_iter().find(|&id| self.processor(cpu).has_trapped(id));
+            if let Some(id) = first {
+                self.answer_bus_error(cpu, id);
+            }
+        }
+    }
+
+    /// The processor has trapped. While its page is on its way it waits; and until all that it has asked for of the page has come
+    /// back: the trap empties its window.
+    pub(super) fn answer_bus_error(&mut self, cpu: CpuId, id: MissId) {
+        if !self.processor(cpu).has_trapped(id) {
+            return;
+        }
+        let Some(line) = self.processor(cpu).miss(id).map(|miss| miss.line) else { return };
+        let Some(page) = self.page_of(line) else { return };
+        if self.paging.is_moving(page) {
+            return;
+        }
+        let misses = self.processor(cpu).ungranted(|line| self.page_of(line) == Some(page));
+        if !misses.iter().all(|&id| self.processor(cpu).has_trapped(id)) {
+            return self.answer_later(cpu, id);
+        }
+        let now = self.now;
+        let moves = misses.into_iter().filter_map(|id| Some((id, self.where_it_is(cpu, id)?))).collect::<Vec<_>>();
+        if !moves.iter().all(|&(id, line)| self.processor(cpu).can_redirect(id, line)) {
+            return self.answer_later(cpu, id);
+        }
+        let cost = self.paging.spec().bus_error;
+        self.paging.counters_mut().bus_errors += 1;
+        // Of this page alone: of its neighbour something may still be outstanding where that was before.
+        self.paging.tell(cpu, page);
+        let processor = self.processor_mut(cpu);
+        processor.spend_in_os(now, cost);
+        for (id, line) in moves {
+            processor.redirect_miss(id, line, now + cost);
+        }
+        self.post_now(cpu);
+    }
+
+    /// Where the line of a miss is now that its page has moved.
+    fn where_it_is(&self, cpu: CpuId, id: MissId) -> Option<LineAddr> {
+        let line = self.processor(cpu).miss(id)?.line;
+        Some(self.paging.moved(PhysicalAddr(line.0 * self.line().0))?.line(self.line()))
+    }
+
+    fn answer_later(&mut self, cpu: CpuId, id: MissId) {
+        let (node, at) = (self.node_of(cpu), self.now + self.controllers.timing.retry);
+        self.schedule(node, at, HubEvent::BusError(cpu, id));
+    }
+
+    fn page_of(&self, line: LineAddr) -> Option<PageNumber> {
+        self.paging.owner(PhysicalAddr(line.0 * self.line().0))
+    }
+}

@@ -1,0 +1,162 @@
+//! Pages that move while programs use them: contents, coherence and time stay as they must, however far a program runs ahead.
+
+use machine::Description;
+use machine::description::OsSpec;
+use proptest::prelude::*;
+use sim::{Mode, Options, PagingCounters, Program, Simulator, Thread, ThreadReport};
+use units::{CpuId, Duration, NodeId, Time, VirtualAddr};
+
+const PAGE: u64 = 16 << 10;
+
+/// At the slightest excuse, again and again.
+const NERVOUS: &str = "migration_threshold = 3\nmigration_limit = 1000\n";
+
+/// An Origin of eight processors whose pages move, with further keys of `[os]`.
+fn machine(os: &str) -> Description {
+    let text = format!(
+        "inherit = \"origin2000-r12k-300-8p\"\n[l2]\nsize_mib = 1\n[os]\nmigration = true\npage_fault_ns = 700\ninterrupt_ns = 500\nmigrate_ns = 900\nbus_error_ns = 400\n{os}"
+    );
+    machine::parse("nervous.toml", &text).expect("a machine").description
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Load(u16),
+    LoadDependent(u16),
+    Store(u16),
+    PrefetchShared(u16),
+    PrefetchExclusive(u16),
+    LoadUncached(u16),
+    Work(u8),
+    DropCaches,
+    Barrier,
+}
+
+/// Six pages, of which eight lines each are used, in all blocks that have counters of their own.
+fn address(start: VirtualAddr, place: u16) -> VirtualAddr {
+    let (page, line) = (u64::from(place) / 8 % 6, u64::from(place) % 8);
+    start.offset(page * PAGE + line * (PAGE / 8) + line * 128)
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let place = 0u16..48;
+    prop_oneof![
+        8 => place.clone().prop_map(Step::Load),
+        3 => place.clone().prop_map(Step::LoadDependent),
+        8 => place.clone().prop_map(Step::Store),
+        2 => place.clone().prop_map(Step::PrefetchShared),
+        2 => place.clone().prop_map(Step::PrefetchExclusive),
+        1 => place.prop_map(Step::LoadUncached),
+        4 => any::<u8>().prop_map(Step::Work),
+        1 => Just(Step::DropCaches),
+    ]
+}
+
+fn programs() -> impl Strategy<Value = Vec<Vec<Step>>> {
+    let round = prop::collection::vec(step(), 1..60);
+    let program = prop::collection::vec(round, 3).prop_map(|rounds| {
+        let closed = |mut round: Vec<Step>| {
+            round.push(Step::Barrier);
+            round
+        };
+        rounds.into_iter().flat_map(closed).collect()
+    });
+    prop::collection::vec(program, 8)
+}
+
+fn execute(thread: &mut Thread<'_>, start: VirtualAddr, steps: &[Step]) {
+    for &step in steps {
+        match step {
+            Step::Load(place) => thread.load(address(start, place)),
+            Step::LoadDependent(place) => thread.load_dependent(address(start, place)),
+            Step::Store(place) => thread.store(address(start, place)),
+            Step::PrefetchShared(place) => thread.prefetch_shared(address(start, place)),
+            Step::PrefetchExclusive(place) => thread.prefetch_exclusive(address(start, place)),
+            Step::LoadUncached(place) => thread.load_uncached(address(start, place)),
+            Step::Work(cycles) => thread.work(u32::from(cycles)),
+            Step::DropCaches => thread.drop_caches(),
+            Step::Barrier => thread.barrier(),
+        }
+    }
+}
+
+type Seen = (Vec<ThreadReport>, PagingCounters, Vec<Option<NodeId>>, Time);
+
+fn run(description: &Description, options: Options, programs: &[Vec<Step>]) -> Seen {
+    let mut simulator = Simulator::new(description, options).expect("it can be simulated");
+    let start = simulator.map(&[None, Some(NodeId(1)), None, None, Some(NodeId(3)), None]).expect("there is room");
+    let program = |(cpu, steps): (usize, &Vec<Step>)| {
+        let steps = steps.clone();
+        (CpuId(cpu as u16), Box::new(move |thread: &mut Thread<'_>| execute(thread, start, &steps)) as Program)
+    };
+    let reports = simulator.run(programs.iter().enumerate().map(program).collect()).expect("it runs");
+    simulator.check_coherence().expect("coherent");
+    assert_eq!(simulator.messages_under_way(), 0);
+    let homes: Vec<_> = (0..6).map(|page| simulator.home_of(start.offset(page * PAGE))).collect();
+    let paging = simulator.paging().clone();
+    assert_eq!(paging.placed.iter().sum::<u64>(), homes.iter().flatten().count() as u64);
+    (reports, paging, homes, simulator.now())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Every load returns the last store wherever the page was meanwhile, and running ahead changes nothing.
+    #[test]
+    fn pages_move_under_programs(programs in programs(), seed: u64, keeps_colour in any::<bool>(), slow in any::<bool>()) {
+        let description = machine(&format!("{NERVOUS}migration_keeps_colour = {keeps_colour}"));
+        let random_delay = if slow { Duration::from_ns(400.0) } else { Duration::ZERO };
+        let of = |mode| Options { mode, check_loads: true, random_delay, seed, ..Options::default() };
+        let ahead = run(&description, of(Mode::LookAhead), &programs);
+        // Random delays are drawn in the order of events, of which running ahead leaves some out.
+        if !slow {
+            prop_assert_eq!(ahead, run(&description, of(Mode::LockStep), &programs));
+        }
+    }
+}
+
+/// One processor goes over more pages of a remote node than its cache holds, again and again.
+fn go_over(description: &Description, pages: u64, rounds: usize) -> Seen {
+    let options = Options { check_loads: true, ..Options::default() };
+    let mut simulator = Simulator::new(description, options).expect("it can be");
+    let start = simulator.map(&vec![Some(NodeId(3)); pages as usize]).expect("there is room");
+    let body = move |thread: &mut Thread<'_>| {
+        for _ in 0..rounds {
+            for line in 0..pages * PAGE / 128 {
+                thread.load_dependent(start.offset(line * 128));
+                if line % 4 == 0 {
+                    thread.store(start.offset(line * 128 + 8));
+                }
+            }
+        }
+    };
+    let reports = simulator.run(vec![(CpuId(0), Box::new(body) as Program)]).expect("it runs");
+    simulator.check_coherence().expect("coherent");
+    let homes = (0..pages).map(|page| simulator.home_of(start.offset(page * PAGE))).collect();
+    (reports, simulator.paging().clone(), homes, simulator.now())
+}
+
+#[test]
+fn a_page_moves_to_who_uses_it_and_that_pays() {
+    let moving = machine("migration_threshold = 48\nmigration_limit = 4");
+    let os = OsSpec { migration: false, ..moving.os.clone() };
+    let still = Description { os, ..moving.clone() };
+    let (reports, paging, homes, _) = go_over(&moving, 96, 20);
+    assert_eq!(homes, [Some(NodeId(0)); 96]);
+    assert_eq!((paging.migrations, paging.placed.as_slice()), (96, &[96, 0, 0, 0][..]));
+    assert!(paging.bus_errors >= 1 && paging.interrupts >= 96, "{paging:?}");
+    let (unmoved, none, stayed, _) = go_over(&still, 96, 20);
+    assert_eq!((none.migrations, none.interrupts, stayed), (0, 0, vec![Some(NodeId(3)); 96]));
+    let time = |reports: &[ThreadReport]| reports[0].finished - reports[0].started;
+    assert!(time(&reports).0 * 10 < time(&unmoved).0 * 9, "{:?} moved, {:?} not", time(&reports), time(&unmoved));
+    let os_time = |reports: &[ThreadReport]| reports[0].counters.time.of(sim::Cause::System);
+    assert!(os_time(&reports) > Duration::ZERO && os_time(&unmoved) == Duration::ZERO);
+}
+
+#[test]
+fn machines_that_count_no_references_move_no_pages() {
+    let mut description = machine::load("flash-4p").expect("a machine");
+    description.os.migration = true;
+    let refused = Simulator::new(&description, Options::default()).err().expect("refused").to_string();
+    assert!(refused.contains("os.migration = true cannot be simulated; accepted: false"), "{refused}");
+}
