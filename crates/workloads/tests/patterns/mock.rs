@@ -23,10 +23,12 @@ pub enum Kind {
     Synchronisation,
 }
 
-/// A reference of a thread, with the barriers and forks that it had passed.
+/// A reference of a thread, with the barriers that it had passed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Reference {
     pub phase: usize,
+    /// How often what is measured had begun: a fork orders threads without a barrier.
+    pub section: usize,
     pub kind: Kind,
     pub region: usize,
     pub word: usize,
@@ -63,9 +65,8 @@ impl Region {
 /// A thread of this computer.
 pub struct Noting<'a> {
     number: usize,
-    /// Barriers and forks that it has passed, and barriers alone.
     phase: usize,
-    barriers: usize,
+    section: usize,
     barrier: &'a Barrier,
     meeting: &'a Meeting,
     clock: Clock,
@@ -79,7 +80,14 @@ pub struct Noting<'a> {
 impl Noting<'_> {
     fn note(&mut self, kind: Kind, region: &Region, word: usize) {
         let lock = self.locks.last().copied();
-        self.references.push(Reference { phase: self.phase, kind, region: region.number, word, lock });
+        self.references.push(Reference {
+            phase: self.phase,
+            section: self.section,
+            kind,
+            region: region.number,
+            word,
+            lock,
+        });
     }
 
     /// Touches a word by `access`, and notes if others may be touching it.
@@ -151,15 +159,14 @@ impl Thread for Noting<'_> {
 
     fn barrier(&mut self) {
         self.phase += 1;
-        self.barriers += 1;
-        self.meeting.come(self.barriers, &self.clock);
+        self.meeting.come(self.phase, &self.clock);
         self.barrier.wait();
-        self.meeting.leave(self.barriers, self.number, &mut self.clock);
+        self.meeting.leave(self.phase, self.number, &mut self.clock);
     }
 
     /// All threads say so when a barrier or the fork of a team has ordered them: what the master did alone was before.
     fn measure(&mut self, on: bool) {
-        self.phase += usize::from(on);
+        self.section += usize::from(on);
         self.measured.push((on, self.references.len()));
     }
 }
@@ -222,7 +229,7 @@ fn run_noting(
         let mut thread = Noting {
             number,
             phase: 0,
-            barriers: 0,
+            section: 0,
             barrier: &barrier,
             meeting: &meeting,
             clock: Clock::beginning(shape.threads(), number),
@@ -270,10 +277,11 @@ pub fn run(workload: &Workload, shape: &Shape) -> Run {
 
 /// A phase, region and word of which what one thread does is not ordered with what another does.
 pub fn race(references: &[Vec<Reference>]) -> Option<(usize, usize, usize)> {
-    let mut touched: BTreeMap<(usize, usize, usize), Vec<(usize, Reference)>> = BTreeMap::new();
+    let mut touched: BTreeMap<[usize; 4], Vec<(usize, Reference)>> = BTreeMap::new();
     for (thread, references) in references.iter().enumerate() {
         for each in references.iter().filter(|each| each.kind != Kind::Synchronisation) {
-            touched.entry((each.phase, each.region, each.word)).or_default().push((thread, *each));
+            let place = [each.phase, each.section, each.region, each.word];
+            touched.entry(place).or_default().push((thread, *each));
         }
     }
     let races = |touches: &[(usize, Reference)]| {
@@ -283,5 +291,5 @@ pub fn race(references: &[Vec<Reference>]) -> Option<(usize, usize, usize)> {
         let locked = one.lock.is_some() && touches.iter().all(|(_, each)| each.lock == one.lock);
         shared && !all(Kind::Load) && !all(Kind::FetchAdd) && !locked
     };
-    touched.into_iter().find(|(_, touches)| races(touches)).map(|(place, _)| place)
+    touched.into_iter().find(|(_, touches)| races(touches)).map(|([phase, _, region, word], _)| (phase, region, word))
 }

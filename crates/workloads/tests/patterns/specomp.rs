@@ -66,11 +66,12 @@ fn columns_are_local_if_they_are_stored_and_touched_as_they_are_used() {
     }
 }
 
-/// Untuned, sums go through shared memory, where they are next to those of others: with each column, and each of four.
+/// Untuned, sums go through shared memory, where they are next to those of others: with each strip of fourteen columns, each of
+/// four sums.
 #[test]
 fn sums_that_nobody_declared_share_lines() {
-    let (breadth, width, rounds, threads) = (9, 4, 2, 4);
-    for (tuned, expected) in [(1, 4 * (breadth * width + threads) * rounds), (2, 0)] {
+    let (breadth, width, rounds, threads) = (9, 15, 2, 4);
+    for (tuned, expected) in [(1, 4 * (breadth * 2 + threads) * rounds), (2, 0)] {
         let program = Workload::Apsi(Apsi { breadth, width, levels: 3, rounds, tuned });
         let run = run(&program, &shape(threads as usize, 3));
         const PARTS: usize = 2;

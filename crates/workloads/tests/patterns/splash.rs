@@ -124,10 +124,10 @@ fn bodies_are_pulled_by_all_others() {
 fn zones_cost_equally_much() {
     let run = run(&Workload::Barnes(Barnes { bodies: 1000, steps: 3, opening: 50 }), &shape(THREADS, 1));
     assert_eq!(run.check, Ok(()));
-    // Five barriers a step, that after initialisation, and where measuring begins; forces come after the fourth.
+    // Five barriers a step, and that after initialisation; forces come after the fourth.
     let loads = |step: usize| {
         let of = |references: &Vec<Reference>| {
-            let forces = |each: &&Reference| each.phase == 5 * step + 6 && each.kind == Kind::Load;
+            let forces = |each: &&Reference| each.phase == 5 * step + 5 && each.kind == Kind::Load;
             references.iter().filter(forces).count()
         };
         let counts: Vec<usize> = run.references.iter().map(of).collect();
