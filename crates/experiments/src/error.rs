@@ -130,6 +130,14 @@ pub enum ExperimentError {
         /// Why.
         reason: String,
     },
+    /// The threads of a program wait for each other, or whatever else the simulator says.
+    #[error("{program}: {source}")]
+    Run {
+        /// The program.
+        program: &'static str,
+        /// What went wrong.
+        source: sim::SimError,
+    },
     /// The simulator failed.
     #[error(transparent)]
     Simulator(#[from] sim::SimError),

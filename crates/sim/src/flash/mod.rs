@@ -6,6 +6,7 @@
 //! processor is a sharer, say) is done in the same run, without a message.
 
 mod account;
+mod at_memory;
 mod check;
 mod code;
 mod directory;

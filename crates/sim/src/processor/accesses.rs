@@ -75,9 +75,12 @@ impl Processor {
         if hit(state, access) == Some(state) && !self.upgrade_blocks(block, access) {
             self.retire(access, self.time + self.timing.primary_hit, Cause::PrimaryCache);
             self.observe_hit(self.line_of_block(block), access, false);
+            self.note_touch(at, access);
             return Ok(());
         }
-        self.access_secondary(block, access)
+        self.access_secondary(block, access)?;
+        self.note_touch(at, access);
+        Ok(())
     }
 
     /// Waits for a place in the window and for the address.
@@ -265,6 +268,7 @@ impl Processor {
         let version = if access == Access::Store { version.next() } else { version };
         self.secondary.update(found.slot, line, state, version);
         self.observe_hit(line, access, true);
+        self.note_reference(line, false);
         let mut held = self.timing.tag_check + wrong_way;
         if self.primary.fill(block, state).is_some() {
             held += self.timing.primary_writeback;
@@ -315,6 +319,7 @@ impl Processor {
         };
         self.misses.open(id, miss);
         self.observe_miss(line, access);
+        self.note_reference(line, true);
         self.window.enter_miss(self.issued, id, Cause::miss(access.writes(), Service::default()));
         self.retire(access, self.time, Cause::Read(Service::default()));
         if access == Access::Load {
@@ -327,6 +332,7 @@ impl Processor {
     /// of a clean one the controller is told, if it wants to be.
     pub(super) fn evict(&mut self, victim: Victim) {
         self.clear_primary(victim.line, Mesi::Invalid);
+        self.note_loss(victim.line, true);
         let mut at = self.time;
         if victim.state == Mesi::Modified {
             self.counters.writebacks += 1;

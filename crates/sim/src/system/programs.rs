@@ -260,7 +260,9 @@ impl<C: Controller> System<C> {
     fn finished(&mut self, cpu: CpuId) {
         let Some(mut running) = self.running[cpu.index()].take() else { return };
         let now = self.now;
-        let finished = running.exit(self.processor_mut(cpu), now);
+        let processor = self.processor_mut(cpu);
+        processor.settle_causes();
+        let finished = running.exit(processor, now);
         let Running { body, started, thread, elsewhere, meter, .. } = running;
         let started = started.unwrap_or(now);
         let (time, counters) = meter.measured().unwrap_or((finished - started, elsewhere));
@@ -288,7 +290,7 @@ impl<C: Controller> System<C> {
             let wait = what(running.wait?);
             Some(match self.name_of(running.thread) {
                 Some(name) => format!("{name}, on processor {cpu}, waits for {wait}"),
-                None => format!("processor {cpu} waits for {wait}"),
+                None => format!("thread {}, on processor {cpu}, waits for {wait}", running.thread),
             })
         };
         let waits = self.running.iter().enumerate().filter_map(stuck).chain(self.parked_waits());
