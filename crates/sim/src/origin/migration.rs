@@ -91,7 +91,8 @@ impl System<Hubs> {
         }
         let cost = self.paging.spec().bus_error;
         self.paging.counters_mut().bus_errors += 1;
-        self.paging.inform(cpu, self.paging.start(page));
+        // Of this page alone: of its neighbour something may still be outstanding where that was before.
+        self.paging.tell(cpu, page);
         let processor = self.processor_mut(cpu);
         processor.spend_in_os(now, cost);
         for (id, line) in moves {

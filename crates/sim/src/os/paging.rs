@@ -158,12 +158,16 @@ impl Paging {
     pub fn inform(&self, cpu: CpuId, at: VirtualAddr) -> bool {
         let PageNumber(number) = self.number(at);
         let first = number - number % self.entry_pages;
-        for neighbour in first..(first + self.entry_pages).min(self.pages.len()) {
-            if let Some(frame) = self.pages[neighbour].frame {
-                self.known[cpu.index()].set(neighbour, Translation::new(frame, true));
-            }
-        }
+        let neighbours = first..(first + self.entry_pages).min(self.pages.len());
+        neighbours.map(PageNumber).for_each(|page| self.tell(cpu, page));
         self.pages[number].frame.is_some()
+    }
+
+    /// Tells a processor where a page is, if it is anywhere.
+    pub fn tell(&self, cpu: CpuId, page: PageNumber) {
+        if let Some(frame) = self.pages[page.0].frame {
+            self.known[cpu.index()].set(page.0, Translation::new(frame, true));
+        }
     }
 
     /// A processor of node `node` is the first to touch the page of `at`: it is placed. Returns what that costs the processor;
@@ -222,11 +226,6 @@ impl Paging {
     pub fn moved(&self, at: PhysicalAddr) -> Option<PhysicalAddr> {
         let frame = self.pages[self.owner(at)?.0].frame?;
         Some(frame.offset(at.0 & (self.page.0 - 1)))
-    }
-
-    /// The first address of a page.
-    pub fn start(&self, page: PageNumber) -> VirtualAddr {
-        VirtualAddr((page.0 as u64) << self.page_shift())
     }
 
     fn put(&mut self, page: PageNumber, frame: PhysicalAddr) {

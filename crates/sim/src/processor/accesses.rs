@@ -348,7 +348,7 @@ impl Processor {
 
     pub(super) fn post(&mut self, at: Time, ask: Ask, line: LineAddr, copy: CachedCopy) {
         self.horizon = self.horizon.min(at);
-        self.posts.push(Post { at, ask, line, copy });
+        self.posts.push(Post { at, ask, line, copy, measured: self.meter.is_open() });
     }
 
     /// Everything issued so far is done: values are there and misses over.

@@ -115,6 +115,8 @@ pub struct Post {
     pub line: LineAddr,
     /// The copy that the processor has, or had.
     pub copy: CachedCopy,
+    /// Whether the program has what it does here measured.
+    pub measured: bool,
 }
 
 /// A processor's copy of a line.

@@ -290,7 +290,7 @@ impl<C: Controller> System<C> {
             let wait = what(running.wait?);
             Some(match self.name_of(running.thread) {
                 Some(name) => format!("{name}, on processor {cpu}, waits for {wait}"),
-                None => format!("processor {cpu} waits for {wait}"),
+                None => format!("thread {}, on processor {cpu}, waits for {wait}", running.thread),
             })
         };
         let waits = self.running.iter().enumerate().filter_map(stuck).chain(self.parked_waits());

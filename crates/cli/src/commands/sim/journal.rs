@@ -91,7 +91,7 @@ impl Journal {
 }
 
 /// The path with another ending after its own.
-fn beside(path: &Path, ending: &str) -> PathBuf {
+pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut beside = path.to_path_buf().into_os_string();
     beside.push(format!(".{ending}"));
     beside.into()

@@ -1,7 +1,7 @@
 //! `ccnuma sim`: a program on a simulated machine, and where the time went.
 
 mod flags;
-mod journal;
+pub(super) mod journal;
 
 use std::io::Write;
 use std::path::PathBuf;
