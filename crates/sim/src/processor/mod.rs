@@ -14,8 +14,8 @@ mod cache;
 mod coherence;
 mod misses;
 mod observed;
-mod spinning;
 mod relocation;
+mod spinning;
 mod timing;
 mod tlb;
 
