@@ -27,17 +27,16 @@ pub struct MachinesFlag {
 }
 
 impl MachinesFlag {
-    /// The machines that are asked for, each under each of `protocols`, or under its own if there is none.
+    /// The machines that are asked for, each in all its variations.
     ///
     /// # Errors
-    /// When none or this computer is asked for, there is no such machine, or it cannot have such a protocol.
-    pub fn under_protocols(&self, protocols: &[String]) -> Result<Vec<machine::Resolved>, Failure> {
+    /// When none or this computer is asked for, there is no such machine, or it cannot be varied so.
+    pub fn varied(&self, variations: &experiments::Variations) -> Result<Vec<machine::Resolved>, Failure> {
         if self.names.is_empty() || self.names.iter().any(|name| name == HOST) {
             return Err(refused("programs run on simulated machines".to_owned()));
         }
-        let resolve = |name: &String| {
-            experiments::under_protocols(name, protocols).map_err(|error| Failure::input(format!("-m {name}: {error}")))
-        };
+        let resolve =
+            |name: &String| variations.of(name).map_err(|error| Failure::input(format!("-m {name}: {error}")));
         Ok(self.names.iter().map(resolve).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 }

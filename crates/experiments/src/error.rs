@@ -57,6 +57,24 @@ pub enum ExperimentError {
     /// Measurements do not make a fit.
     #[error(transparent)]
     Fit(#[from] fit::FitError),
+    /// No policy has this name.
+    #[error("{name}: there is no such {what}; accepted: {accepted}")]
+    Policy {
+        /// What it is a policy of.
+        what: &'static str,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        accepted: String,
+    },
+    /// There is nothing of this name that machines or runs could be varied in.
+    #[error("{key}: cannot be varied; accepted: {accepted}")]
+    Vary {
+        /// What was asked for.
+        key: String,
+        /// What there is.
+        accepted: String,
+    },
     /// There is no such program, or it cannot have such parameters.
     #[error(transparent)]
     Program(#[from] workloads::ProgramError),
@@ -103,6 +121,22 @@ pub enum ExperimentError {
         program: &'static str,
         /// What is wrong.
         wrong: String,
+    },
+    /// A finished run could not be kept for an invocation that goes on from it.
+    #[error("the run of {program} could not be kept: {reason}")]
+    NotKept {
+        /// The program.
+        program: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// The threads of a program wait for each other, or whatever else the simulator says.
+    #[error("{program}: {source}")]
+    Run {
+        /// The program.
+        program: &'static str,
+        /// What went wrong.
+        source: sim::SimError,
     },
     /// The simulator failed.
     #[error(transparent)]

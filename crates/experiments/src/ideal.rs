@@ -91,6 +91,8 @@ mod tests {
         ProcessorStatistics {
             cpu: CpuId(0),
             time_ns: 0.0,
+            spent_ns: [].into(),
+            misses: [].into(),
             references: 0,
             secondary_misses: 0,
             local_misses: Some(misses[0]),

@@ -1,6 +1,8 @@
 //! Independent jobs on all cores, their results delivered in the order of the jobs as soon as that order allows.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use rayon::prelude::*;
@@ -17,18 +19,41 @@ use rayon::prelude::*;
 pub fn in_order<J: Sync, R: Send, E>(
     jobs: &[J],
     work: impl Fn(&J) -> R + Send + Sync,
+    finished: impl FnMut(usize),
+    deliver: impl FnMut(usize, R) -> Result<(), E>,
+) -> Result<(), E> {
+    longest_first(jobs, |_| 0, work, finished, deliver)
+}
+
+/// As [`in_order`], but jobs of great `cost` start first, so that no core is left alone with one at the end. Jobs of equal cost
+/// start in their order.
+///
+/// # Errors
+/// The first error of `deliver`.
+pub fn longest_first<J: Sync, R: Send, E>(
+    jobs: &[J],
+    cost: impl Fn(&J) -> u64,
+    work: impl Fn(&J) -> R + Send + Sync,
     mut finished: impl FnMut(usize),
     mut deliver: impl FnMut(usize, R) -> Result<(), E>,
 ) -> Result<(), E> {
+    let mut starts: Vec<usize> = (0..jobs.len()).collect();
+    starts.sort_by_key(|&index| Reverse(cost(&jobs[index])));
     let (sender, receiver) = mpsc::channel();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // A closed channel means that the receiver has failed: the remaining jobs end at once.
-            let _closed = jobs
-                .par_iter()
-                .enumerate()
-                .with_max_len(1)
-                .try_for_each_with(sender, |sender, (index, job)| sender.send((index, work(job))).map_err(drop));
+            let next = AtomicUsize::new(0);
+            (0..rayon::current_num_threads().min(starts.len())).into_par_iter().with_max_len(1).for_each_with(
+                sender,
+                |sender, _| {
+                    while let Some(&index) = starts.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        if sender.send((index, work(&jobs[index]))).is_err() {
+                            // The receiver has failed: the remaining jobs end at once.
+                            return;
+                        }
+                    }
+                },
+            );
         });
         let mut waiting = BTreeMap::new();
         let (mut done, mut next) = (0, 0);
@@ -47,8 +72,6 @@ pub fn in_order<J: Sync, R: Send, E>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
     use super::*;
 
     #[test]
@@ -72,6 +95,27 @@ mod tests {
         assert_eq!(result, Ok(()));
         assert_eq!(delivered, (0..40).map(|i| (i, i as u64 * 2)).collect::<Vec<_>>());
         assert_eq!(counts, (1..=40).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn costly_jobs_start_first_and_are_delivered_in_their_place() {
+        let started = std::sync::Mutex::new(Vec::new());
+        let jobs: Vec<u64> = (0..64).collect();
+        let work = |job: &u64| {
+            started.lock().expect("nobody fails").push(*job);
+            std::thread::sleep(std::time::Duration::from_micros(500));
+            *job
+        };
+        let mut delivered = Vec::new();
+        let deliver = |_, value| {
+            delivered.push(value);
+            Ok::<_, ()>(())
+        };
+        assert_eq!(longest_first(&jobs, |job| *job, work, |_| {}, deliver), Ok(()));
+        assert_eq!(delivered, jobs);
+        // Whoever takes a job may be held up before it says so, by as much as each other thread has one of its own.
+        let (started, threads) = (started.into_inner().expect("nobody failed"), rayon::current_num_threads() as u64);
+        assert!(started[0] >= 64 - threads.min(64), "{started:?}");
     }
 
     #[test]

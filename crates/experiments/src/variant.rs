@@ -17,7 +17,7 @@ const PROTOCOL: &str = "directory.protocol";
 /// Words that stand for a key and a value.
 const WORDS: [(&str, &str); 2] = [("migration", "os.migration"), ("replication", "os.replication")];
 /// What comes before a placement policy.
-const PLACEMENT: &str = "placement";
+pub const PLACEMENT: &str = "placement";
 /// Placement policies with a number of their own: `fixed=N` and `mld=R`.
 const NUMBERED: [(&str, &str); 2] = [("fixed", "os.fixed_node"), ("mld", "os.domain_radius")];
 

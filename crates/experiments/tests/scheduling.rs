@@ -23,7 +23,7 @@ fn right(simulated: &Simulated) {
 /// Programs that would go wrong if a barrier let anybody pass too soon.
 fn programs() -> [Workload; 3] {
     [
-        program("ocean", &[("side", 13)]),
+        program("ocean", &[("intervals", 8)]),
         program("radix", &[("keys", 300), ("radix", 16), ("bits", 8)]),
         program("water", &[("molecules", 9)]),
     ]

@@ -31,14 +31,42 @@ pub struct SimulationRow {
     pub cpus: u32,
     /// The program's parameters.
     pub parameters: BTreeMap<String, u64>,
+    /// What placed the program's pages, and moved them.
+    pub placement: String,
+    /// Who decided which thread ran where: `none` if every thread had the processor of its number.
+    pub scheduler: String,
+    /// How threads met at barriers.
+    pub barrier: String,
     /// Seed of the program's and the hardware's random choices.
     pub seed: u64,
     /// What the program's check of its own results said.
     pub result: CheckResult,
-    /// Simulated time until the last processor had finished, in nanoseconds.
+    /// A hash of the whole description of the machine, in hexadecimal: two machines of one name may differ.
+    pub machine_digest: String,
+    /// Version of the software that made the record.
+    pub version: String,
+    /// Simulated time that the measured part of the program took, until the last processor had finished it, in nanoseconds. All
+    /// counts and times of processors are of that part.
     pub time_ns: f64,
-    /// Simulated time until a processor had finished, on average over processors, in nanoseconds.
+    /// The same on average over processors.
     pub mean_time_ns: f64,
+    /// Simulated time of the whole program, in nanoseconds. What controllers did is counted over all of it.
+    pub run_ns: f64,
+    /// Where the time of the measured part went: processor time, in nanoseconds, by what it was spent on. `busy`: instructions
+    /// issued, or depended on each other. `read.*` and `write.*`: misses of loads and of stores, by where they went and what they
+    /// took: `local` or `remote` home, `-third` if a third node was asked; `clean`, `owned`, `invalidating`. `primary`, `secondary`: loads that hit in the caches. `writeback`: a line that left. `translation`,
+    /// `barrier`, `lock`, `system`. `idle`: until the last processor had finished. What took no time is left out; the sum is the
+    /// number of processors times `time_ns`.
+    pub spent_ns: BTreeMap<String, f64>,
+    /// Secondary misses by how they were served: as in `spent_ns`, `read.*` and `write.*`.
+    pub misses: BTreeMap<String, u64>,
+    /// Secondary misses without upgrades by their causes, where those were asked for: `cold`, `capacity`, `conflict`,
+    /// `true-sharing`, `false-sharing`.
+    pub causes: Option<BTreeMap<String, u64>>,
+    /// Misses of stores to lines of which the processor had a copy: they wanted no data.
+    pub upgrades: u64,
+    /// Misses on lines whose home is the processor's own node, in percent of all.
+    pub local_pct: f64,
     /// Loads, stores and prefetches.
     pub references: u64,
     /// References that missed in the primary cache.
@@ -57,7 +85,7 @@ pub struct SimulationRow {
     pub writebacks: u64,
     /// Time that controllers were held by messages: the total occupancy, in nanoseconds.
     pub occupancy_ns: f64,
-    /// Total occupancy in percent of simulated time, on average over the controllers of the processors that took part.
+    /// Total occupancy in percent of the time of the whole run, on average over the controllers of the processors that took part.
     pub utilisation_pct: f64,
     /// The same of the busiest controller.
     pub max_utilisation_pct: f64,
@@ -81,6 +109,17 @@ impl SimulationRow {
         self.result == CheckResult::Ok
     }
 
+    /// What the run is one of: runs that agree in this are equal in all else. It has no lines.
+    pub fn identity(&self) -> String {
+        let parameters: Vec<_> = self.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let Self { program, machine, machine_digest, protocol, cpus, placement, scheduler, barrier, .. } = self;
+        let (parameters, seed, version) = (parameters.join(" "), self.seed, &self.version);
+        format!(
+            "{version} {program} {parameters} on {cpus} of {machine} {machine_digest} {protocol} {placement} {scheduler} \
+             {barrier} {seed}"
+        )
+    }
+
     /// The record of the whole machine, without those of its controllers and processors.
     pub fn without_parts(self) -> Self {
         Self { controllers: None, processors: None, ..self }
@@ -94,10 +133,21 @@ impl Row for SimulationRow {
         "protocol",
         "cpus",
         "parameters",
+        "placement",
+        "scheduler",
+        "barrier",
         "seed",
         "result",
+        "machine_digest",
+        "version",
         "time_ns",
         "mean_time_ns",
+        "run_ns",
+        "spent_ns",
+        "misses",
+        "causes",
+        "upgrades",
+        "local_pct",
         "references",
         "primary_misses",
         "secondary_misses",
@@ -125,7 +175,7 @@ pub struct ControllerStatistics {
     pub node: NodeId,
     /// Time that messages held it: its occupancy, in nanoseconds.
     pub occupancy_ns: f64,
-    /// Occupancy in percent of simulated time.
+    /// Occupancy in percent of the time of the whole run.
     pub utilisation_pct: f64,
     /// Time that messages waited for it, in nanoseconds.
     pub queued_ns: f64,
@@ -173,8 +223,12 @@ pub struct HandlerStatistics {
 pub struct ProcessorStatistics {
     /// The processor.
     pub cpu: CpuId,
-    /// Simulated time until it had finished, in nanoseconds.
+    /// Simulated time until it had finished the measured part, in nanoseconds.
     pub time_ns: f64,
+    /// Where that time went, as in [`SimulationRow::spent_ns`].
+    pub spent_ns: BTreeMap<String, f64>,
+    /// Its misses by how they were served, as in [`SimulationRow::misses`].
+    pub misses: BTreeMap<String, u64>,
     /// Loads, stores and prefetches.
     pub references: u64,
     /// References that sent a request to the home.

@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows how a record was obtained: not from which platform, not by which experiment.
 
+mod bars;
 mod comparison;
 mod computer;
 mod computer_drawing;
@@ -12,7 +13,9 @@ mod plot;
 mod series;
 mod simulations;
 mod table;
+mod time_split;
 
+pub use bars::StackedBars;
 pub use comparison::{ErrorSummary, comparison, summaries};
 pub use computer_drawing::computer_drawing;
 pub use fits::fits;
@@ -22,3 +25,4 @@ pub use plot::{Axis, Mark, Plot, PlotError, Series};
 pub use series::{area_curves, load_curves, series_tables};
 pub use simulations::{programs, simulation_statistics, simulations};
 pub use table::{Align, Column, Table};
+pub use time_split::{speedups, time_bars, time_split};

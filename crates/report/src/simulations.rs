@@ -334,6 +334,8 @@ mod tests {
         let processor = |cpu, wait_ns| ProcessorStatistics {
             cpu: CpuId(cpu),
             time_ns: 1.0,
+            spent_ns: BTreeMap::new(),
+            misses: BTreeMap::new(),
             references: 1,
             secondary_misses: 1,
             local_misses: Some(1),

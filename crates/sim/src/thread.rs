@@ -7,7 +7,7 @@ use engine::Yielder;
 use protocol::Access;
 use units::{CpuId, Time};
 
-use crate::processor::{Address, Location, Processor, Wait};
+use crate::processor::{Address, Cause, Location, Processor, Wait};
 
 /// A program for one simulated processor: straight-line code that calls the methods of [`Thread`].
 pub type Program = Box<dyn FnOnce(&mut Thread<'_>)>;
@@ -82,7 +82,8 @@ impl<'a> Thread<'a> {
 
     #[inline(never)]
     fn suspend(&mut self, wait: Wait) {
-        if let Some(processor) = self.processor.take() {
+        if let Some(mut processor) = self.processor.take() {
+            processor.suspend(wait);
             self.processor = Some(self.yielder.suspend((processor, wait)));
         }
     }
@@ -142,13 +143,15 @@ impl<'a> Thread<'a> {
     /// `cycles` one-cycle instructions, each depending on the one before, the first on the value of the latest load.
     #[inline]
     pub fn work(&mut self, cycles: u32) {
-        self.processor().work(cycles);
+        let mut left = cycles;
+        self.until_done(|processor| processor.work(&mut left));
     }
 
     /// `count` instructions that depend on no access.
     #[inline]
     pub fn instructions(&mut self, count: u32) {
-        self.processor().instructions(count);
+        let mut left = count;
+        self.until_done(|processor| processor.instructions(&mut left));
     }
 
     /// Waits until everything issued so far is done.
@@ -160,6 +163,19 @@ impl<'a> Thread<'a> {
     pub fn now(&mut self) -> Time {
         self.drain();
         self.processor().time()
+    }
+
+    /// From here on (`true`), or up to here (`false`), when everything issued so far is done, is what is measured of the program;
+    /// intervals add up. A program that never says so is measured whole.
+    pub fn measure(&mut self, on: bool) {
+        self.drain();
+        self.processor().measure(on);
+    }
+
+    /// From here on, all that the processor spends time on is on behalf of `cause`: of a barrier or a lock made of loads and
+    /// stores; with `None`, of the program again. Returns what it was before.
+    pub fn on_behalf(&mut self, cause: Option<Cause>) -> Option<Cause> {
+        self.processor().on_behalf(cause)
     }
 
     /// Empties the caches and the translation buffer: clean lines are dropped silently, modified ones written back.

@@ -153,7 +153,7 @@ fn a_page_moves_to_who_uses_it_and_that_pays() {
     assert_eq!((none.migrations, none.interrupts, stayed), (0, 0, vec![Some(NodeId(3)); 96]));
     let time = |reports: &[ThreadReport]| reports[0].finished - reports[0].started;
     assert!(time(&reports).0 * 10 < time(&unmoved).0 * 9, "{:?} moved, {:?} not", time(&reports), time(&unmoved));
-    let os_time = |reports: &[ThreadReport]| reports[0].counters.os_time;
+    let os_time = |reports: &[ThreadReport]| reports[0].counters.time.of(sim::Cause::System);
     assert!(os_time(&reports) > Duration::ZERO && os_time(&unmoved) == Duration::ZERO);
 }
 

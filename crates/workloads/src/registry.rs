@@ -6,7 +6,7 @@ use crate::loops::{Cg, Ge, Mmult, Paths, Stream};
 use crate::parameter::{Declared, Parameter, ParameterError, Settings};
 use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::specomp::{Applu, Apsi, Art, Equake, Fma3d, Gafort, Mgrid, Swim, Wupwise};
-use crate::splash::{Barnes, Fft, Lu, Ocean, Radix, Water};
+use crate::splash::{Barnes, Cholesky, Fft, Fmm, Lu, Mp3d, Ocean, Radix, Raytrace, Water};
 use crate::synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 use crate::thread::Thread;
 
@@ -115,6 +115,10 @@ programs! {
     Ocean,
     Water,
     Barnes,
+    Mp3d,
+    Cholesky,
+    Raytrace,
+    Fmm,
     Ge,
     Mmult,
     Paths,

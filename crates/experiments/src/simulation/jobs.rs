@@ -95,8 +95,8 @@ impl Simulation {
     }
 }
 
-/// Runs programs at the same time on the machine of the first, under its scheduler: several without one under the default. The outcome depends on
-/// nothing that ran before.
+/// Runs programs at the same time on the machine of the first, under its scheduler: several without one under the default. The
+/// outcome depends on nothing that ran before.
 ///
 /// # Errors
 /// When the machine cannot be simulated, a node has too little memory, or the simulation fails.
@@ -118,11 +118,12 @@ pub fn run_together(simulations: &[Simulation]) -> Result<Vec<Simulated>, Experi
             .iter()
             .zip(programs)
             .map(|(each, programs)| simulator.run(each.processors.iter().copied().zip(programs).collect()))
-            .collect(),
+            .collect::<Result<_, _>>()
+            .map_err(|source| ExperimentError::Run { program: first.workload.name(), source }),
         Some(scheduling) => {
             let job =
                 |(simulation, threads): (&Simulation, _)| Job { name: simulation.workload.name().to_owned(), threads };
-            simulator.run_jobs(simulations.iter().zip(programs).map(job).collect(), scheduling)
+            simulator.run_jobs(simulations.iter().zip(programs).map(job).collect(), scheduling).map_err(Into::into)
         }
     };
     let reports: Vec<Vec<ThreadReport>> = reports?;
@@ -147,6 +148,7 @@ impl Prepared<'_> {
         let parts = Parts {
             processors: processors.collect(),
             controllers: simulation.controllers(simulator, reports),
+            told: simulation.options.miss_causes,
             used: simulation.shape.homes.iter().collect::<BTreeSet<_>>().len(),
         };
         (statistics::summarise(simulation.row(wrong.is_none()), reports, parts), wrong)

@@ -2,19 +2,22 @@
 
 mod jobs;
 mod memory;
+pub mod policies;
 mod statistics;
 mod sweep;
 mod thread;
 
 pub use jobs::{Synchronisation, run_together};
-pub use sweep::{Sweep, under_protocols};
+pub use sweep::{Sweep, Variations};
 
 use std::collections::BTreeMap;
+use std::hash::Hasher;
 use std::time::Duration;
 
 use machine::description::PlacementKind;
 use machine::{Description, Topology};
 use record::{CheckResult, ProgramRow, SimulationRow};
+use rustc_hash::FxHasher;
 use sim::{Options, PagingCounters, Sample, Scheduling, Simulator, ThreadReport};
 use units::{Bytes, CpuId, NodeId};
 use workloads::{Parameter, Shape, Workload, Wrong};
@@ -92,6 +95,13 @@ pub fn description_label(description: &Description) -> String {
     format!("{}.{}", description.name, protocol(description)).replace(['/', '\\'], "-")
 }
 
+/// A hash of all that a description says, in hexadecimal.
+fn digest(description: &Description) -> String {
+    let mut hasher = FxHasher::default();
+    hasher.write(description.to_toml().as_bytes());
+    format!("{:016x}", hasher.finish())
+}
+
 /// The processor of each of `threads` threads: the first ones in order, unless the threads follow a set of memory locality domains
 /// to where it is placed (Prestor 2001, 3.3.2).
 fn thread_order(description: &Description, topology: &Topology, threads: usize) -> Vec<CpuId> {
@@ -148,19 +158,14 @@ impl Simulation {
         &self.workload
     }
 
+    /// What distinguishes it from other runs, as its record does ([`SimulationRow::identity`]).
+    pub fn identity(&self) -> String {
+        self.row(true).identity()
+    }
+
     /// How many processors take part.
     pub fn cpus(&self) -> usize {
         self.shape.threads()
-    }
-
-    /// Whether a record is of a run equal to this one, which it need not be run again for.
-    pub fn would_make(&self, row: &SimulationRow) -> bool {
-        let own = self.row(row.is_right());
-        let identity = |row: &SimulationRow| {
-            let SimulationRow { program, machine, protocol, cpus, parameters, seed, .. } = row;
-            (program.clone(), machine.clone(), protocol.clone(), *cpus, parameters.clone(), *seed)
-        };
-        row.is_right() && identity(&own) == identity(row)
     }
 
     /// Whether the machine has room for the program, and every node for what it is to hold if the program says so.
@@ -222,7 +227,12 @@ impl Simulation {
             cpus: self.shape.threads() as u32,
             parameters: parameters.iter().map(|(parameter, value)| (parameter.name.to_owned(), *value)).collect(),
             seed: self.options.seed,
+            placement: policies::placement_name(&self.description.os),
+            scheduler: policies::scheduler_name(self.scheduling),
+            barrier: policies::barrier_name(self.synchronisation.barrier).to_owned(),
             result: if right { CheckResult::Ok } else { CheckResult::Wrong },
+            machine_digest: digest(&self.description),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             ..SimulationRow::default()
         }
     }

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use record::{ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, ProcessorStatistics, SimulationRow};
-use sim::{CacheStatistics, NodeStatistics, StallTerms, Tally, ThreadReport};
+use sim::{
+    CacheStatistics, Cause, MissCause, MissCounts, NodeStatistics, ProcessorCounters, Service, StallTerms, Tally,
+    ThreadReport, TimeSplit,
+};
 use units::{Duration, NodeId};
 
 /// A node's controller, after a run of `time`.
@@ -35,7 +38,9 @@ pub fn processor(report: &ThreadReport, terms: Option<StallTerms>) -> ProcessorS
     let of = |term: fn(&StallTerms) -> Duration| terms.as_ref().map(|terms| term(terms).as_ns());
     ProcessorStatistics {
         cpu: report.cpu,
-        time_ns: (report.finished - report.started).as_ns(),
+        time_ns: report.time.as_ns(),
+        spent_ns: spent(&report.counters.time),
+        misses: misses_by_service(&report.counters.misses),
         references: report.counters.references,
         secondary_misses: report.counters.secondary_misses,
         local_misses: terms.map(|terms| terms.local),
@@ -48,6 +53,41 @@ pub fn processor(report: &ThreadReport, terms: Option<StallTerms>) -> ProcessorS
     }
 }
 
+/// Where time went, by name, but for what took none.
+fn spent(split: &TimeSplit) -> BTreeMap<String, f64> {
+    let misses = |(access, writes): (&'static str, bool)| {
+        let named = move |service: Service| (miss_name(access, service), split.of(Cause::miss(writes, service)));
+        Service::all().map(named)
+    };
+    let others = Cause::OTHERS.into_iter().map(|(cause, name)| (name.to_owned(), split.of(cause)));
+    let all = ACCESSES.into_iter().flat_map(misses).chain(others).chain([("busy".to_owned(), split.busy())]);
+    all.filter(|&(_, time)| time > Duration::ZERO).map(|(name, time)| (name, time.as_ns())).collect()
+}
+
+/// Kinds of accesses that miss, and whether they write.
+const ACCESSES: [(&str, bool); 2] = [("read", false), ("write", true)];
+
+fn miss_name(access: &str, service: Service) -> String {
+    format!("{access}.{}.{}", service.distance.name(), service.transaction.name())
+}
+
+/// Misses by how they were served, but for what did not occur.
+fn misses_by_service(counts: &MissCounts) -> BTreeMap<String, u64> {
+    let of = |(access, writes): (&'static str, bool)| {
+        Service::all().map(move |service| (miss_name(access, service), counts.of(writes, service)))
+    };
+    ACCESSES.into_iter().flat_map(of).filter(|&(_, count)| count > 0).collect()
+}
+
+/// Misses on lines of the own node in percent of all.
+fn local_share(counts: &MissCounts) -> f64 {
+    let sum = |local: bool| -> u64 {
+        let services = Service::all().filter(|service| service.distance.is_local() == local);
+        services.map(|service| counts.of(false, service) + counts.of(true, service)).sum()
+    };
+    percent(sum(true) as f64, (sum(true) + sum(false)) as f64)
+}
+
 /// The parts of a machine, after a run.
 pub struct Parts {
     /// The processors that took part.
@@ -56,24 +96,38 @@ pub struct Parts {
     pub controllers: Vec<ControllerStatistics>,
     /// How many of them have processors that took part.
     pub used: usize,
+    /// Whether misses were told apart by their causes.
+    pub told: bool,
 }
 
 /// Adds up in `row` what the processors and controllers did, and keeps them there.
 pub fn summarise(mut row: SimulationRow, reports: &[ThreadReport], parts: Parts) -> SimulationRow {
-    let Parts { processors, controllers, used } = parts;
-    let sum = |of: fn(&ThreadReport) -> u64| reports.iter().map(of).sum();
+    let Parts { processors, controllers, used, told } = parts;
     row.time_ns = processors.iter().map(|processor| processor.time_ns).fold(0.0, f64::max);
     row.mean_time_ns = processors.iter().map(|processor| processor.time_ns).sum::<f64>() / reports.len() as f64;
-    row.references = sum(|report| report.counters.references);
-    row.primary_misses = sum(|report| report.counters.primary_misses);
-    row.secondary_misses = sum(|report| report.counters.secondary_misses);
-    row.translation_misses = sum(|report| report.counters.translation_misses);
-    row.refusals = sum(|report| report.counters.refusals);
-    row.writebacks = sum(|report| report.counters.writebacks);
+    row.run_ns = reports.iter().map(|report| (report.finished - report.started).as_ns()).fold(0.0, f64::max);
+    let all = reports.iter().fold(ProcessorCounters::default(), |sum, report| sum.plus(&report.counters));
+    row.spent_ns = spent(&all.time);
+    // Those that are done wait for the last one.
+    let idle = row.time_ns * reports.len() as f64 - processors.iter().map(|processor| processor.time_ns).sum::<f64>();
+    if idle > 0.0 {
+        *row.spent_ns.entry("idle".to_owned()).or_default() += idle;
+    }
+    row.misses = misses_by_service(&all.misses);
+    let causes = MissCause::ALL.into_iter().zip(all.causes);
+    row.causes = told.then(|| causes.map(|((_, name), count)| (name.to_owned(), count)).collect());
+    row.upgrades = all.misses.upgrades;
+    row.local_pct = local_share(&all.misses);
+    row.references = all.references;
+    row.primary_misses = all.primary_misses;
+    row.secondary_misses = all.secondary_misses;
+    row.translation_misses = all.translation_misses;
+    row.refusals = all.refusals;
+    row.writebacks = all.writebacks;
     row.miss_latency_ns = miss_latency(&processors);
     row.miss_pct = percent(row.secondary_misses as f64, row.references as f64);
     row.occupancy_ns = controllers.iter().map(|controller| controller.occupancy_ns).sum();
-    row.utilisation_pct = percent(row.occupancy_ns, row.time_ns * used as f64);
+    row.utilisation_pct = percent(row.occupancy_ns, row.run_ns * used as f64);
     row.max_utilisation_pct = controllers.iter().map(|controller| controller.utilisation_pct).fold(0.0, f64::max);
     row.queued_ns = controllers.iter().map(|controller| controller.queued_ns).sum();
     row.instruction_misses = misses(&controllers, |controller| controller.instruction_cache);

@@ -1,18 +1,20 @@
-//! Many simulations at once: every program with every choice of parameters, processors, machine and protocol.
+//! Many simulations at once: every program with every choice of parameters, processors, machine and policies.
 
 use machine::{DescriptionError, Resolved};
-use sim::{Options, Simulator};
-use workloads::{Settings, Workload};
+use sim::{Options, Scheduling, Simulator};
+use workloads::{BarrierKind, Settings, Workload};
 
-use super::Simulation;
+use super::{Simulation, Synchronisation, policies};
 use crate::error::ExperimentError;
 use crate::variant;
 
-/// What is to be varied. No values for processors stand for as many as a machine has.
+/// What is to be run. No values for processors stand for as many as a machine has.
 #[derive(Clone, Debug, Default)]
 pub struct Sweep {
-    /// Machines, under every protocol ([`under_protocols`]).
+    /// Machines, in all their variations ([`Variations::of`]).
     pub machines: Vec<Resolved>,
+    /// What else runs are varied in.
+    pub variations: Variations,
     /// Programs, by name.
     pub programs: Vec<String>,
     /// Parameters of the programs, each with its values.
@@ -23,21 +25,77 @@ pub struct Sweep {
     pub options: Options,
 }
 
-/// The machine called `name` under each of `protocols`, or under its own if there is none. Its name does not tell which.
-///
-/// # Errors
-/// When there is no such machine, or it cannot have such a protocol.
-pub fn under_protocols(name: &str, protocols: &[String]) -> Result<Vec<Resolved>, DescriptionError> {
-    let own = variant::resolve(name)?;
-    if protocols.is_empty() {
-        return Ok(vec![own]);
+/// What machines and runs are varied in, each with the values that were asked for; without any, they are as they are.
+#[derive(Clone, Debug, Default)]
+pub struct Variations {
+    /// Changes of machines: `placement`, or `TABLE.KEY`.
+    changes: Vec<(String, Vec<String>)>,
+    protocols: Vec<String>,
+    schedulers: Vec<Option<Scheduling>>,
+    barriers: Vec<Option<BarrierKind>>,
+}
+
+impl Variations {
+    /// Adds values to what `key` is to be: `protocol`, `placement`, `scheduler`, `barrier`, or a machine's `TABLE.KEY`.
+    ///
+    /// # Errors
+    /// When nothing of that name can be varied, or there is no such scheduler or barrier.
+    pub fn add(&mut self, key: &str, values: &[String]) -> Result<(), ExperimentError> {
+        match key {
+            "protocol" => self.protocols.extend_from_slice(values),
+            "scheduler" => {
+                for value in values {
+                    self.schedulers.push(policies::scheduler(value)?);
+                }
+            }
+            "barrier" => {
+                for value in values {
+                    self.barriers.push(policies::barrier(value)?);
+                }
+            }
+            key if key == variant::PLACEMENT || key.contains('.') => {
+                match self.changes.iter_mut().find(|(known, _)| known == key) {
+                    Some((_, known)) => known.extend_from_slice(values),
+                    None => self.changes.push((key.to_owned(), values.to_vec())),
+                }
+            }
+            _ => {
+                let accepted = "protocol, placement, scheduler, barrier, or TABLE.KEY as in a machine's file";
+                return Err(ExperimentError::Vary { key: key.to_owned(), accepted: accepted.to_owned() });
+            }
+        }
+        Ok(())
     }
-    let under = |protocol: &String| {
-        let mut changed = variant::resolve(&variant::with_protocol(name, protocol))?;
-        changed.description.name.clone_from(&own.description.name);
-        Ok(changed)
-    };
-    protocols.iter().map(under).collect()
+
+    /// The machine called `name` in all its variations, the protocol varying fastest. Its name does not tell the protocol.
+    ///
+    /// # Errors
+    /// When there is no such machine, or it cannot have such a protocol or parameter.
+    pub fn of(&self, name: &str) -> Result<Vec<Resolved>, DescriptionError> {
+        let changed = |names: Vec<String>, (key, values): &(String, Vec<String>)| {
+            let with_each = |name: String| values.iter().map(move |value| variant::with(&name, key, value));
+            names.into_iter().flat_map(with_each).collect()
+        };
+        let names: Vec<String> = self.changes.iter().fold(vec![name.to_owned()], changed);
+        let mut machines = Vec::new();
+        for name in names {
+            let own = variant::resolve(&name)?;
+            for protocol in &self.protocols {
+                let mut changed = variant::resolve(&variant::with_protocol(&name, protocol))?;
+                changed.description.name.clone_from(&own.description.name);
+                machines.push(changed);
+            }
+            if self.protocols.is_empty() {
+                machines.push(own);
+            }
+        }
+        Ok(machines)
+    }
+}
+
+/// One value that stands for the default where none is given.
+fn or_default<T: Copy + Default>(values: &[T]) -> Vec<T> {
+    if values.is_empty() { vec![T::default()] } else { values.to_vec() }
 }
 
 impl Sweep {
@@ -60,12 +118,27 @@ impl Sweep {
                 let workload = Workload::new(program, &settings)?;
                 for &cpus in &cpus {
                     for machine in &self.machines {
-                        simulations.push(Simulation::new(machine.description.clone(), workload, cpus, self.options)?);
+                        let simulation = Simulation::new(machine.description.clone(), workload, cpus, self.options)?;
+                        self.under_policies(&simulation, &mut simulations)?;
                     }
                 }
             }
         }
         Ok(simulations)
+    }
+
+    /// A simulation under every scheduler, with every barrier.
+    fn under_policies(&self, plain: &Simulation, all: &mut Vec<Simulation>) -> Result<(), ExperimentError> {
+        for scheduler in or_default(&self.variations.schedulers) {
+            for barrier in or_default(&self.variations.barriers) {
+                let simulation = plain.clone().with_synchronisation(Synchronisation { barrier });
+                all.push(match scheduler {
+                    Some(scheduling) => simulation.with_scheduling(scheduling)?,
+                    None => simulation,
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Every combination of the parameters' values, the last parameter varying fastest.
@@ -84,7 +157,7 @@ mod tests {
     use super::*;
 
     fn sweep() -> Sweep {
-        let machine = |name| under_protocols(name, &[]).expect("a machine");
+        let machine = |name| Variations::default().of(name).expect("a machine");
         Sweep {
             machines: ["bitmap", "origin2000-r12k-300-8p"].into_iter().flat_map(machine).collect(),
             programs: vec!["migratory".into(), "uniform".into()],
@@ -108,6 +181,33 @@ mod tests {
         assert_eq!(all[2], of("migratory", 8, 4, "bitmap"));
         assert_eq!(all[4], of("migratory", 16, 2, "bitmap"));
         assert_eq!(all[15], of("uniform", 16, 4, "origin2000-r12k-300-8p"));
+    }
+
+    #[test]
+    fn variations_combine_and_the_protocol_varies_fastest() {
+        let mut variations = Variations::default();
+        let mut add = |key: &str, values: &[&str]| {
+            let values: Vec<String> = values.iter().map(|&value| value.to_owned()).collect();
+            variations.add(key, &values).map_err(|error| error.to_string())
+        };
+        add("tlb.miss_ns", &["0"]).expect("a parameter");
+        add("tlb.miss_ns", &["50"]).expect("more of it");
+        add("protocol", &["bit-vector", "hybrid"]).expect("protocols");
+        add("barrier", &["ideal", "llsc"]).expect("barriers");
+        assert!(add("colour", &["red"]).expect_err("no such key").contains("TABLE.KEY"));
+        assert!(add("scheduler", &["fair"]).expect_err("no such scheduler").contains("run-queue"));
+        let machines = variations.of("flash-4p").expect("machines");
+        let told = |machine: &Resolved| {
+            let protocol = machine.description.directory.as_ref().map(|directory| directory.protocol.clone());
+            (machine.description.name.clone(), machine.description.tlb.miss.as_ns(), protocol.unwrap_or_default())
+        };
+        let all: Vec<_> = machines.iter().map(told).collect();
+        assert_eq!(all[1], ("flash-4p+tlb.miss_ns=0".to_owned(), 0.0, "hybrid".to_owned()));
+        assert_eq!(all[2], ("flash-4p+tlb.miss_ns=50".to_owned(), 50.0, "bit-vector".to_owned()));
+        let programs = vec!["migratory".into()];
+        let simulations = Sweep { machines, variations, programs, ..Sweep::default() }.simulations().expect("all run");
+        let identities: std::collections::BTreeSet<_> = simulations.iter().map(Simulation::identity).collect();
+        assert_eq!((simulations.len(), identities.len()), (8, 8));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use sim::Thread;
+use sim::{Cause, Thread};
 use units::VirtualAddr;
 use workloads::{Barrier, SPIN};
 
@@ -22,18 +22,31 @@ impl<'t, 'y> SimulatedThread<'t, 'y> {
         Self { thread, number, barrier }
     }
 
+    /// Does what costs time on behalf of `cause`, unless it is part of something bigger that already has one.
+    fn on_behalf<T>(&mut self, cause: Cause, act: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.thread.on_behalf(Some(cause));
+        if outer.is_some() {
+            self.thread.on_behalf(outer);
+        }
+        let result = act(self);
+        self.thread.on_behalf(outer);
+        result
+    }
+
     /// A load-linked and a store-conditional that finds the line fetched for writing at once, as `lmbench-cas` has it. The
     /// value changes at the time at which the store is done, and not before; if the line is gone by then, all is done again.
     /// Returns what was there.
     fn indivisible(&mut self, region: &SharedRegion, word: usize, change: impl FnOnce(u64) -> u64) -> u64 {
         let at = region.at(word);
-        loop {
-            self.thread.store(at);
-            self.thread.load(at);
-            if self.is_done(at) {
-                break;
+        self.on_behalf(Cause::Lock, |this| {
+            loop {
+                this.thread.store(at);
+                this.thread.load(at);
+                if this.is_done(at) {
+                    break;
+                }
             }
-        }
+        });
         let before = region.get(word);
         region.set(word, change(before));
         before
@@ -87,9 +100,11 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
     }
 
     fn load_acquire(&mut self, region: &SharedRegion, word: usize) -> u64 {
-        self.thread.load(region.at(word));
-        self.thread.drain();
-        self.thread.order();
+        self.on_behalf(Cause::Lock, |this| {
+            this.thread.load(region.at(word));
+            this.thread.drain();
+            this.thread.order();
+        });
         region.get(word)
     }
 
@@ -97,10 +112,12 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
     fn store_release(&mut self, region: &SharedRegion, word: usize, value: u64) {
         let at = region.at(word);
         self.thread.drain();
-        self.thread.store(at);
-        while !self.is_done(at) {
-            self.thread.store(at);
-        }
+        self.on_behalf(Cause::Lock, |this| {
+            this.thread.store(at);
+            while !this.is_done(at) {
+                this.thread.store(at);
+            }
+        });
         region.set(word, value);
     }
 
@@ -110,8 +127,25 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
             if found != held {
                 return found;
             }
-            self.thread.spin(region.at(word), SPIN);
+            self.on_behalf(Cause::Lock, |this| this.thread.spin(region.at(word), SPIN));
         }
+    }
+
+    /// The value changes when the answer is there: nobody else sees the memory in between. That it is only read on the way back
+    /// from the Origin's memory, and read and written on FLASH's, is all the same to the processor.
+    fn fetch_add_at_memory(&mut self, region: &SharedRegion, word: usize, addend: u64) -> u64 {
+        let before = self.load_at_memory(region, word);
+        self.thread.tell_news();
+        region.set(word, before.wrapping_add(addend));
+        before
+    }
+
+    fn load_at_memory(&mut self, region: &SharedRegion, word: usize) -> u64 {
+        self.thread.drain();
+        self.thread.load_uncached(region.at(word));
+        self.thread.drain();
+        self.thread.order();
+        region.get(word)
     }
 
     #[inline]
@@ -138,9 +172,13 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
         match self.barrier.take() {
             None => self.thread.barrier(),
             Some(mut barrier) => {
-                barrier.wait(self);
+                self.on_behalf(Cause::Barrier, |this| barrier.wait(this));
                 self.barrier = Some(barrier);
             }
         }
+    }
+
+    fn measure(&mut self, on: bool) {
+        self.thread.measure(on);
     }
 }

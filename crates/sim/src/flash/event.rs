@@ -2,6 +2,7 @@
 
 use units::{CpuId, NodeId};
 
+use super::at_memory::Stage;
 use crate::processor::MissId;
 use crate::system::{EnvelopeId, NodeEvent};
 
@@ -49,10 +50,14 @@ pub enum InterfaceStep {
     Started,
     /// A line has been displaced from the remote access cache, and home is to be told.
     Displaced(EnvelopeId),
+    /// An operation of memory has come to a stage.
+    Operation(MissId, Stage),
 }
 
 /// Where the kind of a step stands in its operand, above a message's number.
 const STEP_SHIFT: u32 = 28;
+/// Where the stage of an operation stands, above the number of its miss.
+const STAGE_SHIFT: u32 = 8;
 
 impl InterfaceStep {
     const fn pack(self) -> u32 {
@@ -63,6 +68,7 @@ impl InterfaceStep {
             Self::Kept(dirty) => 3 << STEP_SHIFT | dirty as u32,
             Self::Started => 4 << STEP_SHIFT,
             Self::Displaced(id) => 5 << STEP_SHIFT | id.0,
+            Self::Operation(miss, stage) => 6 << STEP_SHIFT | (stage as u32) << STAGE_SHIFT | miss.0 as u32,
         }
     }
 
@@ -74,7 +80,8 @@ impl InterfaceStep {
             2 => Self::Evicted(word & 1 != 0),
             3 => Self::Kept(word & 1 != 0),
             4 => Self::Started,
-            _ => Self::Displaced(EnvelopeId(word & ((1 << STEP_SHIFT) - 1))),
+            5 => Self::Displaced(EnvelopeId(word & ((1 << STEP_SHIFT) - 1))),
+            _ => Self::Operation(miss, Stage::ALL[(word >> STAGE_SHIFT & 3) as usize]),
         }
     }
 }

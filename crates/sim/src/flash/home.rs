@@ -1,13 +1,13 @@
 //! The home's side of a node: a message meets its line's directory entry.
 
-use protocol::msi::{HomeWork, Message, MessageKind, SetWork, Transaction};
+use protocol::msi::{Agent, HomeWork, Message, MessageKind, SetWork, Transaction};
 use units::{Duration, LineAddr, NodeId, Time};
 
 use super::directory::Traces;
 use super::handler::{Handler, lookup, of_home, of_set};
 use super::transport::asks;
 use super::{Magics, cpu_of};
-use crate::system::System;
+use crate::system::{Served, System};
 
 impl System<Magics> {
     /// A message is through the inbox of its home: its handler runs, and sends what it has to.
@@ -75,6 +75,9 @@ impl System<Magics> {
         if writes && !matches!(work.transaction, Transaction::Refuse | Transaction::Forward) {
             controllers.nodes[home.index()].invalidations.count(work.invalidations.nodes);
         }
+        if let Some(served) = served(work.transaction, &traces) {
+            self.note_service(cpu_of(message.requester), message.line, home, served);
+        }
         if self.saboteur.is_some() {
             self.spoil_directory(message, work.transaction);
         }
@@ -123,5 +126,19 @@ impl System<Magics> {
         if let Some(miss) = self.processor_mut(cpu_of(node)).miss_on(line) {
             self.controllers.nodes[node.index()].account.asked(miss, now, waited);
         }
+    }
+}
+
+/// What the home did about a request; `None` if it refused it, or if the message was none.
+pub fn served(transaction: Transaction, traces: &Traces) -> Option<Served> {
+    let asked = |&(message, _): &(Message, SetWork)| match (message.kind, message.to) {
+        (MessageKind::ForwardGet | MessageKind::ForwardGetExclusive, Agent::Node(owner)) => Some(owner),
+        _ => None,
+    };
+    match transaction {
+        Transaction::Read | Transaction::Write => Some(Served::Alone),
+        Transaction::ReadDisplacing | Transaction::WriteInvalidating => Some(Served::Invalidating),
+        Transaction::Forward => traces.sent.iter().find_map(asked).map(Served::Asking),
+        _ => None,
     }
 }

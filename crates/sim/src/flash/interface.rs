@@ -32,10 +32,15 @@ impl System<Magics> {
     }
 
     fn on_miss(&mut self, cpu: CpuId, post: &Post, access: Access) {
-        let Some(wanted) = wanted(access) else { return self.fail(SimError::NoUncached { cpu }) };
+        let Some(wanted) = wanted(access) else {
+            return match access {
+                Access::UncachedRead => self.ask_memory(cpu, post),
+                _ => self.fail(SimError::NoUncached { cpu }),
+            };
+        };
         let (node, line) = (self.node_of(cpu), post.line);
         let Some(miss) = miss_on(self, node, line) else { return };
-        self.controllers.nodes[node.index()].account.begin(miss);
+        self.controllers.nodes[node.index()].account.begin(miss, post.measured);
         let mut sent = None;
         let outcome = self.with_line(node, line, |cache, context| {
             msi::access(cache, line, context, wanted, &mut |message| sent = Some(message))

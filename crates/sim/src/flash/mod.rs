@@ -6,6 +6,7 @@
 //! processor is a sharer, say) is done in the same run, without a message.
 
 mod account;
+mod at_memory;
 mod check;
 mod code;
 mod directory;
@@ -32,10 +33,11 @@ use crate::processor::{MissId, Post};
 use crate::system::{Blueprint, Controller, EnvelopeId, Incoherence, System};
 use crate::{NodeActivity, NodeStatistics, SimError};
 
-pub use account::{StallTerms, Unhindered};
+pub use account::{StallTerms, Sums, Unhindered};
 pub use check::against;
 pub use directory::{Directory, Traces};
 pub use event::MagicEvent;
+pub use home::served;
 pub use interface::wanted;
 pub use node::{mesi, msi};
 pub use timing::{MagicDescription, MagicTiming};

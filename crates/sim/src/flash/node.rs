@@ -328,6 +328,7 @@ impl System<Magics> {
                 self.schedule(node, through, MagicEvent::Interface(cpu, InterfaceStep::Kept(dirty)));
             }
             InterfaceStep::Started => self.on_started(cpu),
+            InterfaceStep::Operation(miss, stage) => self.on_operation(cpu, miss, stage),
             InterfaceStep::Displaced(id) => {
                 let at = self.now + self.controllers.design.timing.inbox;
                 self.put_into_inbox(node, at, id);

@@ -5,7 +5,7 @@ use protocol::{Mesi, ProtocolError};
 use units::{LineAddr, NodeId};
 
 use super::{Ideals, cpu_of, is_served};
-use crate::flash::{mesi, msi as state_of};
+use crate::flash::{self, mesi, msi as state_of};
 use crate::processor::CachedCopy;
 use crate::system::System;
 
@@ -56,6 +56,9 @@ impl System<Ideals> {
         for &(sent, _) in &traces.sent {
             node.count(home, &sent);
             messages.push_back(sent);
+        }
+        if let Some(served) = flash::served(work.transaction, traces) {
+            self.note_service(cpu_of(message.requester), message.line, home, served);
         }
         Ok(())
     }

@@ -1,11 +1,11 @@
 //! The memory/directory interface: a message in, its price in time, messages out.
 
-use protocol::{Agent, HomeContext, MessageKind, Outbox, Transaction};
+use protocol::{Agent, HomeContext, Message, MessageKind, Outbox, Transaction};
 use units::NodeId;
 
 use super::Hubs;
 use crate::fault::Fault;
-use crate::system::{EnvelopeId, System};
+use crate::system::{EnvelopeId, Served, System};
 
 impl System<Hubs> {
     /// A message is at the memory/directory interface of its node.
@@ -38,6 +38,9 @@ impl System<Hubs> {
         {
             hub.invalidations.count(work.invalidations);
         }
+        if let Some(served) = self.served(work.transaction, &outbox) {
+            self.note_service(message.requester, message.line, node, served);
+        }
         self.release_buffer(id, start);
         self.envelopes.remove(id);
         for &answer in outbox.as_slice() {
@@ -47,6 +50,29 @@ impl System<Hubs> {
             let delay = if answer.kind.carries_data() { timing.memory_data } else { timing.directory };
             let delay = delay + self.random_delay();
             self.dispatch(node, start + delay, answer);
+        }
+    }
+
+    /// What the home did about a request; `None` if it refused it, or if the message was none.
+    #[inline]
+    fn served(&self, transaction: Transaction, sent: &Outbox) -> Option<Served> {
+        let asked = |message: &Message| match (message.kind, message.to) {
+            (MessageKind::InterventionShared | MessageKind::InterventionExclusive, Agent::Processor(owner)) => {
+                Some(owner)
+            }
+            (MessageKind::BackoffReadShared | MessageKind::BackoffReadExclusive, _) => Some(message.owner),
+            _ => None,
+        };
+        match transaction {
+            Transaction::Unowned => Some(Served::Alone),
+            Transaction::Invalidate | Transaction::BackoffInvalidate => Some(Served::Invalidating),
+            Transaction::InterventionShared
+            | Transaction::InterventionExclusive
+            | Transaction::BackoffInterventionShared
+            | Transaction::BackoffInterventionExclusive => {
+                sent.as_slice().iter().find_map(asked).map(|owner| Served::Asking(self.node_of(owner)))
+            }
+            _ => None,
         }
     }
 

@@ -170,7 +170,7 @@ impl Controller for Hubs {
 
     /// The request buffer takes the line; the message is at the pins later.
     fn posted(system: &mut System<Self>, cpu: CpuId, post: &Post) {
-        let Post { at, ask, line, copy } = *post;
+        let Post { at, ask, line, copy, .. } = *post;
         let node = system.node_of(cpu);
         if cpu == system.controllers.agent(node) && system.controllers.hubs[node.index()].engine.holds(post) {
             return;

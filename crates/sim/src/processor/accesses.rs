@@ -4,7 +4,7 @@ use protocol::{Access, Mesi, hit};
 use units::{Duration, LineAddr, PhysicalAddr, Time, VirtualAddr};
 
 use super::cache::{Slot, Victim};
-use super::{Ask, CachedCopy, Miss, MissId, Post, Processor, Wait};
+use super::{Ask, CachedCopy, Cause, Miss, MissId, Post, Processor, Service, Wait};
 
 /// What the address of an access depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,45 +73,34 @@ impl Processor {
         let block = at.0 >> self.timing.block_shift;
         let state = self.primary.lookup(block);
         if hit(state, access) == Some(state) && !self.upgrade_blocks(block, access) {
-            self.retire(access, self.time + self.timing.primary_hit);
+            self.retire(access, self.time + self.timing.primary_hit, Cause::PrimaryCache);
             self.observe_hit(self.line_of_block(block), access, false);
+            self.note_touch(at, access);
             return Ok(());
         }
-        self.access_secondary(block, access)
+        self.access_secondary(block, access)?;
+        self.note_touch(at, access);
+        Ok(())
     }
 
     /// Waits for a place in the window and for the address.
     #[inline]
     fn ready(&mut self, address: Address) -> Result<(), Wait> {
-        if let Some(oldest) = self.window_full() {
-            // The oldest instruction leaves the window when its value is there.
-            match self.miss(oldest).and_then(|miss| miss.value_at) {
-                Some(at) if at <= self.time => {}
-                Some(at) => self.time = at,
-                None => return Err(Wait::Value(oldest)),
-            }
-        }
-        self.wait_for_late_hits();
+        self.take_place()?;
         if address == Address::FromLatestLoad {
             if let Some(miss) = self.value_from {
                 return Err(Wait::Value(miss));
             }
-            self.time = self.time.max(self.value_at);
+            self.await_value();
         }
         Ok(())
     }
 
-    /// Instructions leave the window in order: one that is a window behind has its value, also if it had to wait for the
-    /// secondary cache. So a stream of hits there is no faster than that cache's bus.
+    /// Waits for the value of the latest load, and for the work on it.
     #[inline]
-    fn wait_for_late_hits(&mut self) {
-        while let Some(&(instruction, value_at)) = self.late_hits.front() {
-            if self.issued - instruction < self.timing.window {
-                return;
-            }
-            self.time = self.time.max(value_at);
-            self.late_hits.pop_front();
-        }
+    fn await_value(&mut self) {
+        self.wait_until(self.loaded_at, self.loaded_from);
+        self.wait_until(self.value_at, Cause::Work);
     }
 
     /// Looks up an address in the translation buffer.
@@ -130,15 +119,15 @@ impl Processor {
     #[cold]
     fn refill(&mut self) -> Result<(), Wait> {
         self.trap()?;
-        self.time += self.timing.translation_miss;
+        self.wait_until(self.time + self.timing.translation_miss, Cause::Translation);
         self.refilling = false;
         Ok(())
     }
 
     /// Software that a trap leads to starts when everything before the access is done.
     fn trap(&mut self) -> Result<(), Wait> {
-        let latest_hit = self.late_hits.back().map_or(Time::ZERO, |&(_, value_at)| value_at);
-        self.time = self.time.max(self.values_known()?).max(latest_hit);
+        let (done, cause) = self.window.done().map_err(Wait::Value)?;
+        self.wait_until(done, cause);
         Ok(())
     }
 
@@ -176,12 +165,12 @@ impl Processor {
 
     /// The access is done, or as good as: the next instruction may issue.
     #[inline]
-    fn retire(&mut self, access: Access, value_at: Time) {
+    fn retire(&mut self, access: Access, value_at: Time, from: Cause) {
         self.counters.references += 1;
         self.issued += 1;
         if access == Access::Load {
             self.value_from = None;
-            self.value_at = value_at;
+            (self.value_at, self.loaded_at, self.loaded_from) = (value_at, value_at, from);
         }
         self.time += self.timing.issue;
     }
@@ -224,10 +213,11 @@ impl Processor {
 
     /// An access to a line that is already on its way.
     fn join_miss(&mut self, id: MissId, block: u64, access: Access) -> Result<(), Wait> {
-        let Some(&Miss { copy, requested, value_at, writes, upgrade, block: wanted, .. }) = self.miss(id) else {
+        let Some(&Miss { copy, requested, value_at, writes, upgrade, service, block: wanted, .. }) = self.miss(id)
+        else {
             return Err(Wait::AnyMiss);
         };
-        let done = !requested;
+        let (done, cause) = (!requested, Cause::miss(writes, service));
         match access {
             // The store waits in the address queue, and what follows goes on.
             Access::Store if !writes && !done => {
@@ -235,7 +225,8 @@ impl Processor {
                     miss.then_store = true;
                 }
                 self.observe_join(id, access);
-                self.retire(access, self.time);
+                self.window.enter_store(self.issued, id);
+                self.retire(access, self.time, cause);
             }
             Access::Store | Access::WritePrefetch if !writes => return Err(Wait::Miss(id)),
             // The line has been granted and taken away again before it was whole.
@@ -244,7 +235,7 @@ impl Processor {
             Access::Load if upgrade && copy.state == Mesi::Shared && !self.timing.upgrade_blocks_loads => {
                 let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
                 self.observe_join(id, access);
-                self.retire(access, start + self.timing.secondary_hit);
+                self.retire(access, start + self.timing.secondary_hit, Cause::SecondaryCache);
             }
             // The wanted block has come or is coming; the others come when the whole line is there.
             Access::Load if done && block != wanted => return Err(Wait::Miss(id)),
@@ -252,7 +243,7 @@ impl Processor {
                 if done {
                     self.observe_join(id, access);
                 }
-                self.retire(access, value_at.unwrap_or(self.time).max(self.time));
+                self.retire(access, value_at.unwrap_or(self.time).max(self.time), cause);
                 if value_at.is_none() {
                     self.value_from = Some(id);
                     self.work_after_value = Duration::ZERO;
@@ -260,7 +251,7 @@ impl Processor {
             }
             _ => {
                 self.observe_join(id, access);
-                self.retire(access, self.time);
+                self.retire(access, self.time, cause);
             }
         }
         Ok(())
@@ -277,6 +268,7 @@ impl Processor {
         let version = if access == Access::Store { version.next() } else { version };
         self.secondary.update(found.slot, line, state, version);
         self.observe_hit(line, access, true);
+        self.note_reference(line, false);
         let mut held = self.timing.tag_check + wrong_way;
         if self.primary.fill(block, state).is_some() {
             held += self.timing.primary_writeback;
@@ -284,9 +276,10 @@ impl Processor {
         self.bus.hold(start, held);
         let value_at = start + wrong_way + self.timing.secondary_hit;
         if access == Access::Load {
-            self.late_hits.push_back((self.issued, value_at));
+            // Instructions leave the window in order: so a stream of hits here is no faster than this cache's bus.
+            self.window.enter(self.issued, value_at, Cause::SecondaryCache);
         }
-        self.retire(access, value_at);
+        self.retire(access, value_at, Cause::SecondaryCache);
     }
 
     fn start_miss(&mut self, id: MissId, block: u64, slot: Slot, access: Access) {
@@ -313,7 +306,7 @@ impl Processor {
             trapped: false,
             block,
             slot,
-            instruction: self.issued,
+            service: Service::default(),
             upgrade,
             access,
             stores: u32::from(access == Access::Store),
@@ -326,7 +319,9 @@ impl Processor {
         };
         self.misses.open(id, miss);
         self.observe_miss(line, access);
-        self.retire(access, self.time);
+        self.note_reference(line, true);
+        self.window.enter_miss(self.issued, id, Cause::miss(access.writes(), Service::default()));
+        self.retire(access, self.time, Cause::Read(Service::default()));
         if access == Access::Load {
             self.value_from = Some(id);
             self.work_after_value = Duration::ZERO;
@@ -337,6 +332,7 @@ impl Processor {
     /// of a clean one the controller is told, if it wants to be.
     pub(super) fn evict(&mut self, victim: Victim) {
         self.clear_primary(victim.line, Mesi::Invalid);
+        self.note_loss(victim.line, true);
         let mut at = self.time;
         if victim.state == Mesi::Modified {
             self.counters.writebacks += 1;
@@ -352,26 +348,7 @@ impl Processor {
 
     pub(super) fn post(&mut self, at: Time, ask: Ask, line: LineAddr, copy: CachedCopy) {
         self.horizon = self.horizon.min(at);
-        self.posts.push(Post { at, ask, line, copy });
-    }
-
-    /// `cycles` core cycles of work on the value of the latest load, as so many dependent instructions.
-    #[inline]
-    pub fn work(&mut self, cycles: u32) {
-        let time = self.timing.cycle * u64::from(cycles);
-        if self.value_from.is_some() {
-            self.work_after_value += time;
-        } else {
-            self.value_at = self.value_at.max(self.time) + time;
-        }
-        self.instructions(cycles);
-    }
-
-    /// `count` instructions that depend on no access.
-    #[inline]
-    pub fn instructions(&mut self, count: u32) {
-        self.issued += u64::from(count);
-        self.time += self.timing.issue * u64::from(count);
+        self.posts.push(Post { at, ask, line, copy, measured: self.meter.is_open() });
     }
 
     /// Everything issued so far is done: values are there and misses over.
@@ -383,8 +360,11 @@ impl Processor {
             return Err(Wait::AllMisses);
         }
         self.value_from = None;
-        let latest = self.late_hits.drain(..).map(|(_, value_at)| value_at).max();
-        self.time = self.time.max(self.value_at).max(latest.unwrap_or(Time::ZERO));
+        let (done, cause) = self.window.done().map_err(Wait::Value)?;
+        self.window.clear();
+        self.wait_until(self.loaded_at, self.loaded_from);
+        self.wait_until(done, cause);
+        self.wait_until(self.value_at, Cause::Work);
         Ok(())
     }
 

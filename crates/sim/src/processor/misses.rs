@@ -4,7 +4,7 @@ use protocol::{Access, Mesi, hit};
 use units::{LineAddr, Time};
 
 use super::cache::Slot;
-use super::{Ask, CachedCopy, Processor, Wait};
+use super::{Ask, CachedCopy, Cause, Processor, Service, Wait};
 
 /// Number of an outstanding miss of a processor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -32,8 +32,8 @@ pub struct Miss {
     pub(super) block: u64,
     /// The place kept for it in the secondary cache.
     pub(super) slot: Slot,
-    /// Number of the instruction that missed.
-    pub(super) instruction: u64,
+    /// How it is being served, as far as its home knows.
+    pub(super) service: Service,
     /// Whether it is an upgrade: the processor still has a shared copy.
     pub(super) upgrade: bool,
     /// What the request was for.
@@ -71,8 +71,6 @@ pub(super) struct Misses {
     /// Lines of the outstanding misses ([`NO_LINE`] for none), and how many those are.
     lines: [LineAddr; MissId::CAPACITY],
     outstanding: u8,
-    /// The oldest of their instructions, and whose it is.
-    oldest: Option<(u64, MissId)>,
     taken: [Taken; MissId::CAPACITY],
     entries: [Option<Miss>; MissId::CAPACITY],
 }
@@ -82,7 +80,6 @@ impl Default for Misses {
         Self {
             lines: [NO_LINE; MissId::CAPACITY],
             outstanding: 0,
-            oldest: None,
             taken: [Taken::default(); MissId::CAPACITY],
             entries: [None; MissId::CAPACITY],
         }
@@ -114,7 +111,6 @@ impl Misses {
 
     pub(super) fn open(&mut self, id: MissId, miss: Miss) {
         self.lines[usize::from(id.0)] = miss.line;
-        self.oldest = self.oldest.or(Some((miss.instruction, id)));
         self.entries[usize::from(id.0)] = Some(miss);
         self.outstanding += 1;
     }
@@ -128,9 +124,6 @@ impl Misses {
         let miss = self.entries[usize::from(id.0)].take()?;
         self.lines[usize::from(id.0)] = NO_LINE;
         self.outstanding -= 1;
-        if self.oldest.is_some_and(|(_, oldest)| oldest == id) {
-            self.oldest = self.iter().map(|(id, miss)| (miss.instruction, id)).min();
-        }
         self.taken[usize::from(id.0)] = Taken { until, upgrade: miss.upgrade, writes: miss.writes };
         Some(miss)
     }
@@ -187,32 +180,19 @@ impl Processor {
         }
     }
 
-    /// When the values of all outstanding misses are there.
-    ///
-    /// # Errors
-    /// A value of which that is not known yet.
-    pub(super) fn values_known(&self) -> Result<Time, Wait> {
-        let value = |(id, miss): (MissId, &Miss)| miss.value_at.ok_or(Wait::Value(id));
-        self.misses.iter().map(value).try_fold(Time::ZERO, |latest, at| Ok(latest.max(at?)))
-    }
-
-    /// The oldest miss that instruction number `issued` may not overtake by the whole window.
-    #[inline]
-    pub(super) fn window_full(&self) -> Option<MissId> {
-        let (instruction, id) = self.misses.oldest?;
-        (self.issued - instruction >= self.timing.window).then_some(id)
-    }
-
     /// The value that miss `id` brings will be there at `at`: room is made for its block in the primary cache, and a
     /// modified block that leaves is booked on the secondary cache bus.
     pub fn set_value(&mut self, id: MissId, at: Time) {
+        let Some(miss) = self.miss_mut(id) else { return };
+        miss.value_at = Some(at);
+        let stored = !miss.then_store || hit(miss.copy.state, Access::Store).is_some();
+        let (block, fill_end, service, writes) = (miss.block, miss.fill_end, miss.service, miss.writes);
         if self.value_from == Some(id) {
             self.value_from = None;
             self.value_at = at + self.work_after_value;
+            (self.loaded_at, self.loaded_from) = (at, Cause::miss(writes, service));
         }
-        let Some(miss) = self.miss_mut(id) else { return };
-        miss.value_at = Some(at);
-        let (block, fill_end) = (miss.block, miss.fill_end);
+        self.window.resolve(id, at, stored, service);
         if self.primary.make_room(block) {
             self.bus.book_primary_writeback(at, fill_end, &self.timing);
         }
@@ -245,6 +225,7 @@ impl Processor {
     pub fn close_miss(&mut self, id: MissId, now: Time) -> Time {
         let free = now + self.timing.release;
         let Some(miss) = self.misses.close(id, free) else { return now };
+        self.count_miss(id, miss.writes, miss.upgrade, miss.service);
         self.secondary.place(miss.slot, miss.line, miss.copy.state, miss.copy.version);
         if miss.upgrade {
             self.clear_primary(miss.line, miss.copy.state);

@@ -12,32 +12,38 @@ mod accesses;
 mod bus;
 mod cache;
 mod coherence;
+mod ledger;
+mod meter;
 mod misses;
 mod observed;
 mod relocation;
 mod spinning;
 mod timing;
 mod tlb;
-
-use std::collections::VecDeque;
+mod window;
 
 use protocol::{Access, Mesi, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use units::{CpuId, Duration, LineAddr, Time, VirtualAddr};
 
+use crate::causes::{MissCause, SharedCauses};
 use crate::observer::SharedObserver;
 use crate::os::Translations;
 
 pub use accesses::{Address, Location};
+pub use ledger::{Cause, Distance, MissCounts, Service, TimeSplit, Transaction};
+pub use meter::Meter;
 pub use misses::{Miss, MissId};
 pub use timing::ProcessorTiming;
 
 use bus::SecondaryBus;
 use cache::{PrimaryCache, SecondaryCache};
+use ledger::Ledger;
 use misses::Misses;
 use spinning::Spin;
 use tlb::Tlb;
+use window::Window;
 
 /// Why a processor cannot go on by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,42 +83,16 @@ pub struct ProcessorCounters {
     pub translation_misses: u64,
     /// Page faults: pages that it was the first to touch.
     pub page_faults: u64,
-    /// Time that the operating system took of the processor: page faults, interrupts, bus errors.
-    pub os_time: Duration,
     /// Modified lines written back to memory.
     pub writebacks: u64,
     /// Negative acknowledgements received.
     pub refusals: u64,
-}
-
-impl ProcessorCounters {
-    /// What was done since `before`.
-    pub fn since(&self, before: &Self) -> Self {
-        Self {
-            references: self.references - before.references,
-            primary_misses: self.primary_misses - before.primary_misses,
-            secondary_misses: self.secondary_misses - before.secondary_misses,
-            translation_misses: self.translation_misses - before.translation_misses,
-            page_faults: self.page_faults - before.page_faults,
-            os_time: self.os_time - before.os_time,
-            writebacks: self.writebacks - before.writebacks,
-            refusals: self.refusals - before.refusals,
-        }
-    }
-
-    /// What was done here and in `other` together.
-    pub fn plus(&self, other: &Self) -> Self {
-        Self {
-            references: self.references + other.references,
-            primary_misses: self.primary_misses + other.primary_misses,
-            secondary_misses: self.secondary_misses + other.secondary_misses,
-            translation_misses: self.translation_misses + other.translation_misses,
-            page_faults: self.page_faults + other.page_faults,
-            os_time: self.os_time + other.os_time,
-            writebacks: self.writebacks + other.writebacks,
-            refusals: self.refusals + other.refusals,
-        }
-    }
+    /// Misses that are over, by how they were served.
+    pub misses: MissCounts,
+    /// Misses by their causes, in the order of [`MissCause::ALL`], if they are told apart; without upgrades.
+    pub causes: [u64; MissCause::ALL.len()],
+    /// Where the time went.
+    pub time: TimeSplit,
 }
 
 /// What a processor asks of, or tells, its node's controller.
@@ -135,6 +115,8 @@ pub struct Post {
     pub line: LineAddr,
     /// The copy that the processor has, or had.
     pub copy: CachedCopy,
+    /// Whether the program has what it does here measured.
+    pub measured: bool,
 }
 
 /// A processor's copy of a line.
@@ -159,18 +141,22 @@ pub struct Processor {
     horizon: Time,
     /// When it was last resumed: at its own time then, it is in step with everything else.
     synchronised_at: Time,
-    /// When the value of the latest load is there, if `value_from` is `None`; else the work to be done after it.
+    /// When the value of the latest load is there and all work on it is done, if `value_from` is `None`; else the work to be
+    /// done after it.
     value_at: Time,
     value_from: Option<MissId>,
     work_after_value: Duration,
+    /// When the value itself was there, before any work on it, and what it came from.
+    loaded_at: Time,
+    loaded_from: Cause,
     /// Whether the latest access missed a translation that has not been refilled yet.
     refilling: bool,
     /// What the access refers to that has trapped on a page and waits for all before it.
     trapped: Option<VirtualAddr>,
     /// Instructions issued so far.
     issued: u64,
-    /// Loads that hit in the secondary cache and may still be in the window: the instruction, and when its value is there.
-    late_hits: VecDeque<(u64, Time)>,
+    /// Those of them that are not known to be done.
+    window: Window,
     primary: PrimaryCache,
     secondary: SecondaryCache,
     tlb: Tlb,
@@ -187,8 +173,12 @@ pub struct Processor {
     /// What its program looks at again and again, while it does.
     spin: Option<Spin>,
     counters: ProcessorCounters,
+    ledger: Ledger,
+    meter: Meter,
     /// Who is told of every access, if anybody is.
     observer: Option<SharedObserver>,
+    /// Who tells misses apart by their causes, if anybody does.
+    causes: Option<SharedCauses>,
 }
 
 impl Processor {
@@ -202,10 +192,12 @@ impl Processor {
             value_at: Time::ZERO,
             value_from: None,
             work_after_value: Duration::ZERO,
+            loaded_at: Time::ZERO,
+            loaded_from: Cause::PrimaryCache,
             refilling: false,
             trapped: None,
             issued: 0,
-            late_hits: VecDeque::with_capacity(timing.window as usize + 2),
+            window: Window::new(timing.window),
             primary: PrimaryCache::new(timing.primary_sets),
             secondary: SecondaryCache::new(timing.secondary_sets),
             tlb: Tlb::new(timing.translation_entries),
@@ -218,7 +210,10 @@ impl Processor {
             posts: Vec::new(),
             spin: None,
             counters: ProcessorCounters::default(),
+            ledger: Ledger::default(),
+            meter: Meter::default(),
             observer: None,
+            causes: None,
             timing,
         }
     }
@@ -234,30 +229,12 @@ impl Processor {
         self.time
     }
 
-    /// What it did so far.
-    pub fn counters(&self) -> ProcessorCounters {
-        self.counters
-    }
-
     /// Lets it run freely before `horizon`, now that the rest of the machine has come to `now`.
     #[inline]
     pub fn release(&mut self, now: Time, horizon: Time) {
-        self.advance_to(now);
+        self.resume(now);
         self.synchronised_at = now;
         self.horizon = horizon;
-    }
-
-    /// Its clock is at least `time`.
-    #[inline]
-    pub fn advance_to(&mut self, time: Time) {
-        self.time = self.time.max(time);
-    }
-
-    /// The operating system takes it for `cost`, now or when it comes to it.
-    pub fn spend_in_os(&mut self, now: Time, cost: Duration) {
-        self.advance_to(now);
-        self.time += cost;
-        self.counters.os_time += cost;
     }
 
     /// It faults on a page.

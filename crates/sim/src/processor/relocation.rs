@@ -3,7 +3,7 @@
 use protocol::Mesi;
 use units::{LineAddr, Time};
 
-use super::{Ask, CachedCopy, Miss, MissId, Processor};
+use super::{Ask, CachedCopy, Cause, Miss, MissId, Processor};
 
 impl Processor {
     /// The copy engine takes the processor's own copy of `line`, which it then no longer has; a modified one is read out for it from
@@ -58,7 +58,7 @@ impl Processor {
             let Some((room, victim)) = room else { return };
             slot = room;
             if let Some(victim) = victim {
-                self.advance_to(at);
+                self.wait_until(at, Cause::System);
                 self.evict(victim);
             }
         }

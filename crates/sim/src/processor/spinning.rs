@@ -3,7 +3,7 @@
 use protocol::Mesi;
 use units::{Duration, LineAddr, PhysicalAddr, Time};
 
-use super::{Processor, Wait};
+use super::{Cause, Processor, Wait};
 
 /// A loop that finds the same value each time, as long as the line stays in the caches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,8 +37,8 @@ impl Processor {
         let line = self.line_at(at);
         let others = self.timing.issue * u64::from(instructions);
         if self.copy(line).state == Mesi::Invalid {
-            self.instructions(instructions);
-            return Ok(());
+            let mut left = instructions;
+            return self.instructions(&mut left);
         }
         // A load that has its value before anything else issues: the loop's branch depends on it.
         let (next, period) = (self.time + others, others + self.timing.primary_hit);
@@ -65,7 +65,7 @@ impl Processor {
         let Some(spin) = self.spin.take() else { return now };
         let looks = if now <= spin.next { 0 } else { (now - spin.next).0.div_ceil(spin.period.0) };
         self.counters.references += looks;
-        self.issued += looks * spin.instructions;
+        self.issue_waiting(looks * spin.instructions);
         spin.next + spin.period * looks
     }
 
@@ -80,7 +80,7 @@ impl Processor {
         }
         self.finish()?;
         if std::mem::take(&mut self.refilling) {
-            self.time += self.timing.translation_miss;
+            self.wait_until(self.time + self.timing.translation_miss, Cause::Translation);
         }
         Ok(self.time.max(now))
     }

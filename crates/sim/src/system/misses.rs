@@ -1,9 +1,20 @@
 //! The end of a miss: its value, its line, and whoever waited for them.
 
-use units::{CpuId, Duration, LineAddr, Time};
+use units::{CpuId, Duration, LineAddr, NodeId, Time};
 
 use super::{Controller, Event, System};
-use crate::processor::{MissId, Wait};
+use crate::processor::{Distance, MissId, Service, Transaction, Wait};
+
+/// What a home did about a request that it did not refuse, for the account of where time goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Served {
+    /// It answered alone.
+    Alone,
+    /// It had this node, the owner's, asked.
+    Asking(NodeId),
+    /// It had copies invalidated. Where those were is not told: they count as on a third node.
+    Invalidating,
+}
 
 /// How an answer crosses the bus to its processor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +48,20 @@ impl<C: Controller> System<C> {
         if self.waits(cpu) == Some(Wait::Value(miss)) {
             self.resume_at(cpu, value);
         }
+    }
+
+    /// The request of `cpu` for a line of `home` is being served so. Of several tries the last counts. Nothing of the simulated
+    /// machine depends on it.
+    pub fn note_service(&mut self, cpu: CpuId, line: LineAddr, home: NodeId, served: Served) {
+        let node = self.node_of(cpu);
+        let (third, transaction) = match served {
+            Served::Alone => (false, Transaction::Clean),
+            Served::Asking(owner) => (owner != node && owner != home, Transaction::Owned),
+            Served::Invalidating => (true, Transaction::Invalidating),
+        };
+        // A local line's home is no third, but neither is its owner the home's node: two hops.
+        let distance = Distance::of(home == node, third);
+        self.processor_mut(cpu).serve(line, Service { distance, transaction });
     }
 
     /// A miss is over, and whoever waits goes on.

@@ -3,11 +3,11 @@
 use std::rc::Rc;
 
 use engine::{Coroutine, Step};
-use units::{CpuId, Time};
+use units::{CpuId, Duration, Time};
 
 use super::{Controller, Event, System};
 use crate::os::SchedulingCounters;
-use crate::processor::{Processor, ProcessorCounters, Wait};
+use crate::processor::{Cause, Meter, Processor, ProcessorCounters, Wait};
 use crate::thread::{Program, Team, Thread};
 use crate::{Mode, SimError};
 
@@ -20,7 +20,9 @@ pub struct ThreadReport {
     pub started: Time,
     /// When the last of its accesses was done.
     pub finished: Time,
-    /// What its processor did meanwhile; its processors while it was theirs, if there were several.
+    /// How long it took, in those parts of its program that it had measured ([`Thread::measure`]); all of it if it had none.
+    pub time: Duration,
+    /// What its processor did in that time; its processors while it was theirs, if there were several.
     pub counters: ProcessorCounters,
     /// What the operating system did to it.
     pub scheduling: SchedulingCounters,
@@ -32,28 +34,66 @@ type Body = Coroutine<Box<Processor>, (Box<Processor>, Wait), Box<Processor>>;
 pub(super) struct Running {
     body: Body,
     pub wait: Option<Wait>,
-    started: Time,
-    before: ProcessorCounters,
+    /// When it began, if it has.
+    started: Option<Time>,
     /// Its number among the threads of the run.
     pub thread: usize,
-    /// What the processors did for it that it has left.
+    /// When it left the processor that it had before, and what it waited for then.
+    left: (Time, Cause),
+    /// Whether it has been given a processor and has not come to it yet.
+    enters: bool,
+    /// What the present processor had done before.
+    before: ProcessorCounters,
+    /// What was done on other processors, and for how long it had none.
     elsewhere: ProcessorCounters,
+    /// What is measured of it, while it has no processor.
+    meter: Meter,
+    /// What it did all on behalf of when it left its processor.
+    on_behalf: Option<Cause>,
     /// What its team knew when it last looked in vain at a word, if it has done nothing else since.
     pub looked_in_vain: Option<u64>,
 }
 
 impl Running {
-    /// It enters a processor that has done so much.
-    pub fn enter(&mut self, counters: ProcessorCounters, at: Time) {
-        self.before = counters;
-        if self.wait.is_none() {
-            self.started = at;
-        }
+    /// It is given a processor: its time there begins when it first runs.
+    pub const fn enter(&mut self) {
+        self.enters = true;
     }
 
-    /// It leaves a processor that has done so much.
-    pub fn exit(&mut self, counters: ProcessorCounters) {
-        self.elsewhere = self.elsewhere.plus(&counters.since(&self.before));
+    /// It first runs on a processor, which is ready for it.
+    #[cold]
+    fn arrive(&mut self, processor: &mut Processor) {
+        let now = processor.time();
+        self.enters = false;
+        let (since, cause) = self.left;
+        match self.started {
+            None => self.started = Some(now),
+            Some(_) => {
+                self.elsewhere.spend(cause, now - since);
+                self.meter.spend(cause, now - since);
+            }
+        }
+        self.before = processor.counters();
+        processor.take_meter(std::mem::take(&mut self.meter));
+        processor.on_behalf(self.on_behalf.take());
+    }
+
+    /// It leaves a processor, at `now` or as soon as that has done what it has begun. Returns when.
+    pub fn exit(&mut self, processor: &mut Processor, now: Time) -> Time {
+        let cause = match self.wait {
+            Some(Wait::Barrier) => Cause::Barrier,
+            _ => Cause::Descheduled,
+        };
+        if self.enters {
+            // It was taken off before it came.
+            return now;
+        }
+        processor.vacate(now);
+        self.on_behalf = processor.on_behalf(None);
+        self.meter = processor.give_meter();
+        self.elsewhere = self.elsewhere.plus(&processor.counters().since(&self.before));
+        self.left = (processor.time(), cause);
+        self.left.0
     }
 }
 
@@ -70,7 +110,7 @@ impl<C: Controller> System<C> {
             return Err(SimError::TwoPrograms { cpu });
         }
         let mut running = self.embody(program, team, thread)?;
-        running.enter(self.processor(cpu).counters(), self.now);
+        running.enter();
         running.wait = Some(Wait::Until(self.now));
         self.running[cpu.index()] = Some(running);
         self.schedule_processor(cpu, self.now, Event::Resume(cpu));
@@ -87,8 +127,19 @@ impl<C: Controller> System<C> {
             thread.into_processor()
         })
         .map_err(SimError::NoStack)?;
-        let (before, elsewhere) = Default::default();
-        Ok(Running { body, wait: None, started: self.now, before, thread, elsewhere, looked_in_vain: None })
+        Ok(Running {
+            body,
+            wait: None,
+            started: None,
+            thread,
+            left: (self.now, Cause::Idle),
+            enters: true,
+            before: ProcessorCounters::default(),
+            elsewhere: ProcessorCounters::default(),
+            meter: Meter::default(),
+            on_behalf: None,
+            looked_in_vain: None,
+        })
     }
 
     /// Lets the program on `cpu` go on from the present time, up to where it must wait.
@@ -105,6 +156,9 @@ impl<C: Controller> System<C> {
             return;
         };
         processor.release(self.now, horizon);
+        if running.enters {
+            running.arrive(&mut processor);
+        }
         match running.body.resume(processor) {
             Step::Suspended((processor, wait)) => {
                 self.post(cpu, processor);
@@ -205,13 +259,17 @@ impl<C: Controller> System<C> {
 
     fn finished(&mut self, cpu: CpuId) {
         let Some(mut running) = self.running[cpu.index()].take() else { return };
-        let processor = self.processor(cpu);
-        let finished = processor.time().max(self.now);
-        running.exit(processor.counters());
-        let Running { body, started, thread, elsewhere: counters, .. } = running;
+        let now = self.now;
+        let processor = self.processor_mut(cpu);
+        processor.settle_causes();
+        let finished = running.exit(processor, now);
+        let Running { body, started, thread, elsewhere, meter, .. } = running;
+        let started = started.unwrap_or(now);
+        let (time, counters) = meter.measured().unwrap_or((finished - started, elsewhere));
+        debug_assert_eq!(time, counters.time.total(), "every picosecond of {cpu:?} is charged to something");
         body.recycle(&mut self.stacks);
         let scheduling = self.scheduling(thread);
-        self.reports.push((thread, ThreadReport { cpu, started, finished, counters, scheduling }));
+        self.reports.push((thread, ThreadReport { cpu, started, finished, time, counters, scheduling }));
         if self.schedule.is_some() {
             self.thread_ended(cpu, thread);
         } else {
@@ -232,7 +290,7 @@ impl<C: Controller> System<C> {
             let wait = what(running.wait?);
             Some(match self.name_of(running.thread) {
                 Some(name) => format!("{name}, on processor {cpu}, waits for {wait}"),
-                None => format!("processor {cpu} waits for {wait}"),
+                None => format!("thread {}, on processor {cpu}, waits for {wait}", running.thread),
             })
         };
         let waits = self.running.iter().enumerate().filter_map(stuck).chain(self.parked_waits());

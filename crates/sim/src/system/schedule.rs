@@ -134,7 +134,7 @@ impl<C: Controller> System<C> {
 
     /// A thread goes on, on a processor that has none, at `at`.
     fn enter(&mut self, cpu: CpuId, mut running: Running, at: Time) {
-        running.enter(self.processor(cpu).counters(), at);
+        running.enter();
         self.running[cpu.index()] = Some(running);
         self.resume_at(cpu, at);
     }
@@ -142,9 +142,7 @@ impl<C: Controller> System<C> {
     /// The program of a processor has no say for a while.
     fn interrupt(&mut self, cpu: CpuId, length: Duration) {
         let now = self.now;
-        let processor = self.processor_mut(cpu);
-        let until = processor.time().max(now) + length;
-        processor.advance_to(until);
+        self.processor_mut(cpu).spend_in_os(now, length);
     }
 
     /// The thread of a processor is to leave it: when its misses are over, and what it has begun is done.
@@ -171,7 +169,8 @@ impl<C: Controller> System<C> {
     /// Takes the thread off a processor that has drained. Its number.
     fn park(&mut self, cpu: CpuId) -> Option<usize> {
         let mut running = self.running[cpu.index()].take()?;
-        running.exit(self.processor(cpu).counters());
+        let now = self.now;
+        running.exit(self.processor_mut(cpu), now);
         let thread = running.thread;
         self.schedule.as_mut()?.parked[thread] = Some(running);
         Some(thread)

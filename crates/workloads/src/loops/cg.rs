@@ -213,6 +213,7 @@ impl Program for Cg {
         let part = body.initialise(thread, &self.system(shape.seed));
         let mut square = sums.sum(thread, part);
         let enough = VANISHED * square;
+        thread.measure(true);
         for _ in 0..self.iterations {
             if square <= enough {
                 break;
@@ -225,6 +226,7 @@ impl Program for Cg {
             body.turn(thread, square / before);
             thread.barrier();
         }
+        thread.measure(false);
         0
     }
 

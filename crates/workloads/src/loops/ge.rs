@@ -59,6 +59,8 @@ impl Program for Ge {
                 row(number).store(thread, column, value);
             }
         }
+        thread.barrier();
+        thread.measure(true);
         for stage in 0..side {
             let pivot = row(stage);
             if rows.owner(stage) == own {
@@ -91,6 +93,7 @@ impl Program for Ge {
                 each.store(thread, side, value - factor * unknown);
             }
         }
+        thread.measure(false);
         0
     }
 

@@ -61,6 +61,7 @@ impl Program for Mmult {
             (0..side).for_each(|column| row(PRODUCT, number).store(thread, column, 0.0));
         }
         thread.barrier();
+        thread.measure(true);
         for inner in self.blocks() {
             for columns in self.blocks() {
                 for number in own.clone() {
@@ -77,6 +78,7 @@ impl Program for Mmult {
                 }
             }
         }
+        thread.measure(false);
         0
     }
 

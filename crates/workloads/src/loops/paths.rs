@@ -71,8 +71,9 @@ impl Program for Paths {
             thread.instructions(self.degree as u32 * DRAW);
             costs.into_iter().enumerate().for_each(|(to, cost)| row(from).store(thread, to, cost));
         }
+        thread.barrier();
+        thread.measure(true);
         for between in 0..vertices {
-            thread.barrier();
             let onward = row(between);
             // Its own row is not made cheaper by itself.
             for from in own.clone().filter(|&from| from != between) {
@@ -88,7 +89,9 @@ impl Program for Paths {
                     }
                 }
             }
+            thread.barrier();
         }
+        thread.measure(false);
         0
     }
 

@@ -116,12 +116,14 @@ impl Program for Stream {
             }
         }
         thread.barrier();
+        thread.measure(true);
         for _ in 0..self.rounds {
             parts.run(thread, &COPY_LOOP);
             parts.run(thread, &SCALE_LOOP);
             parts.run(thread, &ADD_LOOP);
             parts.run(thread, &TRIAD_LOOP);
         }
+        thread.measure(false);
         0
     }
 

@@ -6,10 +6,10 @@ use crate::program::{Program, Shape};
 use crate::thread::Thread;
 
 /// Words that nobody else touches.
-type Words = Vec<Cell<u64>>;
+pub(crate) type Words = Vec<Cell<u64>>;
 
 /// The only thread of a program. No time passes for it.
-struct Alone;
+pub(crate) struct Alone;
 
 impl Thread for Alone {
     type Region = Words;

@@ -10,6 +10,8 @@ mod openmp;
 mod reduction;
 mod share;
 
+#[cfg(test)]
+pub(crate) use alone::Alone;
 pub(crate) use alone::alone;
 pub(crate) use array::element;
 pub use array::{Array, Element};

@@ -215,6 +215,7 @@ impl Program for Fft {
         let rows = body.rows(share.number);
         body.initialise(shape.seed, regions, row_roots, thread);
         thread.barrier();
+        thread.measure(true);
         body.transpose(data, transposed, thread);
         for row in rows.clone() {
             body.transform(transposed, row_roots, row, thread);
@@ -228,6 +229,7 @@ impl Program for Fft {
         thread.barrier();
         body.transpose(data, transposed, thread);
         thread.barrier();
+        thread.measure(false);
         0
     }
 

@@ -202,6 +202,7 @@ impl Program for Lu {
         let blocks = layout.blocks();
         body.initialise(shape.seed, thread);
         thread.barrier();
+        thread.measure(true);
         for step in 0..blocks {
             let rest = step + 1..blocks;
             body.own([(step, step)].into_iter()).for_each(|at| body.eliminate(at, thread));
@@ -214,6 +215,7 @@ impl Program for Lu {
             body.own(inner).for_each(|at| body.multiply(at, (at.0, step), (step, at.1), thread));
         }
         thread.barrier();
+        thread.measure(false);
         0
     }
 

@@ -164,6 +164,8 @@ impl Program for Radix {
             thread.instructions(DRAW);
             from.store(thread, record, (self.key(shape.seed, record), record as u32));
         }
+        thread.barrier();
+        thread.measure(true);
         for pass in 0..self.passes() {
             let shift = pass * self.radix.ilog2();
             body.count(from, own.clone(), shift, thread);
@@ -173,6 +175,7 @@ impl Program for Radix {
             thread.barrier();
             (from, to) = (to, from);
         }
+        thread.measure(false);
         0
     }
 

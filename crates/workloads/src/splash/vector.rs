@@ -32,3 +32,18 @@ pub fn dot(one: Vector, other: Vector) -> f64 {
 pub fn square(vector: Vector) -> f64 {
     dot(vector, vector)
 }
+
+/// A vector of length 1 that points where `vector` does.
+#[inline]
+pub fn unit(vector: Vector) -> Vector {
+    times(vector, 1.0 / square(vector).sqrt())
+}
+
+/// The vector at a right angle to both.
+#[inline]
+pub fn cross(one: Vector, other: Vector) -> Vector {
+    std::array::from_fn(|axis| {
+        let (next, last) = ((axis + 1) % 3, (axis + 2) % 3);
+        one[next] * other[last] - one[last] * other[next]
+    })
+}

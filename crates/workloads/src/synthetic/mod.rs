@@ -27,10 +27,6 @@ const ALL: u64 = 512;
 /// The most threads beside the one in question.
 const ALL_OTHERS: u64 = ALL - 1;
 
-/// Instructions that a processor looks ahead beyond a load that is under way: the R10000's window. A load comes after longer work
-/// than this only when that work is done, as if it needed its result.
-const LOOK_AHEAD: u64 = 32;
-
 /// Loads a word, works for `work` cycles on its value, and if `store` says so stores the value that it is to have. Whether
 /// the load gave one of the values that it may give.
 #[inline]
@@ -42,7 +38,7 @@ fn reference<T: Thread>(
     may_be: impl FnOnce(u64) -> bool,
     store: Option<u64>,
 ) -> bool {
-    let found = if work > LOOK_AHEAD { thread.load_dependent(region, word) } else { thread.load(region, word) };
+    let found = thread.load(region, word);
     thread.work(work as u32);
     if let Some(value) = store {
         thread.store(region, word, value);

@@ -37,6 +37,9 @@ fn small() -> Vec<Workload> {
         ("families", 9),
         ("genes", 6),
         ("bodies", 40),
+        ("pixels", 9),
+        ("generations", 2),
+        ("particles", 100),
     ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();

@@ -1,6 +1,6 @@
 //! Who communicates with whom in the SPLASH programs.
 
-use workloads::{Barnes, Fft, Lu, Ocean, Radix, Water, Workload};
+use workloads::{Barnes, Cholesky, Fft, Fmm, Lu, Mp3d, Ocean, Radix, Raytrace, Water, Workload};
 
 use crate::mock::{Kind, Reference, run, shape};
 
@@ -136,4 +136,66 @@ fn zones_cost_equally_much() {
     };
     assert!(loads(0) > 1.06, "without costs: {}", loads(0));
     assert!((1..3).all(|step| loads(step) < 1.03), "with costs: {} {}", loads(1), loads(2));
+}
+
+/// Particles of others are changed: of velocities, some are stored by two threads.
+#[test]
+fn particles_of_different_threads_collide() {
+    let run = run(&Workload::Mp3d(Mp3d { particles: 3000, steps: 6 }), &shape(THREADS, 1));
+    assert_eq!((&run.check, run.unordered), (&Ok(()), None));
+    let mut writers = std::collections::BTreeMap::new();
+    for (thread, references) in run.references.iter().enumerate() {
+        let velocities = |each: &&Reference| (each.region, each.kind, each.word % 8) == (0, Kind::Store, 0);
+        for each in references.iter().filter(velocities) {
+            writers.entry(each.word).or_insert_with(std::collections::BTreeSet::new).insert(thread);
+        }
+    }
+    let shared = writers.values().filter(|threads| threads.len() > 1).count();
+    assert!(shared > 300, "{shared} of {}", writers.len());
+}
+
+/// Plates, bricks, a rod, one node; panels of one column, of some, and of whole supernodes.
+#[test]
+fn panels_have_one_writer_and_make_the_factor() {
+    let meshes = [(43, 14, 1, 8), (6, 5, 4, 8), (6, 5, 4, 1), (9, 9, 1, 64), (30, 1, 1, 4), (1, 1, 1, 2)];
+    for (length, width, height, panel) in meshes {
+        let program = Workload::Cholesky(Cholesky { length, width, height, panel });
+        let run = run(&program, &shape(THREADS, 1));
+        assert_eq!((run.check, run.unordered), (Ok(()), None), "{program:?}");
+        let mut writers = std::collections::BTreeMap::new();
+        for (thread, references) in run.references.iter().enumerate() {
+            for each in references.iter().filter(|each| (each.region, each.kind) == (0, Kind::Store)) {
+                assert_eq!(*writers.entry(each.word).or_insert(thread), thread, "{program:?}: word {}", each.word);
+            }
+        }
+    }
+}
+
+/// Tiles that do not divide the picture, of one pixel, larger than it: each pixel is stored once. It shows spheres, ground and
+/// sky: many colours.
+#[test]
+fn every_pixel_is_drawn_once() {
+    for (pixels, tile) in [(24, 5), (10, 1), (7, 64), (1, 1)] {
+        let run = run(&Workload::Raytrace(Raytrace { pixels, tile, generations: 1 }), &shape(THREADS, 1));
+        assert_eq!((run.check, run.unordered), (Ok(()), None), "tiles of {tile}");
+        let stores = |each: &&Reference| (each.region, each.kind) == (2, Kind::Store);
+        let mut words: Vec<_> = run.references.iter().flatten().filter(stores).map(|each| each.word).collect();
+        words.sort_unstable();
+        assert_eq!(words, (0..(pixels * pixels * 3) as usize).collect::<Vec<_>>());
+        let colours: std::collections::BTreeSet<_> = words.iter().map(|&word| run.contents[2][word]).collect();
+        assert!(pixels < 24 || colours.len() > 500, "{}", colours.len());
+    }
+}
+
+/// More terms, less error, as much as the theory says; from one body to more than boxes.
+#[test]
+fn series_do_what_masses_do() {
+    for (bodies, levels, terms, steps) in
+        [(1, 2, 4, 1), (2, 3, 8, 2), (300, 2, 1, 1), (300, 3, 30, 2), (1000, 3, 12, 1)]
+    {
+        let program = Workload::Fmm(Fmm { bodies, levels, terms, steps });
+        let run = run(&program, &shape(THREADS, 1));
+        assert_eq!((run.check, run.unordered), (Ok(()), None), "{program:?}");
+        assert_eq!(crate::mock::race(&run.references), None);
+    }
 }

@@ -138,6 +138,8 @@ mod tests {
         let processor = |local, action, remote| ProcessorStatistics {
             cpu: CpuId(0),
             time_ns: 0.0,
+            spent_ns: BTreeMap::new(),
+            misses: BTreeMap::new(),
             references: 0,
             secondary_misses: 0,
             local_misses: Some(local),

@@ -16,15 +16,18 @@ use crate::{Outcome, variant};
 const IDEAL: &str = "directory.ideal";
 /// The parameter that repairs a program.
 const TUNED: &str = "tuned";
-/// The numbers of processors of a quick run: those of the tables, without what is between them.
-const QUICK_CPUS: [u16; 2] = [FEW, 63];
-/// Smaller data of a quick run: as much less work as leaves minutes.
-const QUICK: [(&str, &[(&str, u64)]); 5] = [
+/// The numbers of processors of a quick run: what is compared in tables, without what is between.
+const QUICK_CPUS: [u16; 4] = [1, FEW, 63, 64];
+/// Smaller data of a quick run, or fewer steps, where a run takes longest.
+const QUICK: [(&str, &[(&str, u64)]); 8] = [
     ("swim", &[("side", 256), ("rounds", 2)]),
-    ("mgrid", &[("rounds", 1)]),
     ("wupwise", &[("iterations", 1)]),
-    ("fft", &[("points", 16_384)]),
-    ("ocean", &[]),
+    ("mgrid", &[("rounds", 1)]),
+    ("apsi", &[("rounds", 1)]),
+    ("equake", &[("steps", 1)]),
+    ("fma3d", &[("steps", 2)]),
+    ("gafort", &[("generations", 2)]),
+    ("applu", &[("rounds", 1)]),
 ];
 
 /// The machine and the programs of a table.

@@ -126,6 +126,7 @@ impl Program for Ocean {
             thread.instructions(DRAW);
         }
         thread.barrier();
+        thread.measure(true);
         let mut solver = Solver {
             number: share.number,
             solutions: (0..at.levels).map(|level| grid(level, level)).collect(),
@@ -143,6 +144,7 @@ impl Program for Ocean {
             solver.right_sides[0] = after;
             solver.solve(RESIDUAL, thread);
         }
+        thread.measure(false);
         0
     }
 

@@ -228,6 +228,7 @@ impl Program for Water {
             energy += kinetic(&velocities);
         }
         thread.barrier();
+        thread.measure(true);
         energy += body.forces(thread);
         let first = reduction.sum(thread, energy);
         let mut last = first;
@@ -238,6 +239,7 @@ impl Program for Water {
             let moving: f64 = share.block(molecules).map(|molecule| kinetic(&body.kick(molecule, thread))).sum();
             last = reduction.sum(thread, potential + moving);
         }
+        thread.measure(false);
         if share.number == 0 {
             Array::from(&regions[ENERGIES], 0).store(thread, 0, [first, last]);
         }

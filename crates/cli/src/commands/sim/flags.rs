@@ -1,0 +1,167 @@
+//! The flags of `ccnuma sim` that are more than a word: parameters of programs, numbers of processors, variations.
+
+use std::str::FromStr;
+
+use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches, value_parser};
+use workloads::Workload;
+
+/// The parameters of all programs, each a flag, with the values given.
+#[derive(Debug)]
+pub struct ParameterFlags(pub Vec<(String, Vec<u64>)>);
+
+/// Numbers of processors: one, or `FIRST..LAST` for the powers of two from the first to the last.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Processors(pub Vec<u16>);
+
+impl FromStr for Processors {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| text.parse::<u16>().ok();
+        let accepted = "a number from 1 on, or FIRST..LAST, which stands for the powers of two from FIRST to LAST";
+        let Some((first, last)) = text.split_once("..") else {
+            let number = number(text).ok_or_else(|| format!("no number of processors; accepted: {accepted}"))?;
+            return Ok(Self(vec![number]));
+        };
+        match (number(first), number(last)) {
+            (Some(first), Some(last)) if first <= last => {
+                let powers = (0..u16::BITS).map(|power| 1 << power);
+                let powers: Vec<u16> = powers.filter(|power| (first..=last).contains(power)).collect();
+                if powers.is_empty() {
+                    Err(format!("no power of two lies there; accepted: {accepted}"))
+                } else {
+                    Ok(Self(powers))
+                }
+            }
+            _ => Err(format!("no range of processors; accepted: {accepted}")),
+        }
+    }
+}
+
+/// What is to be varied, and the values.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Variation {
+    /// A policy, or a parameter of machines.
+    pub key: String,
+    /// Its values.
+    pub values: Vec<String>,
+}
+
+impl FromStr for Variation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('=').filter(|(key, values)| !key.is_empty() && !values.is_empty());
+        let (key, values) = parts.ok_or("accepted: KEY=VALUE, or KEY=VALUE,VALUE and so on")?;
+        Ok(Self { key: key.to_owned(), values: values.split(',').map(str::to_owned).collect() })
+    }
+}
+
+/// The end of the help text: what programs there are, and examples.
+pub fn after_help() -> String {
+    let mut names = String::new();
+    let mut length = 0;
+    for program in Workload::all() {
+        if length + program.name().len() > LINE {
+            names.push('\n');
+            length = 0;
+        }
+        names.push(' ');
+        names.push_str(program.name());
+        length += program.name().len() + 1;
+    }
+    format!("Programs, each of which checks its own results:\n{names}\n\n{EXAMPLES}")
+}
+
+/// Characters in a line of names.
+const LINE: usize = 96;
+
+const EXAMPLES: &str = "Examples:
+  ccnuma sim --list                              programs and their parameters
+  ccnuma sim -m arctic migratory                 on all 64 processors of arctic
+  ccnuma sim -m arctic hot-spot --hot 50 --stats who was busy with what
+  ccnuma sim -m flash-64p fft --cpus 1..64 --svg fft.svg
+                                                 on 1, 2, 4, ... 64 processors: speedup, where the time went
+  ccnuma sim -m flash-64p ocean --placement first-touch,round-robin --barrier ideal,llsc
+  ccnuma sim -m arctic radix --vary tlb.miss_ns=0,700 --vary processor.outstanding_misses=1,4
+  ccnuma sim -m arctic -m bwana uniform producer-consumer --json=runs.jsonl --resume
+
+Machines, policies, programs, numbers of processors and values of parameters combine: every combination is a run, and runs go
+in parallel. Records of what has finished stand in FILE.part until all have; --resume takes them, and those in FILE, instead of
+running again. Exit code 1 if a program's check of its own results fails.";
+
+impl FromArgMatches for ParameterFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = |name: &'static str| {
+            let values = matches.get_many::<u64>(name)?.copied().collect();
+            Some((name.to_owned(), values))
+        };
+        Ok(Self(parameters().into_iter().filter_map(|(name, _)| given(name)).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        Self::from_arg_matches(matches).map(|flags| *self = flags)
+    }
+}
+
+impl Args for ParameterFlags {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        parameters().into_iter().fold(command, |command, (name, programs)| {
+            let flag = Arg::new(name).long(name).value_name("N").value_parser(value_parser!(u64));
+            let flag = flag.value_delimiter(',').action(ArgAction::Append);
+            command
+                .arg(flag.help(format!("Of {}", programs.join(", "))).help_heading("Parameters of programs (--list)"))
+        })
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+/// Every parameter that a program has, with the programs that have it.
+fn parameters() -> Vec<(&'static str, Vec<&'static str>)> {
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    for program in Workload::all() {
+        for (parameter, _) in program.parameters() {
+            match found.iter_mut().find(|(name, _)| *name == parameter.name) {
+                Some((_, programs)) => programs.push(program.name()),
+                None => found.push((parameter.name, vec![program.name()])),
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_numbers_or_powers_of_two() {
+        let read = |text: &str| text.parse::<Processors>().map(|processors| processors.0);
+        assert_eq!(read("12"), Ok(vec![12]));
+        assert_eq!(read("4..64"), Ok(vec![4, 8, 16, 32, 64]));
+        assert_eq!(read("3..9"), Ok(vec![4, 8]));
+        for wrong in ["0..0", "x", "8..4", "5..7", "..4", "65536", "1..x"] {
+            assert!(read(wrong).expect_err(wrong).contains("accepted: "), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn variations_have_a_key_and_values() {
+        let read = |text: &str| text.parse::<Variation>();
+        let varied = read("placement=fixed=3,first-touch").expect("a variation");
+        assert_eq!(
+            (varied.key.as_str(), varied.values),
+            ("placement", vec!["fixed=3".to_owned(), "first-touch".into()])
+        );
+        assert!(read("placement").is_err() && read("=3").is_err() && read("tlb.miss_ns=").is_err());
+    }
+
+    #[test]
+    fn help_names_every_program() {
+        let help = after_help();
+        assert!(Workload::all().iter().all(|program| help.contains(&format!(" {}", program.name()))), "{help}");
+    }
+}

@@ -1,0 +1,163 @@
+//! What an interrupted sweep leaves behind: the records of runs that had finished, in whatever order they did.
+//!
+//! Records come to the file of `--json` in the order of the runs, so those of runs that finish early wait for others. Meanwhile
+//! they stand in a file beside it, `FILE.part`, which goes when all runs are over. Either file may end in the middle of a line.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use record::{Format, RecordWriter, SimulationRow};
+
+use crate::failure::Failure;
+use crate::output::create;
+
+/// What a record tells beside what all tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Wanted {
+    /// What each controller and processor did.
+    pub parts: bool,
+    /// Why processors missed.
+    pub causes: bool,
+}
+
+impl Wanted {
+    const fn of(row: &SimulationRow) -> Self {
+        Self { parts: row.processors.is_some(), causes: row.causes.is_some() }
+    }
+}
+
+/// Records that are safe already.
+pub struct Journal {
+    known: HashMap<String, SimulationRow>,
+    /// Where new ones go, and the writer; none if there is no file of results.
+    part: Option<(PathBuf, Mutex<RecordWriter<File, SimulationRow>>)>,
+}
+
+impl Journal {
+    /// Begins a journal beside `results`. With `resume` it knows those records in that file, and in the journal of an interrupted
+    /// sweep, that tell what is `wanted`, no less and no more.
+    ///
+    /// # Errors
+    /// With `resume` and no file; when a file cannot be read or written, or holds something else than records.
+    pub fn open(results: Option<&Path>, resume: bool, wanted: Wanted) -> Result<Self, Failure> {
+        let Some(results) = results else {
+            let missing = "there is nothing to resume from";
+            return match resume {
+                true => Err(Failure::flag("--resume", "(no file)", missing, "--resume with --json=FILE")),
+                false => Ok(Self { known: HashMap::new(), part: None }),
+            };
+        };
+        let part = beside(results, "part");
+        let mut known = HashMap::new();
+        if resume {
+            for file in [results, &part] {
+                let rows = read(file)?.into_iter().filter(|row| Wanted::of(row) == wanted);
+                known.extend(rows.map(|row| (row.identity(), row)));
+            }
+        }
+        // What is known is safe in the new journal before the old files are touched.
+        let new = beside(results, "part.new");
+        let mut writer = RecordWriter::new(Format::JsonLines, create("--json", &new)?);
+        known.values().try_for_each(|row| writer.write(row))?;
+        fs::rename(&new, &part)?;
+        Ok(Self { known, part: Some((part, Mutex::new(writer))) })
+    }
+
+    /// The record of a run, if there is one.
+    pub fn known(&self, identity: &str) -> Option<&SimulationRow> {
+        self.known.get(identity)
+    }
+
+    /// A run is over: its record is safe when this returns.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub fn note(&self, row: &SimulationRow) -> Result<(), Failure> {
+        let Some((_, writer)) = &self.part else { return Ok(()) };
+        // A writer that panicked has at worst left half a line, which whoever reads it drops.
+        Ok(writer.lock().unwrap_or_else(PoisonError::into_inner).write(row)?)
+    }
+
+    /// All records are where they belong: the journal goes.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn close(self) -> Result<(), Failure> {
+        self.part.map_or(Ok(()), |(path, _)| Ok(fs::remove_file(path)?))
+    }
+}
+
+/// The path with another ending after its own.
+pub fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut beside = path.to_path_buf().into_os_string();
+    beside.push(format!(".{ending}"));
+    beside.into()
+}
+
+/// The records in a file, none if there is no such file. A last line without an end is none.
+fn read(path: &Path) -> Result<Vec<SimulationRow>, Failure> {
+    let refused = |problem: String| {
+        let accepted = "a file of records of sim of this version, or a new one";
+        Failure::flag("--json", path.display(), problem, accepted)
+    };
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(refused(format!("cannot be read: {error}"))),
+    };
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let lines = whole.lines().enumerate().filter(|(_, line)| !line.is_empty());
+    let row = |(number, line): (usize, &str)| {
+        serde_json::from_str(line).map_err(|error| refused(format!("line {} is no record: {error}", number + 1)))
+    };
+    lines.map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(cpus: u32) -> SimulationRow {
+        // A figure that needs all its digits.
+        SimulationRow { program: "fft".into(), cpus, time_ns: 0.1 + 0.2, ..SimulationRow::default() }
+    }
+
+    #[test]
+    fn what_was_written_is_known_but_for_a_torn_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let results = folder.path().join("runs.jsonl");
+        let open = |resume, parts| Journal::open(Some(&results), resume, Wanted { parts, causes: false });
+        let journal = open(false, false).expect("a new one");
+        journal.note(&row(1)).expect("writable");
+        journal.note(&row(2)).expect("writable");
+        drop(journal);
+        let part = beside(&results, "part");
+        let text = fs::read_to_string(&part).expect("a journal");
+        fs::write(&part, &text[..text.len() - 3]).expect("torn");
+        fs::write(&results, serde_json::to_string(&row(4)).expect("a record") + "\n").expect("writable");
+        let resumed = open(true, false).expect("resumed");
+        let known = |cpus| resumed.known(&row(cpus).identity());
+        assert_eq!([1, 2, 4].map(|cpus| known(cpus).is_some()), [true, false, true]);
+        assert_eq!(known(1), Some(&row(1)), "to the last bit");
+        // The results may be lost now: the journal has all.
+        fs::remove_file(&results).expect("removable");
+        assert!(open(true, false).expect("again").known(&row(4).identity()).is_some());
+        assert!(open(true, true).expect("again").known(&row(4).identity()).is_none(), "it has no parts");
+        resumed.close().expect("removable");
+        assert!(!part.exists());
+    }
+
+    #[test]
+    fn what_is_no_record_is_refused_and_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let results = folder.path().join("notes.txt");
+        fs::write(&results, "dear diary\n").expect("writable");
+        let refused = Journal::open(Some(&results), true, Wanted::default()).map(drop).expect_err("no records");
+        assert!(matches!(&refused, Failure::Input(line) if line.contains("line 1")), "{refused:?}");
+        assert_eq!(fs::read_to_string(&results).expect("still there"), "dear diary\n");
+        assert!(Journal::open(None, true, Wanted::default()).is_err());
+    }
+}

@@ -1,0 +1,202 @@
+//! `ccnuma sim`: a program on a simulated machine, and where the time went.
+
+mod flags;
+pub(super) mod journal;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use experiments::{Simulation, Sweep, Variations, parallel};
+use record::{ProgramRow, SimulationRow};
+use workloads::Workload;
+
+use crate::failure::Failure;
+use crate::output::{Output, OutputFlags, create, print};
+use crate::platform::MachinesFlag;
+use crate::progress;
+use flags::{ParameterFlags, Processors, Variation};
+use journal::{Journal, Wanted};
+
+/// Run a program on a simulated machine: how long it takes, what it misses, what keeps the controllers busy.
+#[derive(Args, Debug)]
+#[command(after_help = flags::after_help())]
+pub struct SimCommand {
+    #[command(flatten)]
+    machines: MachinesFlag,
+    /// The programs, one or more.
+    #[arg(value_name = "PROGRAM", required_unless_present = "list")]
+    programs: Vec<String>,
+    /// How many processors take part, counted from the first; several numbers make several runs; 4..64 stands for the powers of
+    /// two from 4 to 64 [default: all].
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    cpus: Vec<Processors>,
+    /// The directory protocol in place of the machine's own; several names make several runs.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    protocol: Vec<String>,
+    /// What places pages: planned (where the program asks for them), first-touch, round-robin, fixed=NODE, mld or mld=RADIUS.
+    #[arg(long, value_name = "POLICY", value_delimiter = ',')]
+    placement: Vec<String>,
+    /// Who decides which thread runs where: none, or batch, gang, run-queue, each alone or before a slash and cache-affinity,
+    /// memory-affinity, pinned, pinned-in-order.
+    #[arg(long, value_name = "POLICY", value_delimiter = ',')]
+    scheduler: Vec<String>,
+    /// How threads meet: ideal (at no cost but the wait for the last one), llsc, at-memory, tree.
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    barrier: Vec<String>,
+    /// Makes a run for each value of KEY (repeatable): protocol, placement, scheduler, barrier, or a parameter of machines, as
+    /// tlb.miss_ns.
+    #[arg(long, value_name = "KEY=V1,V2")]
+    vary: Vec<Variation>,
+    /// Also print, and put into records, what each controller and processor did. Tells the simulation's speed on standard
+    /// error.
+    #[arg(long)]
+    stats: bool,
+    /// Tell misses apart by their causes: cold, capacity, conflict, true and false sharing. Takes several times as long.
+    #[arg(long)]
+    causes: bool,
+    /// Seed of random choices, of the programs and of simulated hardware.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// List the programs and their parameters.
+    #[arg(long, conflicts_with_all = ["programs", "names"])]
+    list: bool,
+    /// Draw where the time went, a bar a run, into FILE.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Take what records there are of these runs in the file of --json, finished or interrupted, and run the rest.
+    #[arg(long)]
+    resume: bool,
+    #[command(flatten)]
+    parameters: ParameterFlags,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+impl SimCommand {
+    /// Runs the command. True if all programs found their results right.
+    ///
+    /// # Errors
+    /// When the input cannot be used, a simulation fails or the output does.
+    pub fn run(self) -> Result<bool, Failure> {
+        if self.list {
+            return self.list_programs().map(|()| true);
+        }
+        let variations = self.variations()?;
+        let sweep = Sweep {
+            machines: self.machines.varied(&variations)?,
+            variations,
+            programs: self.programs,
+            parameters: self.parameters.0,
+            cpus: self.cpus.into_iter().flat_map(|processors| processors.0).collect(),
+            options: sim::Options { seed: self.seed, miss_causes: self.causes, ..sim::Options::default() },
+        };
+        let simulations = sweep.simulations().map_err(Failure::input)?;
+        let drawing = self.svg.as_deref().map(|path| create("--svg", path)).transpose()?;
+        let wanted = Wanted { parts: self.stats, causes: self.causes };
+        let journal = Journal::open(self.output.json_file(), self.resume, wanted)?;
+        let mut output: Output<SimulationRow> = self.output.open()?;
+        for machine in &sweep.machines {
+            let name = experiments::description_label(&machine.description);
+            self.output.describe_machine((sweep.machines.len() > 1).then_some(name.as_str()), &machine.to_toml())?;
+        }
+        let rows = simulate(&simulations, self.stats, journal, &mut output)?;
+        if output.wants_table() {
+            print_tables(&rows, self.stats)?;
+        }
+        if let Some(mut drawing) = drawing {
+            let svg = report::time_bars(&rows).svg().map_err(Failure::run)?;
+            drawing.write_all(svg.as_bytes())?;
+        }
+        Ok(rows.iter().all(SimulationRow::is_right))
+    }
+
+    /// What runs are varied in, by flags of their own or by `--vary`.
+    fn variations(&self) -> Result<Variations, Failure> {
+        let mut variations = Variations::default();
+        let own = [
+            ("protocol", &self.protocol),
+            ("placement", &self.placement),
+            ("scheduler", &self.scheduler),
+            ("barrier", &self.barrier),
+        ];
+        for (key, values) in own.into_iter().filter(|(_, values)| !values.is_empty()) {
+            variations.add(key, values).map_err(|error| Failure::input(format!("--{key} {error}")))?;
+        }
+        for Variation { key, values } in &self.vary {
+            variations.add(key, values).map_err(|error| Failure::input(format!("--vary {error}")))?;
+        }
+        Ok(variations)
+    }
+
+    fn list_programs(&self) -> Result<(), Failure> {
+        let mut output: Output<ProgramRow> = self.output.open()?;
+        let rows: Vec<_> = Workload::all().iter().flat_map(experiments::program_rows).collect();
+        rows.iter().try_for_each(|row| output.write(row))?;
+        if output.wants_table() { print(report::programs(&rows)) } else { Ok(()) }
+    }
+}
+
+/// Prints what came out: a line a run, where the time went, speedups if there are any, and the parts if `stats` says so.
+fn print_tables(rows: &[SimulationRow], stats: bool) -> Result<(), Failure> {
+    print(report::simulations("", rows))?;
+    print(format!("\n{}", report::time_split(rows)))?;
+    if let Some(table) = report::speedups(rows) {
+        print(format!("\n{table}"))?;
+    }
+    for table in rows.iter().filter(|_| stats).flat_map(report::simulation_statistics) {
+        print(format!("\n{table}"))?;
+    }
+    Ok(())
+}
+
+/// A run that is over, or was before.
+struct Done {
+    row: SimulationRow,
+    wrong: Option<String>,
+    speed: Option<String>,
+}
+
+/// The run of a simulation: from the journal, or now.
+fn run(simulation: &Simulation, stats: bool, journal: &Journal) -> Result<Done, Failure> {
+    if let Some(row) = journal.known(&simulation.identity()) {
+        let wrong = (!row.is_right()).then(|| "its record says that the results were wrong".to_owned());
+        return Ok(Done { row: row.clone(), wrong, speed: None });
+    }
+    let simulated = simulation.run().map_err(Failure::run)?;
+    let speed = stats.then(|| simulated.speed());
+    let row = if stats { simulated.row } else { simulated.row.without_parts() };
+    journal.note(&row)?;
+    Ok(Done { row, wrong: simulated.wrong, speed })
+}
+
+/// Runs all simulations on all cores, those on many processors first, and writes their records in order, with their parts if
+/// `stats` says so. What is over is in the journal at once.
+fn simulate(
+    simulations: &[Simulation],
+    stats: bool,
+    journal: Journal,
+    output: &mut Output<SimulationRow>,
+) -> Result<Vec<SimulationRow>, Failure> {
+    let bar = progress::bar(simulations.len(), "simulations");
+    let mut rows = Vec::new();
+    let deliver = |_: usize, done: Result<Done, Failure>| -> Result<(), Failure> {
+        let Done { row, wrong, speed } = done?;
+        if let Some(wrong) = &wrong {
+            bar.suspend(|| eprintln!("error: {} on {}: {wrong}", row.program, row.machine));
+        }
+        if let Some(speed) = &speed {
+            bar.suspend(|| eprintln!("{speed}"));
+        }
+        output.write(&row)?;
+        rows.push(row);
+        Ok(())
+    };
+    let cost = |simulation: &Simulation| simulation.cpus() as u64;
+    let work = |simulation: &Simulation| run(simulation, stats, &journal);
+    let result = parallel::longest_first(simulations, cost, work, |done| bar.set_position(done as u64), deliver);
+    bar.finish_and_clear();
+    result?;
+    journal.close()?;
+    Ok(rows)
+}

@@ -1,0 +1,212 @@
+//! Where the time of programs on simulated machines went, and what more processors bring.
+
+use std::collections::BTreeMap;
+
+use record::SimulationRow;
+
+use crate::{Column, StackedBars, Table};
+
+/// The parts of a processor's time as they are shown: what each is called, and the records' names that it adds up.
+const PARTS: [(&str, &[&str]); 12] = [
+    ("busy", &["busy"]),
+    ("caches", &["primary", "secondary"]),
+    ("read local", &["read.local."]),
+    ("read 2 hops", &["read.local-third.", "read.remote."]),
+    ("read 3 hops", &["read.remote-third."]),
+    ("write local", &["write.local."]),
+    ("write 2 hops", &["write.local-third.", "write.remote."]),
+    ("write 3 hops", &["write.remote-third.", "writeback"]),
+    ("translation", &["translation"]),
+    ("barrier", &["barrier"]),
+    ("lock", &["lock"]),
+    ("system", &["system", "descheduled"]),
+];
+/// What the parts do not name.
+const REST: &str = "idle";
+
+/// What misses took, by the ends of their names.
+const KINDS: [(&str, &str); 3] = [("clean", ".clean"), ("owned", ".owned"), ("invalidating", ".invalidating")];
+
+/// Why processors missed, where that was asked for; the rest are upgrades.
+const CAUSES: [&str; 5] = ["cold", "capacity", "conflict", "true-sharing", "false-sharing"];
+
+/// Of a run's time, each part and the rest, as shares of the whole.
+fn shares(row: &SimulationRow) -> Vec<f64> {
+    let all: f64 = row.spent_ns.values().sum();
+    let of = |names: &[&str]| -> f64 {
+        let named =
+            |name: &str| names.iter().any(|part| name == *part || part.ends_with('.') && name.starts_with(part));
+        row.spent_ns.iter().filter(|(name, _)| named(name)).map(|(_, ns)| ns).sum()
+    };
+    let parts: Vec<f64> = PARTS.iter().map(|(_, names)| of(names)).collect();
+    let rest = of(&[REST]);
+    parts.into_iter().chain([rest]).map(|ns| if all > 0.0 { ns / all } else { 0.0 }).collect()
+}
+
+fn part_names() -> impl Iterator<Item = &'static str> {
+    PARTS.iter().map(|(name, _)| *name).chain([REST])
+}
+
+/// A line per run: its processors' time in percent by what it was spent on. Parts that no run spent time on are left out.
+pub fn time_split(rows: &[SimulationRow]) -> Table {
+    let shares: Vec<Vec<f64>> = rows.iter().map(shares).collect();
+    let shown: Vec<usize> =
+        (0..=PARTS.len()).filter(|&part| part == 0 || shares.iter().any(|shares| shares[part] > 0.0)).collect();
+    let mut columns = vec![Column::text("run"), Column::number("CPUs", "")];
+    let names: Vec<&str> = part_names().collect();
+    columns.extend(shown.iter().map(|&part| Column::number(names[part], "%")));
+    columns.extend(KINDS.map(|(name, _)| Column::number(name, "% of misses")));
+    columns.extend([Column::number("upgrades", "%"), Column::number("local", "%")]);
+    let causes = rows.iter().any(|row| row.causes.is_some());
+    columns.extend(CAUSES.iter().filter(|_| causes).map(|name| Column::number(name.replace('-', " "), "%")));
+    let mut table = Table::new("where the time went", columns);
+    for (row, shares) in rows.iter().zip(shares) {
+        let mut cells = vec![label(row), row.cpus.to_string()];
+        cells.extend(shown.iter().map(|&part| percent(shares[part])));
+        let misses: u64 = row.misses.values().sum();
+        let share = |count: u64| if misses > 0 { percent(count as f64 / misses as f64) } else { "-".to_owned() };
+        cells.extend(KINDS.map(|(_, end)| {
+            share(row.misses.iter().filter(|(name, _)| name.ends_with(end)).map(|(_, count)| count).sum())
+        }));
+        cells.extend([share(row.upgrades), if misses > 0 { format!("{:.1}", row.local_pct) } else { "-".to_owned() }]);
+        let count = |name: &&str| row.causes.as_ref().and_then(|counts| counts.get(*name)).copied().unwrap_or_default();
+        cells.extend(CAUSES.iter().filter(|_| causes).map(|name| share(count(name))));
+        table.row(cells);
+    }
+    table.note(
+        "of the measured part; clean, owned, invalidating: what misses took; local: misses on lines of the own node",
+    );
+    table
+}
+
+/// The runs' time as bars that end where the time of the first run of the same program, times its processors, is 1: processor
+/// time, so that equal bars are perfect speedup.
+pub fn time_bars<'a>(rows: &'a [SimulationRow]) -> StackedBars {
+    let mut first: BTreeMap<&'a str, f64> = BTreeMap::new();
+    let mut bar = |row: &'a SimulationRow| {
+        let SimulationRow { program, time_ns, cpus, .. } = row;
+        let whole = time_ns * f64::from(*cpus);
+        let unit = *first.entry(program).or_insert(whole);
+        let height = if unit > 0.0 { whole / unit } else { 0.0 };
+        (format!("{} {}", label(row), row.cpus), shares(row).into_iter().map(|share| share * height).collect())
+    };
+    StackedBars {
+        title: "where the time went".to_owned(),
+        y: "processor time, that of a program's first run being 1".to_owned(),
+        parts: part_names().map(str::to_owned).collect(),
+        bars: rows.iter().map(&mut bar).collect(),
+    }
+}
+
+/// Speedups of runs that differ in nothing but the number of processors, over those with the fewest; none if there are no such runs.
+/// The fewest are taken to be as fast as so many processors should be.
+pub fn speedups(rows: &[SimulationRow]) -> Option<Table> {
+    let mut groups: Vec<(String, BTreeMap<u32, f64>)> = Vec::new();
+    for row in rows {
+        let key = alike(row);
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, times)) => drop(times.insert(row.cpus, row.time_ns)),
+            None => groups.push((key, [(row.cpus, row.time_ns)].into())),
+        }
+    }
+    groups.retain(|(_, times)| times.len() > 1);
+    let mut cpus: Vec<u32> = groups.iter().flat_map(|(_, times)| times.keys().copied()).collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    if cpus.is_empty() {
+        return None;
+    }
+    let mut columns = vec![Column::text("run")];
+    columns.extend(cpus.iter().map(|cpus| Column::number(format!("{cpus} CPUs"), "")));
+    let mut table = Table::new("speedup", columns);
+    for (key, times) in groups {
+        let (&fewest, &base) = times.first_key_value()?;
+        let speedup = |cpus: &u32| {
+            let time = times.get(cpus).filter(|&&time| time > 0.0);
+            time.map_or_else(|| "-".to_owned(), |time| format!("{:.2}", f64::from(fewest) * base / time))
+        };
+        table.row([key].into_iter().chain(cpus.iter().map(speedup)));
+    }
+    table.note("over the run with the fewest processors, which count as so many");
+    Some(table)
+}
+
+/// All that a run is but for the number of its processors, short.
+fn alike(row: &SimulationRow) -> String {
+    let parameters: Vec<_> = row.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    format!("{} {}", label(row), parameters.join(" "))
+}
+
+/// What a run is called: its program, machine and policies, where those are not the usual ones.
+fn label(row: &SimulationRow) -> String {
+    let SimulationRow { program, machine, protocol, scheduler, barrier, .. } = row;
+    let mut label = format!("{program} {machine} {protocol}");
+    for (policy, usual) in [(scheduler, "none"), (barrier, "ideal")] {
+        if !policy.is_empty() && policy != usual {
+            label = format!("{label} {policy}");
+        }
+    }
+    label
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1}", 100.0 * share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(cpus: u32, time_ns: f64) -> SimulationRow {
+        let share = |part: f64| part * time_ns * f64::from(cpus);
+        let spent = [
+            ("busy", 0.5),
+            ("read.local.clean", 0.125),
+            ("read.local-third.owned", 0.0625),
+            ("read.remote.clean", 0.0625),
+            ("write.remote-third.invalidating", 0.125),
+            ("idle", 0.125),
+        ];
+        SimulationRow {
+            program: "fft".into(),
+            machine: "arctic".into(),
+            protocol: "origin".into(),
+            cpus,
+            time_ns,
+            spent_ns: spent.map(|(name, part)| (name.to_owned(), share(part))).into(),
+            misses: [("read.local.clean".to_owned(), 6), ("write.remote-third.invalidating".to_owned(), 2)].into(),
+            upgrades: 2,
+            local_pct: 75.0,
+            ..SimulationRow::default()
+        }
+    }
+
+    #[test]
+    fn parts_add_up_and_hops_are_told_apart() {
+        let text = time_split(&[row(4, 1000.0)]).to_string();
+        let line = text.lines().find(|line| line.contains("fft")).expect("a run");
+        let cells: Vec<&str> = line.split_whitespace().collect();
+        let expected = ["4", "50.0", "12.5", "12.5", "12.5", "12.5", "75.0", "0.0", "25.0", "25.0", "75.0"];
+        assert_eq!(cells[3..], expected, "{text}");
+        assert!(!text.contains("lock"), "nobody locked: {text}");
+        assert!((shares(&row(4, 1000.0)).iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn speedup_is_over_the_fewest_and_only_of_runs_that_are_alike() {
+        let other = SimulationRow { barrier: "llsc".into(), ..row(8, 300.0) };
+        let text = speedups(&[row(8, 300.0), row(2, 1000.0), other]).expect("two are alike").to_string();
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains("fft")).collect();
+        assert_eq!(lines.len(), 1, "{text}");
+        assert!(lines[0].trim_end().ends_with("6.67") && lines[0].contains("2.00"), "{text}");
+        assert!(speedups(&[row(8, 300.0)]).is_none());
+    }
+
+    #[test]
+    fn bars_are_processor_time() {
+        let bars = time_bars(&[row(2, 1000.0), row(8, 300.0)]);
+        let heights: Vec<f64> = bars.bars.iter().map(|(_, parts)| parts.iter().sum()).collect();
+        assert!((heights[0] - 1.0).abs() < 1e-12 && (heights[1] - 1.2).abs() < 1e-12, "{heights:?}");
+        assert!(bars.svg().expect("drawable").contains("fft arctic origin 8"));
+    }
+}

@@ -1,0 +1,120 @@
+//! Operations that the memory performs: a word is read, and perhaps changed, by a handler of its home, and no cache learns of it.
+//!
+//! The Origin's protocol has a message for it, FLASH's family of protocols has none, but MAGIC is programmable: the request and
+//! its answer go the way of any miss, and the home's handler is priced as one that reads, with a read and a write of the
+//! memory. On the network they meet nobody: the way takes what it takes when nothing is in it. The directory is not asked, so
+//! lines that are used so must not be cached.
+
+use units::{CpuId, Duration, Time};
+
+use super::Magics;
+use super::event::{InterfaceStep, MagicEvent};
+use super::handler::Handler;
+use crate::processor::{MissId, Post};
+use crate::system::{Event, System};
+
+/// How far an operation has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// It is at the processor's pins.
+    Asked,
+    /// It is through the inbox of the processor's node.
+    Leaves,
+    /// It is through the inbox of its home.
+    AtHome,
+    /// Its result is through the inbox of the processor's node.
+    Returns,
+}
+
+impl Stage {
+    /// All, as events number them.
+    pub const ALL: [Self; 4] = [Self::Asked, Self::Leaves, Self::AtHome, Self::Returns];
+}
+
+impl System<Magics> {
+    /// A processor asks for an operation.
+    pub(super) fn ask_memory(&mut self, cpu: CpuId, post: &Post) {
+        let node = self.node_of(cpu);
+        let Some(miss) = super::miss_on(self, node, post.line) else { return };
+        self.controllers.nodes[node.index()].account.begin(miss);
+        let asked = MagicEvent::Interface(cpu, InterfaceStep::Operation(miss, Stage::Asked));
+        self.schedule_processor(cpu, post.at, Event::Node(asked));
+    }
+
+    /// An operation has come to a stage.
+    pub(super) fn on_operation(&mut self, cpu: CpuId, miss: MissId, stage: Stage) {
+        let (node, now) = (self.node_of(cpu), self.now);
+        let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
+        let home = self.controllers.lines.home(line);
+        let next = |stage| MagicEvent::Interface(cpu, InterfaceStep::Operation(miss, stage));
+        match stage {
+            Stage::Asked => {
+                let through = self.take_bus(node, false);
+                self.schedule(node, through, next(Stage::Leaves));
+            }
+            Stage::Leaves if home == node => self.operate(cpu, miss),
+            Stage::Leaves => {
+                let sent = self.run_for_operation(cpu, Handler::Request);
+                self.controllers.nodes[node.index()].account.leaves(miss);
+                let arrives = sent + self.way_of_operation(cpu, miss);
+                self.schedule(home, arrives.max(now), next(Stage::AtHome));
+            }
+            Stage::AtHome => self.operate(cpu, miss),
+            Stage::Returns => {
+                let done = self.run_for_operation(cpu, Handler::Reply);
+                self.give_result(cpu, miss, done);
+            }
+        }
+    }
+
+    /// The home's handler performs an operation.
+    fn operate(&mut self, cpu: CpuId, miss: MissId) {
+        let (node, now, delay) = (self.node_of(cpu), self.now, self.random_delay());
+        let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
+        let home = self.controllers.lines.home(line);
+        let Magics { design, nodes, .. } = &mut self.controllers;
+        let (timing, magic) = (&design.timing, &mut nodes[home.index()]);
+        let run = magic.run(design, now, Handler::Read, 0, 0, delay);
+        let read = magic.memory.reserve(now, timing.cycle, timing.memory_read) + timing.memory_data;
+        let ready = run.first.max(read);
+        magic.memory.reserve(ready, timing.cycle, timing.memory_write);
+        if home == node {
+            nodes[node.index()].account.asked(miss, now, run.waited);
+            return self.give_result(cpu, miss, ready);
+        }
+        let arrives = ready + self.way_of_operation(cpu, miss);
+        self.schedule(node, arrives, MagicEvent::Interface(cpu, InterfaceStep::Operation(miss, Stage::Returns)));
+    }
+
+    /// A result crosses to the processor, from `at` on.
+    fn give_result(&mut self, cpu: CpuId, miss: MissId, at: Time) {
+        let node = self.node_of(cpu);
+        let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
+        self.observe_grant(cpu, line);
+        let unhindered = self.controllers.unhindered(node, line);
+        let remote = self.controllers.lines.home(line) != node;
+        self.controllers.nodes[node.index()].account.end(miss, at, remote, &unhindered);
+        self.processor_mut(cpu).await_answer(miss, false);
+        let timing = &self.controllers.design.timing;
+        let out = at + timing.outbox + timing.interface_out;
+        self.schedule(node, out, MagicEvent::Answer(cpu, miss, false));
+    }
+
+    /// Runs a handler of the processor's own node: when its first message leaves.
+    fn run_for_operation(&mut self, cpu: CpuId, handler: Handler) -> Time {
+        let (node, now, delay) = (self.node_of(cpu), self.now, self.random_delay());
+        let Magics { design, nodes, .. } = &mut self.controllers;
+        nodes[node.index()].run(design, now, handler, 0, 0, delay).first
+    }
+
+    /// From a handler's first message to the other node's inbox, when nothing is in the way: half of what the way there and back
+    /// takes without the two handlers on it.
+    fn way_of_operation(&mut self, cpu: CpuId, miss: MissId) -> Duration {
+        let node = self.node_of(cpu);
+        let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return Duration::ZERO };
+        let there_and_back = self.controllers.unhindered(node, line).point_to_point;
+        let design = &self.controllers.design;
+        let handlers = Handler::Request.lead(&design.handlers) + Handler::Reply.lead(&design.handlers);
+        Duration(there_and_back.0.saturating_sub(design.timing.cycle.0 * u64::from(handlers)) / 2)
+    }
+}

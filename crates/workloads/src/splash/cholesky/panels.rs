@@ -1,0 +1,144 @@
+//! Panels in shared memory, and what is done to them: one changes another, and is completed when all have changed it.
+
+use super::symbolic::{Panel, Symbolic};
+use crate::parallel::{Array, Share, cost};
+use crate::program::Shape;
+use crate::thread::Thread;
+
+/// Instructions to find where a row of one panel is in another, beside the loads: a comparison, the loop.
+const FIND: u32 = 4;
+/// Instructions to multiply a number by two multipliers and add both products: the multiply-adds, the loop.
+const MULTIPLY: u32 = 3;
+/// Instructions of a row beside: addresses, subtractions, the loop.
+const ROW: u32 = 8;
+/// Instructions to begin a panel: its columns and rows.
+const PANEL: u32 = 20;
+
+/// Where each panel is, and whose it is.
+pub struct Layout {
+    /// The first word of each panel, whose rows follow each other.
+    pub firsts: Vec<usize>,
+    /// Words of all.
+    pub words: usize,
+    threads: usize,
+}
+
+impl Layout {
+    /// Panels are dealt round. Those of a thread follow each other on pages of their own, and each begins a line.
+    pub fn new(shape: &Shape, symbolic: &Symbolic) -> Self {
+        let (threads, count) = (shape.threads(), symbolic.panels.len());
+        let (mut firsts, mut words) = (vec![0; count], 0_usize);
+        for number in 0..threads {
+            words = words.next_multiple_of(shape.page_words);
+            for panel in (Share { number, threads }).cyclic(count) {
+                firsts[panel] = words;
+                let Panel { columns, rows, .. } = &symbolic.panels[panel];
+                words += (columns.len() * rows.len()).next_multiple_of(shape.line_words);
+            }
+        }
+        Self { firsts, words, threads }
+    }
+
+    /// The thread that stores a panel.
+    pub fn owner(&self, panel: usize) -> usize {
+        panel % self.threads
+    }
+}
+
+/// All panels.
+pub struct Panels<'r, R> {
+    pub symbolic: &'r Symbolic,
+    pub layout: &'r Layout,
+    pub values: &'r R,
+    pub rows: &'r R,
+}
+
+impl<'r, R> Panels<'r, R> {
+    fn panel(&self, number: usize) -> (&'r Panel, Array<'r, R, f64>) {
+        (&self.symbolic.panels[number], Array::from(self.values, self.layout.firsts[number]))
+    }
+
+    /// Where the rows of one panel from place `from` on are in another, as places in its rows.
+    fn find<T: Thread<Region = R>>(&self, one: &Panel, from: usize, other: &Panel, thread: &mut T) -> Vec<usize> {
+        let (mut at, mut there) = (0, thread.load(self.rows, other.rows.start));
+        let find = |row: usize| {
+            let row = thread.load(self.rows, row);
+            thread.instructions(FIND);
+            while there != row {
+                at += 1;
+                there = thread.load(self.rows, other.rows.start + at);
+                thread.instructions(FIND);
+            }
+            at
+        };
+        (one.rows.start + from..one.rows.end).map(find).collect()
+    }
+
+    /// Subtracts from panel `target` what the completed panel `source` contributes: the products of its rows that are columns
+    /// of the target with all rows from there on. `change` is the change's number at the source.
+    pub fn change<T: Thread<Region = R>>(&self, source: usize, change: usize, thread: &mut T) {
+        let (from, values) = self.panel(source);
+        let (target, columns) = from.changes[change].clone();
+        let (to, results) = self.panel(target);
+        let (width, wide, count) = (from.columns.len(), to.columns.len(), from.rows.len());
+        thread.instructions(PANEL);
+        let found = self.find(from, columns.start, to, thread);
+        for first in columns.clone().step_by(2) {
+            let pair = first..(first + 2).min(columns.end);
+            let mut multipliers = vec![[0.0; 2]; width];
+            for (number, row) in pair.clone().enumerate() {
+                for (column, both) in multipliers.iter_mut().enumerate() {
+                    both[number] = values.load(thread, row * width + column);
+                }
+            }
+            for row in first..count {
+                let mut sums = [0.0; 2];
+                for (column, both) in multipliers.iter().enumerate() {
+                    let value = values.load(thread, row * width + column);
+                    sums[0] += value * both[0];
+                    sums[1] += value * both[1];
+                    thread.instructions(MULTIPLY);
+                }
+                for (number, column) in pair.clone().enumerate().filter(|&(_, column)| column <= row) {
+                    let at = found[row - columns.start] * wide + found[column - columns.start];
+                    let before = results.load(thread, at);
+                    results.store(thread, at, before - sums[number]);
+                }
+                thread.instructions(ROW);
+            }
+        }
+    }
+
+    /// Makes a panel that all others have changed a part of the factor: row by row, each with the rows of its columns.
+    pub fn complete<T: Thread<Region = R>>(&self, number: usize, thread: &mut T) {
+        let (panel, values) = self.panel(number);
+        let width = panel.columns.len();
+        let mut inverses = vec![0.0; width];
+        thread.instructions(PANEL);
+        for row in 0..panel.rows.len() {
+            let own: Vec<f64> =
+                (0..width.min(row + 1)).map(|column| values.load(thread, row * width + column)).collect();
+            let mut done: Vec<f64> = Vec::with_capacity(width);
+            for (column, value) in own.into_iter().enumerate() {
+                let mut left = value;
+                for (before, known) in done.iter().enumerate() {
+                    let other = if column == row { *known } else { values.load(thread, column * width + before) };
+                    left -= known * other;
+                    thread.instructions(MULTIPLY);
+                }
+                if column == row {
+                    let root = left.sqrt();
+                    inverses[column] = 1.0 / root;
+                    thread.instructions(cost::SQUARE_ROOT + cost::DIVISION);
+                    done.push(root);
+                } else {
+                    done.push(left * inverses[column]);
+                }
+            }
+            for (column, value) in done.into_iter().enumerate() {
+                values.store(thread, row * width + column, value);
+            }
+            thread.instructions(ROW);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What is known of a factor before any number is: order, structure, supernodes, panels.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::mesh::{FREEDOMS, Mesh};
+
+/// A panel: columns that follow each other and have, from the first one's diagonal on, equal rows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Panel {
+    /// Its columns.
+    pub columns: Range<usize>,
+    /// Where its rows begin and end in [`Symbolic::rows`]; the first are its columns.
+    pub rows: Range<usize>,
+    /// The panels that it changes, in ascending order, each with the rows that are that one's columns: places in its own rows.
+    pub changes: Vec<(usize, Range<usize>)>,
+    /// How many panels change it.
+    pub sources: usize,
+}
+
+/// The structure of the factor of a mesh's matrix.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Symbolic {
+    /// The nodes in the order of elimination, and the place of each in it.
+    pub order: Vec<usize>,
+    pub place: Vec<usize>,
+    /// Rows of all supernodes, one after the other.
+    pub rows: Vec<usize>,
+    pub panels: Vec<Panel>,
+}
+
+/// What is not yet eliminated: nodes, and elements, each of which stands for an eliminated node and joins all its members.
+struct Quotient {
+    neighbours: Vec<Vec<usize>>,
+    elements: Vec<Vec<usize>>,
+    members: Vec<Vec<usize>>,
+    /// The time at which a node was last marked.
+    marks: Vec<usize>,
+    time: usize,
+}
+
+impl Quotient {
+    /// The nodes that elimination of `node` would join.
+    fn reach(&mut self, node: usize) -> Vec<usize> {
+        self.time += 1;
+        self.marks[node] = self.time;
+        let joined = self.elements[node].iter().map(|&element| &self.members[element]);
+        let mut reached = Vec::new();
+        for &other in joined.chain([&self.neighbours[node]]).flatten() {
+            if self.marks[other] != self.time {
+                self.marks[other] = self.time;
+                reached.push(other);
+            }
+        }
+        reached
+    }
+
+    /// Eliminates a node that reaches `reached`: it becomes an element, which takes the place of those that it was in.
+    fn eliminate(&mut self, node: usize, reached: &[usize]) {
+        let absorbed = std::mem::take(&mut self.elements[node]);
+        self.time += 1;
+        let now = self.time;
+        reached.iter().chain([&node]).for_each(|&each| self.marks[each] = now);
+        for &other in reached {
+            self.neighbours[other].retain(|&each| self.marks[each] != now);
+            self.elements[other].retain(|element| !absorbed.contains(element));
+            self.elements[other].push(node);
+        }
+        absorbed.into_iter().for_each(|element| self.members[element] = Vec::new());
+        self.members[node] = reached.to_vec();
+    }
+}
+
+/// Eliminates nodes, always one of those that then join fewest (minimum degree, on the quotient graph: George and Liu 1989).
+/// Returns them in order, each with the nodes that it joins: the rows of its column.
+fn minimum_degree(mesh: &Mesh) -> Vec<(usize, Vec<usize>)> {
+    let count = mesh.count();
+    let neighbours: Vec<Vec<usize>> = (0..count).map(|node| mesh.neighbours(node)).collect();
+    let mut degrees: Vec<usize> = neighbours.iter().map(Vec::len).collect();
+    let mut waiting: BTreeSet<(usize, usize)> = degrees.iter().copied().zip(0..count).collect();
+    let empty = || vec![Vec::new(); count];
+    let mut graph = Quotient { neighbours, elements: empty(), members: empty(), marks: vec![0; count], time: 0 };
+    let mut order = Vec::with_capacity(count);
+    while let Some((_, node)) = waiting.pop_first() {
+        let reached = graph.reach(node);
+        graph.eliminate(node, &reached);
+        for &other in &reached {
+            waiting.remove(&(degrees[other], other));
+            degrees[other] = graph.reach(other).len();
+            waiting.insert((degrees[other], other));
+        }
+        order.push((node, reached));
+    }
+    order
+}
+
+/// Puts every node next to those that are eliminated into it: an order as good, in which columns of equal structure follow
+/// each other. Returns the nodes in order, and the rows of each as places in it, ascending.
+fn postorder(eliminated: &[(usize, Vec<usize>)]) -> (Vec<usize>, Vec<Vec<usize>>) {
+    let count = eliminated.len();
+    let mut turn = vec![0; count];
+    eliminated.iter().enumerate().for_each(|(number, (node, _))| turn[*node] = number);
+    let parent = |number: usize| eliminated[number].1.iter().map(|&node| turn[node]).min();
+    let mut children = vec![Vec::new(); count];
+    let mut roots = Vec::new();
+    for number in 0..count {
+        match parent(number) {
+            Some(parent) => children[parent].push(number),
+            None => roots.push(number),
+        }
+    }
+    // Depth first, from the last to the first: each before its children, reversed.
+    let mut turns = Vec::with_capacity(count);
+    let mut stack = roots;
+    while let Some(number) = stack.pop() {
+        turns.push(number);
+        stack.append(&mut children[number]);
+    }
+    turns.reverse();
+    let mut place = vec![0; count];
+    turns.iter().enumerate().for_each(|(at, &number)| place[eliminated[number].0] = at);
+    let rows = turns.iter().map(|&number| {
+        let mut rows: Vec<usize> = eliminated[number].1.iter().map(|&node| place[node]).collect();
+        rows.sort_unstable();
+        rows
+    });
+    (turns.iter().map(|&number| eliminated[number].0).collect(), rows.collect())
+}
+
+impl Symbolic {
+    /// The structure for panels of at most `width` columns.
+    pub fn new(mesh: &Mesh, width: usize) -> Self {
+        let (order, structure) = postorder(&minimum_degree(mesh));
+        let mut place = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(at, &node)| place[node] = at);
+        let mut symbolic = Self { order, place, rows: Vec::new(), panels: Vec::new() };
+        let mut first = 0;
+        for at in 0..structure.len() {
+            // The next column has the same rows but for its own.
+            let goes_on =
+                structure[at].first() == Some(&(at + 1)) && structure[at].len() == structure[at + 1].len() + 1;
+            if !goes_on {
+                symbolic.add_supernode(first..at + 1, &structure[at], width);
+                first = at + 1;
+            }
+        }
+        symbolic.connect();
+        symbolic
+    }
+
+    /// Adds a supernode of nodes that follow each other, with the rows below it, cut into panels of equal width but for one.
+    fn add_supernode(&mut self, nodes: Range<usize>, below: &[usize], width: usize) {
+        let first_row = self.rows.len();
+        let freedoms = |node: usize| node * FREEDOMS..(node + 1) * FREEDOMS;
+        self.rows.extend(nodes.clone().chain(below.iter().copied()).flat_map(freedoms));
+        let (start, columns) = (nodes.start * FREEDOMS, nodes.len() * FREEDOMS);
+        let count = columns.div_ceil(width);
+        for panel in 0..count {
+            let (from, to) = (panel * columns / count, (panel + 1) * columns / count);
+            self.panels.push(Panel {
+                columns: start + from..start + to,
+                rows: first_row + from..self.rows.len(),
+                changes: Vec::new(),
+                sources: 0,
+            });
+        }
+    }
+
+    /// Finds which panels change which.
+    fn connect(&mut self) {
+        let columns = self.order.len() * FREEDOMS;
+        let mut panel_of = vec![0; columns];
+        for (number, panel) in self.panels.iter().enumerate() {
+            panel_of[panel.columns.clone()].fill(number);
+        }
+        for number in 0..self.panels.len() {
+            let rows = &self.rows[self.panels[number].rows.clone()];
+            let mut at = self.panels[number].columns.len();
+            let mut changes = Vec::new();
+            while at < rows.len() {
+                let target = panel_of[rows[at]];
+                let end = at + rows[at..].iter().take_while(|&&row| panel_of[row] == target).count();
+                changes.push((target, at..end));
+                at = end;
+            }
+            changes.iter().for_each(|&(target, _)| self.panels[target].sources += 1);
+            self.panels[number].changes = changes;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Structure of the factor by its definition: eliminating a column joins all its rows.
+    fn fill(mesh: &Mesh, place: &[usize]) -> Vec<BTreeSet<usize>> {
+        let below = |node: usize| {
+            mesh.neighbours(node).into_iter().map(|other| place[other]).filter(move |&other| other > place[node])
+        };
+        let mut columns = vec![BTreeSet::new(); mesh.count()];
+        (0..mesh.count()).for_each(|node| columns[place[node]] = below(node).collect());
+        for at in 0..columns.len() {
+            let rows = columns[at].clone();
+            if let Some(&first) = rows.first() {
+                columns[first].extend(rows.into_iter().skip(1));
+            }
+        }
+        columns
+    }
+
+    #[test]
+    fn panels_have_the_rows_that_elimination_fills() {
+        for (nodes, width) in [([5, 4, 3], 7), ([9, 7, 1], 4), ([1, 1, 1], 8), ([12, 1, 1], 2)] {
+            let mesh = Mesh { nodes };
+            let symbolic = Symbolic::new(&mesh, width);
+            let expected = fill(&mesh, &symbolic.place);
+            let mut next = 0;
+            for panel in &symbolic.panels {
+                assert_eq!(panel.columns.start, next);
+                next = panel.columns.end;
+                assert!(panel.columns.len() <= width);
+                for (number, column) in panel.columns.clone().enumerate() {
+                    let rows: Vec<usize> = symbolic.rows[panel.rows.clone()][number..].to_vec();
+                    let own = column..(column / FREEDOMS + 1) * FREEDOMS;
+                    let below = expected[column / FREEDOMS].iter();
+                    let filled = own.chain(below.flat_map(|row| row * FREEDOMS..(row + 1) * FREEDOMS));
+                    assert_eq!(rows, filled.collect::<Vec<_>>(), "column {column}");
+                }
+            }
+            assert_eq!(next, mesh.count() * FREEDOMS);
+        }
+    }
+
+    /// A plate of 30 by 30 nodes: in its natural order, its band of 32 nodes fills.
+    #[test]
+    fn minimum_degree_fills_less_than_a_band() {
+        let symbolic = Symbolic::new(&Mesh { nodes: [30, 30, 1] }, 8);
+        let words: usize = symbolic.panels.iter().map(|panel| panel.columns.len() * panel.rows.len()).sum();
+        let band = 30 * 30 * FREEDOMS * 32 * FREEDOMS;
+        assert!(words < band * 3 / 4, "{words} {band}");
+    }
+}
