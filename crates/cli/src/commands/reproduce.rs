@@ -7,7 +7,7 @@ use experiments::{Finished, Outcomes, Reproduction};
 use record::{ReproductionRow, SimulationRow};
 
 use super::bench::ThoroughnessFlags;
-use super::sim::journal::{Journal, beside};
+use super::sim::journal::{Journal, Wanted, beside};
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, draw, make_drawings, print};
 use crate::progress;
@@ -95,7 +95,7 @@ impl ReproduceCommand {
     /// Where runs of programs are kept until all are over: beside the file of --json, if there is one.
     fn journal(&self) -> Result<Journal, Failure> {
         let runs = self.output.json_file().map(|file| beside(file, "runs"));
-        Journal::open(runs.as_deref(), self.resume, true)
+        Journal::open(runs.as_deref(), self.resume, Wanted { parts: true, causes: false })
     }
 }
 
