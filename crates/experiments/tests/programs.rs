@@ -31,6 +31,12 @@ fn programs() -> Vec<Workload> {
         ("length", 4),
         ("families", 9),
         ("genes", 6),
+        ("bodies", 40),
+        ("particles", 100),
+        ("pixels", 9),
+        ("generations", 1),
+        ("levels", 4),
+        ("terms", 4),
     ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();
