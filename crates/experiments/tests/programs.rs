@@ -31,6 +31,12 @@ fn programs() -> Vec<Workload> {
         ("length", 4),
         ("families", 9),
         ("genes", 6),
+        ("bodies", 40),
+        ("particles", 100),
+        ("pixels", 9),
+        ("generations", 1),
+        ("levels", 4),
+        ("terms", 4),
     ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();
@@ -43,7 +49,7 @@ fn programs() -> Vec<Workload> {
 
 fn run(machine: &str, program: Workload, cpus: Option<u16>, mode: Mode) -> SimulationRow {
     let description = machine::load(machine).expect("a machine");
-    let options = Options { mode, check_loads: true, miss_causes: true, seed: 3, ..Options::default() };
+    let options = Options { mode, check_loads: true, miss_causes: cpus.is_none(), seed: 3, ..Options::default() };
     let simulation = Simulation::new(description, program, cpus, options).expect("it can run");
     let simulated = simulation.run().unwrap_or_else(|error| panic!("{} on {machine}: {error}", program.name()));
     assert_eq!(simulated.wrong, None, "{} on {machine}", program.name());
@@ -104,7 +110,7 @@ fn counts_follow_from_what_a_program_does() {
 /// Of a program that is measured whole, every miss is over, is of some kind, and has a cause or is an upgrade.
 #[test]
 fn every_miss_has_a_cause() {
-    let settings = Settings::default().with("lines", 40).with("rounds", 4);
+    let settings = Settings::default().with("lines", 40).with("rounds", 20);
     for machine in ["flash-4p", "origin2000-r12k-300-8p"] {
         for name in ["private", "migratory", "wide-read-sharing", "producer-consumer"] {
             let row = run(machine, Workload::new(name, &settings).expect("a program"), None, Mode::LookAhead);

@@ -18,7 +18,7 @@ use machine::description::PlacementKind;
 use machine::{Description, Topology};
 use record::{CheckResult, ProgramRow, SimulationRow};
 use rustc_hash::FxHasher;
-use sim::{Options, PagingCounters, Sample, Scheduling, Simulator, ThreadReport};
+use sim::{Options, PagingCounters, Sample, Scheduling, SchedulingCounters, Simulator, ThreadReport};
 use units::{Bytes, CpuId, NodeId};
 use workloads::{Parameter, Shape, Workload, Wrong};
 
@@ -51,6 +51,8 @@ pub struct Simulated {
     pub paging: PagingCounters,
     /// By region, the node of each page in the end; `None` if nobody has touched it.
     pub homes: Vec<Vec<Option<NodeId>>>,
+    /// What the operating system did to each thread.
+    pub scheduling: Vec<SchedulingCounters>,
     /// From the start of the simulation until the last thread had ended.
     pub finished: units::Duration,
     /// How long the simulation took on the host: the only part that differs between equal runs.

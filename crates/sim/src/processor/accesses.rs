@@ -136,18 +136,25 @@ impl Processor {
     #[cold]
     fn page_fault(&mut self, at: VirtualAddr, writes: bool) -> Wait {
         if self.trapped == Some(at)
-            && let Err(wait) = self.trap()
+            && let Err(wait) = self.empty()
         {
             return wait;
         }
         Wait::Page(at, writes)
     }
 
+    /// As [`Self::trap`]; and where pages move, nothing may be outstanding when the processor learns where one is now: it would not
+    /// find again there what it asked for where the page was before.
+    fn empty(&mut self) -> Result<(), Wait> {
+        self.trap()?;
+        if self.translations.is_changing() && self.is_missing() { Err(Wait::AllMisses) } else { Ok(()) }
+    }
+
     /// The access to `at` has trapped, now that its time has come. Returns whether everything before it is done; else it is to
     /// be tried again.
     pub fn begin_trap(&mut self, at: VirtualAddr, now: Time) -> bool {
         self.trapped = Some(at);
-        self.trap().is_ok() && self.time <= now
+        self.empty().is_ok() && self.time <= now
     }
 
     /// The operating system is done with the access that trapped, if one did.

@@ -79,20 +79,11 @@ impl Runs<'_> {
 
     /// What one run says.
     fn reading(&self, program: &str, point: &Point) -> Result<Formula, ExperimentError> {
-        let quick = self.scene.systems.scope().quick;
-        if quick && !QUICK_CPUS.contains(&point.cpus) {
+        let Some(measurement) = self.measurement(program, point)? else {
             return Ok(Formula::Computed(Vec::new(), |_| None));
-        }
-        let workload = workload(program, point, quick)?;
-        let system = self.scene.systems.get(&self.machine(point)?)?;
-        let run = ProgramRun { workload, cpus: point.cpus };
-        let processes = point.processes;
-        let subject = match point.scheduling {
-            Some(scheduling) => Subject::Scheduled(Scheduled { run, processes, scheduling }),
-            None => Subject::Program(run),
         };
-        let measurement = Measurement { machine: system.name().to_owned(), subject };
-        let (figure, cycle_ns) = (point.figure, 1000.0 / system.description.processor.clock.as_mhz());
+        let clock = self.scene.systems.get(&measurement.machine)?.description.processor.clock;
+        let (figure, cycle_ns) = (point.figure, 1000.0 / clock.as_mhz());
         let equation = point.ideal.filter(|ideal| ideal.accounted).map(|ideal| match ideal.limit {
             Limit::ZeroOverhead => Equation::ZeroOverhead,
             Limit::AllLocal => Equation::AllLocal,
@@ -102,6 +93,24 @@ impl Runs<'_> {
             (Outcome::Program(row), Some(equation)) => Account::of(row)?.time_ns(equation),
             _ => None,
         }))
+    }
+
+    /// The run of a program at a point; none if a quick run leaves that out.
+    ///
+    /// # Errors
+    /// When the machine or the program cannot be had.
+    pub fn measurement(&self, program: &str, point: &Point) -> Result<Option<Measurement>, ExperimentError> {
+        let quick = self.scene.systems.scope().quick;
+        if quick && !QUICK_CPUS.contains(&point.cpus) {
+            return Ok(None);
+        }
+        let run = ProgramRun { workload: workload(program, point, quick)?, cpus: point.cpus };
+        let processes = point.processes;
+        let subject = match point.scheduling {
+            Some(scheduling) => Subject::Scheduled(Scheduled { run, processes, scheduling }),
+            None => Subject::Program(run),
+        };
+        Ok(Some(Measurement { machine: self.scene.systems.get(&self.machine(point)?)?.name().to_owned(), subject }))
     }
 
     /// The name of the machine on which a point is measured.
