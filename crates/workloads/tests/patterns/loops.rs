@@ -91,15 +91,16 @@ fn each_word_has_one_writer() {
 fn a_pivot_row_is_read_by_all_that_have_rows_below() {
     for (interleaved, readers) in [(1, THREADS), (0, 5)] {
         let run = run(&Workload::Ge(Ge { side: 18, interleaved }), &shape(THREADS, 2));
-        // Row 3 is scaled between the third and the fourth barrier, and read after that: its owner is thread 3, or 1.
+        // Row 3 is scaled between the fourth and the fifth barrier, of which initialisation ends at the first, and read after
+        // that: its owner is thread 3, or 1.
         let owner = if interleaved == 1 { 3 } else { 1 };
         let scaled: BTreeSet<_> = {
-            let phase = run.references[owner].iter().filter(|each| each.phase == 3 && each.kind == Kind::Store);
+            let phase = run.references[owner].iter().filter(|each| each.phase == 4 && each.kind == Kind::Store);
             let words = phase.map(|each| (each.region, each.word)).collect::<Vec<_>>();
             words[words.len() - 15..].iter().copied().collect()
         };
         let reads = |thread: &usize| {
-            let loads = run.references[*thread].iter().filter(|each| each.phase == 4 && each.kind == Kind::Load);
+            let loads = run.references[*thread].iter().filter(|each| each.phase == 5 && each.kind == Kind::Load);
             loads.filter(|each| scaled.contains(&(each.region, each.word))).count() > 0
         };
         assert_eq!((0..THREADS).filter(reads).count(), readers);
