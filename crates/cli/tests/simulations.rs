@@ -161,8 +161,68 @@ fn a_machine_stands_beside_its_results() {
     assert_eq!(records(&text).len(), 2);
 }
 
+/// A sweep that was interrupted goes on where it was, and leaves the bytes that it would have left.
+#[test]
+fn an_interrupted_sweep_resumes() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let line = "sim -m flash-4p migratory --lines 8,16 --rounds 4 --cpus 1..4 --barrier ideal,llsc --json=r.jsonl";
+    let run = |line: &str| {
+        let output = ccnuma_in(directory.path(), line);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let file = |name: &str| directory.path().join(name);
+    let table = run(line);
+    let whole = std::fs::read_to_string(file("r.jsonl")).expect("written");
+    assert_eq!(records(&whole).len(), 2 * 3 * 2);
+    assert!(!file("r.jsonl.part").exists(), "all is where it belongs");
+    // Two records had been delivered, another had finished, and a fourth was being written. One of them says something that no
+    // run would, so it must be the one that is taken.
+    let lines: Vec<&str> = whole.lines().collect();
+    let marked = lines[7].replace("\"version\":", "\"refusals\":4711,\"version\":");
+    let marked = marked.replacen(&format!("\"refusals\":{},", records(&whole)[7]["refusals"]), "", 1);
+    let marked = if marked.contains("4711") { marked } else { panic!("{marked}") };
+    std::fs::write(file("r.jsonl"), format!("{}\n{}\n", lines[0], lines[1])).expect("writable");
+    std::fs::write(file("r.jsonl.part"), format!("{marked}\n{}", &lines[5][..40])).expect("writable");
+    run(&format!("{line} --resume"));
+    let resumed = std::fs::read_to_string(file("r.jsonl")).expect("written");
+    let found = records(&resumed);
+    assert_eq!(found[7]["refusals"], 4711);
+    for (number, (resumed, whole)) in resumed.lines().zip(&lines).enumerate().filter(|&(number, _)| number != 7) {
+        assert_eq!(resumed, *whole, "record {number}");
+    }
+    assert!(!file("r.jsonl.part").exists());
+    // Nothing to run is left, and another seed has everything to run.
+    std::fs::write(file("r.jsonl"), &whole).expect("writable");
+    assert_eq!(run(&format!("{line} --resume")), table);
+    assert_eq!(std::fs::read_to_string(file("r.jsonl")).expect("written"), whole);
+    run(&format!("{line} --resume --seed 1"));
+    assert_ne!(std::fs::read_to_string(file("r.jsonl")).expect("written"), whole);
+}
+
+#[test]
+fn tables_show_where_the_time_went_and_what_more_processors_bring() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let line = "sim -m flash-4p fft --points 256 --cpus 1,2..4 --vary tlb.miss_ns=0,500 --causes --svg time.svg";
+    let output = ccnuma_in(directory.path(), line);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    for part in ["where the time went", "busy", "barrier", "false sharing", "speedup", "flash-4p+tlb.miss_ns=500"] {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+    let svg = std::fs::read_to_string(directory.path().join("time.svg")).expect("drawn");
+    assert!(svg.contains("flash-4p+tlb.miss_ns=0") && svg.contains("translation"), "{svg}");
+}
+
 #[test]
 fn what_cannot_run_is_refused_with_what_can() {
+    refused("sim -m flash-4p fft --barrier magic", &["--barrier magic", "llsc"]);
+    refused("sim -m flash-4p fft --scheduler fair", &["--scheduler fair", "run-queue", "cache-affinity"]);
+    refused("sim -m flash-4p fft --placement nowhere", &["-m flash-4p", "nowhere", "round-robin"]);
+    refused("sim -m flash-4p fft --vary colour=red", &["--vary colour", "TABLE.KEY"]);
+    refused("sim -m flash-4p fft --vary tlb", &["--vary", "tlb", "KEY=VALUE"]);
+    refused("sim -m flash-4p fft --cpus 8..4", &["--cpus", "8..4", "FIRST..LAST"]);
+    refused("sim -m flash-4p fft --resume", &["--resume", "--json=FILE"]);
     refused("sim -m arctic migrator", &["migrator", "migratory", "wide-read-sharing"]);
     refused("sim -m artic migratory", &["-m artic", "arctic"]);
     refused("sim migratory", &["-m", "arctic"]);

@@ -122,6 +122,14 @@ pub enum ExperimentError {
         /// What is wrong.
         wrong: String,
     },
+    /// A finished run could not be kept for an invocation that goes on from it.
+    #[error("the run of {program} could not be kept: {reason}")]
+    NotKept {
+        /// The program.
+        program: &'static str,
+        /// Why.
+        reason: String,
+    },
     /// The threads of a program wait for each other, or whatever else the simulator says.
     #[error("{program}: {source}")]
     Run {

@@ -11,7 +11,6 @@ mod error;
 pub mod fitting;
 pub mod formula;
 pub mod ideal;
-mod journal;
 mod outcome;
 pub mod parallel;
 pub mod published;
@@ -26,10 +25,9 @@ pub mod utilisation;
 pub mod variant;
 
 pub use error::ExperimentError;
-pub use journal::{Journal, JournalError};
 pub use outcome::Outcome;
 pub use reproduction::{FailedMeasurement, Outcomes, PreparedTable, Reproduced, Reproduction};
-pub use run::{run, run_plan, run_program, run_windows};
+pub use run::{Finished, run, run_plan, run_program, run_windows};
 pub use simulation::{
     Simulated, Simulation, Sweep, Synchronisation, Variations, description_label, policies, program_rows, run_together,
 };

@@ -12,10 +12,9 @@ use crate::calibration::{CalibratedOn, Calibration, CalibrationError};
 use crate::catalogue::{ENTRIES, Entry, Form, select};
 use crate::error::ExperimentError;
 use crate::formula::{Formula, Measurement};
-use crate::journal::Journal;
 use crate::parallel;
 use crate::published::{Kind, PublishedCell, PublishedTable};
-use crate::run::run_once;
+use crate::run::{Finished, run_once};
 use crate::system::Systems;
 use crate::tables::{Scene, Shape};
 
@@ -149,18 +148,18 @@ impl Reproduction {
         self.systems.loaded().iter().filter(|s| used(s.name())).map(|s| s.description.clone()).collect()
     }
 
-    /// Runs all measurements on all cores. `finished` is told how many have finished each time one does, `deliver` gets
+    /// Runs all measurements on all cores. `progress` is told how many have finished each time one does, `deliver` gets
     /// every row in order as soon as what it needs is there; a measurement that fails leaves its figures out.
     ///
-    /// Runs of programs that `journal` knows are not run again; new ones are kept there as they finish.
+    /// Runs of programs that have `finished` already are not run again; new ones are noted there at once.
     ///
     /// # Errors
     /// The first error of `deliver`, which ends the run.
     pub fn run<E>(
         &self,
         options: sim::Options,
-        journal: &Journal,
-        finished: impl FnMut(usize),
+        finished: &dyn Finished,
+        progress: impl FnMut(usize),
         mut deliver: impl FnMut(ReproductionRow) -> Result<(), E>,
     ) -> Result<(Outcomes, Vec<FailedMeasurement>), E> {
         let machines: HashMap<String, Description> =
@@ -178,8 +177,9 @@ impl Reproduction {
             Ok(())
         };
         deliver_ready(&outcomes, 0)?;
-        let work = |measurement: &Measurement| run_once(&machines[&measurement.machine], measurement, options, journal);
-        parallel::in_order(&self.measurements, work, finished, |index, result| {
+        let work =
+            |measurement: &Measurement| run_once(&machines[&measurement.machine], measurement, options, finished);
+        parallel::in_order(&self.measurements, work, progress, |index, result| {
             let measurement = self.measurements[index].clone();
             match result {
                 Ok(outcome) => drop(outcomes.insert(measurement, outcome)),

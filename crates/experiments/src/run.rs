@@ -8,7 +8,6 @@ use units::CpuId;
 
 use crate::error::ExperimentError;
 use crate::formula::{Measurement, ProgramRun, Scheduled, Subject};
-use crate::journal::Journal;
 use crate::shared_region;
 use crate::simulation::run_together;
 use crate::utilisation::{self, Profile};
@@ -23,10 +22,10 @@ pub fn run(
     measurement: &Measurement,
     options: sim::Options,
 ) -> Result<Outcome, ExperimentError> {
-    run_once(description, measurement, options, &Journal::default())
+    run_once(description, measurement, options, &())
 }
 
-/// As [`run`], but a program that `journal` has an equal run of is not run again.
+/// As [`run`], but a program of which an equal run has `finished` is not run again.
 ///
 /// # Errors
 /// As [`run`].
@@ -34,13 +33,13 @@ pub fn run_once(
     description: &Description,
     measurement: &Measurement,
     options: sim::Options,
-    journal: &Journal,
+    finished: &dyn Finished,
 ) -> Result<Outcome, ExperimentError> {
     match &measurement.subject {
         Subject::Bench(plan) => Ok(Outcome::Bench(Box::new(run_plan(description, plan, options)?))),
         Subject::Windows(point) => Ok(Outcome::Windows(Box::new(run_windows(description, *point, options)?))),
         Subject::RemoteReads(reads) => Ok(Outcome::RemoteReads(reads.run(description, options)?)),
-        Subject::Program(run) => Ok(Outcome::Program(Box::new(program_once(description, *run, options, journal)?))),
+        Subject::Program(run) => Ok(Outcome::Program(Box::new(program_once(description, *run, options, finished)?))),
         Subject::Utilisation(readers) => {
             Ok(Outcome::Utilisation(Box::new(utilisation::run(description, *readers, options)?)))
         }
@@ -94,19 +93,42 @@ pub fn run_program(
     right(description, run, options).map(|simulated| simulated.row)
 }
 
-/// As [`run_program`], unless `journal` knows what comes out; what is new is kept there.
+/// Runs of programs that are over, from an interrupted invocation or this one.
+pub trait Finished: Sync {
+    /// The record of the run of this identity ([`SimulationRow::identity`]), with its parts, if it is over.
+    fn known(&self, identity: &str) -> Option<SimulationRow>;
+
+    /// A run is over.
+    ///
+    /// # Errors
+    /// When that cannot be noted, in words.
+    fn note(&self, row: &SimulationRow) -> Result<(), String>;
+}
+
+/// Nothing is over.
+impl Finished for () {
+    fn known(&self, _identity: &str) -> Option<SimulationRow> {
+        None
+    }
+
+    fn note(&self, _row: &SimulationRow) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// As [`run_program`], unless an equal run has `finished`; what is new is noted there.
 fn program_once(
     description: &Description,
     run: ProgramRun,
     options: sim::Options,
-    journal: &Journal,
+    finished: &dyn Finished,
 ) -> Result<SimulationRow, ExperimentError> {
     let simulation = Simulation::new(description.clone(), run.workload, Some(run.cpus), options)?;
-    if let Some(row) = journal.find(&simulation) {
+    if let Some(row) = finished.known(&simulation.identity()).filter(SimulationRow::is_right) {
         return Ok(row);
     }
     let row = run_program(description, run, options)?;
-    journal.keep(&row);
+    finished.note(&row).map_err(|reason| ExperimentError::NotKept { program: run.workload.name(), reason })?;
     Ok(row)
 }
 

@@ -31,6 +31,12 @@ fn programs() -> Vec<Workload> {
         ("length", 4),
         ("families", 9),
         ("genes", 6),
+        ("bodies", 40),
+        ("particles", 100),
+        ("pixels", 9),
+        ("generations", 1),
+        ("levels", 4),
+        ("terms", 4),
     ];
     let reduce = |program: Workload| {
         let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();
@@ -43,12 +49,25 @@ fn programs() -> Vec<Workload> {
 
 fn run(machine: &str, program: Workload, cpus: Option<u16>, mode: Mode) -> SimulationRow {
     let description = machine::load(machine).expect("a machine");
-    let options = Options { mode, check_loads: true, seed: 3, ..Options::default() };
+    let options = Options { mode, check_loads: true, miss_causes: cpus.is_none(), seed: 3, ..Options::default() };
     let simulation = Simulation::new(description, program, cpus, options).expect("it can run");
     let simulated = simulation.run().unwrap_or_else(|error| panic!("{} on {machine}: {error}", program.name()));
     assert_eq!(simulated.wrong, None, "{} on {machine}", program.name());
     assert!(simulated.row.is_right() && simulated.row.references > 0 && simulated.row.time_ns > 0.0);
+    all_time_is_accounted_for(&simulated.row);
     simulated.row
+}
+
+/// What a processor spends time on adds up to the time, in all and of each thread.
+fn all_time_is_accounted_for(row: &SimulationRow) {
+    let name = &row.program;
+    let close = |sum: f64, whole: f64| (sum - whole).abs() <= 1e-9 * whole;
+    let whole = row.time_ns * f64::from(row.cpus);
+    assert!(close(row.spent_ns.values().sum(), whole), "{name}: {:?} of {whole}", row.spent_ns);
+    for each in row.processors.iter().flatten() {
+        assert!(close(each.spent_ns.values().sum(), each.time_ns), "{name}: {:?} of {}", each.spent_ns, each.time_ns);
+    }
+    assert!(row.spent_ns["busy"] > 0.0 && row.run_ns >= row.time_ns, "{name}");
 }
 
 /// Programs keep values outside of the simulated machine: what they see must not depend on how far a processor runs ahead.
@@ -86,4 +105,28 @@ fn counts_follow_from_what_a_program_does() {
     assert!(row.secondary_misses >= 4 * 300 && row.secondary_misses <= 4 * 300 * 2, "{row:?}");
     let invalidating: u64 = row.invalidations.iter().skip(1).sum();
     assert!(invalidating >= 4 * 100, "later rounds take lines from their last owners: {row:?}");
+}
+
+/// Of a program that is measured whole, every miss is over, is of some kind, and has a cause or is an upgrade.
+#[test]
+fn every_miss_has_a_cause() {
+    let settings = Settings::default().with("lines", 40).with("rounds", 20);
+    for machine in ["flash-4p", "origin2000-r12k-300-8p"] {
+        for name in ["private", "migratory", "wide-read-sharing", "producer-consumer"] {
+            let row = run(machine, Workload::new(name, &settings).expect("a program"), None, Mode::LookAhead);
+            let causes = row.causes.as_ref().expect("asked for");
+            let misses: u64 = row.misses.values().sum();
+            assert!(misses <= row.secondary_misses, "{name} on {machine}: {row:?}");
+            assert!(
+                causes["cold"] > 0 && causes["capacity"] + causes["conflict"] == 0,
+                "{name} on {machine}: {causes:?}"
+            );
+            let told: u64 = causes.values().sum();
+            assert!(told <= misses && told + row.upgrades >= misses, "{name} on {machine}: {causes:?} of {row:?}");
+            let shared = causes["true-sharing"] + causes["false-sharing"];
+            assert_eq!(shared > 0, name != "private", "{name} on {machine}: {causes:?}");
+            // Each line has one word that anybody touches.
+            assert!(causes["false-sharing"] * 10 <= shared, "{name} on {machine}: {causes:?}");
+        }
+    }
 }

@@ -9,7 +9,6 @@ mod fit;
 mod inventory;
 mod measurement;
 mod program;
-mod reader;
 mod reproduction;
 mod row;
 mod simulation;
@@ -23,7 +22,6 @@ pub use fit::FitRow;
 pub use inventory::{DeadlockRow, MachineRow, TopologyPart, TopologyRow};
 pub use measurement::{OneOrMany, Record, Unit};
 pub use program::ProgramRow;
-pub use reader::{ReadError, read_rows};
 pub use reproduction::ReproductionRow;
 pub use row::Row;
 pub use simulation::{

@@ -60,6 +60,9 @@ pub struct SimulationRow {
     pub spent_ns: BTreeMap<String, f64>,
     /// Secondary misses by how they were served: as in `spent_ns`, `read.*` and `write.*`.
     pub misses: BTreeMap<String, u64>,
+    /// Secondary misses without upgrades by their causes, where those were asked for: `cold`, `capacity`, `conflict`,
+    /// `true-sharing`, `false-sharing`.
+    pub causes: Option<BTreeMap<String, u64>>,
     /// Misses of stores to lines of which the processor had a copy: they wanted no data.
     pub upgrades: u64,
     /// Misses on lines whose home is the processor's own node, in percent of all.
@@ -142,6 +145,7 @@ impl Row for SimulationRow {
         "run_ns",
         "spent_ns",
         "misses",
+        "causes",
         "upgrades",
         "local_pct",
         "references",

@@ -81,6 +81,7 @@ fn simulation() -> SimulationRow {
         run_ns: 2000.0,
         spent_ns: [("busy".into(), 800.0), ("read.local.clean".into(), 200.0)].into(),
         misses: [("read.local.clean".into(), 50)].into(),
+        causes: None,
         upgrades: 0,
         local_pct: 100.0,
         references: 100,
@@ -192,7 +193,7 @@ fn csv_names_parameters_and_keeps_parts_as_json() {
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(
         lines[1],
-        "hot-spot,arctic,origin,8,hot=5 work=20,planned,none,ideal,1,ok,0123456789abcdef,0.1.0,1234.5,1000.0,2000.0,busy=800.0 read.local.clean=200.0,read.local.clean=50,0,100.0,100,60,50,50.0,,3,2,1,500.0,10.0,20.0,30.0,,,4 0 1,,"
+        "hot-spot,arctic,origin,8,hot=5 work=20,planned,none,ideal,1,ok,0123456789abcdef,0.1.0,1234.5,1000.0,2000.0,busy=800.0 read.local.clean=200.0,read.local.clean=50,,0,100.0,100,60,50,50.0,,3,2,1,500.0,10.0,20.0,30.0,,,4 0 1,,"
     );
     assert!(lines[2].contains(r#","[{""#) && lines[2].contains(r#"""SRPLY"":50"#), "{}", lines[2]);
 }

@@ -27,6 +27,9 @@ const REST: &str = "idle";
 /// What misses took, by the ends of their names.
 const KINDS: [(&str, &str); 3] = [("clean", ".clean"), ("owned", ".owned"), ("invalidating", ".invalidating")];
 
+/// Why processors missed, where that was asked for; the rest are upgrades.
+const CAUSES: [&str; 5] = ["cold", "capacity", "conflict", "true-sharing", "false-sharing"];
+
 /// Of a run's time, each part and the rest, as shares of the whole.
 fn shares(row: &SimulationRow) -> Vec<f64> {
     let all: f64 = row.spent_ns.values().sum();
@@ -54,6 +57,8 @@ pub fn time_split(rows: &[SimulationRow]) -> Table {
     columns.extend(shown.iter().map(|&part| Column::number(names[part], "%")));
     columns.extend(KINDS.map(|(name, _)| Column::number(name, "% of misses")));
     columns.extend([Column::number("upgrades", "%"), Column::number("local", "%")]);
+    let causes = rows.iter().any(|row| row.causes.is_some());
+    columns.extend(CAUSES.iter().filter(|_| causes).map(|name| Column::number(name.replace('-', " "), "%")));
     let mut table = Table::new("where the time went", columns);
     for (row, shares) in rows.iter().zip(shares) {
         let mut cells = vec![label(row), row.cpus.to_string()];
@@ -64,6 +69,8 @@ pub fn time_split(rows: &[SimulationRow]) -> Table {
             share(row.misses.iter().filter(|(name, _)| name.ends_with(end)).map(|(_, count)| count).sum())
         }));
         cells.extend([share(row.upgrades), if misses > 0 { format!("{:.1}", row.local_pct) } else { "-".to_owned() }]);
+        let count = |name: &&str| row.causes.as_ref().and_then(|counts| counts.get(*name)).copied().unwrap_or_default();
+        cells.extend(CAUSES.iter().filter(|_| causes).map(|name| share(count(name))));
         table.row(cells);
     }
     table.note(

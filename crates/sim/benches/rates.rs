@@ -3,22 +3,33 @@
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use sim::{Options, Program, Simulator, Thread};
+use sim::{Location, Options, Program, Simulator, Thread};
 use units::{Bytes, CpuId, NodeId, PhysicalAddr};
 
-/// References that hit in the primary cache of one processor.
+/// References that hit in the primary cache of one processor, by physical and by virtual addresses.
 fn hits(criterion: &mut Criterion) {
-    const REFERENCES: u64 = 10_000_000;
     let description = machine::load("arctic").unwrap();
     let mut simulator = Simulator::new(&description, Options::default()).unwrap();
-    let base = simulator.allocate(NodeId(0), Bytes(1 << 14)).unwrap();
+    let physical = simulator.allocate(NodeId(0), Bytes(1 << 14)).unwrap();
+    let paged = simulator.map(&[Some(NodeId(0))]).unwrap();
+    hits_at(criterion, &mut simulator, "one processor, primary hits", move |offset| physical.offset(offset));
+    hits_at(criterion, &mut simulator, "one processor, primary hits, virtual", move |offset| paged.offset(offset));
+}
+
+fn hits_at<L: Location>(
+    criterion: &mut Criterion,
+    simulator: &mut Simulator,
+    name: &str,
+    at: impl Fn(u64) -> L + Copy + 'static,
+) {
+    const REFERENCES: u64 = 10_000_000;
     let mut group = criterion.benchmark_group("references");
     group.throughput(Throughput::Elements(REFERENCES)).sample_size(10);
-    group.bench_function("one processor, primary hits", |bencher| {
+    group.bench_function(name, |bencher| {
         bencher.iter(|| {
             let program: Program = Box::new(move |thread: &mut Thread<'_>| {
                 for reference in 0..REFERENCES {
-                    thread.load(base.offset(reference * 8 % (1 << 14)));
+                    thread.load(at(reference * 8 % (1 << 14)));
                 }
             });
             simulator.run(vec![(CpuId(0), program)]).unwrap()

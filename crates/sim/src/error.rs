@@ -121,10 +121,14 @@ impl SimError {
             let value = description.processor.outstanding_misses.to_string();
             return Err(Self::Unsupported { key: "processor.outstanding_misses", value, accepted: "1 to 8" });
         }
-        if description.os.migration && description.controller.kind != ControllerKind::Hub {
-            let accepted = "false: only the Hub of an Origin counts references by page";
-            return Err(Self::Unsupported { key: "os.migration", value: "true".to_string(), accepted });
-        }
+        let hub = description.controller.kind == ControllerKind::Hub;
+        let only_hubs = |key, asked: bool, accepted| match asked && !hub {
+            true => Err(Self::Unsupported { key, value: "true".to_string(), accepted }),
+            false => Ok(()),
+        };
+        let os = &description.os;
+        only_hubs("os.migration", os.migration, "false: only the Hub of an Origin counts references by page")?;
+        only_hubs("os.replication", os.replication, "false: only the Hub of an Origin poisons what is given up")?;
         if description.tlb.entries > 256 {
             let value = description.tlb.entries.to_string();
             return Err(Self::Unsupported { key: "tlb.entries", value, accepted: "1 to 256" });

@@ -5,6 +5,7 @@
 //! time and makes others wait. Programs run as coroutines; references that hit run without an event, as far ahead as
 //! nothing can interfere ([`Mode::LookAhead`]), with the same result as an event for each ([`Mode::LockStep`]).
 
+mod causes;
 mod error;
 mod fault;
 mod flash;
@@ -21,6 +22,7 @@ mod statistics;
 mod system;
 mod thread;
 
+pub use causes::MissCause;
 pub use error::SimError;
 pub use fault::Fault;
 pub use flash::StallTerms;
@@ -59,6 +61,8 @@ pub struct Options {
     pub random_delay: Duration,
     /// Seed of the random choices of the hardware (replacement) and of the delays. Equal seeds give equal runs.
     pub seed: u64,
+    /// Whether misses are told apart by their causes ([`MissCause`]): every reference costs the host several times as much.
+    pub miss_causes: bool,
     /// From one sample of what the nodes do to the next, if any are wanted ([`Simulator::samples`]).
     pub sampling: Option<Duration>,
     /// A fault planted in the machine: for tests of tests.

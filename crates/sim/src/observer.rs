@@ -104,6 +104,12 @@ impl Observer {
         self.now.insert(first, to);
     }
 
+    /// The page of `from` has been copied, and with it this line to `to`: whoever loads there must find the same.
+    pub fn copied(&mut self, from: LineAddr, to: LineAddr) {
+        let first = self.first_of(from);
+        self.first.insert(to, first);
+    }
+
     /// What a line was called before any page moved.
     fn first_of(&self, line: LineAddr) -> LineAddr {
         self.first.get(&line).copied().unwrap_or(line)

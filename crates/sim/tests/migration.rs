@@ -94,7 +94,8 @@ fn run(description: &Description, options: Options, programs: &[Vec<Step>]) -> S
     assert_eq!(simulator.messages_under_way(), 0);
     let homes: Vec<_> = (0..6).map(|page| simulator.home_of(start.offset(page * PAGE))).collect();
     let paging = simulator.paging().clone();
-    assert_eq!(paging.placed.iter().sum::<u64>(), homes.iter().flatten().count() as u64);
+    let copies = paging.placed.iter().sum::<u64>() - homes.iter().flatten().count() as u64;
+    assert!(copies <= paging.replications, "{paging:?}");
     (reports, paging, homes, simulator.now())
 }
 
@@ -103,8 +104,11 @@ proptest! {
 
     /// Every load returns the last store wherever the page was meanwhile, and running ahead changes nothing.
     #[test]
-    fn pages_move_under_programs(programs in programs(), seed: u64, keeps_colour in any::<bool>(), slow in any::<bool>()) {
-        let description = machine(&format!("{NERVOUS}migration_keeps_colour = {keeps_colour}"));
+    fn pages_move_under_programs(
+        programs in programs(), seed: u64, keeps_colour in any::<bool>(), copies in any::<bool>(), slow in any::<bool>(),
+    ) {
+        let more = format!("migration_keeps_colour = {keeps_colour}\nreplication = {copies}\ncoverage_radius = 1\n");
+        let description = machine(&format!("{NERVOUS}{more}"));
         let random_delay = if slow { Duration::from_ns(400.0) } else { Duration::ZERO };
         let of = |mode| Options { mode, check_loads: true, random_delay, seed, ..Options::default() };
         let ahead = run(&description, of(Mode::LookAhead), &programs);
@@ -153,10 +157,54 @@ fn a_page_moves_to_who_uses_it_and_that_pays() {
     assert!(os_time(&reports) > Duration::ZERO && os_time(&unmoved) == Duration::ZERO);
 }
 
+/// All processors read the same pages, of which nobody has a copy in a cache for long; then one stores to each of them.
+fn read_by_all(replication: bool) -> Seen {
+    let mut description = machine("migration_threshold = 1000000");
+    (description.os.migration, description.os.replication) = (false, replication);
+    let options = Options { check_loads: true, ..Options::default() };
+    let mut simulator = Simulator::new(&description, options).expect("it can be");
+    let start = simulator.map(&[Some(NodeId(0)); 4]).expect("there is room");
+    let body = move |cpu: u16| {
+        move |thread: &mut Thread<'_>| {
+            for _ in 0..12 {
+                (0..4 * PAGE / 128).for_each(|line| thread.load_dependent(start.offset(line * 128)));
+                thread.drop_caches();
+            }
+            thread.barrier();
+            if cpu == 7 {
+                (0..4).for_each(|page| thread.store(start.offset(page * PAGE)));
+            }
+            thread.barrier();
+            (0..4 * PAGE / 128).for_each(|line| thread.load_dependent(start.offset(line * 128)));
+        }
+    };
+    let programs = (0..8).map(|cpu| (CpuId(cpu), Box::new(body(cpu)) as Program));
+    let reports = simulator.run(programs.collect()).expect("it runs");
+    simulator.check_coherence().expect("coherent");
+    let homes = (0..4).map(|page| simulator.home_of(start.offset(page * PAGE))).collect();
+    (reports, simulator.paging().clone(), homes, simulator.now())
+}
+
 #[test]
-fn machines_that_count_no_references_move_no_pages() {
-    let mut description = machine::load("flash-4p").expect("a machine");
-    description.os.migration = true;
-    let refused = Simulator::new(&description, Options::default()).err().expect("refused").to_string();
-    assert!(refused.contains("os.migration = true cannot be simulated; accepted: false"), "{refused}");
+fn what_is_only_read_is_copied_to_its_readers_until_somebody_stores_to_it() {
+    let (_, alone, _, long) = read_by_all(false);
+    assert_eq!((alone.replications, alone.collapses, alone.placed[0]), (0, 0, 4));
+    let (_, paging, homes, short) = read_by_all(true);
+    // Nodes 0 and 1 share a router, and so do 2 and 3: one copy over there is near enough to both.
+    assert_eq!((paging.replications, paging.collapses), (4, 4), "{paging:?}");
+    assert_eq!((homes, paging.placed), (vec![Some(NodeId(0)); 4], vec![4, 0, 0, 0]));
+    assert!(short.0 * 10 < long.0 * 9, "{short:?} with copies, {long:?} without");
+}
+
+#[test]
+fn machines_without_hubs_move_and_copy_no_pages() {
+    let refusal = |change: fn(&mut OsSpec)| {
+        let mut description = machine::load("flash-4p").expect("a machine");
+        change(&mut description.os);
+        Simulator::new(&description, Options::default()).err().expect("refused").to_string()
+    };
+    let moves = refusal(|os| os.migration = true);
+    assert!(moves.contains("os.migration = true cannot be simulated; accepted: false"), "{moves}");
+    let copies = refusal(|os| os.replication = true);
+    assert!(copies.contains("os.replication = true cannot be simulated; accepted: false"), "{copies}");
 }

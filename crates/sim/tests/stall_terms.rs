@@ -1,7 +1,7 @@
 //! Lone misses of every kind on FLASH and on its ideal machines: the account's terms against the time that they take.
 
 use machine::description::{Description, IdealProtocol};
-use sim::{Options, Program, Simulator, StallTerms, Thread};
+use sim::{Mode, Options, Program, Simulator, StallTerms, Thread};
 use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr, Time};
 
 /// What a processor does to a line before the miss that is measured.
@@ -304,5 +304,33 @@ fn the_account_foretells_the_ideal_machines_where_nothing_overlaps() {
         assert!(near(time - terms.coherence, zero_overhead.0), "{time}, {terms:?}: {}", zero_overhead.0);
         let remote = terms.coherence + terms.point_to_point;
         assert!(near(time - remote, all_local.0), "{time}, {terms:?}: {}", all_local.0);
+    }
+}
+
+/// A program that says what of it is measured has the terms of that alone, as one that says nothing has those of all.
+#[test]
+fn only_what_is_measured_is_accounted_for() {
+    let misses = |ideal: IdealProtocol, mode: Mode, measures: bool| {
+        let mut simulator = Simulator::new(&description(ideal), Options { mode, ..Options::default() }).unwrap();
+        let base = simulator.allocate(NodeId(3), Bytes(16 << 10)).unwrap();
+        run(&mut simulator, 0, move |thread: &mut Thread<'_>| {
+            for (part, on) in [(0..4, true), (4..7, false), (7..12, true), (12..13, false)] {
+                part.for_each(|line| thread.load(base.offset(line * 128)));
+                if measures {
+                    thread.measure(on);
+                }
+            }
+        });
+        simulator.stall_terms(CpuId(0)).unwrap()
+    };
+    for ideal in [IdealProtocol::None, IdealProtocol::ZeroOverhead] {
+        let terms = |measures| {
+            let [ahead, step] = [Mode::LookAhead, Mode::LockStep].map(|mode| misses(ideal, mode, measures));
+            assert_eq!(ahead, step);
+            (ahead.misses(), ahead.remote)
+        };
+        assert_eq!(terms(false), (13, 13));
+        // The three after the first four, and the last one after the five that are not measured.
+        assert_eq!(terms(true), (4, 4));
     }
 }

@@ -75,7 +75,7 @@ pub trait Thread {
     }
 
     /// From here on (`true`), or up to here (`false`), is what is to be measured of the program. All threads say so, after the
-    /// same barrier; they may do so several times. A program that never does is measured from start to end.
+    /// same barrier or fork; they may do so several times. A program that never does is measured from start to end.
     fn measure(&mut self, on: bool) {
         let _ = on;
     }

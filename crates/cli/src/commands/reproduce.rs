@@ -1,12 +1,13 @@
 //! `ccnuma reproduce`: published results, ours beside theirs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use experiments::{Journal, Outcomes, Reproduction};
-use record::ReproductionRow;
+use experiments::{Finished, Outcomes, Reproduction};
+use record::{ReproductionRow, SimulationRow};
 
 use super::bench::ThoroughnessFlags;
+use super::sim::journal::{Journal, Wanted, beside};
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, draw, make_drawings, print};
 use crate::progress;
@@ -39,7 +40,8 @@ pub struct ReproduceCommand {
     /// Programs take less data and fewer numbers of processors: minutes instead of hours. Figures between those are left out.
     #[arg(long)]
     quick: bool,
-    /// With --json=FILE: go on where an earlier run with that file ended. Runs of programs are kept in FILE.runs as they finish.
+    /// With --json=FILE: go on where an earlier run with that file ended. Until all are over, runs of programs are kept in
+    /// FILE.runs.part.
     #[arg(long)]
     resume: bool,
     #[command(flatten)]
@@ -70,7 +72,9 @@ impl ReproduceCommand {
         let result = reproduction.run(self.thoroughness.simulation(), &journal, finished, |row| output.write(&row));
         bar.finish_and_clear();
         let (outcomes, failures) = result?;
-        journal.close().map_err(Failure::run)?;
+        if failures.is_empty() {
+            journal.close()?;
+        }
         if output.wants_table() {
             print_tables(&reproduction, &outcomes)?;
         }
@@ -88,24 +92,23 @@ impl ReproduceCommand {
 }
 
 impl ReproduceCommand {
-    /// Where runs of programs are kept: beside the file of --json, if there is one.
+    /// Where runs of programs are kept until all are over: beside the file of --json, if there is one.
     fn journal(&self) -> Result<Journal, Failure> {
-        const FLAG: &str = "--resume";
-        match self.output.json_file() {
-            None if self.resume => {
-                let problem = "no file says what has been run";
-                Err(Failure::flag(FLAG, "(alone)", problem, "--resume with --json=FILE"))
-            }
-            None => Ok(Journal::default()),
-            Some(file) => {
-                let mut path = file.to_owned().into_os_string();
-                path.push(".runs");
-                Journal::open(Path::new(&path), self.resume).map_err(|error| {
-                    let accepted = "a file in an existing, writable folder that an earlier run wrote";
-                    Failure::flag("--json", Path::new(&path).display(), error, accepted)
-                })
-            }
-        }
+        let runs = self.output.json_file().map(|file| beside(file, "runs"));
+        Journal::open(runs.as_deref(), self.resume, Wanted { parts: true, causes: false })
+    }
+}
+
+impl Finished for Journal {
+    fn known(&self, identity: &str) -> Option<SimulationRow> {
+        Journal::known(self, identity).cloned()
+    }
+
+    fn note(&self, row: &SimulationRow) -> Result<(), String> {
+        Journal::note(self, row).map_err(|failure| match failure {
+            Failure::Input(line) | Failure::Run(line) => line,
+            Failure::Closed => "its file was closed".to_owned(),
+        })
     }
 }
 

@@ -149,6 +149,7 @@ impl Prepared<'_> {
         let parts = Parts {
             processors: processors.collect(),
             controllers: simulation.controllers(simulator, reports),
+            told: simulation.options.miss_causes,
             used: simulation.shape.homes.iter().collect::<BTreeSet<_>>().len(),
         };
         (statistics::summarise(simulation.row(wrong.is_none()), reports, parts), wrong)

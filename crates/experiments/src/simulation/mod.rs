@@ -170,16 +170,6 @@ impl Simulation {
         self.shape.threads()
     }
 
-    /// Whether a record is of a run equal to this one, which it need not be run again for.
-    pub fn would_make(&self, row: &SimulationRow) -> bool {
-        let own = self.row(row.is_right());
-        let identity = |row: &SimulationRow| {
-            let SimulationRow { program, machine, protocol, cpus, parameters, seed, .. } = row;
-            (program.clone(), machine.clone(), protocol.clone(), *cpus, parameters.clone(), *seed)
-        };
-        row.is_right() && identity(&own) == identity(row)
-    }
-
     /// Whether the machine has room for the program, and every node for what it is to hold if the program says so.
     fn check_memory(&self) -> Result<(), ExperimentError> {
         let (program, machine) = (self.workload.name(), self.description.name.clone());

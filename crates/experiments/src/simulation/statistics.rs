@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use record::{ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, ProcessorStatistics, SimulationRow};
 use sim::{
-    CacheStatistics, Cause, MissCounts, NodeStatistics, ProcessorCounters, Service, StallTerms, Tally, ThreadReport,
-    TimeSplit,
+    CacheStatistics, Cause, MissCause, MissCounts, NodeStatistics, ProcessorCounters, Service, StallTerms, Tally,
+    ThreadReport, TimeSplit,
 };
 use units::{Duration, NodeId};
 
@@ -96,11 +96,13 @@ pub struct Parts {
     pub controllers: Vec<ControllerStatistics>,
     /// How many of them have processors that took part.
     pub used: usize,
+    /// Whether misses were told apart by their causes.
+    pub told: bool,
 }
 
 /// Adds up in `row` what the processors and controllers did, and keeps them there.
 pub fn summarise(mut row: SimulationRow, reports: &[ThreadReport], parts: Parts) -> SimulationRow {
-    let Parts { processors, controllers, used } = parts;
+    let Parts { processors, controllers, used, told } = parts;
     row.time_ns = processors.iter().map(|processor| processor.time_ns).fold(0.0, f64::max);
     row.mean_time_ns = processors.iter().map(|processor| processor.time_ns).sum::<f64>() / reports.len() as f64;
     row.run_ns = reports.iter().map(|report| (report.finished - report.started).as_ns()).fold(0.0, f64::max);
@@ -112,6 +114,8 @@ pub fn summarise(mut row: SimulationRow, reports: &[ThreadReport], parts: Parts)
         *row.spent_ns.entry("idle".to_owned()).or_default() += idle;
     }
     row.misses = misses_by_service(&all.misses);
+    let causes = MissCause::ALL.into_iter().zip(all.causes);
+    row.causes = told.then(|| causes.map(|((_, name), count)| (name.to_owned(), count)).collect());
     row.upgrades = all.misses.upgrades;
     row.local_pct = local_share(&all.misses);
     row.references = all.references;

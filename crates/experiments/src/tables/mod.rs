@@ -7,6 +7,7 @@ pub mod distance;
 pub mod generations;
 pub mod ideal;
 pub mod interventions;
+pub mod invalidation_time;
 pub mod invalidations;
 pub mod local;
 pub mod programs;

@@ -56,8 +56,8 @@ fn protocols(scene: &Scene<'_>) -> Vec<String> {
     names.filter(|name| !name.contains(' ')).collect()
 }
 
-/// The mean latency of an upgrade with so many sharers; `None` if the machine has not so many.
-fn latency(scene: &Scene<'_>, protocol: &str, sharers: usize) -> Result<Option<Formula>, ExperimentError> {
+/// The mean latency of an upgrade with so many sharers, in processor cycles; `None` if the machine has not so many.
+pub(super) fn latency(scene: &Scene<'_>, protocol: &str, sharers: usize) -> Result<Option<Formula>, ExperimentError> {
     let (key, value) = ONE_REQUEST;
     let name = variant::with(scene.under(protocol)?.name(), key, value);
     Ok(mean_over_sets(&*scene.systems.get(&name)?, sharers))

@@ -67,14 +67,54 @@ struct Outstanding {
     left: bool,
 }
 
+/// Terms of misses that are over.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    /// All but for T_c.
+    terms: StallTerms,
+    /// T_c in picoseconds: before much has been added, it may be less than nothing.
+    coherence: i64,
+}
+
+/// Sums over all misses of a processor, and over those alone that began in what its program says is to be measured.
+#[derive(Clone, Debug, Default)]
+pub struct Sums {
+    all: Sum,
+    measured: Sum,
+    /// Which of the outstanding misses are to be measured.
+    is_measured: [bool; MissId::CAPACITY],
+}
+
+impl Sums {
+    /// A miss begins.
+    pub fn begin(&mut self, miss: MissId, measured: bool) {
+        self.is_measured[usize::from(miss.0)] = measured;
+    }
+
+    /// A miss that nothing hindered is over.
+    pub fn count_unhindered(&mut self, miss: MissId, remote: bool, unhindered: &Unhindered) {
+        self.add(miss, |sum| sum.terms.count_unhindered(remote, unhindered));
+    }
+
+    fn add(&mut self, miss: MissId, term: impl Fn(&mut Sum)) {
+        term(&mut self.all);
+        if self.is_measured[usize::from(miss.0)] {
+            term(&mut self.measured);
+        }
+    }
+
+    /// Of all misses that were to be measured; of all if none was, as of a program that says nothing of it.
+    pub fn terms(&self) -> StallTerms {
+        let Sum { terms, coherence } = if self.measured.terms.misses() > 0 { self.measured } else { self.all };
+        StallTerms { coherence: Duration(coherence.max(0) as u64), ..terms }
+    }
+}
+
 /// The misses of one processor.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
     outstanding: [Outstanding; MissId::CAPACITY],
-    /// All that are over, but for T_c.
-    terms: StallTerms,
-    /// T_c in picoseconds: before much has been added, it may be less than nothing.
-    coherence: i64,
+    sums: Sums,
 }
 
 /// Times of misses of one node on another's lines, or on its own, when nothing else happens.
@@ -91,8 +131,9 @@ pub struct Unhindered {
 }
 
 impl Account {
-    /// A miss begins.
-    pub fn begin(&mut self, miss: MissId) {
+    /// A miss begins; `measured` says whether its program has it measured.
+    pub fn begin(&mut self, miss: MissId, measured: bool) {
+        self.sums.begin(miss, measured);
         self.outstanding[usize::from(miss.0)] = Outstanding::default();
     }
 
@@ -114,17 +155,19 @@ impl Account {
         let elapsed = asked.map_or(Duration::ZERO, |asked| time.since(asked));
         let accounted = waited + unhindered.service + unhindered.point_to_point;
         let rest = elapsed.0 as i64 - accounted.0 as i64;
-        self.terms.count_unhindered(remote, unhindered);
-        if !remote && left {
-            self.terms.local -= 1;
-            self.terms.local_with_remote_action += 1;
-        }
-        self.terms.waiting += waited;
-        self.coherence += rest;
+        self.sums.count_unhindered(miss, remote, unhindered);
+        self.sums.add(miss, |sum| {
+            if !remote && left {
+                sum.terms.local -= 1;
+                sum.terms.local_with_remote_action += 1;
+            }
+            sum.terms.waiting += waited;
+            sum.coherence += rest;
+        });
     }
 
-    /// Of all misses that are over.
+    /// Of the misses that are over, as [`Sums::terms`].
     pub fn terms(&self) -> StallTerms {
-        StallTerms { coherence: Duration(self.coherence.max(0) as u64), ..self.terms }
+        self.sums.terms()
     }
 }

@@ -36,7 +36,7 @@ impl System<Magics> {
     pub(super) fn ask_memory(&mut self, cpu: CpuId, post: &Post) {
         let node = self.node_of(cpu);
         let Some(miss) = super::miss_on(self, node, post.line) else { return };
-        self.controllers.nodes[node.index()].account.begin(miss);
+        self.controllers.nodes[node.index()].account.begin(miss, post.measured);
         let asked = MagicEvent::Interface(cpu, InterfaceStep::Operation(miss, Stage::Asked));
         self.schedule_processor(cpu, post.at, Event::Node(asked));
     }

@@ -40,7 +40,7 @@ impl System<Magics> {
         };
         let (node, line) = (self.node_of(cpu), post.line);
         let Some(miss) = miss_on(self, node, line) else { return };
-        self.controllers.nodes[node.index()].account.begin(miss);
+        self.controllers.nodes[node.index()].account.begin(miss, post.measured);
         let mut sent = None;
         let outcome = self.with_line(node, line, |cache, context| {
             msi::access(cache, line, context, wanted, &mut |message| sent = Some(message))

@@ -33,7 +33,7 @@ use crate::processor::{MissId, Post};
 use crate::system::{Blueprint, Controller, EnvelopeId, Incoherence, System};
 use crate::{NodeActivity, NodeStatistics, SimError};
 
-pub use account::{StallTerms, Unhindered};
+pub use account::{StallTerms, Sums, Unhindered};
 pub use check::against;
 pub use directory::{Directory, Traces};
 pub use event::MagicEvent;

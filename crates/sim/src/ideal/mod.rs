@@ -31,7 +31,7 @@ use protocol::Access;
 use protocol::msi::{self, CacheLine, Message, MessageKind, NodeContext, Transaction};
 use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
-use crate::flash::{self, Directory, MagicDescription, MagicTiming, Protocol, Traces, Unhindered, cpu_of};
+use crate::flash::{self, Directory, MagicDescription, MagicTiming, Protocol, Sums, Traces, Unhindered, cpu_of};
 use crate::memory::LineMap;
 use crate::processor::{Ask, CachedCopy, MissId, Post};
 use crate::statistics::{Histogram, NodeStatistics, Tally};
@@ -65,7 +65,7 @@ struct Node {
     source: Source,
     /// Lines that have left the processor's caches and have not come to its pins. The home does not know yet.
     leaving: Vec<(LineAddr, CachedCopy)>,
-    terms: StallTerms,
+    terms: Sums,
     sent: [u64; MessageKind::ALL.len()],
     invalidations: Histogram,
 }
@@ -84,7 +84,7 @@ impl Node {
             bus: Server::default(),
             source,
             leaving: Vec::new(),
-            terms: StallTerms::default(),
+            terms: Sums::default(),
             sent: [0; MessageKind::ALL.len()],
             invalidations: Histogram::default(),
         }
@@ -217,7 +217,7 @@ impl Controller for Ideals {
     }
 
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms> {
-        self.nodes.get(cpu.index()).map(|node| node.terms)
+        self.nodes.get(cpu.index()).map(|node| node.terms.terms())
     }
 }
 
@@ -241,6 +241,8 @@ impl System<Ideals> {
     fn on_miss(&mut self, cpu: CpuId, post: &Post, access: Access) {
         let Some(wanted) = flash::wanted(access) else { return self.fail(SimError::NoUncached { cpu }) };
         let Some(miss) = self.processor_mut(cpu).miss_on(post.line) else { return };
+        let node = self.node_of(cpu);
+        self.controllers.nodes[node.index()].terms.begin(miss, post.measured);
         self.schedule_processor(cpu, post.at, Event::Node(IdealEvent::Request(cpu, miss, wanted)));
     }
 
@@ -279,7 +281,7 @@ impl System<Ideals> {
         let remote = self.controllers.lines.home(line) != node;
         let Ideals { timing, nodes, .. } = &mut self.controllers;
         let node = &mut nodes[node.index()];
-        node.terms.count_unhindered(remote, &unhindered);
+        node.terms.count_unhindered(miss, remote, &unhindered);
         let crossing = timing.bus.answer(data);
         let start = node.bus.reserve(now, timing.bus.grid, crossing.occupancy);
         self.cross_bus(cpu, miss, start, crossing);

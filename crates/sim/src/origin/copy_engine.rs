@@ -1,8 +1,8 @@
-//! The block transfer engine of a Hub copies a page to another node and poisons it where it was, line by line (Prestor 2001,
-//! 3.2.1, Protocol Optimizations; 3.2.2, I/O Interface).
+//! The block transfer engine of a Hub moves a page to another node and poisons it where it was, copies it, or poisons a copy,
+//! line by line (Prestor 2001, 3.2.1, Protocol Optimizations; 3.2.2, I/O Interface).
 //!
 //! It speaks the protocol in the name of the first processor of its node: a poison read takes the newest contents from whoever
-//! has them and leaves nobody a copy; a writeback puts them into the new frame, of which nobody knows yet, and whose lines
+//! has them and leaves nobody a copy, an uncached read leaves copies where they are; a writeback puts them into the new frame, of which nobody knows yet, and whose lines
 //! it therefore takes for its own without asking.
 
 use std::collections::VecDeque;
@@ -10,36 +10,52 @@ use std::collections::VecDeque;
 use protocol::{
     Access, CacheLine, CacheOutcome, DirectoryEntry, DirectoryState, Mesi, Outbox, Pending, RequestOutcome, Version,
 };
-use units::{CpuId, LineAddr, NodeId};
+use units::{Bytes, CpuId, LineAddr, NodeId};
 
 use super::{HubEvent, Hubs};
-use crate::os::{Move, PageNumber};
+use crate::memory::node_of;
+use crate::os::Transfer;
 use crate::processor::{CachedCopy, Post};
 use crate::system::{Controller, System};
 
-/// A page that the engine copies.
+/// In place of the number of a line: the next page is due.
+const NEXT_PAGE: u32 = u32::MAX;
+
+/// What the engine does with a page.
 #[derive(Clone, Debug)]
 struct Job {
-    page: PageNumber,
-    /// The first line of the frame that it leaves, and of that which it goes to.
+    transfer: Transfer,
+    /// How it reads the lines that it begins with: so that they are poisoned, or so that they stay.
+    access: Access,
+    /// The first line of the frame that it reads, and of that which it writes.
     from: LineAddr,
-    to: LineAddr,
+    to: Option<LineAddr>,
     /// How many lines a page has, how many have been begun, and how many are done.
     lines: u32,
     begun: u32,
     done: u32,
-    /// Lines, old and new, of which an answer is still to come.
+    /// Lines, read and written, of which an answer is still to come.
     under_way: Vec<LineAddr>,
 }
 
 impl Job {
-    /// The number of a line of either frame.
-    fn number(&self, line: LineAddr) -> u32 {
-        let first = if self.is_old(line) { self.from } else { self.to };
-        (line.0 - first.0) as u32
+    fn new(transfer: Transfer, line: Bytes, lines: u32) -> Self {
+        let (access, from, to) = match transfer {
+            Transfer::Move(_, from, to) => (Access::PoisonRead, from, Some(to)),
+            Transfer::Copy(_, from, to) => (Access::UncachedRead, from, Some(to)),
+            Transfer::Purge(_, from) => (Access::PoisonRead, from, None),
+        };
+        let (from, to) = (from.line(line), to.map(|to| to.line(line)));
+        Self { transfer, access, from, to, lines, begun: 0, done: 0, under_way: Vec::new() }
     }
 
-    fn is_old(&self, line: LineAddr) -> bool {
+    /// The number of a line of either frame.
+    fn number(&self, line: LineAddr) -> u32 {
+        let first = if self.is_read(line) { Some(self.from) } else { self.to };
+        (line.0 - first.map_or(0, |first| first.0)) as u32
+    }
+
+    fn is_read(&self, line: LineAddr) -> bool {
         (self.from.0..self.from.0 + u64::from(self.lines)).contains(&line.0)
     }
 
@@ -53,7 +69,7 @@ impl Job {
 #[derive(Clone, Debug, Default)]
 pub struct CopyEngine {
     job: Option<Job>,
-    queue: VecDeque<Move>,
+    queue: VecDeque<Transfer>,
     /// What the processor in whose name it speaks has to say about lines that it has under way.
     held: Vec<Post>,
 }
@@ -77,12 +93,20 @@ impl CopyEngine {
 }
 
 impl System<Hubs> {
-    /// The engine of `node` is to copy a page, after those that it was given before.
-    pub(super) fn copy_page(&mut self, node: NodeId, page: Move) {
-        // The processor in whose name it speaks loses copies at any time from now on.
-        self.controllers.hubs[node.index()].threats += 1;
-        self.controllers.hubs[node.index()].engine.queue.push_back(page);
-        self.next_page(node);
+    /// A page is to be moved or copied, or a copy to be given up: by the engine of the node where it is read from if it is poisoned
+    /// there, else of that which it goes to; after what that engine was given before.
+    pub(super) fn begin_transfer(&mut self, transfer: Transfer) {
+        let node = match transfer {
+            Transfer::Move(_, from, _) | Transfer::Purge(_, from) => node_of(from),
+            Transfer::Copy(_, _, to) => node_of(to),
+        };
+        // The processor in whose name it speaks loses copies at any time from then on: no sooner than by an invalidation.
+        let timing = &self.controllers.timing;
+        let at = self.now + timing.crossbar + timing.interface_in;
+        let hub = &mut self.controllers.hubs[node.index()];
+        hub.threats += 1;
+        hub.engine.queue.push_back(transfer);
+        self.schedule(node, at, HubEvent::Copy(node, NEXT_PAGE));
     }
 
     fn next_page(&mut self, node: NodeId) {
@@ -92,9 +116,8 @@ impl System<Hubs> {
         if engine.job.is_some() {
             return;
         }
-        let Some(Move { page, from, to }) = engine.queue.pop_front() else { return };
-        let (from, to) = (from.line(line), to.line(line));
-        engine.job = Some(Job { page, from, to, lines, begun: 0, done: 0, under_way: Vec::new() });
+        let Some(transfer) = engine.queue.pop_front() else { return };
+        engine.job = Some(Job::new(transfer, line, lines));
         for _ in 0..self.paging.spec().copy_lines {
             self.next_line(node);
         }
@@ -105,16 +128,19 @@ impl System<Hubs> {
         if job.begun < job.lines {
             job.begun += 1;
             let number = job.begun - 1;
-            self.poison_line(node, number);
+            self.read_line(node, number);
         }
     }
 
-    /// Line `number` of the page is due: to be read for the first time, or again after it was refused.
+    /// Line `number` of the page is due: to be read for the first time, or again after it was refused. Or the next page is.
     pub(super) fn on_copy(&mut self, node: NodeId, number: u32) {
+        if number == NEXT_PAGE {
+            return self.next_page(node);
+        }
         let Some(job) = &self.controllers.hubs[node.index()].engine.job else { return };
         let line = LineAddr(job.from.0 + u64::from(number));
         if !job.under_way.contains(&line) {
-            return self.poison_line(node, number);
+            return self.read_line(node, number);
         }
         let mut outbox = Outbox::new();
         let agent = self.controllers.agent(node);
@@ -125,20 +151,22 @@ impl System<Hubs> {
         }
     }
 
-    /// Reads a line and poisons it, once the processor in whose name that happens has nothing outstanding on it.
-    fn poison_line(&mut self, node: NodeId, number: u32) {
+    /// Reads a line, and poisons it if it is to be, once the processor in whose name that happens has nothing outstanding on it.
+    fn read_line(&mut self, node: NodeId, number: u32) {
         let Some(job) = &self.controllers.hubs[node.index()].engine.job else { return };
-        let line = LineAddr(job.from.0 + u64::from(number));
+        let (line, access) = (LineAddr(job.from.0 + u64::from(number)), job.access);
         let (agent, now) = (self.controllers.agent(node), self.now);
         let busy = self.controllers.outstanding[agent.index()].iter().any(|(other, _)| *other == line);
         if busy || self.processor(agent).miss_on(line).is_some() {
             return self.copy_later(node, number);
         }
         let (CachedCopy { state, version }, ready) = self.processor_mut(agent).give_up(line, now);
+        // What is copied nobody has modified: the copy is just dropped.
+        let state = if access == Access::PoisonRead { state } else { Mesi::Invalid };
         let mut cache = CacheLine { state, version, pending: Pending::None };
         let mut outbox = Outbox::new();
         let context = self.controllers.context(agent, line);
-        let outcome = protocol::processor_request(&mut cache, &context, Access::PoisonRead, &mut outbox);
+        let outcome = protocol::processor_request(&mut cache, &context, access, &mut outbox);
         debug_assert!(matches!(outcome, RequestOutcome::Requested | RequestOutcome::Blocked));
         self.controllers.outstanding[agent.index()].push((line, cache));
         self.begin(node, line);
@@ -160,18 +188,21 @@ impl System<Hubs> {
     /// The protocol's answer to what the engine of `node` asked or wrote, with the contents that came with it.
     pub(super) fn copy_answered(&mut self, node: NodeId, line: LineAddr, outcome: CacheOutcome, version: Version) {
         let Some(job) = &mut self.controllers.hubs[node.index()].engine.job else { return };
-        let (number, old) = (job.number(line), job.is_old(line));
+        let (number, read) = (job.number(line), job.is_read(line));
         match outcome {
             CacheOutcome::Completed(_) => {
                 job.settle(line);
-                self.write_line(node, number, version);
+                match job.to {
+                    Some(_) => self.write_line(node, number, version),
+                    None => self.end_line(node),
+                }
                 self.let_go(node, line);
             }
             CacheOutcome::Retry => self.copy_later(node, number),
             // What the processor had modified has gone home: now it can be read there.
-            CacheOutcome::WritebackDone if old => {
+            CacheOutcome::WritebackDone if read => {
                 job.settle(line);
-                self.poison_line(node, number);
+                self.read_line(node, number);
                 self.wake_writeback(self.controllers.agent(node), line);
             }
             CacheOutcome::WritebackAnsweredIntervention => {
@@ -180,21 +211,31 @@ impl System<Hubs> {
             }
             CacheOutcome::WritebackDone => {
                 job.settle(line);
-                job.done += 1;
-                let whole = job.done == job.lines;
-                if whole { self.end_page(node) } else { self.next_line(node) }
+                self.end_line(node);
             }
             _ => {}
         }
     }
 
+    /// A line is done.
+    fn end_line(&mut self, node: NodeId) {
+        let Some(job) = &mut self.controllers.hubs[node.index()].engine.job else { return };
+        job.done += 1;
+        let whole = job.done == job.lines;
+        if whole { self.end_page(node) } else { self.next_line(node) }
+    }
+
     /// Writes a line into the frame that the page goes to.
     fn write_line(&mut self, node: NodeId, number: u32, version: Version) {
         let Some(job) = &self.controllers.hubs[node.index()].engine.job else { return };
-        let offset = u64::from(number);
-        let (from, line) = (LineAddr(job.from.0 + offset), LineAddr(job.to.0 + offset));
+        let (offset, Some(to)) = (u64::from(number), job.to) else { return };
+        let (from, line) = (LineAddr(job.from.0 + offset), LineAddr(to.0 + offset));
         if let Some(observer) = &self.observer {
-            observer.borrow_mut().moved(from, line);
+            let mut observer = observer.borrow_mut();
+            match job.access {
+                Access::PoisonRead => observer.moved(from, line),
+                _ => observer.copied(from, line),
+            }
         }
         let agent = self.controllers.agent(node);
         self.controllers.directory.line(line).0 =
@@ -219,13 +260,21 @@ impl System<Hubs> {
         }
     }
 
-    /// The page is where it was to go: whoever has met its old frame learns so.
+    /// The page is where it was to go: whoever has met its old frame, or waits for the new one, learns so.
     fn end_page(&mut self, node: NodeId) {
         let hub = &mut self.controllers.hubs[node.index()];
         hub.threats -= 1;
-        let Some(job) = hub.engine.job.take() else { return };
-        self.paging.end_move(job.page);
-        self.answer_bus_errors(job.page);
+        let Some(Job { transfer, .. }) = hub.engine.job.take() else { return };
+        let (page, waiting) = match transfer {
+            Transfer::Move(page, ..) => {
+                self.paging.end_move(page);
+                (page, Vec::new())
+            }
+            Transfer::Copy(page, _, to) => (page, self.paging.end_copy(page, to)),
+            Transfer::Purge(page, from) => (page, self.paging.end_purge(page, from)),
+        };
+        self.answer_bus_errors(page);
+        self.end_page_wait(waiting);
         self.next_page(node);
     }
 }

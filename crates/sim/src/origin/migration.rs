@@ -44,11 +44,11 @@ impl System<Hubs> {
         self.processor_mut(agent).spend_in_os(now, cost);
         let busiest = self.controllers.references.as_ref().and_then(|counters| counters.busiest(home, block));
         let at = PhysicalAddr(u64::from(home.0) << NODE_SHIFT | u64::from(block) << BLOCK_SHIFT);
-        let Some(page) = busiest.and_then(|to| self.paging.begin_move(at, to, &mut self.memory)) else { return };
+        let Some(transfer) = busiest.and_then(|to| self.paging.begin_move(at, to, &mut self.memory)) else { return };
         self.announce_frames();
         let cost = self.paging.spec().migrate;
         self.processor_mut(agent).spend_in_os(now, cost);
-        self.copy_page(home, page);
+        self.begin_transfer(transfer);
     }
 
     /// The request of a processor for a poisoned line has ended in a bus error.
@@ -91,7 +91,8 @@ impl System<Hubs> {
         }
         let cost = self.paging.spec().bus_error;
         self.paging.counters_mut().bus_errors += 1;
-        self.paging.inform(cpu, self.paging.start(page));
+        // Of this page alone: of its neighbour something may still be outstanding where that was before.
+        self.paging.tell(cpu, page);
         let processor = self.processor_mut(cpu);
         processor.spend_in_os(now, cost);
         for (id, line) in moves {
@@ -103,7 +104,7 @@ impl System<Hubs> {
     /// Where the line of a miss is now that its page has moved.
     fn where_it_is(&self, cpu: CpuId, id: MissId) -> Option<LineAddr> {
         let line = self.processor(cpu).miss(id)?.line;
-        Some(self.paging.moved(PhysicalAddr(line.0 * self.line().0))?.line(self.line()))
+        Some(self.paging.moved(cpu, PhysicalAddr(line.0 * self.line().0))?.line(self.line()))
     }
 
     fn answer_later(&mut self, cpu: CpuId, id: MissId) {

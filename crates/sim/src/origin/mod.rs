@@ -15,6 +15,7 @@ use protocol::{CacheContext, CacheLine, DirectoryEntry, Geometry, Message, Outbo
 use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
 use crate::memory::{LineMap, LineTable};
+use crate::os::Transfer;
 use crate::processor::{Ask, CachedCopy, MissId, Post};
 use crate::system::{Blueprint, Controller, EnvelopeId, Event, Incoherence, NodeEvent, System};
 use crate::{NodeActivity, NodeStatistics, SimError};
@@ -169,7 +170,7 @@ impl Controller for Hubs {
 
     /// The request buffer takes the line; the message is at the pins later.
     fn posted(system: &mut System<Self>, cpu: CpuId, post: &Post) {
-        let Post { at, ask, line, copy } = *post;
+        let Post { at, ask, line, copy, .. } = *post;
         let node = system.node_of(cpu);
         if cpu == system.controllers.agent(node) && system.controllers.hubs[node.index()].engine.holds(post) {
             return;
@@ -213,6 +214,10 @@ impl Controller for Hubs {
     #[inline]
     fn delivered(system: &mut System<Self>, channel: ChannelId, id: EnvelopeId, arrival: Time) {
         system.on_delivery(channel, id, arrival);
+    }
+
+    fn transfer(system: &mut System<Self>, transfer: Transfer) {
+        system.begin_transfer(transfer);
     }
 
     #[inline]

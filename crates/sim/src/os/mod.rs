@@ -3,10 +3,12 @@
 mod domains;
 mod paging;
 mod placement;
+mod replication;
 mod scheduler;
 mod translations;
 
 pub use domains::domain_nodes;
-pub use paging::{Move, PageNumber, Paging, PagingCounters};
+pub use paging::{PageNumber, Paging, PagingCounters, Transfer};
+pub use replication::Reference;
 pub use scheduler::{Action, Scheduler, Scheduling, SchedulingCounters, SpaceSharing, TimeSharing, places};
 pub use translations::Translations;

@@ -22,51 +22,63 @@ pub struct PagingCounters {
     pub interrupts: u64,
     /// Pages that moved to another node.
     pub migrations: u64,
+    /// Copies made of pages that were only read.
+    pub replications: u64,
+    /// Pages whose copies were given up since somebody stored to them.
+    pub collapses: u64,
     /// Traps on lines of frames that pages had moved out of.
     pub bus_errors: u64,
 }
 
 /// A virtual page.
 #[derive(Clone, Copy, Debug, Default)]
-struct Page {
+pub(super) struct Page {
     /// Where the program asks for it.
     planned: Option<NodeId>,
-    /// Where it is.
-    frame: Option<PhysicalAddr>,
+    /// Where it is: of copies the first.
+    pub(super) frame: Option<PhysicalAddr>,
     /// Where it is being copied to.
-    next: Option<PhysicalAddr>,
+    pub(super) next: Option<PhysicalAddr>,
     /// How often it has begun to move.
     moves: u32,
+    /// Whether anybody may store to it, or has.
+    pub(super) stored: bool,
 }
 
 /// The number of a virtual page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PageNumber(usize);
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct PageNumber(pub(super) usize);
 
-/// A page on its way: the frames that it leaves and goes to.
+/// What a copy engine does with a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Move {
-    /// Which page.
-    pub page: PageNumber,
-    /// Its frame so far.
-    pub from: PhysicalAddr,
-    /// Its next frame.
-    pub to: PhysicalAddr,
+pub enum Transfer {
+    /// Moves it from one frame to another, and poisons the first.
+    Move(PageNumber, PhysicalAddr, PhysicalAddr),
+    /// Copies it from one frame to another.
+    Copy(PageNumber, PhysicalAddr, PhysicalAddr),
+    /// Poisons a frame that holds a copy of it.
+    Purge(PageNumber, PhysicalAddr),
 }
 
 /// The pages of the programs on a machine.
 pub struct Paging {
-    spec: OsSpec,
-    policy: Policy,
+    pub(super) spec: OsSpec,
+    pub(super) policy: Policy,
     page: Bytes,
     /// Pages that an entry of a translation buffer is for.
     entry_pages: usize,
-    pages: Vec<Page>,
+    pub(super) pages: Vec<Page>,
     /// The page that is in a frame, or was: frames that pages have left are not used again, since somebody may still know them.
     owners: FxHashMap<PageAddr, PageNumber>,
+    /// By processor, its node.
+    nodes: Vec<NodeId>,
+    /// Of pages that nobody has stored to, their copies besides the first.
+    pub(super) copies: FxHashMap<PageNumber, Vec<PhysicalAddr>>,
+    /// Pages of which copies are being made or given up, how many still, and the processors that wait for that.
+    pub(super) changing: FxHashMap<PageNumber, (u32, Vec<CpuId>)>,
     /// By processor, what it knows: the same for all if pages never move.
     known: Vec<Translations>,
-    counters: PagingCounters,
+    pub(super) counters: PagingCounters,
 }
 
 impl Paging {
@@ -79,6 +91,9 @@ impl Paging {
             entry_pages: buffer.pages_per_entry as usize,
             pages: Vec::new(),
             owners: FxHashMap::default(),
+            copies: FxHashMap::default(),
+            changing: FxHashMap::default(),
+            nodes: (0..topology.processors() as u16).filter_map(|cpu| topology.node_of(CpuId(cpu))).collect(),
             known: vec![Translations::default(); topology.processors() as usize],
             counters: PagingCounters { placed: vec![0; topology.nodes().len()], ..PagingCounters::default() },
         }
@@ -129,7 +144,7 @@ impl Paging {
 
     /// Whether what a processor knows may become wrong.
     pub fn is_changing(&self) -> bool {
-        self.spec.migration
+        self.spec.migration || self.spec.replication
     }
 
     /// What a processor knows of where pages are.
@@ -153,17 +168,23 @@ impl Paging {
         Some(frame.offset(at.0 & (self.page.0 - 1)))
     }
 
-    /// Tells a processor where the page of `at` is, and its neighbours in an entry of the translation buffer. False if the page is
-    /// nowhere yet.
-    pub fn inform(&self, cpu: CpuId, at: VirtualAddr) -> bool {
-        let PageNumber(number) = self.number(at);
-        let first = number - number % self.entry_pages;
-        for neighbour in first..(first + self.entry_pages).min(self.pages.len()) {
-            if let Some(frame) = self.pages[neighbour].frame {
-                self.known[cpu.index()].set(neighbour, Translation::new(frame, true));
-            }
+    /// Tells a processor where the page of `at` is, and its neighbours in an entry of the translation buffer, unless those want
+    /// copying.
+    pub fn inform(&self, cpu: CpuId, at: VirtualAddr) {
+        let page = self.number(at);
+        let first = page.0 - page.0 % self.entry_pages;
+        let neighbours = (first..(first + self.entry_pages).min(self.pages.len())).map(PageNumber);
+        let node = self.nodes[cpu.index()];
+        let known = neighbours.filter(|&other| other == page || self.far(other, node).is_none());
+        known.for_each(|page| self.tell(cpu, page));
+    }
+
+    /// Tells a processor where a page is, if it is anywhere.
+    pub fn tell(&self, cpu: CpuId, page: PageNumber) {
+        let writable = self.pages[page.0].stored || !self.spec.replication;
+        if let Some(frame) = self.nearest(page, self.nodes[cpu.index()]) {
+            self.known[cpu.index()].set(page.0, Translation::new(frame, writable));
         }
-        self.pages[number].frame.is_some()
     }
 
     /// A processor of node `node` is the first to touch the page of `at`: it is placed. Returns what that costs the processor;
@@ -187,11 +208,17 @@ impl Paging {
 
     /// Decides whether the page at `at` moves to node `to`, and finds it a frame there: not if it is on its way already, has moved as
     /// often as it may, has left, or would find no room.
-    pub fn begin_move(&mut self, at: PhysicalAddr, to: NodeId, memory: &mut Memory) -> Option<Move> {
+    pub fn begin_move(&mut self, at: PhysicalAddr, to: NodeId, memory: &mut Memory) -> Option<Transfer> {
         let page = self.owner(at)?;
         let Page { frame, next, moves, .. } = self.pages[page.0];
         let from = frame.filter(|frame| frame.page(self.page) == at.page(self.page))?;
-        if next.is_some() || moves >= self.spec.migration_limit || node_of(from) == to || memory.free_frames(to) == 0 {
+        let copied = self.copies.contains_key(&page) || self.changing.contains_key(&page);
+        if copied
+            || next.is_some()
+            || moves >= self.spec.migration_limit
+            || node_of(from) == to
+            || memory.free_frames(to) == 0
+        {
             return None;
         }
         // Early versions of IRIX forgot the colour (Prestor 2001, 3.3.2).
@@ -199,7 +226,7 @@ impl Paging {
         let frame = memory.frame(to, colour)?;
         let state = &mut self.pages[page.0];
         (state.next, state.moves) = (Some(frame), moves + 1);
-        Some(Move { page, from, to: frame })
+        Some(Transfer::Move(page, from, frame))
     }
 
     /// Whether a page is on its way.
@@ -218,28 +245,28 @@ impl Paging {
         }
     }
 
-    /// Where what was at `at` before its page moved is now, if any page was there.
-    pub fn moved(&self, at: PhysicalAddr) -> Option<PhysicalAddr> {
-        let frame = self.pages[self.owner(at)?.0].frame?;
+    /// Where a processor finds now what was at `at` before that was poisoned, if any page was there.
+    pub fn moved(&self, cpu: CpuId, at: PhysicalAddr) -> Option<PhysicalAddr> {
+        let frame = self.nearest(self.owner(at)?, self.nodes[cpu.index()])?;
         Some(frame.offset(at.0 & (self.page.0 - 1)))
-    }
-
-    /// The first address of a page.
-    pub fn start(&self, page: PageNumber) -> VirtualAddr {
-        VirtualAddr((page.0 as u64) << self.page_shift())
     }
 
     fn put(&mut self, page: PageNumber, frame: PhysicalAddr) {
         self.pages[page.0].frame = Some(frame);
+        self.own(page, frame);
+    }
+
+    /// The frame is the page's now.
+    pub(super) fn own(&mut self, page: PageNumber, frame: PhysicalAddr) {
         self.owners.insert(frame.page(self.page), page);
         self.counters.placed[node_of(frame).index()] += 1;
     }
 
-    fn colour(&self, page: PageNumber) -> Option<u64> {
+    pub(super) fn colour(&self, page: PageNumber) -> Option<u64> {
         self.spec.page_colouring.then_some(page.0 as u64)
     }
 
-    fn number(&self, at: VirtualAddr) -> PageNumber {
+    pub(super) fn number(&self, at: VirtualAddr) -> PageNumber {
         PageNumber((at.0 >> self.page_shift()) as usize)
     }
 
@@ -249,14 +276,14 @@ impl Paging {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use machine::description::PlacementKind;
 
     use super::*;
 
-    const PAGE: Bytes = Bytes::from_kib(16);
+    pub const PAGE: Bytes = Bytes::from_kib(16);
 
-    fn paging(change: impl Fn(&mut OsSpec)) -> (Paging, Memory) {
+    pub fn paging(change: impl Fn(&mut OsSpec)) -> (Paging, Memory) {
         let description = machine::load("origin2000-r12k-300-8p").expect("a machine");
         let mut spec = OsSpec { migration: true, migration_limit: 1, ..description.os.clone() };
         change(&mut spec);
@@ -270,10 +297,12 @@ mod tests {
         let start = paging.map(&[Some(NodeId(2)), None], &mut memory).expect("there is room");
         let second = start.offset(PAGE.0);
         assert_eq!(paging.counters().placed, [0, 0, 1, 0]);
-        assert!(paging.inform(CpuId(0), start) && !paging.inform(CpuId(0), second));
+        assert!(paging.frame_of(start).is_some() && paging.frame_of(second).is_none());
         let cost = paging.first_touch(NodeId(1), second, &mut memory);
         assert_eq!(cost, Some(paging.spec().page_fault));
-        assert!(paging.inform(CpuId(0), second));
+        paging.inform(CpuId(0), second);
+        let known = paging.known(CpuId(0)).look_up(second, true);
+        assert!(known.is_some() && known == paging.frame_of(second));
         assert_eq!((paging.counters().placed.as_slice(), paging.counters().faults), (&[0, 1, 1, 0][..], 1));
     }
 
@@ -294,10 +323,13 @@ mod tests {
         let before = paging.frame_of(second).expect("it was asked for");
         let moving = paging.begin_move(before, NodeId(0), &mut memory).expect("it may move");
         assert_eq!(paging.begin_move(before, NodeId(1), &mut memory), None, "it is on its way");
-        assert!(paging.is_moving(moving.page) && paging.frame_of(second) == Some(before));
-        paging.end_move(moving.page);
+        let page = paging.owner(before).expect("a page is there");
+        assert!(
+            matches!(moving, Transfer::Move(..)) && paging.is_moving(page) && paging.frame_of(second) == Some(before)
+        );
+        paging.end_move(page);
         let after = paging.frame_of(second).expect("it is somewhere");
-        assert_eq!(paging.moved(before), Some(after));
+        assert_eq!(paging.moved(CpuId(0), before), Some(after));
         assert_eq!(after.0 >> 14 & 3, before.0 >> 14 & 3, "of the same colour");
         assert_eq!(paging.counters().placed, [1, 0, 1, 0]);
         assert_eq!(paging.begin_move(before, NodeId(1), &mut memory), None, "it has left");
@@ -312,6 +344,7 @@ mod tests {
         let start = paging.map(&[Some(NodeId(2)); 2], &mut memory).expect("there is room");
         let before = paging.frame_of(start.offset(PAGE.0)).expect("it was asked for");
         let moving = paging.begin_move(before, NodeId(0), &mut memory).expect("it may move");
-        assert_ne!(moving.to.0 >> 14 & 3, before.0 >> 14 & 3);
+        let Transfer::Move(_, _, to) = moving else { panic!("{moving:?}") };
+        assert_ne!(to.0 >> 14 & 3, before.0 >> 14 & 3);
     }
 }

@@ -9,6 +9,8 @@ use units::NodeId;
 pub struct Policy {
     kind: PlacementKind,
     fixed: NodeId,
+    /// By node, the hops to each node.
+    hops: Vec<Vec<u32>>,
     /// By node, all nodes: by hops from it, then by number.
     nearest: Vec<Vec<NodeId>>,
     /// By node, how many of the nearest are in a domain that has it at its centre.
@@ -39,10 +41,16 @@ impl Policy {
         Self {
             kind: spec.placement,
             fixed: NodeId(spec.fixed_node as u16),
+            hops: nodes().map(|from| nodes().map(|to| topology.hops(from, to)).collect()).collect(),
             nearest: nodes().map(nearest).collect(),
             domains: nodes().map(within).collect(),
             next: 0,
         }
+    }
+
+    /// Router hops from one node to another.
+    pub fn hops(&self, from: NodeId, to: NodeId) -> u32 {
+        self.hops[from.index()][to.index()]
     }
 
     /// Whether pages are placed where the program asks, before it starts.

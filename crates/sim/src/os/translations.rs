@@ -60,6 +60,11 @@ impl Translations {
         self.pages[page].get()
     }
 
+    /// Whether what was known may have become wrong.
+    pub fn is_changing(&self) -> bool {
+        self.changing
+    }
+
     /// The translation buffer has no entry for the `1 << entry_shift` bytes of number `entry`: if pages move, what was known
     /// of them no longer counts.
     #[inline]

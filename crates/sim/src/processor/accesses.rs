@@ -75,9 +75,12 @@ impl Processor {
         if hit(state, access) == Some(state) && !self.upgrade_blocks(block, access) {
             self.retire(access, self.time + self.timing.primary_hit, Cause::PrimaryCache);
             self.observe_hit(self.line_of_block(block), access, false);
+            self.note_touch(at, access);
             return Ok(());
         }
-        self.access_secondary(block, access)
+        self.access_secondary(block, access)?;
+        self.note_touch(at, access);
+        Ok(())
     }
 
     /// Waits for a place in the window and for the address.
@@ -133,18 +136,25 @@ impl Processor {
     #[cold]
     fn page_fault(&mut self, at: VirtualAddr, writes: bool) -> Wait {
         if self.trapped == Some(at)
-            && let Err(wait) = self.trap()
+            && let Err(wait) = self.empty()
         {
             return wait;
         }
         Wait::Page(at, writes)
     }
 
+    /// As [`Self::trap`]; and where pages move, nothing may be outstanding when the processor learns where one is now: it would not
+    /// find again there what it asked for where the page was before.
+    fn empty(&mut self) -> Result<(), Wait> {
+        self.trap()?;
+        if self.translations.is_changing() && self.is_missing() { Err(Wait::AllMisses) } else { Ok(()) }
+    }
+
     /// The access to `at` has trapped, now that its time has come. Returns whether everything before it is done; else it is to
     /// be tried again.
     pub fn begin_trap(&mut self, at: VirtualAddr, now: Time) -> bool {
         self.trapped = Some(at);
-        self.trap().is_ok() && self.time <= now
+        self.empty().is_ok() && self.time <= now
     }
 
     /// The operating system is done with the access that trapped, if one did.
@@ -265,6 +275,7 @@ impl Processor {
         let version = if access == Access::Store { version.next() } else { version };
         self.secondary.update(found.slot, line, state, version);
         self.observe_hit(line, access, true);
+        self.note_reference(line, false);
         let mut held = self.timing.tag_check + wrong_way;
         if self.primary.fill(block, state).is_some() {
             held += self.timing.primary_writeback;
@@ -315,6 +326,7 @@ impl Processor {
         };
         self.misses.open(id, miss);
         self.observe_miss(line, access);
+        self.note_reference(line, true);
         self.window.enter_miss(self.issued, id, Cause::miss(access.writes(), Service::default()));
         self.retire(access, self.time, Cause::Read(Service::default()));
         if access == Access::Load {
@@ -327,6 +339,7 @@ impl Processor {
     /// of a clean one the controller is told, if it wants to be.
     pub(super) fn evict(&mut self, victim: Victim) {
         self.clear_primary(victim.line, Mesi::Invalid);
+        self.note_loss(victim.line, true);
         let mut at = self.time;
         if victim.state == Mesi::Modified {
             self.counters.writebacks += 1;
@@ -342,7 +355,7 @@ impl Processor {
 
     pub(super) fn post(&mut self, at: Time, ask: Ask, line: LineAddr, copy: CachedCopy) {
         self.horizon = self.horizon.min(at);
-        self.posts.push(Post { at, ask, line, copy });
+        self.posts.push(Post { at, ask, line, copy, measured: self.meter.is_open() });
     }
 
     /// Everything issued so far is done: values are there and misses over.

@@ -29,14 +29,24 @@ impl Processor {
         }
         if let Some(id) = self.miss_on(line) {
             let Some(miss) = self.miss_mut(id) else { return };
-            let (upgrade, requested) = (miss.upgrade, requested || miss.trapped);
+            let (upgrade, before, requested) = (miss.upgrade, miss.copy.state, requested || miss.trapped);
+            let granted = !requested && !miss.granted;
             (miss.copy, miss.requested, miss.granted) = (copy, requested, !requested);
             if upgrade {
                 self.clear_primary(line, copy.state);
             }
+            if granted {
+                self.note_grant(line);
+            }
+            if copy.state == Mesi::Invalid && (granted || before != Mesi::Invalid) {
+                self.note_loss(line, false);
+            }
         } else if let Some(found) = self.secondary.probe(line) {
             self.secondary.update(found.slot, line, copy.state, copy.version);
             self.clear_primary(line, copy.state);
+            if copy.state == Mesi::Invalid && found.state != Mesi::Invalid {
+                self.note_loss(line, false);
+            }
         }
     }
 

@@ -264,6 +264,7 @@ impl ProcessorCounters {
             writebacks: self.writebacks - before.writebacks,
             refusals: self.refusals - before.refusals,
             misses: self.misses.since(&before.misses),
+            causes: std::array::from_fn(|cause| self.causes[cause] - before.causes[cause]),
             time: self.time.since(&before.time),
         }
     }
@@ -285,6 +286,7 @@ impl ProcessorCounters {
             writebacks: self.writebacks + other.writebacks,
             refusals: self.refusals + other.refusals,
             misses: self.misses.plus(&other.misses),
+            causes: std::array::from_fn(|cause| self.causes[cause] + other.causes[cause]),
             time: self.time.plus(&other.time),
         }
     }

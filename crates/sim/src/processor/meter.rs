@@ -24,6 +24,11 @@ impl Meter {
         }
     }
 
+    /// Whether an interval has begun.
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// How long the intervals were in all and what was done in them, if there were any.
     pub fn measured(&self) -> Option<(Duration, ProcessorCounters)> {
         self.used.then_some((self.time, self.counters))

@@ -27,6 +27,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use units::{CpuId, Duration, LineAddr, Time, VirtualAddr};
 
+use crate::causes::{MissCause, SharedCauses};
 use crate::observer::SharedObserver;
 use crate::os::Translations;
 
@@ -90,6 +91,8 @@ pub struct ProcessorCounters {
     pub refusals: u64,
     /// Misses that are over, by how they were served.
     pub misses: MissCounts,
+    /// Misses by their causes, in the order of [`MissCause::ALL`], if they are told apart; without upgrades.
+    pub causes: [u64; MissCause::ALL.len()],
     /// Where the time went.
     pub time: TimeSplit,
 }
@@ -114,6 +117,8 @@ pub struct Post {
     pub line: LineAddr,
     /// The copy that the processor has, or had.
     pub copy: CachedCopy,
+    /// Whether the program has what it does here measured.
+    pub measured: bool,
 }
 
 /// A processor's copy of a line.
@@ -174,6 +179,8 @@ pub struct Processor {
     meter: Meter,
     /// Who is told of every access, if anybody is.
     observer: Option<SharedObserver>,
+    /// Who tells misses apart by their causes, if anybody does.
+    causes: Option<SharedCauses>,
 }
 
 impl Processor {
@@ -208,6 +215,7 @@ impl Processor {
             ledger: Ledger::default(),
             meter: Meter::default(),
             observer: None,
+            causes: None,
             timing,
         }
     }

@@ -4,15 +4,71 @@
 //! observation it makes the next one, like every other store.
 
 use protocol::{Access, Mesi};
-use units::{LineAddr, Time};
+use units::{CpuId, LineAddr, PhysicalAddr, Time};
 
 use super::{CachedCopy, MissId, Processor};
+use crate::causes::{Causes, MissCause, SharedCauses};
 use crate::observer::SharedObserver;
+
+/// Words are of eight bytes.
+const WORD_SHIFT: u32 = 3;
 
 impl Processor {
     /// From now on `observer` is told of every access.
     pub fn observe(&mut self, observer: SharedObserver) {
         self.observer = Some(observer);
+    }
+
+    /// From now on misses are told apart by their causes.
+    pub fn tell_causes(&mut self, causes: SharedCauses) {
+        self.causes = Some(causes);
+    }
+
+    /// An access to `at` is done, or as good as.
+    #[inline]
+    pub(super) fn note_touch(&mut self, at: PhysicalAddr, access: Access) {
+        if self.causes.is_some() && matches!(access, Access::Load | Access::Store) {
+            let line = LineAddr(at.0 >> self.timing.line_shift);
+            let word = (at.0 & ((1 << self.timing.line_shift) - 1)) >> WORD_SHIFT;
+            self.note_cause(|causes, cpu| causes.touch(cpu, line, word as usize, access.writes()));
+        }
+    }
+
+    /// A reference reaches the secondary cache; with `missed`, a request follows.
+    #[inline]
+    pub(super) fn note_reference(&mut self, line: LineAddr, missed: bool) {
+        self.note_cause(|causes, cpu| {
+            causes.refer(cpu, line, missed);
+            None
+        });
+    }
+
+    /// The request for a line has been granted.
+    #[inline]
+    pub(super) fn note_grant(&mut self, line: LineAddr) {
+        self.note_cause(|causes, cpu| causes.grant(cpu, line));
+    }
+
+    /// A line has left the caches.
+    #[inline]
+    pub(super) fn note_loss(&mut self, line: LineAddr, evicted: bool) {
+        self.note_cause(|causes, cpu| causes.lose(cpu, line, evicted));
+    }
+
+    #[inline]
+    fn note_cause(&mut self, tell: impl FnOnce(&mut Causes, CpuId) -> Option<MissCause>) {
+        if let Some(causes) = &self.causes
+            && let Some(cause) = tell(&mut causes.borrow_mut(), self.cpu)
+        {
+            self.counters.causes[cause as usize] += 1;
+        }
+    }
+
+    /// The program has ended: what was to be seen of its misses is seen.
+    pub fn settle_causes(&mut self) {
+        if let Some(causes) = &self.causes {
+            self.counters.causes[MissCause::FalseSharing as usize] += causes.borrow_mut().settle(self.cpu);
+        }
     }
 
     /// An access has hit; `made` says whether a store has made its version already.

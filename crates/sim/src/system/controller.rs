@@ -10,6 +10,7 @@ use units::{Bytes, ChannelId, CpuId, Duration, NodeId, Time};
 use super::event::{EnvelopeId, NodeEvent};
 use super::{Incoherence, Network, System};
 use crate::memory::LineMap;
+use crate::os::Transfer;
 use crate::processor::{MissId, Post};
 use crate::{NodeActivity, NodeStatistics, Options, SimError, StallTerms};
 
@@ -84,6 +85,9 @@ pub trait Controller: Sized + 'static {
 
     /// The first packet of a message reaches its node at `arrival`, through a channel whose buffer it occupies.
     fn delivered(system: &mut System<Self>, channel: ChannelId, id: EnvelopeId, arrival: Time);
+
+    /// A node's copy engine is to do something with a page. Machines without such engines refuse what would lead to this.
+    fn transfer(_system: &mut System<Self>, _transfer: Transfer) {}
 
     /// The line of a miss is whole, before the miss is closed.
     ///

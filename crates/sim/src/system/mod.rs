@@ -22,6 +22,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, PhysicalAddr, Time};
 
+use crate::causes::Causes;
 use crate::fault::{Fault, Saboteur};
 use crate::memory::{LineMap, Memory};
 use crate::observer::{Observer, SharedObserver};
@@ -117,10 +118,16 @@ impl<C: Controller> System<C> {
         let (announces_clean, controllers_relax) = (controllers.announces_clean(), controllers.relaxes_order());
         let make_observer = || Rc::new(RefCell::new(Observer::new(controllers_relax, C::WRITE_PREFETCHES_STORE)));
         let observer = options.check_loads.then(make_observer);
+        let cache = (description.l2.size.0 / description.l2.line.0) as usize;
+        let make_causes = || Rc::new(RefCell::new(Causes::new(processors.into(), cache)));
+        let causes = options.miss_causes.then(make_causes);
         let make = |cpu| {
             let mut processor = Processor::new(CpuId(cpu), timing.clone(), announces_clean, options.seed);
             if let Some(observer) = &observer {
                 processor.observe(observer.clone());
+            }
+            if let Some(causes) = &causes {
+                processor.tell_causes(causes.clone());
             }
             Some(Box::new(processor))
         };

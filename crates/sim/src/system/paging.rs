@@ -2,9 +2,9 @@
 
 use units::{Bytes, CpuId, NodeId, PhysicalAddr, VirtualAddr};
 
-use super::{Controller, System};
+use super::{Controller, Event, System};
 use crate::SimError;
-use crate::os::PagingCounters;
+use crate::os::{PagingCounters, Reference};
 
 impl<C: Controller> System<C> {
     /// Consecutive virtual pages, each with the node that the program asks for, if it does.
@@ -45,27 +45,45 @@ impl<C: Controller> System<C> {
 
     /// A processor refers to a page of which it knew nothing, and its time has come: it learns where the page is, which is placed
     /// if nobody has touched it before. False if it cannot go on.
-    pub(super) fn serve_page_fault(&mut self, cpu: CpuId, at: VirtualAddr, _writes: bool) -> bool {
+    pub(super) fn serve_page_fault(&mut self, cpu: CpuId, at: VirtualAddr, writes: bool) -> bool {
         let (now, node) = (self.now, self.node_of(cpu));
         // Where pages move, what a processor knows is forgotten at the same time in every mode: it always traps.
         if self.paging.is_changing() && !self.processor_mut(cpu).begin_trap(at, now) {
             return true;
         }
-        if !self.paging.inform(cpu, at) {
-            if !self.processor_mut(cpu).begin_trap(at, now) {
-                return true;
+        match self.paging.refer(cpu, node, at, writes, &mut self.memory) {
+            Reference::Known => {}
+            Reference::Untouched => {
+                if !self.processor_mut(cpu).begin_trap(at, now) {
+                    return true;
+                }
+                let Some(cost) = self.paging.first_touch(node, at, &mut self.memory) else {
+                    self.fail(SimError::MemoryFull { cpu, page: at, at: now });
+                    return false;
+                };
+                self.announce_frames();
+                self.paging.refer(cpu, node, at, writes, &mut self.memory);
+                let processor = self.processor_mut(cpu);
+                processor.count_page_fault();
+                processor.spend_in_os(now, cost);
             }
-            let Some(cost) = self.paging.first_touch(node, at, &mut self.memory) else {
-                self.fail(SimError::MemoryFull { cpu, page: at, at: now });
+            Reference::Wait(transfers) => {
+                self.announce_frames();
+                transfers.into_iter().for_each(|transfer| C::transfer(self, transfer));
                 return false;
-            };
-            self.announce_frames();
-            self.paging.inform(cpu, at);
-            let processor = self.processor_mut(cpu);
-            processor.count_page_fault();
-            processor.spend_in_os(now, cost);
+            }
         }
         self.processor_mut(cpu).end_trap();
         true
+    }
+
+    /// What processors waited for is done: the operating system comes back to them, having done its part.
+    pub fn end_page_wait(&mut self, cpus: Vec<CpuId>) {
+        let (now, cost) = (self.now, self.paging.spec().page_fault);
+        for cpu in cpus {
+            self.processor_mut(cpu).spend_in_os(now, cost);
+            let time = self.processor(cpu).time();
+            self.schedule_processor(cpu, time, Event::Resume(cpu));
+        }
     }
 }

@@ -261,7 +261,9 @@ impl<C: Controller> System<C> {
     fn finished(&mut self, cpu: CpuId) {
         let Some(mut running) = self.running[cpu.index()].take() else { return };
         let now = self.now;
-        let finished = running.exit(self.processor_mut(cpu), now);
+        let processor = self.processor_mut(cpu);
+        processor.settle_causes();
+        let finished = running.exit(processor, now);
         let Running { body, started, thread, elsewhere, meter, .. } = running;
         let started = started.unwrap_or(now);
         let (time, counters) = meter.measured().unwrap_or((finished - started, elsewhere));

@@ -7,7 +7,7 @@ use crate::thread::Thread;
 const FREE: u64 = 0;
 const HELD: u64 = 1;
 
-/// Locks of a region of their own.
+/// Locks, in a region of their own or in what they guard.
 #[derive(Debug)]
 pub struct Locks<'r, R> {
     region: &'r R,
@@ -19,8 +19,8 @@ pub struct Locks<'r, R> {
 enum Places {
     /// Each in a line of its own, dealt round the nodes of the threads.
     Apart { blocks: Blocks, threads: usize },
-    /// One after the other.
-    Packed,
+    /// At equal distances from a word on.
+    Strided { first: usize, stride: usize },
 }
 
 impl<R> Clone for Locks<'_, R> {
@@ -48,13 +48,19 @@ impl<'r, R> Locks<'r, R> {
 
     /// The locks that a region holds one after the other, a word each, as an array of a language's locks: they share lines.
     pub fn packed(region: &'r R) -> Self {
-        Self { region, places: Places::Packed }
+        Self::within(region, 0, 1)
+    }
+
+    /// Locks that are words of what they guard: the first is word `first`, and each further one `stride` words after. Whoever
+    /// takes one has the line of what it guards.
+    pub fn within(region: &'r R, first: usize, stride: usize) -> Self {
+        Self { region, places: Places::Strided { first, stride } }
     }
 
     fn word(&self, lock: usize) -> usize {
         match self.places {
             Places::Apart { blocks, threads } => blocks.word(lock % threads, lock / threads),
-            Places::Packed => lock,
+            Places::Strided { first, stride } => first + lock * stride,
         }
     }
 

@@ -16,7 +16,7 @@ program! {
     /// each step sums over all air. Threads share by `breadth`, and inner loops go up the columns.
     ///
     /// Untuned, fields are stored level by level and touched first by a loop over levels, whereas all others go over breadth,
-    /// width and level: what a thread uses is spread evenly over all nodes, one page of P with itself, and each step up a column
+    /// width and level: what a thread uses is spread evenly over all P nodes, a part in P on its own, and each step up a column
     /// is to another page, too many for a TLB. Sums that nobody declared as reductions share lines (FLASH dissertation, 6.2.3).
     /// `tuned` 1 stores columns in one piece, in the order of the loops, and touches them first as they are used: nothing is
     /// left that blocking could help. 2 has proper reductions, too. They are opt1 and opt2 of Figure 6.7.

@@ -18,7 +18,7 @@ program! {
     /// from what is seen, it is reset, and the next strongest tried. Threads share by windows. Each has the image, the weights
     /// and both layers at home, so that almost all misses are local, at a high rate if they exceed the cache: neurons of the
     /// second layer look at every line of the weights, as in the original, whose 3.7 MB a thread do so with 2 MB of cache
-    /// (FLASH dissertation, Table 3.2, Figures 3.5 and 3.7). The defaults' 90 KB a thread ask for a cache of 64 KB to compare.
+    /// (FLASH dissertation, Table 3.2, Figures 3.5 and 3.7). The defaults' 74 KB a thread would ask for a cache of 40 KB.
     ///
     /// The fault (section 6.2.1, Figure 6.4): variables in which threads note how they match are spaced by 16 bytes, as if
     /// lines were no longer. Eight threads share a line of 128 bytes, and all lines are on one page, the master's. The repair
@@ -449,7 +449,7 @@ impl Program for Art {
         })?;
         (0..shape.threads()).try_for_each(|number| {
             let own = || (Share::new(shape, number)).block(self.windows()).map(found);
-            let tried = own().last().map_or(0, |[pattern, _]| pattern.abs() as u64 - 1);
+            let tried = own().next_back().map_or(0, |[pattern, _]| pattern.abs() as u64 - 1);
             let seen = own().filter(|[pattern, _]| *pattern > 0.0).count() as u64;
             let highest = own().map(|[_, confidence]| confidence).fold(0.0, f64::max).to_bits();
             [tried, seen, highest].into_iter().enumerate().try_for_each(|(variable, expected)| {

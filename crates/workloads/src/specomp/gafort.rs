@@ -24,11 +24,11 @@ program! {
     /// individuals: Figure 6.8 plots the time against it.
     Gafort is "gafort": "genetic algorithm whose shuffle swaps individuals anywhere in memory under two locks" {
         /// Families: four individuals each, in every generation.
-        families: 630, 1 to 1_048_576;
+        families: 252, 1 to 1_048_576;
         /// Words of a chromosome: of 64 bits, each a number.
-        genes: 64, 1 to 4096;
+        genes: 512, 1 to 4096;
         /// Generations.
-        generations: 6, 1 to 10_000;
+        generations: 3, 1 to 10_000;
         /// Of a hundred swaps, how many go anywhere ahead; all of them if not tuned.
         shuffle_percent: 25, 0 to 100;
         /// How far swaps go: 0, anywhere ahead; 1, most of them among the thread's own.

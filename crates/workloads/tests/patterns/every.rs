@@ -39,6 +39,7 @@ fn small() -> Vec<Workload> {
         ("bodies", 40),
         ("pixels", 9),
         ("generations", 2),
+        ("terms", 6),
         ("particles", 100),
     ];
     let reduce = |program: Workload| {

@@ -1,8 +1,8 @@
 //! Locks, reductions and teams, and that races are found where they are missing.
 
-use workloads::{Array, Locks, Reduction, SharedSums, Team, Thread};
+use workloads::{Array, Locks, Reduction, Share, SharedSums, Team, Thread};
 
-use crate::mock::{Kind, race, run_threads, shape};
+use crate::mock::{Kind, Reference, race, run_threads, shape};
 
 const THREADS: usize = 4;
 const ROUNDS: usize = 50;
@@ -130,4 +130,19 @@ fn shared_sums_of_several_threads_are_in_one_line() {
     });
     let lines: Vec<_> = ended.iter().flat_map(|(references, _)| references).map(|each| each.line()).collect();
     assert_eq!(lines, [(0, 0); 8]);
+}
+
+#[test]
+fn what_one_thread_does_for_all_is_done_when_they_go_on() {
+    let shape = shape(THREADS, 0);
+    let (_, ended) = run_threads(&shape, &[SharedSums::<()>::plan(&shape, 1)], |regions, thread| {
+        let (share, words) = (Share::new(&shape, thread.number()), Array::<_, u64>::new(&regions[0]));
+        share.single(thread, |thread| words.store(thread, 0, 5));
+        words.load(thread, 0)
+    });
+    let stores = |references: &[Reference]| references.iter().filter(|each| each.kind == Kind::Store).count();
+    assert_eq!(
+        ended.iter().map(|(references, found)| (stores(references), *found)).collect::<Vec<_>>(),
+        [(1, 5), (0, 5), (0, 5), (0, 5)]
+    );
 }

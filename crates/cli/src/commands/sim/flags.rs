@@ -17,7 +17,7 @@ impl FromStr for Processors {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = |text: &str| text.parse::<u16>().ok().filter(|&number| number > 0);
+        let number = |text: &str| text.parse::<u16>().ok();
         let accepted = "a number from 1 on, or FIRST..LAST, which stands for the powers of two from FIRST to LAST";
         let Some((first, last)) = text.split_once("..") else {
             let number = number(text).ok_or_else(|| format!("no number of processors; accepted: {accepted}"))?;
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(read("12"), Ok(vec![12]));
         assert_eq!(read("4..64"), Ok(vec![4, 8, 16, 32, 64]));
         assert_eq!(read("3..9"), Ok(vec![4, 8]));
-        for wrong in ["0", "x", "8..4", "5..7", "..4", "65536", "1..x"] {
+        for wrong in ["0..0", "x", "8..4", "5..7", "..4", "65536", "1..x"] {
             assert!(read(wrong).expect_err(wrong).contains("accepted: "), "{wrong}");
         }
     }

@@ -14,6 +14,21 @@ use record::{Format, RecordWriter, SimulationRow};
 use crate::failure::Failure;
 use crate::output::create;
 
+/// What a record tells beside what all tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Wanted {
+    /// What each controller and processor did.
+    pub parts: bool,
+    /// Why processors missed.
+    pub causes: bool,
+}
+
+impl Wanted {
+    const fn of(row: &SimulationRow) -> Self {
+        Self { parts: row.processors.is_some(), causes: row.causes.is_some() }
+    }
+}
+
 /// Records that are safe already.
 pub struct Journal {
     known: HashMap<String, SimulationRow>,
@@ -22,12 +37,12 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Begins a journal beside `results`. With `resume` it knows what that file and the journal of an interrupted sweep hold; if
-    /// `parts` are wanted, only records that have them.
+    /// Begins a journal beside `results`. With `resume` it knows those records in that file, and in the journal of an interrupted
+    /// sweep, that tell what is `wanted`, no less and no more.
     ///
     /// # Errors
     /// With `resume` and no file; when a file cannot be read or written, or holds something else than records.
-    pub fn open(results: Option<&Path>, resume: bool, parts: bool) -> Result<Self, Failure> {
+    pub fn open(results: Option<&Path>, resume: bool, wanted: Wanted) -> Result<Self, Failure> {
         let Some(results) = results else {
             let missing = "there is nothing to resume from";
             return match resume {
@@ -39,7 +54,7 @@ impl Journal {
         let mut known = HashMap::new();
         if resume {
             for file in [results, &part] {
-                let rows = read(file)?.into_iter().filter(|row| !parts || row.processors.is_some());
+                let rows = read(file)?.into_iter().filter(|row| Wanted::of(row) == wanted);
                 known.extend(rows.map(|row| (row.identity(), row)));
             }
         }
@@ -76,7 +91,7 @@ impl Journal {
 }
 
 /// The path with another ending after its own.
-fn beside(path: &Path, ending: &str) -> PathBuf {
+pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut beside = path.to_path_buf().into_os_string();
     beside.push(format!(".{ending}"));
     beside.into()
@@ -114,7 +129,7 @@ mod tests {
     fn what_was_written_is_known_but_for_a_torn_line() {
         let folder = tempfile::tempdir().expect("a folder");
         let results = folder.path().join("runs.jsonl");
-        let open = |resume, parts| Journal::open(Some(&results), resume, parts);
+        let open = |resume, parts| Journal::open(Some(&results), resume, Wanted { parts, causes: false });
         let journal = open(false, false).expect("a new one");
         journal.note(&row(1)).expect("writable");
         journal.note(&row(2)).expect("writable");
@@ -140,9 +155,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let results = folder.path().join("notes.txt");
         fs::write(&results, "dear diary\n").expect("writable");
-        let refused = Journal::open(Some(&results), true, false).map(drop).expect_err("no records");
+        let refused = Journal::open(Some(&results), true, Wanted::default()).map(drop).expect_err("no records");
         assert!(matches!(&refused, Failure::Input(line) if line.contains("line 1")), "{refused:?}");
         assert_eq!(fs::read_to_string(&results).expect("still there"), "dear diary\n");
-        assert!(Journal::open(None, true, false).is_err());
+        assert!(Journal::open(None, true, Wanted::default()).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! `ccnuma sim`: a program on a simulated machine, and where the time went.
 
 mod flags;
-mod journal;
+pub(super) mod journal;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::output::{Output, OutputFlags, create, print};
 use crate::platform::MachinesFlag;
 use crate::progress;
 use flags::{ParameterFlags, Processors, Variation};
-use journal::Journal;
+use journal::{Journal, Wanted};
 
 /// Run a program on a simulated machine: how long it takes, what it misses, what keeps the controllers busy.
 #[derive(Args, Debug)]
@@ -52,6 +52,9 @@ pub struct SimCommand {
     /// error.
     #[arg(long)]
     stats: bool,
+    /// Tell misses apart by their causes: cold, capacity, conflict, true and false sharing. Takes several times as long.
+    #[arg(long)]
+    causes: bool,
     /// Seed of random choices, of the programs and of simulated hardware.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -86,11 +89,12 @@ impl SimCommand {
             programs: self.programs,
             parameters: self.parameters.0,
             cpus: self.cpus.into_iter().flat_map(|processors| processors.0).collect(),
-            options: sim::Options { seed: self.seed, ..sim::Options::default() },
+            options: sim::Options { seed: self.seed, miss_causes: self.causes, ..sim::Options::default() },
         };
         let simulations = sweep.simulations().map_err(Failure::input)?;
         let drawing = self.svg.as_deref().map(|path| create("--svg", path)).transpose()?;
-        let journal = Journal::open(self.output.json_file(), self.resume, self.stats)?;
+        let wanted = Wanted { parts: self.stats, causes: self.causes };
+        let journal = Journal::open(self.output.json_file(), self.resume, wanted)?;
         let mut output: Output<SimulationRow> = self.output.open()?;
         for machine in &sweep.machines {
             let name = experiments::description_label(&machine.description);

@@ -14,7 +14,7 @@ use super::{Scene, Shape};
 use crate::error::ExperimentError;
 use crate::formula::Formula;
 use crate::reproduction::Reproduced;
-use run::Runs;
+pub(super) use run::Runs;
 
 /// A table or figure over programs: rows and columns name programs, protocols, numbers of processors, ideal machines, repairs and
 /// parameters, in words that [`Point`] lists, in whichever way the source has them. `average` is the mean over all programs of the

@@ -16,15 +16,18 @@ use crate::{Outcome, variant};
 const IDEAL: &str = "directory.ideal";
 /// The parameter that repairs a program.
 const TUNED: &str = "tuned";
-/// The numbers of processors of a quick run: those of the tables, without what is between them.
-const QUICK_CPUS: [u16; 2] = [FEW, 63];
-/// Smaller data of a quick run: as much less work as leaves minutes.
-const QUICK: [(&str, &[(&str, u64)]); 5] = [
+/// The numbers of processors of a quick run: what is compared in tables, without what is between.
+const QUICK_CPUS: [u16; 4] = [1, FEW, 63, 64];
+/// Smaller data of a quick run, or fewer steps, where a run takes longest.
+const QUICK: [(&str, &[(&str, u64)]); 8] = [
     ("swim", &[("side", 256), ("rounds", 2)]),
-    ("mgrid", &[("rounds", 1)]),
     ("wupwise", &[("iterations", 1)]),
-    ("fft", &[("points", 16_384)]),
-    ("ocean", &[]),
+    ("mgrid", &[("rounds", 1)]),
+    ("apsi", &[("rounds", 1)]),
+    ("equake", &[("steps", 1)]),
+    ("fma3d", &[("steps", 2)]),
+    ("gafort", &[("generations", 2)]),
+    ("applu", &[("rounds", 1)]),
 ];
 
 /// The machine and the programs of a table.
@@ -76,20 +79,11 @@ impl Runs<'_> {
 
     /// What one run says.
     fn reading(&self, program: &str, point: &Point) -> Result<Formula, ExperimentError> {
-        let quick = self.scene.systems.scope().quick;
-        if quick && !QUICK_CPUS.contains(&point.cpus) {
+        let Some(measurement) = self.measurement(program, point)? else {
             return Ok(Formula::Computed(Vec::new(), |_| None));
-        }
-        let workload = workload(program, point, quick)?;
-        let system = self.scene.systems.get(&self.machine(point)?)?;
-        let run = ProgramRun { workload, cpus: point.cpus };
-        let processes = point.processes;
-        let subject = match point.scheduling {
-            Some(scheduling) => Subject::Scheduled(Scheduled { run, processes, scheduling }),
-            None => Subject::Program(run),
         };
-        let measurement = Measurement { machine: system.name().to_owned(), subject };
-        let (figure, cycle_ns) = (point.figure, 1000.0 / system.description.processor.clock.as_mhz());
+        let clock = self.scene.systems.get(&measurement.machine)?.description.processor.clock;
+        let (figure, cycle_ns) = (point.figure, 1000.0 / clock.as_mhz());
         let equation = point.ideal.filter(|ideal| ideal.accounted).map(|ideal| match ideal.limit {
             Limit::ZeroOverhead => Equation::ZeroOverhead,
             Limit::AllLocal => Equation::AllLocal,
@@ -99,6 +93,24 @@ impl Runs<'_> {
             (Outcome::Program(row), Some(equation)) => Account::of(row)?.time_ns(equation),
             _ => None,
         }))
+    }
+
+    /// The run of a program at a point; none if a quick run leaves that out.
+    ///
+    /// # Errors
+    /// When the machine or the program cannot be had.
+    pub fn measurement(&self, program: &str, point: &Point) -> Result<Option<Measurement>, ExperimentError> {
+        let quick = self.scene.systems.scope().quick;
+        if quick && !QUICK_CPUS.contains(&point.cpus) {
+            return Ok(None);
+        }
+        let run = ProgramRun { workload: workload(program, point, quick)?, cpus: point.cpus };
+        let processes = point.processes;
+        let subject = match point.scheduling {
+            Some(scheduling) => Subject::Scheduled(Scheduled { run, processes, scheduling }),
+            None => Subject::Program(run),
+        };
+        Ok(Some(Measurement { machine: self.scene.systems.get(&self.machine(point)?)?.name().to_owned(), subject }))
     }
 
     /// The name of the machine on which a point is measured.

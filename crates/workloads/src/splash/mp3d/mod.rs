@@ -48,12 +48,13 @@ const PLACE: usize = 3;
 const CELL: usize = 6;
 
 /// Words of a cell: who waits there, and how many were there, each with the step that this is about; how many were there in
-/// the step before; how many in all; their momentum and energy.
-const CELL_WORDS: usize = 8;
+/// the step before; how many in all; their momentum and energy; and the cell's lock. A line of 128 bytes.
+const CELL_WORDS: usize = 16;
 const COUNT: usize = 1;
 const BEFORE: usize = 2;
 const VISITS: usize = 3;
 const MOMENTS: usize = 4;
+const LOCK: usize = 8;
 
 /// Words of a thread's account: momentum and energy that its particles got otherwise than by colliding; what they brought to
 /// cells; how often they entered one.
@@ -62,8 +63,7 @@ const ACCOUNT_WORDS: usize = 9;
 /// Regions.
 const PARTICLES: usize = 0;
 const CELLS: usize = 1;
-const LOCKS: usize = 2;
-const ACCOUNTS: usize = 3;
+const ACCOUNTS: usize = 2;
 
 /// What rounding may change of a sum, relative to the sum of magnitudes.
 const ROUNDING: f64 = 1e-11;
@@ -250,7 +250,6 @@ impl Program for Mp3d {
         vec![
             RegionPlan::unplaced(shape, self.particles as usize * PARTICLE_WORDS),
             RegionPlan::unplaced(shape, flow::cells() * CELL_WORDS),
-            Locks::<()>::plan(shape, flow::cells()),
             Self::accounts(shape).plan(shape.homes.iter().copied()),
         ]
     }
@@ -267,7 +266,7 @@ impl Program for Mp3d {
             own: own.clone(),
             particles: &regions[PARTICLES],
             cells: &regions[CELLS],
-            locks: Locks::new(shape, &regions[LOCKS], flow::cells()),
+            locks: Locks::within(&regions[CELLS], LOCK, CELL_WORDS),
             random: Random::new(shape.seed, STREAM + share.number as u64),
             density,
             gained: [0.0; 4],

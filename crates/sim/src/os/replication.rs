@@ -1,0 +1,138 @@
+//! Copies of pages that are only read, near those who read them (Prestor 2001, 3.3.2, Automatic Memory Locality Management).
+//!
+//! A page counts as only read until somebody stores to it. Processors know it as such, so that the first store traps; the copies
+//! are then given up for good.
+
+use units::{CpuId, NodeId, PhysicalAddr, VirtualAddr};
+
+use super::paging::{PageNumber, Paging, Transfer};
+use crate::memory::{Memory, node_of};
+
+/// What a processor that refers to a page has to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reference {
+    /// Nothing: it knows where the page is now.
+    Known,
+    /// Touch it: nobody has before.
+    Untouched,
+    /// Wait until its copies have been made or given up, which is to be begun if it has not been.
+    Wait(Vec<Transfer>),
+}
+
+impl Paging {
+    /// A processor of node `node` refers to `at`, and stores to it if `writes`.
+    pub fn refer(&mut self, cpu: CpuId, node: NodeId, at: VirtualAddr, writes: bool, memory: &mut Memory) -> Reference {
+        let page = self.number(at);
+        if self.pages[page.0].frame.is_none() {
+            return Reference::Untouched;
+        }
+        if let Some((_, waiting)) = self.changing.get_mut(&page) {
+            waiting.push(cpu);
+            return Reference::Wait(Vec::new());
+        }
+        let transfers = if writes { self.store(page) } else { self.read(page, node, memory) };
+        if transfers.is_empty() {
+            self.inform(cpu, at);
+            return Reference::Known;
+        }
+        self.changing.insert(page, (transfers.len() as u32, vec![cpu]));
+        Reference::Wait(transfers)
+    }
+
+    /// Somebody stores to the page: only its first frame remains.
+    fn store(&mut self, page: PageNumber) -> Vec<Transfer> {
+        self.pages[page.0].stored = true;
+        let copies = self.copies.remove(&page).unwrap_or_default();
+        self.counters.collapses += u64::from(!copies.is_empty());
+        copies.into_iter().map(|frame| Transfer::Purge(page, frame)).collect()
+    }
+
+    /// Somebody reads the page on `node`: one that is only read is copied there if it is nowhere near.
+    fn read(&mut self, page: PageNumber, node: NodeId, memory: &mut Memory) -> Vec<Transfer> {
+        let Some(from) = self.far(page, node).filter(|_| memory.free_frames(node) > 0) else { return Vec::new() };
+        let to = memory.frame(node, self.colour(page));
+        to.map(|to| Transfer::Copy(page, from, to)).into_iter().collect()
+    }
+
+    /// Where the copy of a page is that is nearest to `node`, if it is only read and that is too far away.
+    pub(super) fn far(&self, page: PageNumber, node: NodeId) -> Option<PhysicalAddr> {
+        let alone = !self.spec.replication || self.pages[page.0].stored || self.is_moving(page);
+        let from = self.nearest(page, node).filter(|_| !alone)?;
+        (self.policy.hops(node, node_of(from)) > self.spec.coverage_radius).then_some(from)
+    }
+
+    /// The copy of a page that is nearest to a node; of equally near ones the first that there was.
+    pub fn nearest(&self, page: PageNumber, node: NodeId) -> Option<PhysicalAddr> {
+        let copies = self.copies.get(&page).into_iter().flatten().copied();
+        self.pages[page.0].frame.into_iter().chain(copies).min_by_key(|&frame| self.policy.hops(node, node_of(frame)))
+    }
+
+    /// The page has been copied to `frame`.
+    pub fn end_copy(&mut self, page: PageNumber, frame: PhysicalAddr) -> Vec<CpuId> {
+        self.copies.entry(page).or_default().push(frame);
+        self.own(page, frame);
+        self.counters.replications += 1;
+        self.end_change(page)
+    }
+
+    /// Nothing is left of the page's copy in `frame`.
+    pub fn end_purge(&mut self, page: PageNumber, frame: PhysicalAddr) -> Vec<CpuId> {
+        self.counters.placed[node_of(frame).index()] -= 1;
+        self.end_change(page)
+    }
+
+    /// One of the transfers that processors wait for is over. Returns who goes on.
+    fn end_change(&mut self, page: PageNumber) -> Vec<CpuId> {
+        let Some((left, _)) = self.changing.get_mut(&page) else { return Vec::new() };
+        *left -= 1;
+        if *left > 0 {
+            return Vec::new();
+        }
+        self.changing.remove(&page).map(|(_, waiting)| waiting).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::paging::tests::paging;
+    use super::*;
+
+    #[test]
+    fn a_page_is_copied_to_far_readers_until_somebody_stores_to_it() {
+        let (mut paging, mut memory) = paging(|spec| (spec.replication, spec.coverage_radius) = (true, 1));
+        let at = paging.map(&[Some(NodeId(0))], &mut memory).expect("there is room");
+        let mut refer = |cpu, node, writes| {
+            let reference = paging.refer(CpuId(cpu), NodeId(node), at, writes, &mut memory);
+            let done = match &reference {
+                Reference::Wait(transfers) => match transfers.as_slice() {
+                    [Transfer::Copy(page, _, to)] => paging.end_copy(*page, *to),
+                    [Transfer::Purge(page, frame)] => paging.end_purge(*page, *frame),
+                    _ => Vec::new(),
+                },
+                _ => Vec::new(),
+            };
+            (reference, done, paging.counters().clone())
+        };
+        assert_eq!(refer(2, 1, false).0, Reference::Known, "the node at the same router is near enough");
+        let (copying, done, counters) = refer(4, 2, false);
+        assert!(matches!(copying, Reference::Wait(transfers) if transfers.len() == 1));
+        assert_eq!((done, counters.replications, counters.placed), (vec![CpuId(4)], 1, vec![1, 0, 1, 0]));
+        assert_eq!(refer(6, 3, false).0, Reference::Known, "near the copy");
+        let (collapsing, done, counters) = refer(6, 3, true);
+        assert!(matches!(collapsing, Reference::Wait(transfers) if transfers.len() == 1));
+        assert_eq!((done, counters.collapses, counters.placed), (vec![CpuId(6)], 1, vec![1, 0, 0, 0]));
+        assert_eq!(refer(6, 3, true).0, Reference::Known);
+        assert_eq!(refer(4, 2, false).0, Reference::Known, "never again");
+    }
+
+    #[test]
+    fn who_comes_while_a_page_is_copied_waits_too() {
+        let (mut paging, mut memory) = paging(|spec| (spec.replication, spec.coverage_radius) = (true, 0));
+        let at = paging.map(&[Some(NodeId(0))], &mut memory).expect("there is room");
+        let first = paging.refer(CpuId(4), NodeId(2), at, false, &mut memory);
+        let Reference::Wait(transfers) = first else { panic!("{first:?}") };
+        assert_eq!(paging.refer(CpuId(6), NodeId(3), at, true, &mut memory), Reference::Wait(Vec::new()));
+        let [Transfer::Copy(page, _, to)] = transfers[..] else { panic!("{transfers:?}") };
+        assert_eq!(paging.end_copy(page, to), [CpuId(4), CpuId(6)]);
+    }
+}
