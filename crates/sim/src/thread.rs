@@ -204,10 +204,15 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// Whether the processor has the only copy of the line at `at`, and may store to it: a store-conditional succeeds.
-    pub fn owns(&mut self, at: impl Location) -> bool {
+    /// The value of the word at `at`, which was stored to, has changed: threads that look at it again and again see so because
+    /// their copies of the line have been taken away. If the line is not here any more, some may have fetched it too soon: they
+    /// are made to look again.
+    pub fn publish(&mut self, at: impl Location) {
+        self.tell_news();
         let processor = self.processor();
-        at.known(processor).is_some_and(|at| processor.owns(at))
+        if !at.known(processor).is_some_and(|at| processor.owns(at)) {
+            self.suspend(Wait::Published);
+        }
     }
 
     /// After a load of `at` told nothing new: loads it again and again with `instructions` in between, until it may tell

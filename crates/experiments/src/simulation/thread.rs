@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use sim::{Cause, Thread};
-use units::VirtualAddr;
 use workloads::{Barrier, SPIN};
 
 use super::memory::SharedRegion;
@@ -34,34 +33,25 @@ impl<'t, 'y> SimulatedThread<'t, 'y> {
     }
 
     /// A load-linked and a store-conditional that finds the line fetched for writing at once, as `lmbench-cas` has it. The
-    /// value changes at the time at which the store is done, and not before; if the line is gone by then, all is done again.
-    /// Returns what was there.
+    /// value changes at the time at which the store is done, and not before. Returns what was there.
     fn indivisible(&mut self, region: &SharedRegion, word: usize, change: impl FnOnce(u64) -> u64) -> u64 {
         let at = region.at(word);
         self.on_behalf(Cause::Lock, |this| {
-            loop {
-                this.thread.store(at);
-                this.thread.load(at);
-                if this.is_done(at) {
-                    break;
-                }
-            }
-        });
-        let before = region.get(word);
-        region.set(word, change(before));
-        before
+            this.thread.store(at);
+            this.thread.load(at);
+            this.change(region, word, change)
+        })
     }
 
-    /// Waits until all is done; whether the line at `at` is there then to be changed. Only so do words that threads look at
-    /// change after all others' copies are gone, whoever was taken off his processor meanwhile.
-    fn is_done(&mut self, at: VirtualAddr) -> bool {
+    /// Waits until all is done, and changes a word that was stored to. Others see the change because their copies are gone; who
+    /// has taken the line back from here meanwhile, or after the thread was taken off its processor, is told to look again.
+    fn change(&mut self, region: &SharedRegion, word: usize, change: impl FnOnce(u64) -> u64) -> u64 {
         self.thread.drain();
         self.thread.order();
-        let owned = self.thread.owns(at);
-        if owned {
-            self.thread.tell_news();
-        }
-        owned
+        let before = region.get(word);
+        region.set(word, change(before));
+        self.thread.publish(region.at(word));
+        before
     }
 }
 
@@ -114,11 +104,8 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
         self.thread.drain();
         self.on_behalf(Cause::Lock, |this| {
             this.thread.store(at);
-            while !this.is_done(at) {
-                this.thread.store(at);
-            }
+            this.change(region, word, |_| value);
         });
-        region.set(word, value);
     }
 
     fn await_change(&mut self, region: &SharedRegion, word: usize, held: u64) -> u64 {

@@ -374,7 +374,7 @@ impl Processor {
         match wait {
             None => Cause::Idle,
             Some(Wait::Barrier) => Cause::Barrier,
-            Some(Wait::Departure(_) | Wait::Leave) => Cause::Lock,
+            Some(Wait::Departure(_) | Wait::Published | Wait::Leave) => Cause::Lock,
             Some(Wait::Writeback(_)) => Cause::Writeback,
             Some(Wait::Page(..)) => Cause::System,
             Some(Wait::Value(id) | Wait::Miss(id)) => {

@@ -66,6 +66,8 @@ pub enum Wait {
     Barrier,
     /// It looks at this line again and again, and its copy tells it nothing new.
     Departure(LineAddr),
+    /// Those that look at words again and again are to look now.
+    Published,
     /// The operating system takes it off its processor as soon as its misses are over.
     Leave,
 }

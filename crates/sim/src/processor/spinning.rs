@@ -54,6 +54,13 @@ impl Processor {
         }
     }
 
+    /// A loop that looks at any line is to look as if that had left.
+    pub fn look_again(&mut self) {
+        if let Some(spin) = &mut self.spin {
+            spin.departed = true;
+        }
+    }
+
     /// If the line that the program looks at has left by `now`: when the first load issues that misses.
     #[inline]
     pub fn take_departure(&mut self, now: Time) -> Option<Time> {

@@ -100,6 +100,17 @@ impl<C: Controller> System<C> {
         }
     }
 
+    /// A word has changed on `cpu` whose line has been taken away from there: whoever looks at words looks now.
+    pub(super) fn on_published(&mut self, cpu: CpuId) {
+        for other in (0..self.processors.len() as u16).map(CpuId) {
+            if matches!(self.waits(other), Some(Wait::Departure(_))) {
+                self.processor_mut(other).look_again();
+                self.wake_spinner(other);
+            }
+        }
+        self.resume_at(cpu, self.now);
+    }
+
     /// Whoever waits for the controller to let go of a line that had left the processor's caches goes on, if it has.
     pub fn wake_writeback(&mut self, cpu: CpuId, line: LineAddr) {
         let free = !self.processor_mut(cpu).is_writing_back(line);

@@ -235,6 +235,7 @@ impl<C: Controller> System<C> {
                 self.at_barrier += 1;
                 self.release_barrier();
             }
+            Wait::Published => self.on_published(cpu),
             Wait::Departure(_) if self.schedule.is_some() => self.looks_in_vain(cpu),
             _ => {}
         }
