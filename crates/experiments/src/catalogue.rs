@@ -150,7 +150,7 @@ pub const ENTRIES: &[Entry] = entries! {
     "flash/figure-5.10" => programs("faster at 8", SPECOMP, Undrawn), None;
     "flash/figure-5.12" => programs("faster", SPECOMP, Undrawn), None;
     "flash/figure-5.13" => programs("faster", SPECOMP, Undrawn), None;
-    "flash/table-5.3" => programs("efficiency", SPECOMP, Undrawn), None;
+    "flash/table-5.3" => programs("common-efficiency", SPECOMP, Undrawn), None;
     "flash/table-5.4" => programs("occupancy over cv=2", SPECOMP, Undrawn), None;
     "flash/figure-5.14" => programs("average", SPECOMP, FirstOverSecond), None;
     "flash/figure-5.15" => remote_cache::RemoteCacheHitRates, None;

@@ -59,7 +59,7 @@ impl Shape for Programs {
         let parse = |words: &str| Cell::parse([self.words, row, words], &known());
         match column {
             "best/worst" => {
-                let of = |protocol: &&str| runs.value(&point(self, row, &format!("efficiency {protocol}"))?);
+                let of = |protocol: &&str| runs.value(&point(self, row, &format!("common-efficiency {protocol}"))?);
                 let all = PROTOCOLS.iter().map(of).collect::<Result<Vec<_>, _>>()?;
                 Ok(Some(Formula::greatest(all.clone()).over(Formula::least(all))))
             }
@@ -67,7 +67,7 @@ impl Shape for Programs {
                 let mut pairs = Vec::new();
                 for protocol in PROTOCOLS {
                     pairs.push(runs.value(&point(self, row, &format!("occupancy {protocol}"))?)?);
-                    pairs.push(runs.value(&point(self, row, &format!("efficiency {protocol}"))?)?);
+                    pairs.push(runs.value(&point(self, row, &format!("common-efficiency {protocol}"))?)?);
                 }
                 Ok(Some(Formula::Computed(pairs, |pairs| pearson(pairs).map(|r| -r))))
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use workloads::{Settings, Workload};
 
-use super::figure::FEW;
+use super::figure::{COMMON, FEW};
 use super::{Cell, Figure, Limit, Point, geometric_mean};
 use crate::error::ExperimentError;
 use crate::formula::{Formula, Measurement, ProgramRun, Scheduled, Subject};
@@ -65,12 +65,14 @@ impl Runs<'_> {
     fn one(&self, program: &str, point: &Point) -> Result<Formula, ExperimentError> {
         let few = if point.figure == Figure::TotalSpeedup { 1 } else { FEW };
         match point.figure {
-            Figure::Speedup | Figure::TotalSpeedup | Figure::Efficiency => {
-                let on = |cpus: u16| self.reading(program, &Point { cpus, ..point.clone() });
-                let times = vec![on(few)?, on(point.cpus)?];
+            Figure::Speedup | Figure::TotalSpeedup | Figure::Efficiency | Figure::CommonEfficiency => {
+                let common = point.figure == Figure::CommonEfficiency;
+                let protocol = if common { COMMON.to_owned() } else { point.protocol.clone() };
+                let base = Point { cpus: few, protocol, ..point.clone() };
+                let times = vec![self.reading(program, &base)?, self.reading(program, point)?];
                 let rule = move |times: &[f64]| Some(speedup(few, times[0], times[1]));
                 let speedup = Formula::ComputedBy(times, Arc::new(rule));
-                let over_all = point.figure == Figure::Efficiency;
+                let over_all = common || point.figure == Figure::Efficiency;
                 Ok(if over_all { speedup.times(1.0 / f64::from(point.cpus)) } else { speedup })
             }
             _ => self.reading(program, point),
