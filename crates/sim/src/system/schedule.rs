@@ -143,6 +143,11 @@ impl<C: Controller> System<C> {
     fn interrupt(&mut self, cpu: CpuId, length: Duration) {
         let now = self.now;
         self.processor_mut(cpu).spend_in_os(now, length);
+        if let Some(Wait::Page(..)) = self.waits(cpu) {
+            // The page is seen to later.
+            let time = self.processor(cpu).time();
+            self.schedule_processor(cpu, time.max(now), Event::Resume(cpu));
+        }
     }
 
     /// The thread of a processor is to leave it: when its misses are over, and what it has begun is done.
@@ -232,7 +237,14 @@ impl<C: Controller> System<C> {
     /// been taken off meanwhile is not.
     #[inline]
     pub(super) fn is_due(&self, cpu: CpuId) -> bool {
-        self.schedule.is_none() || self.waits(cpu) == Some(Wait::Until(self.now))
+        if self.schedule.is_none() {
+            return true;
+        }
+        match self.waits(cpu) {
+            Some(Wait::Until(time)) => time == self.now,
+            Some(Wait::Page(..)) => self.processor(cpu).time() <= self.now,
+            _ => false,
+        }
     }
 
     /// Whether every thread that has started and not ended waits for others.
