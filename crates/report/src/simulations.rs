@@ -251,7 +251,7 @@ fn miss_stall(row: &SimulationRow) -> Option<Table> {
 }
 
 /// Programs and their parameters that differ between runs.
-fn varied(rows: &[SimulationRow]) -> BTreeSet<(&str, &str)> {
+pub(crate) fn varied(rows: &[SimulationRow]) -> BTreeSet<(&str, &str)> {
     let mut seen: BTreeMap<(&str, &str), BTreeSet<u64>> = BTreeMap::new();
     for row in rows {
         for (name, &value) in &row.parameters {

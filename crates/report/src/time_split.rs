@@ -1,9 +1,10 @@
 //! Where the time of programs on simulated machines went, and what more processors bring.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::SimulationRow;
 
+use crate::simulations::varied;
 use crate::{Column, StackedBars, Table};
 
 /// The parts of a processor's time as they are shown: what each is called, and the records' names that it adds up.
@@ -36,7 +37,7 @@ fn shares(row: &SimulationRow) -> Vec<f64> {
     let of = |names: &[&str]| -> f64 {
         let named =
             |name: &str| names.iter().any(|part| name == *part || part.ends_with('.') && name.starts_with(part));
-        row.spent_ns.iter().filter(|(name, _)| named(name)).map(|(_, ns)| ns).sum()
+        row.spent_ns.iter().filter(|(name, _)| named(name)).map(|(_, ns)| ns).fold(0.0, |sum, ns| sum + ns)
     };
     let parts: Vec<f64> = PARTS.iter().map(|(_, names)| of(names)).collect();
     let rest = of(&[REST]);
@@ -59,9 +60,10 @@ pub fn time_split(rows: &[SimulationRow]) -> Table {
     columns.extend([Column::number("upgrades", "%"), Column::number("local", "%")]);
     let causes = rows.iter().any(|row| row.causes.is_some());
     columns.extend(CAUSES.iter().filter(|_| causes).map(|name| Column::number(name.replace('-', " "), "%")));
+    let varied = varied(rows);
     let mut table = Table::new("where the time went", columns);
     for (row, shares) in rows.iter().zip(shares) {
-        let mut cells = vec![label(row), row.cpus.to_string()];
+        let mut cells = vec![label(row, &varied), row.cpus.to_string()];
         cells.extend(shown.iter().map(|&part| percent(shares[part])));
         let misses: u64 = row.misses.values().sum();
         let share = |count: u64| if misses > 0 { percent(count as f64 / misses as f64) } else { "-".to_owned() };
@@ -83,12 +85,13 @@ pub fn time_split(rows: &[SimulationRow]) -> Table {
 /// time, so that equal bars are perfect speedup.
 pub fn time_bars<'a>(rows: &'a [SimulationRow]) -> StackedBars {
     let mut first: BTreeMap<&'a str, f64> = BTreeMap::new();
+    let varied = varied(rows);
     let mut bar = |row: &'a SimulationRow| {
         let SimulationRow { program, time_ns, cpus, .. } = row;
         let whole = time_ns * f64::from(*cpus);
         let unit = *first.entry(program).or_insert(whole);
         let height = if unit > 0.0 { whole / unit } else { 0.0 };
-        (format!("{} {}", label(row), row.cpus), shares(row).into_iter().map(|share| share * height).collect())
+        (format!("{} {}", label(row, &varied), row.cpus), shares(row).into_iter().map(|share| share * height).collect())
     };
     StackedBars {
         title: "where the time went".to_owned(),
@@ -101,9 +104,10 @@ pub fn time_bars<'a>(rows: &'a [SimulationRow]) -> StackedBars {
 /// Speedups of runs that differ in nothing but the number of processors, over those with the fewest; none if there are no such runs.
 /// The fewest are taken to be as fast as so many processors should be.
 pub fn speedups(rows: &[SimulationRow]) -> Option<Table> {
+    let varied = varied(rows);
     let mut groups: Vec<(String, BTreeMap<u32, f64>)> = Vec::new();
     for row in rows {
-        let key = alike(row);
+        let key = label(row, &varied);
         match groups.iter_mut().find(|(known, _)| *known == key) {
             Some((_, times)) => drop(times.insert(row.cpus, row.time_ns)),
             None => groups.push((key, [(row.cpus, row.time_ns)].into())),
@@ -131,20 +135,18 @@ pub fn speedups(rows: &[SimulationRow]) -> Option<Table> {
     Some(table)
 }
 
-/// All that a run is but for the number of its processors, short.
-fn alike(row: &SimulationRow) -> String {
-    let parameters: Vec<_> = row.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    format!("{} {}", label(row), parameters.join(" "))
-}
-
-/// What a run is called: its program, machine and policies, where those are not the usual ones.
-fn label(row: &SimulationRow) -> String {
+/// What a run is called: all that it is but for the number of its processors. Parameters that do not vary are left out, and
+/// policies that are the usual ones.
+fn label(row: &SimulationRow, varied: &BTreeSet<(&str, &str)>) -> String {
     let SimulationRow { program, machine, protocol, scheduler, barrier, .. } = row;
     let mut label = format!("{program} {machine} {protocol}");
     for (policy, usual) in [(scheduler, "none"), (barrier, "ideal")] {
         if !policy.is_empty() && policy != usual {
             label = format!("{label} {policy}");
         }
+    }
+    for (name, value) in row.parameters.iter().filter(|(name, _)| varied.contains(&(program.as_str(), name.as_str()))) {
+        label = format!("{label} {name}={value}");
     }
     label
 }
