@@ -31,10 +31,21 @@ fn two_users(time: TimeSharing, space: SpaceSharing) -> (f64, u64) {
 
 #[test]
 fn who_yields_to_the_other_is_done_as_soon() {
-    for (time, name) in TimeSharing::ALL {
-        for (space, place) in SpaceSharing::ALL {
-            let (end, migrations) = two_users(time, space);
-            println!("{name} {place}: {end:.0} us, {migrations} migrations");
-        }
+    let (batch, _) = two_users(TimeSharing::Batch, SpaceSharing::PinnedTopDown);
+    for time in [TimeSharing::Gang, TimeSharing::RunQueue] {
+        let (shared, migrations) = two_users(time, SpaceSharing::PinnedTopDown);
+        assert!(shared > 1.2 * batch, "{time:?}: {shared:.0} us instead of {batch:.0} us one after the other");
+        assert_eq!(migrations, 0, "{time:?}");
     }
+}
+
+/// The processor that a gang leaves idle takes a thread of the other away from its memory and caches, turn by turn.
+#[test]
+fn the_idle_processor_is_a_pitfall_for_gangs() {
+    let (pinned, _) = two_users(TimeSharing::Gang, SpaceSharing::PinnedTopDown);
+    let (roaming, migrations) = two_users(TimeSharing::Gang, SpaceSharing::CacheAffinity);
+    assert!(migrations > 5, "{migrations} migrations");
+    assert!(roaming > pinned, "{roaming:.0} us, pinned {pinned:.0} us");
+    let (batch, _) = two_users(TimeSharing::Batch, SpaceSharing::CacheAffinity);
+    assert!(roaming > batch, "{roaming:.0} us, {batch:.0} us one after the other");
 }
