@@ -75,7 +75,8 @@ fn names_that_stand_for_nothing_are_refused() {
         message("artic"),
         "machine = \"artic\": there is no such machine, did you mean arctic?; accepted: bitmap bootleg lego-oil arctic \
          bwana stinger dresden, origin2000-r10k-195-Np origin2000-r10k-250-Np origin2000-r12k-300-Np \
-         origin2000-r12k-400-Np with an even N from 2 to 512, flash-Np with any N from 1 to 64, or the path of a .toml file"
+         origin2000-r12k-400-Np with an even N from 2 to 512, flash-Np flash-scaled-Np with any N from 1 to 64, or the \
+         path of a .toml file"
     );
     assert!(message("zzz").starts_with("machine = \"zzz\": there is no such machine; accepted:"));
     assert!(message("origin2000-r12k-300-+8p").contains("there is no such machine"));
@@ -384,5 +385,17 @@ proptest! {
             prop_assert!(message.starts_with("damaged.toml:"), "{}", message);
             prop_assert_eq!(message.lines().count(), 1, "{}", message);
         }
+    }
+}
+
+#[test]
+fn a_cache_may_have_a_part_of_a_mebibyte_that_is_a_power_of_two() {
+    let scaled = crate::load("flash-scaled-64p").expect("a family");
+    assert_eq!((scaled.l2.size, scaled.tlb.page), (units::Bytes::from_kib(64), units::Bytes::from_kib(1)));
+    assert!(scaled.to_toml().contains("size_mib = 0.0625"));
+    for (size, problem) in [("0.1", "not a power of two"), ("0.001", "less than 0.03125")] {
+        let text = format!("title = \"t\"\ninherit = \"flash-scaled-64p\"\n[l2]\nsize_mib = {size}");
+        let error = crate::parse("mine.toml", &text).expect_err(size).to_string();
+        assert!(error.contains(problem), "{error}");
     }
 }
