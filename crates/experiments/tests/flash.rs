@@ -151,8 +151,8 @@ fn ideal_machines_run_what_the_machine_runs() {
     assert_eq!(study.measurements().len(), 4 * 2 * 3);
 }
 
-/// Where all misses are unhindered and local, there is nothing to remove. Where lines are handed round there is; the account
-/// says more than comes true, as stores are done while the program works (section 5.5.5).
+/// Where all misses are unhindered and local, there is nothing to remove. Where lines are handed round there is, and as much as the
+/// account says to within a few percent: a store that misses keeps its place in the window, so long work hides little of it.
 #[test]
 fn accounts_and_ideal_machines_side_by_side() {
     let gains = |program: &str, cpus: u16| {
@@ -176,5 +176,7 @@ fn accounts_and_ideal_machines_side_by_side() {
     }
     let [zero_overhead, all_local] = gains("migratory", 8);
     assert!(zero_overhead.1 > 1.02 && all_local.1 > zero_overhead.1, "{zero_overhead:?} {all_local:?}");
-    assert!(zero_overhead.0 > zero_overhead.1 && all_local.0 > all_local.1, "{zero_overhead:?} {all_local:?}");
+    for (accounted, simulated) in [zero_overhead, all_local] {
+        assert!((accounted / simulated - 1.0).abs() < 0.03, "{zero_overhead:?} {all_local:?}");
+    }
 }
