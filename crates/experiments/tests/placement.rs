@@ -81,7 +81,7 @@ fn a_full_node_spills_to_the_nearest() {
     let placed = &spilled.paging.placed;
     assert_eq!((placed[0], placed[1], placed[2]), (2048, 512, 0), "32 MiB, and 8 MiB on the nearest: {placed:?}");
     assert_eq!(spilled.paging.spilled, 512);
-    let too_much = workload("private", &[("lines", 33 << 13)]);
+    let too_much = workload("private", &[("lines", 33 * 8192)]);
     let whole = simulation(&variant::with_placement(machine, "first-touch"), too_much, None, Mode::LookAhead);
     let message = whole.expect_err("too much for all").to_string();
     assert!(message.contains("private wants 528 MiB") && message.contains("up to 512 MiB"), "{message}");

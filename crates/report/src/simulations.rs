@@ -41,7 +41,8 @@ pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
     let varied = varied(rows);
     let latency = rows.iter().any(|row| row.miss_latency_ns.is_some());
     let mut columns = vec![Column::text("program")];
-    columns.extend((!varied.is_empty()).then(|| Column::text("with")));
+    let differ = rows.iter().any(|row| with(row, &varied).next().is_some());
+    columns.extend(differ.then(|| Column::text("with")));
     columns.extend([
         Column::text("machine"),
         Column::text("protocol"),
@@ -65,10 +66,8 @@ pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
     let mut table = Table::new(title, columns);
     for row in rows {
         let mut cells = vec![row.program.clone()];
-        if !varied.is_empty() {
-            let named =
-                row.parameters.iter().filter(|(name, _)| varied.contains(&(row.program.as_str(), name.as_str())));
-            cells.push(named.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" "));
+        if differ {
+            cells.push(with(row, &varied).collect::<Vec<_>>().join(" "));
         }
         cells.extend([
             row.machine.clone(),
@@ -259,6 +258,18 @@ pub(crate) fn varied(rows: &[SimulationRow]) -> BTreeSet<(&str, &str)> {
         }
     }
     seen.into_iter().filter(|(_, values)| values.len() > 1).map(|(key, _)| key).collect()
+}
+
+/// What distinguishes a run beside program, machine and protocol: policies that are not the usual ones, parameters that vary.
+pub(crate) fn with<'r>(
+    row: &'r SimulationRow,
+    varied: &'r BTreeSet<(&str, &str)>,
+) -> impl Iterator<Item = String> + 'r {
+    let policies = [(&row.scheduler, "none"), (&row.barrier, "ideal")].into_iter();
+    let unusual =
+        policies.filter(|(policy, usual)| !policy.is_empty() && policy != usual).map(|(policy, _)| policy.clone());
+    let differing = row.parameters.iter().filter(|(name, _)| varied.contains(&(row.program.as_str(), name.as_str())));
+    unusual.chain(differing.map(|(name, value)| format!("{name}={value}")))
 }
 
 fn us(ns: f64) -> String {

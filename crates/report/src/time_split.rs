@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::SimulationRow;
 
-use crate::simulations::varied;
+use crate::simulations::{varied, with};
 use crate::{Column, StackedBars, Table};
 
 /// The parts of a processor's time as they are shown: what each is called, and the records' names that it adds up.
@@ -138,17 +138,9 @@ pub fn speedups(rows: &[SimulationRow]) -> Option<Table> {
 /// What a run is called: all that it is but for the number of its processors. Parameters that do not vary are left out, and
 /// policies that are the usual ones.
 fn label(row: &SimulationRow, varied: &BTreeSet<(&str, &str)>) -> String {
-    let SimulationRow { program, machine, protocol, scheduler, barrier, .. } = row;
-    let mut label = format!("{program} {machine} {protocol}");
-    for (policy, usual) in [(scheduler, "none"), (barrier, "ideal")] {
-        if !policy.is_empty() && policy != usual {
-            label = format!("{label} {policy}");
-        }
-    }
-    for (name, value) in row.parameters.iter().filter(|(name, _)| varied.contains(&(program.as_str(), name.as_str()))) {
-        label = format!("{label} {name}={value}");
-    }
-    label
+    let SimulationRow { program, machine, protocol, .. } = row;
+    let own = [program.as_str(), machine, protocol].map(str::to_owned).into_iter();
+    own.chain(with(row, varied)).collect::<Vec<_>>().join(" ")
 }
 
 fn percent(share: f64) -> String {

@@ -4,7 +4,7 @@ use std::any::Any;
 
 use machine::Topology;
 use machine::description::{ControllerKind, Description, IdealProtocol};
-use units::{Bytes, CpuId, NodeId, PhysicalAddr, Time, VirtualAddr};
+use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr, Time, VirtualAddr};
 
 use crate::flash::Magics;
 use crate::ideal::Ideals;
@@ -28,6 +28,7 @@ trait Simulated {
     fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError>;
     fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError>;
     fn statistics(&self, node: NodeId) -> NodeStatistics;
+    fn measured_time(&self) -> Option<Duration>;
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms>;
     fn check_coherence(&mut self) -> Result<(), Incoherence>;
     fn observed(&self) -> Option<Observed>;
@@ -77,7 +78,11 @@ impl<C: Controller> Simulated for System<C> {
     }
 
     fn statistics(&self, node: NodeId) -> NodeStatistics {
-        C::statistics(self, node)
+        self.statistics(node)
+    }
+
+    fn measured_time(&self) -> Option<Duration> {
+        self.measured_time()
     }
 
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms> {
@@ -146,9 +151,15 @@ impl Simulator {
         self.machine.messages_under_way()
     }
 
-    /// What a node's controller did since the start, if there is such a node.
+    /// What a node's controller did, if there is such a node: while any thread had what it did measured, or since the start if none
+    /// ever had.
     pub fn statistics(&self, node: NodeId) -> Option<NodeStatistics> {
         (node.index() < self.topology().nodes().len()).then(|| self.machine.statistics(node))
+    }
+
+    /// How long any thread was in what its program says is to be measured ([`crate::Thread::measure`]), if any ever was.
+    pub fn measured_time(&self) -> Option<Duration> {
+        self.machine.measured_time()
     }
 
     /// What a node's Hub did since the start, if there is such a node and it has a Hub.

@@ -30,6 +30,18 @@ impl Histogram {
         self.counts[index] += 1;
     }
 
+    fn since(&self, earlier: &Self) -> Self {
+        let before = |number: usize| earlier.counts.get(number).copied().unwrap_or_default();
+        let counts = self.counts.iter().enumerate().map(|(number, count)| count - before(number));
+        Self { counts: counts.collect() }
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        let of = |counts: &[u64], number: usize| counts.get(number).copied().unwrap_or_default();
+        let numbers = 0..self.counts.len().max(other.counts.len());
+        Self { counts: numbers.map(|number| of(&self.counts, number) + of(&other.counts, number)).collect() }
+    }
+
     /// How often 0, 1, 2 and so on occurred, up to the largest that did.
     pub fn counts(&self) -> &[u64] {
         &self.counts
@@ -63,6 +75,66 @@ pub struct NodeStatistics {
     pub remote_access_cache: Option<CacheStatistics>,
 }
 
+impl NodeStatistics {
+    /// What was done since `earlier`.
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        let cache = |now: Option<CacheStatistics>, then: Option<CacheStatistics>| Some(now?.since(then?));
+        Self {
+            busy: self.busy - earlier.busy,
+            queued: self.queued - earlier.queued,
+            bus_busy: self.bus_busy - earlier.bus_busy,
+            memory_busy: self.memory_busy - earlier.memory_busy,
+            handlers: tallies_since(&self.handlers, &earlier.handlers),
+            sent: tallies_since(&self.sent, &earlier.sent),
+            invalidations: self.invalidations.since(&earlier.invalidations),
+            reclamations: self.reclamations - earlier.reclamations,
+            instruction_cache: cache(self.instruction_cache, earlier.instruction_cache),
+            data_cache: cache(self.data_cache, earlier.data_cache),
+            remote_access_cache: cache(self.remote_access_cache, earlier.remote_access_cache),
+        }
+    }
+
+    /// What was done here and in `other` together.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        let cache = |one: Option<CacheStatistics>, other: Option<CacheStatistics>| Some(one?.plus(other?));
+        Self {
+            busy: self.busy + other.busy,
+            queued: self.queued + other.queued,
+            bus_busy: self.bus_busy + other.bus_busy,
+            memory_busy: self.memory_busy + other.memory_busy,
+            handlers: tallies_together(&self.handlers, &other.handlers),
+            sent: tallies_together(&self.sent, &other.sent),
+            invalidations: self.invalidations.plus(&other.invalidations),
+            reclamations: self.reclamations + other.reclamations,
+            instruction_cache: cache(self.instruction_cache, other.instruction_cache),
+            data_cache: cache(self.data_cache, other.data_cache),
+            remote_access_cache: cache(self.remote_access_cache, other.remote_access_cache),
+        }
+    }
+}
+
+/// Tallies of what came after `earlier`; kinds of which nothing came are left out.
+fn tallies_since(now: &[Tally], earlier: &[Tally]) -> Vec<Tally> {
+    let before = |name| earlier.iter().find(|tally| tally.name == name);
+    let since = |tally: &Tally| match before(tally.name) {
+        None => *tally,
+        Some(then) => Tally { name: tally.name, count: tally.count - then.count, busy: tally.busy - then.busy },
+    };
+    now.iter().map(since).filter(|tally| tally.count > 0).collect()
+}
+
+/// Tallies added up by name.
+fn tallies_together(one: &[Tally], other: &[Tally]) -> Vec<Tally> {
+    let mut sums = one.to_vec();
+    for tally in other {
+        match sums.iter_mut().find(|sum| sum.name == tally.name) {
+            Some(sum) => (sum.count, sum.busy) = (sum.count + tally.count, sum.busy + tally.busy),
+            None => sums.push(*tally),
+        }
+    }
+    sums
+}
+
 /// Accesses to a cache of the controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CacheStatistics {
@@ -72,4 +144,22 @@ pub struct CacheStatistics {
     pub misses: u64,
     /// Time for which the controller waited for them.
     pub stalled: Duration,
+}
+
+impl CacheStatistics {
+    fn since(self, earlier: Self) -> Self {
+        Self {
+            accesses: self.accesses - earlier.accesses,
+            misses: self.misses - earlier.misses,
+            stalled: self.stalled - earlier.stalled,
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            accesses: self.accesses + other.accesses,
+            misses: self.misses + other.misses,
+            stalled: self.stalled + other.stalled,
+        }
+    }
 }

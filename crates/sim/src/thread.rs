@@ -169,6 +169,8 @@ impl<'a> Thread<'a> {
     /// intervals add up. A program that never says so is measured whole.
     pub fn measure(&mut self, on: bool) {
         self.drain();
+        // What the controllers did until then is looked at, too.
+        self.order();
         self.processor().measure(on);
     }
 

@@ -142,7 +142,7 @@ fn equal_seeds_give_equal_runs() {
 /// Looking at the nodes now and then changes nothing, and the last look sees all that there was.
 #[test]
 fn samples_disturb_nothing() {
-    let step = |n: u32| if n % 4 == 0 { Step::Store(n as u8 % 24) } else { Step::Load(n as u8 % 24) };
+    let step = |n: u32| if n.is_multiple_of(4) { Step::Store(n as u8 % 24) } else { Step::Load(n as u8 % 24) };
     let steps: Vec<Step> = (0..120).map(step).collect();
     let programs = vec![steps; 4];
     let of = |ns: Option<f64>| run_sampled("bitmap", Mode::LookAhead, &programs, ns.map(Duration::from_ns));

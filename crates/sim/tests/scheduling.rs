@@ -28,7 +28,7 @@ fn busy(number: u64, regions: Vec<PhysicalAddr>) -> Program {
     Box::new(move |thread: &mut Thread<'_>| {
         for step in 0..400u64 {
             let own = regions[number as usize % regions.len()].offset((number * 64 + step % 40) * 128);
-            let common = regions[step as usize % regions.len()].offset(1 << 19 | (step * 7 % 5) * 128);
+            let common = regions[step as usize % regions.len()].offset((1 << 19) + (step * 7 % 5) * 128);
             match step % 8 {
                 0 => thread.store(common),
                 1 => thread.load_dependent(common),

@@ -213,7 +213,7 @@ impl Simulation {
 
     fn controllers(&self, simulator: &Simulator, reports: &[ThreadReport]) -> Vec<record::ControllerStatistics> {
         let lengths = reports.iter().map(|report| report.finished - report.started);
-        let time = lengths.max().unwrap_or_default();
+        let time = simulator.measured_time().unwrap_or_else(|| lengths.max().unwrap_or_default());
         let nodes = (0..self.shape.nodes as u16).map(NodeId);
         let counted = nodes.filter_map(|node| Some((node, simulator.statistics(node)?)));
         counted.map(|(node, counted)| statistics::controller(node, &counted, time)).collect()

@@ -48,6 +48,12 @@ impl Processor {
         }
     }
 
+    /// Whether its thread has what it does measured.
+    #[inline]
+    pub fn is_measured(&self) -> bool {
+        self.meter.is_open()
+    }
+
     /// A thread whose meter this is comes to this processor.
     pub fn take_meter(&mut self, meter: Meter) {
         let open = meter.open.is_some();

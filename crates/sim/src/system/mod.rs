@@ -4,6 +4,7 @@ mod bus;
 mod check;
 mod controller;
 mod event;
+mod measured;
 mod misses;
 mod network;
 mod paging;
@@ -42,6 +43,7 @@ pub use programs::ThreadReport;
 pub use schedule::Job;
 
 use event::{Envelope, Envelopes, Packed};
+use measured::Measured;
 use programs::Running;
 use schedule::Schedule;
 
@@ -90,6 +92,7 @@ pub struct System<C: Controller> {
     failure: Option<SimError>,
     /// Who looks at the nodes at equal steps of time, if that was asked for.
     pub sampler: Sampler,
+    measured: Measured,
     lookahead: Duration,
 }
 
@@ -161,6 +164,7 @@ impl<C: Controller> System<C> {
             saboteur: options.fault.map(Saboteur::new),
             failure: None,
             sampler: Sampler::new(options.sampling),
+            measured: Measured::default(),
         })
     }
 

@@ -159,12 +159,16 @@ impl<C: Controller> System<C> {
         if running.enters {
             running.arrive(&mut processor);
         }
+        let was = processor.is_measured();
         match running.body.resume(processor) {
             Step::Suspended((processor, wait)) => {
+                // Before what it says is heeded, which is of what came after.
+                self.note_measuring(was, processor.is_measured());
                 self.post(cpu, processor);
                 self.suspended(cpu, wait);
             }
             Step::Finished(processor) => {
+                self.note_measuring(was, processor.is_measured());
                 self.post(cpu, processor);
                 self.finished(cpu);
             }
