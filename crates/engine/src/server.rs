@@ -83,7 +83,8 @@ impl Server {
         self.busy
     }
 
-    /// Total time reserved before `time`, given that nobody waits between what is reserved after it.
+    /// Total time reserved before `time`: all of it but what is reserved after `time`, as if no gaps were there. Exact where nothing is,
+    /// or where what is follows without gaps.
     pub fn busy_before(&self, time: Time) -> Duration {
         self.busy - self.free_at.since(time).min(self.busy)
     }
@@ -115,8 +116,8 @@ mod tests {
         assert_eq!(bus.queued(), Duration(19 + 11));
         assert_eq!(bus.reserve_from(Time(100), Time(105), Duration::ZERO, Duration(1)), Time(105));
         assert_eq!(bus.queued(), Duration(19 + 11 + 5));
-        // From 80 to 110 and from 105, which is 110, to 111.
-        assert_eq!([100, 111, 200].map(|time| bus.busy_before(Time(time))), [60, 71, 71].map(Duration));
+        // Held from 80 to 100 and from 105 to 106: of the gap before 105 it is not known any more that it was one.
+        assert_eq!([100, 105, 106, 200].map(|time| bus.busy_before(Time(time))), [65, 70, 71, 71].map(Duration));
     }
 
     #[test]
