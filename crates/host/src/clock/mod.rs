@@ -236,6 +236,7 @@ mod tests {
             (0..50).map(once).min().unwrap().as_ns()
         };
         let ratios: Vec<f64> = (0..10).map(|_| fastest(&fallback) / fastest(&trusted)).collect();
-        assert!(ratios.iter().any(|ratio| (0.97..1.03).contains(ratio)), "the clocks differ by factors of {ratios:?}");
+        // Neighbours change the speed between two of them; a wrong unit is off by a factor.
+        assert!(ratios.iter().any(|ratio| (0.8..1.25).contains(ratio)), "the clocks differ by factors of {ratios:?}");
     }
 }
