@@ -2,7 +2,7 @@
 
 use record::{ControllerCacheStatistics, ProcessorStatistics, SimulationRow};
 
-/// A figure of a run, or of a run and the one on [`FEW`] processors.
+/// A figure of a run, or of a run and the one on eight processors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Figure {
     /// Of the measured part, in nanoseconds.
@@ -14,7 +14,7 @@ pub enum Figure {
     TotalSpeedup,
     /// Speedup over the number of processors: 1 is ideal.
     Efficiency,
-    /// The same over the run on eight processors under [`COMMON`], whatever the protocol: so efficiencies compare protocols as
+    /// The same over the run on eight processors under CV=2, whatever the protocol: so efficiencies compare protocols as
     /// times do. Table 5.3 means it so: its ratios are the gains that section 5.3 states (SWIM 40 % under hybrid, APSI -1.4 % under
     /// CV=2/LB), whereas the times on eight processors differ by protocol (Figure 5.10).
     CommonEfficiency,
