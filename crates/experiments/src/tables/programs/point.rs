@@ -94,7 +94,7 @@ const OVER: &str = "over";
 /// One outstanding transaction (section 5.5.5), and its key.
 const ONE_TRANSACTION: (&str, &str) = ("1-OTT", "processor.outstanding_misses");
 /// What a scheduler does of which only the other half is said: FLASH's best (section 4.2.2).
-const PINNED: Scheduling = Scheduling { time: TimeSharing::Batch, space: SpaceSharing::PinnedTopDown };
+pub const PINNED: Scheduling = Scheduling { time: TimeSharing::Batch, space: SpaceSharing::PinnedTopDown };
 /// Words without a meaning of their own.
 const FILLERS: [&str; 3] = ["at", "of", "processors"];
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use workloads::{Settings, Workload};
 
 use super::figure::{COMMON, FEW};
+use super::point::PINNED;
 use super::{Cell, Figure, Limit, Point, geometric_mean};
 use crate::error::ExperimentError;
 use crate::formula::{Formula, Measurement, ProgramRun, Scheduled, Subject};
@@ -68,7 +69,10 @@ impl Runs<'_> {
             Figure::Speedup | Figure::TotalSpeedup | Figure::Efficiency | Figure::CommonEfficiency => {
                 let common = point.figure == Figure::CommonEfficiency;
                 let protocol = if common { COMMON.to_owned() } else { point.protocol.clone() };
-                let base = Point { cpus: few, protocol, ..point.clone() };
+                // One thread has the same time under every scheduler (section 4.2.1): it stays with its memory.
+                let alone = point.figure == Figure::TotalSpeedup;
+                let scheduling = point.scheduling.map(|own| if alone { PINNED } else { own });
+                let base = Point { cpus: few, protocol, scheduling, ..point.clone() };
                 let times = vec![self.reading(program, &base)?, self.reading(program, point)?];
                 let rule = move |times: &[f64]| Some(speedup(few, times[0], times[1]));
                 let speedup = Formula::ComputedBy(times, Arc::new(rule));
