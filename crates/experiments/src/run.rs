@@ -45,7 +45,7 @@ pub fn run_once(
         }
         Subject::Profile(run, interval) => {
             let sampled = sim::Options { sampling: Some(*interval), ..options };
-            let Simulated { row, samples, .. } = right(description, *run, sampled)?;
+            let Simulated { row, samples, .. } = right(&prepared(description, *run, sampled)?)?;
             Ok(Outcome::Profile(Box::new(Profile { row, samples })))
         }
         Subject::Scheduled(scheduled) => {
@@ -90,7 +90,7 @@ pub fn run_program(
     run: ProgramRun,
     options: sim::Options,
 ) -> Result<SimulationRow, ExperimentError> {
-    right(description, run, options).map(|simulated| simulated.row)
+    right(&prepared(description, run, options)?).map(|simulated| simulated.row)
 }
 
 /// Runs of programs that are over, from an interrupted invocation or this one.
@@ -123,11 +123,11 @@ fn program_once(
     options: sim::Options,
     finished: &dyn Finished,
 ) -> Result<SimulationRow, ExperimentError> {
-    let simulation = Simulation::new(description.clone(), run.workload, Some(run.cpus), options)?;
+    let simulation = prepared(description, run, options)?;
     if let Some(row) = finished.known(&simulation.identity()).filter(SimulationRow::is_right) {
         return Ok(row);
     }
-    let row = run_program(description, run, options)?;
+    let row = right(&simulation)?.row;
     finished.note(&row).map_err(|reason| ExperimentError::NotKept { program: run.workload.name(), reason })?;
     Ok(row)
 }
@@ -143,8 +143,7 @@ pub fn run_scheduled(
     options: sim::Options,
 ) -> Result<SimulationRow, ExperimentError> {
     let Scheduled { run, processes, scheduling } = scheduled;
-    let simulation = Simulation::new(description.clone(), run.workload, Some(run.cpus), options)?;
-    let simulation = simulation.with_scheduling(scheduling)?;
+    let simulation = prepared(description, run, options)?.with_scheduling(scheduling)?;
     let all = run_together(&vec![simulation; usize::from(processes)])?;
     if let Some(wrong) = all.iter().find_map(|each| each.wrong.clone()) {
         return Err(ExperimentError::WrongResult { program: run.workload.name(), wrong });
@@ -158,10 +157,15 @@ pub fn run_scheduled(
     Ok(row)
 }
 
-fn right(description: &Description, run: ProgramRun, options: sim::Options) -> Result<Simulated, ExperimentError> {
-    let simulated = Simulation::new(description.clone(), run.workload, Some(run.cpus), options)?.run()?;
-    match simulated.wrong {
+fn prepared(description: &Description, run: ProgramRun, options: sim::Options) -> Result<Simulation, ExperimentError> {
+    Simulation::new(description.clone(), run.workload, Some(run.cpus), options)
+}
+
+/// What a simulation gives if its program's results are right.
+fn right(simulation: &Simulation) -> Result<Simulated, ExperimentError> {
+    let mut simulated = simulation.run()?;
+    match simulated.wrong.take() {
         None => Ok(simulated),
-        Some(ref wrong) => Err(ExperimentError::WrongResult { program: run.workload.name(), wrong: wrong.clone() }),
+        Some(wrong) => Err(ExperimentError::WrongResult { program: simulation.workload().name(), wrong }),
     }
 }

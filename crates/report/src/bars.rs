@@ -4,6 +4,7 @@ use plotters::coord::ranged1d::SegmentValue;
 use plotters::prelude::*;
 
 use crate::PlotError;
+use crate::plot::legend;
 
 /// Bars that are made of the same parts.
 #[derive(Clone, PartialEq, Debug)]
@@ -79,17 +80,11 @@ impl StackedBars {
             };
             let rectangles: Vec<_> = self.bars.iter().enumerate().filter_map(rectangle).collect();
             if !rectangles.is_empty() {
-                let legend = move |(x, y)| Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled());
-                chart.draw_series(rectangles)?.label(name).legend(legend);
+                let sign = move |(x, y)| Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled());
+                chart.draw_series(rectangles)?.label(name).legend(sign);
             }
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperRight)
-            .background_style(WHITE.mix(0.85))
-            .border_style(BLACK.mix(0.25))
-            .label_font(("sans-serif", 13))
-            .draw()?;
+        legend(&mut chart, SeriesLabelPosition::UpperRight)?;
         area.present()?;
         Ok(())
     }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use plotters::coord::CoordTranslate;
 use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
+use plotters::drawing::DrawingAreaErrorKind;
 use plotters::prelude::*;
 
 /// How the points of a series are drawn.
@@ -156,16 +158,24 @@ impl Plot {
                 Mark::Points => Circle::new((x + 9, y), 4, colour.stroke_width(1)).into_dyn(),
             });
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .background_style(WHITE.mix(0.85))
-            .border_style(BLACK.mix(0.25))
-            .label_font(("sans-serif", 13))
-            .draw()?;
+        legend(&mut chart, SeriesLabelPosition::UpperLeft)?;
         area.present()?;
         Ok(())
     }
+}
+
+/// Draws what series are called, in a box.
+pub(crate) fn legend<'a, B: DrawingBackend + 'a, C: CoordTranslate>(
+    chart: &mut ChartContext<'a, B, C>,
+    at: SeriesLabelPosition,
+) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+    chart
+        .configure_series_labels()
+        .position(at)
+        .background_style(WHITE.mix(0.85))
+        .border_style(BLACK.mix(0.25))
+        .label_font(("sans-serif", 13))
+        .draw()
 }
 
 /// A tick label without a fraction where there is none: sizes on logarithmic axes are powers of two.

@@ -100,6 +100,22 @@ macro_rules! programs {
     };
 }
 
+impl Workload {
+    /// Every program, with those of the `values` whose parameters it has.
+    ///
+    /// # Errors
+    /// When a program cannot have a value.
+    pub fn all_with(values: &[(&'static str, u64)]) -> Result<Vec<Self>, ProgramError> {
+        let with = |program: Self| {
+            let has = |name: &str| program.parameters().iter().any(|(parameter, _)| parameter.name == name);
+            let own = values.iter().filter(|(name, _)| has(name));
+            let settings = own.fold(Settings::default(), |settings, &(name, value)| settings.with(name, value));
+            Self::new(program.name(), &settings)
+        };
+        Self::all().into_iter().map(with).collect()
+    }
+}
+
 // A new program is a line here.
 programs! {
     Private,

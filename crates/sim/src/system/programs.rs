@@ -168,7 +168,8 @@ impl<C: Controller> System<C> {
                 self.suspended(cpu, wait);
             }
             Step::Finished(processor) => {
-                self.note_measuring(was, processor.is_measured());
+                // Of a thread that has ended nothing more is measured, whether or not it said so.
+                self.note_measuring(was, false);
                 self.post(cpu, processor);
                 self.finished(cpu);
             }

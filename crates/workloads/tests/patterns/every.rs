@@ -42,13 +42,7 @@ fn small() -> Vec<Workload> {
         ("terms", 6),
         ("particles", 100),
     ];
-    let reduce = |program: Workload| {
-        let own: Vec<&str> = program.parameters().iter().map(|(parameter, _)| parameter.name).collect();
-        let chosen = limits.iter().filter(|(name, _)| own.contains(name));
-        let settings = chosen.fold(Settings::default(), |settings, &(name, value)| settings.with(name, value));
-        Workload::new(program.name(), &settings).expect("values in range")
-    };
-    Workload::all().into_iter().map(reduce).collect()
+    Workload::all_with(&limits).expect("values in range")
 }
 
 #[test]
