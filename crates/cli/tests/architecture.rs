@@ -11,6 +11,8 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("sim", &[]), ("verify", &[]), ("host", &[]), ("workloads", &[])],
     &[("bench", &[]), ("report", &[]), ("fit", &[])],
     &[("experiments", &[])],
+    // The runtime of users' programs has the whole simulator in it, and leaves the record that experiments make.
+    &[("frontend", &[])],
     &[("cli", &[])],
 ];
 
