@@ -5,11 +5,12 @@ use bench::{Plan, Platform, SimulatedPlatform};
 use machine::Description;
 use record::{Record, SimulationRow};
 use units::CpuId;
+use workloads::BarrierKind;
 
 use crate::error::ExperimentError;
 use crate::formula::{Measurement, ProgramRun, Scheduled, Subject};
 use crate::shared_region;
-use crate::simulation::run_together;
+use crate::simulation::{Synchronisation, run_together};
 use crate::utilisation::{self, Profile};
 use crate::{Outcome, Simulated, Simulation};
 
@@ -133,7 +134,8 @@ fn program_once(
 }
 
 /// Runs equal programs at once on a new machine of `description`: what the last of them to end has to say, but that its time is
-/// that from the start of all until it has ended, if there are several.
+/// that from the start of all until it has ended, if there are several. Threads look at a word until the last has come to a
+/// barrier: an ideal barrier would give processors to others that threads of the FLASH dissertation's programs keep.
 ///
 /// # Errors
 /// As [`run_program`].
@@ -143,7 +145,9 @@ pub fn run_scheduled(
     options: sim::Options,
 ) -> Result<SimulationRow, ExperimentError> {
     let Scheduled { run, processes, scheduling } = scheduled;
-    let simulation = prepared(description, run, options)?.with_scheduling(scheduling)?;
+    let synchronisation = Synchronisation { barrier: Some(BarrierKind::LlSc) };
+    let simulation = prepared(description, run, options)?.with_synchronisation(synchronisation);
+    let simulation = simulation.with_scheduling(scheduling)?;
     let all = run_together(&vec![simulation; usize::from(processes)])?;
     if let Some(wrong) = all.iter().find_map(|each| each.wrong.clone()) {
         return Err(ExperimentError::WrongResult { program: run.workload.name(), wrong });
