@@ -9,7 +9,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("units", &[])],
     &[("record", &[]), ("machine", &[]), ("protocol", &[]), ("engine", &[])],
     &[("sim", &[]), ("verify", &[]), ("host", &[]), ("workloads", &[])],
-    &[("bench", &[]), ("report", &[]), ("fit", &[])],
+    &[("bench", &[]), ("report", &[]), ("fit", &[]), ("diagnose", &[])],
     &[("experiments", &[])],
     &[("cli", &[])],
 ];
@@ -32,6 +32,10 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("workloads", "engine"),
     ("host", "sim"),
     ("host", "protocol"),
+    ("diagnose", "sim"),
+    ("diagnose", "host"),
+    ("diagnose", "machine"),
+    ("diagnose", "workloads"),
     ("fit", "sim"),
     ("fit", "host"),
 ];

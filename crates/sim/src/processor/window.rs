@@ -145,7 +145,10 @@ impl Window {
             Start::After(miss, _) | Start::Stored(miss) => Err(miss),
         };
         let latest = |latest: (Time, Charge), end: (Time, Charge)| if end.0 > latest.0 { end } else { latest };
-        self.in_flight.iter().map(end).try_fold((Time::ZERO, Cause::Work.into()), |so_far, end| Ok(latest(so_far, end?)))
+        self.in_flight
+            .iter()
+            .map(end)
+            .try_fold((Time::ZERO, Cause::Work.into()), |so_far, end| Ok(latest(so_far, end?)))
     }
 
     /// Forgets everything, all of which is done.
