@@ -30,6 +30,7 @@ use failure::Failure;
   ccnuma reproduce prestor/4.11            remote latency by distance: ours, theirs, error
   ccnuma fit -m dresden                    recover what a machine's parts cost from measurements
   ccnuma sim -m arctic migratory --stats   run a program on a simulated machine
+  ccnuma diagnose -m flash-scaled-32p art  why it does not scale, and what repairing it gains
   ccnuma verify origin                     explore every reachable state of a protocol
 
 Exit codes: 0 done, 1 ran and found a failure, 2 bad input."
@@ -48,6 +49,7 @@ enum Command {
     Fit(Box<commands::fit::FitCommand>),
     Verify(commands::verify::VerifyCommand),
     Sim(Box<commands::sim::SimCommand>),
+    Diagnose(Box<commands::diagnose::DiagnoseCommand>),
     Reproduce(commands::reproduce::ReproduceCommand),
 }
 
@@ -60,6 +62,7 @@ fn run(command: Command) -> Result<bool, Failure> {
         Command::Fit(command) => command.run().map(|()| true),
         Command::Verify(command) => command.run(),
         Command::Sim(command) => command.run(),
+        Command::Diagnose(command) => command.run(),
         Command::Reproduce(command) => command.run().map(|()| true),
     }
 }

@@ -9,7 +9,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("units", &[])],
     &[("record", &[]), ("machine", &[]), ("protocol", &[]), ("engine", &[]), ("trace", &[])],
     &[("sim", &[]), ("verify", &[]), ("host", &[]), ("workloads", &[])],
-    &[("bench", &[]), ("report", &[]), ("fit", &[]), ("profile", &[])],
+    &[("bench", &[]), ("report", &[]), ("fit", &[]), ("profile", &[]), ("diagnose", &[])],
     &[("experiments", &[])],
     &[("cli", &[])],
 ];
@@ -36,6 +36,10 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("host", "trace"),
     ("host", "sim"),
     ("host", "protocol"),
+    ("diagnose", "sim"),
+    ("diagnose", "host"),
+    ("diagnose", "machine"),
+    ("diagnose", "workloads"),
     ("fit", "sim"),
     ("fit", "host"),
 ];

@@ -7,6 +7,7 @@
 
 pub mod calibration;
 pub mod catalogue;
+pub mod diagnosis;
 mod error;
 pub mod fitting;
 pub mod formula;

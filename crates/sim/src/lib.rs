@@ -5,6 +5,7 @@
 //! time and makes others wait. Programs run as coroutines; references that hit run without an event, as far ahead as
 //! nothing can interfere ([`Mode::LookAhead`]), with the same result as an event for each ([`Mode::LockStep`]).
 
+mod attribution;
 mod causes;
 mod error;
 mod fault;
@@ -22,6 +23,7 @@ mod statistics;
 mod system;
 mod thread;
 
+pub use attribution::{LineLoss, Loss, WORD_BITS, WordSet};
 pub use causes::MissCause;
 pub use error::SimError;
 pub use fault::Fault;
@@ -63,6 +65,9 @@ pub struct Options {
     pub seed: u64,
     /// Whether misses are told apart by their causes ([`MissCause`]): every reference costs the host several times as much.
     pub miss_causes: bool,
+    /// Whether what processors lose is told by line and place of the program ([`Simulator::losses`]), which takes
+    /// [`Options::miss_causes`] in.
+    pub attribute: bool,
     /// From one sample of what the nodes do to the next, if any are wanted ([`Simulator::samples`]).
     pub sampling: Option<Duration>,
     /// A fault planted in the machine: for tests of tests.

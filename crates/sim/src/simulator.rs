@@ -6,6 +6,7 @@ use machine::Topology;
 use machine::description::{ControllerKind, Description, IdealProtocol};
 use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr, Time, VirtualAddr};
 
+use crate::attribution::LineLoss;
 use crate::flash::Magics;
 use crate::ideal::Ideals;
 use crate::observer::Observed;
@@ -24,6 +25,8 @@ trait Simulated {
     fn allocate(&mut self, home: NodeId, bytes: Bytes) -> Result<PhysicalAddr, SimError>;
     fn map(&mut self, planned: &[Option<NodeId>]) -> Result<VirtualAddr, SimError>;
     fn place_of(&self, at: VirtualAddr) -> Option<PhysicalAddr>;
+    fn toucher_of(&self, at: VirtualAddr) -> Option<CpuId>;
+    fn losses(&self) -> Vec<LineLoss>;
     fn paging(&self) -> &PagingCounters;
     fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError>;
     fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError>;
@@ -63,6 +66,14 @@ impl<C: Controller> Simulated for System<C> {
 
     fn place_of(&self, at: VirtualAddr) -> Option<PhysicalAddr> {
         self.place_of(at)
+    }
+
+    fn toucher_of(&self, at: VirtualAddr) -> Option<CpuId> {
+        self.toucher_of(at)
+    }
+
+    fn losses(&self) -> Vec<LineLoss> {
+        self.losses()
     }
 
     fn paging(&self) -> &PagingCounters {
@@ -209,6 +220,17 @@ impl Simulator {
     /// The node that a virtual address is on now, if its page has been placed.
     pub fn home_of(&self, at: VirtualAddr) -> Option<NodeId> {
         self.place_of(at).map(crate::memory::node_of)
+    }
+
+    /// Who was the first to touch the page of a virtual address, if a touch has placed it.
+    pub fn toucher_of(&self, at: VirtualAddr) -> Option<CpuId> {
+        self.machine.toucher_of(at)
+    }
+
+    /// What processors lost at which lines, and at which places of their programs, if that was asked for
+    /// ([`Options::attribute`]): by processor, line and site, of what is measured of the programs.
+    pub fn losses(&self) -> Vec<LineLoss> {
+        self.machine.losses()
     }
 
     /// What the operating system did with memory since the start.

@@ -63,7 +63,9 @@ impl Simulation {
     fn prepare(&self, simulator: &mut Simulator) -> Result<Prepared<'_>, ExperimentError> {
         let plans = self.workload.regions(&self.shape);
         let page = self.description.tlb.page;
-        let regions: Result<Vec<_>, _> = plans.iter().map(|plan| SharedRegion::new(simulator, plan, page)).collect();
+        let place = |plan| SharedRegion::relocated(simulator, plan, page, &self.relocation);
+        let regions: Result<Vec<_>, _> = plans.iter().map(place).collect();
+        let mut regions = regions?;
         let barrier = match self.synchronisation.barrier {
             Some(kind) => {
                 let plan = Barrier::<Rc<SharedRegion>>::plan(&self.shape);
@@ -71,7 +73,8 @@ impl Simulation {
             }
             None => None,
         };
-        let (regions, wrong) = (Rc::new(regions?), Rc::new(Cell::new(0)));
+        self.relocation.separate(simulator, &mut regions, self.description.l2.line, page)?;
+        let (regions, wrong) = (Rc::new(regions), Rc::new(Cell::new(0)));
         let program = |number| self.program(number, &regions, &wrong, barrier.clone());
         let programs = (0..self.shape.threads()).map(program).collect();
         Ok(Prepared { simulation: self, regions, wrong, programs })
@@ -135,7 +138,9 @@ pub fn run_together(simulations: &[Simulation]) -> Result<Vec<Simulated>, Experi
         let (paging, samples) = (simulator.paging().clone(), simulator.samples().to_vec());
         let scheduling = reports.iter().map(|report| report.scheduling).collect();
         let finished = reports.iter().map(|report| report.finished.since(Time::ZERO)).max().unwrap_or_default();
-        Simulated { row, wrong, paging, samples, homes, scheduling, finished, took }
+        let tell = || each.simulation.attribution(&simulator, &row, &each.regions, &reports);
+        let attribution = each.simulation.options.attribute.then(tell);
+        Simulated { row, wrong, paging, samples, homes, attribution, scheduling, finished, took }
     };
     Ok(prepared.into_iter().zip(reports).map(finish).collect())
 }
@@ -149,7 +154,7 @@ impl Prepared<'_> {
         let parts = Parts {
             processors: processors.collect(),
             controllers: simulation.controllers(simulator, reports),
-            told: simulation.options.miss_causes,
+            told: simulation.options.miss_causes || simulation.options.attribute,
             used: simulation.shape.homes.iter().collect::<BTreeSet<_>>().len(),
         };
         (statistics::summarise(simulation.row(wrong.is_none()), reports, parts), wrong)

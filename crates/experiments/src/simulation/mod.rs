@@ -1,11 +1,13 @@
 //! Running a parallel program on a simulated machine.
 
+mod attribution;
 mod jobs;
 mod memory;
 pub mod policies;
 mod statistics;
 mod sweep;
 mod thread;
+mod trial;
 
 pub use jobs::{Synchronisation, run_together};
 pub use sweep::{Sweep, Variations};
@@ -16,7 +18,7 @@ use std::time::Duration;
 
 use machine::description::PlacementKind;
 use machine::{Description, Topology};
-use record::{CheckResult, ProgramRow, SimulationRow};
+use record::{Attribution, CheckResult, ProgramRow, SimulationRow};
 use rustc_hash::FxHasher;
 use sim::{Options, PagingCounters, Sample, Scheduling, SchedulingCounters, Simulator, ThreadReport};
 use units::{Bytes, CpuId, NodeId};
@@ -24,6 +26,7 @@ use workloads::{Parameter, Shape, Workload, Wrong};
 
 use crate::error::ExperimentError;
 use memory::{SharedRegion, WORD};
+use trial::Relocation;
 
 /// A program and the machine to run it on: checked, not yet run.
 #[derive(Clone, Debug)]
@@ -36,6 +39,8 @@ pub struct Simulation {
     options: Options,
     synchronisation: Synchronisation,
     scheduling: Option<Scheduling>,
+    /// Where its memory is, if not where the program says.
+    relocation: Relocation,
 }
 
 /// What a simulation gave.
@@ -51,6 +56,8 @@ pub struct Simulated {
     pub paging: PagingCounters,
     /// By region, the node of each page in the end; `None` if nobody has touched it.
     pub homes: Vec<Vec<Option<NodeId>>>,
+    /// What was lost where, if that was asked for ([`Options::attribute`]).
+    pub attribution: Option<Attribution>,
     /// What the operating system did to each thread.
     pub scheduling: Vec<SchedulingCounters>,
     /// From the start of the simulation until the last thread had ended.
@@ -143,11 +150,18 @@ impl Simulation {
             page_words: (description.tlb.page.0 / WORD) as usize,
             seed: options.seed,
         };
-        let (synchronisation, scheduling) = Default::default();
+        let (synchronisation, scheduling, relocation) = Default::default();
         let processors = order;
-        let simulation = Self { description, workload, shape, processors, options, synchronisation, scheduling };
+        let simulation =
+            Self { description, workload, shape, processors, options, synchronisation, scheduling, relocation };
         simulation.check_memory()?;
         Ok(simulation)
+    }
+
+    /// The same with what it loses told by line ([`Simulated::attribution`]), or not.
+    pub fn attributed(mut self, attribute: bool) -> Self {
+        self.options.attribute = attribute;
+        self
     }
 
     /// The machine.

@@ -27,6 +27,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use units::{CpuId, Duration, LineAddr, Time, VirtualAddr};
 
+use crate::attribution::{Attribution, Charge};
 use crate::causes::{MissCause, SharedCauses};
 use crate::observer::SharedObserver;
 use crate::os::Translations;
@@ -150,7 +151,7 @@ pub struct Processor {
     work_after_value: Duration,
     /// When the value itself was there, before any work on it, and what it came from.
     loaded_at: Time,
-    loaded_from: Cause,
+    loaded_from: Charge,
     /// Whether the latest access missed a translation that has not been refilled yet.
     refilling: bool,
     /// What the access refers to that has trapped on a page and waits for all before it.
@@ -181,6 +182,10 @@ pub struct Processor {
     observer: Option<SharedObserver>,
     /// Who tells misses apart by their causes, if anybody does.
     causes: Option<SharedCauses>,
+    /// Who tells where it loses what, if anybody does.
+    attribution: Option<Box<Attribution>>,
+    /// Where its program is, as far as that says so.
+    site: u64,
 }
 
 impl Processor {
@@ -195,7 +200,7 @@ impl Processor {
             value_from: None,
             work_after_value: Duration::ZERO,
             loaded_at: Time::ZERO,
-            loaded_from: Cause::PrimaryCache,
+            loaded_from: Cause::PrimaryCache.into(),
             refilling: false,
             trapped: None,
             issued: 0,
@@ -216,6 +221,8 @@ impl Processor {
             meter: Meter::default(),
             observer: None,
             causes: None,
+            attribution: None,
+            site: 0,
             timing,
         }
     }

@@ -123,7 +123,7 @@ impl<C: Controller> System<C> {
         let observer = options.check_loads.then(make_observer);
         let cache = (description.l2.size.0 / description.l2.line.0) as usize;
         let make_causes = || Rc::new(RefCell::new(Causes::new(processors.into(), cache)));
-        let causes = options.miss_causes.then(make_causes);
+        let causes = (options.miss_causes || options.attribute).then(make_causes);
         let make = |cpu| {
             let mut processor = Processor::new(CpuId(cpu), timing.clone(), announces_clean, options.seed);
             if let Some(observer) = &observer {
@@ -131,6 +131,9 @@ impl<C: Controller> System<C> {
             }
             if let Some(causes) = &causes {
                 processor.tell_causes(causes.clone());
+            }
+            if options.attribute {
+                processor.attribute();
             }
             Some(Box::new(processor))
         };

@@ -1,6 +1,6 @@
 //! `ccnuma sim`: a program on a simulated machine, and where the time went.
 
-mod flags;
+pub(super) mod flags;
 pub(super) mod journal;
 
 use std::io::Write;
@@ -20,7 +20,7 @@ use journal::{Journal, Wanted};
 
 /// Run a program on a simulated machine: how long it takes, what it misses, what keeps the controllers busy.
 #[derive(Args, Debug)]
-#[command(after_help = flags::after_help())]
+#[command(after_help = flags::after_help(flags::EXAMPLES))]
 pub struct SimCommand {
     #[command(flatten)]
     machines: MachinesFlag,
