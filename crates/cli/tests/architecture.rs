@@ -11,6 +11,8 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("sim", &[]), ("verify", &[]), ("host", &[]), ("workloads", &[])],
     &[("bench", &[]), ("report", &[]), ("fit", &[]), ("profile", &[]), ("diagnose", &[])],
     &[("experiments", &[])],
+    // Linked into users' programs together with the simulator: a C interface cannot be generic over it.
+    &[("frontend", &[])],
     &[("cli", &[])],
 ];
 

@@ -1,6 +1,7 @@
 //! The subcommands, a file each.
 
 pub mod bench;
+pub mod compile;
 pub mod diagnose;
 pub mod fit;
 pub mod machines;
