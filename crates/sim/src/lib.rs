@@ -6,6 +6,7 @@
 //! nothing can interfere ([`Mode::LookAhead`]), with the same result as an event for each ([`Mode::LockStep`]).
 
 mod causes;
+pub mod counters;
 mod error;
 mod fault;
 mod flash;
@@ -29,7 +30,9 @@ pub use flash::StallTerms;
 pub use observer::Observed;
 pub use origin::{HubCounters, MessageCounts};
 pub use os::{PagingCounters, Scheduling, SchedulingCounters, SpaceSharing, TimeSharing, domain_nodes, places};
-pub use processor::{Cause, Distance, Location, MissCounts, ProcessorCounters, Service, TimeSplit, Transaction};
+pub use processor::{
+    Cause, Distance, ExternalCounts, Location, MissCounts, ProcessorCounters, Service, TimeSplit, Transaction,
+};
 pub use sample::{NodeActivity, Sample, StateCounts};
 pub use simulator::Simulator;
 pub use statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
