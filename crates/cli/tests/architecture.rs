@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 /// The crates from the ground up; a crate may use those on lower floors and those that its line names beside it.
 const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("units", &[])],
-    &[("record", &[]), ("machine", &[]), ("protocol", &[]), ("engine", &[])],
+    &[("record", &[]), ("machine", &[]), ("protocol", &[]), ("engine", &[]), ("trace", &[])],
     &[("sim", &[]), ("verify", &[]), ("host", &[]), ("workloads", &[])],
-    &[("bench", &[]), ("report", &[]), ("fit", &[])],
+    &[("bench", &[]), ("report", &[]), ("fit", &[]), ("profile", &[])],
     &[("experiments", &[])],
     &[("cli", &[])],
 ];
@@ -30,6 +30,10 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("workloads", "machine"),
     ("workloads", "protocol"),
     ("workloads", "engine"),
+    ("report", "profile"),
+    ("sim", "trace"),
+    ("profile", "sim"),
+    ("host", "trace"),
     ("host", "sim"),
     ("host", "protocol"),
     ("fit", "sim"),
