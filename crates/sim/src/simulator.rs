@@ -7,6 +7,7 @@ use machine::description::{ControllerKind, Description, IdealProtocol};
 use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr, Time, VirtualAddr};
 
 use crate::attribution::LineLoss;
+use crate::counters::{CounterUnit, Watch, Watcher};
 use crate::flash::Magics;
 use crate::ideal::Ideals;
 use crate::observer::Observed;
@@ -36,6 +37,8 @@ trait Simulated {
     fn check_coherence(&mut self) -> Result<(), Incoherence>;
     fn observed(&self) -> Option<Observed>;
     fn samples(&self) -> &[Sample];
+    fn watch(&mut self, watch: Watch, watcher: Watcher) -> Result<(), SimError>;
+    fn node_counters(&self) -> &'static [CounterUnit];
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -111,6 +114,14 @@ impl<C: Controller> Simulated for System<C> {
 
     fn samples(&self) -> &[Sample] {
         &self.sampler.taken
+    }
+
+    fn watch(&mut self, watch: Watch, watcher: Watcher) -> Result<(), SimError> {
+        self.watch(watch, watcher)
+    }
+
+    fn node_counters(&self) -> &'static [CounterUnit] {
+        C::COUNTERS
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -193,6 +204,20 @@ impl Simulator {
     /// run. Taking samples changes nothing else.
     pub fn samples(&self) -> &[Sample] {
         self.machine.samples()
+    }
+
+    /// From now on, has counters looked at as `watch` says, and `watcher` told of every round: the first at the present time, then at
+    /// every multiple of the interval after it, the last when each run is over. Looking from outside changes nothing else.
+    ///
+    /// # Errors
+    /// The machine has no such unit or place; the interval is no time; the processor that is to read does not exist.
+    pub fn watch(&mut self, watch: Watch, watcher: Watcher) -> Result<(), SimError> {
+        self.machine.watch(watch, watcher)
+    }
+
+    /// The counters that each of its nodes has, besides those that only a simulator can have.
+    pub fn node_counters(&self) -> &'static [CounterUnit] {
+        self.machine.node_counters()
     }
 
     /// Consecutive whole pages on node `home`, at least `bytes` of them.

@@ -28,6 +28,7 @@ use protocol::msi::catalogue::{Named, Sizes, Visitor, resolve};
 use protocol::msi::{HeaderUse, Lane, Message, NodeContext, SharingSet, Site};
 use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
+use crate::counters::CounterUnit;
 use crate::memory::LineMap;
 use crate::processor::{MissId, Post};
 use crate::system::{Blueprint, Controller, EnvelopeId, Incoherence, System};
@@ -37,6 +38,8 @@ pub use account::{StallTerms, Sums, Unhindered};
 pub use check::against;
 pub use directory::{Directory, Traces};
 pub use event::MagicEvent;
+#[cfg(test)]
+pub use handler::Handler;
 pub use home::served;
 pub use interface::wanted;
 pub use node::{mesi, msi};
@@ -257,6 +260,13 @@ impl Controller for Magics {
 
     fn statistics(system: &System<Self>, node: NodeId) -> NodeStatistics {
         system.controllers.nodes[node.index()].statistics()
+    }
+
+    const COUNTERS: &'static [CounterUnit] = &[CounterUnit::MagicHandlers, CounterUnit::MagicMessages];
+
+    fn counted(system: &System<Self>, node: NodeId, unit: CounterUnit, _mode: usize, _time: Time, exact: &mut [u64]) {
+        let Magics { nodes, design, .. } = &system.controllers;
+        nodes[node.index()].counted(design.timing.cycle, unit, exact);
     }
 
     fn activity(system: &System<Self>, node: NodeId, time: Time) -> NodeActivity {

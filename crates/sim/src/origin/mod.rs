@@ -1,7 +1,9 @@
 //! The Origin 2000's nodes: two processors on a bus, a Hub, memory with its directory (Prestor 2001, 3.2).
 
+mod activity;
 mod check;
 mod copy_engine;
+mod counted;
 mod home;
 mod hub;
 mod interface;
@@ -14,6 +16,7 @@ use machine::VirtualNetwork;
 use protocol::{CacheContext, CacheLine, DirectoryEntry, Geometry, Message, Outbox, Pending, Version};
 use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
+use crate::counters::CounterUnit;
 use crate::memory::{LineMap, LineTable};
 use crate::os::Transfer;
 use crate::processor::{Ask, CachedCopy, MissId, Post};
@@ -231,6 +234,13 @@ impl Controller for Hubs {
 
     fn statistics(system: &System<Self>, node: NodeId) -> NodeStatistics {
         system.controllers.hubs[node.index()].statistics()
+    }
+
+    const COUNTERS: &'static [CounterUnit] = &[CounterUnit::HubMemory, CounterUnit::HubIo];
+
+    fn counted(system: &System<Self>, node: NodeId, unit: CounterUnit, mode: usize, time: Time, exact: &mut [u64]) {
+        let Hubs { hubs, timing, .. } = &system.controllers;
+        hubs[node.index()].counted(timing, unit, mode, time, exact);
     }
 
     fn activity(system: &System<Self>, node: NodeId, time: Time) -> NodeActivity {

@@ -318,6 +318,7 @@ impl Processor {
             None => (CachedCopy::default(), self.timing.tag_check + self.timing.other_way),
         };
         let upgrade = copy.state == Mesi::Shared;
+        self.counters.upgrades += u64::from(upgrade);
         self.bus.hold(start, tags);
         self.post(start + tags + self.timing.miss_to_request, Ask::Request(access), line, copy);
         let miss = Miss {

@@ -259,9 +259,12 @@ impl ProcessorCounters {
     /// What was done since `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {
+            instructions: self.instructions - before.instructions,
             references: self.references - before.references,
             primary_misses: self.primary_misses - before.primary_misses,
             secondary_misses: self.secondary_misses - before.secondary_misses,
+            upgrades: self.upgrades - before.upgrades,
+            external: self.external.since(&before.external),
             translation_misses: self.translation_misses - before.translation_misses,
             page_faults: self.page_faults - before.page_faults,
             writebacks: self.writebacks - before.writebacks,
@@ -281,9 +284,12 @@ impl ProcessorCounters {
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self {
+            instructions: self.instructions + other.instructions,
             references: self.references + other.references,
             primary_misses: self.primary_misses + other.primary_misses,
             secondary_misses: self.secondary_misses + other.secondary_misses,
+            upgrades: self.upgrades + other.upgrades,
+            external: self.external.plus(&other.external),
             translation_misses: self.translation_misses + other.translation_misses,
             page_faults: self.page_faults + other.page_faults,
             writebacks: self.writebacks + other.writebacks,
@@ -436,6 +442,6 @@ impl Processor {
         if let Some((cause, _)) = self.ledger.on_behalf {
             time.spent[cause.index()] += self.timing.issue * pending;
         }
-        ProcessorCounters { misses: self.ledger.misses, time, ..self.counters }
+        ProcessorCounters { instructions: self.issued, misses: self.ledger.misses, time, ..self.counters }
     }
 }

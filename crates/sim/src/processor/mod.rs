@@ -12,6 +12,7 @@ mod accesses;
 mod bus;
 mod cache;
 mod coherence;
+mod counted;
 mod ledger;
 mod meter;
 mod misses;
@@ -33,6 +34,7 @@ use crate::observer::SharedObserver;
 use crate::os::Translations;
 
 pub use accesses::{Address, Location};
+pub use counted::{ExternalCounts, ThreadCounts};
 pub use ledger::{Cause, Distance, MissCounts, Service, TimeSplit, Transaction};
 pub use meter::Meter;
 pub use misses::{Miss, MissId};
@@ -76,18 +78,24 @@ pub enum Wait {
 /// What a processor did, counted since the start of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ProcessorCounters {
+    /// Instructions issued.
+    pub instructions: u64,
     /// Loads, stores and prefetches issued.
     pub references: u64,
     /// References that missed in the primary cache.
     pub primary_misses: u64,
     /// References that sent a request to the home.
     pub secondary_misses: u64,
+    /// Those of them that were stores to a shared copy.
+    pub upgrades: u64,
     /// Translation misses.
     pub translation_misses: u64,
     /// Page faults: pages that it was the first to touch.
     pub page_faults: u64,
     /// Modified lines written back to memory.
     pub writebacks: u64,
+    /// What came from outside.
+    pub external: ExternalCounts,
     /// Negative acknowledgements received.
     pub refusals: u64,
     /// Misses that are over, by how they were served.

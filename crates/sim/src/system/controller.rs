@@ -9,6 +9,7 @@ use units::{Bytes, ChannelId, CpuId, Duration, NodeId, Time};
 
 use super::event::{EnvelopeId, NodeEvent};
 use super::{Incoherence, Network, System};
+use crate::counters::CounterUnit;
 use crate::memory::LineMap;
 use crate::os::Transfer;
 use crate::processor::{MissId, Post};
@@ -109,6 +110,21 @@ pub trait Controller: Sized + 'static {
     /// What a node has done before `time`, which is not later than what happens next; the links are the system's to tell.
     fn activity(_system: &System<Self>, _node: NodeId, _time: Time) -> NodeActivity {
         NodeActivity::default()
+    }
+
+    /// What counters a node has.
+    const COUNTERS: &'static [CounterUnit] = &[];
+
+    /// How often each event of a mode of a node's unit, one of [`Self::COUNTERS`], has occurred before `time`, which is not later
+    /// than what happens next.
+    fn counted(
+        _system: &System<Self>,
+        _node: NodeId,
+        _unit: CounterUnit,
+        _mode: usize,
+        _time: Time,
+        _exact: &mut [u64],
+    ) {
     }
 
     /// Where a processor's misses spent their time since the start, if there is such a processor and account is kept.

@@ -11,6 +11,7 @@ mod paging;
 mod programs;
 mod schedule;
 mod transport;
+mod watching;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -46,6 +47,7 @@ use event::{Envelope, Envelopes, Packed};
 use measured::Measured;
 use programs::Running;
 use schedule::Schedule;
+use watching::Watching;
 
 /// A simulated machine whose nodes have controllers of one kind.
 pub struct System<C: Controller> {
@@ -92,6 +94,12 @@ pub struct System<C: Controller> {
     failure: Option<SimError>,
     /// Who looks at the nodes at equal steps of time, if that was asked for.
     pub sampler: Sampler,
+    /// Who looks at counters, if anybody does.
+    watching: Option<Box<Watching>>,
+    /// When anybody looks next.
+    due: Time,
+    /// One cycle of the processors.
+    cycle: Duration,
     measured: Measured,
     lookahead: Duration,
 }
@@ -124,6 +132,7 @@ impl<C: Controller> System<C> {
         let cache = (description.l2.size.0 / description.l2.line.0) as usize;
         let make_causes = || Rc::new(RefCell::new(Causes::new(processors.into(), cache)));
         let causes = (options.miss_causes || options.attribute).then(make_causes);
+        let sampler = Sampler::new(options.sampling);
         let make = |cpu| {
             let mut processor = Processor::new(CpuId(cpu), timing.clone(), announces_clean, options.seed);
             if let Some(observer) = &observer {
@@ -166,7 +175,10 @@ impl<C: Controller> System<C> {
             delays: (options.random_delay > Duration::ZERO).then(|| Xoshiro256PlusPlus::seed_from_u64(options.seed)),
             saboteur: options.fault.map(Saboteur::new),
             failure: None,
-            sampler: Sampler::new(options.sampling),
+            due: sampler.next,
+            sampler,
+            watching: None,
+            cycle: description.processor.clock.period(),
             measured: Measured::default(),
         })
     }
@@ -228,6 +240,7 @@ impl<C: Controller> System<C> {
         while self.sampler.is_on() && self.sampler.taken.last().is_none_or(|last| last.time < self.now) {
             self.sample(self.sampler.next.min(self.now));
         }
+        self.look_finally(self.now);
         self.reports.sort_unstable_by_key(|&(thread, _)| thread);
         Ok(self.reports.drain(..).map(|(_, report)| report).collect())
     }
@@ -241,8 +254,8 @@ impl<C: Controller> System<C> {
             // It was meant for threads that have ended: nothing happens then.
             return Ok(true);
         }
-        while self.sampler.next <= time {
-            self.sample(self.sampler.next);
+        while self.due <= time {
+            self.look(self.due);
         }
         self.now = time;
         self.events += 1;
@@ -301,7 +314,14 @@ impl<C: Controller> System<C> {
     /// Takes in a message that is for an agent of node `to`.
     #[inline]
     pub fn envelop(&mut self, message: C::Message, to: NodeId) -> EnvelopeId {
-        self.envelopes.insert(Envelope { message, to, spread: Duration::ZERO, holds: None })
+        self.envelopes.insert(Envelope {
+            message,
+            to,
+            spread: Duration::ZERO,
+            holds: None,
+            reached: Time::ZERO,
+            waited: Duration::ZERO,
+        })
     }
 
     /// Schedules an event of a node.
