@@ -3,12 +3,14 @@
 mod attribution;
 mod jobs;
 mod memory;
+mod own;
 pub mod policies;
 mod statistics;
 mod sweep;
 mod thread;
 mod trial;
 
+pub use own::OwnProgram;
 pub use jobs::{Synchronisation, run_together};
 pub use sweep::{Sweep, Variations};
 
