@@ -13,6 +13,7 @@ pub mod formula;
 pub mod ideal;
 mod outcome;
 pub mod parallel;
+pub mod profiling;
 pub mod published;
 pub mod remote_reads;
 mod reproduction;
