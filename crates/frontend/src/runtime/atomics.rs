@@ -36,9 +36,7 @@ fn modify<T: Copy>(address: *mut T, change: impl FnOnce(T) -> T) -> T {
     };
     match current() {
         None => act(),
-        Some(thread) => on_behalf(thread, Cause::Lock, |thread| {
-                indivisible(thread, address as usize, act)
-        }),
+        Some(thread) => on_behalf(thread, Cause::Lock, |thread| indivisible(thread, address as usize, act)),
     }
 }
 

@@ -91,10 +91,7 @@ pub extern "C" fn __wrap_pthread_cond_destroy(_condition: *mut pthread_cond_t) -
 /// # Safety
 /// As of `pthread_cond_wait`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_pthread_cond_wait(
-    condition: *mut pthread_cond_t,
-    lock: *mut pthread_mutex_t,
-) -> c_int {
+pub unsafe extern "C" fn __wrap_pthread_cond_wait(condition: *mut pthread_cond_t, lock: *mut pthread_mutex_t) -> c_int {
     match current() {
         Some(thread) => wait(thread, condition, lock, None),
         // SAFETY: the caller's promise.
