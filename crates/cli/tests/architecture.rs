@@ -11,7 +11,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("sim", &[]), ("verify", &[]), ("host", &[]), ("workloads", &[])],
     &[("bench", &[]), ("report", &[]), ("fit", &[])],
     &[("experiments", &[])],
-    // Linked into users' programs together with the simulator: a C interface cannot be generic over it.
+    // The runtime of users' programs has the whole simulator in it, and leaves the record that experiments make.
     &[("frontend", &[])],
     &[("cli", &[])],
 ];

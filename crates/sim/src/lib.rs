@@ -21,6 +21,7 @@ mod simulator;
 mod statistics;
 mod system;
 mod thread;
+mod thread_calls;
 
 pub use causes::MissCause;
 pub use error::SimError;
@@ -34,7 +35,7 @@ pub use sample::{NodeActivity, Sample, StateCounts};
 pub use simulator::Simulator;
 pub use statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
 pub use system::{Incoherence, Job, ThreadReport, Unfinished};
-pub use thread::{Program, Thread};
+pub use thread::{Program, Thread, ThreadId};
 
 use units::Duration;
 

@@ -2,11 +2,13 @@
 
 mod jobs;
 mod memory;
+mod own;
 pub mod policies;
 mod statistics;
 mod sweep;
 mod thread;
 
+pub use own::OwnProgram;
 pub use jobs::{Synchronisation, run_together};
 pub use sweep::{Sweep, Variations};
 

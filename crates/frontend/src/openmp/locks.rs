@@ -9,11 +9,16 @@ use sim::Cause;
 use super::platform::{Lock, Word, charged};
 use super::team::member;
 
-/// # Safety
-/// At `address` is a lock of the program's.
-unsafe fn lock<'a>(address: *mut c_void) -> &'a Lock {
-    // SAFETY: the caller's promise.
+/// A lock of the program's, whose promise it is that there is one.
+fn lock<'a>(address: *mut c_void) -> &'a Lock {
+    // SAFETY: see above; every function below hands the promise on.
     unsafe { Lock::at(address) }
+}
+
+/// Makes a lock of `N` words in a variable of the program's, whose promise it is that there is room.
+fn begin<const N: usize>(address: *mut c_void) {
+    // SAFETY: see above.
+    unsafe { address.cast::<[u32; N]>().write([0; N]) };
 }
 
 /// A lock that its owner may take again: who has it, and how often.
@@ -22,10 +27,9 @@ struct Nest<'a> {
     count: *mut u32,
 }
 
-/// # Safety
-/// At `address` is a lock of the program's that nests.
-unsafe fn nest<'a>(address: *mut c_void) -> Nest<'a> {
-    // SAFETY: the caller's promise.
+/// A lock of the program's that nests, whose promise it is that there is one.
+fn nest<'a>(address: *mut c_void) -> Nest<'a> {
+    // SAFETY: see above; every function below hands the promise on.
     unsafe { Nest { owner: Word::at(address), count: address.cast::<u32>().add(1) } }
 }
 
@@ -70,6 +74,9 @@ impl Nest<'_> {
     }
 }
 
+/// Nothing is to be done for a lock that goes.
+fn drop_nothing(_address: *mut c_void) {}
+
 /// Functions on locks, under their names in C and in Fortran.
 macro_rules! locks {
     ($($name:ident $fortran:ident $place:ident -> $result:ty: $act:expr;)*) => {$(
@@ -79,8 +86,7 @@ macro_rules! locks {
         /// The place is a lock of the program's.
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name($place: *mut c_void) -> $result {
-            // SAFETY: the caller's promise.
-            charged(Cause::Lock, || unsafe { $act })
+            charged(Cause::Lock, || $act)
         }
 
         #[doc = "The same from Fortran."]
@@ -96,13 +102,13 @@ macro_rules! locks {
 }
 
 locks! {
-    omp_init_lock omp_init_lock_ place -> (): place.cast::<u32>().write(0);
-    omp_destroy_lock omp_destroy_lock_ place -> (): { let _nothing = place; };
+    omp_init_lock omp_init_lock_ place -> (): begin::<1>(place);
+    omp_destroy_lock omp_destroy_lock_ place -> (): drop_nothing(place);
     omp_set_lock omp_set_lock_ place -> (): lock(place).acquire();
     omp_unset_lock omp_unset_lock_ place -> (): lock(place).release();
     omp_test_lock omp_test_lock_ place -> c_int: c_int::from(lock(place).try_acquire());
-    omp_init_nest_lock omp_init_nest_lock_ place -> (): place.cast::<[u32; 2]>().write([0, 0]);
-    omp_destroy_nest_lock omp_destroy_nest_lock_ place -> (): { let _nothing = place; };
+    omp_init_nest_lock omp_init_nest_lock_ place -> (): begin::<2>(place);
+    omp_destroy_nest_lock omp_destroy_nest_lock_ place -> (): drop_nothing(place);
     omp_set_nest_lock omp_set_nest_lock_ place -> (): nest(place).acquire();
     omp_unset_nest_lock omp_unset_nest_lock_ place -> (): nest(place).release();
     omp_test_nest_lock omp_test_nest_lock_ place -> c_int: nest(place).try_acquire();

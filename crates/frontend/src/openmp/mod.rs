@@ -8,7 +8,6 @@
 mod api;
 mod fortran;
 mod gomp;
-mod kmp;
 mod locks;
 mod places;
 mod platform;

@@ -13,7 +13,9 @@ const MOST: usize = 1 << 16;
 pub fn parse_places(text: &str, processors: usize, per_node: usize) -> Option<Places> {
     let text: String = text.chars().filter(|letter| !letter.is_whitespace()).collect::<String>().to_ascii_lowercase();
     let (name, number) = match text.split_once('(') {
-        Some((name, rest)) => (name.to_owned(), Some(rest.strip_suffix(')')?.parse::<usize>().ok().filter(|&n| n > 0)?)),
+        Some((name, rest)) => {
+            (name.to_owned(), Some(rest.strip_suffix(')')?.parse::<usize>().ok().filter(|&n| n > 0)?))
+        }
         None => (text.clone(), None),
     };
     let size = match name.as_str() {

@@ -247,8 +247,7 @@ pub fn instructions(count: u32) {
 
 /// Memory of the program's own, for what its threads share; null if there is none left.
 pub fn allocate(bytes: usize) -> *mut c_void {
-    // SAFETY: the alignment is a power of two, and the size a multiple of it.
-    unsafe { heap::__wrap_aligned_alloc(LINE, bytes.next_multiple_of(LINE)) }
+    heap::memalign(LINE, bytes.next_multiple_of(LINE), 0)
 }
 
 /// Gives memory back.
@@ -256,8 +255,7 @@ pub fn allocate(bytes: usize) -> *mut c_void {
 /// # Safety
 /// It came from [`allocate`], and nobody uses it any more.
 pub unsafe fn free(block: *mut c_void) {
-    // SAFETY: the caller's promise.
-    unsafe { heap::__wrap_free(block) };
+    heap::__wrap_free(block);
 }
 
 /// Keeps a value for ever, in memory of the program's own.
@@ -327,8 +325,14 @@ impl<T> Guarded<T> {
     }
 }
 
-/// A thread that does `body(argument)` and is joined by nobody; whether there is one.
-pub fn spawn(body: extern "C-unwind" fn(*mut c_void) -> *mut c_void, argument: *mut c_void, stack: Option<usize>) -> bool {
+/// A thread that does `body(argument)` and is joined by nobody, with a stack of so many bytes and on one of these processors, if
+/// that is wished; whether there is one.
+pub fn spawn(
+    body: extern "C-unwind" fn(*mut c_void) -> *mut c_void,
+    argument: *mut c_void,
+    stack: Option<usize>,
+    cpus: Option<&[usize]>,
+) -> bool {
     let mut handle: libc::pthread_t = 0;
     // SAFETY: the attributes are made before they are used and destroyed after; what starts is given what it takes.
     unsafe {
@@ -338,24 +342,19 @@ pub fn spawn(body: extern "C-unwind" fn(*mut c_void) -> *mut c_void, argument: *
         if let Some(stack) = stack {
             libc::pthread_attr_setstacksize(&raw mut attributes, stack.next_multiple_of(1 << 16));
         }
+        if let Some(cpus) = cpus {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            for &cpu in cpus.iter().filter(|cpu| **cpu < libc::CPU_SETSIZE as usize) {
+                libc::CPU_SET(cpu, &mut set);
+            }
+            libc::pthread_attr_setaffinity_np(&raw mut attributes, size_of::<libc::cpu_set_t>(), &raw const set);
+        }
         // Without a wish, the attributes would still name the size that this computer's threads have.
-        let wished = if stack.is_some() || current().is_none() { &raw const attributes } else { std::ptr::null() };
+        let wished = stack.is_some() || cpus.is_some() || current().is_none();
+        let wished = if wished { &raw const attributes } else { std::ptr::null() };
         let made = threads::__wrap_pthread_create(&raw mut handle, wished, body, argument) == 0;
         libc::pthread_attr_destroy(&raw mut attributes);
         made
-    }
-}
-
-/// Keeps the running thread on these processors; whether it could be done.
-pub fn bind(cpus: &[usize]) -> bool {
-    // SAFETY: the set is whole, and its bits are in range.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        for &cpu in cpus.iter().filter(|cpu| **cpu < libc::CPU_SETSIZE as usize) {
-            libc::CPU_SET(cpu, &mut set);
-        }
-        let this = threads::__wrap_pthread_self();
-        processors::__wrap_pthread_setaffinity_np(this, size_of::<libc::cpu_set_t>(), &raw const set) == 0
     }
 }
 

@@ -40,7 +40,8 @@ pub fn static_share(total: u64, chunk: u64, threads: u64, thread: u64, turn: u64
         let end = start + whole + u64::from(thread < more);
         return (turn == 0 && start < end).then_some(start..end);
     }
-    let start = turn.checked_mul(threads).and_then(|first| first.checked_add(thread)).and_then(|at| at.checked_mul(chunk))?;
+    let start =
+        turn.checked_mul(threads).and_then(|first| first.checked_add(thread)).and_then(|at| at.checked_mul(chunk))?;
     (start < total).then(|| start..start.saturating_add(chunk).min(total))
 }
 
@@ -64,7 +65,8 @@ pub fn trips(start: i64, end: i64, step: i64) -> u64 {
 
 /// Iterations of a loop over unsigned numbers, upward or downward; a downward step is told as what it adds, modulo 2^64.
 pub fn unsigned_trips(up: bool, start: u64, end: u64, step: u64) -> u64 {
-    let (distance, step) = if up { (end.saturating_sub(start), step) } else { (start.saturating_sub(end), step.wrapping_neg()) };
+    let (distance, step) =
+        if up { (end.saturating_sub(start), step) } else { (start.saturating_sub(end), step.wrapping_neg()) };
     if step == 0 { 0 } else { distance.div_ceil(step) }
 }
 

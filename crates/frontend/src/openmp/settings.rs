@@ -77,7 +77,8 @@ impl Settings {
             (_, None) => (0..processors).map(|cpu| vec![cpu]).collect(),
         };
         Self {
-            threads: value("OMP_NUM_THREADS").and_then(|text| parse_positive(text.split(',').next().unwrap_or_default())),
+            threads: value("OMP_NUM_THREADS")
+                .and_then(|text| parse_positive(text.split(',').next().unwrap_or_default())),
             schedule: value("OMP_SCHEDULE")
                 .and_then(|text| parse_schedule(&text))
                 .unwrap_or(Schedule { kind: Kind::Dynamic, chunk: 1 }),

@@ -36,7 +36,7 @@ impl Loop {
     }
 
     /// The program's values for iterations `share`: the first, and the one after the last.
-    pub const fn values(&self, share: &Range<u64>) -> (i64, i64) {
+    pub fn values(&self, share: &Range<u64>) -> (i64, i64) {
         let value = |at: u64| self.first.wrapping_add((at as i64).wrapping_mul(self.step));
         (value(share.start), if share.end == self.total { self.end } else { value(share.end) })
     }

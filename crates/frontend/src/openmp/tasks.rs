@@ -104,7 +104,12 @@ pub struct Dependence {
 }
 
 impl Task {
-    fn new(body: Option<(Body, *mut c_void)>, parent: Option<&'static Self>, group: Option<&'static Group>, is_final: bool) -> &'static Self {
+    fn new(
+        body: Option<(Body, *mut c_void)>,
+        parent: Option<&'static Self>,
+        group: Option<&'static Group>,
+        is_final: bool,
+    ) -> &'static Self {
         keep(Self {
             body: Cell::new(body),
             block: Cell::new(std::ptr::null_mut()),
@@ -332,7 +337,11 @@ impl Team {
             task.mark(State::Done);
             let (successors, uses, rest) = {
                 let mut inner = task.inner.borrow_mut();
-                (std::mem::take(&mut inner.successors), std::mem::take(&mut inner.uses), std::mem::take(&mut inner.queued))
+                (
+                    std::mem::take(&mut inner.successors),
+                    std::mem::take(&mut inner.uses),
+                    std::mem::take(&mut inner.queued),
+                )
             };
             rest.into_iter().for_each(Task::let_go);
             forget_uses(uses);

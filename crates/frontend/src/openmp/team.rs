@@ -10,11 +10,11 @@ use std::sync::OnceLock;
 
 use sim::Cause;
 
-use super::platform::{
-    Counter, Guarded, LINE, Line, Lock, Word, bind, charged, instructions, keep, loads, processors, remember, remembered, spawn,
-    stores,
-};
 use super::places::place_of;
+use super::platform::{
+    Counter, Guarded, LINE, Line, Lock, Word, charged, instructions, keep, loads, processor, processors, remember,
+    remembered, spawn, stores,
+};
 use super::schedule::{Kind, Schedule};
 use super::settings::{Bind, Settings};
 use super::sharing::{Progress, Share};
@@ -77,10 +77,6 @@ pub struct Team {
     begun: Cell<bool>,
     /// Loops, sections and single regions of earlier regions: where threads begin to count.
     pub base: Cell<u32>,
-    /// How the region asked for threads to be bound.
-    bind: Cell<Bind>,
-    /// The first thread's place.
-    place: Cell<usize>,
     /// What each thread begins with.
     controls: Cell<Controls>,
     /// Threads that have come to the barrier.
@@ -134,7 +130,7 @@ pub struct Member {
     /// Threads of the next region alone, if it has said so (clang's interface).
     pub pushed: Cell<Option<u32>>,
     /// The place that it is bound to.
-    pub place: Cell<Option<usize>>,
+    pub place: OnceCell<Option<usize>>,
     /// Those who work for it.
     pool: OnceCell<&'static Pool>,
     /// Teams of one that are not in use.
@@ -157,6 +153,7 @@ pub struct Pool {
 struct Birth {
     pool: &'static Pool,
     number: u32,
+    place: Option<usize>,
     seen: u32,
 }
 
@@ -172,8 +169,6 @@ impl Team {
             around: Cell::new(None),
             begun: Cell::new(false),
             base: Cell::new(0),
-            bind: Cell::new(Bind::False),
-            place: Cell::new(0),
             controls: Cell::new(Controls::of_the_environment()),
             arrived: Line::default(),
             phase: Line::default(),
@@ -269,7 +264,7 @@ fn adopt(team: &'static Team, number: u32) -> &'static Member {
         region: Cell::new(Region { team, number, begun: 0, progress: Progress::default(), task: None }),
         controls: Cell::new(team.controls.get()),
         pushed: Cell::new(None),
-        place: Cell::new(None),
+        place: OnceCell::new(),
         pool: OnceCell::new(),
         spare: Cell::new(None),
         reduces: Cell::new(0),
@@ -320,10 +315,10 @@ impl Member {
         if threads == 1 {
             return self.alone(body, data, begin);
         }
-        let pool = *self.pool.get_or_init(|| {
-            keep(Pool { team: Team::new(), size: Cell::new(1), launch: Line::default() })
-        });
-        let threads = self.grow(pool, threads);
+        let pool =
+            *self.pool.get_or_init(|| keep(Pool { team: Team::new(), size: Cell::new(1), launch: Line::default() }));
+        let bind = asked.unwrap_or(globals().settings.bind);
+        let threads = self.grow(pool, threads, bind);
         let outer = self.region.get();
         let team = pool.team;
         let (levels, active) = outer.team.levels.get();
@@ -332,8 +327,6 @@ impl Member {
         team.around.set(Some((outer.team, outer.number)));
         team.body.set(body);
         team.data.set(data);
-        team.bind.set(asked.unwrap_or(globals().settings.bind));
-        team.place.set(self.place.get().unwrap_or(0));
         team.controls.set(self.controls.get());
         stores(&team.body);
         stores(&team.data);
@@ -359,7 +352,6 @@ impl Member {
         team.around.set(Some((outer.team, outer.number)));
         team.body.set(body);
         team.data.set(data);
-        team.bind.set(Bind::False);
         let begun = begin(team);
         team.begun.set(begun);
         self.work(team, 0);
@@ -369,12 +361,17 @@ impl Member {
         self.spare.set(Some(team));
     }
 
-    /// Has the pool grow to so many threads; how many there are, if not all can be made.
-    fn grow(&self, pool: &'static Pool, threads: u32) -> u32 {
-        let stack = globals().settings.stack;
+    /// Has the pool grow to so many threads; how many there are, if not all can be made. A thread stays for good at the place that
+    /// the first region which it is in has for it.
+    fn grow(&self, pool: &'static Pool, threads: u32, bind: Bind) -> u32 {
+        let settings = &globals().settings;
+        let first = *self.place.get_or_init(|| settings.places.iter().position(|place| place.contains(&processor())));
         while pool.size.get() < threads {
-            let birth = Box::into_raw(Box::new(Birth { pool, number: pool.size.get(), seen: pool.launch.look() }));
-            if !spawn(be_born, birth.cast(), stack) {
+            let number = pool.size.get();
+            let place = place_of(bind, number as usize, threads as usize, first.unwrap_or(0), settings.places.len());
+            let cpus = place.map(|place| settings.places[place].as_slice());
+            let birth = Box::into_raw(Box::new(Birth { pool, number, place, seen: pool.launch.look() }));
+            if !spawn(be_born, birth.cast(), settings.stack, cpus) {
                 // SAFETY: nobody was given it.
                 drop(unsafe { Box::from_raw(birth) });
                 break;
@@ -387,7 +384,6 @@ impl Member {
     /// A thread's part of a region, from the beginning to the barrier at its end.
     fn work(&'static self, team: &'static Team, number: u32) {
         self.region.set(Region { team, number, begun: team.base.get(), progress: Progress::default(), task: None });
-        self.settle(team, number);
         if team.begun.get() {
             self.enter();
         }
@@ -399,25 +395,14 @@ impl Member {
         team.barrier();
         team.forget(self.region.get().task);
     }
-
-    /// Goes to its place, if it has one.
-    fn settle(&self, team: &Team, number: u32) {
-        let places = &globals().settings.places;
-        let place =
-            place_of(team.bind.get(), number as usize, team.threads.get() as usize, team.place.get(), places.len());
-        if let Some(place) = place.filter(|place| self.place.get() != Some(*place)) {
-            if bind(&places[place]) {
-                self.place.set(Some(place));
-            }
-        }
-    }
 }
 
 /// The life of a thread of a pool.
 extern "C-unwind" fn be_born(birth: *mut c_void) -> *mut c_void {
     // SAFETY: made by [`Member::grow`] for this thread alone.
-    let Birth { pool, number, mut seen } = *unsafe { Box::from_raw(birth.cast::<Birth>()) };
+    let Birth { pool, number, place, mut seen } = *unsafe { Box::from_raw(birth.cast::<Birth>()) };
     let member = adopt(pool.team, number);
+    let _first = member.place.set(place);
     loop {
         seen = charged(Cause::Idle, || pool.launch.wait_while(seen));
         if number < seen & MOST_THREADS {

@@ -2,6 +2,5 @@
 
 mod loops;
 mod parallel;
-mod reductions;
 mod sync;
 mod tasks;

@@ -70,7 +70,13 @@ of_runtime! {
 
 /// `#pragma omp parallel sections`.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn GOMP_parallel_sections(body: Body, data: *mut c_void, threads: c_uint, count: c_uint, flags: c_uint) {
+pub extern "C-unwind" fn GOMP_parallel_sections(
+    body: Body,
+    data: *mut c_void,
+    threads: c_uint,
+    count: c_uint,
+    flags: c_uint,
+) {
     with_loop(body, data, threads, flags, sections_of(count));
 }
 
@@ -87,8 +93,15 @@ pub extern "C-unwind" fn GOMP_teams_reg(body: Body, data: *mut c_void, _teams: c
 /// As compilers call it: `body` takes the addresses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_target_ext(
-    _device: i32, body: Body, _count: usize, addresses: *mut c_void, _sizes: *const usize, _kinds: *const u16, _flags: c_uint,
-    _depends: *const c_void, _arguments: *const c_void,
+    _device: i32,
+    body: Body,
+    _count: usize,
+    addresses: *mut c_void,
+    _sizes: *const usize,
+    _kinds: *const u16,
+    _flags: c_uint,
+    _depends: *const c_void,
+    _arguments: *const c_void,
 ) {
     // SAFETY: the caller's promise.
     unsafe { body(addresses) };

@@ -84,8 +84,16 @@ pub unsafe fn dependences(list: *const usize) -> Vec<Dependence> {
 /// As compilers call it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_task(
-    body: Body, from: *mut c_void, copy: Option<Copy>, bytes: c_long, alignment: c_long, deferred: bool, flags: c_uint,
-    depends: *const usize, _priority: c_int, _detach: *mut c_void,
+    body: Body,
+    from: *mut c_void,
+    copy: Option<Copy>,
+    bytes: c_long,
+    alignment: c_long,
+    deferred: bool,
+    flags: c_uint,
+    depends: *const usize,
+    _priority: c_int,
+    _detach: *mut c_void,
 ) {
     let data = Data { from, copy, bytes: bytes.max(0) as usize, alignment: alignment.max(1) as usize };
     // SAFETY: the caller's promise.
@@ -141,7 +149,13 @@ pub fn portions(total: u64, wanted: u64, grain: bool, strict: bool, threads: u64
         return (0..total.div_ceil(grain)).map(|task| grain.min(total - task * grain)).collect();
     }
     // Of a grain size, tasks have at least as many, and less than twice as many.
-    let tasks = if grain { total / wanted.clamp(1, total) } else if wanted == 0 { threads } else { wanted };
+    let tasks = if grain {
+        total / wanted.clamp(1, total)
+    } else if wanted == 0 {
+        threads
+    } else {
+        wanted
+    };
     let tasks = tasks.clamp(1, total);
     (0..tasks).map(|task| total / tasks + u64::from(task < total % tasks)).collect()
 }
@@ -189,8 +203,17 @@ impl Taskloop {
 /// As compilers call it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_taskloop(
-    body: Body, from: *mut c_void, copy: Option<Copy>, bytes: c_long, alignment: c_long, flags: c_uint, wanted: std::ffi::c_ulong,
-    _priority: c_int, start: c_long, end: c_long, step: c_long,
+    body: Body,
+    from: *mut c_void,
+    copy: Option<Copy>,
+    bytes: c_long,
+    alignment: c_long,
+    flags: c_uint,
+    wanted: std::ffi::c_ulong,
+    _priority: c_int,
+    start: c_long,
+    end: c_long,
+    step: c_long,
 ) {
     let data = Data { from, copy, bytes: bytes.max(0) as usize, alignment: alignment.max(1) as usize };
     let taskloop = Taskloop { body, data, flags, wanted };
@@ -205,8 +228,17 @@ pub unsafe extern "C-unwind" fn GOMP_taskloop(
 /// As compilers call it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_taskloop_ull(
-    body: Body, from: *mut c_void, copy: Option<Copy>, bytes: c_long, alignment: c_long, flags: c_uint, wanted: std::ffi::c_ulong,
-    _priority: c_int, start: c_ulonglong, end: c_ulonglong, step: c_ulonglong,
+    body: Body,
+    from: *mut c_void,
+    copy: Option<Copy>,
+    bytes: c_long,
+    alignment: c_long,
+    flags: c_uint,
+    wanted: std::ffi::c_ulong,
+    _priority: c_int,
+    start: c_ulonglong,
+    end: c_ulonglong,
+    step: c_ulonglong,
 ) {
     let data = Data { from, copy, bytes: bytes.max(0) as usize, alignment: alignment.max(1) as usize };
     let taskloop = Taskloop { body, data, flags, wanted };
