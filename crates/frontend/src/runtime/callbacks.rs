@@ -62,7 +62,7 @@ fn foreign() {
 const FOREIGN_TURN: u32 = 64;
 
 /// A reference to `bytes` bytes that may lie in two lines, or be many.
-pub(super) fn refer_range(address: usize, bytes: usize, access: Access, site: usize) {
+pub fn refer_range(address: usize, bytes: usize, access: Access, site: usize) {
     let mut at = address;
     let end = address + bytes;
     while at < end {
@@ -71,7 +71,7 @@ pub(super) fn refer_range(address: usize, bytes: usize, access: Access, site: us
     }
 }
 
-pub(super) use self::reference::Access as Reference;
+pub use self::reference::Access as Reference;
 
 /// Bytes that one instruction of the simulated processor loads or stores at most.
 const WORD: usize = 8;

@@ -233,7 +233,7 @@ fn allocate_aligned(align: usize, bytes: usize, site: usize) -> Option<usize> {
     Some(inner)
 }
 
-extern "C" fn memalign(align: usize, bytes: usize, site: usize) -> *mut c_void {
+pub extern "C" fn memalign(align: usize, bytes: usize, site: usize) -> *mut c_void {
     if mode() == Mode::Native {
         // SAFETY: nothing is handed over.
         return unsafe { libc::memalign(align, bytes) };

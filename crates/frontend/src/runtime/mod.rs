@@ -1,21 +1,21 @@
 //! What runs inside of the program: on one thread of the host, and nowhere else.
 
-mod address;
+pub mod address;
 mod atomics;
 mod barrier;
-mod callbacks;
-mod clock;
+pub mod callbacks;
+pub mod clock;
 mod condition;
-mod futex;
-mod heap;
+pub mod futex;
+pub mod heap;
 mod keys;
 mod memory;
 mod mutex;
 mod once;
-mod processors;
+pub mod processors;
 mod rwlock;
 mod semaphore;
 mod start;
-mod state;
-mod threads;
+pub mod state;
+pub mod threads;
 mod tls;

@@ -72,3 +72,8 @@ pub extern "C" fn __wrap_get_nprocs() -> c_int {
 pub extern "C" fn __wrap_get_nprocs_conf() -> c_int {
     __wrap_sysconf(libc::_SC_NPROCESSORS_CONF) as c_int
 }
+
+/// Processors on a node, as far as the program can know: all of this computer's are on one.
+pub fn per_node() -> usize {
+    if current().is_some() { run().per_node } else { usize::MAX }
+}
