@@ -4,8 +4,9 @@ pub(super) mod flags;
 pub(super) mod journal;
 mod own;
 
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use experiments::{Simulation, Sweep, Variations, parallel};
@@ -26,7 +27,7 @@ use own::{Common, OwnFlags};
 pub struct SimCommand {
     #[command(flatten)]
     machines: MachinesFlag,
-    /// The programs, one or more.
+    /// The programs, one or more: names, or files of references (of --record, drmemtrace or lackey) to be replayed.
     #[arg(value_name = "PROGRAM", required_unless_present_any = ["list", "command"])]
     programs: Vec<String>,
     /// How many processors take part, counted from the first; several numbers make several runs; 4..64 stands for the powers of
@@ -69,6 +70,9 @@ pub struct SimCommand {
     /// Take what records there are of these runs in the file of --json, finished or interrupted, and run the rest.
     #[arg(long)]
     resume: bool,
+    /// Record what the threads of the one run refer to in FILE, to be replayed on other machines.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     parameters: ParameterFlags,
     #[command(flatten)]
@@ -99,6 +103,7 @@ impl SimCommand {
             options: sim::Options { seed: self.seed, miss_causes: self.causes, ..sim::Options::default() },
         };
         let simulations = sweep.simulations().map_err(Failure::input)?;
+        let simulations = recorded(simulations, self.record.as_deref())?;
         let drawing = self.svg.as_deref().map(|path| create("--svg", path)).transpose()?;
         let wanted = Wanted { parts: self.stats, causes: self.causes };
         let journal = Journal::open(self.output.json_file(), self.resume, wanted)?;
@@ -174,6 +179,17 @@ fn print_tables(rows: &[SimulationRow], stats: bool) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The simulations, the only one of them recorded if `record` says where.
+fn recorded(simulations: Vec<Simulation>, record: Option<&Path>) -> Result<Vec<Simulation>, Failure> {
+    let Some(path) = record else { return Ok(simulations) };
+    if simulations.len() != 1 {
+        let (path, runs) = (path.display(), simulations.len());
+        return Err(Failure::input(format!("--record {path}: {runs} runs; accepted: one program on one machine")));
+    }
+    create("--record", path)?;
+    Ok(simulations.into_iter().map(|simulation| simulation.recorded_in(path.to_owned())).collect())
+}
+
 /// A run that is over, or was before.
 struct Done {
     row: SimulationRow,
@@ -202,6 +218,8 @@ fn simulate(
     journal: Journal,
     output: &mut Output<SimulationRow>,
 ) -> Result<Vec<SimulationRow>, Failure> {
+    let remarks: BTreeSet<String> = simulations.iter().flat_map(|each| each.workload().remarks()).collect();
+    remarks.iter().for_each(|remark| eprintln!("note: {remark}"));
     let bar = progress::bar(simulations.len(), "simulations");
     let mut rows = Vec::new();
     let deliver = |_: usize, done: Result<Done, Failure>| -> Result<(), Failure> {
