@@ -17,7 +17,6 @@ mod origin;
 mod os;
 mod processor;
 pub mod random;
-mod sample;
 mod simulator;
 mod statistics;
 mod system;
@@ -33,7 +32,6 @@ pub use os::{PagingCounters, Scheduling, SchedulingCounters, SpaceSharing, TimeS
 pub use processor::{
     Cause, Distance, ExternalCounts, Location, MissCounts, ProcessorCounters, Service, TimeSplit, Transaction,
 };
-pub use sample::{NodeActivity, Sample, StateCounts};
 pub use simulator::Simulator;
 pub use statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
 pub use system::{Incoherence, Job, ThreadReport, Unfinished};
@@ -66,8 +64,6 @@ pub struct Options {
     pub seed: u64,
     /// Whether misses are told apart by their causes ([`MissCause`]): every reference costs the host several times as much.
     pub miss_causes: bool,
-    /// From one sample of what the nodes do to the next, if any are wanted ([`Simulator::samples`]).
-    pub sampling: Option<Duration>,
     /// A fault planted in the machine: for tests of tests.
     pub fault: Option<Fault>,
 }
