@@ -173,12 +173,12 @@ fn run_all(
         let (row, wrong) = each.finish(&simulator, &reports);
         let page = each.simulation.description.tlb.page;
         let homes = each.regions.iter().map(|region| region.homes(&simulator, page)).collect();
-        let (paging, samples) = (simulator.paging().clone(), simulator.samples().to_vec());
+        let paging = simulator.paging().clone();
         let scheduling = reports.iter().map(|report| report.scheduling).collect();
         let finished = reports.iter().map(|report| report.finished.since(Time::ZERO)).max().unwrap_or_default();
         let tell = || each.simulation.attribution(&simulator, &row, &each.regions, &reports);
         let attribution = each.simulation.options.attribute.then(tell);
-        Simulated { row, wrong, paging, samples, homes, attribution, scheduling, finished, took }
+        Simulated { row, wrong, paging, homes, attribution, scheduling, finished, took }
     };
     Ok(prepared.into_iter().zip(reports).map(finish).collect())
 }

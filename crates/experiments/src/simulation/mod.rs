@@ -26,7 +26,7 @@ use machine::description::PlacementKind;
 use machine::{Description, Topology};
 use record::{Attribution, CheckResult, ProgramRow, SimulationRow};
 use rustc_hash::FxHasher;
-use sim::{Options, PagingCounters, Sample, Scheduling, SchedulingCounters, Simulator, ThreadReport};
+use sim::{Options, PagingCounters, Scheduling, SchedulingCounters, Simulator, ThreadReport};
 use units::{Bytes, CpuId, NodeId};
 use workloads::{Parameter, Shape, Workload, Wrong};
 
@@ -58,8 +58,6 @@ pub struct Simulated {
     pub row: SimulationRow,
     /// What is wrong with the program's results, if anything is.
     pub wrong: Option<String>,
-    /// What the nodes had done at equal steps of time, where that was asked for ([`Options::sampling`]).
-    pub samples: Vec<Sample>,
     /// What the operating system did with memory.
     pub paging: PagingCounters,
     /// By region, the node of each page in the end; `None` if nobody has touched it.
