@@ -30,6 +30,8 @@ use failure::Failure;
   ccnuma reproduce prestor/4.11            remote latency by distance: ours, theirs, error
   ccnuma fit -m dresden                    recover what a machine's parts cost from measurements
   ccnuma sim -m arctic migratory --stats   run a program on a simulated machine
+  ccnuma sar 1                             what this computer's nodes do, second by second
+  ccnuma run -- ./prog                     start a program and sample where it runs and has its memory
   ccnuma verify origin                     explore every reachable state of a protocol
 
 Exit codes: 0 done, 1 ran and found a failure, 2 bad input."
@@ -49,6 +51,10 @@ enum Command {
     Verify(commands::verify::VerifyCommand),
     Sim(Box<commands::sim::SimCommand>),
     Reproduce(commands::reproduce::ReproduceCommand),
+    Sar(Box<commands::profile::sar::SarCommand>),
+    Run(Box<commands::profile::run::RunCommand>),
+    Info(commands::profile::info::InfoCommand),
+    Dump(Box<commands::profile::dump::DumpCommand>),
 }
 
 /// Runs a subcommand; false if it ran and found a failure.
@@ -61,6 +67,10 @@ fn run(command: Command) -> Result<bool, Failure> {
         Command::Verify(command) => command.run(),
         Command::Sim(command) => command.run(),
         Command::Reproduce(command) => command.run().map(|()| true),
+        Command::Sar(command) => command.run().map(|()| true),
+        Command::Run(command) => command.run(),
+        Command::Info(command) => command.run().map(|()| true),
+        Command::Dump(command) => command.run().map(|()| true),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use trace::metric::Resolved;
+use record::SampleRow;
+use trace::Object;
+use trace::metric::{Metric, Resolved};
 
 /// The columns: time, object, and a metric each.
 #[derive(Clone, Debug)]
@@ -79,11 +81,59 @@ pub fn times(first_ns: u64, last_ns: u64, ticks: u64, sample_ns: Option<u64>) ->
     format!("[{first:.3},{last:.3}]: {ticks} tick{plural}, {apart:.2} ms/tick{}", spent.unwrap_or_default())
 }
 
+/// A metric of an object as a record.
+pub fn row(time_ns: u64, object: &Object, metric: &Metric, value: f64, estimate: bool) -> SampleRow {
+    SampleRow {
+        time: time_ns as f64 * 1e-9,
+        kind: object.kind.to_string(),
+        object: object.name.clone(),
+        title: object.title.clone(),
+        metric: metric.name.clone(),
+        value,
+        unit: metric.unit.clone(),
+        estimate,
+    }
+}
+
+/// Nanoseconds since 1970 UTC, now.
+pub fn unix_now() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |now| now.as_nanos() as u64)
+}
+
+/// A moment as `2001-01-04 20:53:58 UTC`.
+pub fn utc(unix_ns: u64) -> String {
+    let seconds = unix_ns / 1_000_000_000;
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Years from March, in eras of 400 of them (Hinnant, "chrono-compatible low-level date algorithms").
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    let year = year + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
 #[cfg(test)]
 mod tests {
     use trace::{Counter, ObjectKind};
 
     use super::*;
+
+    #[test]
+    fn moments_are_dates() {
+        for (seconds, date) in [
+            (0, "1970-01-01 00:00:00 UTC"),
+            (978_641_638, "2001-01-04 20:53:58 UTC"),
+            (1_709_164_800, "2024-02-29 00:00:00 UTC"),
+            (4_102_444_799, "2099-12-31 23:59:59 UTC"),
+        ] {
+            assert_eq!(utc(seconds * 1_000_000_000 + 5), date);
+        }
+    }
 
     #[test]
     fn columns_stand_under_their_names() {

@@ -42,7 +42,7 @@ impl<A: Keeper, B: Keeper> Keeper for crate::Tee<'_, A, B> {
 }
 
 /// Reads and samples at the sampler's interval until `each`, which is called after every sample and now and then in between,
-/// breaks; then takes a last sample and notes the summary.
+/// breaks; then takes a last sample, unless there is one of this moment, and notes the summary.
 ///
 /// # Errors
 /// When the sink fails, or `each` does.
@@ -60,12 +60,14 @@ pub fn drive<S: Keeper, E: From<WriteError>>(
     sampler.sample(source, sink)?;
     let mut due = Instant::now() + reading;
     let mut ended = each(sink, true)?;
+    let mut fresh = true;
     while ended.is_continue() {
         let now = Instant::now();
         if now < due {
             std::thread::sleep((due - now).min(NAP));
             if Instant::now() < due {
                 ended = each(sink, false)?;
+                fresh = false;
                 continue;
             }
         }
@@ -76,16 +78,21 @@ pub fn drive<S: Keeper, E: From<WriteError>>(
             sampler.refresh(source, sink)?;
             sampler.sample(source, sink)?;
             ended = each(sink, true)?;
+            fresh = true;
         } else {
             sampler.read(source);
+            fresh = false;
         }
         if kept.elapsed() >= FLUSH {
             sink.keep()?;
             kept = Instant::now();
         }
     }
-    sampler.refresh(source, sink)?;
-    sampler.sample(source, sink)?;
+    // What passed since the last sample.
+    if !fresh {
+        sampler.refresh(source, sink)?;
+        sampler.sample(source, sink)?;
+    }
     if let ControlFlow::Break(Some(event)) = ended {
         sink.event(sampler.time_ns(), &event)?;
     }

@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod fit;
 pub mod machines;
+pub mod profile;
 pub mod reproduce;
 pub mod sim;
 pub mod topology;
