@@ -29,7 +29,8 @@ pub use program::ProgramRow;
 pub use reproduction::ReproductionRow;
 pub use row::Row;
 pub use simulation::{
-    CheckResult, ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, ProcessorStatistics, SimulationRow,
+    CheckResult, ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, ProcessorStatistics,
+    RegionStatistics, SimulationRow,
 };
 pub use statistics::Statistics;
 pub use verification::{VerificationResult, VerificationRow};

@@ -53,13 +53,13 @@ pub fn locks(survey: &Survey<'_>) -> Option<Finding> {
         cost: if time > 0.0 { longest / time } else { 0.0 },
         cost_unknown: false,
         evidence: format!(
-            "threads spend {:.1} % of their time on {} lines of locks in {name}, the one that waits longest {:.1} %",
+            "threads spend {:.1} % of their time on {} lines of {name} that several store to and wait for, the one that waits longest {:.1} %",
             100.0 * survey.share(all),
             lines.len(),
             100.0 * longest / time.max(f64::MIN_POSITIVE)
         ),
         remedy: format!(
-            "take the locks of {name} less often, hold them for less, or keep each thread to its own part most of the time"
+            "take {name} less often, hold them for less, or keep each thread to its own part most of the time"
         ),
         trial: None,
         object: object.map(|_| name),
