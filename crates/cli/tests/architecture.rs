@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 /// The crates from the ground up; a crate may use those on lower floors and those that its line names beside it.
 const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("units", &[])],
-    &[("record", &[]), ("machine", &[]), ("protocol", &[]), ("engine", &[]), ("trace", &[])],
+    &[("record", &[]), ("machine", &[]), ("protocol", &[]), ("engine", &[]), ("trace", &[]), ("references", &[])],
     &[("sim", &[]), ("verify", &[]), ("host", &[]), ("workloads", &[])],
     &[("bench", &[]), ("report", &[]), ("fit", &[]), ("profile", &[]), ("diagnose", &[])],
     &[("experiments", &[])],
-    // Linked into users' programs together with the simulator: a C interface cannot be generic over it.
+    // The runtime of users' programs has the whole simulator in it, and leaves the record that experiments make.
     &[("frontend", &[])],
     &[("cli", &[])],
 ];

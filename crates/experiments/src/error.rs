@@ -138,6 +138,12 @@ pub enum ExperimentError {
         /// What went wrong.
         source: sim::SimError,
     },
+    /// A trace could not be written.
+    #[error(transparent)]
+    Trace(#[from] trace::WriteError),
+    /// A trace that was just written is none.
+    #[error(transparent)]
+    Unreadable(#[from] trace::TraceError),
     /// The simulator failed.
     #[error(transparent)]
     Simulator(#[from] sim::SimError),

@@ -14,6 +14,7 @@ pub mod formula;
 pub mod ideal;
 mod outcome;
 pub mod parallel;
+pub mod profiling;
 pub mod published;
 pub mod remote_reads;
 mod reproduction;
@@ -30,6 +31,7 @@ pub use outcome::Outcome;
 pub use reproduction::{FailedMeasurement, Outcomes, PreparedTable, Reproduced, Reproduction};
 pub use run::{Finished, run, run_plan, run_program, run_windows};
 pub use simulation::{
-    Simulated, Simulation, Sweep, Synchronisation, Variations, description_label, policies, program_rows, run_together,
+    OwnProgram, Simulated, Simulation, Sweep, Synchronisation, Variations, description_label, policies, program_rows,
+    run_together,
 };
 pub use system::{System, Systems};

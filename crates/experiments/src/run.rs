@@ -8,7 +8,8 @@ use units::CpuId;
 use workloads::BarrierKind;
 
 use crate::error::ExperimentError;
-use crate::formula::{Measurement, ProgramRun, Scheduled, Subject};
+use crate::formula::{Looks, Measurement, ProgramRun, Scheduled, Subject};
+use crate::profiling::{ProfileRequest, Timeline, trace_of};
 use crate::shared_region;
 use crate::simulation::{Synchronisation, run_together};
 use crate::utilisation::{self, Profile};
@@ -44,10 +45,9 @@ pub fn run_once(
         Subject::Utilisation(readers) => {
             Ok(Outcome::Utilisation(Box::new(utilisation::run(description, *readers, options)?)))
         }
-        Subject::Profile(run, interval) => {
-            let sampled = sim::Options { sampling: Some(*interval), ..options };
-            let Simulated { row, samples, .. } = right(&prepared(description, *run, sampled)?)?;
-            Ok(Outcome::Profile(Box::new(Profile { row, samples })))
+        Subject::Profile(run, looks) => {
+            let (row, timeline) = looked_at(&prepared(description, *run, options)?, *looks)?;
+            Ok(Outcome::Profile(Box::new(Profile { row, timeline })))
         }
         Subject::Scheduled(scheduled) => {
             Ok(Outcome::Program(Box::new(run_scheduled(description, *scheduled, options)?)))
@@ -167,7 +167,21 @@ fn prepared(description: &Description, run: ProgramRun, options: sim::Options) -
 
 /// What a simulation gives if its program's results are right.
 fn right(simulation: &Simulation) -> Result<Simulated, ExperimentError> {
-    let mut simulated = simulation.run()?;
+    checked(simulation, simulation.run()?)
+}
+
+/// The same, with what its trace says of some metrics of its nodes.
+fn looked_at(simulation: &Simulation, looks: Looks) -> Result<(SimulationRow, Timeline), ExperimentError> {
+    let request = ProfileRequest {
+        metrics: looks.metrics.iter().map(|&metric| metric.to_owned()).collect(),
+        interval: Some(looks.interval),
+        ..ProfileRequest::default()
+    };
+    let (simulated, timeline) = trace_of(simulation, &request)?;
+    Ok((checked(simulation, simulated)?.row, timeline))
+}
+
+fn checked(simulation: &Simulation, mut simulated: Simulated) -> Result<Simulated, ExperimentError> {
     match simulated.wrong.take() {
         None => Ok(simulated),
         Some(wrong) => Err(ExperimentError::WrongResult { program: simulation.workload().name(), wrong }),

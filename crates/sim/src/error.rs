@@ -54,6 +54,12 @@ pub enum SimError {
         /// How many processors there are.
         processors: usize,
     },
+    /// A thread was to begin, and no processor is free for it.
+    #[error("no processor is free for another thread: all {processors} that the program may use have one")]
+    NoProcessorFree {
+        /// How many it may use.
+        processors: usize,
+    },
     /// A node is full.
     #[error("{wanted} do not fit on node {node}: {free} are free")]
     OutOfMemory {

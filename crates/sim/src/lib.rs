@@ -23,6 +23,7 @@ mod simulator;
 mod statistics;
 mod system;
 mod thread;
+mod thread_calls;
 
 pub use attribution::{LineLoss, Loss, WORD_BITS, WordSet};
 pub use causes::MissCause;
@@ -39,7 +40,7 @@ pub use sample::{NodeActivity, Sample, StateCounts};
 pub use simulator::Simulator;
 pub use statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
 pub use system::{Incoherence, Job, ThreadReport, Unfinished};
-pub use thread::{Program, Thread};
+pub use thread::{Program, Thread, ThreadId};
 
 use units::Duration;
 

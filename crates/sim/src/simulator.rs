@@ -31,6 +31,7 @@ trait Simulated {
     fn paging(&self) -> &PagingCounters;
     fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError>;
     fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError>;
+    fn run_process(&mut self, processors: Vec<CpuId>, first: Program) -> Result<Vec<ThreadReport>, SimError>;
     fn statistics(&self, node: NodeId) -> NodeStatistics;
     fn measured_time(&self) -> Option<Duration>;
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms>;
@@ -89,6 +90,10 @@ impl<C: Controller> Simulated for System<C> {
 
     fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError> {
         self.run_jobs(jobs, policy)
+    }
+
+    fn run_process(&mut self, processors: Vec<CpuId>, first: Program) -> Result<Vec<ThreadReport>, SimError> {
+        self.run_process(processors, first)
     }
 
     fn statistics(&self, node: NodeId) -> NodeStatistics {
@@ -280,6 +285,16 @@ impl Simulator {
     /// turns.
     pub fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError> {
         self.machine.run_jobs(jobs, policy)
+    }
+
+    /// Runs a process whose threads come and go ([`crate::Thread::spawn`]), on `processors` and no others, from its first thread on
+    /// until all have ended, or one has ended the process ([`crate::Thread::end_process`]). Reports by thread, in the order in
+    /// which they began.
+    ///
+    /// # Errors
+    /// As [`Simulator::run`].
+    pub fn run_process(&mut self, processors: Vec<CpuId>, first: Program) -> Result<Vec<ThreadReport>, SimError> {
+        self.machine.run_process(processors, first)
     }
 
     /// Compares all caches with each other, with memory and with the directory. To be called when nothing is under way:

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use frontend::compiler::{self, Language};
+use frontend::wrapped::SYMBOLS;
 
 use crate::failure::Failure;
 
@@ -88,7 +89,7 @@ impl FortranCommand {
 
 fn run(language: Language, arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
     let tell = |line: &str| eprintln!("ccnuma: {line}");
-    compiler::run(language, &[], arguments, tell).map(ExitCode::from).map_err(Failure::input)
+    compiler::run(language, SYMBOLS, arguments, tell).map(ExitCode::from).map_err(Failure::input)
 }
 
 /// The subcommand that a command of this name is: `ccnuma-cc` and its like.

@@ -104,6 +104,17 @@ impl Simulation {
 /// # Errors
 /// When the machine cannot be simulated, a node has too little memory, or the simulation fails.
 pub fn run_together(simulations: &[Simulation]) -> Result<Vec<Simulated>, ExperimentError> {
+    run_watched(simulations, |_| Ok(()))
+}
+
+/// As [`run_together`], but the machine is shown to `watch` before anything runs on it.
+///
+/// # Errors
+/// As there, and what `watch` says.
+pub fn run_watched(
+    simulations: &[Simulation],
+    watch: impl FnOnce(&mut Simulator) -> Result<(), ExperimentError>,
+) -> Result<Vec<Simulated>, ExperimentError> {
     let Some(first) = simulations.first() else { return Ok(Vec::new()) };
     let start = Instant::now();
     let scheduling = first.scheduling.or((simulations.len() > 1).then(Scheduling::default));
@@ -113,6 +124,7 @@ pub fn run_together(simulations: &[Simulation]) -> Result<Vec<Simulated>, Experi
         simulation.settle(job)?;
     }
     let mut simulator = Simulator::new(&first.description, first.options)?;
+    watch(&mut simulator)?;
     let prepared: Result<Vec<_>, _> = simulations.iter().map(|each| each.prepare(&mut simulator)).collect();
     let mut prepared = prepared?;
     let programs = prepared.iter_mut().map(|each| std::mem::take(&mut each.programs));

@@ -3,13 +3,15 @@
 mod attribution;
 mod jobs;
 mod memory;
+mod own;
 pub mod policies;
 mod statistics;
 mod sweep;
 mod thread;
 mod trial;
 
-pub use jobs::{Synchronisation, run_together};
+pub use jobs::{Synchronisation, run_together, run_watched};
+pub use own::OwnProgram;
 pub use sweep::{Sweep, Variations};
 
 use std::collections::BTreeMap;
@@ -177,6 +179,12 @@ impl Simulation {
     /// What distinguishes it from other runs, as its record does ([`SimulationRow::identity`]).
     pub fn identity(&self) -> String {
         self.row(true).identity()
+    }
+
+    /// What its threads are called, and the processors that they begin on.
+    pub fn threads(&self) -> Vec<(String, CpuId)> {
+        let name = |thread: usize| format!("{}: thread {thread}", self.workload.name());
+        self.processors.iter().enumerate().map(|(thread, &cpu)| (name(thread), cpu)).collect()
     }
 
     /// How many processors take part.

@@ -1,33 +1,23 @@
 //! The flags that make an instrumented program, and those of the user's that have to go.
 
 use super::Family;
+use crate::wrapped::{CLANG_FLAGS, GCC_FLAGS};
 
 /// What a compiler of `family` needs to be told to call the runtime at every reference and, with `blocks`, at every basic block,
 /// before the user's own flags.
 pub fn to_compile(family: Family, blocks: bool) -> Vec<&'static str> {
     // Debug information first, so that a level of the user's own wins.
-    let mut flags = vec!["-g", "-D__CCNUMA__=1", "-U__SANITIZE_THREAD__", "-fsanitize=thread"];
+    let mut flags = vec!["-g", "-D__CCNUMA__=1", "-U__SANITIZE_THREAD__"];
     match family {
-        Family::Gnu => flags.extend([
-            // gcc 12 hoists loads of variables out of loops that call what it believes to know: programs that spin never end.
-            "-fno-ipa-reference",
-            // A load of a volatile object is a look at a flag, probably in a loop: the runtime must know.
-            "--param",
-            "tsan-distinguish-volatile=1",
+        Family::Gnu => {
+            flags.extend(GCC_FLAGS);
             // Fences are the runtime's business; that the sanitizer would not see them is not ours.
-            "-Wno-tsan",
-        ]),
-        Family::Clang => flags.extend([
-            // By default, four of five references of a numerical program are not told: those of vector instructions, and loads
-            // before a store to the same place.
-            "-fno-vectorize",
-            "-fno-slp-vectorize",
-            "-mllvm",
-            "-tsan-instrument-read-before-write=1",
-            "-mllvm",
-            "-tsan-distinguish-volatile=1",
-            "-Wno-unused-command-line-argument",
-        ]),
+            flags.push("-Wno-tsan");
+        }
+        Family::Clang => {
+            flags.extend(CLANG_FLAGS);
+            flags.push("-Wno-unused-command-line-argument");
+        }
     }
     if blocks {
         flags.push("-fsanitize-coverage=trace-pc");

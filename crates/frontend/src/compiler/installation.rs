@@ -4,9 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use super::CompilerError;
-
-/// The file name of the runtime.
-pub const RUNTIME: &str = "libccnuma_frontend.so";
+use crate::wrapped::LIBRARY;
 
 /// The parts that a program is built with.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,7 +29,7 @@ impl Installation {
             // one. A test's executable is in `deps` itself.
             None => first(
                 "the runtime",
-                [folder.join("deps").join(RUNTIME), folder.join(RUNTIME), folder.join("../lib").join(RUNTIME)],
+                [folder.join("deps").join(LIBRARY), folder.join(LIBRARY), folder.join("../lib").join(LIBRARY)],
             )?,
         };
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");

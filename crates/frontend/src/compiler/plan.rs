@@ -7,6 +7,7 @@ use super::command_line::{CommandLine, Input, Item, Stage};
 use super::flags::{kept_from_linker, refused, replaced, to_compile};
 use super::response::expand;
 use super::{Compiler, CompilerError, Family, Installation, Language};
+use crate::wrapped::{BUILT_WITH, INSTRUMENTATION};
 
 /// What the user may tell us on the compiler's command line.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -243,10 +244,8 @@ impl Builder<'_> {
         }
         if !shared {
             words.extend(["-no-pie", "-Wl,-z,now"].map(Into::into));
-            let mark = crate::built_with::SYMBOL;
-            words.push(
-                format!("-Wl,--defsym={mark}={:#x},--export-dynamic-symbol={mark}", crate::built_with::THIS).into(),
-            );
+            let mark = BUILT_WITH;
+            words.push(format!("-Wl,--defsym={mark}={:#x},--export-dynamic-symbol={mark}", INSTRUMENTATION).into());
             // So that what the language's own library calls is taken over, too.
             match self.language {
                 Language::C => {}
@@ -357,7 +356,7 @@ mod tests {
             for (line, expected) in LINES {
                 let plan = planned(family, line).expect("a plan");
                 let found: Vec<String> = plan.before.iter().chain([&plan.last]).map(text).collect();
-                let linked = LINKED.replace("VERSION", &format!("{:#x}", crate::built_with::THIS));
+                let linked = LINKED.replace("VERSION", &format!("{:#x}", INSTRUMENTATION));
                 let mut wanted: Vec<String> =
                     expected.iter().map(|step| step.replace("GNU", begin).replace("LINKED", &linked)).collect();
                 if family == Family::Clang {

@@ -130,6 +130,13 @@ impl Paging {
         Ok(VirtualAddr((first as u64) << self.page_shift()))
     }
 
+    /// The program asks for the page of `at` on `node`. Returns false if it has been placed already: it stays where it is.
+    pub fn plan(&mut self, at: VirtualAddr, node: NodeId) -> bool {
+        let page = self.number(at).0;
+        let unplaced = self.pages.get_mut(page).filter(|page| page.frame.is_none());
+        unplaced.map(|page| page.planned = Some(node)).is_some()
+    }
+
     /// Makes what processors know as long as there are pages now. Where pages move, they start by knowing nothing.
     fn renew_knowledge(&mut self) {
         let (pages, shift, changing) = (self.pages.len(), self.page_shift(), self.is_changing());

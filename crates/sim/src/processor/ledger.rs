@@ -390,8 +390,10 @@ impl Processor {
             None => Cause::Idle,
             Some(Wait::Barrier) => Cause::Barrier,
             Some(Wait::Departure(_) | Wait::Published | Wait::Leave) => Cause::Lock,
+            // On behalf of what it waits for, if that has a name.
+            Some(Wait::Parked(_)) => self.ledger.on_behalf.map_or(Cause::Idle, |(cause, _)| cause),
             Some(Wait::Writeback(_)) => Cause::Writeback,
-            Some(Wait::Page(..)) => Cause::System,
+            Some(Wait::Page(..) | Wait::Call) => Cause::System,
             Some(Wait::Value(id) | Wait::Miss(id)) => {
                 let over = self.ledger.served[usize::from(id.0)].unwrap_or(reads);
                 return self.miss(id).map_or(over, |miss| miss.charge());

@@ -73,6 +73,10 @@ pub enum Wait {
     Published,
     /// The operating system takes it off its processor as soon as its misses are over.
     Leave,
+    /// It asks something of the operating system, at the processor's own time.
+    Call,
+    /// It has nothing to do until another thread wakes it, or until this time.
+    Parked(Time),
 }
 
 /// What a processor did, counted since the start of the run.

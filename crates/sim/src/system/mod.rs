@@ -8,6 +8,7 @@ mod measured;
 mod misses;
 mod network;
 mod paging;
+mod process;
 mod programs;
 mod schedule;
 mod transport;
@@ -75,6 +76,8 @@ pub struct System<C: Controller> {
     /// Of threads that have ended, with their numbers.
     reports: Vec<(usize, ThreadReport)>,
     at_barrier: usize,
+    /// The process whose threads come and go, while there is one.
+    process: Option<process::Process>,
     /// Who decides which thread runs where, if that is not given.
     schedule: Option<Box<Schedule>>,
     /// When that next acts by itself.
@@ -164,6 +167,7 @@ impl<C: Controller> System<C> {
             running: (0..processors).map(|_| None).collect(),
             reports: Vec::new(),
             at_barrier: 0,
+            process: None,
             schedule: None,
             schedule_next: Time::MAX,
             schedule_source: source.next().unwrap_or(Source::new(u32::MAX >> 12)),
@@ -231,6 +235,11 @@ impl<C: Controller> System<C> {
                 return Err(self.deadlock());
             }
         }
+        self.wind_up()
+    }
+
+    /// No program runs any more: what is still under way comes to its end. The reports, in the order of their threads.
+    fn wind_up(&mut self) -> Result<Vec<ThreadReport>, SimError> {
         // No thread is left for a scheduler.
         (self.schedule, self.schedule_next) = (None, Time::MAX);
         // Everything still under way (writebacks, revisions) arrives.

@@ -258,6 +258,8 @@ impl<C: Controller> System<C> {
             }
             Wait::Published => self.on_published(cpu),
             Wait::Departure(_) if self.schedule.is_some() => self.looks_in_vain(cpu),
+            Wait::Call => self.answer_calls(cpu),
+            Wait::Parked(until) => self.park_until(cpu, until),
             _ => {}
         }
     }
@@ -280,7 +282,29 @@ impl<C: Controller> System<C> {
     }
 
     fn finished(&mut self, cpu: CpuId) {
-        let Some(mut running) = self.running[cpu.index()].take() else { return };
+        if let Some((body, thread)) = self.report(cpu) {
+            body.recycle(&mut self.stacks);
+            self.note_end();
+            if self.schedule.is_some() {
+                self.thread_ended(cpu, thread);
+            } else {
+                self.release_barrier();
+            }
+        }
+    }
+
+    /// The program on `cpu` does not go on, and is left as it is: its stack may hold frames that nobody can unwind.
+    pub(super) fn abandon(&mut self, cpu: CpuId) {
+        let was = self.processor(cpu).is_measured();
+        self.note_measuring(was, false);
+        if let Some((body, _)) = self.report(cpu) {
+            std::mem::forget(body);
+        }
+    }
+
+    /// Takes the program off `cpu`, and reports of it.
+    fn report(&mut self, cpu: CpuId) -> Option<(Body, usize)> {
+        let mut running = self.running[cpu.index()].take()?;
         let now = self.now;
         let processor = self.processor_mut(cpu);
         processor.settle_causes();
@@ -292,14 +316,9 @@ impl<C: Controller> System<C> {
         let started = started.unwrap_or(now);
         let (time, counters) = meter.measured().unwrap_or((finished - started, elsewhere));
         debug_assert_eq!(time, counters.time.total(), "every picosecond of {cpu:?} is charged to something");
-        body.recycle(&mut self.stacks);
         let scheduling = self.scheduling(thread);
         self.reports.push((thread, ThreadReport { cpu, started, finished, time, counters, scheduling }));
-        if self.schedule.is_some() {
-            self.thread_ended(cpu, thread);
-        } else {
-            self.release_barrier();
-        }
+        Some((body, thread))
     }
 
     /// What the program on `cpu` waits for.
@@ -327,6 +346,7 @@ impl<C: Controller> System<C> {
 pub(super) fn what(wait: Wait) -> String {
     match wait {
         Wait::Barrier => "others to come to a barrier".to_owned(),
+        Wait::Parked(_) => "another thread to wake it".to_owned(),
         Wait::Departure(line) => format!("a change in line {:#x}, such as of a lock or a flag", line.0),
         other => format!("{other:?}"),
     }

@@ -237,11 +237,11 @@ impl<C: Controller> System<C> {
     /// been taken off meanwhile is not.
     #[inline]
     pub(super) fn is_due(&self, cpu: CpuId) -> bool {
-        if self.schedule.is_none() {
+        if self.schedule.is_none() && self.process.is_none() {
             return true;
         }
         match self.waits(cpu) {
-            Some(Wait::Until(time)) => time == self.now,
+            Some(Wait::Until(time) | Wait::Parked(time)) => time == self.now,
             Some(Wait::Page(..)) => self.processor(cpu).time() <= self.now,
             _ => false,
         }

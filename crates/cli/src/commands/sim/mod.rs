@@ -2,6 +2,7 @@
 
 pub(super) mod flags;
 pub(super) mod journal;
+mod own;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use crate::platform::MachinesFlag;
 use crate::progress;
 use flags::{ParameterFlags, Processors, Variation};
 use journal::{Journal, Wanted};
+use own::{Common, OwnFlags};
 
 /// Run a program on a simulated machine: how long it takes, what it misses, what keeps the controllers busy.
 #[derive(Args, Debug)]
@@ -25,7 +27,7 @@ pub struct SimCommand {
     #[command(flatten)]
     machines: MachinesFlag,
     /// The programs, one or more.
-    #[arg(value_name = "PROGRAM", required_unless_present = "list")]
+    #[arg(value_name = "PROGRAM", required_unless_present_any = ["list", "command"])]
     programs: Vec<String>,
     /// How many processors take part, counted from the first; several numbers make several runs; 4..64 stands for the powers of
     /// two from 4 to 64 [default: all].
@@ -71,6 +73,8 @@ pub struct SimCommand {
     #[command(flatten)]
     parameters: ParameterFlags,
     #[command(flatten)]
+    own: OwnFlags,
+    #[command(flatten)]
     output: OutputFlags,
 }
 
@@ -82,6 +86,9 @@ impl SimCommand {
     pub fn run(self) -> Result<bool, Failure> {
         if self.list {
             return self.list_programs().map(|()| true);
+        }
+        if !self.own.command.is_empty() {
+            return self.run_own();
         }
         let variations = self.variations()?;
         let sweep = Sweep {
@@ -110,6 +117,23 @@ impl SimCommand {
             drawing.write_all(svg.as_bytes())?;
         }
         Ok(rows.iter().all(SimulationRow::is_right))
+    }
+
+    /// Runs a program of the user's own.
+    fn run_own(&self) -> Result<bool, Failure> {
+        let machines = self.machines.varied(&self.variations()?)?;
+        let cpus: Vec<u16> = self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect();
+        let common = Common { seed: self.seed, causes: self.causes, stats: self.stats };
+        let mut output: Output<SimulationRow> = self.output.open()?;
+        for machine in &machines {
+            let name = experiments::description_label(&machine.description);
+            self.output.describe_machine((machines.len() > 1).then_some(name.as_str()), &machine.to_toml())?;
+        }
+        let (rows, well) = self.own.run(&machines, &cpus, &common, &mut output)?;
+        if output.wants_table() {
+            print_tables(&rows, self.stats)?;
+        }
+        Ok(well)
     }
 
     /// What runs are varied in, by flags of their own or by `--vary`.
