@@ -44,19 +44,38 @@ impl LineUse {
     }
 }
 
+/// Misses of one kind, and what they took.
+#[derive(Default)]
+struct Price {
+    count: u64,
+    ns: f64,
+}
+
+impl Price {
+    fn add(&mut self, user: &User) {
+        self.count += user.count.misses();
+        self.ns += user.stalled.misses();
+    }
+
+    fn mean(&self) -> f64 {
+        if self.count > 0 { self.ns / self.count as f64 } else { 0.0 }
+    }
+}
+
 /// What a run lost, ordered for rules to look at.
 pub struct Survey<'r> {
     /// The run.
     pub run: &'r Attribution,
     /// Lines at which something was lost, by address.
     pub lines: Vec<LineUse>,
-    /// What a miss on a line of the own node costs on average, and one on another node's, in nanoseconds: zero if there was none.
+    /// What a miss on a line of the own node costs on average, on the node where it costs least, in nanoseconds: zero if there was
+    /// none.
     pub local_ns: f64,
-    /// See there.
+    /// What one on another node's costs on average.
     pub remote_ns: f64,
-    /// How many there were of both.
+    /// How many of the one kind there were.
     pub local: u64,
-    /// See there.
+    /// And of the other.
     pub remote: u64,
 }
 
@@ -76,17 +95,22 @@ impl<'r> Survey<'r> {
         };
         let mut lines: Vec<LineUse> = by_line.into_iter().map(line).collect();
         lines.sort_unstable_by_key(|line| line.at);
-        let (mut count, mut stalled) = ([0; 2], [0.0; 2]);
+        let (mut remote, mut local): (Price, FxHashMap<NodeId, Price>) = Default::default();
         for line in &lines {
             for user in &line.users {
-                let remote = usize::from(line.home.is_some_and(|home| home != user.node));
-                count[remote] += user.count.misses();
-                stalled[remote] += user.stalled.misses();
+                match line.home {
+                    Some(home) if home != user.node => remote.add(user),
+                    _ => local.entry(user.node).or_default().add(user),
+                }
             }
         }
-        let [local_ns, remote_ns] =
-            [0, 1].map(|kind| if count[kind] > 0 { stalled[kind] / count[kind] as f64 } else { 0.0 });
-        Self { run, lines, local_ns, remote_ns, local: count[0], remote: count[1] }
+        // Where others crowd the memory, a miss is dear for its own processor, too: what one can cost, the quietest node tells.
+        let least = local.values().map(|price| price.count).max().unwrap_or_default() / 16;
+        let quiet = local.values().filter(|price| price.count > least).map(Price::mean);
+        let local_ns = quiet.reduce(f64::min).unwrap_or_default();
+        let (remote_ns, remote) = (remote.mean(), remote.count);
+        let local = local.values().map(|price| price.count).sum();
+        Self { run, lines, local_ns, remote_ns, local, remote }
     }
 
     /// A share of all processors' time.

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use units::{CpuId, NodeId};
 
+use crate::RegionStatistics;
+
 /// A figure for each thing that time is lost to.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Losses<T> {
@@ -89,6 +91,17 @@ impl Losses<f64> {
 }
 
 impl Losses<u64> {
+    /// Misses without upgrades by their causes.
+    pub const fn causes(&self) -> [(&'static str, u64); 5] {
+        [
+            ("cold", self.cold),
+            ("capacity", self.capacity),
+            ("conflict", self.conflict),
+            ("true-sharing", self.true_sharing),
+            ("false-sharing", self.false_sharing),
+        ]
+    }
+
     /// All misses together.
     pub fn misses(&self) -> u64 {
         self.of_misses().iter().sum()
@@ -215,5 +228,35 @@ impl Attribution {
     /// The node of a processor that took part.
     pub fn node_of(&self, cpu: CpuId) -> Option<NodeId> {
         self.threads.iter().find(|thread| thread.cpu == cpu).map(|thread| thread.node)
+    }
+
+    /// What was lost at each of its objects, those of one name together: what lost most comes first.
+    pub fn by_object(&self) -> Vec<RegionStatistics> {
+        let mut found: BTreeMap<&str, RegionStatistics> = BTreeMap::new();
+        for object in &self.objects {
+            let of = found.entry(&object.name).or_default();
+            of.name.clone_from(&object.name);
+            of.bytes += object.bytes;
+        }
+        for loss in &self.losses {
+            let Some(object) = loss.line.and_then(|line| self.object_at(line)) else { continue };
+            let Some(of) = found.get_mut(self.objects[object].name.as_str()) else { continue };
+            let home = loss.line.and_then(|line| self.page_at(line)).and_then(|page| page.home);
+            of.misses += loss.count.misses();
+            if home.is_some() && home != self.node_of(loss.cpu) {
+                of.remote_misses += loss.count.misses();
+            }
+            for (name, count) in loss.count.causes() {
+                *of.causes.entry(name.to_owned()).or_default() += count;
+            }
+            of.stalled_ns += loss.stalled_ns.misses();
+            of.translation_misses += loss.count.translation;
+            of.translation_ns += loss.stalled_ns.translation;
+            of.lock_ns += loss.stalled_ns.lock;
+        }
+        let mut sums: Vec<RegionStatistics> = found.into_values().collect();
+        let lost = |of: &RegionStatistics| of.stalled_ns + of.translation_ns + of.lock_ns;
+        sums.sort_by(|a, b| lost(b).total_cmp(&lost(a)).then_with(|| a.name.cmp(&b.name)));
+        sums
     }
 }

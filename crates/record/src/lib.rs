@@ -31,7 +31,8 @@ pub use reproduction::ReproductionRow;
 pub use row::Row;
 pub use sample::{SampleRow, TraceInfoRow};
 pub use simulation::{
-    CheckResult, ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, ProcessorStatistics, SimulationRow,
+    CheckResult, ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, ProcessorStatistics,
+    RegionStatistics, SimulationRow,
 };
 pub use statistics::Statistics;
 pub use verification::{VerificationResult, VerificationRow};

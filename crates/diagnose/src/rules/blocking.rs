@@ -24,7 +24,7 @@ pub fn translation(survey: &Survey<'_>) -> Option<Finding> {
         cost: survey.share(lost),
         cost_unknown: false,
         evidence: format!(
-            "{refills} refills of the translation buffer for {name}, {:.0} % of all time spent on them, beside {misses} \
+            "{refills} refills of the translation buffer are for {name}, {:.0} % of what they take in all, beside {misses} \
              cache misses in all",
             if lost > 0.0 { 100.0 * most / lost } else { 0.0 }
         ),

@@ -16,6 +16,9 @@ const GROWS: f64 = 1.5;
 struct Counts {
     remote: f64,
     local: f64,
+    /// What a miss of either kind costs, in nanoseconds.
+    remote_ns: f64,
+    local_ns: f64,
     busy_ns: f64,
     by_object: BTreeMap<Option<usize>, f64>,
 }
@@ -23,6 +26,7 @@ struct Counts {
 fn counts(survey: &Survey<'_>) -> Counts {
     let mut by_object: BTreeMap<Option<usize>, f64> = BTreeMap::new();
     let (mut remote, mut local) = (0.0, 0.0);
+    let (mut remote_ns, mut local_ns) = (0.0, 0.0);
     for line in &survey.lines {
         let all: f64 = line.users.iter().map(|user| user.stalled.misses()).sum();
         // What has been explained is another fault's.
@@ -30,10 +34,10 @@ fn counts(survey: &Survey<'_>) -> Counts {
         for user in &line.users {
             let misses = user.count.misses() as f64 * left;
             if line.home.is_some_and(|home| home != user.node) {
-                remote += misses;
+                (remote, remote_ns) = (remote + misses, remote_ns + line.unexplained(user));
                 *by_object.entry(line.object).or_default() += misses;
             } else {
-                local += misses;
+                (local, local_ns) = (local + misses, local_ns + line.unexplained(user));
             }
         }
     }
@@ -41,7 +45,9 @@ fn counts(survey: &Survey<'_>) -> Counts {
         let of = |name: &&str| survey.run.threads.iter().filter_map(|thread| thread.spent_ns.get(*name)).sum::<f64>();
         names.iter().map(of).sum()
     };
-    Counts { remote, local, busy_ns: busy(&["busy", "primary", "secondary"]), by_object }
+    let price = |ns: f64, count: f64| if count > 0.0 { ns / count } else { 0.0 };
+    let (remote_ns, local_ns) = (price(remote_ns, remote), price(local_ns, local));
+    Counts { remote, local, remote_ns, local_ns, busy_ns: busy(&["busy", "primary", "secondary"]), by_object }
 }
 
 /// What `many` communicates and computes beyond what `few` does, if that is much.
@@ -52,7 +58,7 @@ pub fn communication(many: &Survey<'_>, few: &Survey<'_>) -> Option<Finding> {
     if remote < GROWS && all < GROWS {
         return None;
     }
-    let misses = (now.remote - then.remote) * many.remote_ns + (now.local - then.local) * many.local_ns;
+    let misses = (now.remote - then.remote) * now.remote_ns + (now.local - then.local) * now.local_ns;
     let busy = (now.busy_ns - then.busy_ns).max(0.0);
     let most = now.by_object.iter().max_by(|a, b| {
         let grown =

@@ -9,7 +9,8 @@ use units::CpuId;
 use crate::survey::Survey;
 use crate::{Class, Finding, Trial};
 
-/// One thread works alone if so much of what the first has more to do than the mean is more than what the second has.
+/// One thread works alone at times if it has more to do than all others, which have equally much: they differ by no more than this
+/// share of what it has more than any of them.
 const ALONE: f64 = 0.5;
 
 fn spent(thread: &ThreadTime, names: &[&str]) -> f64 {
@@ -53,13 +54,13 @@ pub fn locks(survey: &Survey<'_>) -> Option<Finding> {
         cost: if time > 0.0 { longest / time } else { 0.0 },
         cost_unknown: false,
         evidence: format!(
-            "threads spend {:.1} % of their time on {} lines of locks in {name}, the one that waits longest {:.1} %",
+            "threads spend {:.1} % of their time on {} lines of {name} that several store to and wait for, the one that waits longest {:.1} %",
             100.0 * survey.share(all),
             lines.len(),
             100.0 * longest / time.max(f64::MIN_POSITIVE)
         ),
         remedy: format!(
-            "take the locks of {name} less often, hold them for less, or keep each thread to its own part most of the time"
+            "take {name} less often, hold them for less, or keep each thread to its own part most of the time"
         ),
         trial: None,
         object: object.map(|_| name),
@@ -79,7 +80,8 @@ pub fn imbalance(survey: &Survey<'_>) -> Vec<Finding> {
     let waits: f64 = threads.iter().map(|thread| spent(thread, &["barrier", "idle"])).sum::<f64>()
         + flags.by_cpu.values().sum::<f64>();
     let uneven = (first - mean).max(0.0) * busy.len() as f64;
-    let alone = first - second > ALONE * (first - mean);
+    let last = busy.last().map_or(second, |(busy, _)| *busy);
+    let alone = second - last < ALONE * (first - second);
     let (class, remedy) = if alone && busy.len() > 2 {
         (Class::Serial, "let all threads share what one does alone".to_owned())
     } else {

@@ -170,7 +170,7 @@ fn run_all(
     let reports: Vec<Vec<ThreadReport>> = reports?;
     let took = start.elapsed();
     let finish = |(each, reports): (Prepared<'_>, Vec<ThreadReport>)| {
-        let (row, wrong) = each.finish(&simulator, &reports);
+        let (mut row, wrong) = each.finish(&simulator, &reports);
         let page = each.simulation.description.tlb.page;
         let homes = each.regions.iter().map(|region| region.homes(&simulator, page)).collect();
         let paging = simulator.paging().clone();
@@ -178,6 +178,7 @@ fn run_all(
         let finished = reports.iter().map(|report| report.finished.since(Time::ZERO)).max().unwrap_or_default();
         let tell = || each.simulation.attribution(&simulator, &row, &each.regions, &reports);
         let attribution = each.simulation.options.attribute.then(tell);
+        row.regions = attribution.as_ref().map(record::Attribution::by_object);
         Simulated { row, wrong, paging, homes, attribution, scheduling, finished, took }
     };
     Ok(prepared.into_iter().zip(reports).map(finish).collect())

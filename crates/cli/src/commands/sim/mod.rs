@@ -55,7 +55,8 @@ pub struct SimCommand {
     /// error.
     #[arg(long)]
     stats: bool,
-    /// Tell misses apart by their causes: cold, capacity, conflict, true and false sharing. Takes several times as long.
+    /// Tell misses apart by their causes (cold, capacity, conflict, true and false sharing), and by the data that they are on.
+    /// Takes several times as long.
     #[arg(long)]
     causes: bool,
     /// Seed of random choices, of the programs and of simulated hardware.
@@ -100,7 +101,7 @@ impl SimCommand {
             programs: self.programs,
             parameters: self.parameters.0,
             cpus: self.cpus.into_iter().flat_map(|processors| processors.0).collect(),
-            options: sim::Options { seed: self.seed, miss_causes: self.causes, ..sim::Options::default() },
+            options: sim::Options { seed: self.seed, attribute: self.causes, ..sim::Options::default() },
         };
         let simulations = sweep.simulations().map_err(Failure::input)?;
         let simulations = recorded(simulations, self.record.as_deref())?;
@@ -171,6 +172,9 @@ fn print_tables(rows: &[SimulationRow], stats: bool) -> Result<(), Failure> {
     print(report::simulations("", rows))?;
     print(format!("\n{}", report::time_split(rows)))?;
     if let Some(table) = report::speedups(rows) {
+        print(format!("\n{table}"))?;
+    }
+    for table in rows.iter().filter_map(report::regions) {
         print(format!("\n{table}"))?;
     }
     for table in rows.iter().filter(|_| stats).flat_map(report::simulation_statistics) {
