@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 /// The crates from the ground up; a crate may use those on lower floors and those that its line names beside it.
 const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("units", &[])],
-    &[("record", &[]), ("machine", &[]), ("protocol", &[]), ("engine", &[])],
+    &[("record", &[]), ("machine", &[]), ("protocol", &[]), ("engine", &[]), ("trace", &[]), ("references", &[])],
     &[("sim", &[]), ("verify", &[]), ("host", &[]), ("workloads", &[])],
-    &[("bench", &[]), ("report", &[]), ("fit", &[])],
+    &[("bench", &[]), ("report", &[]), ("fit", &[]), ("profile", &[]), ("diagnose", &[])],
     &[("experiments", &[])],
     // The runtime of users' programs has the whole simulator in it, and leaves the record that experiments make.
     &[("frontend", &[])],
@@ -32,8 +32,16 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("workloads", "machine"),
     ("workloads", "protocol"),
     ("workloads", "engine"),
+    ("report", "profile"),
+    ("sim", "trace"),
+    ("profile", "sim"),
+    ("host", "trace"),
     ("host", "sim"),
     ("host", "protocol"),
+    ("diagnose", "sim"),
+    ("diagnose", "host"),
+    ("diagnose", "machine"),
+    ("diagnose", "workloads"),
     ("fit", "sim"),
     ("fit", "host"),
 ];

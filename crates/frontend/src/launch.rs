@@ -23,7 +23,9 @@ pub enum LaunchError {
         problem: std::io::Error,
     },
     /// It is no program of this system.
-    #[error("{program}: no executable of this computer; accepted: a program that was built with `ccnuma cc`, `cxx` or `fc`")]
+    #[error(
+        "{program}: no executable of this computer; accepted: a program that was built with `ccnuma cc`, `cxx` or `fc`"
+    )]
     NoExecutable {
         /// Its path.
         program: String,
@@ -68,11 +70,12 @@ impl Launch {
     /// # Errors
     /// When there is no such program, or it was not built for simulated machines.
     pub fn new(command: &[OsString]) -> Result<Self, LaunchError> {
-        let (program, arguments) = command.split_first().map_or((PathBuf::new(), &[][..]), |(program, rest)| (program.into(), rest));
+        let (program, arguments) =
+            command.split_first().map_or((PathBuf::new(), &[][..]), |(program, rest)| (program.into(), rest));
         let launch = Self { program: found(&program), arguments: arguments.to_vec() };
         let name = launch.program.display().to_string();
-        let bytes = fs::read(&launch.program)
-            .map_err(|problem| LaunchError::Unreadable { program: name.clone(), problem })?;
+        let bytes =
+            fs::read(&launch.program).map_err(|problem| LaunchError::Unreadable { program: name.clone(), problem })?;
         if !bytes.starts_with(b"\x7fELF") {
             return Err(LaunchError::NoExecutable { program: name });
         }
@@ -129,9 +132,12 @@ impl Launch {
 /// Where a program is: its path, or if that is a mere name where the search path has it.
 fn found(program: &Path) -> PathBuf {
     let folders = std::env::var_os("PATH").filter(|_| program.components().count() == 1 && !program.exists());
-    let in_folders = folders.as_deref().map(std::env::split_paths).into_iter().flatten().map(|folder| folder.join(program));
-    in_folders.into_iter().find(|path| path.is_file()).unwrap_or_else(|| match program.is_absolute() || program.components().count() > 1 {
-        true => program.to_path_buf(),
-        false => Path::new(".").join(program),
+    let in_folders =
+        folders.as_deref().map(std::env::split_paths).into_iter().flatten().map(|folder| folder.join(program));
+    in_folders.into_iter().find(|path| path.is_file()).unwrap_or_else(|| {
+        match program.is_absolute() || program.components().count() > 1 {
+            true => program.to_path_buf(),
+            false => Path::new(".").join(program),
+        }
     })
 }

@@ -8,9 +8,12 @@
 //!
 //! Without the variable that tells what to simulate ([`request`]) the program runs as if it had been compiled as usual.
 
+pub mod compiler;
 pub mod launch;
 pub mod request;
 pub mod wrapped;
 
+#[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
+mod openmp;
 #[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 mod runtime;

@@ -6,6 +6,10 @@ pub const LIBRARY: &str = "libccnuma_frontend.so";
 /// A symbol that every program built with the wrapper has, and no other.
 pub const BUILT_WITH: &str = "ccnuma_built_with";
 
+/// The instrumentation that the wrapper asks for and the runtime answers, the symbol's value: another when programs have to be built
+/// again.
+pub const INSTRUMENTATION: u64 = 0x1_0000;
+
 /// What every compilation adds: calls at every reference, none moved out of a loop that waits for another thread, volatile ones
 /// told from others.
 pub const GCC_FLAGS: &[&str] = &["-fsanitize=thread", "-fno-ipa-reference", "--param", "tsan-distinguish-volatile=1"];

@@ -6,6 +6,8 @@ use machine::Topology;
 use machine::description::{ControllerKind, Description, IdealProtocol};
 use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr, Time, VirtualAddr};
 
+use crate::attribution::LineLoss;
+use crate::counters::{CounterUnit, Watch, Watcher};
 use crate::flash::Magics;
 use crate::ideal::Ideals;
 use crate::observer::Observed;
@@ -13,7 +15,7 @@ use crate::origin::{HubCounters, Hubs};
 use crate::os::PagingCounters;
 use crate::system::{Controller, Incoherence, Job, System, ThreadReport, Unfinished};
 use crate::thread::Program;
-use crate::{NodeStatistics, Options, Sample, Scheduling, SimError, StallTerms};
+use crate::{NodeStatistics, Options, Scheduling, SimError, StallTerms};
 
 /// A machine of some kind.
 trait Simulated {
@@ -24,6 +26,8 @@ trait Simulated {
     fn allocate(&mut self, home: NodeId, bytes: Bytes) -> Result<PhysicalAddr, SimError>;
     fn map(&mut self, planned: &[Option<NodeId>]) -> Result<VirtualAddr, SimError>;
     fn place_of(&self, at: VirtualAddr) -> Option<PhysicalAddr>;
+    fn toucher_of(&self, at: VirtualAddr) -> Option<CpuId>;
+    fn losses(&self) -> Vec<LineLoss>;
     fn paging(&self) -> &PagingCounters;
     fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError>;
     fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError>;
@@ -33,7 +37,8 @@ trait Simulated {
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms>;
     fn check_coherence(&mut self) -> Result<(), Incoherence>;
     fn observed(&self) -> Option<Observed>;
-    fn samples(&self) -> &[Sample];
+    fn watch(&mut self, watch: Watch, watcher: Watcher) -> Result<(), SimError>;
+    fn node_counters(&self) -> &'static [CounterUnit];
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -64,6 +69,14 @@ impl<C: Controller> Simulated for System<C> {
 
     fn place_of(&self, at: VirtualAddr) -> Option<PhysicalAddr> {
         self.place_of(at)
+    }
+
+    fn toucher_of(&self, at: VirtualAddr) -> Option<CpuId> {
+        self.toucher_of(at)
+    }
+
+    fn losses(&self) -> Vec<LineLoss> {
+        self.losses()
     }
 
     fn paging(&self) -> &PagingCounters {
@@ -103,8 +116,12 @@ impl<C: Controller> Simulated for System<C> {
         self.observer.as_ref().map(|observer| observer.borrow().observed())
     }
 
-    fn samples(&self) -> &[Sample] {
-        &self.sampler.taken
+    fn watch(&mut self, watch: Watch, watcher: Watcher) -> Result<(), SimError> {
+        self.watch(watch, watcher)
+    }
+
+    fn node_counters(&self) -> &'static [CounterUnit] {
+        C::COUNTERS
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -183,10 +200,18 @@ impl Simulator {
         self.machine.observed()
     }
 
-    /// What all nodes had done at each multiple of the interval that was asked for ([`Options::sampling`]) and at the end of each
-    /// run. Taking samples changes nothing else.
-    pub fn samples(&self) -> &[Sample] {
-        self.machine.samples()
+    /// From now on, has counters looked at as `watch` says, and `watcher` told of every round: the first at the present time, then at
+    /// every multiple of the interval after it, the last when each run is over. Looking from outside changes nothing else.
+    ///
+    /// # Errors
+    /// The machine has no such unit or place; the interval is no time; the processor that is to read does not exist.
+    pub fn watch(&mut self, watch: Watch, watcher: Watcher) -> Result<(), SimError> {
+        self.machine.watch(watch, watcher)
+    }
+
+    /// The counters that each of its nodes has, besides those that only a simulator can have.
+    pub fn node_counters(&self) -> &'static [CounterUnit] {
+        self.machine.node_counters()
     }
 
     /// Consecutive whole pages on node `home`, at least `bytes` of them.
@@ -214,6 +239,17 @@ impl Simulator {
     /// The node that a virtual address is on now, if its page has been placed.
     pub fn home_of(&self, at: VirtualAddr) -> Option<NodeId> {
         self.place_of(at).map(crate::memory::node_of)
+    }
+
+    /// Who was the first to touch the page of a virtual address, if a touch has placed it.
+    pub fn toucher_of(&self, at: VirtualAddr) -> Option<CpuId> {
+        self.machine.toucher_of(at)
+    }
+
+    /// What processors lost at which lines, and at which places of their programs, if that was asked for
+    /// ([`Options::attribute`]): by processor, line and site, of what is measured of the programs.
+    pub fn losses(&self) -> Vec<LineLoss> {
+        self.machine.losses()
     }
 
     /// What the operating system did with memory since the start.

@@ -142,6 +142,13 @@ impl<'a> Thread<'a> {
         self.until_done(|processor| processor.access(at, access, address));
     }
 
+    /// What follows is done by the program at `site`, such as an address of its code: what is lost there is told of it
+    /// ([`crate::Simulator::losses`]).
+    #[inline]
+    pub fn at_site(&mut self, site: u64) {
+        self.processor().at_site(site);
+    }
+
     /// The processor it runs on.
     pub fn cpu(&mut self) -> CpuId {
         self.processor().cpu()
@@ -270,8 +277,9 @@ impl<'a> Thread<'a> {
     /// something else, which the caller has to look at. The looks between that hit cost simulated time and none of the host's.
     pub fn spin(&mut self, at: impl Location, instructions: u32) {
         let processor = self.processor();
+        let named = at.raw();
         let Some(at) = at.known(processor) else { return };
-        if let Err(wait) = processor.spin(at, instructions) {
+        if let Err(wait) = processor.spin(named, at, instructions) {
             self.suspend(wait);
         }
     }

@@ -145,7 +145,6 @@ pub fn simulate<E>(page: usize, mut map: impl FnMut(usize) -> Result<VirtualAddr
     extent.page = page;
     let length = (extent.used + STEP).next_multiple_of(page);
     let arena = map(length / page)?;
-    *ranges =
-        Ranges { globals: first, globals_length: end - first, arena_length: length, arena_start: arena.0 };
+    *ranges = Ranges { globals: first, globals_length: end - first, arena_length: length, arena_start: arena.0 };
     Ok(())
 }

@@ -41,9 +41,7 @@ fn modify<T: Copy + PartialEq>(address: *mut T, change: impl FnOnce(T) -> T) -> 
     };
     match current() {
         None => act(),
-        Some(thread) => on_behalf(thread, Cause::Lock, |thread| {
-                indivisible(thread, address as usize, act)
-        }),
+        Some(thread) => on_behalf(thread, Cause::Lock, |thread| indivisible(thread, address as usize, act)),
     }
 }
 

@@ -84,7 +84,9 @@ fn take_turn() {
 
 /// The next reference is made by the code at `site`.
 #[inline(always)]
-fn at_site(_thread: &mut sim::Thread<'static>, _site: usize) {}
+fn at_site(thread: &mut sim::Thread<'static>, site: usize) {
+    thread.at_site(site as u64);
+}
 
 /// A reference to memory that is not simulated, such as the C library's: an instruction. Others get their turn now and then, for
 /// the program may look at such a word until it changes.
@@ -107,7 +109,7 @@ fn foreign(access: Access) {
 const FOREIGN_TURN: u32 = 64;
 
 /// A reference to `bytes` bytes that may lie in two lines, or be many.
-pub(super) fn refer_range(address: usize, bytes: usize, access: Access, site: usize) {
+pub fn refer_range(address: usize, bytes: usize, access: Access, site: usize) {
     let mut at = address;
     let end = address + bytes;
     while at < end {
@@ -116,7 +118,7 @@ pub(super) fn refer_range(address: usize, bytes: usize, access: Access, site: us
     }
 }
 
-pub(super) use self::reference::Access as Reference;
+pub use self::reference::Access as Reference;
 
 /// Bytes that one instruction of the simulated processor loads or stores at most.
 const WORD: usize = 8;

@@ -90,10 +90,7 @@ pub extern "C" fn __wrap_pthread_cond_destroy(_condition: *mut pthread_cond_t) -
 ///
 /// # Safety
 /// As of `pthread_cond_wait`.
-pub unsafe extern "C" fn cond_wait(
-    condition: *mut pthread_cond_t,
-    lock: *mut pthread_mutex_t,
-) -> c_int {
+pub unsafe extern "C" fn cond_wait(condition: *mut pthread_cond_t, lock: *mut pthread_mutex_t) -> c_int {
     match current() {
         Some(thread) => wait(thread, condition, lock, None),
         // SAFETY: the caller's promise.

@@ -68,3 +68,8 @@ fn next(address: usize) -> Option<*mut UserThread> {
     }
     user
 }
+
+/// Whether anybody waits for the word at `address`.
+pub fn is_waited_for(address: usize) -> bool {
+    run().waiters.contains_key(&address)
+}

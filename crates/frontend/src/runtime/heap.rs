@@ -43,8 +43,7 @@ struct Heap {
     runs: BTreeMap<(usize, usize), ()>,
 }
 
-static HEAP: Single<Heap> =
-    Single::new(Heap { free: [0; CLASSES], fresh: [(0, 0); CLASSES], runs: BTreeMap::new() });
+static HEAP: Single<Heap> = Single::new(Heap { free: [0; CLASSES], fresh: [(0, 0); CLASSES], runs: BTreeMap::new() });
 
 /// The class of blocks of `bytes`, header included, and how many bytes those have.
 fn class_of(bytes: usize) -> (usize, usize) {
@@ -234,7 +233,7 @@ fn allocate_aligned(align: usize, bytes: usize, site: usize) -> Option<usize> {
     Some(inner)
 }
 
-extern "C" fn memalign(align: usize, bytes: usize, site: usize) -> *mut c_void {
+pub extern "C" fn memalign(align: usize, bytes: usize, site: usize) -> *mut c_void {
     if mode() == Mode::Native {
         // SAFETY: nothing is handed over.
         return unsafe { libc::memalign(align, bytes) };
@@ -368,7 +367,9 @@ pub unsafe extern "C" fn __wrap_mmap(
         return libc::MAP_FAILED;
     };
     // SAFETY: the run is the caller's from here on, and nobody else's.
-    unsafe { libc::mmap(run as *mut c_void, length, rights, flags | libc::MAP_FIXED | libc::MAP_NORESERVE, file, offset) }
+    unsafe {
+        libc::mmap(run as *mut c_void, length, rights, flags | libc::MAP_FIXED | libc::MAP_NORESERVE, file, offset)
+    }
 }
 
 /// The same with the name that it has where files may be large.

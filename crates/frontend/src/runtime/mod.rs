@@ -1,14 +1,14 @@
 //! What runs inside of the program: on one thread of the host, and nowhere else.
 
-mod address;
+pub mod address;
 mod atomics;
 mod barrier;
-mod callbacks;
-mod clock;
+pub mod callbacks;
+pub mod clock;
 mod condition;
 mod crash;
-mod futex;
-mod heap;
+pub mod futex;
+pub mod heap;
 mod keys;
 mod located;
 mod memory;
@@ -16,11 +16,11 @@ mod mutex;
 mod numa;
 mod once;
 mod places;
-mod processors;
+pub mod processors;
 mod refused;
 mod rwlock;
 mod semaphore;
 mod start;
-mod state;
-mod threads;
+pub mod state;
+pub mod threads;
 mod tls;

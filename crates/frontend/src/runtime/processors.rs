@@ -187,3 +187,8 @@ pub unsafe extern "C" fn __wrap_sched_getaffinity(process: c_int, bytes: usize, 
         }
     }
 }
+
+/// Processors on a node, as far as the program can know: all of this computer's are on one.
+pub fn per_node() -> usize {
+    if current().is_some() { run().per_node } else { usize::MAX }
+}

@@ -161,7 +161,8 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
 type Prepared = (Description, Simulator, Vec<CpuId>);
 
 fn prepare(request: &Request) -> Result<Prepared, String> {
-    let description = machine::parse("the machine of the request", &request.machine).map_err(|error| error.to_string())?.description;
+    let description =
+        machine::parse("the machine of the request", &request.machine).map_err(|error| error.to_string())?.description;
     let options = Options {
         mode: if request.lock_step { SimulatorMode::LockStep } else { SimulatorMode::LookAhead },
         seed: request.seed,

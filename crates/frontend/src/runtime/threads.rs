@@ -9,8 +9,8 @@ use corosensei::stack::{Stack, StackPointer};
 use sim::{Cause, Thread, ThreadId};
 use units::CpuId;
 
-use super::state::{HOT, current, mode, on_behalf, run, Mode};
 use super::numa::Wish;
+use super::state::{HOT, Mode, current, mode, on_behalf, run};
 use super::{address, clock, futex, keys, tls};
 
 /// What a thread starts with.

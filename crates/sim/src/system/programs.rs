@@ -7,7 +7,7 @@ use units::{CpuId, Duration, Time};
 
 use super::{Controller, Event, System};
 use crate::os::SchedulingCounters;
-use crate::processor::{Cause, Meter, Processor, ProcessorCounters, Wait};
+use crate::processor::{Cause, Meter, Processor, ProcessorCounters, ThreadCounts, Wait};
 use crate::thread::{Program, Team, Thread};
 use crate::{Mode, SimError};
 
@@ -45,6 +45,9 @@ pub(super) struct Running {
     left: (Time, Cause),
     /// Whether it has been given a processor and has not come to it yet.
     enters: bool,
+    /// Since when it has been on the present processor, and for how long it was on others.
+    arrived: Time,
+    on_others: Duration,
     /// What the present processor had done before.
     before: ProcessorCounters,
     /// What was done on other processors, and for how long it had none.
@@ -76,7 +79,7 @@ impl Running {
                 self.meter.spend(cause, now - since);
             }
         }
-        self.before = processor.counters();
+        (self.before, self.arrived) = (processor.counters(), now);
         processor.take_meter(std::mem::take(&mut self.meter));
         processor.on_behalf(self.on_behalf.take());
     }
@@ -96,7 +99,17 @@ impl Running {
         self.meter = processor.give_meter();
         self.elsewhere = self.elsewhere.plus(&processor.counters().since(&self.before));
         self.left = (processor.time(), cause);
+        self.on_others += self.left.0.since(self.arrived);
         self.left.0
+    }
+
+    /// What it has done before `time`, now that it is on `processor`; not known while it is on its way there.
+    pub fn counts(&self, processor: &Processor, time: Time) -> Option<ThreadCounts> {
+        if self.enters {
+            return None;
+        }
+        let counters = self.elsewhere.plus(&processor.counters().since(&self.before));
+        Some(ThreadCounts { counters, on_processor: self.on_others + time.since(self.arrived) })
     }
 }
 
@@ -137,6 +150,8 @@ impl<C: Controller> System<C> {
             thread,
             left: (self.now, Cause::Idle),
             enters: true,
+            arrived: self.now,
+            on_others: Duration::ZERO,
             before: ProcessorCounters::default(),
             elsewhere: ProcessorCounters::default(),
             meter: Meter::default(),
@@ -202,8 +217,9 @@ impl<C: Controller> System<C> {
         let horizon = if unthreatened { Time(next.0.saturating_add(self.lookahead.0)) } else { next };
         // A thread that only looks at words would never come back while all others wait.
         let horizon = if self.process.is_some() { horizon.min(Time(self.now.0 + TURN.0)) } else { horizon };
-        // What the scheduler does by itself it announces.
-        horizon.min(self.schedule_next).max(soonest)
+        // What the scheduler does by itself it announces; and whoever looks at programs sees them as they are then.
+        let seen = self.watching.as_ref().map_or(Time::MAX, |watching| watching.horizon());
+        horizon.min(self.schedule_next).min(seen).max(soonest)
     }
 
     /// Takes a processor back, and hands what it has to say to its controller.
@@ -298,7 +314,10 @@ impl<C: Controller> System<C> {
         let processor = self.processor_mut(cpu);
         processor.settle_causes();
         let finished = running.exit(processor, now);
-        let Running { body, started, thread, elsewhere, meter, .. } = running;
+        let Running { body, started, thread, elsewhere, meter, on_others, .. } = running;
+        if let Some(watching) = &mut self.watching {
+            watching.ended(thread, ThreadCounts { counters: elsewhere, on_processor: on_others });
+        }
         let started = started.unwrap_or(now);
         let (time, counters) = meter.measured().unwrap_or((finished - started, elsewhere));
         debug_assert_eq!(time, counters.time.total(), "every picosecond of {cpu:?} is charged to something");

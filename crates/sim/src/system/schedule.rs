@@ -140,7 +140,7 @@ impl<C: Controller> System<C> {
     }
 
     /// The program of a processor has no say for a while.
-    fn interrupt(&mut self, cpu: CpuId, length: Duration) {
+    pub(super) fn interrupt(&mut self, cpu: CpuId, length: Duration) {
         let now = self.now;
         self.processor_mut(cpu).spend_in_os(now, length);
         if let Some(Wait::Page(..)) = self.waits(cpu) {

@@ -1,11 +1,12 @@
 //! `ccnuma sim`: a program on a simulated machine, and where the time went.
 
-mod flags;
+pub(super) mod flags;
 pub(super) mod journal;
 mod own;
 
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use experiments::{Simulation, Sweep, Variations, parallel};
@@ -22,11 +23,11 @@ use own::{Common, OwnFlags};
 
 /// Run a program on a simulated machine: how long it takes, what it misses, what keeps the controllers busy.
 #[derive(Args, Debug)]
-#[command(after_help = flags::after_help())]
+#[command(after_help = flags::after_help(flags::EXAMPLES))]
 pub struct SimCommand {
     #[command(flatten)]
     machines: MachinesFlag,
-    /// The programs, one or more.
+    /// The programs, one or more: names, or files of references (of --record, drmemtrace or lackey) to be replayed.
     #[arg(value_name = "PROGRAM", required_unless_present_any = ["list", "command"])]
     programs: Vec<String>,
     /// How many processors take part, counted from the first; several numbers make several runs; 4..64 stands for the powers of
@@ -54,7 +55,8 @@ pub struct SimCommand {
     /// error.
     #[arg(long)]
     stats: bool,
-    /// Tell misses apart by their causes: cold, capacity, conflict, true and false sharing. Takes several times as long.
+    /// Tell misses apart by their causes (cold, capacity, conflict, true and false sharing), and by the data that they are on.
+    /// Takes several times as long.
     #[arg(long)]
     causes: bool,
     /// Seed of random choices, of the programs and of simulated hardware.
@@ -69,6 +71,9 @@ pub struct SimCommand {
     /// Take what records there are of these runs in the file of --json, finished or interrupted, and run the rest.
     #[arg(long)]
     resume: bool,
+    /// Record what the threads of the one run refer to in FILE, to be replayed on other machines.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     parameters: ParameterFlags,
     #[command(flatten)]
@@ -96,9 +101,10 @@ impl SimCommand {
             programs: self.programs,
             parameters: self.parameters.0,
             cpus: self.cpus.into_iter().flat_map(|processors| processors.0).collect(),
-            options: sim::Options { seed: self.seed, miss_causes: self.causes, ..sim::Options::default() },
+            options: sim::Options { seed: self.seed, attribute: self.causes, ..sim::Options::default() },
         };
         let simulations = sweep.simulations().map_err(Failure::input)?;
+        let simulations = recorded(simulations, self.record.as_deref())?;
         let drawing = self.svg.as_deref().map(|path| create("--svg", path)).transpose()?;
         let wanted = Wanted { parts: self.stats, causes: self.causes };
         let journal = Journal::open(self.output.json_file(), self.resume, wanted)?;
@@ -168,10 +174,24 @@ fn print_tables(rows: &[SimulationRow], stats: bool) -> Result<(), Failure> {
     if let Some(table) = report::speedups(rows) {
         print(format!("\n{table}"))?;
     }
+    for table in rows.iter().filter_map(report::regions) {
+        print(format!("\n{table}"))?;
+    }
     for table in rows.iter().filter(|_| stats).flat_map(report::simulation_statistics) {
         print(format!("\n{table}"))?;
     }
     Ok(())
+}
+
+/// The simulations, the only one of them recorded if `record` says where.
+fn recorded(simulations: Vec<Simulation>, record: Option<&Path>) -> Result<Vec<Simulation>, Failure> {
+    let Some(path) = record else { return Ok(simulations) };
+    if simulations.len() != 1 {
+        let (path, runs) = (path.display(), simulations.len());
+        return Err(Failure::input(format!("--record {path}: {runs} runs; accepted: one program on one machine")));
+    }
+    create("--record", path)?;
+    Ok(simulations.into_iter().map(|simulation| simulation.recorded_in(path.to_owned())).collect())
 }
 
 /// A run that is over, or was before.
@@ -202,6 +222,8 @@ fn simulate(
     journal: Journal,
     output: &mut Output<SimulationRow>,
 ) -> Result<Vec<SimulationRow>, Failure> {
+    let remarks: BTreeSet<String> = simulations.iter().flat_map(|each| each.workload().remarks()).collect();
+    remarks.iter().for_each(|remark| eprintln!("note: {remark}"));
     let bar = progress::bar(simulations.len(), "simulations");
     let mut rows = Vec::new();
     let deliver = |_: usize, done: Result<Done, Failure>| -> Result<(), Failure> {

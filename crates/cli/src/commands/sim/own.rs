@@ -60,7 +60,8 @@ impl OwnFlags {
     ) -> Result<(Vec<SimulationRow>, bool), Failure> {
         let launch = Launch::new(&self.command).map_err(Failure::input)?;
         let (mut rows, mut well) = (Vec::new(), true);
-        let numbers: Vec<Option<u16>> = if cpus.is_empty() { vec![None] } else { cpus.iter().copied().map(Some).collect() };
+        let numbers: Vec<Option<u16>> =
+            if cpus.is_empty() { vec![None] } else { cpus.iter().copied().map(Some).collect() };
         for machine in machines {
             for &cpus in &numbers {
                 let (row, ended_well) = self.run_once(&launch, machine, cpus, common)?;
