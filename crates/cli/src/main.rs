@@ -52,6 +52,7 @@ enum Command {
     Verify(commands::verify::VerifyCommand),
     Sim(Box<commands::sim::SimCommand>),
     Diagnose(Box<commands::diagnose::DiagnoseCommand>),
+    Report(Box<commands::report::ReportCommand>),
     Reproduce(commands::reproduce::ReproduceCommand),
     Cc(commands::compile::CCommand),
     Cxx(commands::compile::CxxCommand),
@@ -71,6 +72,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Verify(command) => command.run(),
         Command::Sim(command) => command.run(),
         Command::Diagnose(command) => command.run(),
+        Command::Report(command) => command.run(),
         Command::Reproduce(command) => command.run().map(|()| true),
     };
     // Whatever ran and found a failure says so by its exit code.
