@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Parser};
 use experiments::{Simulation, Sweep, Variations, parallel};
 use record::{ProgramRow, SimulationRow};
 use workloads::Workload;
@@ -94,15 +94,7 @@ impl SimCommand {
         if !self.own.command.is_empty() {
             return self.run_own();
         }
-        let variations = self.variations()?;
-        let sweep = Sweep {
-            machines: self.machines.varied(&variations)?,
-            variations,
-            programs: self.programs,
-            parameters: self.parameters.0,
-            cpus: self.cpus.into_iter().flat_map(|processors| processors.0).collect(),
-            options: sim::Options { seed: self.seed, attribute: self.causes, ..sim::Options::default() },
-        };
+        let sweep = self.sweep()?;
         let simulations = sweep.simulations().map_err(Failure::input)?;
         let simulations = recorded(simulations, self.record.as_deref())?;
         let drawing = self.svg.as_deref().map(|path| create("--svg", path)).transpose()?;
@@ -141,6 +133,19 @@ impl SimCommand {
         Ok(well)
     }
 
+    /// The runs that are asked for.
+    fn sweep(&self) -> Result<Sweep, Failure> {
+        let variations = self.variations()?;
+        Ok(Sweep {
+            machines: self.machines.varied(&variations)?,
+            variations,
+            programs: self.programs.clone(),
+            parameters: self.parameters.0.clone(),
+            cpus: self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect(),
+            options: sim::Options { seed: self.seed, attribute: self.causes, ..sim::Options::default() },
+        })
+    }
+
     /// What runs are varied in, by flags of their own or by `--vary`.
     fn variations(&self) -> Result<Variations, Failure> {
         let mut variations = Variations::default();
@@ -165,6 +170,31 @@ impl SimCommand {
         rows.iter().try_for_each(|row| output.write(row))?;
         if output.wants_table() { print(report::programs(&rows)) } else { Ok(()) }
     }
+}
+
+/// The one run that `words` ask for, a program with flags as after `ccnuma sim`, on a machine.
+///
+/// # Errors
+/// When there is no such machine, program or flag, or several runs are asked for.
+pub(super) fn single(machine: &str, words: &[String]) -> Result<Simulation, Failure> {
+    let before = ["ccnuma sim", "--machine", machine].map(str::to_owned);
+    let parsed = Single::try_parse_from(before.iter().chain(words));
+    let command = parsed.map_err(|error| Failure::input(error.render().to_string().trim_end()))?.command;
+    let mut simulations = command.sweep()?.simulations().map_err(Failure::input)?;
+    match (simulations.pop(), simulations.len()) {
+        (Some(simulation), 0) => Ok(simulation),
+        (_, others) => {
+            let words = words.join(" ");
+            Err(Failure::input(format!("{words}: {} runs; accepted: one program on one machine", others + 1)))
+        }
+    }
+}
+
+/// The words after the `--` of another command.
+#[derive(Parser)]
+struct Single {
+    #[command(flatten)]
+    command: SimCommand,
 }
 
 /// Prints what came out: a line a run, where the time went, speedups if there are any, and the parts if `stats` says so.
