@@ -6,6 +6,7 @@
 mod timeline;
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Value, context};
@@ -79,6 +80,13 @@ struct Part {
 
 const CAUSES: [&str; 5] = ["cold", "capacity", "conflict", "true-sharing", "false-sharing"];
 
+/// A word that the page's own scripts have: what has crept in otherwise is no script of ours, and does not run.
+fn nonce(title: &str, data: Option<&str>) -> String {
+    let mut hasher = DefaultHasher::new();
+    (title, data).hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
 /// What the template sees of something.
 fn shown(data: impl Serialize) -> Value {
     Value::from(Serde(data))
@@ -89,15 +97,17 @@ fn shown(data: impl Serialize) -> Value {
 /// # Errors
 /// When it cannot be made, which would be a fault of this crate.
 pub fn page(page: &Page<'_>) -> Result<String, HtmlError> {
-    let mut environment = Environment::empty();
+    let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.add_template("page", include_str!("page.html"))?;
     let data = page.trace.map(timeline::data).transpose()?;
+    let nonce = nonce(&page.title, data.as_deref());
     let warnings: Vec<String> =
         page.trace.iter().flat_map(|trace| &trace.warnings).map(std::string::ToString::to_string).collect();
     let blind = page.trace.map(|trace| &trace.preamble.sources);
     let page = environment.get_template("page")?.render(context! {
         title => shown(&page.title),
+        nonce => shown(&nonce),
         facts => shown(&page.facts),
         findings => shown(&page.findings),
         regions => shown(&page.run.map(regions)),
