@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use sim::Cause;
 
+use super::doacross::Doacross;
 use super::platform::{Counter, LINE, Line, Word, charged, loads, stores};
 use super::schedule::{Kind, Schedule, next_share, static_share};
 use super::team::{AHEAD, Member, Team};
@@ -103,6 +104,7 @@ impl Share {
     }
 
     fn take_down(&self) {
+        Doacross::take_down(self);
         self.left.set(0);
         for counter in [&self.next, &self.ordered] {
             if counter.peek() != 0 {
@@ -120,7 +122,7 @@ impl Member {
         let share = self.enter();
         charged(Cause::Lock, || {
             // Others may still be in the one that had this place before.
-            let turn = self.region.get().begun - 1;
+            let turn = self.region.get().begun.wrapping_sub(1);
             loop {
                 let found = share.turn.look();
                 if found == turn {
@@ -145,7 +147,7 @@ impl Member {
     pub fn enter(&self) -> &'static Share {
         let region = self.region.get();
         self.update(|region| {
-            region.begun += 1;
+            region.begun = region.begun.wrapping_add(1);
             region.progress = Progress::default();
         });
         region.team.share(region.begun)
@@ -159,11 +161,16 @@ impl Member {
 
     /// Leaves the construct that it is in. Waits for nobody.
     pub fn leave(&self) {
-        let share = self.share();
+        self.leave_construct(self.region.get().begun.wrapping_sub(1));
+    }
+
+    /// Leaves the construct of a number, which may be one around that which it is in.
+    pub fn leave_construct(&self, number: u32) {
         let team = self.region.get().team;
+        let share = team.share(number);
         if share.left.add(1) + 1 == team.threads.get() {
             share.take_down();
-            share.turn.set(self.region.get().begun - 1 + AHEAD as u32);
+            share.turn.set(number.wrapping_add(AHEAD as u32));
         }
     }
 

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use sim::Cause;
 
 use super::platform::{Word, allocate, charged, free, keep, loads, stores};
-use super::team::{Body, TASKS, Team, member};
+use super::team::{Body, Controls, TASKS, Team, member};
 
 /// Tasks that may be queued for each thread before new ones are done at once, as in libgomp.
 const QUEUED_PER_THREAD: u32 = 64;
@@ -56,6 +56,8 @@ pub struct Task {
     wake: Word,
     /// Who knows it.
     holds: Cell<u32>,
+    /// What it has set, and while it is done what the thread that does it has set.
+    controls: Cell<Controls>,
     /// Whether its parent counts it.
     counted: Cell<bool>,
     inner: RefCell<Inner>,
@@ -120,6 +122,7 @@ impl Task {
             is_final,
             wake: Word::default(),
             holds: Cell::new(1),
+            controls: Cell::new(member().controls.get()),
             counted: Cell::new(false),
             inner: RefCell::new(Inner {
                 state: State::Running,
@@ -342,11 +345,14 @@ impl Team {
         let member = member();
         let outer = member.region.get().task;
         member.update(|region| region.task = Some(task));
+        task.controls.set(member.controls.replace(task.controls.get()));
         outer
     }
 
     fn leave(&'static self, task: &'static Task, outer: Option<&'static Task>) {
-        member().update(|region| region.task = outer);
+        let member = member();
+        member.controls.set(task.controls.get());
+        member.update(|region| region.task = outer);
         self.finish(task);
     }
 

@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 use rustc_hash::FxHashMap;
 use sim::Cause;
 
+use super::kmp::Dimension;
 use super::places::place_of;
 use super::platform::{
     Counter, Guarded, LINE, Line, Lock, Word, charged, instructions, keep, loads, processor, processors, remember,
@@ -140,6 +141,9 @@ pub struct Member {
     spare: Cell<Option<&'static Team>>,
     /// Regions around the ones that it is alone in.
     left_behind: RefCell<Vec<(Region, Controls)>>,
+    /// Loops that wait for one another's iterations, which it is in: the number of the construct, and its dimensions (clang's
+    /// interface).
+    pub crossing: RefCell<Vec<(u32, Vec<Dimension>)>>,
     /// Copies of variables that are its own, in clang's interface without thread-local storage.
     pub own: RefCell<FxHashMap<usize, *mut c_void>>,
 }
@@ -282,6 +286,7 @@ fn adopt(team: &'static Team, number: u32) -> &'static Member {
         spare: Cell::new(None),
         left_behind: RefCell::default(),
         own: RefCell::default(),
+        crossing: RefCell::default(),
     });
     remember(std::ptr::from_ref(member).cast_mut().cast());
     member

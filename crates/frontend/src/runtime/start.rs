@@ -258,7 +258,8 @@ fn conclude(
 /// The process ends here and now, in the middle of the simulation: what went wrong has been noted.
 pub fn give_up() -> ! {
     let run = run();
-    let answer = Answer { error: run.error.take(), status: 1, notes: std::mem::take(&mut run.notes), ..Answer::default() };
+    let answer =
+        Answer { error: run.error.take(), status: 1, notes: std::mem::take(&mut run.notes), ..Answer::default() };
     deliver(&answer, &run.request.answer);
     // SAFETY: nothing of the process is wanted any more.
     unsafe { libc::_exit(1) }

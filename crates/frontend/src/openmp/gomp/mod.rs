@@ -1,5 +1,6 @@
 //! What code compiled by gcc and gfortran calls: the interface of libgomp, versions 1.0 to 5.0.
 
+mod doacross;
 mod loops;
 mod parallel;
 mod sync;
