@@ -9,6 +9,7 @@ mod output;
 mod platform;
 mod progress;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -30,6 +31,8 @@ use failure::Failure;
   ccnuma reproduce prestor/4.11            remote latency by distance: ours, theirs, error
   ccnuma fit -m dresden                    recover what a machine's parts cost from measurements
   ccnuma sim -m arctic migratory --stats   run a program on a simulated machine
+  ccnuma diagnose -m flash-scaled-32p art  why it does not scale, and what repairing it gains
+  ccnuma cc -O2 fft.c -o fft -lm           compile a program of your own for simulation
   ccnuma sar 1                             what this computer's nodes do, second by second
   ccnuma run -- ./prog                     start a program and sample where it runs and has its memory
   ccnuma verify origin                     explore every reachable state of a protocol
@@ -50,32 +53,48 @@ enum Command {
     Fit(Box<commands::fit::FitCommand>),
     Verify(commands::verify::VerifyCommand),
     Sim(Box<commands::sim::SimCommand>),
+    Diagnose(Box<commands::diagnose::DiagnoseCommand>),
+    Report(Box<commands::report::ReportCommand>),
     Reproduce(commands::reproduce::ReproduceCommand),
+    Cc(commands::compile::CCommand),
+    Cxx(commands::compile::CxxCommand),
+    Fc(commands::compile::FortranCommand),
     Sar(Box<commands::profile::sar::SarCommand>),
     Run(Box<commands::profile::run::RunCommand>),
     Info(commands::profile::info::InfoCommand),
     Dump(Box<commands::profile::dump::DumpCommand>),
 }
 
-/// Runs a subcommand; false if it ran and found a failure.
-fn run(command: Command) -> Result<bool, Failure> {
-    match command {
+/// Runs a subcommand; its exit code.
+fn run(command: Command) -> Result<ExitCode, Failure> {
+    let done = match command {
+        Command::Cc(command) => return command.run(),
+        Command::Cxx(command) => return command.run(),
+        Command::Fc(command) => return command.run(),
         Command::Machines(command) => command.run().map(|()| true),
         Command::Topology(command) => command.run(),
         Command::Bench(command) => command.run().map(|()| true),
         Command::Fit(command) => command.run().map(|()| true),
         Command::Verify(command) => command.run(),
         Command::Sim(command) => command.run(),
+        Command::Diagnose(command) => command.run(),
+        Command::Report(command) => command.run(),
         Command::Reproduce(command) => command.run().map(|()| true),
         Command::Sar(command) => command.run().map(|()| true),
         Command::Run(command) => command.run(),
         Command::Info(command) => command.run().map(|()| true),
         Command::Dump(command) => command.run().map(|()| true),
-    }
+    };
+    // Whatever ran and found a failure says so by its exit code.
+    done.map(|done| if done { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 fn main() -> ExitCode {
-    let command = match CommandLine::try_parse() {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    if let Some(subcommand) = words.first().and_then(commands::compile::named) {
+        words.insert(1, subcommand.into());
+    }
+    let command = match CommandLine::try_parse_from(words) {
         Ok(line) => line.command,
         Err(said) if matches!(said.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             // Whoever asked for help and closed the pipe has seen enough of it.
@@ -84,9 +103,5 @@ fn main() -> ExitCode {
         }
         Err(error) => return failure::of_arguments(&error).report(),
     };
-    match run(command) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(failure) => failure.report(),
-    }
+    run(command).unwrap_or_else(|failure| failure.report())
 }

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 /// The crates from the ground up; a crate may use those on lower floors and those that its line names beside it.
 const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("units", &[])],
-    &[("record", &[]), ("machine", &[]), ("protocol", &[]), ("engine", &[]), ("trace", &[])],
+    &[("record", &[]), ("machine", &[]), ("protocol", &[]), ("engine", &[]), ("trace", &[]), ("references", &[])],
     &[("sim", &[]), ("verify", &[]), ("host", &[]), ("workloads", &[])],
-    &[("bench", &[]), ("report", &[]), ("fit", &[]), ("profile", &[])],
+    &[("bench", &[]), ("report", &[]), ("fit", &[]), ("profile", &[]), ("diagnose", &[])],
     &[("experiments", &[])],
+    // The runtime of users' programs has the whole simulator in it, and leaves the record that experiments make.
+    &[("frontend", &[])],
     &[("cli", &[])],
 ];
 
@@ -36,6 +38,10 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("host", "trace"),
     ("host", "sim"),
     ("host", "protocol"),
+    ("diagnose", "sim"),
+    ("diagnose", "host"),
+    ("diagnose", "machine"),
+    ("diagnose", "workloads"),
     ("fit", "sim"),
     ("fit", "host"),
 ];

@@ -41,12 +41,21 @@ pub enum Subject {
     RemoteReads(RemoteReads),
     /// Threads that read the lines of one node, and how busy its memory and links are (Prestor 2001 section 6.1).
     Utilisation(Readers),
-    /// A parallel program, looked at from time to time.
-    Profile(ProgramRun, Duration),
+    /// A parallel program, and what its nodes' counters say.
+    Profile(ProgramRun, Looks),
     /// Equal parallel programs at once, under a scheduler.
     Scheduled(Scheduled),
     /// A parallel program.
     Program(ProgramRun),
+}
+
+/// What is looked at in the course of a program, and how often.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Looks {
+    /// From one sample to the next.
+    pub interval: Duration,
+    /// Metrics of its nodes.
+    pub metrics: &'static [&'static str],
 }
 
 /// A program on the first processors of a machine.
@@ -94,8 +103,8 @@ enum Key<'a> {
         name: &'static str,
         parameters: Vec<u64>,
         cpus: u16,
-        /// From one look to the next, if there are any.
-        interval: Option<Duration>,
+        /// What is looked at, if anything is.
+        looks: Option<Looks>,
     },
     /// The program, how often, and the names of the policies.
     Scheduled(Box<Key<'a>>, u16, [&'static str; 2]),
@@ -128,7 +137,7 @@ impl Measurement {
             Subject::Windows(point) => Key::Windows(*point),
             Subject::RemoteReads(reads) => Key::RemoteReads(*reads),
             Subject::Utilisation(readers) => Key::Utilisation(*readers),
-            Subject::Profile(run, interval) => run.key(Some(*interval)),
+            Subject::Profile(run, looks) => run.key(Some(*looks)),
             Subject::Scheduled(Scheduled { run, processes, scheduling: Scheduling { time, space } }) => {
                 let name = |names: &mut dyn Iterator<Item = &'static str>| names.next().unwrap_or_default();
                 let time =
@@ -144,12 +153,12 @@ impl Measurement {
 }
 
 impl ProgramRun {
-    fn key(&self, interval: Option<Duration>) -> Key<'static> {
+    fn key(&self, looks: Option<Looks>) -> Key<'static> {
         Key::Program {
             name: self.workload.name(),
             parameters: self.workload.parameters().into_iter().map(|(_, value)| value).collect(),
             cpus: self.cpus,
-            interval,
+            looks,
         }
     }
 }

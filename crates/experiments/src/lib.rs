@@ -7,12 +7,15 @@
 
 pub mod calibration;
 pub mod catalogue;
+pub mod diagnosis;
 mod error;
 pub mod fitting;
 pub mod formula;
 pub mod ideal;
 mod outcome;
 pub mod parallel;
+pub mod picture;
+pub mod profiling;
 pub mod published;
 pub mod remote_reads;
 mod reproduction;
@@ -29,6 +32,7 @@ pub use outcome::Outcome;
 pub use reproduction::{FailedMeasurement, Outcomes, PreparedTable, Reproduced, Reproduction};
 pub use run::{Finished, run, run_plan, run_program, run_windows};
 pub use simulation::{
-    Simulated, Simulation, Sweep, Synchronisation, Variations, description_label, policies, program_rows, run_together,
+    Executable, OwnProgram, Simulated, Simulation, Sweep, Synchronisation, Variations, description_label, policies,
+    program_rows, run_together,
 };
 pub use system::{System, Systems};

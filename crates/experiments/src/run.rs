@@ -5,11 +5,13 @@ use bench::{Plan, Platform, SimulatedPlatform};
 use machine::Description;
 use record::{Record, SimulationRow};
 use units::CpuId;
+use workloads::BarrierKind;
 
 use crate::error::ExperimentError;
-use crate::formula::{Measurement, ProgramRun, Scheduled, Subject};
+use crate::formula::{Looks, Measurement, ProgramRun, Scheduled, Subject};
+use crate::profiling::{ProfileRequest, Timeline, trace_of};
 use crate::shared_region;
-use crate::simulation::run_together;
+use crate::simulation::{Synchronisation, run_together};
 use crate::utilisation::{self, Profile};
 use crate::{Outcome, Simulated, Simulation};
 
@@ -43,10 +45,9 @@ pub fn run_once(
         Subject::Utilisation(readers) => {
             Ok(Outcome::Utilisation(Box::new(utilisation::run(description, *readers, options)?)))
         }
-        Subject::Profile(run, interval) => {
-            let sampled = sim::Options { sampling: Some(*interval), ..options };
-            let Simulated { row, samples, .. } = right(&prepared(description, *run, sampled)?)?;
-            Ok(Outcome::Profile(Box::new(Profile { row, samples })))
+        Subject::Profile(run, looks) => {
+            let (row, timeline) = looked_at(&prepared(description, *run, options)?, *looks)?;
+            Ok(Outcome::Profile(Box::new(Profile { row, timeline })))
         }
         Subject::Scheduled(scheduled) => {
             Ok(Outcome::Program(Box::new(run_scheduled(description, *scheduled, options)?)))
@@ -128,12 +129,15 @@ fn program_once(
         return Ok(row);
     }
     let row = right(&simulation)?.row;
-    finished.note(&row).map_err(|reason| ExperimentError::NotKept { program: run.workload.name(), reason })?;
+    finished
+        .note(&row)
+        .map_err(|reason| ExperimentError::NotKept { program: run.workload.name().to_owned(), reason })?;
     Ok(row)
 }
 
 /// Runs equal programs at once on a new machine of `description`: what the last of them to end has to say, but that its time is
-/// that from the start of all until it has ended, if there are several.
+/// that from the start of all until it has ended, if there are several. Threads look at a word until the last has come to a
+/// barrier: an ideal barrier would give processors to others that threads of the FLASH dissertation's programs keep.
 ///
 /// # Errors
 /// As [`run_program`].
@@ -143,10 +147,12 @@ pub fn run_scheduled(
     options: sim::Options,
 ) -> Result<SimulationRow, ExperimentError> {
     let Scheduled { run, processes, scheduling } = scheduled;
-    let simulation = prepared(description, run, options)?.with_scheduling(scheduling)?;
+    let synchronisation = Synchronisation { barrier: Some(BarrierKind::LlSc) };
+    let simulation = prepared(description, run, options)?.with_synchronisation(synchronisation);
+    let simulation = simulation.with_scheduling(scheduling)?;
     let all = run_together(&vec![simulation; usize::from(processes)])?;
     if let Some(wrong) = all.iter().find_map(|each| each.wrong.clone()) {
-        return Err(ExperimentError::WrongResult { program: run.workload.name(), wrong });
+        return Err(ExperimentError::WrongResult { program: run.workload.name().to_owned(), wrong });
     }
     let last = all.into_iter().max_by_key(|each| each.finished);
     let Simulated { mut row, finished, .. } =
@@ -163,9 +169,23 @@ fn prepared(description: &Description, run: ProgramRun, options: sim::Options) -
 
 /// What a simulation gives if its program's results are right.
 fn right(simulation: &Simulation) -> Result<Simulated, ExperimentError> {
-    let mut simulated = simulation.run()?;
+    checked(simulation, simulation.run()?)
+}
+
+/// The same, with what its trace says of some metrics of its nodes.
+fn looked_at(simulation: &Simulation, looks: Looks) -> Result<(SimulationRow, Timeline), ExperimentError> {
+    let request = ProfileRequest {
+        metrics: looks.metrics.iter().map(|&metric| metric.to_owned()).collect(),
+        interval: Some(looks.interval),
+        ..ProfileRequest::default()
+    };
+    let (simulated, timeline) = trace_of(simulation, &request)?;
+    Ok((checked(simulation, simulated)?.row, timeline))
+}
+
+fn checked(simulation: &Simulation, mut simulated: Simulated) -> Result<Simulated, ExperimentError> {
     match simulated.wrong.take() {
         None => Ok(simulated),
-        Some(wrong) => Err(ExperimentError::WrongResult { program: simulation.workload().name(), wrong }),
+        Some(wrong) => Err(ExperimentError::WrongResult { program: simulation.workload().name().to_owned(), wrong }),
     }
 }

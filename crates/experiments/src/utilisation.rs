@@ -3,9 +3,11 @@
 
 use machine::{Description, Topology};
 use record::SimulationRow;
-use sim::{Options, Program, Sample, SimError, Simulator, Thread};
-use units::{Bandwidth, Bytes, Duration, NodeId, PhysicalAddr};
+use sim::{Options, Program, Simulator, Thread};
+use units::{Bandwidth, Bytes, Duration, PhysicalAddr};
 
+use crate::error::ExperimentError;
+use crate::profiling::{ProfileRequest, Timeline, Tracing};
 use crate::shared_region::{HOME, on_all, processors};
 
 /// Who reads how.
@@ -28,23 +30,23 @@ pub enum Readers {
 pub struct Utilisation {
     /// Bytes of the lines that the threads read, in MB/s.
     pub mb_per_s: f64,
-    /// How much of the time memory was not idle, in percent.
+    /// How much of the time memory was not idle, in percent of Hub cycles.
     pub memory_pct: f64,
-    /// How much of the time the link from the node sent, in percent.
+    /// How much of the time packets came over the link from the node, in percent of what its router's clock allows.
     pub outgoing_pct: f64,
-    /// How much of the time the link to the node sent, in percent.
+    /// The same, to the node.
     pub incoming_pct: f64,
     /// How much of each interval memory was not idle: its end in nanoseconds, and percent.
     pub profile: Vec<(f64, f64)>,
 }
 
-/// A parallel program, and what all nodes had done at equal steps of time.
+/// A parallel program, and what its nodes' counters said at equal steps of time.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Profile {
     /// The run.
     pub row: SimulationRow,
-    /// The samples.
-    pub samples: Vec<Sample>,
+    /// What the trace of it says.
+    pub timeline: Timeline,
 }
 
 /// The secondary caches of the experiment, which must only be smaller than what is read.
@@ -62,11 +64,11 @@ const LOOP: u32 = 1;
 /// Bytes of a double.
 const DOUBLE: u64 = 8;
 
-/// Runs the experiment on `machine`, with small secondary caches. The lines are unowned at first.
+/// Runs the experiment on `machine`, with small secondary caches, and reads its trace. The lines are unowned at first.
 ///
 /// # Errors
 /// When the machine has too few processors, or the simulation fails.
-pub fn run(machine: &Description, readers: Readers, options: Options) -> Result<Utilisation, SimError> {
+pub fn run(machine: &Description, readers: Readers, options: Options) -> Result<Utilisation, ExperimentError> {
     let mut machine = machine.clone();
     machine.l2.size = CACHE;
     let topology = Topology::new(&machine);
@@ -75,7 +77,14 @@ pub fn run(machine: &Description, readers: Readers, options: Options) -> Result<
         Readers::Neighbours { threads } => (processors(&topology, threads), machine.l2.line.0, false),
     };
     let interval = Duration::from_ns(INTERVAL);
-    let mut simulator = Simulator::new(&machine, Options { sampling: Some(interval), ..options })?;
+    let mut simulator = Simulator::new(&machine, options)?;
+    let request = ProfileRequest {
+        nodes: vec![HOME],
+        metrics: ["mem", "niout", "niin"].map(str::to_owned).into(),
+        interval: Some(interval),
+        ..ProfileRequest::default()
+    };
+    let tracing = Tracing::start(&mut simulator, &machine, &[], &request)?;
     let start = simulator.allocate(HOME, Bytes(PART.0 * cpus.len() as u64))?;
     let program = |index: usize| -> Program {
         let first = start.offset(PART.0 * index as u64);
@@ -85,15 +94,15 @@ pub fn run(machine: &Description, readers: Readers, options: Options) -> Result<
     let ends = reports.iter().map(|report| report.finished);
     let elapsed = ends.max().map_or(Duration::ZERO, |end| end.since(reports[0].started));
     let bytes = Bytes(PART.0 * ITERATIONS * cpus.len() as u64);
-    let Some(last) = simulator.samples().last() else { return Err(SimError::NoSuchNode { node: HOME, nodes: 0 }) };
-    let done = last.nodes[HOME.index()];
-    let share = |busy: Duration| busy.as_ns() / last.time.since(reports[0].started).as_ns() * 100.0;
+    let timeline = tracing.finish()?;
+    let node = format!("n{}", HOME.0);
+    let whole = |metric| timeline.whole(metric, &node).unwrap_or(f64::NAN);
     Ok(Utilisation {
         mb_per_s: Bandwidth::over(bytes, elapsed).as_mb_per_s(),
-        memory_pct: share(done.memory),
-        outgoing_pct: share(done.outgoing),
-        incoming_pct: share(done.incoming),
-        profile: memory_profile(simulator.samples(), HOME),
+        memory_pct: whole("mem"),
+        outgoing_pct: whole("niout"),
+        incoming_pct: whole("niin"),
+        profile: timeline.points("mem", &node),
     })
 }
 
@@ -109,14 +118,4 @@ fn read(thread: &mut Thread<'_>, first: PhysicalAddr, stride: u64, sums: bool) {
         }
         thread.barrier();
     }
-}
-
-/// How much of each interval a node's memory was not idle: the interval's end in nanoseconds, and percent.
-pub fn memory_profile(samples: &[Sample], node: NodeId) -> Vec<(f64, f64)> {
-    let point = |pair: &[Sample]| {
-        let length = pair[1].time.since(pair[0].time).as_ns();
-        let busy = pair[1].nodes[node.index()].since(&pair[0].nodes[node.index()]).memory.as_ns();
-        (pair[1].time.since(units::Time::ZERO).as_ns(), busy / length * 100.0)
-    };
-    samples.windows(2).map(point).collect()
 }

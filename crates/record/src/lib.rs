@@ -4,7 +4,9 @@
 //! rows as JSON lines or as CSV to any [`std::io::Write`] and flushes after each, so that nothing already measured is
 //! lost when a run is interrupted. [`Warning`]s are typed values with advice, never bare strings.
 
+mod attribution;
 mod conditions;
+mod diagnosis;
 mod fit;
 mod inventory;
 mod measurement;
@@ -18,7 +20,9 @@ mod verification;
 mod warning;
 mod writer;
 
+pub use attribution::{Attribution, DataObject, LineLoss, Losses, PageHome, SourceLine, ThreadTime};
 pub use conditions::{Conditions, Disturbance};
+pub use diagnosis::FindingRow;
 pub use fit::FitRow;
 pub use inventory::{DeadlockRow, MachineRow, TopologyPart, TopologyRow};
 pub use measurement::{OneOrMany, Record, Unit};
@@ -27,7 +31,8 @@ pub use reproduction::ReproductionRow;
 pub use row::Row;
 pub use sample::{SampleRow, TraceInfoRow};
 pub use simulation::{
-    CheckResult, ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, ProcessorStatistics, SimulationRow,
+    CheckResult, ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, ProcessorStatistics,
+    RegionStatistics, SimulationRow,
 };
 pub use statistics::Statistics;
 pub use verification::{VerificationResult, VerificationRow};

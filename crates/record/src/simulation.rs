@@ -63,6 +63,8 @@ pub struct SimulationRow {
     /// Secondary misses without upgrades by their causes, where those were asked for: `cold`, `capacity`, `conflict`,
     /// `true-sharing`, `false-sharing`.
     pub causes: Option<BTreeMap<String, u64>>,
+    /// What was lost at which data of the program, where causes were asked for: what lost most comes first.
+    pub regions: Option<Vec<RegionStatistics>>,
     /// Misses of stores to lines of which the processor had a copy: they wanted no data.
     pub upgrades: u64,
     /// Misses on lines whose home is the processor's own node, in percent of all.
@@ -146,6 +148,7 @@ impl Row for SimulationRow {
         "spent_ns",
         "misses",
         "causes",
+        "regions",
         "upgrades",
         "local_pct",
         "references",
@@ -166,6 +169,29 @@ impl Row for SimulationRow {
         "controllers",
         "processors",
     ];
+}
+
+/// What was lost at a region of a program's memory. Sums are over all processors.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RegionStatistics {
+    /// What it holds.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Secondary misses, upgrades among them.
+    pub misses: u64,
+    /// Those of them on lines of other nodes.
+    pub remote_misses: u64,
+    /// Secondary misses without upgrades by their causes, as in [`SimulationRow::causes`].
+    pub causes: BTreeMap<String, u64>,
+    /// Processor time that misses took, in nanoseconds.
+    pub stalled_ns: f64,
+    /// Refills of the translation buffer.
+    pub translation_misses: u64,
+    /// Processor time that those took, in nanoseconds.
+    pub translation_ns: f64,
+    /// Processor time spent on its locks and flags, in nanoseconds.
+    pub lock_ns: f64,
 }
 
 /// What the controller of a node did while a program ran.

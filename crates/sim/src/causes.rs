@@ -174,8 +174,8 @@ impl Causes {
         cause
     }
 
-    /// A request for the line is granted. The cause of the miss, if it is known; `None` for an upgrade, or if it is yet to be seen.
-    pub fn grant(&mut self, cpu: CpuId, line: LineAddr) -> Option<MissCause> {
+    /// A request for the line is granted. Whether it is an upgrade, and if not, the cause of the miss, unless that is yet to be seen.
+    pub fn grant(&mut self, cpu: CpuId, line: LineAddr) -> (bool, Option<MissCause>) {
         let view = self.views.entry((cpu, line)).or_default();
         let count = self.stores.entry(line).or_insert([0; WORDS]);
         let before = std::mem::replace(&mut view.presence, Presence::Present);
@@ -201,7 +201,7 @@ impl Causes {
         let (loads, stores) = (std::mem::take(&mut view.loads), std::mem::take(&mut view.stores));
         let needed = view.need(loads | stores);
         view.store(stores, count);
-        cause.or(needed)
+        (before == Presence::Present, cause.or(needed))
     }
 
     /// The line has left the processor's caches: evicted, or taken away. The cause of the miss that brought it, if that is known
@@ -215,10 +215,10 @@ impl Causes {
         view.end()
     }
 
-    /// The processor's program has ended: how many misses turn out to be false sharing.
-    pub fn settle(&mut self, cpu: CpuId) -> u64 {
+    /// The processor's program has ended: the lines of which its misses turn out to be false sharing.
+    pub fn settle(&mut self, cpu: CpuId) -> Vec<LineAddr> {
         let own = self.views.iter_mut().filter(|((owner, _), _)| *owner == cpu);
-        own.filter_map(|(_, view)| view.end()).count() as u64
+        own.filter_map(|(&(_, line), view)| view.end().map(|_| line)).collect()
     }
 }
 
@@ -259,7 +259,7 @@ mod tests {
     fn miss(causes: &mut Causes, cpu: CpuId, word: usize, stores: bool) -> Option<MissCause> {
         causes.refer(cpu, LINE, true);
         assert_eq!(causes.touch(cpu, LINE, word, stores), None, "its request is under way");
-        causes.grant(cpu, LINE)
+        causes.grant(cpu, LINE).1
     }
 
     #[test]
@@ -281,7 +281,7 @@ mod tests {
         // What was not needed then is still news.
         assert_eq!(miss(&mut causes, B, 1, false), Some(MissCause::TrueSharing));
         assert_eq!(miss(&mut causes, A, 5, false), None);
-        assert_eq!((causes.settle(A), causes.settle(B)), (1, 0));
+        assert_eq!((causes.settle(A), causes.settle(B)), (vec![LINE], vec![]));
     }
 
     #[test]
@@ -294,7 +294,7 @@ mod tests {
         causes.lose(A, LINE, false);
         miss(&mut causes, B, 0, true);
         causes.lose(B, LINE, false);
-        assert_eq!(causes.grant(A, LINE), Some(MissCause::TrueSharing), "the upgrade came too late");
+        assert_eq!(causes.grant(A, LINE), (false, Some(MissCause::TrueSharing)), "the upgrade came too late");
     }
 
     #[test]
@@ -303,7 +303,7 @@ mod tests {
         let mut go = |line: u64| {
             let line = LineAddr(line);
             causes.refer(A, line, true);
-            let cause = causes.grant(A, line);
+            let (_, cause) = causes.grant(A, line);
             causes.lose(A, line, true);
             cause
         };

@@ -20,6 +20,14 @@ pub enum SimError {
         /// How many there are.
         nodes: usize,
     },
+    /// Counters were to be looked at that cannot be.
+    #[error("counters cannot be looked at: {what}: {why}")]
+    Unwatchable {
+        /// What was asked for.
+        what: String,
+        /// Why not.
+        why: &'static str,
+    },
     /// A program was given to a processor that does not exist.
     #[error("processor {cpu} does not exist: the machine has processors 0 to {}", processors - 1)]
     NoSuchProcessor {
@@ -44,6 +52,12 @@ pub enum SimError {
         /// Its threads.
         threads: usize,
         /// How many processors there are.
+        processors: usize,
+    },
+    /// A thread was to begin, and no processor is free for it.
+    #[error("no processor is free for another thread: all {processors} that the program may use have one")]
+    NoProcessorFree {
+        /// How many it may use.
         processors: usize,
     },
     /// A node is full.

@@ -5,7 +5,9 @@
 //! time and makes others wait. Programs run as coroutines; references that hit run without an event, as far ahead as
 //! nothing can interfere ([`Mode::LookAhead`]), with the same result as an event for each ([`Mode::LockStep`]).
 
+mod attribution;
 mod causes;
+pub mod counters;
 mod error;
 mod fault;
 mod flash;
@@ -16,12 +18,13 @@ mod origin;
 mod os;
 mod processor;
 pub mod random;
-mod sample;
 mod simulator;
 mod statistics;
 mod system;
 mod thread;
+mod thread_calls;
 
+pub use attribution::{LineLoss, Loss, WORD_BITS, WordSet};
 pub use causes::MissCause;
 pub use error::SimError;
 pub use fault::Fault;
@@ -29,12 +32,13 @@ pub use flash::StallTerms;
 pub use observer::Observed;
 pub use origin::{HubCounters, MessageCounts};
 pub use os::{PagingCounters, Scheduling, SchedulingCounters, SpaceSharing, TimeSharing, domain_nodes, places};
-pub use processor::{Cause, Distance, Location, MissCounts, ProcessorCounters, Service, TimeSplit, Transaction};
-pub use sample::{NodeActivity, Sample, StateCounts};
+pub use processor::{
+    Cause, Distance, ExternalCounts, Location, MissCounts, ProcessorCounters, Service, TimeSplit, Transaction,
+};
 pub use simulator::Simulator;
 pub use statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
 pub use system::{Incoherence, Job, ThreadReport, Unfinished};
-pub use thread::{Program, Thread};
+pub use thread::{Program, Thread, ThreadId};
 
 use units::Duration;
 
@@ -63,8 +67,9 @@ pub struct Options {
     pub seed: u64,
     /// Whether misses are told apart by their causes ([`MissCause`]): every reference costs the host several times as much.
     pub miss_causes: bool,
-    /// From one sample of what the nodes do to the next, if any are wanted ([`Simulator::samples`]).
-    pub sampling: Option<Duration>,
+    /// Whether what processors lose is told by line and place of the program ([`Simulator::losses`]), which takes
+    /// [`Options::miss_causes`] in.
+    pub attribute: bool,
     /// A fault planted in the machine: for tests of tests.
     pub fault: Option<Fault>,
 }

@@ -6,6 +6,8 @@ use machine::Topology;
 use machine::description::{ControllerKind, Description, IdealProtocol};
 use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr, Time, VirtualAddr};
 
+use crate::attribution::LineLoss;
+use crate::counters::{CounterUnit, Watch, Watcher};
 use crate::flash::Magics;
 use crate::ideal::Ideals;
 use crate::observer::Observed;
@@ -13,7 +15,7 @@ use crate::origin::{HubCounters, Hubs};
 use crate::os::PagingCounters;
 use crate::system::{Controller, Incoherence, Job, System, ThreadReport, Unfinished};
 use crate::thread::Program;
-use crate::{NodeStatistics, Options, Sample, Scheduling, SimError, StallTerms};
+use crate::{NodeStatistics, Options, Scheduling, SimError, StallTerms};
 
 /// A machine of some kind.
 trait Simulated {
@@ -24,15 +26,19 @@ trait Simulated {
     fn allocate(&mut self, home: NodeId, bytes: Bytes) -> Result<PhysicalAddr, SimError>;
     fn map(&mut self, planned: &[Option<NodeId>]) -> Result<VirtualAddr, SimError>;
     fn place_of(&self, at: VirtualAddr) -> Option<PhysicalAddr>;
+    fn toucher_of(&self, at: VirtualAddr) -> Option<CpuId>;
+    fn losses(&self) -> Vec<LineLoss>;
     fn paging(&self) -> &PagingCounters;
     fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError>;
     fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError>;
+    fn run_process(&mut self, processors: Vec<CpuId>, first: Program) -> Result<Vec<ThreadReport>, SimError>;
     fn statistics(&self, node: NodeId) -> NodeStatistics;
     fn measured_time(&self) -> Option<Duration>;
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms>;
     fn check_coherence(&mut self) -> Result<(), Incoherence>;
     fn observed(&self) -> Option<Observed>;
-    fn samples(&self) -> &[Sample];
+    fn watch(&mut self, watch: Watch, watcher: Watcher) -> Result<(), SimError>;
+    fn node_counters(&self) -> &'static [CounterUnit];
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -65,6 +71,14 @@ impl<C: Controller> Simulated for System<C> {
         self.place_of(at)
     }
 
+    fn toucher_of(&self, at: VirtualAddr) -> Option<CpuId> {
+        self.toucher_of(at)
+    }
+
+    fn losses(&self) -> Vec<LineLoss> {
+        self.losses()
+    }
+
     fn paging(&self) -> &PagingCounters {
         self.paging_counters()
     }
@@ -75,6 +89,10 @@ impl<C: Controller> Simulated for System<C> {
 
     fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError> {
         self.run_jobs(jobs, policy)
+    }
+
+    fn run_process(&mut self, processors: Vec<CpuId>, first: Program) -> Result<Vec<ThreadReport>, SimError> {
+        self.run_process(processors, first)
     }
 
     fn statistics(&self, node: NodeId) -> NodeStatistics {
@@ -98,8 +116,12 @@ impl<C: Controller> Simulated for System<C> {
         self.observer.as_ref().map(|observer| observer.borrow().observed())
     }
 
-    fn samples(&self) -> &[Sample] {
-        &self.sampler.taken
+    fn watch(&mut self, watch: Watch, watcher: Watcher) -> Result<(), SimError> {
+        self.watch(watch, watcher)
+    }
+
+    fn node_counters(&self) -> &'static [CounterUnit] {
+        C::COUNTERS
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -178,10 +200,18 @@ impl Simulator {
         self.machine.observed()
     }
 
-    /// What all nodes had done at each multiple of the interval that was asked for ([`Options::sampling`]) and at the end of each
-    /// run. Taking samples changes nothing else.
-    pub fn samples(&self) -> &[Sample] {
-        self.machine.samples()
+    /// From now on, has counters looked at as `watch` says, and `watcher` told of every round: the first at the present time, then at
+    /// every multiple of the interval after it, the last when each run is over. Looking from outside changes nothing else.
+    ///
+    /// # Errors
+    /// The machine has no such unit or place; the interval is no time; the processor that is to read does not exist.
+    pub fn watch(&mut self, watch: Watch, watcher: Watcher) -> Result<(), SimError> {
+        self.machine.watch(watch, watcher)
+    }
+
+    /// The counters that each of its nodes has, besides those that only a simulator can have.
+    pub fn node_counters(&self) -> &'static [CounterUnit] {
+        self.machine.node_counters()
     }
 
     /// Consecutive whole pages on node `home`, at least `bytes` of them.
@@ -211,6 +241,17 @@ impl Simulator {
         self.place_of(at).map(crate::memory::node_of)
     }
 
+    /// Who was the first to touch the page of a virtual address, if a touch has placed it.
+    pub fn toucher_of(&self, at: VirtualAddr) -> Option<CpuId> {
+        self.machine.toucher_of(at)
+    }
+
+    /// What processors lost at which lines, and at which places of their programs, if that was asked for
+    /// ([`Options::attribute`]): by processor, line and site, of what is measured of the programs.
+    pub fn losses(&self) -> Vec<LineLoss> {
+        self.machine.losses()
+    }
+
     /// What the operating system did with memory since the start.
     pub fn paging(&self) -> &PagingCounters {
         self.machine.paging()
@@ -233,6 +274,16 @@ impl Simulator {
     /// turns.
     pub fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError> {
         self.machine.run_jobs(jobs, policy)
+    }
+
+    /// Runs a process whose threads come and go ([`crate::Thread::spawn`]), on `processors` and no others, from its first thread on
+    /// until all have ended, or one has ended the process ([`crate::Thread::end_process`]). Reports by thread, in the order in
+    /// which they began.
+    ///
+    /// # Errors
+    /// As [`Simulator::run`].
+    pub fn run_process(&mut self, processors: Vec<CpuId>, first: Program) -> Result<Vec<ThreadReport>, SimError> {
+        self.machine.run_process(processors, first)
     }
 
     /// Compares all caches with each other, with memory and with the directory. To be called when nothing is under way:

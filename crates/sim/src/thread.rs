@@ -1,12 +1,13 @@
 //! A simulated thread: what a program running on a simulated processor can do.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use engine::Yielder;
 use protocol::Access;
-use units::{CpuId, Time};
+use units::{CpuId, NodeId, PhysicalAddr, Time, VirtualAddr};
 
+use crate::SimError;
 use crate::processor::{Address, Cause, Location, Processor, Wait};
 
 /// A program for one simulated processor: straight-line code that calls the methods of [`Thread`].
@@ -21,9 +22,52 @@ pub(crate) struct Team {
     news: Cell<u64>,
     /// Whether threads may change processors: what they leave and enter, they do at their own time.
     scheduled: bool,
+    /// What a thread asks of the operating system, and the answers.
+    pub(crate) calls: RefCell<Vec<Call>>,
+    pub(crate) spawned: Cell<Option<Result<ThreadId, SimError>>>,
+    pub(crate) mapped: Cell<Option<Result<VirtualAddr, SimError>>>,
+    pub(crate) found: Cell<Option<PhysicalAddr>>,
+}
+
+/// The number of a thread of a process, in the order in which they began.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ThreadId(pub usize);
+
+/// What a thread asks of the operating system.
+pub(crate) enum Call {
+    /// A new thread, on one of these processors if any of them is free.
+    Spawn(Program, Vec<CpuId>),
+    /// The thread goes to the first of these processors that is free.
+    Migrate(Vec<CpuId>),
+    /// A parked thread is to go on.
+    Wake(ThreadId),
+    /// More virtual pages, each with the node that it is planned on.
+    Map(Vec<Option<NodeId>>),
+    /// Pages, each by an address in it, are planned on nodes.
+    Plan(Vec<(VirtualAddr, NodeId)>),
+    /// Where an address is.
+    Whereabouts(VirtualAddr),
+    /// The whole process is over.
+    End,
 }
 
 impl Team {
+    pub(crate) fn take_calls(&self) -> Vec<Call> {
+        self.calls.take()
+    }
+
+    pub(crate) fn answer_spawn(&self, answer: Result<ThreadId, SimError>) {
+        self.spawned.set(Some(answer));
+    }
+
+    pub(crate) fn answer_map(&self, answer: Result<VirtualAddr, SimError>) {
+        self.mapped.set(Some(answer));
+    }
+
+    pub(crate) fn answer_place(&self, answer: Option<PhysicalAddr>) {
+        self.found.set(answer);
+    }
+
     pub(crate) fn new(scheduled: bool) -> Self {
         Self { scheduled, ..Self::default() }
     }
@@ -41,8 +85,10 @@ impl Team {
 pub struct Thread<'a> {
     yielder: &'a Yielder<Box<Processor>, (Box<Processor>, Wait)>,
     /// `None` only while the thread is suspended.
-    processor: Option<Box<Processor>>,
-    team: Rc<Team>,
+    pub(crate) processor: Option<Box<Processor>>,
+    pub(crate) team: Rc<Team>,
+    /// Called whenever the thread goes on after it was suspended.
+    pub(crate) on_resume: Option<(fn(usize), usize)>,
 }
 
 impl<'a> Thread<'a> {
@@ -51,7 +97,7 @@ impl<'a> Thread<'a> {
         processor: Box<Processor>,
         team: Rc<Team>,
     ) -> Self {
-        Self { yielder, processor: Some(processor), team }
+        Self { yielder, processor: Some(processor), team, on_resume: None }
     }
 
     pub(crate) fn into_processor(self) -> Box<Processor> {
@@ -81,16 +127,26 @@ impl<'a> Thread<'a> {
     }
 
     #[inline(never)]
-    fn suspend(&mut self, wait: Wait) {
+    pub(crate) fn suspend(&mut self, wait: Wait) {
         if let Some(mut processor) = self.processor.take() {
             processor.suspend(wait);
             self.processor = Some(self.yielder.suspend((processor, wait)));
+            if let Some((hook, argument)) = self.on_resume {
+                hook(argument);
+            }
         }
     }
 
     #[inline]
     fn access(&mut self, at: impl Location, access: Access, address: Address) {
         self.until_done(|processor| processor.access(at, access, address));
+    }
+
+    /// What follows is done by the program at `site`, such as an address of its code: what is lost there is told of it
+    /// ([`crate::Simulator::losses`]).
+    #[inline]
+    pub fn at_site(&mut self, site: u64) {
+        self.processor().at_site(site);
     }
 
     /// The processor it runs on.
@@ -221,8 +277,9 @@ impl<'a> Thread<'a> {
     /// something else, which the caller has to look at. The looks between that hit cost simulated time and none of the host's.
     pub fn spin(&mut self, at: impl Location, instructions: u32) {
         let processor = self.processor();
+        let named = at.raw();
         let Some(at) = at.known(processor) else { return };
-        if let Err(wait) = processor.spin(at, instructions) {
+        if let Err(wait) = processor.spin(named, at, instructions) {
             self.suspend(wait);
         }
     }

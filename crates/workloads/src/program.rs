@@ -127,6 +127,14 @@ pub trait Program: Declared {
     /// What such a program checks does not depend on who comes first.
     const DYNAMIC: bool = false;
 
+    /// What its regions hold, in their order: names for those who ask where time goes.
+    const REGIONS: &'static [&'static str];
+
+    /// What a region holds.
+    fn region_name(&self, number: usize) -> &'static str {
+        Self::REGIONS[number]
+    }
+
     /// The shared memory that it wants, all zero at the start.
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan>;
 

@@ -84,6 +84,11 @@ macro_rules! programs {
                 match self { $(Self::$type(program) => program.regions(shape),)* }
             }
 
+            /// [`Program::region_name`].
+            pub fn region_name(&self, number: usize) -> &'static str {
+                match self { $(Self::$type(program) => program.region_name(number),)* }
+            }
+
             /// [`Program::run`].
             pub fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
                 match self { $(Self::$type(program) => program.run(shape, regions, thread),)* }

@@ -1,9 +1,12 @@
 //! The subcommands, a file each.
 
 pub mod bench;
+pub mod compile;
+pub mod diagnose;
 pub mod fit;
 pub mod machines;
 pub mod profile;
+pub mod report;
 pub mod reproduce;
 pub mod sim;
 pub mod topology;

@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use sim::{Job, Program, Scheduling, Simulator, ThreadReport, places};
 use units::{CpuId, Time};
-use workloads::{Barrier, BarrierKind};
+use workloads::{Barrier, BarrierKind, RecordedRegion, Recording};
 
 use super::memory::SharedRegion;
+use super::recorded::Record;
 use super::statistics::{self, Parts};
 use super::thread::SimulatedThread;
 use super::{Simulated, Simulation};
@@ -60,10 +61,12 @@ impl Simulation {
     }
 
     /// The program with its memory on the machine.
-    fn prepare(&self, simulator: &mut Simulator) -> Result<Prepared<'_>, ExperimentError> {
+    fn prepare(&self, simulator: &mut Simulator, record: Option<&Record>) -> Result<Prepared<'_>, ExperimentError> {
         let plans = self.workload.regions(&self.shape);
         let page = self.description.tlb.page;
-        let regions: Result<Vec<_>, _> = plans.iter().map(|plan| SharedRegion::new(simulator, plan, page)).collect();
+        let place = |plan| SharedRegion::relocated(simulator, plan, page, &self.relocation);
+        let regions: Result<Vec<_>, _> = plans.iter().map(place).collect();
+        let mut regions = regions?;
         let barrier = match self.synchronisation.barrier {
             Some(kind) => {
                 let plan = Barrier::<Rc<SharedRegion>>::plan(&self.shape);
@@ -71,8 +74,9 @@ impl Simulation {
             }
             None => None,
         };
-        let (regions, wrong) = (Rc::new(regions?), Rc::new(Cell::new(0)));
-        let program = |number| self.program(number, &regions, &wrong, barrier.clone());
+        self.relocation.separate(simulator, &mut regions, self.description.l2.line, page)?;
+        let (regions, wrong) = (Rc::new(regions), Rc::new(Cell::new(0)));
+        let program = |number| self.program(number, &regions, &wrong, barrier.clone(), record.cloned());
         let programs = (0..self.shape.threads()).map(program).collect();
         Ok(Prepared { simulation: self, regions, wrong, programs })
     }
@@ -84,12 +88,21 @@ impl Simulation {
         regions: &Rc<Vec<SharedRegion>>,
         wrong: &Rc<Cell<u64>>,
         barrier: Option<(BarrierKind, Rc<SharedRegion>)>,
+        record: Option<Record>,
     ) -> Program {
-        let (workload, shape) = (self.workload, self.shape.clone());
+        let (workload, shape) = (self.workload.clone(), self.shape.clone());
         let (regions, wrong) = (regions.clone(), wrong.clone());
         Box::new(move |thread: &mut sim::Thread<'_>| {
             let barrier = barrier.map(|(kind, region)| Barrier::new(kind, &shape, region));
-            let found = workload.run(&shape, &regions, &mut SimulatedThread::new(thread, number, barrier));
+            let mut thread = SimulatedThread::new(thread, number, barrier);
+            let found = match record {
+                None => workload.run(&shape, &regions, &mut thread),
+                Some(Record { recorder, starts }) => {
+                    let recorded = regions.iter().zip(starts);
+                    let recorded: Vec<_> = recorded.map(|(region, start)| RecordedRegion::new(region, start)).collect();
+                    workload.run(&shape, &recorded, &mut Recording::new(&mut thread, recorder))
+                }
+            };
             wrong.set(wrong.get() + found);
         })
     }
@@ -101,6 +114,33 @@ impl Simulation {
 /// # Errors
 /// When the machine cannot be simulated, a node has too little memory, or the simulation fails.
 pub fn run_together(simulations: &[Simulation]) -> Result<Vec<Simulated>, ExperimentError> {
+    run_watched(simulations, |_| Ok(()))
+}
+
+impl Simulation {
+    /// Runs it by itself, recorded or not.
+    pub(super) fn run_with(&self, record: Option<Record>) -> Result<Simulated, ExperimentError> {
+        let mut alone = run_all(std::slice::from_ref(self), record.as_ref(), |_| Ok(()))?;
+        Ok(alone.swap_remove(0))
+    }
+}
+
+/// As [`run_together`], but the machine is shown to `watch` before anything runs on it.
+///
+/// # Errors
+/// As there, and what `watch` says.
+pub fn run_watched(
+    simulations: &[Simulation],
+    watch: impl FnOnce(&mut Simulator) -> Result<(), ExperimentError>,
+) -> Result<Vec<Simulated>, ExperimentError> {
+    run_all(simulations, None, watch)
+}
+
+fn run_all(
+    simulations: &[Simulation],
+    record: Option<&Record>,
+    watch: impl FnOnce(&mut Simulator) -> Result<(), ExperimentError>,
+) -> Result<Vec<Simulated>, ExperimentError> {
     let Some(first) = simulations.first() else { return Ok(Vec::new()) };
     let start = Instant::now();
     let scheduling = first.scheduling.or((simulations.len() > 1).then(Scheduling::default));
@@ -110,7 +150,8 @@ pub fn run_together(simulations: &[Simulation]) -> Result<Vec<Simulated>, Experi
         simulation.settle(job)?;
     }
     let mut simulator = Simulator::new(&first.description, first.options)?;
-    let prepared: Result<Vec<_>, _> = simulations.iter().map(|each| each.prepare(&mut simulator)).collect();
+    watch(&mut simulator)?;
+    let prepared: Result<Vec<_>, _> = simulations.iter().map(|each| each.prepare(&mut simulator, record)).collect();
     let mut prepared = prepared?;
     let programs = prepared.iter_mut().map(|each| std::mem::take(&mut each.programs));
     let reports = match scheduling {
@@ -119,7 +160,7 @@ pub fn run_together(simulations: &[Simulation]) -> Result<Vec<Simulated>, Experi
             .zip(programs)
             .map(|(each, programs)| simulator.run(each.processors.iter().copied().zip(programs).collect()))
             .collect::<Result<_, _>>()
-            .map_err(|source| ExperimentError::Run { program: first.workload.name(), source }),
+            .map_err(|source| ExperimentError::Run { program: first.workload.name().to_owned(), source }),
         Some(scheduling) => {
             let job =
                 |(simulation, threads): (&Simulation, _)| Job { name: simulation.workload.name().to_owned(), threads };
@@ -129,13 +170,16 @@ pub fn run_together(simulations: &[Simulation]) -> Result<Vec<Simulated>, Experi
     let reports: Vec<Vec<ThreadReport>> = reports?;
     let took = start.elapsed();
     let finish = |(each, reports): (Prepared<'_>, Vec<ThreadReport>)| {
-        let (row, wrong) = each.finish(&simulator, &reports);
+        let (mut row, wrong) = each.finish(&simulator, &reports);
         let page = each.simulation.description.tlb.page;
         let homes = each.regions.iter().map(|region| region.homes(&simulator, page)).collect();
-        let (paging, samples) = (simulator.paging().clone(), simulator.samples().to_vec());
+        let paging = simulator.paging().clone();
         let scheduling = reports.iter().map(|report| report.scheduling).collect();
         let finished = reports.iter().map(|report| report.finished.since(Time::ZERO)).max().unwrap_or_default();
-        Simulated { row, wrong, paging, samples, homes, scheduling, finished, took }
+        let tell = || each.simulation.attribution(&simulator, &row, &each.regions, &reports);
+        let attribution = each.simulation.options.attribute.then(tell);
+        row.regions = attribution.as_ref().map(record::Attribution::by_object);
+        Simulated { row, wrong, paging, homes, attribution, scheduling, finished, took }
     };
     Ok(prepared.into_iter().zip(reports).map(finish).collect())
 }
@@ -149,7 +193,7 @@ impl Prepared<'_> {
         let parts = Parts {
             processors: processors.collect(),
             controllers: simulation.controllers(simulator, reports),
-            told: simulation.options.miss_causes,
+            told: simulation.options.miss_causes || simulation.options.attribute,
             used: simulation.shape.homes.iter().collect::<BTreeSet<_>>().len(),
         };
         (statistics::summarise(simulation.row(wrong.is_none()), reports, parts), wrong)

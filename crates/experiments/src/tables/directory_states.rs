@@ -6,7 +6,7 @@ use workloads::{Settings, Workload};
 
 use super::{Scene, Shape};
 use crate::error::ExperimentError;
-use crate::formula::{Formula, Measurement, ProgramRun, Subject};
+use crate::formula::{Formula, Looks, Measurement, ProgramRun, Subject};
 use crate::{Outcome, variant};
 
 /// A row without and with prefetch; a column for each directory state, in percent of all requests for lines, and one for the
@@ -19,8 +19,8 @@ const WORDS: u64 = 262_144;
 const ROUNDS: u64 = 10;
 /// Lines that compiled code asks ahead for. The thesis does not say; a miss takes about as long as three lines' work.
 const PREFETCH: u64 = 4;
-/// From one look to the next, 10 ms: the table needs the end alone.
-const INTERVAL: Duration = Duration(10_000_000_000);
+/// From one sample to the next, 10 ms: the table needs the end alone, and what is counted from it.
+const LOOKS: Looks = Looks { interval: Duration(10_000_000_000), metrics: &["uown"] };
 /// The row of what the text says of both.
 const BOTH: &str = "with over without";
 
@@ -33,18 +33,29 @@ fn reading(
     let workload = Workload::new("stream", &settings.with("prefetch", prefetch))?;
     let machine = variant::with(scene.system()?.name(), "l2.size_mib", CACHE_MIB);
     let machine = scene.systems.get(&machine)?.name().to_owned();
-    let subject = Subject::Profile(ProgramRun { workload, cpus: 1 }, INTERVAL);
+    let subject = Subject::Profile(ProgramRun { workload, cpus: 1 }, LOOKS);
     Ok(Formula::reading(Measurement { machine, subject }, read))
+}
+
+/// The counters of a Hub's directory mode that count requests that found a state; busy states are counted together.
+const fn counters(state: DirectoryState) -> &'static [&'static str] {
+    match state {
+        DirectoryState::Unowned => &["diruown"],
+        DirectoryState::Poisoned => &["dirpois"],
+        DirectoryState::Shared => &["dirshrd"],
+        DirectoryState::Exclusive => &["direxclown", "direxcl"],
+        DirectoryState::BusyShared | DirectoryState::BusyExclusive | DirectoryState::Wait => &["dirbusy"],
+    }
 }
 
 /// The part of all requests for lines that found a state, in percent.
 fn share(state: DirectoryState) -> impl Fn(&Outcome) -> Option<f64> + Send + Sync + 'static {
     move |outcome| match outcome {
         Outcome::Profile(profile) => {
-            let nodes = &profile.samples.last()?.nodes;
-            let found = |of: &dyn Fn(&sim::NodeActivity) -> u64| nodes.iter().map(of).sum::<u64>() as f64;
-            let all = found(&|node| node.found.iter().sum());
-            (all > 0.0).then(|| found(&|node| node.found[state as usize]) / all * 100.0)
+            let found =
+                |counters: &[&str]| counters.iter().map(|name| profile.timeline.total_of_all(name)).sum::<f64>();
+            let all = found(&["diruown", "dirshrd", "direxclown", "direxcl", "dirbusy", "dirpois"]);
+            (all > 0.0).then(|| found(counters(state)) / all * 100.0)
         }
         _ => None,
     }

@@ -4,15 +4,14 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use report::{Axis, Mark, Plot, Series as Line};
-use sim::{NodeActivity, Sample};
-use units::{Duration, NodeId};
+use units::Duration;
 use workloads::{Settings, Workload};
 
 use super::{Scene, Shape};
 use crate::error::ExperimentError;
-use crate::formula::{Formula, Measurement, ProgramRun, Subject};
+use crate::formula::{Formula, Looks, Measurement, ProgramRun, Subject};
+use crate::profiling::Timeline;
 use crate::reproduction::Reproduced;
-use crate::utilisation::{Profile, memory_profile};
 use crate::{Outcome, variant};
 
 /// A row for each order in which a transpose visits the threads; columns of the second transpose: how long it takes, what nodes'
@@ -31,8 +30,8 @@ const ORDERS: [(&str, u64); 3] = [("unoptimised", 0), ("basic stagger", 1), ("op
 /// Points, and MiB of secondary cache: a quarter each of what the thesis had.
 const POINTS: u64 = (4 << 20) / 4;
 const CACHE_MIB: u64 = 8 / 4;
-/// From one sample to the next, 100 us: a small part of a transpose.
-const INTERVAL: Duration = Duration(100_000_000);
+/// From one sample to the next, 100 us, a small part of a transpose: of the utilisation of memory and of what comes in by links.
+const LOOKS: Looks = Looks { interval: Duration(100_000_000), metrics: &["mem", "niin"] };
 /// Links work in transposes alone: an interval belongs to one if they do at least so much of what they do in the busiest.
 const AT_WORK: f64 = 0.02;
 
@@ -51,7 +50,7 @@ impl Transposes {
         let machine = variant::with(scene.system()?.name(), "l2.size_mib", CACHE_MIB);
         let machine = scene.systems.get(&machine)?.name().to_owned();
         let run = ProgramRun { workload, cpus: self.cpus };
-        Ok(Some(Measurement { machine, subject: Subject::Profile(run, INTERVAL) }))
+        Ok(Some(Measurement { machine, subject: Subject::Profile(run, LOOKS) }))
     }
 
     /// The nodes whose processors take part.
@@ -62,12 +61,12 @@ impl Transposes {
 
 /// The intervals in which the links of the first `nodes` nodes are at work, in three parts between which they pause longest: when
 /// all copy from threads of their own node, they pause, too, but not for as long as rows are transformed.
-fn transposes(samples: &[Sample], nodes: usize) -> Option<[Range<usize>; 3]> {
-    let received = |pair: &[Sample]| {
-        let node = |node: usize| pair[1].nodes[node].since(&pair[0].nodes[node]).incoming.as_ns();
-        (0..nodes).map(node).sum::<f64>()
+fn transposes(timeline: &Timeline, nodes: usize) -> Option<[Range<usize>; 3]> {
+    let received = |interval: usize| {
+        let share = |node| timeline.series("niin", &name(node)).and_then(|series| series[interval + 1]).unwrap_or(0.0);
+        length_ns(timeline, interval) * (0..nodes).map(share).sum::<f64>()
     };
-    let work: Vec<f64> = samples.windows(2).map(received).collect();
+    let work: Vec<f64> = (0..timeline.times_ns.len().saturating_sub(1)).map(received).collect();
     let most = work.iter().copied().fold(0.0, f64::max);
     let at_work: Vec<usize> = (0..work.len()).filter(|&interval| work[interval] > most * AT_WORK).collect();
     // Between which of those the links pause, the longest pause first.
@@ -80,17 +79,23 @@ fn transposes(samples: &[Sample], nodes: usize) -> Option<[Range<usize>; 3]> {
     Some([of(0, second), of(second, third), of(third, at_work.len())])
 }
 
-fn second_transpose(profile: &Profile, nodes: usize) -> Option<Transpose> {
-    let [_, second, _] = transposes(&profile.samples, nodes)?;
-    let busy = |interval: usize| {
-        let [before, after] = [&profile.samples[interval], &profile.samples[interval + 1]];
-        let length = after.time.since(before.time).as_ns();
-        let share =
-            |(after, before): (&NodeActivity, &NodeActivity)| after.since(before).memory.as_ns() / length * 100.0;
-        after.nodes.iter().zip(&before.nodes).take(nodes).map(share).collect()
-    };
-    let ns = profile.samples[second.end].time.since(profile.samples[second.start].time).as_ns();
-    Some(Transpose { ns, utilisations: second.map(busy).collect() })
+/// What a node is called in a trace.
+fn name(node: usize) -> String {
+    format!("n{node}")
+}
+
+/// How long an interval is, in nanoseconds.
+fn length_ns(timeline: &Timeline, interval: usize) -> f64 {
+    timeline.times_ns[interval + 1] - timeline.times_ns[interval]
+}
+
+fn second_transpose(timeline: &Timeline, nodes: usize) -> Option<Transpose> {
+    let [_, second, _] = transposes(timeline, nodes)?;
+    let memory: Option<Vec<_>> = (0..nodes).map(|node| timeline.series("mem", &name(node))).collect();
+    let memory = memory?;
+    let busy = |interval: usize| memory.iter().map(|series| series[interval + 1]).collect::<Option<Vec<f64>>>();
+    let ns = second.clone().map(|interval| length_ns(timeline, interval)).sum();
+    Some(Transpose { ns, utilisations: second.map(busy).collect::<Option<_>>()? })
 }
 
 impl Transpose {
@@ -122,7 +127,7 @@ impl Shape for Transposes {
         };
         let nodes = self.nodes();
         Ok(Some(Formula::reading(measurement, move |outcome| match outcome {
-            Outcome::Profile(profile) => second_transpose(profile, nodes).map(|transpose| read(&transpose)),
+            Outcome::Profile(profile) => second_transpose(&profile.timeline, nodes).map(|transpose| read(&transpose)),
             _ => None,
         })))
     }
@@ -134,7 +139,7 @@ impl Shape for Transposes {
             let outcome = measurement.and_then(|measurement| reproduced.outcomes.get(&measurement));
             let Some(Outcome::Profile(profile)) = outcome else { continue };
             let line = |node: usize| {
-                let points = memory_profile(&profile.samples, NodeId(node as u16));
+                let points = profile.timeline.points("mem", &self::name(node));
                 let points = points.into_iter().map(|(ns, pct)| (ns / 1e6, pct)).collect();
                 Line { name: format!("node {node}"), points, mark: Mark::Line, colour: node }
             };
@@ -150,33 +155,26 @@ impl Shape for Transposes {
 
 #[cfg(test)]
 mod tests {
-    use units::Time;
-
     use super::*;
 
-    /// Samples of two nodes every 100 ns; of each interval, what memories did and whether the links worked.
-    fn profile(intervals: &[([u64; 2], bool)]) -> Profile {
-        let mut nodes = vec![NodeActivity::default(); 2];
-        let mut samples = vec![Sample { time: Time::ZERO, nodes: nodes.clone() }];
-        for (number, (memory, links)) in intervals.iter().enumerate() {
-            for (node, busy) in nodes.iter_mut().zip(memory) {
-                node.memory += Duration::from_ns(*busy as f64);
-                node.incoming += Duration::from_ns(if *links { 40.0 } else { 0.1 });
-            }
-            samples.push(Sample {
-                time: Time::ZERO + Duration::from_ns(100.0 * (number + 1) as f64),
-                nodes: nodes.clone(),
-            });
-        }
-        Profile { row: record::SimulationRow::default(), samples }
+    /// Samples of two nodes every 100 ns; of each interval, the utilisations of memories and whether the links worked.
+    fn timeline(intervals: &[([u64; 2], bool)]) -> Timeline {
+        let times = (0..=intervals.len()).map(|sample| 100.0 * sample as f64).collect();
+        let series = |node: usize| {
+            let memory = intervals.iter().map(|(memory, _)| Some(memory[node] as f64));
+            let links = intervals.iter().map(|(_, links)| Some(if *links { 40.0 } else { 0.1 }));
+            let since = |values: &mut dyn Iterator<Item = Option<f64>>| std::iter::once(None).chain(values).collect();
+            [(("mem", name(node)), since(&mut { memory })), (("niin", name(node)), since(&mut { links }))]
+        };
+        Timeline::made(times, (0..2).flat_map(series).collect())
     }
 
     #[test]
     fn transposes_are_where_links_work() {
         let (quiet, even) = (([10, 10], false), ([50, 50], true));
         let second = [([90, 30], true), quiet, ([20, 60], true)];
-        let profile = profile(&[&[quiet, even, quiet, quiet], &second[..], &[quiet, quiet, even]].concat());
-        assert_eq!(transposes(&profile.samples, 2), Some([1..2, 4..7, 9..10]), "the short pause is part of the second");
+        let profile = timeline(&[&[quiet, even, quiet, quiet], &second[..], &[quiet, quiet, even]].concat());
+        assert_eq!(transposes(&profile, 2), Some([1..2, 4..7, 9..10]), "the short pause is part of the second");
         let second = second_transpose(&profile, 2).expect("three transposes");
         assert_eq!((second.ns, second.greatest()), (300.0, 90.0));
         assert!((second.mean() - 220.0 / 6.0).abs() < 1e-9);
@@ -186,6 +184,6 @@ mod tests {
     #[test]
     fn two_transposes_have_no_second_of_three() {
         let (quiet, even) = (([10, 10], false), ([50, 50], true));
-        assert!(second_transpose(&profile(&[even, quiet, even]), 2).is_none());
+        assert!(second_transpose(&timeline(&[even, quiet, even]), 2).is_none());
     }
 }

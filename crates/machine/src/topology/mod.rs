@@ -3,6 +3,7 @@
 mod build;
 mod element;
 mod flash;
+mod name;
 mod origin;
 
 use units::{ChannelId, CpuId, NodeId, Port, RouterId};
@@ -13,6 +14,7 @@ use crate::routing::{Hop, Routes, RoutingTable, VirtualNetwork};
 pub(crate) use build::{Builder, Exit};
 pub use element::{Channel, Endpoint, Link, LinkClass, Node, Router, RouterPlace};
 pub use flash::MOST_CLUSTERS;
+pub use name::NameError;
 pub use origin::{MOST_LEAF_ROUTERS, ROUTER_PORTS};
 
 /// The nodes, routers and links of one machine, and its routes.

@@ -63,8 +63,20 @@ struct Outstanding {
     asked: Option<Time>,
     /// For how long it, or one of its retries, waited for the protocol processor.
     waited: Duration,
-    /// Whether a message left the node.
-    left: bool,
+    /// When a message first left the node.
+    left: Option<Time>,
+}
+
+/// What MAGIC can tell of its misses: the cycle counts that it notes in message buffers beside requests (FLASH dissertation,
+/// 5.5.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MessageBuffer {
+    /// Misses that took action at other nodes.
+    pub noted: u64,
+    /// Their time, from the message that left to the reply.
+    pub latency: Duration,
+    /// Misses that took none.
+    pub local: u64,
 }
 
 /// Terms of misses that are over.
@@ -115,6 +127,7 @@ impl Sums {
 pub struct Account {
     outstanding: [Outstanding; MissId::CAPACITY],
     sums: Sums,
+    buffer: MessageBuffer,
 }
 
 /// Times of misses of one node on another's lines, or on its own, when nothing else happens.
@@ -144,9 +157,14 @@ impl Account {
         outstanding.waited += wait;
     }
 
-    /// A message about the miss leaves the node.
-    pub fn leaves(&mut self, miss: MissId) {
-        self.outstanding[usize::from(miss.0)].left = true;
+    /// A message about the miss leaves the node at `time`.
+    pub fn leaves(&mut self, miss: MissId, time: Time) {
+        self.outstanding[usize::from(miss.0)].left.get_or_insert(time);
+    }
+
+    /// What MAGIC can tell of misses that are over.
+    pub fn buffer(&self) -> MessageBuffer {
+        self.buffer
     }
 
     /// The answer goes on to the processor at `time`; `remote` says whether the line is another node's.
@@ -156,8 +174,15 @@ impl Account {
         let accounted = waited + unhindered.service + unhindered.point_to_point;
         let rest = elapsed.0 as i64 - accounted.0 as i64;
         self.sums.count_unhindered(miss, remote, unhindered);
+        match left {
+            Some(left) => {
+                self.buffer.noted += 1;
+                self.buffer.latency += time.since(left);
+            }
+            None => self.buffer.local += 1,
+        }
         self.sums.add(miss, |sum| {
-            if !remote && left {
+            if !remote && left.is_some() {
                 sum.terms.local -= 1;
                 sum.terms.local_with_remote_action += 1;
             }

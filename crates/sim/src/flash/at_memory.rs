@@ -55,7 +55,7 @@ impl System<Magics> {
             Stage::Leaves if home == node => self.operate(cpu, miss),
             Stage::Leaves => {
                 let sent = self.run_for_operation(cpu, Handler::Request);
-                self.controllers.nodes[node.index()].account.leaves(miss);
+                self.controllers.nodes[node.index()].account.leaves(miss, sent);
                 let arrives = sent + self.way_of_operation(cpu, miss);
                 self.schedule(home, arrives.max(now), next(Stage::AtHome));
             }

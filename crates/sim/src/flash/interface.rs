@@ -219,6 +219,7 @@ impl System<Magics> {
         self.envelopes.remove(id);
         self.controllers.nodes[node.index()].threats -= 1;
         let now = self.now;
+        self.processor_mut(cpu_of(node)).count_intervention(message.line);
         let checked = self.processor_mut(cpu_of(node)).snoop(message.line, now);
         let Some((outcome, answer, report)) = self.ask_owner(node, &message) else { return };
         // Held here until they can go: the node that they are with is this one.

@@ -13,6 +13,7 @@ use super::handler::{Handler, of_set};
 use super::remote_access_cache::RemoteAccessCache;
 use super::tags::DirectMapped;
 use super::timing::MagicTiming;
+use crate::counters::CounterUnit;
 use crate::statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
 use crate::system::EnvelopeId;
 
@@ -174,6 +175,18 @@ impl Magic {
         }
         self.data_stall += design.timing.cycle * u64::from(design.timing.data_miss_cycles);
         design.timing.data_miss_cycles
+    }
+
+    /// How often each event of a mode of its counters has occurred.
+    pub fn counted(&self, cycle: Duration, unit: CounterUnit, exact: &mut [u64]) {
+        if unit == CounterUnit::MagicHandlers {
+            for (pair, &(runs, time)) in exact.chunks_exact_mut(2).zip(&self.runs) {
+                pair.copy_from_slice(&[runs, time.0 / cycle.0]);
+            }
+        } else {
+            let buffer = self.account.buffer();
+            exact.copy_from_slice(&[buffer.noted, buffer.latency.0 / cycle.0, buffer.local]);
+        }
     }
 
     /// What it did so far.

@@ -28,15 +28,18 @@ use protocol::msi::catalogue::{Named, Sizes, Visitor, resolve};
 use protocol::msi::{HeaderUse, Lane, Message, NodeContext, SharingSet, Site};
 use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
+use crate::counters::CounterUnit;
 use crate::memory::LineMap;
 use crate::processor::{MissId, Post};
-use crate::system::{Blueprint, Controller, EnvelopeId, Incoherence, System};
-use crate::{NodeActivity, NodeStatistics, SimError};
+use crate::system::{Blueprint, Controller, EnvelopeId, Held, Incoherence, System};
+use crate::{NodeStatistics, SimError};
 
 pub use account::{StallTerms, Sums, Unhindered};
 pub use check::against;
 pub use directory::{Directory, Traces};
 pub use event::MagicEvent;
+#[cfg(test)]
+pub use handler::Handler;
 pub use home::served;
 pub use interface::wanted;
 pub use node::{mesi, msi};
@@ -259,9 +262,21 @@ impl Controller for Magics {
         system.controllers.nodes[node.index()].statistics()
     }
 
-    fn activity(system: &System<Self>, node: NodeId, time: Time) -> NodeActivity {
-        let memory = system.controllers.nodes[node.index()].memory.busy_before(time);
-        NodeActivity { memory, ..NodeActivity::default() }
+    const COUNTERS: &'static [CounterUnit] = &[CounterUnit::MagicHandlers, CounterUnit::MagicMessages];
+
+    fn counted(system: &System<Self>, node: NodeId, unit: CounterUnit, _mode: usize, _time: Time, exact: &mut [u64]) {
+        let Magics { nodes, design, .. } = &system.controllers;
+        nodes[node.index()].counted(design.timing.cycle, unit, exact);
+    }
+
+    fn held(system: &System<Self>, node: NodeId, time: Time) -> Held {
+        let Magic { bus, processor, memory, .. } = &system.controllers.nodes[node.index()];
+        Held {
+            bus: bus.busy_before(time),
+            controller: processor.busy_before(time),
+            queued: processor.queued(),
+            memory: memory.busy_before(time),
+        }
     }
 
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms> {

@@ -146,7 +146,7 @@ impl System<Magics> {
         if let Some(miss) = miss_on(self, node, message.line).filter(|_| asks(message.kind)) {
             let account = &mut self.controllers.nodes[node.index()].account;
             account.asked(miss, now, run.waited);
-            account.leaves(miss);
+            account.leaves(miss, run.first);
         }
         if threatens(&message) {
             self.controllers.nodes[to.index()].threats += 1;
@@ -232,6 +232,9 @@ impl System<Magics> {
 
     /// Runs the protocol's handler on the cache side.
     fn receive(&mut self, node: NodeId, message: &Message) -> Option<(NodeOutcome, Vec<Message>)> {
+        if matches!(message.kind, MessageKind::Invalidate | MessageKind::ClusterInvalidate) {
+            self.processor_mut(cpu_of(node)).count_invalidation(message.line);
+        }
         let spoiled = if self.saboteur.is_some() { self.spoil_at_node(node, message) } else { Spoiled::default() };
         if spoiled.lost {
             return None;

@@ -65,7 +65,7 @@ impl System<Magics> {
                     self.controllers.nodes[other.index()].threats += 1;
                 }
                 if message.requester == node {
-                    self.note_departure(node, message.line);
+                    self.note_departure(node, message.line, at);
                 }
                 let id = self.envelop(message, other);
                 let timing = &self.controllers.design.timing;
@@ -76,9 +76,9 @@ impl System<Magics> {
     }
 
     /// What the processor of `node` asked for takes action elsewhere.
-    fn note_departure(&mut self, node: NodeId, line: LineAddr) {
+    fn note_departure(&mut self, node: NodeId, line: LineAddr, at: Time) {
         if let Some(miss) = self.processor_mut(cpu_of(node)).miss_on(line) {
-            self.controllers.nodes[node.index()].account.leaves(miss);
+            self.controllers.nodes[node.index()].account.leaves(miss, at);
         }
     }
 

@@ -146,7 +146,10 @@ impl System<Hubs> {
         let agent = self.controllers.agent(node);
         let result = self.with_line(agent, line, |cache, context| protocol::retry(cache, context, &mut outbox));
         match result {
-            Ok(()) => self.dispatch_all(node, self.now, &outbox),
+            Ok(()) => {
+                self.count_copying(node, &outbox);
+                self.dispatch_all(node, self.now, &outbox);
+            }
             Err(error) => self.fail(error),
         }
     }
@@ -170,8 +173,16 @@ impl System<Hubs> {
         debug_assert!(matches!(outcome, RequestOutcome::Requested | RequestOutcome::Blocked));
         self.controllers.outstanding[agent.index()].push((line, cache));
         self.begin(node, line);
+        self.count_copying(node, &outbox);
         let out = ready + self.controllers.timing.interface_out;
         self.dispatch_all(node, out, &outbox);
+    }
+
+    /// The engine of `node` sends messages by way of the crossbar.
+    fn count_copying(&mut self, node: NodeId, outbox: &Outbox) {
+        for message in outbox.as_slice() {
+            self.controllers.hubs[node.index()].io.send(message.kind.carries_data());
+        }
     }
 
     fn begin(&mut self, node: NodeId, line: LineAddr) {
@@ -245,6 +256,7 @@ impl System<Hubs> {
         protocol::evict(&mut cache, &self.controllers.context(agent, line), &mut outbox);
         self.controllers.outstanding[agent.index()].push((line, cache));
         self.begin(node, line);
+        self.count_copying(node, &outbox);
         let out = self.now + self.controllers.timing.interface_out;
         self.dispatch_all(node, out, &outbox);
     }

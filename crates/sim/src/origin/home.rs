@@ -1,6 +1,6 @@
 //! The memory/directory interface: a message in, its price in time, messages out.
 
-use protocol::{Agent, HomeContext, Message, MessageKind, Outbox, Transaction};
+use protocol::{Agent, DirectoryState, HomeContext, Message, MessageKind, Outbox, Transaction};
 use units::NodeId;
 
 use super::Hubs;
@@ -22,7 +22,7 @@ impl System<Hubs> {
         let context = HomeContext { node, geometry: *geometry, output_queue_nearly_full };
         let mut outbox = Outbox::new();
         let (entry, version) = directory.line(message.line);
-        let found = entry.state;
+        let (found, owner) = (entry.state, entry.owner);
         let work = match protocol::home(entry, version, &message, &context, &mut outbox) {
             Ok(work) => work,
             Err(error) => return self.fail(error),
@@ -32,7 +32,9 @@ impl System<Hubs> {
         hub.received[message.kind as usize] += 1;
         if matches!(message.kind, MessageKind::Read | MessageKind::ReadShared | MessageKind::ReadExclusive) {
             hub.found[found as usize] += 1;
+            hub.found_own += u64::from(found == DirectoryState::Exclusive && owner == message.requester);
         }
+        hub.count_local(node, geometry, &message);
         if matches!(message.kind, MessageKind::ReadExclusive | MessageKind::Upgrade)
             && work.transaction != Transaction::NegativeAcknowledge
         {
@@ -47,6 +49,7 @@ impl System<Hubs> {
             let copies = if answer.to == Agent::Sharers { u64::from(work.invalidations) } else { 1 };
             let Hubs { hubs, timing, .. } = &mut self.controllers;
             hubs[node.index()].sent[answer.kind as usize] += copies;
+            hubs[node.index()].invalidating += u64::from(answer.to == Agent::Sharers);
             let delay = if answer.kind.carries_data() { timing.memory_data } else { timing.directory };
             let delay = delay + self.random_delay();
             self.dispatch(node, start + delay, answer);

@@ -2,12 +2,15 @@
 
 use engine::{Server, Source};
 use machine::description::Description;
-use protocol::{HomeWork, MessageKind};
+use protocol::{DirectoryState, HomeWork, MessageKind};
 use units::{Duration, Time};
 
+use super::activity::{Activity, Refresh, Work};
 use super::copy_engine::CopyEngine;
+use super::counted::IoTraffic;
 use crate::system::BusTiming;
-use crate::{Histogram, NodeActivity, NodeStatistics, SimError, StateCounts, Tally};
+use crate::system::Held;
+use crate::{Histogram, NodeStatistics, SimError, Tally};
 
 /// The Hub's share of a machine description, in time instead of cycles.
 #[derive(Clone, Debug)]
@@ -54,10 +57,8 @@ pub struct HubTiming {
     pub memory_write: Duration,
     /// Occupancy of the directory by a message that needs no line.
     pub directory_only: Duration,
-    /// Time between refreshes.
-    pub refresh_interval: Duration,
-    /// How long a refresh holds the memory.
-    pub refresh: Duration,
+    /// Refresh of the memory.
+    pub refresh: Refresh,
     /// Packets waiting to leave on the request channel from which on the home backs off.
     pub backoff_packets: u64,
 }
@@ -93,21 +94,9 @@ impl HubTiming {
             memory_read: cycles(memory.line_cycles),
             memory_write: cycles(memory.line_write_cycles),
             directory_only: cycles(hub.directory_only_cycles),
-            refresh_interval: memory.refresh_interval,
-            refresh: cycles(memory.refresh_cycles),
+            refresh: Refresh { interval: memory.refresh_interval, length: cycles(memory.refresh_cycles) },
             backoff_packets: u64::from(hub.backoff_packets),
         })
-    }
-}
-
-impl HubTiming {
-    /// For how long refresh holds an idle memory from `start` to `end`; not at all if that is no time.
-    fn refreshed(&self, start: Time, end: Time) -> Duration {
-        let before = |time: Time| {
-            let (whole, part) = (time.0 / self.refresh_interval.0, time.0 % self.refresh_interval.0);
-            self.refresh * whole + self.refresh.min(Duration(part))
-        };
-        if end > start { before(end) - before(start) } else { Duration::ZERO }
     }
 }
 
@@ -157,11 +146,17 @@ pub struct Hub {
     /// Writes by the number of invalidations that each caused.
     pub invalidations: Histogram,
     /// Requests for lines by the state that they found.
-    pub found: StateCounts,
-    /// Until when memory and directory have something to do.
-    active_until: Time,
-    /// For how long they were not idle up to then.
-    active: Duration,
+    pub found: [u64; DirectoryState::ALL.len()],
+    /// Of them, those by the exclusive owner itself.
+    pub found_own: u64,
+    /// Messages to all sharers of a line, which the network interface expands.
+    pub invalidating: u64,
+    /// Reads and writebacks of the first local processor, of the second, and of the local block transfer engine.
+    pub local: [u64; 6],
+    /// What the block transfer engine sends and receives.
+    pub io: IoTraffic,
+    /// When memory and directory have something to do.
+    pub activity: Activity,
 }
 
 impl Hub {
@@ -180,9 +175,12 @@ impl Hub {
             sent: [0; MessageKind::ALL.len()],
             busy: [Duration::ZERO; MessageKind::ALL.len()],
             invalidations: Histogram::default(),
-            found: StateCounts::default(),
-            active_until: Time::ZERO,
-            active: Duration::ZERO,
+            found: [0; DirectoryState::ALL.len()],
+            found_own: 0,
+            invalidating: 0,
+            local: [0; 6],
+            io: IoTraffic::default(),
+            activity: Activity::default(),
         }
     }
 
@@ -199,36 +197,24 @@ impl Hub {
         };
         self.busy[kind as usize] += occupancy;
         let ready = now.max(self.memory.free_at());
-        let phase = Duration(ready.0 % timing.refresh_interval.0);
-        let start = if phase < timing.refresh { ready + (timing.refresh - phase) } else { ready };
+        let phase = Duration(ready.0 % timing.refresh.interval.0);
+        let start = if phase < timing.refresh.length { ready + (timing.refresh.length - phase) } else { ready };
         let start = self.memory.reserve_from(now, start, timing.cycle, occupancy);
-        let left = match kind {
-            _ if work.memory_write => start + occupancy,
+        let (left, work) = match kind {
+            _ if work.memory_write => (start + occupancy, Work::Memory),
             MessageKind::Upgrade | MessageKind::Transfer | MessageKind::SharingTransfer => {
-                start + timing.directory.max(occupancy)
+                (start + timing.directory.max(occupancy), Work::Directory)
             }
-            _ => start + timing.memory_data + timing.memory_read,
+            _ => (start + timing.memory_data + timing.memory_read, Work::Memory),
         };
-        self.active_from(timing, now, left);
+        self.activity.work(&timing.refresh, now, left, work);
         start
     }
 
-    /// Memory and directory are not idle from `now` until `end`. The unit is a pipeline: what is in it at once counts once.
-    #[inline]
-    fn active_from(&mut self, timing: &HubTiming, now: Time, end: Time) {
-        if now > self.active_until {
-            self.active += timing.refreshed(self.active_until, now);
-            self.active_until = now;
-        }
-        self.active += end.since(self.active_until);
-        self.active_until = self.active_until.max(end);
-    }
-
-    /// What it did before `time`, links apart.
-    pub fn activity(&self, timing: &HubTiming, time: Time) -> NodeActivity {
-        let (ahead, idle) = (self.active_until.since(time), timing.refreshed(self.active_until, time));
-        let memory = self.active + idle - ahead.min(self.active);
-        NodeActivity { memory, found: self.found, ..NodeActivity::default() }
+    /// For how long its parts were held before `time`.
+    pub fn held(&self, time: Time) -> Held {
+        let memory = self.memory.busy_before(time);
+        Held { bus: self.bus.busy_before(time), controller: memory, queued: self.memory.queued(), memory }
     }
 
     /// What it did so far.

@@ -86,6 +86,7 @@ impl System<Hubs> {
         let now = self.now;
         let mut answered = now;
         for cpu in self.controllers.geometry.processors_of(node) {
+            self.processor_mut(cpu).count_invalidation(message.line);
             answered = answered.max(self.processor_mut(cpu).answer_invalidation(message.line, now));
             let spared = self.saboteur.is_some() && self.strikes(Fault::KeptCopy);
             if cpu != message.requester
@@ -101,6 +102,7 @@ impl System<Hubs> {
 
     fn intervene(&mut self, node: NodeId, owner: CpuId, message: &Message) {
         let now = self.now;
+        self.processor_mut(owner).count_intervention(message.line);
         let checked = self.processor_mut(owner).snoop(message.line, now);
         let mut outbox = Outbox::new();
         let outcome = self
@@ -175,6 +177,7 @@ impl System<Hubs> {
             self.dispatch_backoff(node, &outbox);
         }
         if cpu == self.controllers.agent(node) && self.controllers.hubs[node.index()].engine.awaits(message.line) {
+            self.controllers.hubs[node.index()].io.receive(message.kind.carries_data());
             return self.copy_answered(node, message.line, outcome, version);
         }
         let done = matches!(outcome, CacheOutcome::Completed(_));

@@ -1,7 +1,9 @@
 //! The Origin 2000's nodes: two processors on a bus, a Hub, memory with its directory (Prestor 2001, 3.2).
 
+mod activity;
 mod check;
 mod copy_engine;
+mod counted;
 mod home;
 mod hub;
 mod interface;
@@ -14,11 +16,12 @@ use machine::VirtualNetwork;
 use protocol::{CacheContext, CacheLine, DirectoryEntry, Geometry, Message, Outbox, Pending, Version};
 use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
+use crate::counters::CounterUnit;
 use crate::memory::{LineMap, LineTable};
 use crate::os::Transfer;
 use crate::processor::{Ask, CachedCopy, MissId, Post};
-use crate::system::{Blueprint, Controller, EnvelopeId, Event, Incoherence, NodeEvent, System};
-use crate::{NodeActivity, NodeStatistics, SimError};
+use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, NodeEvent, System};
+use crate::{NodeStatistics, SimError};
 
 pub use hub::{HubCounters, MessageCounts};
 
@@ -233,9 +236,15 @@ impl Controller for Hubs {
         system.controllers.hubs[node.index()].statistics()
     }
 
-    fn activity(system: &System<Self>, node: NodeId, time: Time) -> NodeActivity {
+    const COUNTERS: &'static [CounterUnit] = &[CounterUnit::HubMemory, CounterUnit::HubIo];
+
+    fn counted(system: &System<Self>, node: NodeId, unit: CounterUnit, mode: usize, time: Time, exact: &mut [u64]) {
         let Hubs { hubs, timing, .. } = &system.controllers;
-        hubs[node.index()].activity(timing, time)
+        hubs[node.index()].counted(timing, unit, mode, time, exact);
+    }
+
+    fn held(system: &System<Self>, node: NodeId, time: Time) -> Held {
+        system.controllers.hubs[node.index()].held(time)
     }
 }
 

@@ -35,6 +35,8 @@ pub struct PagingCounters {
 pub(super) struct Page {
     /// Where the program asks for it.
     planned: Option<NodeId>,
+    /// Who was the first to touch it.
+    toucher: Option<CpuId>,
     /// Where it is: of copies the first.
     pub(super) frame: Option<PhysicalAddr>,
     /// Where it is being copied to.
@@ -128,6 +130,13 @@ impl Paging {
         Ok(VirtualAddr((first as u64) << self.page_shift()))
     }
 
+    /// The program asks for the page of `at` on `node`. Returns false if it has been placed already: it stays where it is.
+    pub fn plan(&mut self, at: VirtualAddr, node: NodeId) -> bool {
+        let page = self.number(at).0;
+        let unplaced = self.pages.get_mut(page).filter(|page| page.frame.is_none());
+        unplaced.map(|page| page.planned = Some(node)).is_some()
+    }
+
     /// Makes what processors know as long as there are pages now. Where pages move, they start by knowing nothing.
     fn renew_knowledge(&mut self) {
         let (pages, shift, changing) = (self.pages.len(), self.page_shift(), self.is_changing());
@@ -166,6 +175,17 @@ impl Paging {
     pub fn frame_of(&self, at: VirtualAddr) -> Option<PhysicalAddr> {
         let frame = self.pages.get(self.number(at).0)?.frame?;
         Some(frame.offset(at.0 & (self.page.0 - 1)))
+    }
+
+    /// A processor is the first to touch the page of `at`.
+    pub fn note_toucher(&mut self, at: VirtualAddr, cpu: CpuId) {
+        let PageNumber(page) = self.number(at);
+        self.pages[page].toucher = Some(cpu);
+    }
+
+    /// Who was the first to touch the page of a virtual address, if anybody was.
+    pub fn toucher_of(&self, at: VirtualAddr) -> Option<CpuId> {
+        self.pages.get(self.number(at).0)?.toucher
     }
 
     /// Tells a processor where the page of `at` is, and its neighbours in an entry of the translation buffer, unless those want

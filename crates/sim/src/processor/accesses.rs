@@ -5,6 +5,7 @@ use units::{Duration, LineAddr, PhysicalAddr, Time, VirtualAddr};
 
 use super::cache::{Slot, Victim};
 use super::{Ask, CachedCopy, Cause, Miss, MissId, Post, Processor, Service, Wait};
+use crate::attribution::Charge;
 
 /// What the address of an access depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,6 +25,10 @@ pub trait Location: Copy {
     #[doc(hidden)]
     fn translate(self, processor: &mut Processor, access: Access) -> Result<PhysicalAddr, Wait>;
 
+    /// The address itself, as the program has it.
+    #[doc(hidden)]
+    fn raw(self) -> u64;
+
     /// Its physical address as far as the processor knows it, without an access.
     #[doc(hidden)]
     fn known(self, processor: &Processor) -> Option<PhysicalAddr>;
@@ -35,6 +40,11 @@ impl Location for PhysicalAddr {
     fn translate(self, processor: &mut Processor, _access: Access) -> Result<PhysicalAddr, Wait> {
         processor.look_up(self.0)?;
         Ok(self)
+    }
+
+    #[inline]
+    fn raw(self) -> u64 {
+        self.0
     }
 
     #[inline]
@@ -53,6 +63,11 @@ impl Location for VirtualAddr {
     }
 
     #[inline]
+    fn raw(self) -> u64 {
+        self.0
+    }
+
+    #[inline]
     fn known(self, processor: &Processor) -> Option<PhysicalAddr> {
         processor.translations.look_up(self, false)
     }
@@ -66,6 +81,7 @@ impl Processor {
     #[inline]
     pub fn access(&mut self, at: impl Location, access: Access, address: Address) -> Result<(), Wait> {
         self.ready(address)?;
+        let named = at.raw();
         let at = at.translate(self, access)?;
         if self.time >= self.horizon {
             return Err(Wait::Until(self.time));
@@ -75,11 +91,11 @@ impl Processor {
         if hit(state, access) == Some(state) && !self.upgrade_blocks(block, access) {
             self.retire(access, self.time + self.timing.primary_hit, Cause::PrimaryCache);
             self.observe_hit(self.line_of_block(block), access, false);
-            self.note_touch(at, access);
+            self.note_touch(named, at, access);
             return Ok(());
         }
-        self.access_secondary(block, access)?;
-        self.note_touch(at, access);
+        self.access_secondary(block, access, named)?;
+        self.note_touch(named, at, access);
         Ok(())
     }
 
@@ -110,6 +126,7 @@ impl Processor {
         if !self.tlb.access(entry, &mut self.random) {
             self.refilling = true;
             self.counters.translation_misses += 1;
+            self.note_translation(at);
             self.translations.missed(entry, self.timing.page_shift);
         }
         if self.refilling { self.refill() } else { Ok(()) }
@@ -172,18 +189,18 @@ impl Processor {
 
     /// The access is done, or as good as: the next instruction may issue.
     #[inline]
-    fn retire(&mut self, access: Access, value_at: Time, from: Cause) {
+    fn retire(&mut self, access: Access, value_at: Time, from: impl Into<Charge>) {
         self.counters.references += 1;
         self.issued += 1;
         if access == Access::Load {
             self.value_from = None;
-            (self.value_at, self.loaded_at, self.loaded_from) = (value_at, value_at, from);
+            (self.value_at, self.loaded_at, self.loaded_from) = (value_at, value_at, from.into());
         }
         self.time += self.timing.issue;
     }
 
     #[inline(never)]
-    fn access_secondary(&mut self, block: u64, access: Access) -> Result<(), Wait> {
+    fn access_secondary(&mut self, block: u64, access: Access, named: u64) -> Result<(), Wait> {
         let line = self.line_of_block(block);
         if let Some(id) = self.miss_on(line) {
             return self.join_miss(id, block, access);
@@ -211,7 +228,7 @@ impl Processor {
                 room.ok_or(Wait::AnyMiss)?
             }
         };
-        self.start_miss(id, block, slot, access);
+        self.start_miss(id, block, slot, access, named);
         if let Some(victim) = victim {
             self.evict(victim);
         }
@@ -220,11 +237,9 @@ impl Processor {
 
     /// An access to a line that is already on its way.
     fn join_miss(&mut self, id: MissId, block: u64, access: Access) -> Result<(), Wait> {
-        let Some(&Miss { copy, requested, value_at, writes, upgrade, service, block: wanted, .. }) = self.miss(id)
-        else {
-            return Err(Wait::AnyMiss);
-        };
-        let (done, cause) = (!requested, Cause::miss(writes, service));
+        let Some(miss) = self.miss(id) else { return Err(Wait::AnyMiss) };
+        let &Miss { copy, requested, value_at, writes, upgrade, debt, block: wanted, .. } = miss;
+        let (done, charge) = (!requested, miss.charge());
         match access {
             // The store waits in the address queue, and what follows goes on.
             Access::Store if !writes && !done => {
@@ -232,8 +247,8 @@ impl Processor {
                     miss.then_store = true;
                 }
                 self.observe_join(id, access);
-                self.window.enter_store(self.issued, id);
-                self.retire(access, self.time, cause);
+                self.window.enter_store(self.issued, id, debt);
+                self.retire(access, self.time, charge);
             }
             Access::Store | Access::WritePrefetch if !writes => return Err(Wait::Miss(id)),
             // The line has been granted and taken away again before it was whole.
@@ -250,7 +265,7 @@ impl Processor {
                 if done {
                     self.observe_join(id, access);
                 }
-                self.retire(access, value_at.unwrap_or(self.time).max(self.time), cause);
+                self.retire(access, value_at.unwrap_or(self.time).max(self.time), charge);
                 if value_at.is_none() {
                     self.value_from = Some(id);
                     self.work_after_value = Duration::ZERO;
@@ -258,7 +273,7 @@ impl Processor {
             }
             _ => {
                 self.observe_join(id, access);
-                self.retire(access, self.time, cause);
+                self.retire(access, self.time, charge);
             }
         }
         Ok(())
@@ -289,7 +304,7 @@ impl Processor {
         self.retire(access, value_at, Cause::SecondaryCache);
     }
 
-    fn start_miss(&mut self, id: MissId, block: u64, slot: Slot, access: Access) {
+    fn start_miss(&mut self, id: MissId, block: u64, slot: Slot, access: Access, named: u64) {
         let line = self.line_of_block(block);
         self.counters.primary_misses += 1;
         self.counters.secondary_misses += 1;
@@ -303,6 +318,7 @@ impl Processor {
             None => (CachedCopy::default(), self.timing.tag_check + self.timing.other_way),
         };
         let upgrade = copy.state == Mesi::Shared;
+        self.counters.upgrades += u64::from(upgrade);
         self.bus.hold(start, tags);
         self.post(start + tags + self.timing.miss_to_request, Ask::Request(access), line, copy);
         let miss = Miss {
@@ -321,14 +337,16 @@ impl Processor {
             writes: access.writes(),
             then_store: false,
             value_at: None,
+            debt: self.open_debt(named),
             buffered: false,
             fill_end: Time::ZERO,
         };
+        let charge = miss.charge();
         self.misses.open(id, miss);
         self.observe_miss(line, access);
         self.note_reference(line, true);
-        self.window.enter_miss(self.issued, id, Cause::miss(access.writes(), Service::default()));
-        self.retire(access, self.time, Cause::Read(Service::default()));
+        self.window.enter_miss(self.issued, id, charge);
+        self.retire(access, self.time, charge);
         if access == Access::Load {
             self.value_from = Some(id);
             self.work_after_value = Duration::ZERO;

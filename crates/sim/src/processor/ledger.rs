@@ -9,7 +9,8 @@
 
 use units::{Duration, Time};
 
-use super::{MissId, Processor, ProcessorCounters, Wait};
+use super::{Miss, MissId, Processor, ProcessorCounters, Wait};
+use crate::attribution::Charge;
 
 /// Where a miss went, by the node of its requester and the home of its line: the classes of the FLASH dissertation's Table 5.2.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -91,7 +92,8 @@ impl Transaction {
 }
 
 impl Service {
-    const COUNT: usize = Distance::ALL.len() * Transaction::ALL.len();
+    /// How many there could be.
+    pub const COUNT: usize = Distance::ALL.len() * Transaction::ALL.len();
 
     /// Every one there could be.
     pub fn all() -> impl Iterator<Item = Self> {
@@ -99,7 +101,8 @@ impl Service {
         Distance::ALL.into_iter().flat_map(of)
     }
 
-    const fn index(self) -> usize {
+    /// Its place among [`Service::all`].
+    pub const fn index(self) -> usize {
         self.distance as usize * Transaction::ALL.len() + self.transaction as usize
     }
 }
@@ -256,9 +259,12 @@ impl ProcessorCounters {
     /// What was done since `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {
+            instructions: self.instructions - before.instructions,
             references: self.references - before.references,
             primary_misses: self.primary_misses - before.primary_misses,
             secondary_misses: self.secondary_misses - before.secondary_misses,
+            upgrades: self.upgrades - before.upgrades,
+            external: self.external.since(&before.external),
             translation_misses: self.translation_misses - before.translation_misses,
             page_faults: self.page_faults - before.page_faults,
             writebacks: self.writebacks - before.writebacks,
@@ -278,9 +284,12 @@ impl ProcessorCounters {
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self {
+            instructions: self.instructions + other.instructions,
             references: self.references + other.references,
             primary_misses: self.primary_misses + other.primary_misses,
             secondary_misses: self.secondary_misses + other.secondary_misses,
+            upgrades: self.upgrades + other.upgrades,
+            external: self.external.plus(&other.external),
             translation_misses: self.translation_misses + other.translation_misses,
             page_faults: self.page_faults + other.page_faults,
             writebacks: self.writebacks + other.writebacks,
@@ -305,29 +314,34 @@ pub(super) struct Ledger {
     elsewhere: u64,
     misses: MissCounts,
     /// How misses, by their numbers, were served last, and which was over last.
-    served: [Option<Cause>; MissId::CAPACITY],
-    latest: Option<Cause>,
+    served: [Option<Charge>; MissId::CAPACITY],
+    latest: Option<Charge>,
 }
 
 impl Ledger {
     /// `time` was spent on `cause`, or on what all is on behalf of. The operating system and the translation buffer are never on
-    /// a program's behalf.
+    /// a program's behalf. Returns which of them it was.
     #[inline]
-    fn charge(&mut self, cause: Cause, time: Duration) {
+    fn charge(&mut self, cause: Cause, time: Duration) -> Cause {
         let cause = match (self.on_behalf, cause) {
             (None, cause) | (_, cause @ (Cause::System | Cause::Idle | Cause::Translation)) => cause,
             (Some((on_behalf, _)), _) => on_behalf,
         };
         self.spent.spent[cause.index()] += time;
+        cause
     }
 }
 
 impl Processor {
-    /// Passes the time until `at`, if that is still to come, on account of `cause`.
+    /// Passes the time until `at`, if that is still to come, on account of what is charged with it.
     #[inline]
-    pub fn wait_until(&mut self, at: Time, cause: Cause) {
+    pub fn wait_until(&mut self, at: Time, charge: impl Into<Charge>) {
         if at > self.time {
-            self.ledger.charge(cause, at - self.time);
+            let (charge, time) = (charge.into(), at - self.time);
+            let on = self.ledger.charge(charge.cause, time);
+            if let Some(attribution) = &mut self.attribution {
+                attribution.spend(self.site, charge, on, time);
+            }
             self.time = at;
         }
     }
@@ -370,21 +384,23 @@ impl Processor {
     }
 
     #[cold]
-    fn waited_for(&self, wait: Option<Wait>) -> Cause {
-        match wait {
+    fn waited_for(&self, wait: Option<Wait>) -> Charge {
+        let reads = Charge::from(Cause::Read(Service::default()));
+        let cause = match wait {
             None => Cause::Idle,
             Some(Wait::Barrier) => Cause::Barrier,
             Some(Wait::Departure(_) | Wait::Published | Wait::Leave) => Cause::Lock,
+            // On behalf of what it waits for, if that has a name.
+            Some(Wait::Parked(_)) => self.ledger.on_behalf.map_or(Cause::Idle, |(cause, _)| cause),
             Some(Wait::Writeback(_)) => Cause::Writeback,
-            Some(Wait::Page(..)) => Cause::System,
+            Some(Wait::Page(..) | Wait::Call) => Cause::System,
             Some(Wait::Value(id) | Wait::Miss(id)) => {
-                let over = self.ledger.served[usize::from(id.0)].unwrap_or(Cause::Read(Service::default()));
-                self.miss(id).map_or(over, |miss| Cause::miss(miss.writes, miss.service))
+                let over = self.ledger.served[usize::from(id.0)].unwrap_or(reads);
+                return self.miss(id).map_or(over, |miss| miss.charge());
             }
-            Some(Wait::AnyMiss | Wait::AllMisses | Wait::Until(_)) => {
-                self.ledger.latest.unwrap_or(Cause::Read(Service::default()))
-            }
-        }
+            Some(Wait::AnyMiss | Wait::AllMisses | Wait::Until(_)) => return self.ledger.latest.unwrap_or(reads),
+        };
+        cause.into()
     }
 
     /// From here on, all that the processor spends time on is on behalf of `cause`: of a barrier or a lock that are made of
@@ -410,11 +426,14 @@ impl Processor {
     }
 
     /// Miss `id` is over.
-    pub(super) fn count_miss(&mut self, id: MissId, writes: bool, upgrade: bool, service: Service) {
-        self.ledger.misses.count(writes, service);
-        self.ledger.misses.upgrades += u64::from(upgrade);
-        let cause = Some(Cause::miss(writes, service));
-        (self.ledger.served[usize::from(id.0)], self.ledger.latest) = (cause, cause);
+    pub(super) fn count_miss(&mut self, id: MissId, miss: &Miss) {
+        self.ledger.misses.count(miss.writes, miss.service);
+        self.ledger.misses.upgrades += u64::from(miss.upgrade);
+        if let Some(attribution) = &mut self.attribution {
+            attribution.served(miss.debt, miss.service);
+        }
+        let charge = Some(miss.charge());
+        (self.ledger.served[usize::from(id.0)], self.ledger.latest) = (charge, charge);
     }
 
     /// What it did so far.
@@ -425,6 +444,6 @@ impl Processor {
         if let Some((cause, _)) = self.ledger.on_behalf {
             time.spent[cause.index()] += self.timing.issue * pending;
         }
-        ProcessorCounters { misses: self.ledger.misses, time, ..self.counters }
+        ProcessorCounters { instructions: self.issued, misses: self.ledger.misses, time, ..self.counters }
     }
 }

@@ -24,6 +24,11 @@ impl Meter {
         }
     }
 
+    /// Whether there ever was an interval.
+    pub fn is_used(&self) -> bool {
+        self.used
+    }
+
     /// Whether an interval has begun.
     pub fn is_open(&self) -> bool {
         self.open.is_some()
@@ -46,6 +51,7 @@ impl Processor {
             self.meter.time += now - since;
             self.meter.counters = self.meter.counters.plus(&counters.since(&before));
         }
+        self.heed_meter();
     }
 
     /// Whether its thread has what it does measured.
@@ -61,6 +67,7 @@ impl Processor {
         if open {
             self.measure(true);
         }
+        self.heed_meter();
     }
 
     /// The thread leaves this processor, and takes its meter with it.

@@ -5,6 +5,7 @@ use units::{LineAddr, Time};
 
 use super::cache::Slot;
 use super::{Ask, CachedCopy, Cause, Processor, Service, Wait};
+use crate::attribution::{Charge, Debt};
 
 /// Number of an outstanding miss of a processor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -48,6 +49,8 @@ pub struct Miss {
     pub(super) then_store: bool,
     /// When the wanted value is there, once that is known.
     pub(super) value_at: Option<Time>,
+    /// Whom what is waited for it is to be charged to.
+    pub(super) debt: Debt,
     /// Whether its line has come and waits in the processor's incoming buffer for the rest of the answer.
     pub(super) buffered: bool,
     /// When the end of the line will be in the cache, once that is known.
@@ -90,6 +93,11 @@ impl Miss {
     /// Whether the controller has granted the request.
     pub const fn is_granted(&self) -> bool {
         self.granted
+    }
+
+    /// What whoever waits for it is charged with.
+    pub(super) const fn charge(&self) -> Charge {
+        Charge { cause: Cause::miss(self.writes, self.service), debt: self.debt }
     }
 }
 
@@ -186,11 +194,11 @@ impl Processor {
         let Some(miss) = self.miss_mut(id) else { return };
         miss.value_at = Some(at);
         let stored = !miss.then_store || hit(miss.copy.state, Access::Store).is_some();
-        let (block, fill_end, service, writes) = (miss.block, miss.fill_end, miss.service, miss.writes);
+        let (block, fill_end, service, charge) = (miss.block, miss.fill_end, miss.service, miss.charge());
         if self.value_from == Some(id) {
             self.value_from = None;
             self.value_at = at + self.work_after_value;
-            (self.loaded_at, self.loaded_from) = (at, Cause::miss(writes, service));
+            (self.loaded_at, self.loaded_from) = (at, charge);
         }
         self.window.resolve(id, at, stored, service);
         if self.primary.make_room(block) {
@@ -225,7 +233,7 @@ impl Processor {
     pub fn close_miss(&mut self, id: MissId, now: Time) -> Time {
         let free = now + self.timing.release;
         let Some(miss) = self.misses.close(id, free) else { return now };
-        self.count_miss(id, miss.writes, miss.upgrade, miss.service);
+        self.count_miss(id, &miss);
         self.secondary.place(miss.slot, miss.line, miss.copy.state, miss.copy.version);
         if miss.upgrade {
             self.clear_primary(miss.line, miss.copy.state);

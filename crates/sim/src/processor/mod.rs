@@ -12,6 +12,7 @@ mod accesses;
 mod bus;
 mod cache;
 mod coherence;
+mod counted;
 mod ledger;
 mod meter;
 mod misses;
@@ -27,11 +28,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use units::{CpuId, Duration, LineAddr, Time, VirtualAddr};
 
+use crate::attribution::{Attribution, Charge};
 use crate::causes::{MissCause, SharedCauses};
 use crate::observer::SharedObserver;
 use crate::os::Translations;
 
 pub use accesses::{Address, Location};
+pub use counted::{ExternalCounts, ThreadCounts};
 pub use ledger::{Cause, Distance, MissCounts, Service, TimeSplit, Transaction};
 pub use meter::Meter;
 pub use misses::{Miss, MissId};
@@ -70,23 +73,33 @@ pub enum Wait {
     Published,
     /// The operating system takes it off its processor as soon as its misses are over.
     Leave,
+    /// It asks something of the operating system, at the processor's own time.
+    Call,
+    /// It has nothing to do until another thread wakes it, or until this time.
+    Parked(Time),
 }
 
 /// What a processor did, counted since the start of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ProcessorCounters {
+    /// Instructions issued.
+    pub instructions: u64,
     /// Loads, stores and prefetches issued.
     pub references: u64,
     /// References that missed in the primary cache.
     pub primary_misses: u64,
     /// References that sent a request to the home.
     pub secondary_misses: u64,
+    /// Those of them that were stores to a shared copy.
+    pub upgrades: u64,
     /// Translation misses.
     pub translation_misses: u64,
     /// Page faults: pages that it was the first to touch.
     pub page_faults: u64,
     /// Modified lines written back to memory.
     pub writebacks: u64,
+    /// What came from outside.
+    pub external: ExternalCounts,
     /// Negative acknowledgements received.
     pub refusals: u64,
     /// Misses that are over, by how they were served.
@@ -150,7 +163,7 @@ pub struct Processor {
     work_after_value: Duration,
     /// When the value itself was there, before any work on it, and what it came from.
     loaded_at: Time,
-    loaded_from: Cause,
+    loaded_from: Charge,
     /// Whether the latest access missed a translation that has not been refilled yet.
     refilling: bool,
     /// What the access refers to that has trapped on a page and waits for all before it.
@@ -181,6 +194,10 @@ pub struct Processor {
     observer: Option<SharedObserver>,
     /// Who tells misses apart by their causes, if anybody does.
     causes: Option<SharedCauses>,
+    /// Who tells where it loses what, if anybody does.
+    attribution: Option<Box<Attribution>>,
+    /// Where its program is, as far as that says so.
+    site: u64,
 }
 
 impl Processor {
@@ -195,7 +212,7 @@ impl Processor {
             value_from: None,
             work_after_value: Duration::ZERO,
             loaded_at: Time::ZERO,
-            loaded_from: Cause::PrimaryCache,
+            loaded_from: Cause::PrimaryCache.into(),
             refilling: false,
             trapped: None,
             issued: 0,
@@ -216,6 +233,8 @@ impl Processor {
             meter: Meter::default(),
             observer: None,
             causes: None,
+            attribution: None,
+            site: 0,
             timing,
         }
     }

@@ -7,6 +7,7 @@ use protocol::{Access, Mesi};
 use units::{CpuId, LineAddr, PhysicalAddr, Time};
 
 use super::{CachedCopy, MissId, Processor};
+use crate::attribution::{Attribution, Debt, LineLoss};
 use crate::causes::{Causes, MissCause, SharedCauses};
 use crate::observer::SharedObserver;
 
@@ -24,20 +25,68 @@ impl Processor {
         self.causes = Some(causes);
     }
 
-    /// An access to `at` is done, or as good as.
+    /// From now on what is lost is told by line and by place of the program; misses are told apart by their causes, too.
+    pub fn attribute(&mut self) {
+        self.attribution = Some(Box::new(Attribution::new(self.timing.line_shift)));
+    }
+
+    /// What it lost at which line, if that is told.
+    pub fn losses(&self) -> Vec<LineLoss> {
+        self.attribution.as_ref().map_or_else(Vec::new, |attribution| attribution.losses(self.cpu))
+    }
+
+    /// What follows is done by the program at `site`.
     #[inline]
-    pub(super) fn note_touch(&mut self, at: PhysicalAddr, access: Access) {
+    pub fn at_site(&mut self, site: u64) {
+        self.site = site;
+    }
+
+    /// An access to `at`, which the program calls `named`, is done, or as good as.
+    #[inline]
+    pub(super) fn note_touch(&mut self, named: u64, at: PhysicalAddr, access: Access) {
         if self.causes.is_some() && matches!(access, Access::Load | Access::Store) {
             let line = LineAddr(at.0 >> self.timing.line_shift);
             let word = (at.0 & ((1 << self.timing.line_shift) - 1)) >> WORD_SHIFT;
-            self.note_cause(|causes, cpu| causes.touch(cpu, line, word as usize, access.writes()));
+            self.note_cause(line, |causes, cpu| causes.touch(cpu, line, word as usize, access.writes()));
+            if let Some(attribution) = &mut self.attribution {
+                attribution.touch(named, access.writes());
+            }
+        }
+    }
+
+    /// The translation of `named` is missing.
+    #[cold]
+    pub(super) fn note_translation(&mut self, named: u64) {
+        if let Some(attribution) = &mut self.attribution {
+            attribution.translate(self.site, named);
+        }
+    }
+
+    /// The program waits for a change of what it calls `named`.
+    pub(super) fn note_look(&mut self, named: u64) {
+        if let Some(attribution) = &mut self.attribution {
+            attribution.look(self.site, named);
+        }
+    }
+
+    /// Whom waits for a miss on `named` that begins now are to be charged to.
+    pub(super) fn open_debt(&mut self, named: u64) -> Debt {
+        let site = self.site;
+        self.attribution.as_mut().map_or(Debt::NONE, |attribution| attribution.open(site, named))
+    }
+
+    /// What is measured of the program has changed.
+    pub(super) fn heed_meter(&mut self) {
+        if let Some(attribution) = &mut self.attribution {
+            let declared = self.meter.is_used();
+            attribution.count(!declared || self.meter.is_open(), declared);
         }
     }
 
     /// A reference reaches the secondary cache; with `missed`, a request follows.
     #[inline]
     pub(super) fn note_reference(&mut self, line: LineAddr, missed: bool) {
-        self.note_cause(|causes, cpu| {
+        self.note_cause(line, |causes, cpu| {
             causes.refer(cpu, line, missed);
             None
         });
@@ -46,28 +95,40 @@ impl Processor {
     /// The request for a line has been granted.
     #[inline]
     pub(super) fn note_grant(&mut self, line: LineAddr) {
-        self.note_cause(|causes, cpu| causes.grant(cpu, line));
+        let Some(causes) = &self.causes else { return };
+        let (upgrade, cause) = causes.borrow_mut().grant(self.cpu, line);
+        let debt = self.miss_on(line).and_then(|id| self.miss(id)).map_or(Debt::NONE, |miss| miss.debt);
+        if let Some(attribution) = &mut self.attribution {
+            attribution.grant(debt, line, upgrade);
+        }
+        self.note_cause(line, |_, _| cause);
     }
 
     /// A line has left the caches.
     #[inline]
     pub(super) fn note_loss(&mut self, line: LineAddr, evicted: bool) {
-        self.note_cause(|causes, cpu| causes.lose(cpu, line, evicted));
+        self.note_cause(line, |causes, cpu| causes.lose(cpu, line, evicted));
     }
 
     #[inline]
-    fn note_cause(&mut self, tell: impl FnOnce(&mut Causes, CpuId) -> Option<MissCause>) {
+    fn note_cause(&mut self, line: LineAddr, tell: impl FnOnce(&mut Causes, CpuId) -> Option<MissCause>) {
         if let Some(causes) = &self.causes
             && let Some(cause) = tell(&mut causes.borrow_mut(), self.cpu)
         {
             self.counters.causes[cause as usize] += 1;
+            if let Some(attribution) = &mut self.attribution {
+                attribution.judge(line, cause);
+            }
         }
     }
 
     /// The program has ended: what was to be seen of its misses is seen.
     pub fn settle_causes(&mut self) {
         if let Some(causes) = &self.causes {
-            self.counters.causes[MissCause::FalseSharing as usize] += causes.borrow_mut().settle(self.cpu);
+            let lines = causes.borrow_mut().settle(self.cpu);
+            for line in lines {
+                self.note_cause(line, |_, _| Some(MissCause::FalseSharing));
+            }
         }
     }
 

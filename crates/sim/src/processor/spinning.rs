@@ -28,12 +28,13 @@ impl Processor {
         self.copy(self.line_at(at)).state == Mesi::Modified
     }
 
-    /// Starts a loop of a load of `at`, which hits, and `instructions` others. If there is no copy to look at, the others are
+    /// Starts a loop of a load of `at`, which the program calls `named` and which hits, and `instructions` others. If there is no copy to look at, the others are
     /// all that is done.
     ///
     /// # Errors
     /// The departure of the line, which to wait for.
-    pub fn spin(&mut self, at: PhysicalAddr, instructions: u32) -> Result<(), Wait> {
+    pub fn spin(&mut self, named: u64, at: PhysicalAddr, instructions: u32) -> Result<(), Wait> {
+        self.note_look(named);
         let line = self.line_at(at);
         let others = self.timing.issue * u64::from(instructions);
         if self.copy(line).state == Mesi::Invalid {

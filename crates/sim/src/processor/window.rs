@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use units::{Duration, Time};
 
 use super::{Cause, MissId, Processor, Service, Wait};
+use crate::attribution::{Charge, Debt};
 
 /// When the instruction is done that a chain follows; of a load or a store, when it is done itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,8 +31,15 @@ struct InFlight {
     /// When the one before them is done; of a load or a store, when it is done itself.
     start: Start,
     step: Duration,
-    /// What whoever waits for them waits for.
+    /// What whoever waits for them waits for, and whom that is charged to.
     cause: Cause,
+    debt: Debt,
+}
+
+impl InFlight {
+    const fn charge(&self) -> Charge {
+        Charge { cause: self.cause, debt: self.debt }
+    }
 }
 
 /// What is in flight, oldest first.
@@ -80,19 +88,20 @@ impl Window {
     /// A load or a store of instruction `number`, whose value is there at `at`.
     #[inline]
     pub fn enter(&mut self, number: u64, at: Time, cause: Cause) {
-        self.push(InFlight { first: number, count: 1, start: Start::At(at), step: Duration::ZERO, cause });
+        let (start, debt) = (Start::At(at), Debt::NONE);
+        self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, debt });
     }
 
     /// The access of instruction `number` waits for a miss.
-    pub fn enter_miss(&mut self, number: u64, miss: MissId, cause: Cause) {
+    pub fn enter_miss(&mut self, number: u64, miss: MissId, Charge { cause, debt }: Charge) {
         let start = Start::After(miss, Duration::ZERO);
-        self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause });
+        self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, debt });
     }
 
     /// The store of instruction `number` waits for a line that a load has asked for.
-    pub fn enter_store(&mut self, number: u64, miss: MissId) {
-        let cause = Cause::Write(Service::default());
-        self.push(InFlight { first: number, count: 1, start: Start::Stored(miss), step: Duration::ZERO, cause });
+    pub fn enter_store(&mut self, number: u64, miss: MissId, debt: Debt) {
+        let (start, cause) = (Start::Stored(miss), Cause::Write(Service::default()));
+        self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, debt });
     }
 
     /// `count` instructions from number `first` on, each `step` after the one before, the first so much after `start`. They
@@ -106,7 +115,7 @@ impl Window {
             last.count += count;
             return;
         }
-        self.push(InFlight { first, count, start, step, cause: Cause::Work });
+        self.push(InFlight { first, count, start, step, cause: Cause::Work, debt: Debt::NONE });
     }
 
     /// The value of `miss`, served as `service` says, is there at `at`; `stored` says whether a store that waits for its line can
@@ -130,13 +139,16 @@ impl Window {
     ///
     /// # Errors
     /// A miss of which that is not known yet.
-    pub fn done(&self) -> Result<(Time, Cause), MissId> {
+    pub fn done(&self) -> Result<(Time, Charge), MissId> {
         let end = |entry: &InFlight| match later(entry.start, entry.step * entry.count) {
-            Start::At(at) => Ok((at, entry.cause)),
+            Start::At(at) => Ok((at, entry.charge())),
             Start::After(miss, _) | Start::Stored(miss) => Err(miss),
         };
-        let latest = |latest: (Time, Cause), end: (Time, Cause)| if end.0 > latest.0 { end } else { latest };
-        self.in_flight.iter().map(end).try_fold((Time::ZERO, Cause::Work), |so_far, end| Ok(latest(so_far, end?)))
+        let latest = |latest: (Time, Charge), end: (Time, Charge)| if end.0 > latest.0 { end } else { latest };
+        self.in_flight
+            .iter()
+            .map(end)
+            .try_fold((Time::ZERO, Cause::Work.into()), |so_far, end| Ok(latest(so_far, end?)))
     }
 
     /// Forgets everything, all of which is done.
@@ -186,7 +198,7 @@ impl Processor {
         self.window.retire(count, at);
         // Each issues as soon as the one a window before it is done, and no faster than the processor issues.
         self.time += self.timing.issue * (count - 1);
-        self.wait_until(at, oldest.cause);
+        self.wait_until(at, oldest.charge());
         self.issued += count - 1;
         Ok(count)
     }

@@ -1,6 +1,6 @@
 //! What can happen, and messages under way.
 
-use units::{ChannelId, CpuId, Duration, NodeId};
+use units::{ChannelId, CpuId, Duration, NodeId, Time};
 
 use crate::processor::MissId;
 
@@ -111,6 +111,10 @@ pub struct Envelope<M> {
     pub spread: Duration,
     /// The channel that brought it to where it is, whose buffer it occupies.
     pub holds: Option<(ChannelId, u8)>,
+    /// When it came to the router that it is at.
+    pub reached: Time,
+    /// How long it has waited at routers.
+    pub waited: Duration,
 }
 
 /// Messages under way, in reused places.

@@ -8,9 +8,11 @@ mod measured;
 mod misses;
 mod network;
 mod paging;
+mod process;
 mod programs;
 mod schedule;
 mod transport;
+mod watching;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -29,13 +31,12 @@ use crate::memory::{LineMap, Memory};
 use crate::observer::{Observer, SharedObserver};
 use crate::os::Paging;
 use crate::processor::{CachedCopy, Post, Processor, ProcessorTiming};
-use crate::sample::{NodeActivity, Sample, Sampler};
 use crate::thread::{Program, Team};
 use crate::{Options, SimError};
 
 pub use bus::BusTiming;
 pub use check::{Incoherence, Unfinished};
-pub use controller::{Blueprint, Controller};
+pub use controller::{Blueprint, Controller, Held};
 pub use event::{EnvelopeId, Event, NodeEvent};
 pub use misses::{Crossing, Served};
 pub use network::Network;
@@ -46,6 +47,7 @@ use event::{Envelope, Envelopes, Packed};
 use measured::Measured;
 use programs::Running;
 use schedule::Schedule;
+use watching::Watching;
 
 /// A simulated machine whose nodes have controllers of one kind.
 pub struct System<C: Controller> {
@@ -73,6 +75,8 @@ pub struct System<C: Controller> {
     /// Of threads that have ended, with their numbers.
     reports: Vec<(usize, ThreadReport)>,
     at_barrier: usize,
+    /// The process whose threads come and go, while there is one.
+    process: Option<process::Process>,
     /// Who decides which thread runs where, if that is not given.
     schedule: Option<Box<Schedule>>,
     /// When that next acts by itself.
@@ -90,8 +94,12 @@ pub struct System<C: Controller> {
     /// Who plants a fault, if one was asked for.
     pub saboteur: Option<Saboteur>,
     failure: Option<SimError>,
-    /// Who looks at the nodes at equal steps of time, if that was asked for.
-    pub sampler: Sampler,
+    /// Who looks at counters, if anybody does.
+    watching: Option<Box<Watching>>,
+    /// When anybody looks next.
+    due: Time,
+    /// One cycle of the processors.
+    cycle: Duration,
     measured: Measured,
     lookahead: Duration,
 }
@@ -123,7 +131,7 @@ impl<C: Controller> System<C> {
         let observer = options.check_loads.then(make_observer);
         let cache = (description.l2.size.0 / description.l2.line.0) as usize;
         let make_causes = || Rc::new(RefCell::new(Causes::new(processors.into(), cache)));
-        let causes = options.miss_causes.then(make_causes);
+        let causes = (options.miss_causes || options.attribute).then(make_causes);
         let make = |cpu| {
             let mut processor = Processor::new(CpuId(cpu), timing.clone(), announces_clean, options.seed);
             if let Some(observer) = &observer {
@@ -131,6 +139,9 @@ impl<C: Controller> System<C> {
             }
             if let Some(causes) = &causes {
                 processor.tell_causes(causes.clone());
+            }
+            if options.attribute {
+                processor.attribute();
             }
             Some(Box::new(processor))
         };
@@ -152,6 +163,7 @@ impl<C: Controller> System<C> {
             running: (0..processors).map(|_| None).collect(),
             reports: Vec::new(),
             at_barrier: 0,
+            process: None,
             schedule: None,
             schedule_next: Time::MAX,
             schedule_source: source.next().unwrap_or(Source::new(u32::MAX >> 12)),
@@ -163,7 +175,9 @@ impl<C: Controller> System<C> {
             delays: (options.random_delay > Duration::ZERO).then(|| Xoshiro256PlusPlus::seed_from_u64(options.seed)),
             saboteur: options.fault.map(Saboteur::new),
             failure: None,
-            sampler: Sampler::new(options.sampling),
+            due: Time::MAX,
+            watching: None,
+            cycle: description.processor.clock.period(),
             measured: Measured::default(),
         })
     }
@@ -216,15 +230,18 @@ impl<C: Controller> System<C> {
                 return Err(self.deadlock());
             }
         }
+        self.wind_up()
+    }
+
+    /// No program runs any more: what is still under way comes to its end. The reports, in the order of their threads.
+    fn wind_up(&mut self) -> Result<Vec<ThreadReport>, SimError> {
         // No thread is left for a scheduler.
         (self.schedule, self.schedule_next) = (None, Time::MAX);
         // Everything still under way (writebacks, revisions) arrives.
         while self.step()? {}
         // Programs whose references all hit have run ahead of the last event.
         self.now = self.reports.iter().map(|(_, report)| report.finished).fold(self.now, Time::max);
-        while self.sampler.is_on() && self.sampler.taken.last().is_none_or(|last| last.time < self.now) {
-            self.sample(self.sampler.next.min(self.now));
-        }
+        self.look_finally(self.now);
         self.reports.sort_unstable_by_key(|&(thread, _)| thread);
         Ok(self.reports.drain(..).map(|(_, report)| report).collect())
     }
@@ -238,8 +255,8 @@ impl<C: Controller> System<C> {
             // It was meant for threads that have ended: nothing happens then.
             return Ok(true);
         }
-        while self.sampler.next <= time {
-            self.sample(self.sampler.next);
+        while self.due <= time {
+            self.look(self.due);
         }
         self.now = time;
         self.events += 1;
@@ -257,19 +274,6 @@ impl<C: Controller> System<C> {
             Some(error) => Err(error),
             None => Ok(true),
         }
-    }
-
-    /// Notes what every node has done before `time`, which nothing that was handled comes after.
-    #[cold]
-    fn sample(&mut self, time: Time) {
-        let topology = self.network.topology();
-        let of = |node: NodeId| NodeActivity {
-            outgoing: self.network.channel(topology.injection(node)).busy_before(time),
-            incoming: self.network.channel(topology.ejection(node)).busy_before(time),
-            ..C::activity(self, node, time)
-        };
-        let nodes = (0..topology.nodes().len() as u16).map(|node| of(NodeId(node))).collect();
-        self.sampler.keep(Sample { time, nodes });
     }
 
     /// The node on whose board `cpu` sits.
@@ -298,7 +302,14 @@ impl<C: Controller> System<C> {
     /// Takes in a message that is for an agent of node `to`.
     #[inline]
     pub fn envelop(&mut self, message: C::Message, to: NodeId) -> EnvelopeId {
-        self.envelopes.insert(Envelope { message, to, spread: Duration::ZERO, holds: None })
+        self.envelopes.insert(Envelope {
+            message,
+            to,
+            spread: Duration::ZERO,
+            holds: None,
+            reached: Time::ZERO,
+            waited: Duration::ZERO,
+        })
     }
 
     /// Schedules an event of a node.

@@ -4,6 +4,7 @@ use units::{Bytes, CpuId, NodeId, PhysicalAddr, VirtualAddr};
 
 use super::{Controller, Event, System};
 use crate::SimError;
+use crate::attribution::LineLoss;
 use crate::os::{PagingCounters, Reference};
 
 impl<C: Controller> System<C> {
@@ -36,6 +37,16 @@ impl<C: Controller> System<C> {
         self.paging.frame_of(at)
     }
 
+    /// Who was the first to touch the page of a virtual address, if anybody was.
+    pub fn toucher_of(&self, at: VirtualAddr) -> Option<CpuId> {
+        self.paging.toucher_of(at)
+    }
+
+    /// What processors lost where.
+    pub fn losses(&self) -> Vec<LineLoss> {
+        self.processors.iter().flatten().flat_map(|processor| processor.losses()).collect()
+    }
+
     /// The controllers learn of the lines of frames that have come into use.
     pub fn announce_frames(&mut self) {
         for node in (0..self.network.topology().nodes().len() as u16).map(NodeId) {
@@ -62,6 +73,7 @@ impl<C: Controller> System<C> {
                     return false;
                 };
                 self.announce_frames();
+                self.paging.note_toucher(at, cpu);
                 self.paging.refer(cpu, node, at, writes, &mut self.memory);
                 let processor = self.processor_mut(cpu);
                 processor.count_page_fault();

@@ -7,7 +7,7 @@ use units::{CpuId, Duration, Time};
 
 use super::{Controller, Event, System};
 use crate::os::SchedulingCounters;
-use crate::processor::{Cause, Meter, Processor, ProcessorCounters, Wait};
+use crate::processor::{Cause, Meter, Processor, ProcessorCounters, ThreadCounts, Wait};
 use crate::thread::{Program, Team, Thread};
 use crate::{Mode, SimError};
 
@@ -28,6 +28,9 @@ pub struct ThreadReport {
     pub scheduling: SchedulingCounters,
 }
 
+/// How far ahead of all others a thread of a process may run at most.
+const TURN: Duration = Duration(100_000_000);
+
 type Body = Coroutine<Box<Processor>, (Box<Processor>, Wait), Box<Processor>>;
 
 /// A running program.
@@ -42,6 +45,9 @@ pub(super) struct Running {
     left: (Time, Cause),
     /// Whether it has been given a processor and has not come to it yet.
     enters: bool,
+    /// Since when it has been on the present processor, and for how long it was on others.
+    arrived: Time,
+    on_others: Duration,
     /// What the present processor had done before.
     before: ProcessorCounters,
     /// What was done on other processors, and for how long it had none.
@@ -73,7 +79,7 @@ impl Running {
                 self.meter.spend(cause, now - since);
             }
         }
-        self.before = processor.counters();
+        (self.before, self.arrived) = (processor.counters(), now);
         processor.take_meter(std::mem::take(&mut self.meter));
         processor.on_behalf(self.on_behalf.take());
     }
@@ -93,7 +99,17 @@ impl Running {
         self.meter = processor.give_meter();
         self.elsewhere = self.elsewhere.plus(&processor.counters().since(&self.before));
         self.left = (processor.time(), cause);
+        self.on_others += self.left.0.since(self.arrived);
         self.left.0
+    }
+
+    /// What it has done before `time`, now that it is on `processor`; not known while it is on its way there.
+    pub fn counts(&self, processor: &Processor, time: Time) -> Option<ThreadCounts> {
+        if self.enters {
+            return None;
+        }
+        let counters = self.elsewhere.plus(&processor.counters().since(&self.before));
+        Some(ThreadCounts { counters, on_processor: self.on_others + time.since(self.arrived) })
     }
 }
 
@@ -134,6 +150,8 @@ impl<C: Controller> System<C> {
             thread,
             left: (self.now, Cause::Idle),
             enters: true,
+            arrived: self.now,
+            on_others: Duration::ZERO,
             before: ProcessorCounters::default(),
             elsewhere: ProcessorCounters::default(),
             meter: Meter::default(),
@@ -197,8 +215,11 @@ impl<C: Controller> System<C> {
         let unthreatened = !self.controllers.threatens(node)
             && self.processors[cpu.index()].as_ref().is_some_and(|processor| processor.is_quiet());
         let horizon = if unthreatened { Time(next.0.saturating_add(self.lookahead.0)) } else { next };
-        // What the scheduler does by itself it announces.
-        horizon.min(self.schedule_next).max(soonest)
+        // A thread that only looks at words would never come back while all others wait.
+        let horizon = if self.process.is_some() { horizon.min(Time(self.now.0 + TURN.0)) } else { horizon };
+        // What the scheduler does by itself it announces; and whoever looks at programs sees them as they are then.
+        let seen = self.watching.as_ref().map_or(Time::MAX, |watching| watching.horizon());
+        horizon.min(self.schedule_next).min(seen).max(soonest)
     }
 
     /// Takes a processor back, and hands what it has to say to its controller.
@@ -242,6 +263,8 @@ impl<C: Controller> System<C> {
             }
             Wait::Published => self.on_published(cpu),
             Wait::Departure(_) if self.schedule.is_some() => self.looks_in_vain(cpu),
+            Wait::Call => self.answer_calls(cpu),
+            Wait::Parked(until) => self.park_until(cpu, until),
             _ => {}
         }
     }
@@ -264,23 +287,43 @@ impl<C: Controller> System<C> {
     }
 
     fn finished(&mut self, cpu: CpuId) {
-        let Some(mut running) = self.running[cpu.index()].take() else { return };
+        if let Some((body, thread)) = self.report(cpu) {
+            body.recycle(&mut self.stacks);
+            self.note_end();
+            if self.schedule.is_some() {
+                self.thread_ended(cpu, thread);
+            } else {
+                self.release_barrier();
+            }
+        }
+    }
+
+    /// The program on `cpu` does not go on, and is left as it is: its stack may hold frames that nobody can unwind.
+    pub(super) fn abandon(&mut self, cpu: CpuId) {
+        let was = self.processor(cpu).is_measured();
+        self.note_measuring(was, false);
+        if let Some((body, _)) = self.report(cpu) {
+            std::mem::forget(body);
+        }
+    }
+
+    /// Takes the program off `cpu`, and reports of it.
+    fn report(&mut self, cpu: CpuId) -> Option<(Body, usize)> {
+        let mut running = self.running[cpu.index()].take()?;
         let now = self.now;
         let processor = self.processor_mut(cpu);
         processor.settle_causes();
         let finished = running.exit(processor, now);
-        let Running { body, started, thread, elsewhere, meter, .. } = running;
+        let Running { body, started, thread, elsewhere, meter, on_others, .. } = running;
+        if let Some(watching) = &mut self.watching {
+            watching.ended(thread, ThreadCounts { counters: elsewhere, on_processor: on_others });
+        }
         let started = started.unwrap_or(now);
         let (time, counters) = meter.measured().unwrap_or((finished - started, elsewhere));
         debug_assert_eq!(time, counters.time.total(), "every picosecond of {cpu:?} is charged to something");
-        body.recycle(&mut self.stacks);
         let scheduling = self.scheduling(thread);
         self.reports.push((thread, ThreadReport { cpu, started, finished, time, counters, scheduling }));
-        if self.schedule.is_some() {
-            self.thread_ended(cpu, thread);
-        } else {
-            self.release_barrier();
-        }
+        Some((body, thread))
     }
 
     /// What the program on `cpu` waits for.
@@ -308,6 +351,7 @@ impl<C: Controller> System<C> {
 pub(super) fn what(wait: Wait) -> String {
     match wait {
         Wait::Barrier => "others to come to a barrier".to_owned(),
+        Wait::Parked(_) => "another thread to wake it".to_owned(),
         Wait::Departure(line) => format!("a change in line {:#x}, such as of a lock or a flag", line.0),
         other => format!("{other:?}"),
     }

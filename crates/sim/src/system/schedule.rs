@@ -140,7 +140,7 @@ impl<C: Controller> System<C> {
     }
 
     /// The program of a processor has no say for a while.
-    fn interrupt(&mut self, cpu: CpuId, length: Duration) {
+    pub(super) fn interrupt(&mut self, cpu: CpuId, length: Duration) {
         let now = self.now;
         self.processor_mut(cpu).spend_in_os(now, length);
         if let Some(Wait::Page(..)) = self.waits(cpu) {
@@ -237,11 +237,12 @@ impl<C: Controller> System<C> {
     /// been taken off meanwhile is not.
     #[inline]
     pub(super) fn is_due(&self, cpu: CpuId) -> bool {
-        if self.schedule.is_none() {
+        if self.schedule.is_none() && self.process.is_none() {
             return true;
         }
         match self.waits(cpu) {
             Some(Wait::Until(time)) => time == self.now,
+            Some(Wait::Parked(time)) => time <= self.now,
             Some(Wait::Page(..)) => self.processor(cpu).time() <= self.now,
             _ => false,
         }

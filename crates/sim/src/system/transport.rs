@@ -30,6 +30,7 @@ impl<C: Controller> System<C> {
         let envelope = self.envelopes.get_mut(id);
         let network = C::network(&envelope.message);
         envelope.holds = Some((channel, lane(network) as u8));
+        envelope.reached = self.now;
         let next = self.network.next(channel, envelope.to, network);
         self.send(next, id);
     }
@@ -40,9 +41,13 @@ impl<C: Controller> System<C> {
         let message = &self.envelopes.get(id).message;
         let (lane, packets) = (lane(C::network(message)), C::packets(message));
         match self.network.channel_mut(channel).send(id.0, lane, packets, self.now, delay) {
-            Ok(sent) => self.forward(channel, id, sent),
-            Err(Queued { next_try: Some(time) }) => self.schedule_credits(channel, lane as u8, time),
-            Err(Queued { next_try: None }) => {}
+            Ok(sent) => self.forward(channel, id, sent, false),
+            Err(Queued { next_try }) => {
+                self.note_queued(id, packets);
+                if let Some(time) = next_try {
+                    self.schedule_credits(channel, lane as u8, time);
+                }
+            }
         }
     }
 
@@ -58,7 +63,7 @@ impl<C: Controller> System<C> {
             let Some((id, sent)) = self.network.channel_mut(channel).send_waiting(index, self.now, length) else {
                 break;
             };
-            self.forward(channel, EnvelopeId(id), sent);
+            self.forward(channel, EnvelopeId(id), sent, true);
         }
         let waits = self.network.channel(channel).is_waiting(index);
         if let Some(time) = self.network.channel(channel).next_credits(index).filter(|_| waits) {
@@ -66,15 +71,44 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// A message is on `channel`: it leaves the buffer it was in, and arrives.
+    /// A message finds no room behind the router that it is at: it waits in that one's queue.
+    #[cold]
+    fn note_queued(&mut self, id: EnvelopeId, packets: u16) {
+        if let Some((before, lane)) = self.envelopes.get(id).holds
+            && let Some(queue) = self.network.channel_mut(before).queue_mut(lane.into())
+        {
+            queue.enter(self.now, packets);
+        }
+    }
+
+    /// A message leaves the router that it came to by channel `before`: at once, or it has waited in that one's queue.
     #[inline]
-    fn forward(&mut self, channel: ChannelId, id: EnvelopeId, sent: Sent) {
-        let arrival = self.network.arrival(channel, &sent);
+    fn note_leaving(&mut self, before: ChannelId, lane: u8, packets: u16, bypassed: bool, waited: bool, end: Time) {
+        let now = self.now;
+        let channel = self.network.channel_mut(before);
+        channel.bypassed_packets += if bypassed { u64::from(packets) } else { 0 };
+        if let Some(queue) = channel.queue_mut(lane.into()).filter(|_| !bypassed) {
+            if !waited {
+                queue.enter(now, packets);
+            }
+            queue.leave(end, packets);
+        }
+    }
+
+    /// A message is on `channel`: it leaves the buffer it was in, where it may have `waited`, and arrives.
+    #[inline]
+    fn forward(&mut self, channel: ChannelId, id: EnvelopeId, sent: Sent, waited: bool) {
+        let (arrival, bypassed) = self.network.arrival(channel, &sent);
         let envelope = self.envelopes.get_mut(id);
         envelope.spread = envelope.spread.max(sent.spread);
         let (held, packets) = (envelope.holds.take(), C::packets(&envelope.message));
         let lane = lane(C::network(&envelope.message));
         if let Some((before, lane)) = held {
+            let envelope = self.envelopes.get_mut(id);
+            envelope.waited += sent.start.since(envelope.reached);
+            let age = envelope.waited;
+            self.network.channel_mut(channel).count_ages(packets, age);
+            self.note_leaving(before, lane, packets, bypassed, waited, sent.start + sent.spread);
             self.give_credits(before, lane, sent.start + sent.spread, packets);
         }
         match self.network.channel(channel).spec.to {

@@ -98,7 +98,15 @@ macro_rules! built_in {
 }
 
 /// The files that are built in; a new one is a name here. Of metrics with the same name the first that can be computed counts.
-const FILES: &[(&str, &str)] = built_in!["linux-nodes", "linux-threads"];
+const FILES: &[(&str, &str)] = built_in![
+    "linux-nodes",
+    "linux-threads",
+    "origin-nodes",
+    "router-ports",
+    "r10000-threads",
+    "flash-nodes",
+    "simulated",
+];
 
 /// The metrics that are built in.
 ///

@@ -195,6 +195,8 @@ impl<'r, R> Body<'r, R> {
 }
 
 impl Program for Cg {
+    const REGIONS: &'static [&'static str] = &["row starts", "columns", "values", "x", "r", "p", "q", "partial sums"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let (system, threads, count) = (self.system(shape.seed), shape.threads(), self.rows as usize);
         let owner = |row: usize| Share::owner(threads, count, row.min(count - 1));

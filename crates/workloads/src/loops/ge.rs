@@ -45,6 +45,8 @@ impl Ge {
 }
 
 impl Program for Ge {
+    const REGIONS: &'static [&'static str] = &["equations"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         vec![self.rows(shape).plan(shape)]
     }

@@ -43,6 +43,8 @@ impl Mmult {
 }
 
 impl Program for Mmult {
+    const REGIONS: &'static [&'static str] = &["left factor", "right factor", "product"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         vec![self.rows(shape).plan(shape); 3]
     }

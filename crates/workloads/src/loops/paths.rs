@@ -56,6 +56,8 @@ impl Paths {
 }
 
 impl Program for Paths {
+    const REGIONS: &'static [&'static str] = &["costs"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         vec![self.rows(shape).plan(shape)]
     }

@@ -99,6 +99,8 @@ impl Stream {
 }
 
 impl Program for Stream {
+    const REGIONS: &'static [&'static str] = &["a", "b", "c"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let first = shape.homes[0];
         let homes = shape.homes.iter().map(|&own| if self.one_node == 1 { first } else { own });

@@ -311,6 +311,8 @@ impl Apsi {
 }
 
 impl Program for Apsi {
+    const REGIONS: &'static [&'static str] = &["fields", "history", "undeclared sums", "partial sums", "fork"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let fields = RegionPlan::unplaced(shape, FIELDS * self.apart(shape));
         let history = RegionPlan::unplaced(shape, self.rounds as usize * VARIABLES);

@@ -395,6 +395,8 @@ impl Art {
 }
 
 impl Program for Art {
+    const REGIONS: &'static [&'static str] = &["fork", "image and weights", "own copies", "found", "statistics"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let statistics = self.slot(shape, shape.threads(), 2);
         let words = [self.layout().up(), self.blocks(shape).word(shape.threads(), 0), 2 * self.windows(), statistics];

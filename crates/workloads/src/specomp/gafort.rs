@@ -297,6 +297,17 @@ impl Left<'_> {
 }
 
 impl Program for Gafort {
+    const REGIONS: &'static [&'static str] = &[
+        "fork",
+        "locks",
+        "even chromosomes",
+        "odd chromosomes",
+        "even fitnesses",
+        "odd fitnesses",
+        "partial sums",
+        "history",
+    ];
+
     /// Who swaps first decides what is swapped; and a shuffle is a shuffle either way.
     const RACES: bool = true;
 

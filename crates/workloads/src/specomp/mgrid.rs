@@ -271,6 +271,8 @@ impl Mgrid {
 }
 
 impl Program for Mgrid {
+    const REGIONS: &'static [&'static str] = &["solutions", "residuals", "charges", "norms", "partial sums", "fork"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let levels: usize = self.sides().into_iter().map(words).sum();
         let [solution, residual] = [levels; 2].map(|words| RegionPlan::unplaced(shape, words));

@@ -235,6 +235,8 @@ fn fill([u, v, p]: [f64; 3]) -> [f64; GRIDS] {
 }
 
 impl Program for Swim {
+    const REGIONS: &'static [&'static str] = &["grids", "fork"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let words = self.rows(shape).plan(shape).words();
         vec![RegionPlan::unplaced(shape, words), Team::<()>::plan(shape)]

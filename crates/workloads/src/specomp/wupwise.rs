@@ -361,6 +361,9 @@ impl Wupwise {
 }
 
 impl Program for Wupwise {
+    const REGIONS: &'static [&'static str] =
+        &["links", "x", "r", "shadow residual", "p", "v", "t", "partial sums", "fork"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let count = self.lattice().count();
         let links = RegionPlan::unplaced(shape, count * DIRECTIONS * LINK);

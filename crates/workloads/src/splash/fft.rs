@@ -197,6 +197,8 @@ fn root(turns: f64) -> Complex64 {
 }
 
 impl Program for Fft {
+    const REGIONS: &'static [&'static str] = &["data", "transposed", "roots", "row roots"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let (side, threads) = (self.side(), shape.threads());
         let words = self.points as usize * Complex64::WORDS;

@@ -192,6 +192,8 @@ impl<R> Body<'_, R> {
 }
 
 impl Program for Lu {
+    const REGIONS: &'static [&'static str] = &["matrix"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         vec![Layout::new(self, shape).plan(shape)]
     }

@@ -142,6 +142,8 @@ impl<R> Body<'_, R> {
 }
 
 impl Program for Radix {
+    const REGIONS: &'static [&'static str] = &["keys", "sorted keys", "counts", "count sums"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let (keys, threads) = (self.keys as usize, shape.threads());
         let array = RegionPlan::first_touch(shape, keys, |key| Share::owner(threads, keys, key));

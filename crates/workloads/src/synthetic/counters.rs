@@ -38,6 +38,8 @@ impl Counters {
 }
 
 impl Program for Counters {
+    const REGIONS: &'static [&'static str] = &["counters"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         vec![self.blocks(shape).plan(shape.homes.iter().copied())]
     }

@@ -100,6 +100,8 @@ impl HotSpot {
 }
 
 impl Program for HotSpot {
+    const REGIONS: &'static [&'static str] = &["local blocks", "hot blocks", "shared block"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let target = shape.homes[self.target as usize % shape.threads()];
         vec![

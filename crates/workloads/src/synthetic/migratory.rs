@@ -29,6 +29,8 @@ impl Migratory {
 }
 
 impl Program for Migratory {
+    const REGIONS: &'static [&'static str] = &["sets"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         vec![self.blocks(shape).plan(shape.homes.iter().copied())]
     }

@@ -46,6 +46,8 @@ impl Private {
 }
 
 impl Program for Private {
+    const REGIONS: &'static [&'static str] = &["blocks"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let (threads, distance) = (shape.threads(), self.distance as usize);
         let homes = (0..threads).map(|thread| shape.homes[(thread + distance) % threads]);

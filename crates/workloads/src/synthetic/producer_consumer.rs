@@ -30,6 +30,8 @@ impl ProducerConsumer {
 }
 
 impl Program for ProducerConsumer {
+    const REGIONS: &'static [&'static str] = &["blocks"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         vec![self.blocks(shape).plan(shape.homes.iter().copied())]
     }

@@ -42,6 +42,8 @@ fn tag(word: usize) -> u64 {
 }
 
 impl Program for Uniform {
+    const REGIONS: &'static [&'static str] = &["blocks"];
+
     /// All that store to a line store the same: what is loaded is that or nothing, whoever comes first.
     const RACES: bool = true;
 

@@ -44,6 +44,8 @@ impl WideReadSharing {
 }
 
 impl Program for WideReadSharing {
+    const REGIONS: &'static [&'static str] = &["lines"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         vec![self.blocks(shape).plan(shape.homes.iter().copied())]
     }

@@ -57,8 +57,8 @@ impl FromStr for Variation {
     }
 }
 
-/// The end of the help text: what programs there are, and examples.
-pub fn after_help() -> String {
+/// The end of a help text: what programs there are, and these examples.
+pub fn after_help(examples: &str) -> String {
     let mut names = String::new();
     let mut length = 0;
     for program in Workload::all() {
@@ -70,13 +70,14 @@ pub fn after_help() -> String {
         names.push_str(program.name());
         length += program.name().len() + 1;
     }
-    format!("Programs, each of which checks its own results:\n{names}\n\n{EXAMPLES}")
+    format!("Programs, each of which checks its own results:\n{names}\n\n{examples}")
 }
 
 /// Characters in a line of names.
 const LINE: usize = 96;
 
-const EXAMPLES: &str = "Examples:
+/// Of `ccnuma sim`.
+pub const EXAMPLES: &str = "Examples:
   ccnuma sim --list                              programs and their parameters
   ccnuma sim -m arctic migratory                 on all 64 processors of arctic
   ccnuma sim -m arctic hot-spot --hot 50 --stats who was busy with what
@@ -84,6 +85,8 @@ const EXAMPLES: &str = "Examples:
                                                  on 1, 2, 4, ... 64 processors: speedup, where the time went
   ccnuma sim -m flash-64p ocean --placement first-touch,round-robin --barrier ideal,llsc
   ccnuma sim -m arctic radix --vary tlb.miss_ns=0,700 --vary processor.outstanding_misses=1,4
+  ccnuma sim -m bwana swim --cpus 8 --record swim.references; ccnuma sim -m flash-64p swim.references
+                                                 record once, replay on other machines
   ccnuma sim -m arctic -m bwana uniform producer-consumer --json=runs.jsonl --resume
 
 Machines, policies, programs, numbers of processors and values of parameters combine: every combination is a run, and runs go
@@ -161,7 +164,7 @@ mod tests {
 
     #[test]
     fn help_names_every_program() {
-        let help = after_help();
+        let help = after_help(EXAMPLES);
         assert!(Workload::all().iter().all(|program| help.contains(&format!(" {}", program.name()))), "{help}");
     }
 }

@@ -1,12 +1,14 @@
 //! `ccnuma sim`: a program on a simulated machine, and where the time went.
 
-mod flags;
+pub(super) mod flags;
 pub(super) mod journal;
+mod own;
 
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Parser};
 use experiments::{Simulation, Sweep, Variations, parallel};
 use record::{ProgramRow, SimulationRow};
 use workloads::Workload;
@@ -17,15 +19,16 @@ use crate::platform::MachinesFlag;
 use crate::progress;
 use flags::{ParameterFlags, Processors, Variation};
 use journal::{Journal, Wanted};
+use own::{Common, OwnFlags};
 
 /// Run a program on a simulated machine: how long it takes, what it misses, what keeps the controllers busy.
 #[derive(Args, Debug)]
-#[command(after_help = flags::after_help())]
+#[command(after_help = flags::after_help(flags::EXAMPLES))]
 pub struct SimCommand {
     #[command(flatten)]
     machines: MachinesFlag,
-    /// The programs, one or more.
-    #[arg(value_name = "PROGRAM", required_unless_present = "list")]
+    /// The programs, one or more: names, or files of references (of --record, drmemtrace or lackey) to be replayed.
+    #[arg(value_name = "PROGRAM", required_unless_present_any = ["list", "command"])]
     programs: Vec<String>,
     /// How many processors take part, counted from the first; several numbers make several runs; 4..64 stands for the powers of
     /// two from 4 to 64 [default: all].
@@ -52,7 +55,8 @@ pub struct SimCommand {
     /// error.
     #[arg(long)]
     stats: bool,
-    /// Tell misses apart by their causes: cold, capacity, conflict, true and false sharing. Takes several times as long.
+    /// Tell misses apart by their causes (cold, capacity, conflict, true and false sharing), and by the data that they are on.
+    /// Takes several times as long.
     #[arg(long)]
     causes: bool,
     /// Seed of random choices, of the programs and of simulated hardware.
@@ -67,8 +71,13 @@ pub struct SimCommand {
     /// Take what records there are of these runs in the file of --json, finished or interrupted, and run the rest.
     #[arg(long)]
     resume: bool,
+    /// Record what the threads of the one run refer to in FILE, to be replayed on other machines.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     parameters: ParameterFlags,
+    #[command(flatten)]
+    own: OwnFlags,
     #[command(flatten)]
     output: OutputFlags,
 }
@@ -82,16 +91,12 @@ impl SimCommand {
         if self.list {
             return self.list_programs().map(|()| true);
         }
-        let variations = self.variations()?;
-        let sweep = Sweep {
-            machines: self.machines.varied(&variations)?,
-            variations,
-            programs: self.programs,
-            parameters: self.parameters.0,
-            cpus: self.cpus.into_iter().flat_map(|processors| processors.0).collect(),
-            options: sim::Options { seed: self.seed, miss_causes: self.causes, ..sim::Options::default() },
-        };
+        if !self.own.command.is_empty() {
+            return self.run_own();
+        }
+        let sweep = self.sweep()?;
         let simulations = sweep.simulations().map_err(Failure::input)?;
+        let simulations = recorded(simulations, self.record.as_deref())?;
         let drawing = self.svg.as_deref().map(|path| create("--svg", path)).transpose()?;
         let wanted = Wanted { parts: self.stats, causes: self.causes };
         let journal = Journal::open(self.output.json_file(), self.resume, wanted)?;
@@ -109,6 +114,36 @@ impl SimCommand {
             drawing.write_all(svg.as_bytes())?;
         }
         Ok(rows.iter().all(SimulationRow::is_right))
+    }
+
+    /// Runs a program of the user's own.
+    fn run_own(&self) -> Result<bool, Failure> {
+        let machines = self.machines.varied(&self.variations()?)?;
+        let cpus: Vec<u16> = self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect();
+        let common = Common { seed: self.seed, causes: self.causes, stats: self.stats };
+        let mut output: Output<SimulationRow> = self.output.open()?;
+        for machine in &machines {
+            let name = experiments::description_label(&machine.description);
+            self.output.describe_machine((machines.len() > 1).then_some(name.as_str()), &machine.to_toml())?;
+        }
+        let (rows, well) = self.own.run(&machines, &cpus, &common, &mut output)?;
+        if output.wants_table() {
+            print_tables(&rows, self.stats)?;
+        }
+        Ok(well)
+    }
+
+    /// The runs that are asked for.
+    fn sweep(&self) -> Result<Sweep, Failure> {
+        let variations = self.variations()?;
+        Ok(Sweep {
+            machines: self.machines.varied(&variations)?,
+            variations,
+            programs: self.programs.clone(),
+            parameters: self.parameters.0.clone(),
+            cpus: self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect(),
+            options: sim::Options { seed: self.seed, attribute: self.causes, ..sim::Options::default() },
+        })
     }
 
     /// What runs are varied in, by flags of their own or by `--vary`.
@@ -137,6 +172,31 @@ impl SimCommand {
     }
 }
 
+/// The one run that `words` ask for, a program with flags as after `ccnuma sim`, on a machine.
+///
+/// # Errors
+/// When there is no such machine, program or flag, or several runs are asked for.
+pub(super) fn single(machine: &str, words: &[String]) -> Result<Simulation, Failure> {
+    let before = ["ccnuma sim", "--machine", machine].map(str::to_owned);
+    let parsed = Single::try_parse_from(before.iter().chain(words));
+    let command = parsed.map_err(|error| Failure::input(error.render().to_string().trim_end()))?.command;
+    let mut simulations = command.sweep()?.simulations().map_err(Failure::input)?;
+    match (simulations.pop(), simulations.len()) {
+        (Some(simulation), 0) => Ok(simulation),
+        (_, others) => {
+            let words = words.join(" ");
+            Err(Failure::input(format!("{words}: {} runs; accepted: one program on one machine", others + 1)))
+        }
+    }
+}
+
+/// The words after the `--` of another command.
+#[derive(Parser)]
+struct Single {
+    #[command(flatten)]
+    command: SimCommand,
+}
+
 /// Prints what came out: a line a run, where the time went, speedups if there are any, and the parts if `stats` says so.
 fn print_tables(rows: &[SimulationRow], stats: bool) -> Result<(), Failure> {
     print(report::simulations("", rows))?;
@@ -144,10 +204,24 @@ fn print_tables(rows: &[SimulationRow], stats: bool) -> Result<(), Failure> {
     if let Some(table) = report::speedups(rows) {
         print(format!("\n{table}"))?;
     }
+    for table in rows.iter().filter_map(report::regions) {
+        print(format!("\n{table}"))?;
+    }
     for table in rows.iter().filter(|_| stats).flat_map(report::simulation_statistics) {
         print(format!("\n{table}"))?;
     }
     Ok(())
+}
+
+/// The simulations, the only one of them recorded if `record` says where.
+fn recorded(simulations: Vec<Simulation>, record: Option<&Path>) -> Result<Vec<Simulation>, Failure> {
+    let Some(path) = record else { return Ok(simulations) };
+    if simulations.len() != 1 {
+        let (path, runs) = (path.display(), simulations.len());
+        return Err(Failure::input(format!("--record {path}: {runs} runs; accepted: one program on one machine")));
+    }
+    create("--record", path)?;
+    Ok(simulations.into_iter().map(|simulation| simulation.recorded_in(path.to_owned())).collect())
 }
 
 /// A run that is over, or was before.
@@ -178,6 +252,8 @@ fn simulate(
     journal: Journal,
     output: &mut Output<SimulationRow>,
 ) -> Result<Vec<SimulationRow>, Failure> {
+    let remarks: BTreeSet<String> = simulations.iter().flat_map(|each| each.workload().remarks()).collect();
+    remarks.iter().for_each(|remark| eprintln!("note: {remark}"));
     let bar = progress::bar(simulations.len(), "simulations");
     let mut rows = Vec::new();
     let deliver = |_: usize, done: Result<Done, Failure>| -> Result<(), Failure> {

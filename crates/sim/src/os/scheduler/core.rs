@@ -343,7 +343,8 @@ impl Scheduler {
         let before = state.last.replace(thread).filter(|&before| before != thread);
         state.doing = Doing::Thread(thread);
         state.scan = Time::MAX;
-        if self.policy.time == TimeSharing::RunQueue {
+        // A process that has its processors to itself has quanta, too: at their ends threads return to their memory.
+        if self.policy.time != TimeSharing::Gang {
             state.quantum_end = now + switch + self.costs.quantum;
         }
         let entering = &mut self.threads[thread];

@@ -180,9 +180,9 @@ fn no_thread_starves_among_more_than_there_are_processors() {
 }
 
 /// Thread 1 is taken off its processor by a daemon, an idle processor takes it, and then what the policy says happens.
-fn stolen(space: SpaceSharing) -> (Machine, usize, usize) {
+fn stolen(time: TimeSharing, space: SpaceSharing) -> (Machine, usize, usize) {
     let spec = SchedulerSpec { daemon_interval: Duration(UNIT * 300), daemon_length: Duration(UNIT * 30), ..spec() };
-    let mut machine = Machine::new(&spec, TimeSharing::RunQueue, space, 2, &[1]);
+    let mut machine = Machine::new(&spec, time, space, 2, &[1]);
     let home = machine.cpu_of(0).expect("it runs");
     for _ in 0..4000 {
         machine.pass(1);
@@ -196,7 +196,7 @@ fn stolen(space: SpaceSharing) -> (Machine, usize, usize) {
 
 #[test]
 fn a_thread_that_was_taken_along_stays_under_cache_affinity() {
-    let (mut machine, home, other) = stolen(SpaceSharing::CacheAffinity);
+    let (mut machine, home, other) = stolen(TimeSharing::RunQueue, SpaceSharing::CacheAffinity);
     assert_ne!(home, other, "it was taken along");
     // It is blocked and woken when nothing disturbs it: it goes on where it ran last.
     let thread = machine.block(other);
@@ -207,7 +207,7 @@ fn a_thread_that_was_taken_along_stays_under_cache_affinity() {
 
 #[test]
 fn memory_affinity_returns_a_thread() {
-    let (mut machine, home, other) = stolen(SpaceSharing::MemoryAffinity);
+    let (mut machine, home, other) = stolen(TimeSharing::RunQueue, SpaceSharing::MemoryAffinity);
     assert_ne!(home, other, "it was taken along");
     let thread = machine.block(other);
     // The daemon that drove it away ends.
@@ -218,6 +218,22 @@ fn memory_affinity_returns_a_thread() {
     machine.pass(1);
     assert_eq!(machine.cpu_of(0), Some(home));
     assert_eq!(machine.scheduler.counters(0).migrations, 2);
+}
+
+#[test]
+fn a_thread_of_a_batch_returns_to_its_memory_when_a_quantum_ends() {
+    let (mut machine, home, other) = stolen(TimeSharing::Batch, SpaceSharing::MemoryAffinity);
+    assert_ne!(home, other, "it was taken along");
+    // The daemon ends, and then a quantum.
+    let returns = |machine: &mut Machine, units: usize| {
+        (0..units).any(|_| {
+            machine.pass(1);
+            machine.cpu_of(0) == Some(home)
+        })
+    };
+    assert!(returns(&mut machine, 41));
+    let (mut machine, ..) = stolen(TimeSharing::Batch, SpaceSharing::CacheAffinity);
+    assert!(!returns(&mut machine, 15), "its cache is where it is now, quanta or not");
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use units::{Duration, NodeId, RouterId, Time};
 
+use super::queue::{CLASSES, Queue, age_class};
+
 /// Virtual channels of a link (Prestor 2001, 3.2.3).
 pub const VIRTUAL_CHANNELS: usize = 4;
 
@@ -87,6 +89,14 @@ pub struct Channel {
     pub messages: u64,
     /// Messages that took the bypass at the router before this channel.
     pub bypassed: u64,
+    /// Packets of all messages accepted.
+    packets: u64,
+    /// Packets that came out of this channel and took the bypass at the router behind it.
+    pub bypassed_packets: u64,
+    /// What waits at its far end, if somebody looks.
+    queue: Option<Box<Queue>>,
+    /// How old packets were when they were sent, if somebody looks.
+    ages: Option<Box<[u64; CLASSES]>>,
 }
 
 impl Channel {
@@ -100,6 +110,10 @@ impl Channel {
             busy: Duration::ZERO,
             messages: 0,
             bypassed: 0,
+            packets: 0,
+            bypassed_packets: 0,
+            queue: None,
+            ages: None,
         }
     }
 
@@ -188,6 +202,7 @@ impl Channel {
         self.lanes[lane].credits -= packets;
         self.busy += own;
         self.messages += 1;
+        self.packets += u64::from(packets);
         Sent {
             start,
             spread: self.free_at[lane].since(start),
@@ -213,10 +228,46 @@ impl Channel {
         !lane.waiting.is_empty()
     }
 
-    /// Time spent sending before `time`, at which what was accepted is still being sent.
-    pub fn busy_before(&self, time: Time) -> Duration {
+    /// Packets sent before `time`, at which what was accepted is still being sent.
+    pub fn packets_before(&self, time: Time) -> u64 {
         let last = self.free_at.iter().copied().fold(Time::ZERO, Time::max);
-        self.busy - last.since(time).min(self.busy)
+        self.packets.saturating_sub(last.since(time).0.div_ceil(self.spec.packet.0))
+    }
+
+    /// From `now` on, what waits on `lane` at the far end is kept account of.
+    pub fn watch_queue(&mut self, lane: usize, now: Time) {
+        self.queue.get_or_insert_with(|| Box::new(Queue::new(lane, now)));
+    }
+
+    /// What waits at the far end, if somebody looks at `lane`.
+    #[inline]
+    pub fn queue_mut(&mut self, lane: usize) -> Option<&mut Queue> {
+        self.queue.as_deref_mut().filter(|queue| queue.lane() == lane)
+    }
+
+    /// For how many ticks before `time` the far end's queue was in each class of its histogram; nothing if nobody looks.
+    pub fn queue_before(&self, time: Time, ticks: &mut [u64]) {
+        if let Some(queue) = &self.queue {
+            ticks.copy_from_slice(&queue.ticks_before(time));
+        }
+    }
+
+    /// From now on, packets sent are counted by their age.
+    pub fn watch_ages(&mut self) {
+        self.ages.get_or_insert_default();
+    }
+
+    /// Packets sent by age, zero if nobody looks.
+    pub fn ages(&self) -> &[u64; CLASSES] {
+        self.ages.as_deref().unwrap_or(&[0; CLASSES])
+    }
+
+    /// `packets` are sent that have waited for so long on their way.
+    #[inline]
+    pub fn count_ages(&mut self, packets: u16, waited: Duration) {
+        if let Some(ages) = &mut self.ages {
+            ages[age_class(waited)] += u64::from(packets);
+        }
     }
 
     /// Packets accepted on `lane` that have not left at `now`, waiting messages counted as one packet each.

@@ -1,13 +1,14 @@
 //! The interconnection network in time: channels between network interfaces and routers.
 
 mod channel;
+mod queue;
 
 use machine::description::Description;
 use machine::topology::{Endpoint, LinkClass};
 use machine::{Topology, VirtualNetwork};
-use units::{ChannelId, Duration, NodeId, Time};
+use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
 
-pub use channel::{Channel, ChannelSpec, End, Queued, Sent};
+pub use channel::{Channel, ChannelSpec, End, Queued, Sent, VIRTUAL_CHANNELS};
 
 /// The network's share of a machine description, in time instead of cycles.
 #[derive(Clone, Debug)]
@@ -90,6 +91,13 @@ impl Network {
         &self.channels
     }
 
+    /// The channels that leave `router` by `port` and come in there, if something is connected.
+    pub fn both_ways(&self, router: RouterId, port: Port) -> Option<(ChannelId, ChannelId)> {
+        let (sending, _) = self.topology.outgoing(router, port)?;
+        // The two directions of a link are numbered one after the other.
+        Some((sending, ChannelId(sending.0 ^ 1)))
+    }
+
     /// The channel from a node into the network.
     #[inline]
     pub fn injection(&self, node: NodeId) -> ChannelId {
@@ -106,18 +114,18 @@ impl Network {
     }
 
     /// When the first packet of a message that was `sent` on `id` reaches the far end: router time, if it comes out of a
-    /// router, and the wire. A message that nothing hinders bypasses the router's queue (Prestor 2001, 3.2.3).
+    /// router, and the wire. A message that nothing hinders bypasses the router's queue (Prestor 2001, 3.2.3): whether it did.
     #[inline]
-    pub fn arrival(&mut self, id: ChannelId, sent: &Sent) -> Time {
+    pub fn arrival(&mut self, id: ChannelId, sent: &Sent) -> (Time, bool) {
         let channel = &mut self.channels[id.index()];
-        let router = match (channel.spec.from, self.router.bypass) {
-            (End::Node(_), _) => Duration::ZERO,
+        let (router, bypassed) = match (channel.spec.from, self.router.bypass) {
+            (End::Node(_), _) => (Duration::ZERO, false),
             (End::Router(_), Some(bypass)) if sent.unhindered => {
                 channel.bypassed += 1;
-                bypass
+                (bypass, true)
             }
-            (End::Router(_), _) => self.router.queued,
+            (End::Router(_), _) => (self.router.queued, false),
         };
-        sent.start + router + channel.spec.propagation
+        (sent.start + router + channel.spec.propagation, bypassed)
     }
 }

@@ -280,6 +280,9 @@ impl Applu {
 }
 
 impl Program for Applu {
+    const REGIONS: &'static [&'static str] =
+        &["states", "changes", "forces", "scratch blocks", "norms", "partial sums", "fork"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let pieces = self.pieces(shape);
         let [states, changes, forces] = std::array::from_fn(|_| pieces.plan(shape));

@@ -305,6 +305,9 @@ impl Equake {
 }
 
 impl Program for Equake {
+    const REGIONS: &'static [&'static str] =
+        &["fork", "row starts", "columns", "matrix blocks", "markers", "partial sums", "forces", "places", "nodes"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let (nodes, edge) = (self.nodes(), self.edge as usize);
         let inner = edge - 1;

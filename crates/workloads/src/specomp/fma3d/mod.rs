@@ -229,6 +229,18 @@ impl Fma3d {
 }
 
 impl Program for Fma3d {
+    const REGIONS: &'static [&'static str] = &[
+        "fork",
+        "corners",
+        "states",
+        "actions",
+        "places",
+        "velocities",
+        "elements around nodes",
+        "masses",
+        "partial sums",
+    ];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let (elements, nodes) = (self.bar().elements(), self.bar().nodes());
         let words = [4 * elements, State::WORDS * elements, 24 * elements, 3 * nodes, 3 * nodes, 4 * nodes, nodes];

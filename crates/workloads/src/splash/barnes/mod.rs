@@ -183,6 +183,7 @@ impl<R> Body<'_, R> {
 }
 
 impl Program for Barnes {
+    const REGIONS: &'static [&'static str] = &["bodies", "cells", "order", "locks", "partial maxima"];
     const DYNAMIC: bool = true;
 
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {

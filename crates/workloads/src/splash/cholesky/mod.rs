@@ -168,6 +168,7 @@ fn factor<T: Thread>(share: Share, panels: &Panels<'_, T::Region>, queues: &Queu
 }
 
 impl Program for Cholesky {
+    const REGIONS: &'static [&'static str] = &["values", "rows", "queues", "locks"];
     const DYNAMIC: bool = true;
 
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {

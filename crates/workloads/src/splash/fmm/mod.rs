@@ -259,6 +259,9 @@ impl<R> Body<'_, R> {
 }
 
 impl Program for Fmm {
+    const REGIONS: &'static [&'static str] =
+        &["bodies", "order", "box starts", "counts", "outer series", "inner series"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let (bodies, leaves) = (self.bodies as usize, Square { level: self.levels as u32, number: 0 });
         let boxes = leaves.index() + Square::count(leaves.level);

@@ -244,6 +244,7 @@ impl<R> Body<'_, R> {
 }
 
 impl Program for Mp3d {
+    const REGIONS: &'static [&'static str] = &["particles", "cells", "accounts"];
     const DYNAMIC: bool = true;
 
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {

@@ -109,6 +109,13 @@ fn advance<T: Thread>(
 }
 
 impl Program for Ocean {
+    const REGIONS: &'static [&'static str] = &["solutions", "right sides", "vorticity", "partial sums"];
+
+    fn region_name(&self, number: usize) -> &'static str {
+        let levels = self.intervals.ilog2() as usize;
+        Self::REGIONS[if number < 2 * levels { number / levels } else { number + 2 - 2 * levels }]
+    }
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let layouts = self.layouts(shape);
         let levels = || layouts.iter().map(|layout| layout.plan(shape));

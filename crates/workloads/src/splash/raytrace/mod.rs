@@ -150,6 +150,7 @@ fn show<T: Thread>(scene: &Hierarchy<'_, T::Region>, ray: Ray, part: f64, mirror
 }
 
 impl Program for Raytrace {
+    const REGIONS: &'static [&'static str] = &["boxes", "surfaces", "picture", "queues", "locks"];
     const DYNAMIC: bool = true;
 
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {

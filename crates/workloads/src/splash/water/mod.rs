@@ -195,6 +195,8 @@ fn kinetic(velocities: &Atoms) -> f64 {
 }
 
 impl Program for Water {
+    const REGIONS: &'static [&'static str] = &["molecules", "gathered forces", "locks", "partial sums", "energies"];
+
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let (molecules, threads) = (self.molecules as usize, shape.threads());
         let owner = |word| Share::owner(threads, molecules, word / MOLECULE_WORDS);

@@ -1,0 +1,139 @@
+//! `ccnuma diagnose`: what keeps a program from being faster, and what trying the remedy gains.
+
+use clap::Args;
+use experiments::diagnosis::{self, Diagnosis};
+use experiments::{Simulation, Sweep, Variations};
+use record::FindingRow;
+
+use super::sim::flags::{ParameterFlags, after_help};
+use crate::failure::Failure;
+use crate::output::{Output, OutputFlags, print};
+use crate::platform::MachinesFlag;
+use crate::progress;
+
+const EXAMPLES: &str = "Examples:
+  ccnuma diagnose -m flash-scaled-32p art        why does it not scale?
+  ccnuma diagnose -m flash-scaled-32p applu --no-trials
+                                                 findings without running the remedies
+  ccnuma diagnose -m arctic radix --cpus 16 --json
+
+Every remedy that a simulated machine can try is tried: pages are placed where they are used, words that processors share only
+by accident are put apart, a parameter is changed; the program runs again, and what became shorter is the gain. A finding
+without a gain could not be tried: its cost counts. Runs on a quarter of the processors tell what grows with the machine.
+Exit code 1 if the program's check of its own results fails.";
+
+/// Find what keeps a program on a simulated machine from being faster: false sharing, misplaced data, locks and more.
+#[derive(Args, Debug)]
+#[command(after_help = after_help(EXAMPLES))]
+pub struct DiagnoseCommand {
+    #[command(flatten)]
+    machines: MachinesFlag,
+    /// The program.
+    #[arg(value_name = "PROGRAM")]
+    program: String,
+    /// Propose remedies, and run none of them.
+    #[arg(long)]
+    no_trials: bool,
+    #[command(flatten)]
+    run: RunFlags,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+/// How one program runs on one simulated machine.
+#[derive(Args, Debug)]
+pub struct RunFlags {
+    /// How many processors take part, counted from the first [default: all].
+    #[arg(long, value_name = "N")]
+    cpus: Option<u16>,
+    /// What places pages: planned, first-touch, round-robin, fixed=NODE, mld or mld=RADIUS.
+    #[arg(long, value_name = "POLICY")]
+    placement: Option<String>,
+    /// Who decides which thread runs where, as for `ccnuma sim`.
+    #[arg(long, value_name = "POLICY")]
+    scheduler: Option<String>,
+    /// How threads meet, as for `ccnuma sim`.
+    #[arg(long, value_name = "KIND")]
+    barrier: Option<String>,
+    /// Seed of random choices, of the program and of simulated hardware.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    #[command(flatten)]
+    parameters: ParameterFlags,
+}
+
+impl RunFlags {
+    /// The run to be diagnosed, and the one with fewer processors to compare it with.
+    ///
+    /// # Errors
+    /// When there is no such machine, program, policy or parameter, or more than one is asked for.
+    pub fn simulations(
+        &self,
+        machines: &MachinesFlag,
+        program: &str,
+    ) -> Result<(Simulation, Option<Simulation>), Failure> {
+        let whole = self.simulation(machines, program, self.cpus)?;
+        let fewer = diagnosis::fewer_processors(whole.cpus());
+        let fewer = fewer.map(|cpus| self.simulation(machines, program, Some(cpus))).transpose()?;
+        Ok((whole, fewer))
+    }
+
+    fn simulation(&self, machines: &MachinesFlag, program: &str, cpus: Option<u16>) -> Result<Simulation, Failure> {
+        let mut variations = Variations::default();
+        let own = [("placement", &self.placement), ("scheduler", &self.scheduler), ("barrier", &self.barrier)];
+        for (key, value) in own {
+            let Some(value) = value else { continue };
+            let values = std::slice::from_ref(value);
+            variations.add(key, values).map_err(|error| Failure::input(format!("--{key} {error}")))?;
+        }
+        let sweep = Sweep {
+            machines: machines.varied(&variations)?,
+            variations,
+            programs: vec![program.to_owned()],
+            parameters: self.parameters.0.clone(),
+            cpus: cpus.into_iter().collect(),
+            options: sim::Options { seed: self.seed, ..sim::Options::default() },
+        };
+        let mut simulations = sweep.simulations().map_err(Failure::input)?;
+        match (simulations.pop(), simulations.is_empty()) {
+            (Some(simulation), true) => Ok(simulation),
+            (_, _) => Err(Failure::input("one machine, and one value for each parameter, at a time")),
+        }
+    }
+}
+
+/// Diagnoses a program under a bar of progress.
+///
+/// # Errors
+/// When a simulation fails.
+pub fn diagnosed(simulation: &Simulation, fewer: Option<&Simulation>, tries: bool) -> Result<Diagnosis, Failure> {
+    let bar = progress::bar(0, "simulations");
+    let found = diagnosis::run(simulation, fewer, tries, |done, all| {
+        bar.set_length(all as u64);
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+    found.map_err(Failure::run)
+}
+
+impl DiagnoseCommand {
+    /// Runs the command. True if the program found its results right.
+    ///
+    /// # Errors
+    /// When the input cannot be used, a simulation fails or the output does.
+    pub fn run(self) -> Result<bool, Failure> {
+        let (simulation, fewer) = self.run.simulations(&self.machines, &self.program)?;
+        let mut output: Output<FindingRow> = self.output.open()?;
+        let found = diagnosed(&simulation, fewer.as_ref(), !self.no_trials)?;
+        let rows = found.rows();
+        rows.iter().try_for_each(|row| output.write(row))?;
+        if output.wants_table() {
+            print(report::time_split(std::slice::from_ref(&found.run.row)))?;
+            print(format!("\n{}", report::findings(&rows)))?;
+        }
+        if let Some(wrong) = &found.run.wrong {
+            eprintln!("error: {}: {wrong}", found.run.row.program);
+        }
+        Ok(found.run.wrong.is_none())
+    }
+}

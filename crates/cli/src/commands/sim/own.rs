@@ -1,0 +1,119 @@
+//! `ccnuma sim -- ./program`: a program of the user's own on a simulated machine.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use frontend::launch::Launch;
+use frontend::request::Request;
+use machine::Resolved;
+use record::SimulationRow;
+
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// The flags that only programs of the user's own heed.
+#[derive(Args, Debug)]
+pub struct OwnFlags {
+    /// A program that was built with `ccnuma cc`, `cxx` or `fc`, and its arguments.
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["programs", "list", "resume"])]
+    pub command: Vec<OsString>,
+    /// Instructions that a reference of an own program stands for beside itself, where the compiler has not counted them.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    instructions: u32,
+    /// The stack of an own program's thread that asks for none of another size, in KiB.
+    #[arg(long, value_name = "KIB", default_value_t = 8192)]
+    stack: u64,
+    /// Simulated time after which the threads of an own program that run and store nothing are taken to wait for what never comes, in
+    /// milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 1000)]
+    spin_limit: u64,
+    /// Let an own program's time calls tell this computer's time.
+    #[arg(long)]
+    host_time: bool,
+    /// Only count an own program's references: no caches, and no time but that of its instructions.
+    #[arg(long)]
+    no_caches: bool,
+}
+
+/// What all runs have in common.
+pub struct Common {
+    /// Seed of the hardware's random choices.
+    pub seed: u64,
+    /// Whether misses are told apart by their causes.
+    pub causes: bool,
+    /// Whether what each processor and controller did is told, too.
+    pub stats: bool,
+}
+
+impl OwnFlags {
+    /// Runs the program on each machine, on each number of processors (all of the machine's if there are none). The records, and
+    /// whether the program ended well each time.
+    ///
+    /// # Errors
+    /// When the program cannot be run, or the simulation fails.
+    pub fn run(
+        &self,
+        machines: &[Resolved],
+        cpus: &[u16],
+        common: &Common,
+        output: &mut Output<SimulationRow>,
+    ) -> Result<(Vec<SimulationRow>, bool), Failure> {
+        let launch = Launch::new(&self.command).map_err(Failure::input)?;
+        let (mut rows, mut well) = (Vec::new(), true);
+        let numbers: Vec<Option<u16>> =
+            if cpus.is_empty() { vec![None] } else { cpus.iter().copied().map(Some).collect() };
+        for machine in machines {
+            for &cpus in &numbers {
+                let (row, ended_well) = self.run_once(&launch, machine, cpus, common)?;
+                output.write(&row)?;
+                rows.push(row);
+                well &= ended_well;
+            }
+        }
+        Ok((rows, well))
+    }
+
+    fn run_once(
+        &self,
+        launch: &Launch,
+        machine: &Resolved,
+        cpus: Option<u16>,
+        common: &Common,
+    ) -> Result<(SimulationRow, bool), Failure> {
+        let request = Request {
+            program: launch.name(),
+            machine: machine.description.to_toml(),
+            cpus,
+            seed: common.seed,
+            causes: common.causes,
+            lock_step: false,
+            no_caches: self.no_caches,
+            host_time: self.host_time,
+            instructions: self.instructions,
+            spin_limit_ms: self.spin_limit,
+            stack: self.stack << 10,
+            answer: Default::default(),
+        };
+        let answer = launch.run(request).map_err(Failure::run)?;
+        for note in &answer.notes {
+            eprintln!("note: {}: {note}", launch.name());
+        }
+        let row = match (answer.row, answer.error) {
+            (Some(row), None) => row,
+            (_, error) => {
+                let problem = error.unwrap_or_else(|| "it has left no record".to_owned());
+                return Err(Failure::run(format!("{}: {problem}", launch.name())));
+            }
+        };
+        if common.stats
+            && let Some(speed) = answer.speed
+        {
+            eprintln!("{speed}");
+        }
+        if answer.status != 0 {
+            eprintln!("error: {}: it ended with status {}", launch.name(), answer.status);
+        }
+        let row = if common.stats { row } else { row.without_parts() };
+        Ok((row, answer.status == 0))
+    }
+}

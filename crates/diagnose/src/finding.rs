@@ -1,0 +1,120 @@
+//! A finding: a class of fault, what it costs, what it follows from, what would help, and how to try that.
+
+use units::{CpuId, NodeId};
+
+/// The classes of faults.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Class {
+    /// Processors store to different words of one line.
+    LineFalseSharing,
+    /// Nodes use different lines of one page.
+    PageFalseSharing,
+    /// Nodes use different pages that are all on one node.
+    NodeFalseSharing,
+    /// Many processors want what is on one node.
+    HotSpot,
+    /// Pages are on another node than the one that uses them.
+    Misplaced,
+    /// More pages are in use at a time than the translation buffer knows.
+    Blocking,
+    /// There is more to communicate the more processors there are.
+    Communication,
+    /// Threads wait for each other's locks.
+    Locks,
+    /// Some threads have more to do than others.
+    Imbalance,
+    /// One thread works and the others wait.
+    Serial,
+    /// Threads change processors, and leave what they have in caches and near by behind.
+    Migration,
+}
+
+impl Class {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LineFalseSharing => "cache-line false sharing",
+            Self::PageFalseSharing => "page-level false sharing",
+            Self::NodeFalseSharing => "node-level false sharing",
+            Self::HotSpot => "hot spot",
+            Self::Misplaced => "misplaced data",
+            Self::Blocking => "poor blocking",
+            Self::Communication => "growing communication",
+            Self::Locks => "lock contention",
+            Self::Imbalance => "load imbalance",
+            Self::Serial => "serial time",
+            Self::Migration => "scheduler migration",
+        }
+    }
+}
+
+/// Words of a line that are to be with one processor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Apart {
+    /// Address of the line.
+    pub line: u64,
+    /// Its words of eight bytes, a bit each.
+    pub words: u32,
+    /// The processor.
+    pub cpu: CpuId,
+}
+
+/// How the remedy can be tried on a simulated machine.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Trial {
+    /// These pages, by address, are on these nodes.
+    Place(Vec<(u64, NodeId)>),
+    /// These words are in lines of their own, on pages of their processors.
+    Separate(Vec<Apart>),
+    /// The machine has another value of a parameter.
+    Machine(&'static str, &'static str),
+    /// Threads are where they start for good.
+    Pin,
+}
+
+impl Trial {
+    /// What is done.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Place(pages) => format!("{} pages on the nodes that use them", pages.len()),
+            Self::Separate(words) => format!("{} pieces of lines on pages of their users", words.len()),
+            Self::Machine(key, value) => format!("{key} = {value}"),
+            Self::Pin => "threads pinned".to_owned(),
+        }
+    }
+}
+
+/// What was found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    /// The class.
+    pub class: Class,
+    /// The data that it is about, if it is about some.
+    pub object: Option<String>,
+    /// The address of the instruction that suffers most, if that is known.
+    pub site: Option<u64>,
+    /// What it is taken to cost: a share of all processors' time.
+    pub cost: f64,
+    /// Whether only a trial can tell what it costs.
+    pub cost_unknown: bool,
+    /// What it follows from.
+    pub evidence: String,
+    /// What to change.
+    pub remedy: String,
+    /// How that can be tried.
+    pub trial: Option<Trial>,
+    /// By what share the run became shorter when it was tried, if it was.
+    pub gain: Option<f64>,
+}
+
+impl Finding {
+    /// What it is worth: what trying the remedy gained, or else what it is taken to cost.
+    pub fn worth(&self) -> f64 {
+        self.gain.unwrap_or(self.cost)
+    }
+}
+
+/// Puts what is worth most first.
+pub fn rank(findings: &mut [Finding]) {
+    findings.sort_by(|a, b| b.worth().total_cmp(&a.worth()).then_with(|| a.class.cmp(&b.class)));
+}

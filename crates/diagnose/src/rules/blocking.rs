@@ -1,0 +1,39 @@
+//! Loops that use more pages at a time than the translation buffer knows (FLASH dissertation, 6.2.3).
+
+use std::collections::BTreeMap;
+
+use crate::survey::Survey;
+use crate::{Class, Finding, Trial};
+
+/// What refills of the translation buffer cost, and the object that most of them are for.
+pub fn translation(survey: &Survey<'_>) -> Option<Finding> {
+    let mut objects: BTreeMap<Option<usize>, (f64, u64)> = BTreeMap::new();
+    for line in &survey.lines {
+        let of = objects.entry(line.object).or_default();
+        for user in &line.users {
+            *of = (of.0 + user.stalled.translation, of.1 + user.count.translation);
+        }
+    }
+    let lost: f64 = objects.values().map(|(lost, _)| lost).sum();
+    let (object, (most, refills)) = objects.into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
+    let misses = survey.local + survey.remote;
+    let name = survey.name(object);
+    Some(Finding {
+        class: Class::Blocking,
+        site: survey.worst_site(|loss| loss.stalled_ns.translation),
+        cost: survey.share(lost),
+        cost_unknown: false,
+        evidence: format!(
+            "{refills} refills of the translation buffer are for {name}, {:.0} % of what they take in all, beside {misses} \
+             cache misses in all",
+            if lost > 0.0 { 100.0 * most / lost } else { 0.0 }
+        ),
+        remedy: format!(
+            "store {name} in the order in which loops go through it, or reorder and block the loops so that they stay on a \
+             page; larger pages help as well"
+        ),
+        trial: Some(Trial::Machine("tlb.miss_ns", "0")),
+        object: object.map(|_| name),
+        gain: None,
+    })
+}

@@ -1,0 +1,8 @@
+//! The rules: each looks at a survey for one mechanism.
+
+pub mod blocking;
+pub mod growth;
+pub mod lines;
+pub mod nodes;
+pub mod pages;
+pub mod waiting;

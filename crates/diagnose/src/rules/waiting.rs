@@ -1,0 +1,128 @@
+//! Threads that wait for each other: at locks, because others have more to do, or because only one has anything to do; and
+//! threads that the operating system moves about (FLASH dissertation, 6.3).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::ThreadTime;
+use units::CpuId;
+
+use crate::survey::Survey;
+use crate::{Class, Finding, Trial};
+
+/// One thread works alone at times if it has more to do than all others, which have equally much: they differ by no more than this
+/// share of what it has more than any of them.
+const ALONE: f64 = 0.5;
+
+fn spent(thread: &ThreadTime, names: &[&str]) -> f64 {
+    names.iter().filter_map(|name| thread.spent_ns.get(*name)).sum()
+}
+
+/// Lines that threads wait for: locks, which many store to, or else flags, which one stores to and the others watch.
+struct Awaited {
+    by_cpu: BTreeMap<CpuId, f64>,
+    by_object: BTreeMap<Option<usize>, f64>,
+    lines: BTreeSet<u64>,
+}
+
+fn awaited(survey: &Survey<'_>, locks: bool) -> Awaited {
+    let mut found = Awaited { by_cpu: BTreeMap::new(), by_object: BTreeMap::new(), lines: BTreeSet::new() };
+    for line in &survey.lines {
+        let writers = line.users.iter().filter(|user| user.written != 0).count();
+        if (writers >= 2) != locks {
+            continue;
+        }
+        for user in line.users.iter().filter(|user| user.stalled.lock > 0.0) {
+            *found.by_cpu.entry(user.cpu).or_default() += user.stalled.lock;
+            *found.by_object.entry(line.object).or_default() += user.stalled.lock;
+            found.lines.insert(line.at);
+        }
+    }
+    found
+}
+
+/// Locks, by the thread that waits longest for them: the others then wait for it (FLASH dissertation, 6.3).
+pub fn locks(survey: &Survey<'_>) -> Option<Finding> {
+    let Awaited { by_cpu, by_object, lines } = awaited(survey, true);
+    let longest = by_cpu.values().copied().fold(0.0, f64::max);
+    let all: f64 = by_cpu.values().sum();
+    let (object, _) = by_object.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+    let name = survey.name(*object);
+    let time = survey.run.time_ns;
+    Some(Finding {
+        class: Class::Locks,
+        site: survey.worst_site(|loss| loss.stalled_ns.lock),
+        cost: if time > 0.0 { longest / time } else { 0.0 },
+        cost_unknown: false,
+        evidence: format!(
+            "threads spend {:.1} % of their time on {} lines of {name} that several store to and wait for, the one that waits longest {:.1} %",
+            100.0 * survey.share(all),
+            lines.len(),
+            100.0 * longest / time.max(f64::MIN_POSITIVE)
+        ),
+        remedy: format!(
+            "take {name} less often, hold them for less, or keep each thread to its own part most of the time"
+        ),
+        trial: None,
+        object: object.map(|_| name),
+        gain: None,
+    })
+}
+
+/// Threads of which some have more to do than others, or of which one works alone.
+pub fn imbalance(survey: &Survey<'_>) -> Vec<Finding> {
+    let threads = &survey.run.threads;
+    let mut busy: Vec<(f64, CpuId)> =
+        threads.iter().map(|thread| (spent(thread, &["busy", "primary", "secondary"]), thread.cpu)).collect();
+    busy.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let [(first, cpu), (second, _), ..] = busy[..] else { return Vec::new() };
+    let mean = busy.iter().map(|(busy, _)| busy).sum::<f64>() / busy.len() as f64;
+    let flags = awaited(survey, false);
+    let waits: f64 = threads.iter().map(|thread| spent(thread, &["barrier", "idle"])).sum::<f64>()
+        + flags.by_cpu.values().sum::<f64>();
+    let uneven = (first - mean).max(0.0) * busy.len() as f64;
+    let last = busy.last().map_or(second, |(busy, _)| *busy);
+    let alone = second - last < ALONE * (first - second);
+    let (class, remedy) = if alone && busy.len() > 2 {
+        (Class::Serial, "let all threads share what one does alone".to_owned())
+    } else {
+        (
+            Class::Imbalance,
+            "share the work in smaller pieces that threads take as they come, or by what it costs".to_owned(),
+        )
+    };
+    // Whoever has more to do makes others wait no longer than they do wait.
+    let cost = survey.share(uneven.min(waits));
+    vec![Finding {
+        class,
+        object: None,
+        site: survey.worst_site(|loss| loss.stalled_ns.barrier),
+        cost,
+        cost_unknown: false,
+        evidence: format!(
+            "processor {} works for {:.1} % of the time, all of them for {:.1} % on average; waiting takes {:.1} %",
+            cpu.0,
+            100.0 * first / survey.run.time_ns.max(f64::MIN_POSITIVE),
+            100.0 * mean / survey.run.time_ns.max(f64::MIN_POSITIVE),
+            100.0 * survey.share(waits)
+        ),
+        remedy,
+        trial: None,
+        gain: None,
+    }]
+}
+
+/// Threads that change processors. What that costs only a run without it can tell.
+pub fn migration(survey: &Survey<'_>) -> Option<Finding> {
+    let moves: u64 = survey.run.threads.iter().map(|thread| thread.migrations).sum();
+    (moves > 0).then(|| Finding {
+        class: Class::Migration,
+        object: None,
+        site: None,
+        cost: 0.0,
+        cost_unknown: true,
+        evidence: format!("threads changed processors {moves} times"),
+        remedy: "pin threads to processors".to_owned(),
+        trial: Some(Trial::Pin),
+        gain: None,
+    })
+}

@@ -1,0 +1,224 @@
+//! Each rule on what shows its mechanism, and on what looks like it and is not.
+
+use std::collections::BTreeMap;
+
+use diagnose::{Class, Finding, Trial, diagnose};
+use record::{Attribution, DataObject, LineLoss, Losses, PageHome, ThreadTime};
+use units::{CpuId, NodeId};
+
+const LINE: u64 = 128;
+const PAGE: u64 = 1024;
+const TIME: f64 = 1e6;
+
+/// A run of so many threads, each on a node of its own, that keep busy for the time that is given for each.
+fn run(busy: &[f64]) -> Attribution {
+    let thread = |(number, busy): (usize, &f64)| ThreadTime {
+        cpu: CpuId(number as u16),
+        node: NodeId(number as u16),
+        time_ns: TIME,
+        spent_ns: BTreeMap::from([("busy".to_owned(), *busy), ("barrier".to_owned(), TIME - busy)]),
+        migrations: 0,
+    };
+    Attribution {
+        program: "test".into(),
+        machine: "machine".into(),
+        time_ns: TIME,
+        line_bytes: LINE,
+        page_bytes: PAGE,
+        threads: busy.iter().enumerate().map(thread).collect(),
+        objects: vec![DataObject { name: "data".into(), start: 0, bytes: 64 * PAGE }],
+        utilisation_pct: vec![10.0; busy.len()],
+        ..Attribution::default()
+    }
+}
+
+fn even() -> Attribution {
+    run(&[TIME / 2.0; 4])
+}
+
+/// A processor loses `ns` at a line in `count` misses.
+fn lose(run: &mut Attribution, cpu: u16, at: u64, of: impl Fn(&'static str) -> (u64, f64), words: (u32, u32)) {
+    let page = at - at % PAGE;
+    if run.page_at(page).is_none() {
+        run.pages.push(PageHome { start: page, home: Some(NodeId(0)), toucher: Some(CpuId(0)) });
+        run.pages.sort_by_key(|page| page.start);
+    }
+    run.losses.push(LineLoss {
+        cpu: CpuId(cpu),
+        site: 0,
+        line: Some(at),
+        count: Losses::from_names(|name| of(name).0),
+        stalled_ns: Losses::from_names(|name| of(name).1),
+        interventions: 0,
+        invalidations: 0,
+        read: words.0,
+        written: words.1,
+    });
+}
+
+fn only(what: &'static str, count: u64, ns: f64) -> impl Fn(&'static str) -> (u64, f64) {
+    move |name| if name == what { (count, ns) } else { (0, 0.0) }
+}
+
+fn found(run: &Attribution) -> Vec<Finding> {
+    diagnose(run, None)
+}
+
+fn classes(run: &Attribution) -> Vec<Class> {
+    found(run).iter().map(|finding| finding.class).collect()
+}
+
+#[test]
+fn processors_that_store_to_words_of_their_own_share_a_line_falsely() {
+    let mut run = even();
+    for cpu in 0..4 {
+        lose(&mut run, cpu, 0, only("false-sharing", 100, TIME / 10.0), (1 << cpu, 1 << cpu));
+    }
+    let found = found(&run);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].class, found[0].object.as_deref()), (Class::LineFalseSharing, Some("data")));
+    assert!((found[0].cost - 0.1).abs() < 1e-9);
+    let Some(Trial::Separate(pieces)) = &found[0].trial else { panic!("{:?}", found[0].trial) };
+    assert_eq!(
+        pieces.iter().map(|piece| (piece.cpu.0, piece.words)).collect::<Vec<_>>(),
+        [(0, 1), (1, 2), (2, 4), (3, 8)]
+    );
+}
+
+#[test]
+fn processors_that_need_what_others_store_share_truly() {
+    let mut run = even();
+    for cpu in 0..4 {
+        lose(&mut run, cpu, 0, only("true-sharing", 100, TIME / 10.0), (0xf, 1 << cpu));
+    }
+    assert!(!classes(&run).contains(&Class::LineFalseSharing));
+}
+
+#[test]
+fn words_that_many_store_to_stay_where_they_are() {
+    let mut run = even();
+    for cpu in 0..4 {
+        lose(&mut run, cpu, 0, only("false-sharing", 100, TIME / 10.0), (0, 1 | 2 << cpu));
+    }
+    let found = found(&run);
+    let Some(Trial::Separate(pieces)) = &found[0].trial else { panic!("{found:?}") };
+    assert!(pieces.iter().all(|piece| piece.words & 1 == 0), "{pieces:?}");
+}
+
+#[test]
+fn pages_that_one_other_node_uses_are_misplaced() {
+    let mut run = even();
+    // At home on node 0, used by 1 and 2.
+    lose(&mut run, 1, 0, only("capacity", 100, TIME / 4.0), (1, 1));
+    lose(&mut run, 2, PAGE, only("capacity", 100, TIME / 4.0), (1, 1));
+    lose(&mut run, 0, 2 * PAGE, only("capacity", 100, TIME / 8.0), (1, 1));
+    let found = found(&run);
+    assert_eq!(found.iter().map(|finding| finding.class).collect::<Vec<_>>(), [Class::Misplaced], "{found:?}");
+    // A local miss costs half of a remote one: half of it would be saved.
+    assert!((found[0].cost - 0.25 / 4.0).abs() < 1e-9, "{}", found[0].cost);
+    assert_eq!(found[0].trial, Some(Trial::Place(vec![(0, NodeId(1)), (PAGE, NodeId(2))])));
+}
+
+#[test]
+fn pages_of_many_that_are_all_on_one_node_share_it_falsely() {
+    let mut run = run(&[TIME / 2.0; 6]);
+    for cpu in 1..6 {
+        lose(&mut run, cpu, u64::from(cpu) * PAGE, only("capacity", 100, TIME / 4.0), (1, 1));
+    }
+    assert_eq!(classes(&run), [Class::NodeFalseSharing]);
+}
+
+#[test]
+fn a_page_of_which_nodes_use_different_lines_is_shared_falsely() {
+    let mut run = even();
+    for cpu in 0..4 {
+        let lost = if cpu == 0 { TIME / 8.0 } else { TIME / 4.0 };
+        lose(&mut run, cpu, u64::from(cpu) * LINE, only("capacity", 100, lost), (1, 1));
+    }
+    assert_eq!(classes(&run), [Class::PageFalseSharing]);
+}
+
+#[test]
+fn a_page_that_all_read_is_nobodys() {
+    let mut run = even();
+    for (cpu, line) in (0..4).flat_map(|cpu| (0..4).map(move |line| (cpu, line))) {
+        lose(&mut run, cpu, line * LINE, only("capacity", 100, TIME / 16.0), (1, 0));
+    }
+    assert_eq!(classes(&run), []);
+}
+
+#[test]
+fn one_busy_controller_is_a_hot_spot_if_its_misses_are_dear() {
+    let mut run = even();
+    run.utilisation_pct = vec![90.0, 5.0, 5.0, 5.0];
+    for (cpu, line) in (1..4).flat_map(|cpu| (0..16).map(move |line| (cpu, line))) {
+        lose(&mut run, cpu, line * LINE, only("true-sharing", 100, TIME / 64.0), (1, 1));
+    }
+    run.pages.push(PageHome { start: 4 * PAGE, home: Some(NodeId(3)), toucher: None });
+    for cpu in 0..3 {
+        lose(&mut run, cpu, 4 * PAGE, only("true-sharing", 100, TIME / 640.0), (1, 1));
+    }
+    assert_eq!(classes(&run).first(), Some(&Class::HotSpot), "{:?}", found(&run));
+    run.utilisation_pct = vec![90.0; 4];
+    assert!(!classes(&run).contains(&Class::HotSpot), "all are busy");
+}
+
+#[test]
+fn refills_are_poor_blocking() {
+    let mut run = even();
+    lose(&mut run, 0, 0, only("translation", 1000, TIME / 2.0), (1, 0));
+    let found = found(&run);
+    assert_eq!((found[0].class, found[0].cost), (Class::Blocking, 0.125));
+}
+
+#[test]
+fn what_many_store_to_and_wait_for_is_a_lock_and_what_one_stores_to_is_a_flag() {
+    let mut locks = even();
+    for cpu in 0..4 {
+        lose(&mut locks, cpu, 0, only("lock", 0, TIME / 10.0), (1, 1));
+    }
+    assert_eq!(classes(&locks), [Class::Locks]);
+    let mut flags = run(&[TIME, 0.0, 0.0, 0.0]);
+    lose(&mut flags, 0, 0, only("lock", 0, 0.0), (1, 1));
+    for cpu in 1..4 {
+        lose(&mut flags, cpu, 0, only("lock", 0, TIME / 10.0), (1, 0));
+    }
+    assert_eq!(classes(&flags), [Class::Serial]);
+}
+
+#[test]
+fn work_that_is_spread_unevenly_is_imbalance_and_even_work_is_none() {
+    let share = [1.0, 0.9, 0.5, 0.4].map(|share| share * TIME);
+    assert_eq!(classes(&run(&share)), [Class::Imbalance]);
+    assert_eq!(classes(&even()), []);
+}
+
+#[test]
+fn misses_that_multiply_with_processors_are_growing_communication() {
+    let of = |threads: u16, each: u64| {
+        let mut run = run(&vec![TIME / 2.0; usize::from(threads)]);
+        for cpu in 0..threads {
+            for line in 0..8 {
+                lose(&mut run, cpu, line * LINE, only("true-sharing", each, each as f64 * 1000.0), (1, 0));
+            }
+        }
+        run
+    };
+    let found = diagnose(&of(8, 50), Some(&of(2, 50)));
+    assert_eq!(found[0].class, Class::Communication, "{found:?}");
+    let same = diagnose(&of(8, 50), Some(&of(8, 50)));
+    assert!(same.iter().all(|finding| finding.class != Class::Communication), "{same:?}");
+}
+
+#[test]
+fn threads_that_move_about_are_to_be_pinned() {
+    let mut run = even();
+    run.threads[1].migrations = 7;
+    let found = found(&run);
+    assert_eq!((found[0].class, &found[0].trial), (Class::Migration, &Some(Trial::Pin)));
+}
+
+#[test]
+fn nothing_at_all_is_no_finding() {
+    assert_eq!(found(&Attribution::default()), []);
+}

@@ -1,0 +1,114 @@
+//! Remedies that are tried: the same program on the same machine, with its pages elsewhere, words of shared lines apart, or one
+//! parameter changed.
+
+use std::collections::{BTreeMap, HashMap};
+
+use diagnose::{Apart, Trial};
+use machine::description::PlacementKind;
+use record::Attribution;
+use sim::{Scheduling, SimError, Simulator, SpaceSharing};
+use units::{Bytes, CpuId, NodeId, VirtualAddr};
+
+use super::Simulation;
+use super::memory::{Moved, SharedRegion, WORD};
+use crate::error::ExperimentError;
+use crate::variant;
+
+/// Where a program's memory is to be, other than it says itself.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Relocation {
+    /// By address, the node of a page.
+    homes: BTreeMap<u64, NodeId>,
+    /// Words that are to be apart from others of their lines, each line's with one processor, on its node.
+    apart: Vec<(Apart, NodeId)>,
+}
+
+impl Relocation {
+    /// Whether all is where the program says.
+    pub fn is_none(&self) -> bool {
+        self.homes.is_empty() && self.apart.is_empty()
+    }
+
+    /// The nodes of a region's pages of `page` bytes, which begins at `start`: as `planned`, but for those that are to be elsewhere.
+    pub fn place(&self, start: u64, page: Bytes, planned: &mut [Option<NodeId>]) {
+        for (&at, &node) in self.homes.range(start..start + planned.len() as u64 * page.0) {
+            planned[((at - start) / page.0) as usize] = Some(node);
+        }
+    }
+
+    /// Gives the words that are to be apart lines of their own, on pages of those who use them.
+    ///
+    /// # Errors
+    /// When a node has no room left.
+    pub fn separate(
+        &self,
+        simulator: &mut Simulator,
+        regions: &mut [SharedRegion],
+        line: Bytes,
+        page: Bytes,
+    ) -> Result<(), SimError> {
+        let mut by_user: BTreeMap<CpuId, (NodeId, Vec<Apart>)> = BTreeMap::new();
+        for &(apart, node) in &self.apart {
+            by_user.entry(apart.cpu).or_insert_with(|| (node, Vec::new())).1.push(apart);
+        }
+        let mut moved: HashMap<usize, Moved> = HashMap::new();
+        for (node, pieces) in by_user.into_values() {
+            let pages = (pieces.len() as u64 * line.0).div_ceil(page.0);
+            let start = simulator.map(&vec![Some(node); pages as usize])?;
+            for (number, piece) in pieces.iter().enumerate() {
+                let at = VirtualAddr(start.0 + number as u64 * line.0);
+                let Some(region) = regions.iter().position(|region| region.contains(piece.line)) else { continue };
+                let own = moved.entry(region).or_insert_with(|| Moved::of(&regions[region], line));
+                own.put(piece.line - regions[region].at(0).0, piece.words, at);
+            }
+        }
+        for (region, moved) in moved {
+            regions[region].relocate(moved);
+        }
+        Ok(())
+    }
+}
+
+impl Simulation {
+    /// The same with a remedy tried that a diagnosis of `base`, what the program lost as it is, proposes.
+    ///
+    /// # Errors
+    /// When the machine cannot be changed so, or a node has too little memory.
+    pub fn with_trial(mut self, trial: &Trial, base: &Attribution) -> Result<Self, ExperimentError> {
+        match trial {
+            Trial::Place(pages) => {
+                self.keep_homes(base);
+                self.relocation.homes.extend(pages.iter().copied());
+            }
+            Trial::Separate(pieces) => {
+                self.keep_homes(base);
+                let apart = pieces.iter().filter_map(|piece| Some((*piece, base.node_of(piece.cpu)?)));
+                self.relocation.apart.extend(apart);
+            }
+            Trial::Machine(key, value) => {
+                self.description = variant::load(&variant::with(&self.description.name, key, value))?;
+            }
+            Trial::Pin => {
+                let scheduling = self.scheduling.unwrap_or_default();
+                self.scheduling = Some(Scheduling { space: SpaceSharing::PinnedInOrder, ..scheduling });
+            }
+        }
+        Ok(self)
+    }
+
+    /// Pages are asked for where they came to be, if a policy that heeds no wishes put them there.
+    fn keep_homes(&mut self, base: &Attribution) {
+        let heeds_wishes = matches!(self.description.os.placement, PlacementKind::Planned | PlacementKind::FirstTouch);
+        if !heeds_wishes {
+            self.relocation.homes.extend(base.pages.iter().filter_map(|page| Some((page.start, page.home?))));
+        }
+        self.description.os.placement = PlacementKind::Planned;
+    }
+}
+
+/// Bytes of a mask of words from the first on.
+pub(super) fn words_of(mask: u32) -> impl Iterator<Item = usize> {
+    (0..u32::BITS as usize).filter(move |word| mask & 1 << word != 0)
+}
+
+const _: () = assert!(WORD == 8, "masks have a bit for eight bytes");

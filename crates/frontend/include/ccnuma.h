@@ -1,0 +1,32 @@
+/* ccnuma.h: what a program may say to ccNUMA Lab.
+ *
+ * Under `ccnuma cc`, `ccnuma cxx` and `ccnuma fc` these are functions of the runtime; with any other compiler they are nothing,
+ * so that a program may include this file wherever it is built. From Fortran: `call ccnuma_roi_begin()`, between
+ * `#ifdef __CCNUMA__` and `#endif` in a file that is preprocessed (.F90).
+ */
+#ifndef CCNUMA_H
+#define CCNUMA_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifdef __CCNUMA__
+
+/* What the calling thread and all others do from here on is measured, until ccnuma_roi_end(). Regions may follow one another;
+ * their times add up. A program without any is measured from its first parallel section to its last. */
+void ccnuma_roi_begin(void);
+void ccnuma_roi_end(void);
+
+#else
+
+static inline void ccnuma_roi_begin(void) {}
+static inline void ccnuma_roi_end(void) {}
+
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

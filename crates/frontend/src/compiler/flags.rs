@@ -1,0 +1,59 @@
+//! The flags that make an instrumented program, and those of the user's that have to go.
+
+use super::Family;
+use crate::wrapped::{CLANG_FLAGS, GCC_FLAGS};
+
+/// What a compiler of `family` needs to be told to call the runtime at every reference and, with `blocks`, at every basic block,
+/// before the user's own flags.
+pub fn to_compile(family: Family, blocks: bool) -> Vec<&'static str> {
+    // Debug information first, so that a level of the user's own wins.
+    let mut flags = vec!["-g", "-D__CCNUMA__=1", "-U__SANITIZE_THREAD__"];
+    match family {
+        Family::Gnu => {
+            flags.extend(GCC_FLAGS);
+            // Fences are the runtime's business; that the sanitizer would not see them is not ours.
+            flags.push("-Wno-tsan");
+        }
+        Family::Clang => {
+            flags.extend(CLANG_FLAGS);
+            flags.push("-Wno-unused-command-line-argument");
+        }
+    }
+    if blocks {
+        flags.push("-fsanitize-coverage=trace-pc");
+    }
+    flags
+}
+
+/// Whether a flag of the user's has to go wherever it stands, and why.
+pub fn replaced(flag: &str) -> Option<&'static str> {
+    if flag.starts_with("-fsanitize") || flag.starts_with("-fno-sanitize") {
+        Some("the instrumentation is ours")
+    } else if flag.starts_with("-flto") || matches!(flag, "-ffat-lto-objects" | "-fuse-linker-plugin") {
+        Some("instrumentation comes with compiling, which optimisation at link time puts off")
+    } else {
+        None
+    }
+}
+
+/// Whether a flag of the user's has to go when linking.
+pub fn kept_from_linker(flag: &str) -> bool {
+    // The parallel runtimes of compilers and the sanitizers': ours takes their place.
+    const REPLACED: &[&str] = &["-lgomp", "-lomp", "-liomp5", "-ltsan", "-lasan", "-lubsan"];
+    // The runtime is a shared library, and addresses are the same on every run only in programs that stay where they are linked.
+    const MOVED: &[&str] = &["-pie", "-static", "-static-pie", "--static", "--pie"];
+    let parallel = flag.starts_with("-fopenmp") || flag.starts_with("-ftree-parallelize-loops");
+    parallel || REPLACED.contains(&flag) || MOVED.contains(&flag)
+}
+
+/// Why a program cannot be had that this flag asks for, if so, and what to write instead.
+pub fn refused(flag: &str) -> Option<(&'static str, &'static str)> {
+    match flag {
+        "-m32" | "-m16" | "-mx32" => Some(("programs are simulated with addresses of 64 bits", "-m64")),
+        "-fsplit-stack" | "-fsanitize=shadow-call-stack" => Some((
+            "threads have stacks of the simulator's own",
+            "ulimit -s or pthread_attr_setstacksize for a larger stack",
+        )),
+        _ => None,
+    }
+}

@@ -1,0 +1,98 @@
+//! `ccnuma cc`, `cxx` and `fc`: a compiler's command line in, the command lines that build an instrumented program out.
+//!
+//! Programs are compiled with the instrumentation of the compiler's thread sanitizer, which calls a function at every reference,
+//! and linked without the sanitizer: the runtime defines these functions. Everything else is as the user's build has it, so that a
+//! build system, which asks a compiler many things beside compiling, sees the compiler it knows.
+
+mod command_line;
+mod flags;
+mod identity;
+mod installation;
+mod plan;
+mod response;
+mod run;
+
+pub use identity::{Compiler, Family, Language};
+pub use installation::Installation;
+pub use plan::{Options, Plan, Step, plan};
+pub use run::run;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Why a program cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum CompilerError {
+    /// None of the compilers that were looked for is there.
+    #[error(
+        "no {language} compiler: none of {tried} can be started; name one with --ccnuma-compiler=PROGRAM or {variable}"
+    )]
+    NotFound {
+        /// The language.
+        language: &'static str,
+        /// What was looked for.
+        tried: String,
+        /// The variable that names one.
+        variable: &'static str,
+    },
+    /// The compiler that was named cannot be started.
+    #[error("{from} {name:?}: cannot be started: {error}; accepted: a gcc or clang, by name or path")]
+    CannotStart {
+        /// The flag or variable that names it.
+        from: &'static str,
+        /// What it names.
+        name: OsString,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// A compiler whose instrumentation is not known.
+    #[error(
+        "{name:?} says it is {said:?}; accepted: gcc, g++, gfortran of version 11 or later, clang, clang++ of version 12 or later"
+    )]
+    UnknownFamily {
+        /// The compiler.
+        name: OsString,
+        /// The first line that it prints about itself.
+        said: String,
+    },
+    /// A flag of ours that there is not.
+    #[error("{0}: no such flag; accepted: --ccnuma-compiler=PROGRAM, --ccnuma-no-blocks, --ccnuma-verbose")]
+    UnknownFlag(String),
+    /// A flag that cannot be had together with the runtime.
+    #[error("{flag}: {reason}; accepted: {accepted}")]
+    Refused {
+        /// The flag.
+        flag: String,
+        /// Why it is refused.
+        reason: &'static str,
+        /// What to write instead.
+        accepted: &'static str,
+    },
+    /// A file of arguments that includes itself.
+    #[error("@{}: response files are nested more than {deepest} deep", .path.display())]
+    Nested {
+        /// The file.
+        path: PathBuf,
+        /// How deep they may be.
+        deepest: usize,
+    },
+    /// A step cannot be started.
+    #[error("{program:?} cannot be started: {error}")]
+    Start {
+        /// The program.
+        program: OsString,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// No folder for objects that nobody keeps.
+    #[error("no temporary folder can be made: {0}")]
+    Scratch(std::io::Error),
+    /// A part of what is installed is missing.
+    #[error("{what} is not installed: {} does not exist; build it with `cargo build --release --workspace`", .path.display())]
+    NotInstalled {
+        /// The part.
+        what: &'static str,
+        /// Where it was looked for last.
+        path: PathBuf,
+    },
+}

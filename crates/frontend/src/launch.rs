@@ -1,0 +1,143 @@
+//! Starting a program of the user's on a simulated machine, and taking what came of it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use thiserror::Error;
+
+use crate::request::{Answer, Request, VARIABLE};
+use crate::wrapped::LIBRARY;
+
+/// Why a program cannot be run, or was not run to its end.
+#[derive(Debug, Error)]
+pub enum LaunchError {
+    /// There is no such program.
+    #[error("{program}: {problem}; accepted: the path of a program that was built with `ccnuma cc`, `cxx` or `fc`")]
+    Unreadable {
+        /// Its path.
+        program: String,
+        /// What the system says.
+        problem: std::io::Error,
+    },
+    /// It is no program of this system.
+    #[error(
+        "{program}: no executable of this computer; accepted: a program that was built with `ccnuma cc`, `cxx` or `fc`"
+    )]
+    NoExecutable {
+        /// Its path.
+        program: String,
+    },
+    /// It was compiled as usual.
+    #[error(
+        "{program}: was built without `ccnuma cc`, so that its references cannot be seen; accepted: a program whose makefile was \
+         run with CC='ccnuma cc', CXX='ccnuma cxx', FC='ccnuma fc'"
+    )]
+    NotInstrumented {
+        /// Its path.
+        program: String,
+    },
+    /// It could not be started, or its answer not be read.
+    #[error("{program}: {problem}")]
+    Failed {
+        /// Its path.
+        program: String,
+        /// What the system says.
+        problem: String,
+    },
+    /// It ended before the simulation did.
+    #[error("{program} ended before its simulation did: {how}")]
+    Silent {
+        /// Its path.
+        program: String,
+        /// How it ended.
+        how: ExitStatus,
+    },
+}
+
+/// A program of the user's, with its arguments.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+}
+
+impl Launch {
+    /// The program of a command line: its path, or a name that is looked up as the shell does.
+    ///
+    /// # Errors
+    /// When there is no such program, or it was not built for simulated machines.
+    pub fn new(command: &[OsString]) -> Result<Self, LaunchError> {
+        let (program, arguments) =
+            command.split_first().map_or((PathBuf::new(), &[][..]), |(program, rest)| (program.into(), rest));
+        let launch = Self { program: found(&program), arguments: arguments.to_vec() };
+        let name = launch.program.display().to_string();
+        let bytes =
+            fs::read(&launch.program).map_err(|problem| LaunchError::Unreadable { program: name.clone(), problem })?;
+        if !bytes.starts_with(b"\x7fELF") {
+            return Err(LaunchError::NoExecutable { program: name });
+        }
+        // Its name is among the libraries that the program needs.
+        let named = bytes.windows(LIBRARY.len()).any(|window| window == LIBRARY.as_bytes());
+        if named { Ok(launch) } else { Err(LaunchError::NotInstrumented { program: name }) }
+    }
+
+    /// What records call it: its name without folders, and its arguments.
+    pub fn name(&self) -> String {
+        let name = self.program.file_name().unwrap_or_default();
+        let words = std::iter::once(name).chain(self.arguments.iter().map(OsString::as_os_str));
+        words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Runs it as `request` says, but for where the answer goes. What the program prints goes where ours does.
+    ///
+    /// # Errors
+    /// When it cannot be started, or ends without an answer.
+    pub fn run(&self, request: Request) -> Result<Answer, LaunchError> {
+        self.start(request, Stdio::inherit()).map(|(answer, _)| answer)
+    }
+
+    /// The same, with what the program prints on its standard output.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_captured(&self, request: Request) -> Result<(Answer, Vec<u8>), LaunchError> {
+        self.start(request, Stdio::piped())
+    }
+
+    fn start(&self, request: Request, printed: Stdio) -> Result<(Answer, Vec<u8>), LaunchError> {
+        let program = self.program.display().to_string();
+        let failed = |problem: String| LaunchError::Failed { program: program.clone(), problem };
+        let folder = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
+        let (asked, answer) = (folder.path().join("request.json"), folder.path().join("answer.json"));
+        let request = Request { answer: answer.clone(), ..request };
+        let text = serde_json::to_vec(&request).map_err(|error| failed(error.to_string()))?;
+        fs::write(&asked, text).map_err(|error| failed(error.to_string()))?;
+        std::io::stdout().flush().map_err(|error| failed(error.to_string()))?;
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).env(VARIABLE, &asked).stdout(printed).stderr(Stdio::inherit()).stdin(Stdio::inherit());
+        let output = command.output().map_err(|error| failed(error.to_string()))?;
+        match fs::read(&answer) {
+            Ok(text) => {
+                let answer = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+                Ok((answer, output.stdout))
+            }
+            Err(_) => Err(LaunchError::Silent { program: program.clone(), how: output.status }),
+        }
+    }
+}
+
+/// Where a program is: its path, or if that is a mere name where the search path has it.
+fn found(program: &Path) -> PathBuf {
+    let folders = std::env::var_os("PATH").filter(|_| program.components().count() == 1 && !program.exists());
+    let in_folders =
+        folders.as_deref().map(std::env::split_paths).into_iter().flatten().map(|folder| folder.join(program));
+    in_folders.into_iter().find(|path| path.is_file()).unwrap_or_else(|| {
+        match program.is_absolute() || program.components().count() > 1 {
+            true => program.to_path_buf(),
+            false => Path::new(".").join(program),
+        }
+    })
+}

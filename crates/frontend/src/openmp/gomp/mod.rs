@@ -1,0 +1,8 @@
+//! What code compiled by gcc and gfortran calls: the interface of libgomp, versions 1.0 to 5.0.
+
+mod loops;
+mod parallel;
+mod sync;
+mod tasks;
+
+pub use tasks::portions;

@@ -1,0 +1,19 @@
+//! OpenMP on the program's threads, real or simulated: what gcc, gfortran and clang call in place of their own libraries.
+//!
+//! One mechanism with two faces. [`team`] has parallel regions and barriers, [`sharing`] the work that a team shares, [`tasks`]
+//! explicit tasks, all made of words in the program's memory ([`platform`]), so that what a barrier or the next chunk of a loop
+//! costs is what its references cost. [`gomp`] is the face that gcc and gfortran know, `kmp` clang's, [`api`] what programs
+//! themselves call. Nested regions have one thread.
+
+mod api;
+mod fortran;
+mod gomp;
+mod kmp;
+mod locks;
+mod places;
+mod platform;
+mod schedule;
+mod settings;
+mod sharing;
+mod tasks;
+mod team;

@@ -1,0 +1,579 @@
+//! Explicit tasks: deferred, with dependences, waited for by their parents and groups, done by whoever waits at a barrier.
+//!
+//! What is known of tasks is behind one lock a team, as in the compilers' own runtimes. A task is a block of the program's memory
+//! that goes when nobody knows it any more: neither a queue, nor a child, nor a later task that may depend on it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::ffi::c_void;
+use std::ptr::{drop_in_place, from_ref};
+
+use rustc_hash::FxHashMap;
+use sim::Cause;
+
+use super::platform::{Word, allocate, charged, free, keep, loads, stores};
+use super::team::{Body, TASKS, Team, member};
+
+/// Tasks that may be queued for each thread before new ones are done at once, as in libgomp.
+const QUEUED_PER_THREAD: u32 = 64;
+
+/// The tasks of a team.
+#[derive(Default)]
+pub struct Queue {
+    /// Those to be done, first come first; some may have been done meanwhile.
+    order: VecDeque<&'static Task>,
+    /// How many are to be done.
+    queued: u32,
+    /// How many have been made and not ended.
+    left: u32,
+    /// Whether all threads are at a barrier and wait for tasks.
+    held_up: bool,
+}
+
+/// How far a task is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// It waits for others that it depends on.
+    Blocked,
+    /// It is in a queue.
+    Queued,
+    /// Somebody does it.
+    Running,
+    /// It is over.
+    Done,
+}
+
+/// A task, explicit or what a thread does of itself.
+pub struct Task {
+    body: Cell<Option<(Body, *mut c_void)>>,
+    /// Memory that goes with it.
+    block: Cell<*mut c_void>,
+    parent: Option<&'static Task>,
+    group: Cell<Option<&'static Group>>,
+    /// Whether its children are done at once.
+    pub is_final: bool,
+    /// Changes when one of those ends that its thread waits for.
+    wake: Word,
+    /// Who knows it.
+    holds: Cell<u32>,
+    /// Whether its parent counts it.
+    counted: Cell<bool>,
+    inner: RefCell<Inner>,
+}
+
+/// What is behind the team's lock.
+struct Inner {
+    state: State,
+    /// Whether it is not queued when it can be done: whoever made it waits to do it.
+    at_once: bool,
+    /// Those that it waits for.
+    blockers: u32,
+    /// Those that wait for it.
+    successors: Vec<&'static Task>,
+    /// Children that have not ended.
+    children: u32,
+    /// Children that were queued, the latest last; some may have been done meanwhile.
+    queued: Vec<&'static Task>,
+    /// Whether its thread waits for children.
+    waits: bool,
+    /// What its children use, by address.
+    uses: FxHashMap<usize, Uses>,
+}
+
+/// Who uses a variable that tasks depend on.
+#[derive(Default)]
+struct Uses {
+    writer: Option<&'static Task>,
+    readers: Vec<&'static Task>,
+}
+
+/// Tasks that are waited for together, with their descendants.
+pub struct Group {
+    outer: Option<&'static Group>,
+    left: Cell<u32>,
+    queued: RefCell<Vec<&'static Task>>,
+    waits: Cell<bool>,
+    wake: Word,
+}
+
+/// A variable that a task depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dependence {
+    /// Its address.
+    pub address: usize,
+    /// Whether the task changes it.
+    pub writes: bool,
+}
+
+impl Task {
+    fn new(
+        body: Option<(Body, *mut c_void)>,
+        parent: Option<&'static Self>,
+        group: Option<&'static Group>,
+        is_final: bool,
+    ) -> &'static Self {
+        keep(Self {
+            body: Cell::new(body),
+            block: Cell::new(std::ptr::null_mut()),
+            parent,
+            group: Cell::new(group),
+            is_final,
+            wake: Word::default(),
+            holds: Cell::new(1),
+            counted: Cell::new(false),
+            inner: RefCell::new(Inner {
+                state: State::Running,
+                at_once: false,
+                blockers: 0,
+                successors: Vec::new(),
+                children: 0,
+                queued: Vec::new(),
+                waits: false,
+                uses: FxHashMap::default(),
+            }),
+        })
+    }
+
+    /// What the running thread does.
+    pub fn current() -> &'static Self {
+        let member = member();
+        member.region.get().task.unwrap_or_else(|| {
+            let implicit = Self::new(None, None, None, false);
+            member.update(|region| region.task = Some(implicit));
+            implicit
+        })
+    }
+
+    /// A task that will do `body(data)`, and whose memory `block` is given back at its end.
+    pub fn child(body: Body, data: *mut c_void, block: *mut c_void, is_final: bool) -> &'static Self {
+        let parent = Self::current();
+        let task = Self::new(Some((body, data)), Some(parent), parent.group.get(), is_final || parent.is_final);
+        task.block.set(block);
+        stores(&task.body);
+        task
+    }
+
+    fn hold(&self) {
+        self.holds.set(self.holds.get() + 1);
+    }
+
+    /// One who knew it does no longer. Under the team's lock, or when nobody else can know it.
+    fn let_go(&self) {
+        self.holds.set(self.holds.get() - 1);
+        if self.holds.get() == 0 {
+            let parent = self.parent.filter(|_| self.counted.get());
+            let place = from_ref(self).cast_mut();
+            // SAFETY: nobody knows the task any more; blocks came from `allocate`.
+            unsafe {
+                let block = self.block.get();
+                if !block.is_null() {
+                    free(block);
+                }
+                drop_in_place(place);
+                free(place.cast());
+            }
+            if let Some(parent) = parent {
+                parent.let_go();
+            }
+        }
+    }
+
+    fn is(&self, state: State) -> bool {
+        self.inner.borrow().state == state
+    }
+
+    fn mark(&self, state: State) {
+        self.inner.borrow_mut().state = state;
+    }
+
+    /// It is not done after all.
+    pub fn discard(&self) {
+        self.let_go();
+    }
+
+    /// It is one more to be done.
+    fn count(&self, queue: &mut Queue) {
+        self.counted.set(true);
+        if let Some(parent) = self.parent {
+            parent.hold();
+            parent.inner.borrow_mut().children += 1;
+        }
+        if let Some(group) = self.group.get() {
+            group.left.set(group.left.get() + 1);
+        }
+        queue.left += 1;
+    }
+
+    /// The latest child that can be done.
+    fn take_child(&self) -> Option<&'static Self> {
+        take_latest(&mut self.inner.borrow_mut().queued)
+    }
+}
+
+/// Takes the latest of a queue that has not been done meanwhile.
+fn take_latest(queue: &mut Vec<&'static Task>) -> Option<&'static Task> {
+    while let Some(task) = queue.pop() {
+        let ready = task.is(State::Queued);
+        task.let_go();
+        if ready {
+            return Some(task);
+        }
+    }
+    None
+}
+
+/// Puts a task at the end of a queue, from which those go that have been done meanwhile, now and then.
+fn put(queue: &mut Vec<&'static Task>, task: &'static Task) {
+    const MANY: usize = 256;
+    if queue.len() >= MANY && queue.len().is_power_of_two() {
+        queue.retain(|task| {
+            let stays = task.is(State::Queued);
+            if !stays {
+                task.let_go();
+            }
+            stays
+        });
+    }
+    task.hold();
+    queue.push(task);
+}
+
+impl Team {
+    /// Has a task done: at once, if `deferred` is not set, else some time.
+    pub fn submit(&'static self, task: &'static Task, deferred: bool, depends: &[Dependence]) {
+        let alone = self.is_one() || member().region.get().team.levels.get().0 == 0;
+        if alone {
+            // Its elders are done.
+            self.tasks.with(|queue| task.count(queue));
+            return self.execute(task);
+        }
+        self.tasked.set(true);
+        let (now, blocked) = self.tasks.with(|queue| {
+            task.count(queue);
+            if let Some(parent) = task.parent {
+                depend(parent, task, depends);
+            }
+            let full = queue.queued >= QUEUED_PER_THREAD * self.threads.get();
+            let at_once = !deferred || task.parent.is_some_and(|parent| parent.is_final) || full;
+            let blocked = task.inner.borrow().blockers > 0;
+            task.inner.borrow_mut().at_once = at_once;
+            match (blocked, at_once) {
+                (true, _) => task.mark(State::Blocked),
+                (false, true) => task.mark(State::Running),
+                (false, false) => self.enqueue(queue, task),
+            }
+            (at_once, blocked)
+        });
+        if now {
+            if blocked {
+                // Whoever waits for a task does what that waits for.
+                self.wait(|_| !task.is(State::Blocked), || task.parent.and_then(Task::take_child), task.parent);
+            }
+            self.execute(task);
+        }
+    }
+
+    /// Queues a task, and tells those who wait for such.
+    fn enqueue(&self, queue: &mut Queue, task: &'static Task) {
+        task.mark(State::Queued);
+        task.hold();
+        queue.order.push_back(task);
+        queue.queued += 1;
+        if let Some(parent) = task.parent {
+            put(&mut parent.inner.borrow_mut().queued, task);
+            if parent.inner.borrow().waits {
+                parent.wake.add(1);
+            }
+        }
+        if let Some(group) = task.group.get() {
+            put(&mut group.queued.borrow_mut(), task);
+            if group.waits.get() {
+                group.wake.add(1);
+            }
+        }
+        if self.anybody_waits() && self.phase.look() & TASKS == 0 {
+            let _before = self.phase.change(|phase| Some(phase | TASKS));
+        }
+    }
+
+    /// Somebody takes a task from the queues.
+    fn dequeue(&self, queue: &mut Queue, task: &'static Task) {
+        task.mark(State::Running);
+        queue.queued -= 1;
+        if queue.queued == 0 {
+            queue.order.drain(..).for_each(Task::let_go);
+            if self.phase.look() & TASKS != 0 {
+                let _before = self.phase.change(|phase| Some(phase & !TASKS));
+            }
+        }
+    }
+
+    /// Does the first task that is queued; whether there was one.
+    pub fn do_one(&'static self) -> bool {
+        let task = self.tasks.with(|queue| {
+            while let Some(task) = queue.order.pop_front() {
+                let ready = task.is(State::Queued);
+                task.let_go();
+                if ready {
+                    self.dequeue(queue, task);
+                    return Some(task);
+                }
+            }
+            None
+        });
+        if let Some(task) = task {
+            self.execute(task);
+        }
+        task.is_some()
+    }
+
+    fn execute(&'static self, task: &'static Task) {
+        let outer = self.enter(task);
+        loads(&task.body);
+        if let Some((body, data)) = task.body.get() {
+            // SAFETY: the program's own outlined function, with the data that the task was made with.
+            unsafe { body(data) };
+        }
+        self.leave(task, outer);
+    }
+
+    /// The running thread does a task, from here on; what it did before.
+    fn enter(&self, task: &'static Task) -> Option<&'static Task> {
+        let member = member();
+        let outer = member.region.get().task;
+        member.update(|region| region.task = Some(task));
+        outer
+    }
+
+    fn leave(&'static self, task: &'static Task, outer: Option<&'static Task>) {
+        member().update(|region| region.task = outer);
+        self.finish(task);
+    }
+
+    /// The running thread begins a task that the program itself does, at once.
+    pub fn begin_undeferred(&self, task: &'static Task) {
+        self.tasked.set(true);
+        self.tasks.with(|queue| task.count(queue));
+        let _parent = self.enter(task);
+    }
+
+    /// That task is over.
+    pub fn end_undeferred(&'static self, task: &'static Task) {
+        self.leave(task, task.parent);
+    }
+
+    /// A task is over.
+    fn finish(&'static self, task: &'static Task) {
+        let goes_on = self.tasks.with(|queue| {
+            task.mark(State::Done);
+            let (successors, uses, rest) = {
+                let mut inner = task.inner.borrow_mut();
+                (
+                    std::mem::take(&mut inner.successors),
+                    std::mem::take(&mut inner.uses),
+                    std::mem::take(&mut inner.queued),
+                )
+            };
+            rest.into_iter().for_each(Task::let_go);
+            forget_uses(uses);
+            for successor in successors {
+                self.unblock(queue, successor);
+                successor.let_go();
+            }
+            if let Some(parent) = task.parent {
+                let mut inner = parent.inner.borrow_mut();
+                inner.children -= 1;
+                if inner.waits && inner.children == 0 {
+                    parent.wake.add(1);
+                }
+            }
+            if let Some(group) = task.group.get() {
+                group.left.set(group.left.get() - 1);
+                if group.waits.get() && group.left.get() == 0 {
+                    group.wake.add(1);
+                }
+            }
+            queue.left -= 1;
+            task.let_go();
+            queue.left == 0 && std::mem::take(&mut queue.held_up)
+        });
+        if goes_on {
+            self.pass();
+        }
+    }
+
+    /// One of those that a task waits for is over.
+    fn unblock(&self, queue: &mut Queue, task: &'static Task) {
+        let (ready, at_once) = {
+            let mut inner = task.inner.borrow_mut();
+            inner.blockers -= 1;
+            (inner.blockers == 0, inner.at_once)
+        };
+        match (ready, at_once) {
+            (false, _) => {}
+            (true, false) => self.enqueue(queue, task),
+            (true, true) => {
+                task.mark(State::Running);
+                task.parent.into_iter().for_each(|parent| {
+                    parent.wake.add(1);
+                });
+            }
+        }
+    }
+
+    /// All threads have come to a barrier: whether no task is left. If one is, whoever ends the last lets all go on.
+    pub fn none_left(&self) -> bool {
+        if !self.tasked.get() {
+            return true;
+        }
+        self.tasks.with(|queue| {
+            queue.held_up = queue.left > 0;
+            !queue.held_up
+        })
+    }
+
+    /// Does tasks that `next` finds until there is `enough`, for which the thread that does `waiter` waits.
+    fn wait(
+        &'static self,
+        enough: impl Fn(&Queue) -> bool,
+        next: impl Fn() -> Option<&'static Task>,
+        waiter: Option<&'static Task>,
+    ) {
+        /// What to do.
+        enum Next {
+            Go,
+            Do(&'static Task),
+            Sleep(u32),
+        }
+        let Some(waiter) = waiter else { return };
+        loop {
+            let next = self.tasks.with(|queue| {
+                if enough(queue) {
+                    waiter.inner.borrow_mut().waits = false;
+                    return Next::Go;
+                }
+                match next() {
+                    Some(task) => {
+                        self.dequeue(queue, task);
+                        Next::Do(task)
+                    }
+                    None => {
+                        waiter.inner.borrow_mut().waits = true;
+                        Next::Sleep(waiter.wake.look())
+                    }
+                }
+            });
+            match next {
+                Next::Go => return,
+                Next::Do(task) => self.execute(task),
+                Next::Sleep(seen) => {
+                    charged(Cause::Lock, || waiter.wake.wait_while(seen));
+                }
+            }
+        }
+    }
+
+    /// Waits until the children of the running task are done, and does them.
+    pub fn wait_for_children(&'static self) {
+        // Whose task nobody has asked for has no children.
+        if let Some(task) = member().region.get().task {
+            self.wait(|_| task.inner.borrow().children == 0, || task.take_child(), Some(task));
+        }
+    }
+
+    /// A thread's own task ends with its region.
+    pub fn forget(&self, task: Option<&'static Task>) {
+        let Some(task) = task else { return };
+        self.tasks.with(|_| {
+            let (uses, rest) = {
+                let mut inner = task.inner.borrow_mut();
+                (std::mem::take(&mut inner.uses), std::mem::take(&mut inner.queued))
+            };
+            rest.into_iter().for_each(Task::let_go);
+            forget_uses(uses);
+            task.let_go();
+        });
+    }
+
+    /// From here on, tasks of the running one belong together.
+    pub fn begin_group(&self) {
+        let task = Task::current();
+        let outer = task.group.get();
+        task.group.set(Some(keep(Group {
+            outer,
+            left: Cell::new(0),
+            queued: RefCell::default(),
+            waits: Cell::new(false),
+            wake: Word::default(),
+        })));
+    }
+
+    /// Waits until the tasks of the group are done, and does them.
+    pub fn end_group(&'static self) {
+        let task = Task::current();
+        let Some(group) = task.group.get() else { return };
+        loop {
+            let next = self.tasks.with(|queue| {
+                if group.left.get() == 0 {
+                    return Err(None);
+                }
+                group.waits.set(true);
+                let next = take_latest(&mut group.queued.borrow_mut());
+                next.into_iter().for_each(|task| self.dequeue(queue, task));
+                next.ok_or_else(|| Some(group.wake.look()))
+            });
+            match next {
+                Ok(task) => self.execute(task),
+                Err(Some(seen)) => {
+                    charged(Cause::Lock, || group.wake.wait_while(seen));
+                }
+                Err(None) => break,
+            }
+        }
+        task.group.set(group.outer);
+        self.tasks.with(|_| group.queued.borrow_mut().drain(..).for_each(Task::let_go));
+        let place = from_ref(group).cast_mut();
+        // SAFETY: its tasks are done, and nobody else knew it.
+        unsafe {
+            drop_in_place(place);
+            free(place.cast());
+        }
+    }
+}
+
+/// Makes a task wait for those of its elders that use what it depends on.
+fn depend(parent: &'static Task, task: &'static Task, depends: &[Dependence]) {
+    let mut inner = parent.inner.borrow_mut();
+    for dependence in depends {
+        let uses = inner.uses.entry(dependence.address).or_default();
+        let after = |elder: &'static Task| {
+            // A task may name a variable twice.
+            if !std::ptr::eq(elder, task) && !elder.is(State::Done) {
+                elder.inner.borrow_mut().successors.push(task);
+                task.hold();
+                task.inner.borrow_mut().blockers += 1;
+            }
+        };
+        uses.writer.into_iter().for_each(after);
+        if dependence.writes {
+            uses.readers.iter().for_each(|elder| after(elder));
+            uses.readers.drain(..).for_each(Task::let_go);
+            task.hold();
+            uses.writer.replace(task).into_iter().for_each(Task::let_go);
+        } else {
+            task.hold();
+            uses.readers.push(task);
+        }
+    }
+}
+
+fn forget_uses(uses: FxHashMap<usize, Uses>) {
+    for uses in uses.into_values() {
+        uses.writer.into_iter().chain(uses.readers).for_each(Task::let_go);
+    }
+}
+
+/// Room for the data of a task, in the program's own memory.
+pub fn block(bytes: usize) -> *mut c_void {
+    allocate(bytes.max(1))
+}

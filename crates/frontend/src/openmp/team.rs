@@ -1,0 +1,465 @@
+//! Teams of threads: parallel regions, and the pool that threads wait in between them.
+//!
+//! As in the compilers' own runtimes the threads of a region stay when it is over and look at a word until the next begins. What
+//! begins a region, what ends it, and every barrier are changes of words in memory that all look at, and cost what those cost.
+//! Regions within regions have a team of one thread.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::ffi::c_void;
+use std::sync::OnceLock;
+
+use rustc_hash::FxHashMap;
+use sim::Cause;
+
+use super::places::place_of;
+use super::platform::{
+    Counter, Guarded, LINE, Line, Lock, Word, charged, instructions, keep, loads, processor, processors, remember,
+    remembered, spawn, stores,
+};
+use super::schedule::{Kind, Schedule};
+use super::settings::{Bind, Settings};
+use super::sharing::{Progress, Share};
+use super::tasks::{Queue, Task};
+
+/// What a region does: the outlined function of the compiler, or what calls it.
+pub type Body = unsafe extern "C-unwind" fn(*mut c_void);
+
+/// Loops, sections and single regions that the fastest thread of a team may be ahead of the slowest.
+pub const AHEAD: usize = 64;
+
+/// Threads that the word that begins regions has room for.
+const MOST_THREADS: u32 = (1 << THREAD_BITS) - 1;
+const THREAD_BITS: u32 = 12;
+
+/// What all threads use.
+pub struct Globals {
+    /// What the environment says.
+    pub settings: Settings,
+    /// The lock of critical regions without a name.
+    pub critical: Line<Lock>,
+    /// The lock of atomic operations that processors have no instruction for.
+    pub atomic: Line<Lock>,
+    /// The lock of reductions.
+    pub reduction: Line<Lock>,
+}
+
+/// What all threads use.
+pub fn globals() -> &'static Globals {
+    static GLOBALS: OnceLock<&'static Globals> = OnceLock::new();
+    GLOBALS.get_or_init(|| {
+        let processors = processors() as usize;
+        let per_node = crate::runtime::processors::per_node();
+        keep(Globals {
+            settings: Settings::read(|name| std::env::var(name).ok(), processors, per_node),
+            critical: Line::default(),
+            atomic: Line::default(),
+            reduction: Line::default(),
+        })
+    })
+}
+
+// SAFETY: settings do not change, and locks are for sharing.
+unsafe impl Sync for Globals {}
+
+/// The threads of a region, and what they share.
+#[repr(C)]
+pub struct Team {
+    /// What they do.
+    pub body: Cell<Body>,
+    /// With what.
+    pub data: Cell<*mut c_void>,
+    /// How many they are.
+    pub threads: Cell<u32>,
+    /// How many regions they are in, those of one thread included, and how many of those have more.
+    pub levels: Cell<(u32, u32)>,
+    /// The region around, and the number there of the thread that began this one.
+    pub around: Cell<Option<(&'static Team, u32)>>,
+    /// Whether all begin inside of the first loop, which is set up already.
+    begun: Cell<bool>,
+    /// Loops, sections and single regions of earlier regions: where threads begin to count.
+    pub base: Cell<u32>,
+    /// What each thread begins with.
+    controls: Cell<Controls>,
+    /// Threads that have come to the barrier.
+    arrived: Line<Word>,
+    /// Twice the number of barriers that are over, and one if there are tasks to be done.
+    pub phase: Line<Word>,
+    /// Explicit tasks.
+    pub tasks: Guarded<Queue>,
+    /// Whether there were any.
+    pub tasked: Cell<bool>,
+    /// What a single region has copied out.
+    pub copied: Cell<*mut c_void>,
+    /// Loops, sections and single regions under way.
+    shares: [Share; AHEAD],
+}
+
+/// What `omp_set_*` sets, for the thread that calls it and the regions that it begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Controls {
+    /// Threads of the next region.
+    pub threads: u32,
+    /// Whether it may have fewer.
+    pub dynamic: bool,
+    /// What `schedule(runtime)` means.
+    pub schedule: Schedule,
+    /// How many levels of regions may have several threads: told to who asks.
+    pub levels: i32,
+}
+
+/// Where a thread is in a region.
+#[derive(Clone, Copy)]
+pub struct Region {
+    /// The team.
+    pub team: &'static Team,
+    /// Its number in it.
+    pub number: u32,
+    /// Loops, sections and single regions that it has begun.
+    pub begun: u32,
+    /// How far it is in the one it is in.
+    pub progress: Progress,
+    /// What it does now.
+    pub task: Option<&'static Task>,
+}
+
+/// A thread as the runtime knows it.
+pub struct Member {
+    /// Where it is.
+    pub region: Cell<Region>,
+    /// What it has set.
+    pub controls: Cell<Controls>,
+    /// Threads of the next region alone, if it has said so (clang's interface).
+    pub pushed: Cell<Option<u32>>,
+    /// How those are to be bound.
+    pub pushed_bind: Cell<Option<Bind>>,
+    /// The place that it is bound to.
+    pub place: OnceCell<Option<usize>>,
+    /// Those who work for it.
+    pool: OnceCell<&'static Pool>,
+    /// Teams of one that are not in use.
+    spare: Cell<Option<&'static Team>>,
+    /// Regions around the ones that it is alone in.
+    left_behind: RefCell<Vec<(Region, Controls)>>,
+    /// Copies of variables that are its own, in clang's interface without thread-local storage.
+    pub own: RefCell<FxHashMap<usize, *mut c_void>>,
+}
+
+/// Threads that wait for the regions of one.
+pub struct Pool {
+    /// The team that they are of while a region lasts.
+    team: &'static Team,
+    /// How many there are, their master included.
+    size: Cell<u32>,
+    /// The number of the region, and how many threads it has: changes when one begins.
+    launch: Line<Word>,
+}
+
+/// What a new thread is told.
+struct Birth {
+    pool: &'static Pool,
+    number: u32,
+    place: Option<usize>,
+    seen: u32,
+}
+
+impl Team {
+    /// A team of one that does nothing yet.
+    fn new() -> &'static Self {
+        unsafe extern "C-unwind" fn nothing(_: *mut c_void) {}
+        keep(Self {
+            body: Cell::new(nothing),
+            data: Cell::new(std::ptr::null_mut()),
+            threads: Cell::new(1),
+            levels: Cell::new((0, 0)),
+            around: Cell::new(None),
+            begun: Cell::new(false),
+            base: Cell::new(0),
+            controls: Cell::new(Controls::of_the_environment()),
+            arrived: Line::default(),
+            phase: Line::default(),
+            tasks: Guarded::default(),
+            tasked: Cell::new(false),
+            copied: Cell::new(std::ptr::null_mut()),
+            shares: std::array::from_fn(Share::new),
+        })
+    }
+
+    /// The construct number `number` of the region: all threads come to it in turn.
+    pub fn share(&self, number: u32) -> &Share {
+        &self.shares[number as usize % AHEAD]
+    }
+
+    /// Whether the thread is alone.
+    pub fn is_one(&self) -> bool {
+        self.threads.get() == 1
+    }
+
+    /// Waits until all have come here and all tasks are done, and does tasks meanwhile.
+    pub fn barrier(&'static self) {
+        charged(Cause::Barrier, || {
+            // Who is alone has done its tasks as they came.
+            if self.is_one() {
+                return;
+            }
+            let phase = self.phase.look() & !TASKS;
+            let last = self.arrived.add(1) + 1 == self.threads.get();
+            if last && self.none_left() {
+                return self.pass();
+            }
+            // Whoever queues a task after this sees that somebody is here.
+            let mut wanted = self.tasked.get();
+            loop {
+                if wanted {
+                    while self.do_one() {}
+                }
+                // The bit goes with the last task that is queued, so it is news when it is there again.
+                let now = self.phase.wait_while(phase);
+                if now & !TASKS != phase {
+                    return;
+                }
+                wanted = true;
+            }
+        });
+    }
+
+    /// Whether somebody is at the barrier.
+    pub fn anybody_waits(&self) -> bool {
+        self.arrived.look() > 0
+    }
+
+    /// All are here, and nothing is left to do: they may go on.
+    pub fn pass(&self) {
+        self.arrived.set(0);
+        let advanced = |phase: u32| Some((phase & !TASKS).wrapping_add(2));
+        if self.tasked.get() {
+            // Nobody can have changed it: tasks come from threads, and all of them are here.
+            let _before = self.phase.change(advanced);
+        } else {
+            self.phase.set(advanced(self.phase.look()).unwrap_or(0));
+        }
+    }
+}
+
+/// The bit of [`Team::phase`] that tells of tasks to be done.
+pub const TASKS: u32 = 1;
+
+impl Region {
+    /// Where a thread is that begins a region.
+    fn beginning(team: &'static Team, number: u32) -> Self {
+        Self { team, number, begun: team.base.get(), progress: Progress::default(), task: None }
+    }
+}
+
+impl Controls {
+    fn of_the_environment() -> Self {
+        let settings = &globals().settings;
+        Self {
+            threads: settings.threads.unwrap_or_else(processors),
+            dynamic: settings.dynamic,
+            schedule: settings.schedule,
+            levels: settings.levels,
+        }
+    }
+}
+
+/// The running thread.
+pub fn member() -> &'static Member {
+    let known: *const Member = remembered().cast();
+    // SAFETY: what is remembered is null, or what [`adopt`] kept for ever.
+    unsafe { known.as_ref() }.unwrap_or_else(|| adopt(Team::new(), 0))
+}
+
+/// The runtime gets to know the running thread.
+#[cold]
+fn adopt(team: &'static Team, number: u32) -> &'static Member {
+    let member = keep(Member {
+        region: Cell::new(Region::beginning(team, number)),
+        controls: Cell::new(team.controls.get()),
+        pushed: Cell::new(None),
+        pushed_bind: Cell::new(None),
+        place: OnceCell::new(),
+        pool: OnceCell::new(),
+        spare: Cell::new(None),
+        left_behind: RefCell::default(),
+        own: RefCell::default(),
+    });
+    remember(std::ptr::from_ref(member).cast_mut().cast());
+    member
+}
+
+impl Member {
+    /// Changes where it is.
+    pub fn update(&self, change: impl FnOnce(&mut Region)) {
+        let mut region = self.region.get();
+        change(&mut region);
+        self.region.set(region);
+    }
+
+    /// Changes what it has set.
+    pub fn control(&self, change: impl FnOnce(&mut Controls)) {
+        let mut controls = self.controls.get();
+        change(&mut controls);
+        self.controls.set(controls);
+    }
+
+    /// Threads that the next region gets, if it asks for `wanted` (none for as many as were set).
+    fn granted(&self, wanted: u32) -> u32 {
+        let controls = self.controls.get();
+        let pushed = self.pushed.take();
+        if self.region.get().team.levels.get().1 > 0 {
+            return 1;
+        }
+        let wanted = if wanted > 0 { wanted } else { pushed.unwrap_or(controls.threads) };
+        let limit = globals().settings.limit.min(MOST_THREADS);
+        let limit = if controls.dynamic { limit.min(processors()) } else { limit };
+        wanted.clamp(1, limit)
+    }
+
+    /// Does `body(data)` with a team of `wanted` threads. `begin` is told of the team before others know of it; whether it has set
+    /// up a loop that all begin in.
+    pub fn parallel(
+        &'static self,
+        body: Body,
+        data: *mut c_void,
+        wanted: u32,
+        asked: Option<Bind>,
+        begin: impl FnOnce(&'static Team) -> bool,
+    ) {
+        let threads = self.granted(wanted);
+        if threads == 1 {
+            return self.alone(body, data, begin);
+        }
+        let pool =
+            *self.pool.get_or_init(|| keep(Pool { team: Team::new(), size: Cell::new(1), launch: Line::default() }));
+        let bind = self.pushed_bind.take().or(asked).unwrap_or(globals().settings.bind);
+        let threads = self.grow(pool, threads, bind);
+        let outer = self.region.get();
+        let team = pool.team;
+        let (levels, active) = outer.team.levels.get();
+        team.threads.set(threads);
+        team.levels.set((levels + 1, active + 1));
+        team.around.set(Some((outer.team, outer.number)));
+        team.body.set(body);
+        team.data.set(data);
+        team.controls.set(self.controls.get());
+        stores(&team.body);
+        stores(&team.data);
+        stores(&team.threads);
+        let begun = begin(team);
+        team.begun.set(begun);
+        team.tasked.set(false);
+        let region = pool.launch.look() >> THREAD_BITS;
+        pool.launch.set((region.wrapping_add(1) << THREAD_BITS) | threads);
+        self.work(team, 0);
+        team.base.set(self.region.get().begun);
+        self.region.set(outer);
+        self.controls.set(team.controls.get());
+    }
+
+    /// A region of one thread, within another or because no more are wanted.
+    pub fn alone(&'static self, body: Body, data: *mut c_void, begin: impl FnOnce(&'static Team) -> bool) {
+        let team = self.go_in(body, data);
+        team.begun.set(begin(team));
+        self.work(team, 0);
+        self.come_out();
+    }
+
+    /// Begins a region of its own, in which it is alone.
+    pub fn go_in(&self, body: Body, data: *mut c_void) -> &'static Team {
+        let outer = self.region.get();
+        let team = self.spare.take().unwrap_or_else(Team::new);
+        let (levels, active) = outer.team.levels.get();
+        team.levels.set((levels + 1, active));
+        team.around.set(Some((outer.team, outer.number)));
+        team.body.set(body);
+        team.data.set(data);
+        team.begun.set(false);
+        self.left_behind.borrow_mut().push((outer, self.controls.get()));
+        self.region.set(Region::beginning(team, 0));
+        team
+    }
+
+    /// Ends it.
+    pub fn come_out(&self) {
+        let region = self.region.get();
+        region.team.forget(region.task);
+        region.team.base.set(region.begun);
+        self.spare.set(Some(region.team));
+        let before = self.left_behind.borrow_mut().pop();
+        if let Some((outer, controls)) = before {
+            self.region.set(outer);
+            self.controls.set(controls);
+        }
+    }
+
+    /// Has the pool grow to so many threads; how many there are, if not all can be made. A thread stays for good at the place that
+    /// the first region which it is in has for it.
+    fn grow(&self, pool: &'static Pool, threads: u32, bind: Bind) -> u32 {
+        let settings = &globals().settings;
+        let first = *self.place.get_or_init(|| settings.places.iter().position(|place| place.contains(&processor())));
+        while pool.size.get() < threads {
+            let number = pool.size.get();
+            let place = place_of(bind, number as usize, threads as usize, first.unwrap_or(0), settings.places.len());
+            let cpus = place.map(|place| settings.places[place].as_slice());
+            let birth = Box::into_raw(Box::new(Birth { pool, number, place, seen: pool.launch.look() }));
+            if !spawn(be_born, birth.cast(), settings.stack, cpus) {
+                // SAFETY: nobody was given it.
+                drop(unsafe { Box::from_raw(birth) });
+                break;
+            }
+            pool.size.set(pool.size.get() + 1);
+        }
+        threads.min(pool.size.get())
+    }
+
+    /// A thread's part of a region, from the beginning to the barrier at its end.
+    fn work(&'static self, team: &'static Team, number: u32) {
+        self.region.set(Region::beginning(team, number));
+        if team.begun.get() {
+            self.enter();
+        }
+        loads(&team.body);
+        loads(&team.data);
+        let (body, data) = (team.body.get(), team.data.get());
+        // SAFETY: the program's own outlined function, with the data that it was begun with.
+        unsafe { body(data) };
+        team.barrier();
+        team.forget(self.region.get().task);
+        self.update(|region| region.task = None);
+    }
+}
+
+/// The life of a thread of a pool.
+extern "C-unwind" fn be_born(birth: *mut c_void) -> *mut c_void {
+    // SAFETY: made by [`Member::grow`] for this thread alone.
+    let Birth { pool, number, place, mut seen } = *unsafe { Box::from_raw(birth.cast::<Birth>()) };
+    let member = adopt(pool.team, number);
+    let _first = member.place.set(place);
+    loop {
+        seen = charged(Cause::Idle, || pool.launch.wait_while(seen));
+        if number < seen & MOST_THREADS {
+            loads(&pool.team.threads);
+            instructions(DISPATCH);
+            member.controls.set(pool.team.controls.get());
+            member.work(pool.team, number);
+        }
+    }
+}
+
+/// Instructions of a thread that finds out what it is to do, a round figure.
+const DISPATCH: u32 = 20;
+
+/// Threads of the team that the running thread is of.
+pub fn team() -> &'static Team {
+    member().region.get().team
+}
+
+/// What `schedule(runtime)` means to the running thread; `auto` is as static.
+pub fn runtime_schedule() -> Schedule {
+    let schedule = member().controls.get().schedule;
+    if schedule.kind == Kind::Auto { Schedule { kind: Kind::Static, chunk: 0 } } else { schedule }
+}
+
+// What a share of a loop counts on: words of it are on lines of their own.
+const _: () = assert!(align_of::<Share>() == LINE);
+const _: () = assert!(size_of::<Counter>() == 8);

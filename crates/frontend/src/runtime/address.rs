@@ -1,0 +1,150 @@
+//! Which addresses of the program are simulated memory, and where: the data of the executable, and one arena for all else.
+//!
+//! The program's data are at their real addresses in the host's memory. What the simulator times are virtual addresses that follow
+//! from those by a subtraction: first the data of the executable, then as much of the arena as is in use.
+
+use units::VirtualAddr;
+
+use super::state::{HOT, Single, current};
+
+/// Where the arena begins: far above the executable, which is not position-independent, and far below all that the kernel maps. The
+/// same in every run, so that equal runs have equal addresses.
+pub const ARENA: usize = 0x10_0000_0000;
+
+/// How far it may reach: as much as the largest machines have, if the host lets it be reserved.
+const MOST: usize = 1 << 40;
+
+/// The arena grows by at least so much at a time: every growth of simulated memory looks at all pages.
+const STEP: usize = 64 << 20;
+
+/// What is simulated memory.
+pub struct Ranges {
+    /// The first byte of the executable's data, and how many there are.
+    globals: usize,
+    globals_length: usize,
+    /// Bytes of the arena that have simulated pages.
+    arena_length: usize,
+    /// The simulated address of its first byte.
+    arena_start: u64,
+}
+
+impl Ranges {
+    /// Nothing is.
+    pub const NONE: Self = Self { globals: 0, globals_length: 0, arena_length: 0, arena_start: 0 };
+}
+
+/// Bytes of the arena that are reserved, and that are handed out.
+struct Extent {
+    reserved: usize,
+    used: usize,
+    /// Simulated pages begin at multiples of it.
+    page: usize,
+}
+
+static EXTENT: Single<Extent> = Single::new(Extent { reserved: 0, used: 0, page: 4096 });
+
+/// Where a byte of the program is in simulated memory, if it is there.
+#[inline(always)]
+pub fn locate(address: usize) -> Option<VirtualAddr> {
+    // SAFETY: one thread of the host.
+    let ranges = unsafe { &(*HOT.get()).ranges };
+    let offset = address.wrapping_sub(ARENA);
+    if offset < ranges.arena_length {
+        return Some(VirtualAddr(ranges.arena_start + offset as u64));
+    }
+    let offset = address.wrapping_sub(ranges.globals);
+    (offset < ranges.globals_length).then_some(VirtualAddr(offset as u64))
+}
+
+/// Bytes of a simulated page.
+pub fn page() -> usize {
+    // SAFETY: one thread of the host.
+    unsafe { (*EXTENT.get()).page }
+}
+
+/// Whether an address is in the arena.
+#[inline]
+pub fn is_ours(address: usize) -> bool {
+    // SAFETY: one thread of the host.
+    address.wrapping_sub(ARENA) < unsafe { (*EXTENT.get()).used }
+}
+
+/// Reserves the arena, or as much of it as the host gives.
+pub fn reserve() {
+    let mut bytes = MOST;
+    while bytes >= STEP {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+        // SAFETY: nothing is replaced, and what is mapped is used by nobody else.
+        let at = unsafe { libc::mmap(ARENA as *mut _, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        if at as usize == ARENA {
+            // SAFETY: one thread of the host.
+            unsafe { (*EXTENT.get()).reserved = bytes };
+            return;
+        }
+        bytes /= 2;
+    }
+}
+
+/// Takes `bytes` of the arena, from a multiple of `align` (a power of two) on; zero at first. `None` if it is used up.
+pub fn take(bytes: usize, align: usize) -> Option<usize> {
+    // SAFETY: one thread of the host.
+    let extent = unsafe { &mut *EXTENT.get() };
+    let start = (ARENA + extent.used).next_multiple_of(align) - ARENA;
+    let end = start.checked_add(bytes)?;
+    if end > extent.reserved {
+        return None;
+    }
+    extent.used = end;
+    if let Some(thread) = current() {
+        // SAFETY: as above.
+        let (page, length) = unsafe { (extent.page, (*HOT.get()).ranges.arena_length) };
+        if end > length {
+            let growth = (end - length).max(STEP).max(length / 2).next_multiple_of(page);
+            let mapped = thread.map(vec![None; growth / page]);
+            if mapped.is_ok() {
+                // SAFETY: as above.
+                unsafe { (*HOT.get()).ranges.arena_length = length + growth };
+            }
+        }
+    }
+    super::numa::note_fresh(ARENA + start, bytes);
+    Some(ARENA + start)
+}
+
+/// Data of the executable: from where on, and how many bytes.
+fn globals() -> (usize, usize) {
+    unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, found: *mut libc::c_void) -> i32 {
+        // SAFETY: the dynamic linker hands over a valid description of the executable, and the pair below.
+        unsafe {
+            let headers = std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum.into());
+            let found = &mut *found.cast::<(usize, usize)>();
+            for header in headers.iter().filter(|header| header.p_type == libc::PT_LOAD) {
+                let start = (*info).dlpi_addr as usize + header.p_vaddr as usize;
+                *found = (found.0.min(start), found.1.max(start + header.p_memsz as usize));
+            }
+        }
+        // The first is the executable: no more are wanted.
+        1
+    }
+    let mut found = (usize::MAX, 0);
+    // SAFETY: `note` takes what it is given.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut found).cast()) };
+    found
+}
+
+/// Says what is simulated memory, now that there is a machine with pages of `page` bytes: `map` makes so many pages more.
+///
+/// # Errors
+/// What `map` says.
+pub fn simulate<E>(page: usize, mut map: impl FnMut(usize) -> Result<VirtualAddr, E>) -> Result<(), E> {
+    let (start, end) = globals();
+    let first = start & !(page - 1);
+    map((end - first).div_ceil(page))?;
+    // SAFETY: one thread of the host.
+    let (extent, ranges) = unsafe { (&mut *EXTENT.get(), &mut (*HOT.get()).ranges) };
+    extent.page = page;
+    let length = (extent.used + STEP).next_multiple_of(page);
+    let arena = map(length / page)?;
+    *ranges = Ranges { globals: first, globals_length: end - first, arena_length: length, arena_start: arena.0 };
+    Ok(())
+}

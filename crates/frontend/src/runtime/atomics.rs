@@ -1,0 +1,179 @@
+//! Atomic operations of the program: indivisible in simulated time, and seen by others when they are done.
+//!
+//! gcc and clang call these in place of the operation itself. The host has one thread, so plain reads and writes at the thread's own
+//! simulated time are atomic.
+
+use std::ptr::{read_volatile, write_volatile};
+
+use sim::Cause;
+
+use super::state::{acquire, current, indivisible, note_change, on_behalf, release};
+
+fn load<T: Copy + PartialEq>(address: *const T) -> T {
+    // SAFETY: the program loads from there.
+    let look = || unsafe { read_volatile(address) };
+    let Some(thread) = current() else { return look() };
+    on_behalf(thread, Cause::Lock, |thread| acquire(thread, address as usize, look))
+}
+
+fn store<T: Copy>(address: *mut T, value: T) {
+    note_change();
+    // SAFETY: the program stores there.
+    let change = || unsafe { write_volatile(address, value) };
+    match current() {
+        None => change(),
+        Some(thread) => on_behalf(thread, Cause::Lock, |thread| release(thread, address as usize, change)),
+    }
+}
+
+fn modify<T: Copy + PartialEq>(address: *mut T, change: impl FnOnce(T) -> T) -> T {
+    let act = || {
+        // SAFETY: the program changes what is there.
+        unsafe {
+            let before = read_volatile(address);
+            let after = change(before);
+            if after != before {
+                note_change();
+            }
+            write_volatile(address, after);
+            before
+        }
+    };
+    match current() {
+        None => act(),
+        Some(thread) => on_behalf(thread, Cause::Lock, |thread| indivisible(thread, address as usize, act)),
+    }
+}
+
+/// Stores `new` if `expected` is there. What was there, and whether that was so.
+fn compare<T: Copy + PartialEq>(address: *mut T, expected: T, new: T) -> (T, bool) {
+    let before = modify(address, |before| if before == expected { new } else { before });
+    (before, before == expected)
+}
+
+macro_rules! atomics {
+    ($($type:ty: $load:ident $store:ident $exchange:ident $add:ident $sub:ident $and:ident $or:ident $xor:ident $nand:ident
+        $strong:ident $weak:ident $val:ident;)*) => {$(
+        /// An atomic load.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $load(address: *const $type, _order: i32) -> $type {
+            load(address)
+        }
+
+        /// An atomic store.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $store(address: *mut $type, value: $type, _order: i32) {
+            store(address, value);
+        }
+
+        /// Stores a value and returns what was there.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $exchange(address: *mut $type, value: $type, _order: i32) -> $type {
+            modify(address, |_| value)
+        }
+
+        /// Adds, and returns what was there.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $add(address: *mut $type, value: $type, _order: i32) -> $type {
+            modify(address, |before| before.wrapping_add(value))
+        }
+
+        /// Subtracts, and returns what was there.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $sub(address: *mut $type, value: $type, _order: i32) -> $type {
+            modify(address, |before| before.wrapping_sub(value))
+        }
+
+        /// Keeps the bits of a mask, and returns what was there.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $and(address: *mut $type, value: $type, _order: i32) -> $type {
+            modify(address, |before| before & value)
+        }
+
+        /// Sets the bits of a mask, and returns what was there.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $or(address: *mut $type, value: $type, _order: i32) -> $type {
+            modify(address, |before| before | value)
+        }
+
+        /// Flips the bits of a mask, and returns what was there.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $xor(address: *mut $type, value: $type, _order: i32) -> $type {
+            modify(address, |before| before ^ value)
+        }
+
+        /// Keeps the bits of a mask and flips all, and returns what was there.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $nand(address: *mut $type, value: $type, _order: i32) -> $type {
+            modify(address, |before| !(before & value))
+        }
+
+        /// Stores a value if the expected one is there; else tells what is.
+        ///
+        /// # Safety
+        /// `expected` points to the program's expected value.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $strong(address: *mut $type, expected: *mut $type, new: $type, _: i32, _: i32) -> i32 {
+            // SAFETY: the caller's promise.
+            let (before, equal) = compare(address, unsafe { *expected }, new);
+            if !equal {
+                // SAFETY: the caller's promise.
+                unsafe { *expected = before };
+            }
+            equal.into()
+        }
+
+        /// The same: it never fails without a reason.
+        ///
+        /// # Safety
+        /// As of the strong one.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $weak(
+            address: *mut $type, expected: *mut $type, new: $type, success: i32, failure: i32,
+        ) -> i32 {
+            // SAFETY: the caller's promise.
+            unsafe { $strong(address, expected, new, success, failure) }
+        }
+
+        /// Stores a value if the expected one is there, and returns what was.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $val(address: *mut $type, expected: $type, new: $type, _: i32, _: i32) -> $type {
+            compare(address, expected, new).0
+        }
+    )*};
+}
+
+atomics! {
+    u8: __tsan_atomic8_load __tsan_atomic8_store __tsan_atomic8_exchange __tsan_atomic8_fetch_add __tsan_atomic8_fetch_sub
+        __tsan_atomic8_fetch_and __tsan_atomic8_fetch_or __tsan_atomic8_fetch_xor __tsan_atomic8_fetch_nand
+        __tsan_atomic8_compare_exchange_strong __tsan_atomic8_compare_exchange_weak __tsan_atomic8_compare_exchange_val;
+    u16: __tsan_atomic16_load __tsan_atomic16_store __tsan_atomic16_exchange __tsan_atomic16_fetch_add
+        __tsan_atomic16_fetch_sub __tsan_atomic16_fetch_and __tsan_atomic16_fetch_or __tsan_atomic16_fetch_xor
+        __tsan_atomic16_fetch_nand __tsan_atomic16_compare_exchange_strong __tsan_atomic16_compare_exchange_weak
+        __tsan_atomic16_compare_exchange_val;
+    u32: __tsan_atomic32_load __tsan_atomic32_store __tsan_atomic32_exchange __tsan_atomic32_fetch_add
+        __tsan_atomic32_fetch_sub __tsan_atomic32_fetch_and __tsan_atomic32_fetch_or __tsan_atomic32_fetch_xor
+        __tsan_atomic32_fetch_nand __tsan_atomic32_compare_exchange_strong __tsan_atomic32_compare_exchange_weak
+        __tsan_atomic32_compare_exchange_val;
+    u64: __tsan_atomic64_load __tsan_atomic64_store __tsan_atomic64_exchange __tsan_atomic64_fetch_add
+        __tsan_atomic64_fetch_sub __tsan_atomic64_fetch_and __tsan_atomic64_fetch_or __tsan_atomic64_fetch_xor
+        __tsan_atomic64_fetch_nand __tsan_atomic64_compare_exchange_strong __tsan_atomic64_compare_exchange_weak
+        __tsan_atomic64_compare_exchange_val;
+    u128: __tsan_atomic128_load __tsan_atomic128_store __tsan_atomic128_exchange __tsan_atomic128_fetch_add
+        __tsan_atomic128_fetch_sub __tsan_atomic128_fetch_and __tsan_atomic128_fetch_or __tsan_atomic128_fetch_xor
+        __tsan_atomic128_fetch_nand __tsan_atomic128_compare_exchange_strong __tsan_atomic128_compare_exchange_weak
+        __tsan_atomic128_compare_exchange_val;
+}
+
+/// A fence: everything before it is done.
+#[unsafe(no_mangle)]
+pub extern "C" fn __tsan_atomic_thread_fence(_order: i32) {
+    if let Some(thread) = current() {
+        thread.drain();
+        thread.order();
+    }
+}
+
+/// A fence for the compiler alone.
+#[unsafe(no_mangle)]
+pub extern "C" fn __tsan_atomic_signal_fence(_order: i32) {}

@@ -1,0 +1,246 @@
+//! What instrumented code calls at every reference.
+//!
+//! A callback learns where it was called from by its return address: the site of the reference. Each is a few instructions that
+//! put that beside the arguments and go on to the real one.
+
+use std::arch::naked_asm;
+
+use self::reference::Access;
+
+use super::address::locate;
+use super::state::{HOT, Hot};
+
+/// What a reference does.
+mod reference {
+    /// Loads or stores.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    pub enum Access {
+        Load,
+        Store,
+    }
+}
+
+/// A reference of the program to what is at `address`, from the code at `site`.
+#[inline(always)]
+fn refer(address: usize, access: Access, site: usize) {
+    // SAFETY: one thread of the host; the pointer is null or that of the coroutine that runs now.
+    let hot = unsafe { &mut *HOT.get() };
+    // SAFETY: as above.
+    let Some(thread) = (unsafe { hot.timed.as_mut() }) else {
+        if hot.counting {
+            count(hot);
+        }
+        return;
+    };
+    let instructions = hot.instructions + hot.pending;
+    hot.pending = 0;
+    thread.instructions(instructions);
+    at_site(thread, site);
+    match locate(address) {
+        Some(at) if access == Access::Load => thread.load(at),
+        Some(at) => {
+            hot.stores += 1;
+            thread.store(at);
+        }
+        None => foreign(access),
+    }
+}
+
+/// References after which others get their turn, where there are no caches.
+pub(super) const TURN: u32 = 20_000;
+
+/// A reference where there are no caches: it is an instruction, and time passes now and then.
+#[inline(always)]
+fn count(hot: &mut Hot) {
+    hot.left = hot.left.wrapping_sub(1);
+    if hot.left == 0 {
+        take_turn();
+    }
+}
+
+/// How many references were counted where there are no caches.
+pub(super) fn counted() -> u64 {
+    // SAFETY: one thread of the host.
+    let hot = unsafe { &*HOT.get() };
+    hot.counted + u64::from(TURN - hot.left)
+}
+
+/// Time passes for the references that were counted, and others get their turn.
+#[cold]
+fn take_turn() {
+    // SAFETY: one thread of the host.
+    let hot = unsafe { &mut *HOT.get() };
+    hot.left = TURN;
+    hot.counted += u64::from(TURN);
+    // Which of them were stores nobody knows.
+    hot.stores += 1;
+    let instructions = TURN * (1 + hot.instructions) + std::mem::take(&mut hot.pending);
+    // SAFETY: as in `refer`.
+    if let Some(thread) = unsafe { hot.thread.as_mut() } {
+        thread.instructions(instructions);
+        thread.order();
+    }
+}
+
+/// The next reference is made by the code at `site`.
+#[inline(always)]
+fn at_site(thread: &mut sim::Thread<'static>, site: usize) {
+    thread.at_site(site as u64);
+}
+
+/// A reference to memory that is not simulated, such as the C library's: an instruction. Others get their turn now and then, for
+/// the program may look at such a word until it changes.
+#[cold]
+fn foreign(access: Access) {
+    // SAFETY: as in `refer`.
+    let hot = unsafe { &mut *HOT.get() };
+    // SAFETY: as in `refer`.
+    if let Some(thread) = unsafe { hot.thread.as_mut() } {
+        thread.instructions(1);
+        hot.foreign += 1;
+        hot.stores += u64::from(access == Access::Store);
+        if hot.foreign.is_multiple_of(FOREIGN_TURN) {
+            thread.order();
+        }
+    }
+}
+
+/// References to memory that is not simulated after which others get their turn.
+const FOREIGN_TURN: u32 = 64;
+
+/// A reference to `bytes` bytes that may lie in two lines, or be many.
+pub fn refer_range(address: usize, bytes: usize, access: Access, site: usize) {
+    let mut at = address;
+    let end = address + bytes;
+    while at < end {
+        refer(at, access, site);
+        at = (at & !(WORD - 1)) + WORD;
+    }
+}
+
+pub use self::reference::Access as Reference;
+
+/// Bytes that one instruction of the simulated processor loads or stores at most.
+const WORD: usize = 8;
+
+/// Callbacks for one reference each: of at most eight bytes in one word.
+macro_rules! single {
+    ($($access:ident: $($name:ident)*;)*) => {$($(
+        #[doc = "Called by instrumented code."]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub extern "C" fn $name() {
+            extern "C" fn act(address: usize, site: usize) {
+                refer(address, Access::$access, site);
+            }
+            naked_asm!("mov rsi, [rsp]", "jmp {}", sym act)
+        }
+    )*)*};
+}
+
+single! {
+    Load: __tsan_read1 __tsan_read2 __tsan_read4 __tsan_read8 __tsan_vptr_read
+        __tsan_volatile_read1 __tsan_volatile_read2 __tsan_volatile_read4 __tsan_volatile_read8;
+    Store: __tsan_write1 __tsan_write2 __tsan_write4 __tsan_write8 __tsan_vptr_update
+        __tsan_volatile_write1 __tsan_volatile_write2 __tsan_volatile_write4 __tsan_volatile_write8;
+}
+
+/// Callbacks for references of a size that is known, but that may take several instructions.
+macro_rules! wide {
+    ($($access:ident $bytes:literal: $($name:ident)*;)*) => {$($(
+        #[doc = "Called by instrumented code."]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub extern "C" fn $name() {
+            extern "C" fn act(address: usize, site: usize) {
+                refer_range(address, $bytes, Access::$access, site);
+            }
+            naked_asm!("mov rsi, [rsp]", "jmp {}", sym act)
+        }
+    )*)*};
+}
+
+wide! {
+    Load 2: __tsan_unaligned_read2 __tsan_unaligned_volatile_read2;
+    Load 4: __tsan_unaligned_read4 __tsan_unaligned_volatile_read4;
+    Load 8: __tsan_unaligned_read8 __tsan_unaligned_volatile_read8;
+    Load 16: __tsan_read16 __tsan_unaligned_read16 __tsan_volatile_read16 __tsan_unaligned_volatile_read16;
+    Store 2: __tsan_unaligned_write2 __tsan_unaligned_volatile_write2;
+    Store 4: __tsan_unaligned_write4 __tsan_unaligned_volatile_write4;
+    Store 8: __tsan_unaligned_write8 __tsan_unaligned_volatile_write8;
+    Store 16: __tsan_write16 __tsan_unaligned_write16 __tsan_volatile_write16 __tsan_unaligned_volatile_write16;
+}
+
+/// Callbacks for references that both load and store, as clang announces them.
+macro_rules! both {
+    ($($bytes:literal: $($name:ident)*;)*) => {$($(
+        #[doc = "Called by instrumented code."]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub extern "C" fn $name() {
+            extern "C" fn act(address: usize, site: usize) {
+                refer_range(address, $bytes, Access::Load, site);
+                refer_range(address, $bytes, Access::Store, site);
+            }
+            naked_asm!("mov rsi, [rsp]", "jmp {}", sym act)
+        }
+    )*)*};
+}
+
+both! {
+    1: __tsan_read_write1;
+    2: __tsan_read_write2 __tsan_unaligned_read_write2;
+    4: __tsan_read_write4 __tsan_unaligned_read_write4;
+    8: __tsan_read_write8 __tsan_unaligned_read_write8;
+    16: __tsan_read_write16 __tsan_unaligned_read_write16;
+}
+
+/// Callbacks with a length.
+macro_rules! ranges {
+    ($($access:ident: $name:ident;)*) => {$(
+        #[doc = "Called by instrumented code."]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub extern "C" fn $name() {
+            extern "C" fn act(address: usize, bytes: usize, site: usize) {
+                refer_range(address, bytes, Access::$access, site);
+            }
+            naked_asm!("mov rdx, [rsp]", "jmp {}", sym act)
+        }
+    )*};
+}
+
+ranges! {
+    Load: __tsan_read_range;
+    Store: __tsan_write_range;
+}
+
+/// Called before anything else of the program: nothing is to be done.
+#[unsafe(no_mangle)]
+pub extern "C" fn __tsan_init() {}
+
+/// Called when a function begins.
+#[unsafe(no_mangle)]
+pub extern "C" fn __tsan_func_entry(_caller: usize) {}
+
+/// Called when a function ends.
+#[unsafe(no_mangle)]
+pub extern "C" fn __tsan_func_exit() {}
+
+/// Called by gcc where a thread's own storage is known to be its own.
+#[unsafe(no_mangle)]
+pub extern "C" fn __tsan_ignore_thread_begin() {}
+
+/// The end of that.
+#[unsafe(no_mangle)]
+pub extern "C" fn __tsan_ignore_thread_end() {}
+
+/// Called at the beginning of every basic block, where the compiler counts them.
+#[unsafe(no_mangle)]
+pub extern "C" fn __sanitizer_cov_trace_pc() {
+    // SAFETY: one thread of the host.
+    unsafe { (*HOT.get()).pending += BLOCK };
+}
+
+/// Instructions of a basic block beside its references: about one in five instructions of integer programs is a branch.
+const BLOCK: u32 = 4;

@@ -1,0 +1,75 @@
+//! Threads that wait for a word of memory to be changed by another: what all that blocks is made of, as the kernel's futexes are.
+//!
+//! A thread that waits gives its processor up. Who waits for a word goes on in the order of arrival.
+
+use sim::Thread;
+use units::Time;
+
+use super::clock::system_call;
+use super::state::run;
+use super::threads::{UserThread, this};
+
+/// Waits until another thread wakes those that wait for the word at `address`, or until a time. The caller has looked at the word
+/// at its own time ([`super::state::acquire`]) and found that it has to wait. Returns whether it was woken.
+pub fn wait(thread: &mut Thread<'static>, address: usize, until: Option<Time>) -> bool {
+    let user = this();
+    // SAFETY: threads are never freed; this one's own state.
+    unsafe { (*user).woken = false };
+    run().waiters.entry(address).or_default().push_back(user);
+    loop {
+        super::state::note_change();
+        thread.park(until);
+        // SAFETY: as above.
+        if unsafe { (*user).woken } {
+            return true;
+        }
+        if until.is_some_and(|until| thread.now() >= until) {
+            forget(address, user);
+            return false;
+        }
+    }
+}
+
+/// A thread waits no longer.
+fn forget(address: usize, user: *mut UserThread) {
+    if let Some(queue) = run().waiters.get_mut(&address) {
+        queue.retain(|&other| other != user);
+        if queue.is_empty() {
+            run().waiters.remove(&address);
+        }
+    }
+}
+
+/// Lets up to `most` threads go on that wait for the word at `address`. Returns how many.
+pub fn wake(thread: &mut Thread<'static>, address: usize, most: usize) -> usize {
+    let mut woken = 0;
+    while woken < most {
+        let Some(user) = next(address) else { break };
+        if woken == 0 {
+            system_call(thread);
+        }
+        // SAFETY: threads are never freed.
+        let id = unsafe {
+            (*user).woken = true;
+            (*user).id
+        };
+        thread.unpark(id);
+        woken += 1;
+    }
+    woken
+}
+
+fn next(address: usize) -> Option<*mut UserThread> {
+    let waiters = &mut run().waiters;
+    let queue = waiters.get_mut(&address)?;
+    let user = queue.pop_front();
+    if queue.is_empty() {
+        waiters.remove(&address);
+    }
+    user
+}
+
+/// Whether anybody waits for the word at `address`.
+pub fn is_waited_for(address: usize) -> bool {
+    run().waiters.contains_key(&address)
+}

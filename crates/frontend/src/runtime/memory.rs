@@ -1,0 +1,40 @@
+//! Functions of the C library that move memory: what they load and store is referred to, word by word.
+
+use std::arch::naked_asm;
+use std::ffi::{c_int, c_void};
+
+use super::callbacks::{Reference, refer_range};
+
+extern "C" fn memcpy(to: *mut c_void, from: *const c_void, bytes: usize, site: usize) -> *mut c_void {
+    refer_range(from as usize, bytes, Reference::Load, site);
+    refer_range(to as usize, bytes, Reference::Store, site);
+    // SAFETY: the caller's promise to the function of that name. What was asked to be a copy may overlap: that is done, too.
+    unsafe { libc::memmove(to, from, bytes) }
+}
+
+extern "C" fn memset(to: *mut c_void, value: c_int, bytes: usize, site: usize) -> *mut c_void {
+    refer_range(to as usize, bytes, Reference::Store, site);
+    // SAFETY: the caller's promise to the function of that name.
+    unsafe { libc::memset(to, value, bytes) }
+}
+
+extern "C" fn bzero(to: *mut c_void, bytes: usize, site: usize) {
+    memset(to, 0, bytes, site);
+}
+
+macro_rules! sited {
+    ($($register:literal: $($name:ident $act:ident)*;)*) => {$($(
+        /// The C library's function of that name, whose references are seen.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub extern "C" fn $name() {
+            naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {}", sym $act)
+        }
+    )*)*};
+}
+
+sited! {
+    "rcx": __wrap_memcpy memcpy __wrap_memmove memcpy __wrap_memset memset
+        __tsan_memcpy memcpy __tsan_memmove memcpy __tsan_memset memset;
+    "rdx": __wrap_bzero bzero;
+}

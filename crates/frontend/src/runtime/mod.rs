@@ -1,0 +1,26 @@
+//! What runs inside of the program: on one thread of the host, and nowhere else.
+
+pub mod address;
+mod atomics;
+mod barrier;
+pub mod callbacks;
+pub mod clock;
+mod condition;
+mod crash;
+pub mod futex;
+pub mod heap;
+mod keys;
+mod located;
+mod memory;
+mod mutex;
+mod numa;
+mod once;
+mod places;
+pub mod processors;
+mod refused;
+mod rwlock;
+mod semaphore;
+mod start;
+pub mod state;
+pub mod threads;
+mod tls;

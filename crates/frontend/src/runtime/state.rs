@@ -1,0 +1,228 @@
+//! What there is one of: the run, and the thread that runs now.
+//!
+//! All simulated threads run on one thread of the host, so these are plain statics, with neither locks nor thread-local storage:
+//! which thread runs is a load away from every reference.
+
+use std::cell::UnsafeCell;
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+use sim::{Cause, Thread};
+use units::{Duration, Time, VirtualAddr};
+
+use super::address::{self, Ranges};
+use super::threads::UserThread;
+use crate::request::Request;
+
+/// Something that only the one thread of the host uses.
+#[repr(transparent)]
+pub struct Single<T>(UnsafeCell<T>);
+
+// SAFETY: a simulated program has one thread on the host: `pthread_create` and its kin make coroutines. Natively nothing here is
+// written after the start.
+unsafe impl<T> Sync for Single<T> {}
+
+impl<T> Single<T> {
+    /// Around `value`.
+    pub const fn new(value: T) -> Self {
+        Self(UnsafeCell::new(value))
+    }
+
+    /// Where it is.
+    #[inline(always)]
+    pub const fn get(&self) -> *mut T {
+        self.0.get()
+    }
+}
+
+/// What the hot paths look at, together in a line or two of the host's cache.
+pub struct Hot {
+    /// The processor of the thread that runs now; null outside of the simulation.
+    pub thread: *mut Thread<'static>,
+    /// The same while references are timed, null while they are only counted.
+    pub timed: *mut Thread<'static>,
+    /// That thread.
+    pub user: *mut UserThread,
+    /// What is simulated memory.
+    pub ranges: Ranges,
+    /// Instructions that a reference stands for beside itself.
+    pub instructions: u32,
+    /// Instructions that the compiler has counted and that have not been issued.
+    pub pending: u32,
+    /// References to memory that is not simulated, in a row.
+    pub foreign: u32,
+    /// Whether references are only counted.
+    pub counting: bool,
+    /// Stores so far, and changes of words by atomic operations.
+    pub stores: u64,
+    /// How many there were when one was last seen, when that was, and when it is too long ago.
+    pub seen: (u64, Time),
+    pub patience: Duration,
+    /// References that are still to be counted before others get their turn.
+    pub left: u32,
+    /// References that were counted, but for those.
+    pub counted: u64,
+}
+
+/// The hot part of the state.
+pub static HOT: Single<Hot> = Single::new(Hot {
+    thread: std::ptr::null_mut(),
+    timed: std::ptr::null_mut(),
+    user: std::ptr::null_mut(),
+    ranges: Ranges::NONE,
+    instructions: 0,
+    pending: 0,
+    foreign: 0,
+    counting: false,
+    stores: 0,
+    seen: (0, Time::ZERO),
+    patience: Duration::ZERO,
+    left: 0,
+    counted: 0,
+});
+
+/// How the program runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Nobody has looked yet.
+    Unknown,
+    /// On this computer.
+    Native,
+    /// On a simulated machine, now or soon.
+    Simulated,
+    /// The simulation is over, and the rest of the program runs on this computer.
+    Over,
+}
+
+/// How the program runs.
+pub static MODE: Single<Mode> = Single::new(Mode::Unknown);
+
+/// What there is of a run beside its threads' own state.
+pub struct Run {
+    /// What was asked for.
+    pub request: Request,
+    /// How many processors the program may use.
+    pub processors: usize,
+    /// How many nodes the machine has.
+    pub nodes: usize,
+    /// Whether the machine places pages where programs ask for them.
+    pub heeds_plans: bool,
+    /// Processors on a node.
+    pub per_node: usize,
+    /// The threads that ever were, by number.
+    pub threads: Vec<*mut UserThread>,
+    /// Threads that have not ended.
+    pub alive: usize,
+    /// Who waits for which word, first come first.
+    pub waiters: FxHashMap<usize, VecDeque<*mut UserThread>>,
+    /// What the program exits with.
+    pub status: i32,
+    /// What went wrong, if anything did.
+    pub error: Option<String>,
+    /// What was not simulated.
+    pub notes: Vec<String>,
+    /// Whether the program has said itself what is to be measured.
+    pub regions: bool,
+}
+
+/// The run, from the start of the simulation on.
+pub static RUN: Single<Option<Run>> = Single::new(None);
+
+/// The run.
+///
+/// # Panics
+/// Outside of a simulation: who calls this has a simulated thread.
+pub fn run() -> &'static mut Run {
+    // SAFETY: only the one thread of the host comes here, and nobody keeps the reference while another thread may run.
+    unsafe { (*RUN.get()).as_mut().unwrap_or_else(|| unreachable!("there is a simulated thread, so there is a run")) }
+}
+
+/// The processor of the running thread; none outside of the simulation.
+#[inline(always)]
+pub fn current() -> Option<&'static mut Thread<'static>> {
+    // SAFETY: the pointer is null or that of the coroutine that runs now, which lives until it ends.
+    unsafe { (*HOT.get()).thread.as_mut() }
+}
+
+/// How the program runs.
+#[inline]
+pub fn mode() -> Mode {
+    // SAFETY: one thread of the host.
+    let mode = unsafe { *MODE.get() };
+    if mode == Mode::Unknown { first_look() } else { mode }
+}
+
+#[cold]
+fn first_look() -> Mode {
+    let name = c"CCNUMA_SIMULATION";
+    debug_assert_eq!(name.to_bytes(), crate::request::VARIABLE.as_bytes());
+    // SAFETY: the name ends in a zero; the environment is the C library's, which exists before anything else of the program.
+    let asked = unsafe { !libc::getenv(name.as_ptr()).is_null() };
+    let mode = if asked { Mode::Simulated } else { Mode::Native };
+    if asked {
+        address::reserve();
+    }
+    // SAFETY: one thread of the host.
+    unsafe { *MODE.get() = mode };
+    mode
+}
+
+/// Does `act` with all that it costs charged to `cause`, unless it is part of something bigger that already has one.
+pub fn on_behalf<T>(thread: &mut Thread<'static>, cause: Cause, act: impl FnOnce(&mut Thread<'static>) -> T) -> T {
+    let outer = thread.on_behalf(Some(cause));
+    if outer.is_some() {
+        thread.on_behalf(outer);
+    }
+    let result = act(thread);
+    thread.on_behalf(outer);
+    result
+}
+
+/// Changes a word of the program indivisibly: a load-linked and a store-conditional that finds the line fetched for writing at
+/// once. The value changes at the time at which the store is done. Returns what `change` does.
+pub fn indivisible<T>(thread: &mut Thread<'static>, address: usize, change: impl FnOnce() -> T) -> T {
+    let place = address::locate(address);
+    if let Some(at) = place {
+        thread.store(at);
+        thread.load(at);
+    }
+    settle(thread, place, change)
+}
+
+/// Stores to a word of the program for others to see, after all that was stored before.
+pub fn release<T>(thread: &mut Thread<'static>, address: usize, change: impl FnOnce() -> T) -> T {
+    let place = address::locate(address);
+    thread.drain();
+    if let Some(at) = place {
+        thread.store(at);
+    }
+    settle(thread, place, change)
+}
+
+fn settle<T>(thread: &mut Thread<'static>, place: Option<VirtualAddr>, change: impl FnOnce() -> T) -> T {
+    thread.drain();
+    thread.order();
+    let result = change();
+    if let Some(at) = place {
+        thread.publish(at);
+    }
+    result
+}
+
+/// Loads a word of the program for what others have stored there: what `look` finds is of the thread's own time.
+pub fn acquire<T>(thread: &mut Thread<'static>, address: usize, look: impl FnOnce() -> T) -> T {
+    if let Some(at) = address::locate(address) {
+        thread.load(at);
+    }
+    thread.drain();
+    thread.order();
+    look()
+}
+
+/// Something changes, or may while nobody runs: threads that wait for that do not wait in vain.
+pub fn note_change() {
+    if current().is_some() {
+        // SAFETY: one thread of the host.
+        unsafe { (*HOT.get()).stores += 1 };
+    }
+}

@@ -1,0 +1,275 @@
+//! Where a run lost time: by processor, line of memory and place of the program, with what is needed to judge it.
+//!
+//! A simulator tells all of it; a real computer tells what its counters and samples can, and leaves the rest empty.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use units::{CpuId, NodeId};
+
+use crate::RegionStatistics;
+
+/// A figure for each thing that time is lost to.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Losses<T> {
+    /// Misses on lines that the processor never had.
+    pub cold: T,
+    /// Misses on lines that had to leave its cache.
+    pub capacity: T,
+    /// Misses on lines that a cache of equal size without conflicts would have kept.
+    pub conflict: T,
+    /// Misses on lines that others stored to, for what they stored.
+    pub true_sharing: T,
+    /// Misses on lines that others stored to, for something else.
+    pub false_sharing: T,
+    /// The right to store to lines of which the processor had a copy.
+    pub upgrade: T,
+    /// Misses of which no cause is known.
+    pub unsettled: T,
+    /// Refills of the translation buffer.
+    pub translation: T,
+    /// Locks, and other words that somebody else is to change.
+    pub lock: T,
+    /// Barriers.
+    pub barrier: T,
+}
+
+impl<T: Copy> Losses<T> {
+    /// The figure that `of` gives for each name.
+    pub fn from_names(mut of: impl FnMut(&'static str) -> T) -> Self {
+        Self {
+            cold: of("cold"),
+            capacity: of("capacity"),
+            conflict: of("conflict"),
+            true_sharing: of("true-sharing"),
+            false_sharing: of("false-sharing"),
+            upgrade: of("upgrade"),
+            unsettled: of("unsettled"),
+            translation: of("translation"),
+            lock: of("lock"),
+            barrier: of("barrier"),
+        }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self
+    where
+        T: std::ops::Add<Output = T>,
+    {
+        Self {
+            cold: self.cold + other.cold,
+            capacity: self.capacity + other.capacity,
+            conflict: self.conflict + other.conflict,
+            true_sharing: self.true_sharing + other.true_sharing,
+            false_sharing: self.false_sharing + other.false_sharing,
+            upgrade: self.upgrade + other.upgrade,
+            unsettled: self.unsettled + other.unsettled,
+            translation: self.translation + other.translation,
+            lock: self.lock + other.lock,
+            barrier: self.barrier + other.barrier,
+        }
+    }
+
+    /// The figures of secondary misses, upgrades among them.
+    pub const fn of_misses(&self) -> [T; 7] {
+        let Self { cold, capacity, conflict, true_sharing, false_sharing, upgrade, unsettled, .. } = *self;
+        [cold, capacity, conflict, true_sharing, false_sharing, upgrade, unsettled]
+    }
+}
+
+impl Losses<f64> {
+    /// All misses together.
+    pub fn misses(&self) -> f64 {
+        self.of_misses().iter().sum()
+    }
+
+    /// Those that somebody else's store caused: what sharing costs.
+    pub fn sharing(&self) -> f64 {
+        self.true_sharing + self.false_sharing + self.upgrade
+    }
+}
+
+impl Losses<u64> {
+    /// Misses without upgrades by their causes.
+    pub const fn causes(&self) -> [(&'static str, u64); 5] {
+        [
+            ("cold", self.cold),
+            ("capacity", self.capacity),
+            ("conflict", self.conflict),
+            ("true-sharing", self.true_sharing),
+            ("false-sharing", self.false_sharing),
+        ]
+    }
+
+    /// All misses together.
+    pub fn misses(&self) -> u64 {
+        self.of_misses().iter().sum()
+    }
+}
+
+/// What a processor lost at a line, from a place of the program.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LineLoss {
+    /// The processor.
+    pub cpu: CpuId,
+    /// Address of the instruction; zero if that is not known.
+    pub site: u64,
+    /// Address of the line's first byte, as the program has it; `None` for waits that are for no line.
+    pub line: Option<u64>,
+    /// How often.
+    pub count: Losses<u64>,
+    /// For how long, in nanoseconds.
+    pub stalled_ns: Losses<f64>,
+    /// Misses for which an owner was asked.
+    pub interventions: u64,
+    /// Misses for which copies of others were invalidated.
+    pub invalidations: u64,
+    /// Words of eight bytes that the processor loaded from the line, a bit each.
+    pub read: u32,
+    /// Words that it stored to.
+    pub written: u32,
+}
+
+/// A stretch of memory with a name: an array, a global variable, what was allocated at some place, a stack.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DataObject {
+    /// What the program calls it.
+    pub name: String,
+    /// Address of its first byte.
+    pub start: u64,
+    /// How long it is.
+    pub bytes: u64,
+}
+
+/// A page at which something was lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PageHome {
+    /// Address of its first byte.
+    pub start: u64,
+    /// The node whose memory it is in, if that is known.
+    pub home: Option<NodeId>,
+    /// The processor that touched it first, if a touch placed it.
+    pub toucher: Option<CpuId>,
+}
+
+/// What a place of the program is.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct SourceLine {
+    /// The function, if it has a name.
+    pub function: Option<String>,
+    /// The file, if there is information for debuggers.
+    pub file: Option<String>,
+    /// The line in it.
+    pub line: Option<u32>,
+}
+
+/// How a thread spent its time.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ThreadTime {
+    /// The processor that it ran on, of several the last.
+    pub cpu: CpuId,
+    /// Its node.
+    pub node: NodeId,
+    /// How long it took, in nanoseconds.
+    pub time_ns: f64,
+    /// Where that went, as in [`crate::SimulationRow::spent_ns`].
+    pub spent_ns: BTreeMap<String, f64>,
+    /// How often it changed processors.
+    pub migrations: u64,
+}
+
+/// Where a run lost time.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Attribution {
+    /// The program.
+    pub program: String,
+    /// The machine.
+    pub machine: String,
+    /// How long the run took, in nanoseconds: what is measured of it, as all that follows.
+    pub time_ns: f64,
+    /// Bytes in a line.
+    pub line_bytes: u64,
+    /// Bytes in a page.
+    pub page_bytes: u64,
+    /// Its threads.
+    pub threads: Vec<ThreadTime>,
+    /// Its data, by address; they do not overlap.
+    pub objects: Vec<DataObject>,
+    /// The pages at which something was lost, by address.
+    pub pages: Vec<PageHome>,
+    /// What was lost, by processor and line.
+    pub losses: Vec<LineLoss>,
+    /// Places of the program, by their addresses.
+    pub sites: BTreeMap<u64, SourceLine>,
+    /// By node, for how much of the whole run its controller was held, in percent.
+    pub utilisation_pct: Vec<f64>,
+}
+
+impl Attribution {
+    /// Time of all processors together, in nanoseconds: what a share of run time is a share of.
+    pub fn processor_ns(&self) -> f64 {
+        self.time_ns * self.threads.len() as f64
+    }
+
+    /// What a place of the program is called: file and line, else function, else its address; and the function, if it is known.
+    pub fn describe(&self, site: u64) -> (String, String) {
+        let known = self.sites.get(&site).cloned().unwrap_or_default();
+        let function = known.function.unwrap_or_default();
+        let place = match (known.file, known.line) {
+            (Some(file), Some(line)) => format!("{file}:{line}"),
+            (Some(file), None) => file,
+            _ if !function.is_empty() => function.clone(),
+            _ => format!("{site:#x}"),
+        };
+        (place, function)
+    }
+
+    /// The object that an address belongs to.
+    pub fn object_at(&self, at: u64) -> Option<usize> {
+        let after = self.objects.partition_point(|object| object.start <= at);
+        let last = after.checked_sub(1)?;
+        (at < self.objects[last].start + self.objects[last].bytes).then_some(last)
+    }
+
+    /// What is known of the page of an address.
+    pub fn page_at(&self, at: u64) -> Option<&PageHome> {
+        let start = at - at % self.page_bytes;
+        self.pages.binary_search_by_key(&start, |page| page.start).ok().map(|found| &self.pages[found])
+    }
+
+    /// The node of a processor that took part.
+    pub fn node_of(&self, cpu: CpuId) -> Option<NodeId> {
+        self.threads.iter().find(|thread| thread.cpu == cpu).map(|thread| thread.node)
+    }
+
+    /// What was lost at each of its objects, those of one name together: what lost most comes first.
+    pub fn by_object(&self) -> Vec<RegionStatistics> {
+        let mut found: BTreeMap<&str, RegionStatistics> = BTreeMap::new();
+        for object in &self.objects {
+            let of = found.entry(&object.name).or_default();
+            of.name.clone_from(&object.name);
+            of.bytes += object.bytes;
+        }
+        for loss in &self.losses {
+            let Some(object) = loss.line.and_then(|line| self.object_at(line)) else { continue };
+            let Some(of) = found.get_mut(self.objects[object].name.as_str()) else { continue };
+            let home = loss.line.and_then(|line| self.page_at(line)).and_then(|page| page.home);
+            of.misses += loss.count.misses();
+            if home.is_some() && home != self.node_of(loss.cpu) {
+                of.remote_misses += loss.count.misses();
+            }
+            for (name, count) in loss.count.causes() {
+                *of.causes.entry(name.to_owned()).or_default() += count;
+            }
+            of.stalled_ns += loss.stalled_ns.misses();
+            of.translation_misses += loss.count.translation;
+            of.translation_ns += loss.stalled_ns.translation;
+            of.lock_ns += loss.stalled_ns.lock;
+        }
+        let mut sums: Vec<RegionStatistics> = found.into_values().collect();
+        let lost = |of: &RegionStatistics| of.stalled_ns + of.translation_ns + of.lock_ns;
+        sums.sort_by(|a, b| lost(b).total_cmp(&lost(a)).then_with(|| a.name.cmp(&b.name)));
+        sums
+    }
+}

@@ -1,0 +1,41 @@
+//! What keeps a program from being faster, and what would help.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Row;
+
+/// A finding of a diagnosis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FindingRow {
+    /// The program.
+    pub program: String,
+    /// The machine.
+    pub machine: String,
+    /// How many processors took part.
+    pub cpus: u32,
+    /// Its place among the findings, from 1: what gains most comes first.
+    pub rank: u32,
+    /// The class of fault.
+    pub class: String,
+    /// The data that it is about, if it is about some.
+    pub object: Option<String>,
+    /// The place of the program, if that is known.
+    pub place: Option<String>,
+    /// What it costs, in percent of the run's processor time.
+    pub cost_pct: f64,
+    /// By how much the run became shorter when the remedy was tried, in percent; absent where it was not.
+    pub gain_pct: Option<f64>,
+    /// What it follows from.
+    pub evidence: String,
+    /// What to change.
+    pub remedy: String,
+    /// What was tried.
+    pub trial: Option<String>,
+}
+
+impl Row for FindingRow {
+    const COLUMNS: &'static [&'static str] = &[
+        "program", "machine", "cpus", "rank", "class", "object", "place", "cost_pct", "gain_pct", "evidence", "remedy",
+        "trial",
+    ];
+}

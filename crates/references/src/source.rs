@@ -1,0 +1,146 @@
+//! Where the events of threads come from: a file of ours, or one of another tool.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::event::Event;
+use crate::file::{MAGIC, ReferenceFile};
+use crate::import::{DrMemTrace, Lackey};
+
+/// What a trace says of itself.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Header {
+    /// The program, as a person would call it.
+    pub program: String,
+    /// What was run, argument by argument, if that is known.
+    pub command: Vec<String>,
+    /// The machine on which it was recorded, or the tool that recorded it.
+    pub recorded_on: String,
+    /// How many threads; none yet while it is being recorded.
+    pub threads: usize,
+    /// Whether the order in which threads synchronised is in it.
+    pub synchronised: bool,
+    /// What it does not hold, a sentence each.
+    pub lost: Vec<String>,
+    /// The memory that it refers to, as far as the program has names for it or asks where it is to be.
+    pub areas: Vec<Area>,
+}
+
+/// Consecutive memory of a program.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Area {
+    /// What the program calls it.
+    pub name: String,
+    /// Its first byte.
+    pub address: u64,
+    /// How many bytes.
+    pub bytes: u64,
+    /// Near which thread the program asks for it to be.
+    pub near: Option<usize>,
+}
+
+/// Something about a trace that a person ought to know.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum Warning {
+    /// The file ends in the middle.
+    #[error("{path}: cut off after {bytes} bytes: what was recorded up to there is read; record again for the rest")]
+    CutOff {
+        /// The file.
+        path: PathBuf,
+        /// How much of it is whole.
+        bytes: u64,
+    },
+    /// Entries that are not understood.
+    #[error(
+        "{path}: {count} entries of unknown kind {kind} were skipped: the format may be newer than what is read here"
+    )]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+        /// Their kind, as a number of the format.
+        kind: u16,
+        /// How many.
+        count: u64,
+    },
+}
+
+/// Why a trace cannot be read.
+#[derive(Debug, Error)]
+pub enum ReferenceError {
+    /// It cannot be read at all.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is none.
+    #[error(
+        "{path}: no trace of references; accepted: a file of `ccnuma sim --record`, a drmemtrace file or folder (.gz, .zip or plain), \
+         the text of valgrind --tool=lackey --trace-mem=yes"
+    )]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is damaged.
+    #[error("{path}: at byte {at}: {what}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        at: u64,
+        /// In what way.
+        what: String,
+    },
+}
+
+/// The events of one thread, in order. Ends early where the trace is damaged: [`Source::scan`] tells.
+pub type ThreadEvents = Box<dyn Iterator<Item = Event> + Send>;
+
+/// A trace that can be read, thread by thread, as often as needed.
+pub trait Source: Send + Sync {
+    /// What it says of itself.
+    fn header(&self) -> &Header;
+
+    /// What a person ought to know of it.
+    fn warnings(&self) -> &[Warning];
+
+    /// What thread `thread` did, from the start. Nothing if there is no such thread.
+    ///
+    /// # Errors
+    /// The file cannot be read any more.
+    fn events(&self, thread: usize) -> Result<ThreadEvents, ReferenceError>;
+}
+
+/// The trace at `path`, of whichever kind it is.
+///
+/// # Errors
+/// It cannot be read, or is no trace.
+pub fn open(path: &Path) -> Result<Box<dyn Source>, ReferenceError> {
+    if path.is_dir() || DrMemTrace::is_one(path)? {
+        return Ok(Box::new(DrMemTrace::open(path)?));
+    }
+    let start = beginning(path, 256)?;
+    if start.starts_with(MAGIC) {
+        return Ok(Box::new(ReferenceFile::open(path)?));
+    }
+    if Lackey::is_one(&start) {
+        return Ok(Box::new(Lackey::open(path)?));
+    }
+    Err(ReferenceError::Unknown { path: path.to_owned() })
+}
+
+/// Up to `most` bytes of the beginning of a file.
+pub(crate) fn beginning(path: &Path, most: u64) -> Result<Vec<u8>, ReferenceError> {
+    use std::io::Read;
+    let read = || {
+        let mut start = Vec::new();
+        std::fs::File::open(path)?.take(most).read_to_end(&mut start)?;
+        Ok(start)
+    };
+    read().map_err(|source| ReferenceError::Io { path: path.to_owned(), source })
+}

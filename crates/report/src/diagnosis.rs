@@ -1,0 +1,37 @@
+//! The findings of a diagnosis: a table, and below it what each follows from and what to change.
+
+use record::FindingRow;
+
+use crate::{Column, Table};
+
+/// A line per finding, what gains most first, with evidence and remedy in notes below.
+pub fn findings(rows: &[FindingRow]) -> Table {
+    let columns = vec![
+        Column::number("", ""),
+        Column::text("finding"),
+        Column::text("data"),
+        Column::text("place"),
+        Column::number("cost", "% of time"),
+        Column::number("gain", "% of time"),
+        Column::text("tried"),
+    ];
+    let mut table = Table::new("findings", columns);
+    for row in rows {
+        table.row([
+            row.rank.to_string(),
+            row.class.clone(),
+            row.object.clone().unwrap_or_default(),
+            row.place.clone().unwrap_or_default(),
+            format!("{:.1}", row.cost_pct),
+            row.gain_pct.map_or_else(String::new, |gain| format!("{gain:.1}")),
+            row.trial.clone().filter(|_| row.gain_pct.is_some()).unwrap_or_default(),
+        ]);
+        table.note(format!("{}. {}: {}.", row.rank, row.class, row.evidence));
+        table.note(format!("   {}.", row.remedy));
+    }
+    if rows.is_empty() {
+        table.note("nothing that costs more than a percent of the time");
+    }
+    table.note("cost: of all processors' time, as estimated; gain: by how much the run became shorter when the remedy was tried");
+    table
+}

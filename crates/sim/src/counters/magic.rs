@@ -1,0 +1,69 @@
+//! What MAGIC's protocol code can count in its own memory, as a program may.
+
+use super::unit::{CountedEvent, CountingMode};
+
+/// Declares a mode whose events are runs and cycles of each handler.
+macro_rules! handlers {
+    ($($name:ident $cycles:ident $text:literal;)*) => {
+        &[CountingMode {
+            name: "handlers",
+            what: "runs of MAGIC's handlers, and cycles of its protocol processor that each took",
+            events: &[$(
+                CountedEvent { name: concat!("h_", stringify!($name)), what: concat!("runs of the handler ", $text) },
+                CountedEvent { name: stringify!($cycles), what: concat!("protocol processor cycles of the handler ", $text) },
+            )*],
+        }]
+    };
+}
+
+/// Runs and cycles of each handler, in the order in which they stand in memory.
+pub const HANDLERS: &[CountingMode] = handlers! {
+    request request_cycles "request";
+    reply reply_cycles "reply";
+    refusal refusal_cycles "refusal";
+    read read_cycles "read";
+    write write_cycles "write";
+    write_invalidate write_invalidate_cycles "write-invalidate";
+    forward forward_cycles "forward";
+    refuse refuse_cycles "refuse";
+    writeback writeback_cycles "writeback";
+    sharing_writeback sharing_writeback_cycles "sharing-writeback";
+    ownership_transfer ownership_transfer_cycles "ownership-transfer";
+    forward_refused forward_refused_cycles "forward-refused";
+    acknowledge acknowledge_cycles "acknowledge";
+    last_acknowledge last_acknowledge_cycles "last-acknowledge";
+    hint hint_cycles "hint";
+    intervention intervention_cycles "intervention";
+    supply supply_cycles "supply";
+    supply_refused supply_refused_cycles "supply-refused";
+    invalidate invalidate_cycles "invalidate";
+    relay relay_cycles "relay";
+    collect collect_cycles "collect";
+};
+
+/// The latency that the message buffer tells, with its number of misses, and the misses that it tells nothing of.
+pub const MESSAGES: &[CountingMode] = &[CountingMode {
+    name: "messages",
+    what: "cycle counts kept in message buffers, in protocol processor cycles",
+    events: &[
+        CountedEvent { name: "mbmisses", what: "misses that took action at other nodes" },
+        CountedEvent { name: "mbcycles", what: "cycles from their request into the network to their reply" },
+        CountedEvent { name: "mblocal", what: "misses answered without action at other nodes" },
+    ],
+}];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flash::Handler;
+
+    #[test]
+    fn every_handler_has_its_two_counters_in_order() {
+        let names: Vec<_> = HANDLERS[0].events.iter().map(|event| event.name.to_owned()).collect();
+        let of = |handler: &Handler| {
+            let name = handler.name().replace('-', "_");
+            [format!("h_{name}"), format!("{name}_cycles")]
+        };
+        assert_eq!(names, Handler::ALL.iter().flat_map(of).collect::<Vec<_>>());
+    }
+}

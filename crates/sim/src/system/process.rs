@@ -1,0 +1,157 @@
+//! A process whose threads come and go while it runs: what they ask of the operating system, done at their own time.
+
+use std::rc::Rc;
+
+use units::{CpuId, NodeId, Time, VirtualAddr};
+
+use super::{Controller, Event, System, ThreadReport};
+use crate::SimError;
+use crate::processor::Wait;
+use crate::thread::{Call, Program, Team, ThreadId};
+
+/// A process that runs.
+pub(super) struct Process {
+    team: Rc<Team>,
+    /// The processors that its threads may have, in the order in which they are taken.
+    processors: Vec<CpuId>,
+    /// The processor of each thread that has not ended.
+    places: Vec<Option<CpuId>>,
+    alive: usize,
+    /// Whether a thread has ended all of it.
+    over: bool,
+}
+
+impl<C: Controller> System<C> {
+    /// Runs a process that begins with one thread, on the first of `processors`, until all its threads have ended or one has
+    /// ended the process. What a thread that was cut off then did so far counts.
+    ///
+    /// # Errors
+    /// As [`System::run`].
+    pub fn run_process(&mut self, processors: Vec<CpuId>, first: Program) -> Result<Vec<ThreadReport>, SimError> {
+        let count = self.processors.len();
+        if let Some(&cpu) = processors.iter().find(|cpu| cpu.index() >= count) {
+            return Err(SimError::NoSuchProcessor { cpu, processors: count });
+        }
+        self.reports.clear();
+        let team = Rc::new(Team::new(false));
+        let start = processors.first().copied().unwrap_or(CpuId(0));
+        let process = Process { team: team.clone(), processors, places: vec![Some(start)], alive: 1, over: false };
+        self.process = Some(process);
+        self.start(start, first, &team, 0)?;
+        while self.process.as_ref().is_some_and(|process| process.alive > 0 && !process.over) {
+            if !self.step()? {
+                return Err(self.deadlock());
+            }
+        }
+        self.cut_off();
+        self.process = None;
+        self.wind_up()
+    }
+
+    /// The process is over: threads that have not ended leave their processors as they are.
+    fn cut_off(&mut self) {
+        for cpu in (0..self.running.len() as u16).map(CpuId) {
+            if self.running[cpu.index()].is_some() {
+                self.post_now(cpu);
+                self.abandon(cpu);
+            }
+        }
+    }
+
+    /// A thread has ended.
+    pub(super) fn note_end(&mut self) {
+        if let Some(process) = &mut self.process {
+            process.alive -= 1;
+            for place in &mut process.places {
+                if place.is_some_and(|cpu| self.running[cpu.index()].is_none()) {
+                    *place = None;
+                }
+            }
+        }
+    }
+
+    /// The thread on `cpu` asks for something, now that its time has come; it goes on at once.
+    pub(super) fn answer_calls(&mut self, mut cpu: CpuId) {
+        let Some(team) = self.process.as_ref().map(|process| process.team.clone()) else {
+            return self.resume_at(cpu, self.now);
+        };
+        for call in team.take_calls() {
+            match call {
+                Call::Spawn(program, wanted) => team.answer_spawn(self.spawn(program, &wanted, &team)),
+                Call::Migrate(wanted) => cpu = self.migrate(cpu, &wanted),
+                Call::Wake(thread) => self.wake_parked(thread),
+                Call::Map(planned) => team.answer_map(self.map(&planned)),
+                Call::Plan(pages) => self.plan_pages(pages),
+                Call::Whereabouts(at) => team.answer_place(self.place_of(at)),
+                Call::End => {
+                    if let Some(process) = &mut self.process {
+                        process.over = true;
+                    }
+                    return;
+                }
+            }
+        }
+        let time = self.processor(cpu).time();
+        self.resume_at(cpu, time.max(self.now));
+    }
+
+    /// The first of `wanted` that is free for a thread of the process.
+    fn first_free(&self, wanted: &[CpuId]) -> Option<CpuId> {
+        let process = self.process.as_ref()?;
+        let free = |cpu: &CpuId| self.running.get(cpu.index()).is_some_and(Option::is_none);
+        wanted.iter().copied().find(|cpu| free(cpu) && process.processors.contains(cpu))
+    }
+
+    /// A new thread on the first of `wanted` that is free, or else on the first processor that is.
+    fn spawn(&mut self, program: Program, wanted: &[CpuId], team: &Rc<Team>) -> Result<ThreadId, SimError> {
+        let Some(process) = &self.process else { return Err(SimError::NoProcessorFree { processors: 0 }) };
+        let cpu = self.first_free(wanted).or_else(|| self.first_free(&process.processors));
+        let cpu = cpu.ok_or(SimError::NoProcessorFree { processors: process.processors.len() })?;
+        let thread = process.places.len();
+        self.start(cpu, program, team, thread)?;
+        if let Some(process) = &mut self.process {
+            process.places.push(Some(cpu));
+            process.alive += 1;
+        }
+        Ok(ThreadId(thread))
+    }
+
+    /// The thread on `cpu` goes to the first of `wanted` that is free, if any is. Where it is then.
+    fn migrate(&mut self, cpu: CpuId, wanted: &[CpuId]) -> CpuId {
+        let Some(to) = self.first_free(wanted) else { return cpu };
+        let Some(mut running) = self.running[cpu.index()].take() else { return cpu };
+        let now = self.now;
+        running.exit(self.processor_mut(cpu), now);
+        running.enter();
+        if let Some(process) = &mut self.process {
+            process.places[running.thread] = Some(to);
+        }
+        self.running[to.index()] = Some(running);
+        to
+    }
+
+    /// A parked thread goes on now; if it is not parked, nothing happens.
+    fn wake_parked(&mut self, thread: ThreadId) {
+        let place = self.process.as_ref().and_then(|process| process.places.get(thread.0).copied().flatten());
+        if let Some(cpu) = place
+            && matches!(self.waits(cpu), Some(Wait::Parked(_)))
+        {
+            self.resume_at(cpu, self.now);
+        }
+    }
+
+    /// A thread parks until `until` or until it is woken.
+    pub(super) fn park_until(&mut self, cpu: CpuId, until: Time) {
+        if until < Time::MAX {
+            self.schedule_processor(cpu, until.max(self.now), Event::Resume(cpu));
+        }
+    }
+
+    /// The program asks for pages on nodes: those that nobody has touched will be placed there.
+    fn plan_pages(&mut self, pages: Vec<(VirtualAddr, NodeId)>) {
+        let nodes = self.network.topology().nodes().len();
+        for (at, node) in pages.into_iter().filter(|(_, node)| node.index() < nodes) {
+            self.paging.plan(at, node);
+        }
+    }
+}

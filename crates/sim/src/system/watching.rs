@@ -1,0 +1,384 @@
+//! Readings of counters at equal steps of simulated time, without events of their own: before whatever happens at or after.
+
+use machine::VirtualNetwork;
+use units::{CpuId, Duration, Time};
+
+use super::{Controller, Held, System};
+use crate::SimError;
+use crate::counters::{Bank, CounterUnit, Place, Reading, Round, TICK, Watch, Watched, Watcher};
+use crate::processor::ThreadCounts;
+
+/// A unit that is looked at, with its registers.
+struct Slot {
+    watched: Watched,
+    bank: Bank,
+    turn: usize,
+    /// Since when the registers have counted.
+    since: Time,
+    /// When its registers could be full, if they halve then; else never.
+    full: Time,
+    /// From the beginning of a round until this unit has been read.
+    offset: Duration,
+}
+
+/// All that is looked at, and who is told.
+pub(super) struct Watching {
+    interval: Duration,
+    reader: Option<CpuId>,
+    slots: Vec<Slot>,
+    /// When the next round begins, or began, whether it has, and how many units of it have been read.
+    next: Time,
+    begun: bool,
+    read: usize,
+    /// What the round costs who reads.
+    cost: Duration,
+    /// When the latest round began, if there was any.
+    latest: Option<Time>,
+    readings: Vec<Reading>,
+    watcher: Watcher,
+    /// What threads that have ended had done, by their numbers.
+    ended: Vec<Option<ThreadCounts>>,
+    /// Whether what programs do is looked at, or done to them, so that they must not run ahead of it.
+    holds_programs: bool,
+    /// Exact numbers of the unit in hand.
+    exact: Vec<u64>,
+}
+
+impl Watching {
+    /// When something is to be done.
+    fn due(&self) -> Time {
+        self.slots.iter().map(|slot| slot.full).fold(self.next_reading(), Time::min)
+    }
+
+    fn next_reading(&self) -> Time {
+        match self.slots.get(self.read) {
+            Some(slot) if self.begun => self.next + slot.offset,
+            _ => self.next,
+        }
+    }
+
+    /// Until when programs may run.
+    pub fn horizon(&self) -> Time {
+        if self.holds_programs { self.next_reading() } else { Time::MAX }
+    }
+
+    /// All has been read at `now`: who wanted to know is told.
+    fn end_round(&mut self, now: Time) {
+        let cost = if self.reader.is_some() { self.cost } else { Duration::ZERO };
+        (self.watcher)(&Round { due: self.next, readings: &self.readings, cost });
+        self.latest = Some(self.next);
+        (self.begun, self.read) = (false, 0);
+        // Whoever needs longer than an interval to read begins again as soon as it can.
+        self.next = (self.next + self.interval).max(now);
+    }
+
+    /// A thread has ended.
+    pub fn ended(&mut self, thread: usize, counts: ThreadCounts) {
+        if self.ended.len() <= thread {
+            self.ended.resize_with(thread + 1, || None);
+        }
+        self.ended[thread] = Some(counts);
+    }
+}
+
+impl<C: Controller> System<C> {
+    /// From the present on, `watcher` is told of every round of `watch`.
+    ///
+    /// # Errors
+    /// There is no such unit, mode or place; the interval is no time; a processor is to read and does not exist.
+    pub fn watch(&mut self, watch: Watch, watcher: Watcher) -> Result<(), SimError> {
+        if watch.interval == Duration::ZERO {
+            return Err(SimError::Unwatchable {
+                what: "every 0 ns".to_owned(),
+                why: "an interval is longer than no time",
+            });
+        }
+        let processors = self.processors.len();
+        if let Some(cpu) = watch.reader.filter(|cpu| cpu.index() >= processors) {
+            return Err(SimError::NoSuchProcessor { cpu, processors });
+        }
+        let mut offset = Duration::ZERO;
+        let mut slots = Vec::new();
+        for watched in watch.units {
+            self.check_watched(&watched)?;
+            if watch.reader.is_some() {
+                offset += self.access_time(watch.reader, &watched);
+            }
+            self.prepare(&watched);
+            let mut exact = vec![0; watched.mode(0).events.len()];
+            self.exact(watched.place, watched.unit, watched.modes[0], self.now, &mut exact);
+            let bank = Bank::new(watched.unit.shape(), &exact);
+            let full = full_at(&bank, self.now);
+            slots.push(Slot { watched, bank, turn: 0, since: self.now, full, offset });
+        }
+        let threads = slots.iter().any(|slot| matches!(slot.watched.place, Place::Thread(_)));
+        let reading = |slot: &Slot| Reading {
+            at: self.now,
+            turn: 0,
+            since: self.now,
+            registers: Vec::new(),
+            exact: vec![0; slot.watched.mode(0).events.len()],
+            cpu: None,
+        };
+        self.watching = Some(Box::new(Watching {
+            interval: watch.interval,
+            reader: watch.reader,
+            readings: slots.iter().map(reading).collect(),
+            slots,
+            next: self.now,
+            begun: false,
+            read: 0,
+            cost: offset,
+            latest: None,
+            watcher,
+            ended: Vec::new(),
+            holds_programs: threads || watch.reader.is_some(),
+            exact: Vec::new(),
+        }));
+        self.set_due();
+        Ok(())
+    }
+
+    fn check_watched(&self, watched: &Watched) -> Result<(), SimError> {
+        let topology = self.network.topology();
+        let refuse =
+            |why| Err(SimError::Unwatchable { what: format!("{:?} of {:?}", watched.unit, watched.place), why });
+        let (nodes, unit) = (topology.nodes().len(), watched.unit);
+        match (watched.place, unit) {
+            (Place::Node(node), _) if node.index() >= nodes => return Err(SimError::NoSuchNode { node, nodes }),
+            (Place::Node(_), CounterUnit::NodeTruth) => {}
+            (Place::Node(_), unit) if C::COUNTERS.contains(&unit) => {}
+            (Place::Node(_), _) => return refuse("its nodes have no such counters"),
+            (Place::Port(router, port), CounterUnit::RouterPort { channel }) => {
+                if usize::from(channel) >= super::network::VIRTUAL_CHANNELS {
+                    return refuse("links have virtual channels 0 to 3");
+                }
+                if topology.outgoing(router, port).is_none() {
+                    return refuse("the machine has no such port, or nothing is connected to it");
+                }
+            }
+            (Place::Thread(_), CounterUnit::Processor { .. } | CounterUnit::ThreadTruth) => {}
+            _ => return refuse("it is something else that has such counters"),
+        }
+        let modes = unit.modes();
+        if watched.modes.is_empty() || watched.modes.iter().any(|&mode| mode >= modes.len()) {
+            return refuse("it has no such mode");
+        }
+        let unseen = |&mode: &usize| modes[mode].events.iter().any(|event| !event.is_seen());
+        if watched.modes.iter().any(unseen) {
+            return refuse("the simulator has not the part of a processor that this event is about");
+        }
+        Ok(())
+    }
+
+    /// What reading a unit takes: an access to another node's Hub goes there and back besides.
+    fn access_time(&self, reader: Option<CpuId>, watched: &Watched) -> Duration {
+        let own = reader.map(|cpu| self.node_of(cpu));
+        let way = match (watched.place, own) {
+            (Place::Node(node), Some(own)) if node != own && watched.unit.access() > Duration::ZERO => {
+                let one = |network, from, to| self.network.unhindered(network, from, to, &[Time::ZERO])[0];
+                let there = one(VirtualNetwork::Request, own, node).since(Time::ZERO);
+                let registers = watched.mode(0).events.len() as u64;
+                (there + one(VirtualNetwork::Reply, node, own).since(Time::ZERO)) * registers
+            }
+            _ => Duration::ZERO,
+        };
+        watched.unit.access() + way
+    }
+
+    /// Has kept what is counted for nobody else.
+    fn prepare(&mut self, watched: &Watched) {
+        if let (Place::Port(router, port), CounterUnit::RouterPort { channel }) = (watched.place, watched.unit)
+            && let Some((sending, receiving)) = self.network.both_ways(router, port)
+        {
+            let now = self.now;
+            self.network.channel_mut(receiving).watch_queue(usize::from(channel), now);
+            self.network.channel_mut(sending).watch_ages();
+        }
+    }
+
+    /// When somebody is to look next.
+    pub(super) fn set_due(&mut self) {
+        self.due = self.watching.as_ref().map_or(Time::MAX, |watching| watching.due());
+    }
+
+    /// Looks at all that is due at `time`, before what happens then.
+    #[cold]
+    pub(super) fn look(&mut self, time: Time) {
+        if let Some(mut watching) = self.watching.take() {
+            self.look_at_counters(&mut watching, time);
+            self.watching = Some(watching);
+        }
+        self.set_due();
+    }
+
+    fn look_at_counters(&mut self, watching: &mut Watching, time: Time) {
+        for slot in &mut watching.slots {
+            if slot.full <= time {
+                self.advance(slot, &watching.ended, time, &mut watching.exact);
+                slot.full = full_at(&slot.bank, time);
+            }
+        }
+        while watching.next_reading() <= time {
+            if !watching.begun {
+                watching.begun = true;
+                if let Some(reader) = watching.reader {
+                    self.now = time;
+                    self.interrupt(reader, watching.cost);
+                }
+                continue;
+            }
+            if watching.read < watching.slots.len() {
+                self.read_next(watching, time);
+            }
+            if watching.read == watching.slots.len() {
+                watching.end_round(time);
+            }
+        }
+    }
+
+    fn read_next(&mut self, watching: &mut Watching, time: Time) {
+        let number = watching.read;
+        let slot = &mut watching.slots[number];
+        let cpu = self.advance(slot, &watching.ended, time, &mut watching.exact);
+        let reading = &mut watching.readings[number];
+        (reading.at, reading.turn, reading.since, reading.cpu) = (time, slot.turn, slot.since, cpu);
+        reading.registers.clear();
+        reading.registers.extend(slot.bank.contents());
+        reading.exact.clear();
+        reading.exact.extend_from_slice(slot.bank.exact());
+        // Read, and cleared: for its next turn, or because reading clears it.
+        let modes = slot.watched.modes.len();
+        if modes > 1 || matches!(slot.watched.unit, CounterUnit::RouterPort { .. }) {
+            slot.turn = (slot.turn + 1) % modes;
+            slot.since = time;
+            let Watched { place, unit, .. } = slot.watched;
+            let mode = slot.watched.modes[slot.turn];
+            watching.exact.clear();
+            watching.exact.resize(unit.modes()[mode].events.len(), 0);
+            self.exact_or_ended(place, unit, mode, time, &watching.ended, &mut watching.exact);
+            slot.bank.select(&watching.exact);
+            slot.full = full_at(&slot.bank, time);
+        }
+        watching.read += 1;
+    }
+
+    /// Looks for the last time of this run: at `time`, when all is over.
+    pub(super) fn look_finally(&mut self, time: Time) {
+        while self.due <= time && self.watching.is_some() {
+            self.look(self.due);
+        }
+        let Some(mut watching) = self.watching.take() else { return };
+        if watching.latest != Some(time) || watching.begun {
+            let next = watching.next;
+            if !watching.begun {
+                watching.next = time;
+            }
+            while watching.read < watching.slots.len() {
+                self.read_next(&mut watching, time);
+            }
+            watching.end_round(time);
+            watching.next = next.max(time + Duration(1));
+        }
+        self.watching = Some(watching);
+        self.set_due();
+    }
+
+    /// Tells a unit's registers what there has been before `time`. The processor of a thread.
+    fn advance(
+        &self,
+        slot: &mut Slot,
+        ended: &[Option<ThreadCounts>],
+        time: Time,
+        exact: &mut Vec<u64>,
+    ) -> Option<CpuId> {
+        let Watched { place, unit, .. } = slot.watched;
+        let mode = slot.watched.modes[slot.turn];
+        // What is not known, as of a thread that has no processor, has stood still.
+        exact.clear();
+        exact.extend_from_slice(slot.bank.exact());
+        let cpu = self.exact_or_ended(place, unit, mode, time, ended, exact);
+        slot.bank.advance(exact);
+        cpu
+    }
+
+    fn exact_or_ended(
+        &self,
+        place: Place,
+        unit: CounterUnit,
+        mode: usize,
+        time: Time,
+        ended: &[Option<ThreadCounts>],
+        exact: &mut [u64],
+    ) -> Option<CpuId> {
+        if let Place::Thread(thread) = place
+            && let Some(Some(counts)) = ended.get(thread)
+        {
+            self.thread_counts(unit, mode, counts, exact);
+            return None;
+        }
+        self.exact(place, unit, mode, time, exact)
+    }
+
+    /// How often each event of a unit's mode has occurred before `time`, into `exact`, which is left alone if nobody knows. Returns the
+    /// processor that a thread runs on.
+    pub(super) fn exact(
+        &self,
+        place: Place,
+        unit: CounterUnit,
+        mode: usize,
+        time: Time,
+        exact: &mut [u64],
+    ) -> Option<CpuId> {
+        match place {
+            Place::Node(node) if unit == CounterUnit::NodeTruth => {
+                let Held { bus, controller, queued, memory } = C::held(self, node, time);
+                for (exact, time) in exact.iter_mut().zip([bus, controller, queued, memory]) {
+                    *exact = time.0 / 1000;
+                }
+            }
+            Place::Node(node) => C::counted(self, node, unit, mode, time, exact),
+            Place::Port(router, port) => {
+                if let Some((sending, receiving)) = self.network.both_ways(router, port) {
+                    let (sending, receiving) = (self.network.channel(sending), self.network.channel(receiving));
+                    match mode {
+                        0 => {
+                            let numbers = [receiving.bypassed_packets, receiving.packets_before(time)];
+                            exact[..2].copy_from_slice(&numbers);
+                            exact[2] = sending.packets_before(time);
+                            exact[3] = time.since(Time::ZERO).0 / TICK.0;
+                        }
+                        1 => receiving.queue_before(time, exact),
+                        _ => exact.copy_from_slice(sending.ages()),
+                    }
+                }
+            }
+            Place::Thread(thread) => {
+                let running = self.running.iter().enumerate();
+                let found = running.filter_map(|(cpu, running)| Some((cpu, running.as_ref()?)));
+                let (cpu, running) = found.into_iter().find(|(_, running)| running.thread == thread)?;
+                let cpu = CpuId(cpu as u16);
+                let counts = running.counts(self.processor(cpu), time)?;
+                self.thread_counts(unit, mode, &counts, exact);
+                return Some(cpu);
+            }
+        }
+        None
+    }
+
+    fn thread_counts(&self, unit: CounterUnit, mode: usize, counts: &ThreadCounts, exact: &mut [u64]) {
+        match unit {
+            CounterUnit::Processor { second } => {
+                exact[0] = counts.event(mode + if second { 16 } else { 0 }, self.cycle, self.line);
+            }
+            _ => counts.truth(exact),
+        }
+    }
+}
+
+/// When registers that halve could be full, if they count as fast as the clock that they run by.
+fn full_at(bank: &Bank, now: Time) -> Time {
+    // Ticks are whole from the start of time, so that the last one counts.
+    let tick = |room: u64| Time(now.0 / TICK.0 * TICK.0) + TICK * room.max(1);
+    bank.room().map_or(Time::MAX, tick)
+}
