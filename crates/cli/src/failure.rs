@@ -66,6 +66,15 @@ impl From<record::WriteError> for Failure {
     }
 }
 
+impl From<trace::WriteError> for Failure {
+    fn from(error: trace::WriteError) -> Self {
+        match error {
+            trace::WriteError::Io(error) => error.into(),
+            other => Self::run(other),
+        }
+    }
+}
+
 /// What the argument parser says, as one line: its complaint and its hints, without the usage.
 pub fn of_arguments(error: &clap::Error) -> Failure {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {

@@ -33,6 +33,8 @@ use failure::Failure;
   ccnuma sim -m arctic migratory --stats   run a program on a simulated machine
   ccnuma diagnose -m flash-scaled-32p art  why it does not scale, and what repairing it gains
   ccnuma cc -O2 fft.c -o fft -lm           compile a program of your own for simulation
+  ccnuma sar 1                             what this computer's nodes do, second by second
+  ccnuma run -- ./prog                     start a program and sample where it runs and has its memory
   ccnuma verify origin                     explore every reachable state of a protocol
 
 Exit codes: 0 done, 1 ran and found a failure, 2 bad input."
@@ -57,6 +59,10 @@ enum Command {
     Cc(commands::compile::CCommand),
     Cxx(commands::compile::CxxCommand),
     Fc(commands::compile::FortranCommand),
+    Sar(Box<commands::profile::sar::SarCommand>),
+    Run(Box<commands::profile::run::RunCommand>),
+    Info(commands::profile::info::InfoCommand),
+    Dump(Box<commands::profile::dump::DumpCommand>),
 }
 
 /// Runs a subcommand; its exit code.
@@ -74,6 +80,10 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Diagnose(command) => command.run(),
         Command::Report(command) => command.run(),
         Command::Reproduce(command) => command.run().map(|()| true),
+        Command::Sar(command) => command.run().map(|()| true),
+        Command::Run(command) => command.run(),
+        Command::Info(command) => command.run().map(|()| true),
+        Command::Dump(command) => command.run().map(|()| true),
     };
     // Whatever ran and found a failure says so by its exit code.
     done.map(|done| if done { ExitCode::SUCCESS } else { ExitCode::from(1) })

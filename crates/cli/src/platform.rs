@@ -6,7 +6,7 @@ use machine::Description;
 use crate::failure::Failure;
 
 /// The name that stands for this computer.
-const HOST: &str = "host";
+pub const HOST: &str = "host";
 
 /// The machine flag of commands that work on one machine.
 #[derive(Args, Debug, Clone)]

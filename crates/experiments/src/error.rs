@@ -88,11 +88,26 @@ pub enum ExperimentError {
         /// How many there are.
         most: usize,
     },
+    /// A trace is to be replayed by another number of threads.
+    #[error(
+        "--cpus {asked}: the trace of {program} has {own} threads; accepted: {own}, and machines that have so many"
+    )]
+    RecordedThreads {
+        /// The program that was recorded.
+        program: String,
+        /// How many processors were asked for.
+        asked: usize,
+        /// How many threads it has.
+        own: usize,
+    },
+    /// A trace of references cannot be read, replayed or written.
+    #[error(transparent)]
+    Replay(#[from] workloads::ReplayError),
     /// A program wants more memory than a node has.
     #[error("{program} wants {wanted} on node {node} of machine {machine}; accepted: up to {free}")]
     NodeMemory {
         /// The program.
-        program: &'static str,
+        program: String,
         /// The machine's name.
         machine: String,
         /// The node.
@@ -106,7 +121,7 @@ pub enum ExperimentError {
     #[error("{program} wants {wanted} of machine {machine}; accepted: up to {free}")]
     MachineMemory {
         /// The program.
-        program: &'static str,
+        program: String,
         /// The machine's name.
         machine: String,
         /// How much it wants.
@@ -118,7 +133,7 @@ pub enum ExperimentError {
     #[error("{program} gave wrong results: {wrong}")]
     WrongResult {
         /// The program.
-        program: &'static str,
+        program: String,
         /// What is wrong.
         wrong: String,
     },
@@ -126,7 +141,7 @@ pub enum ExperimentError {
     #[error("the run of {program} could not be kept: {reason}")]
     NotKept {
         /// The program.
-        program: &'static str,
+        program: String,
         /// Why.
         reason: String,
     },
@@ -134,7 +149,7 @@ pub enum ExperimentError {
     #[error("{program}: {source}")]
     Run {
         /// The program.
-        program: &'static str,
+        program: String,
         /// What went wrong.
         source: sim::SimError,
     },

@@ -32,7 +32,7 @@ pub use outcome::Outcome;
 pub use reproduction::{FailedMeasurement, Outcomes, PreparedTable, Reproduced, Reproduction};
 pub use run::{Finished, run, run_plan, run_program, run_windows};
 pub use simulation::{
-    OwnProgram, Simulated, Simulation, Sweep, Synchronisation, Variations, description_label, policies, program_rows,
-    run_together,
+    Executable, OwnProgram, Simulated, Simulation, Sweep, Synchronisation, Variations, description_label, policies,
+    program_rows, run_together,
 };
 pub use system::{System, Systems};

@@ -129,7 +129,9 @@ fn program_once(
         return Ok(row);
     }
     let row = right(&simulation)?.row;
-    finished.note(&row).map_err(|reason| ExperimentError::NotKept { program: run.workload.name(), reason })?;
+    finished
+        .note(&row)
+        .map_err(|reason| ExperimentError::NotKept { program: run.workload.name().to_owned(), reason })?;
     Ok(row)
 }
 
@@ -150,7 +152,7 @@ pub fn run_scheduled(
     let simulation = simulation.with_scheduling(scheduling)?;
     let all = run_together(&vec![simulation; usize::from(processes)])?;
     if let Some(wrong) = all.iter().find_map(|each| each.wrong.clone()) {
-        return Err(ExperimentError::WrongResult { program: run.workload.name(), wrong });
+        return Err(ExperimentError::WrongResult { program: run.workload.name().to_owned(), wrong });
     }
     let last = all.into_iter().max_by_key(|each| each.finished);
     let Simulated { mut row, finished, .. } =
@@ -184,6 +186,6 @@ fn looked_at(simulation: &Simulation, looks: Looks) -> Result<(SimulationRow, Ti
 fn checked(simulation: &Simulation, mut simulated: Simulated) -> Result<Simulated, ExperimentError> {
     match simulated.wrong.take() {
         None => Ok(simulated),
-        Some(wrong) => Err(ExperimentError::WrongResult { program: simulation.workload().name(), wrong }),
+        Some(wrong) => Err(ExperimentError::WrongResult { program: simulation.workload().name().to_owned(), wrong }),
     }
 }

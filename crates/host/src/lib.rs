@@ -4,6 +4,7 @@
 //! cannot be had on a machine is refused with the reason ([`HostError`]), or noted; it never silently becomes something
 //! else.
 
+pub mod children;
 pub mod clock;
 pub mod crew;
 pub mod discovery;
@@ -11,6 +12,8 @@ mod error;
 pub mod interference;
 pub mod kernels;
 pub mod memory;
+pub mod perf;
+pub mod statistics;
 pub mod threads;
 
 pub use error::HostError;

@@ -4,7 +4,12 @@
 //! totals of registers of any width ([`Virtualiser`]), and hands samples to a [`Sink`]: the trace file, a screen, both. Nothing
 //! here knows that machines can be simulated; a simulated one is a source like any other.
 
+pub mod export;
+pub mod lines;
+pub mod linux;
 mod sampler;
+pub mod selection;
+pub mod session;
 mod sink;
 mod source;
 mod sources;

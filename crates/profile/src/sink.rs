@@ -55,12 +55,16 @@ pub struct Live {
     objects: Vec<Object>,
     rows: Vec<(usize, usize)>,
     values: Vec<Value>,
+    time_ns: u64,
+    complete: bool,
 }
 
 impl Live {
     /// Computes these metrics from samples of these counters.
     pub fn new(metrics: Vec<Resolved>, counters: &[Counter]) -> Self {
-        Self { evaluator: Evaluator::new(metrics, counters), objects: Vec::new(), rows: Vec::new(), values: Vec::new() }
+        let evaluator = Evaluator::new(metrics, counters);
+        let (objects, rows, values) = (Vec::new(), Vec::new(), Vec::new());
+        Self { evaluator, objects, rows, values, time_ns: 0, complete: false }
     }
 
     /// The objects so far, by index.
@@ -83,10 +87,9 @@ impl Live {
         self.evaluator.value(metric, object)
     }
 
-    /// Begins the next sample: forgets the rows of the last one.
-    pub fn clear(&mut self) {
-        self.rows.clear();
-        self.values.clear();
+    /// When the last sample was taken.
+    pub fn time_ns(&self) -> u64 {
+        self.time_ns
     }
 }
 
@@ -107,6 +110,10 @@ impl Sink for Live {
     }
 
     fn sample(&mut self, _: u64, index: u32, values: &[Value]) -> Result<(), WriteError> {
+        if std::mem::take(&mut self.complete) {
+            self.rows.clear();
+            self.values.clear();
+        }
         self.rows.push((index as usize, self.values.len()));
         self.values.extend_from_slice(values);
         Ok(())
@@ -117,6 +124,7 @@ impl Sink for Live {
         let end = |row: usize| rows.get(row + 1).map_or(values.len(), |&(_, next)| next);
         let slices = rows.iter().enumerate().map(|(row, &(object, start))| (object, &values[start..end(row)]));
         self.evaluator.tick(time_ns, slices);
+        (self.time_ns, self.complete) = (time_ns, true);
         Ok(())
     }
 }

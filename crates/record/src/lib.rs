@@ -13,6 +13,7 @@ mod measurement;
 mod program;
 mod reproduction;
 mod row;
+mod sample;
 mod simulation;
 mod statistics;
 mod verification;
@@ -28,6 +29,7 @@ pub use measurement::{OneOrMany, Record, Unit};
 pub use program::ProgramRow;
 pub use reproduction::ReproductionRow;
 pub use row::Row;
+pub use sample::{SampleRow, TraceInfoRow};
 pub use simulation::{
     CheckResult, ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, ProcessorStatistics,
     RegionStatistics, SimulationRow,

@@ -18,7 +18,6 @@ mod origin;
 mod os;
 mod processor;
 pub mod random;
-mod sample;
 mod simulator;
 mod statistics;
 mod system;
@@ -36,7 +35,6 @@ pub use os::{PagingCounters, Scheduling, SchedulingCounters, SpaceSharing, TimeS
 pub use processor::{
     Cause, Distance, ExternalCounts, Location, MissCounts, ProcessorCounters, Service, TimeSplit, Transaction,
 };
-pub use sample::{NodeActivity, Sample, StateCounts};
 pub use simulator::Simulator;
 pub use statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
 pub use system::{Incoherence, Job, ThreadReport, Unfinished};
@@ -72,8 +70,6 @@ pub struct Options {
     /// Whether what processors lose is told by line and place of the program ([`Simulator::losses`]), which takes
     /// [`Options::miss_causes`] in.
     pub attribute: bool,
-    /// From one sample of what the nodes do to the next, if any are wanted ([`Simulator::samples`]).
-    pub sampling: Option<Duration>,
     /// A fault planted in the machine: for tests of tests.
     pub fault: Option<Fault>,
 }

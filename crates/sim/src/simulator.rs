@@ -15,7 +15,7 @@ use crate::origin::{HubCounters, Hubs};
 use crate::os::PagingCounters;
 use crate::system::{Controller, Incoherence, Job, System, ThreadReport, Unfinished};
 use crate::thread::Program;
-use crate::{NodeStatistics, Options, Sample, Scheduling, SimError, StallTerms};
+use crate::{NodeStatistics, Options, Scheduling, SimError, StallTerms};
 
 /// A machine of some kind.
 trait Simulated {
@@ -37,7 +37,6 @@ trait Simulated {
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms>;
     fn check_coherence(&mut self) -> Result<(), Incoherence>;
     fn observed(&self) -> Option<Observed>;
-    fn samples(&self) -> &[Sample];
     fn watch(&mut self, watch: Watch, watcher: Watcher) -> Result<(), SimError>;
     fn node_counters(&self) -> &'static [CounterUnit];
     fn as_any(&self) -> &dyn Any;
@@ -115,10 +114,6 @@ impl<C: Controller> Simulated for System<C> {
 
     fn observed(&self) -> Option<Observed> {
         self.observer.as_ref().map(|observer| observer.borrow().observed())
-    }
-
-    fn samples(&self) -> &[Sample] {
-        &self.sampler.taken
     }
 
     fn watch(&mut self, watch: Watch, watcher: Watcher) -> Result<(), SimError> {
@@ -203,12 +198,6 @@ impl Simulator {
     /// What an observer of all loads and stores has seen since the start, if one was asked for ([`Options::check_loads`]).
     pub fn observed(&self) -> Option<Observed> {
         self.machine.observed()
-    }
-
-    /// What all nodes had done at each multiple of the interval that was asked for ([`Options::sampling`]) and at the end of each
-    /// run. Taking samples changes nothing else.
-    pub fn samples(&self) -> &[Sample] {
-        self.machine.samples()
     }
 
     /// From now on, has counters looked at as `watch` says, and `watcher` told of every round: the first at the present time, then at

@@ -1,8 +1,12 @@
 //! Random programs: look-ahead against lock-step bit for bit, and caches, directory and data against each other.
 
 use proptest::prelude::*;
-use sim::{HubCounters, Mode, NodeActivity, Options, Program, Sample, Simulator, Thread, ThreadReport};
-use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use sim::counters::{CounterUnit, Place, Watch, Watched};
+use sim::{HubCounters, Mode, Options, Program, Simulator, Thread, ThreadReport};
+use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr, Time};
 
 /// One step of a random program.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +80,30 @@ fn execute(thread: &mut Thread<'_>, regions: &[PhysicalAddr], steps: &[Step]) {
 }
 
 /// Everything that can be seen of a run.
-type Seen = (Vec<ThreadReport>, Vec<Option<HubCounters>>, units::Time, Vec<Sample>);
+type Seen = (Vec<ThreadReport>, Vec<Option<HubCounters>>, Time, Vec<Sample>);
+
+/// What the first nodes had done at a moment, exactly: memory activity, states found, and packets of their links.
+type Sample = (Time, Vec<[Vec<u64>; 3]>);
+
+/// Has samples of the first nodes taken.
+fn sample(simulator: &mut Simulator, interval: Duration) -> Rc<RefCell<Vec<Sample>>> {
+    let nodes: Vec<_> = simulator.topology().nodes().iter().take(4).copied().collect();
+    let one = |place, unit, mode| Watched { place, unit, modes: vec![mode] };
+    let of = |node: &machine::Node| {
+        let (place, unit) = (Place::Node(node.id), CounterUnit::HubMemory);
+        let port = one(Place::Port(node.router, node.port), CounterUnit::RouterPort { channel: 0 }, 0);
+        [one(place, unit, 0), one(place, unit, 4), port]
+    };
+    let (samples, watch) =
+        (Rc::default(), Watch { interval, reader: None, units: nodes.iter().flat_map(of).collect() });
+    let taken: Rc<RefCell<Vec<Sample>>> = Rc::clone(&samples);
+    let told = move |round: &sim::counters::Round<'_>| {
+        let node = |readings: &[sim::counters::Reading]| [0, 1, 2].map(|unit: usize| readings[unit].exact.clone());
+        taken.borrow_mut().push((round.due, round.readings.chunks(3).map(node).collect()));
+    };
+    simulator.watch(watch, Box::new(told)).unwrap();
+    samples
+}
 
 fn run(machine: &str, mode: Mode, programs: &[Vec<Step>]) -> Seen {
     run_sampled(machine, mode, programs, Some(Duration::from_ns(1700.0)))
@@ -84,8 +111,9 @@ fn run(machine: &str, mode: Mode, programs: &[Vec<Step>]) -> Seen {
 
 fn run_sampled(machine: &str, mode: Mode, programs: &[Vec<Step>], sampling: Option<Duration>) -> Seen {
     let description = machine::load(machine).unwrap();
-    let options = Options { mode, check_loads: true, sampling, ..Options::default() };
+    let options = Options { mode, check_loads: true, ..Options::default() };
     let mut simulator = Simulator::new(&description, options).unwrap();
+    let samples = sampling.map(|interval| sample(&mut simulator, interval));
     let nodes = simulator.topology().nodes().len() as u16;
     let regions: Vec<_> = (0..4).map(|n| simulator.allocate(NodeId(n % nodes), Bytes(3 * CONFLICT)).unwrap()).collect();
     let start = |(cpu, steps): (usize, &Vec<Step>)| {
@@ -97,7 +125,7 @@ fn run_sampled(machine: &str, mode: Mode, programs: &[Vec<Step>], sampling: Opti
     simulator.check_coherence().unwrap();
     assert_eq!(simulator.messages_under_way(), 0, "every message has arrived");
     let counters = (0..nodes).map(|n| simulator.hub_counters(NodeId(n))).collect();
-    (reports, counters, simulator.now(), simulator.samples().to_vec())
+    (reports, counters, simulator.now(), samples.map_or_else(Vec::new, |samples| samples.take()))
 }
 
 proptest! {
@@ -150,9 +178,9 @@ fn samples_disturb_nothing() {
     assert_eq!((&without.0, &without.1, without.2), (&often.0, &often.1, often.2));
     assert!(without.3.is_empty() && seldom.3.len() < often.3.len());
     assert_eq!(often.3.last(), seldom.3.last());
-    assert!(often.3.windows(2).all(|pair| pair[0].time < pair[1].time));
-    let sum = |of: fn(&NodeActivity) -> u64| often.3.last().unwrap().nodes.iter().map(of).sum::<u64>();
-    assert_eq!(sum(|node| node.outgoing.0), sum(|node| node.incoming.0), "what goes into the network comes out");
+    assert!(often.3.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    let sum = |register: usize| often.3.last().unwrap().1.iter().map(|node| node[2][register]).sum::<u64>();
+    assert_eq!(sum(1), sum(2), "what goes into the network comes out");
 }
 
 /// What a node does for a neighbour who reads `READS` of its lines, one at a time: the request of a packet comes in, nine go
@@ -160,10 +188,9 @@ fn samples_disturb_nothing() {
 #[test]
 fn samples_show_what_memory_and_links_did() {
     const READS: u64 = 100;
-    let options = Options { sampling: Some(Duration::from_ns(5000.0)), ..Options::default() };
-    let description = machine::load("lego-oil").unwrap();
-    let mut simulator = Simulator::new(&description, options).unwrap();
+    let mut simulator = Simulator::new(&machine::load("lego-oil").unwrap(), Options::default()).unwrap();
     let base = simulator.allocate(NodeId(0), Bytes(128 * READS)).unwrap();
+    let samples = sample(&mut simulator, Duration::from_ns(5000.0));
     let reads = move |thread: &mut Thread<'_>| {
         for line in 0..READS {
             thread.load(base.offset(128 * line));
@@ -171,17 +198,18 @@ fn samples_show_what_memory_and_links_did() {
         }
     };
     simulator.run(vec![(CpuId(2), Box::new(reads) as Program)]).unwrap();
-    let samples = simulator.samples();
-    let home = |sample: &Sample| sample.nodes[0];
-    let (first, last) = (home(&samples[0]), home(samples.last().unwrap()));
-    assert_eq!(last.found.iter().sum::<u64>(), READS);
-    assert_eq!(last.found[protocol::DirectoryState::Unowned as usize], READS);
-    assert_eq!(last.outgoing, last.incoming * 9);
-    let refresh = Duration::from_ns(250.0) * (simulator.now().0 / Duration::from_ns(15_600.0).0 + 1);
-    let reading = Duration::from_ns(300.0) * READS;
-    assert!(last.memory >= reading && last.memory <= reading + refresh, "{:?} for {reading:?}", last.memory);
-    assert!(first.memory < last.memory && first.found[0] < READS && first.found[0] > 0);
+    let samples = samples.take();
+    let (first, (_, nodes)) = (&samples[1].1[0], samples.last().unwrap());
+    let [activity, found, link] = &nodes[0];
+    assert_eq!(found.iter().sum::<u64>(), READS);
+    assert_eq!(found[0], READS, "unowned");
+    assert_eq!((link[1], link[2]), (9 * READS, READS));
+    // Of cycles of 10 ns: refresh is told apart.
+    let refreshes = simulator.now().0 / Duration::from_ns(15_600.0).0 + 1;
+    assert!(activity[2] <= 25 * refreshes && activity[2] >= 25 * (refreshes - 1), "{activity:?}");
+    let reading = 30 * READS;
+    assert!((reading - 25 * refreshes..=reading).contains(&activity[4]), "{activity:?} for {reading}");
+    assert!(first[0][4] < activity[4] && first[1][0] < READS && first[1][0] > 0);
     // Node 1 has no part in it.
-    assert!(samples.last().unwrap().nodes[1].memory <= refresh);
-    assert_eq!(last.since(&first).found[0], READS - first.found[0]);
+    assert_eq!((nodes[1][0][3], nodes[1][0][4]), (0, 0));
 }

@@ -5,6 +5,7 @@ pub mod compile;
 pub mod diagnose;
 pub mod fit;
 pub mod machines;
+pub mod profile;
 pub mod report;
 pub mod reproduce;
 pub mod sim;

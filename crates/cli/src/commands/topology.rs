@@ -155,7 +155,7 @@ fn own_network(topology: &Topology, network: VirtualNetwork) -> Option<String> {
 fn check_table(topology: &Topology, table: &RoutingTable, name: &str) -> Result<DeadlockRow, Failure> {
     let found = deadlock::check(topology, table).map_err(|error| Failure::input(format!("{name}: {error}")))?;
     let channels: Vec<_> = topology.channels().collect();
-    let named = |end| end_name(topology, end);
+    let named = |end| topology.end_path(end);
     let cycle = found.iter().flatten().map(|id| &channels[id.index()]);
     Ok(DeadlockRow {
         machine: Some(topology.name().to_owned()),
@@ -171,19 +171,11 @@ fn check_vector(routes: &VectorRoutes, name: &str) -> DeadlockRow {
     DeadlockRow { machine: None, table: name.to_owned(), deadlock: found.is_some(), cycle: cycle.collect() }
 }
 
-/// The name in the hardware graph of an end of a link, with the port if it is a router's.
-fn end_name(topology: &Topology, end: Endpoint) -> String {
-    match end {
-        Endpoint::Node(_) => topology.path_of(end),
-        Endpoint::Router(_, port) => format!("{}/{port}", topology.path_of(end)),
-    }
-}
-
 fn rows(topology: &Topology, with_routes: bool) -> Vec<TopologyRow> {
     let blank = |part, id: u32, at: String| TopologyRow::new(topology.name(), part, id, at);
     let nodes = topology.nodes().iter().map(|node| TopologyRow {
         cpus: topology.cpus_of(node.id).collect(),
-        to: Some(end_name(topology, Endpoint::Router(node.router, node.port))),
+        to: Some(topology.end_path(Endpoint::Router(node.router, node.port))),
         ..blank(TopologyPart::Node, node.id.0.into(), node.path())
     });
     let routers = topology.routers().iter().map(|router| TopologyRow {
@@ -191,11 +183,11 @@ fn rows(topology: &Topology, with_routes: bool) -> Vec<TopologyRow> {
         ..blank(TopologyPart::Router, router.id.0.into(), router.path())
     });
     let links = topology.links().iter().map(|link| TopologyRow {
-        to: Some(end_name(topology, link.ends[1])),
+        to: Some(topology.end_path(link.ends[1])),
         class: Some(link.class.to_string()),
         length_m: Some(link.length.as_metres()),
         delay_ns: Some(link.delay.as_ns()),
-        ..blank(TopologyPart::Link, link.id.0.into(), end_name(topology, link.ends[0]))
+        ..blank(TopologyPart::Link, link.id.0.into(), topology.end_path(link.ends[0]))
     });
     let mut rows: Vec<_> = nodes.chain(routers).chain(links).collect();
     if with_routes {

@@ -13,6 +13,7 @@ use machine::Description;
 use profile::Sampler;
 use sim::Simulator;
 use sim::counters::{Round, Watch};
+use trace::metric::Metric;
 use trace::{Event, Preamble, Trace, TraceWriter, WriteError};
 use units::{CpuId, Duration, NodeId, Port, RouterId};
 
@@ -41,6 +42,8 @@ pub struct ProfileRequest {
     pub reader: Option<CpuId>,
     /// The virtual channel that histograms of queues are of: 0 has requests, 1 replies.
     pub queue_channel: u8,
+    /// Metrics that are declared; none for those that are built in.
+    pub declared: Vec<Metric>,
     /// The command line that the trace is to name.
     pub command: Vec<String>,
 }

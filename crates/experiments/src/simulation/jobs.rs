@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use sim::{Job, Program, Scheduling, Simulator, ThreadReport, places};
 use units::{CpuId, Time};
-use workloads::{Barrier, BarrierKind};
+use workloads::{Barrier, BarrierKind, RecordedRegion, Recording};
 
 use super::memory::SharedRegion;
+use super::recorded::Record;
 use super::statistics::{self, Parts};
 use super::thread::SimulatedThread;
 use super::{Simulated, Simulation};
@@ -60,7 +61,7 @@ impl Simulation {
     }
 
     /// The program with its memory on the machine.
-    fn prepare(&self, simulator: &mut Simulator) -> Result<Prepared<'_>, ExperimentError> {
+    fn prepare(&self, simulator: &mut Simulator, record: Option<&Record>) -> Result<Prepared<'_>, ExperimentError> {
         let plans = self.workload.regions(&self.shape);
         let page = self.description.tlb.page;
         let place = |plan| SharedRegion::relocated(simulator, plan, page, &self.relocation);
@@ -75,7 +76,7 @@ impl Simulation {
         };
         self.relocation.separate(simulator, &mut regions, self.description.l2.line, page)?;
         let (regions, wrong) = (Rc::new(regions), Rc::new(Cell::new(0)));
-        let program = |number| self.program(number, &regions, &wrong, barrier.clone());
+        let program = |number| self.program(number, &regions, &wrong, barrier.clone(), record.cloned());
         let programs = (0..self.shape.threads()).map(program).collect();
         Ok(Prepared { simulation: self, regions, wrong, programs })
     }
@@ -87,12 +88,21 @@ impl Simulation {
         regions: &Rc<Vec<SharedRegion>>,
         wrong: &Rc<Cell<u64>>,
         barrier: Option<(BarrierKind, Rc<SharedRegion>)>,
+        record: Option<Record>,
     ) -> Program {
-        let (workload, shape) = (self.workload, self.shape.clone());
+        let (workload, shape) = (self.workload.clone(), self.shape.clone());
         let (regions, wrong) = (regions.clone(), wrong.clone());
         Box::new(move |thread: &mut sim::Thread<'_>| {
             let barrier = barrier.map(|(kind, region)| Barrier::new(kind, &shape, region));
-            let found = workload.run(&shape, &regions, &mut SimulatedThread::new(thread, number, barrier));
+            let mut thread = SimulatedThread::new(thread, number, barrier);
+            let found = match record {
+                None => workload.run(&shape, &regions, &mut thread),
+                Some(Record { recorder, starts }) => {
+                    let recorded = regions.iter().zip(starts);
+                    let recorded: Vec<_> = recorded.map(|(region, start)| RecordedRegion::new(region, start)).collect();
+                    workload.run(&shape, &recorded, &mut Recording::new(&mut thread, recorder))
+                }
+            };
             wrong.set(wrong.get() + found);
         })
     }
@@ -107,12 +117,28 @@ pub fn run_together(simulations: &[Simulation]) -> Result<Vec<Simulated>, Experi
     run_watched(simulations, |_| Ok(()))
 }
 
+impl Simulation {
+    /// Runs it by itself, recorded or not.
+    pub(super) fn run_with(&self, record: Option<Record>) -> Result<Simulated, ExperimentError> {
+        let mut alone = run_all(std::slice::from_ref(self), record.as_ref(), |_| Ok(()))?;
+        Ok(alone.swap_remove(0))
+    }
+}
+
 /// As [`run_together`], but the machine is shown to `watch` before anything runs on it.
 ///
 /// # Errors
 /// As there, and what `watch` says.
 pub fn run_watched(
     simulations: &[Simulation],
+    watch: impl FnOnce(&mut Simulator) -> Result<(), ExperimentError>,
+) -> Result<Vec<Simulated>, ExperimentError> {
+    run_all(simulations, None, watch)
+}
+
+fn run_all(
+    simulations: &[Simulation],
+    record: Option<&Record>,
     watch: impl FnOnce(&mut Simulator) -> Result<(), ExperimentError>,
 ) -> Result<Vec<Simulated>, ExperimentError> {
     let Some(first) = simulations.first() else { return Ok(Vec::new()) };
@@ -125,7 +151,7 @@ pub fn run_watched(
     }
     let mut simulator = Simulator::new(&first.description, first.options)?;
     watch(&mut simulator)?;
-    let prepared: Result<Vec<_>, _> = simulations.iter().map(|each| each.prepare(&mut simulator)).collect();
+    let prepared: Result<Vec<_>, _> = simulations.iter().map(|each| each.prepare(&mut simulator, record)).collect();
     let mut prepared = prepared?;
     let programs = prepared.iter_mut().map(|each| std::mem::take(&mut each.programs));
     let reports = match scheduling {
@@ -134,7 +160,7 @@ pub fn run_watched(
             .zip(programs)
             .map(|(each, programs)| simulator.run(each.processors.iter().copied().zip(programs).collect()))
             .collect::<Result<_, _>>()
-            .map_err(|source| ExperimentError::Run { program: first.workload.name(), source }),
+            .map_err(|source| ExperimentError::Run { program: first.workload.name().to_owned(), source }),
         Some(scheduling) => {
             let job =
                 |(simulation, threads): (&Simulation, _)| Job { name: simulation.workload.name().to_owned(), threads };
@@ -147,13 +173,13 @@ pub fn run_watched(
         let (mut row, wrong) = each.finish(&simulator, &reports);
         let page = each.simulation.description.tlb.page;
         let homes = each.regions.iter().map(|region| region.homes(&simulator, page)).collect();
-        let (paging, samples) = (simulator.paging().clone(), simulator.samples().to_vec());
+        let paging = simulator.paging().clone();
         let scheduling = reports.iter().map(|report| report.scheduling).collect();
         let finished = reports.iter().map(|report| report.finished.since(Time::ZERO)).max().unwrap_or_default();
         let tell = || each.simulation.attribution(&simulator, &row, &each.regions, &reports);
         let attribution = each.simulation.options.attribute.then(tell);
         row.regions = attribution.as_ref().map(record::Attribution::by_object);
-        Simulated { row, wrong, paging, samples, homes, attribution, scheduling, finished, took }
+        Simulated { row, wrong, paging, homes, attribution, scheduling, finished, took }
     };
     Ok(prepared.into_iter().zip(reports).map(finish).collect())
 }

@@ -1,28 +1,32 @@
 //! Running a parallel program on a simulated machine.
 
 mod attribution;
+mod executable;
 mod jobs;
 mod memory;
 mod own;
 pub mod policies;
+mod recorded;
 mod statistics;
 mod sweep;
 mod thread;
 mod trial;
 
+pub use executable::Executable;
 pub use jobs::{Synchronisation, run_together, run_watched};
 pub use own::OwnProgram;
 pub use sweep::{Sweep, Variations};
 
 use std::collections::BTreeMap;
 use std::hash::Hasher;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use machine::description::PlacementKind;
 use machine::{Description, Topology};
 use record::{Attribution, CheckResult, ProgramRow, SimulationRow};
 use rustc_hash::FxHasher;
-use sim::{Options, PagingCounters, Sample, Scheduling, SchedulingCounters, Simulator, ThreadReport};
+use sim::{Options, PagingCounters, Scheduling, SchedulingCounters, Simulator, ThreadReport};
 use units::{Bytes, CpuId, NodeId};
 use workloads::{Parameter, Shape, Workload, Wrong};
 
@@ -34,12 +38,14 @@ use trial::Relocation;
 #[derive(Clone, Debug)]
 pub struct Simulation {
     description: Description,
-    workload: Workload,
+    workload: Executable,
     shape: Shape,
     /// The processor of each thread.
     processors: Vec<CpuId>,
     options: Options,
     synchronisation: Synchronisation,
+    /// The file into which its references are recorded, if they are.
+    record: Option<PathBuf>,
     scheduling: Option<Scheduling>,
     /// Where its memory is, if not where the program says.
     relocation: Relocation,
@@ -52,8 +58,6 @@ pub struct Simulated {
     pub row: SimulationRow,
     /// What is wrong with the program's results, if anything is.
     pub wrong: Option<String>,
-    /// What the nodes had done at equal steps of time, where that was asked for ([`Options::sampling`]).
-    pub samples: Vec<Sample>,
     /// What the operating system did with memory.
     pub paging: PagingCounters,
     /// By region, the node of each page in the end; `None` if nobody has touched it.
@@ -133,13 +137,17 @@ impl Simulation {
     /// When the machine has fewer processors, or too little memory on a node.
     pub fn new(
         description: Description,
-        workload: Workload,
+        workload: impl Into<Executable>,
         cpus: Option<u16>,
         options: Options,
     ) -> Result<Self, ExperimentError> {
         let topology = Topology::new(&description);
         let processors = topology.processors() as usize;
-        let threads = cpus.map_or(processors, usize::from);
+        let workload = workload.into();
+        let threads = cpus.map_or_else(|| workload.threads().unwrap_or(processors), usize::from);
+        if let Some(own) = workload.threads().filter(|&own| own != threads) {
+            return Err(ExperimentError::RecordedThreads { program: workload.name().to_owned(), asked: threads, own });
+        }
         if threads == 0 || threads > processors {
             let machine = description.name;
             return Err(ExperimentError::Processors { machine, asked: threads, most: processors });
@@ -152,10 +160,10 @@ impl Simulation {
             page_words: (description.tlb.page.0 / WORD) as usize,
             seed: options.seed,
         };
-        let (synchronisation, scheduling, relocation) = Default::default();
+        let (synchronisation, scheduling, relocation, record) = Default::default();
         let processors = order;
         let simulation =
-            Self { description, workload, shape, processors, options, synchronisation, scheduling, relocation };
+            Self { description, workload, shape, processors, options, synchronisation, scheduling, relocation, record };
         simulation.check_memory()?;
         Ok(simulation)
     }
@@ -172,7 +180,7 @@ impl Simulation {
     }
 
     /// The program.
-    pub fn workload(&self) -> &Workload {
+    pub fn workload(&self) -> &Executable {
         &self.workload
     }
 
@@ -194,7 +202,7 @@ impl Simulation {
 
     /// Whether the machine has room for the program, and every node for what it is to hold if the program says so.
     fn check_memory(&self) -> Result<(), ExperimentError> {
-        let (program, machine) = (self.workload.name(), self.description.name.clone());
+        let (program, machine) = (self.workload.name().to_owned(), self.description.name.clone());
         let kept = self.description.directory.as_ref().map_or(Bytes(0), |directory| directory.reserved);
         let free = self.description.topology.node_memory.0 - kept.0;
         let mut wanted: BTreeMap<Option<NodeId>, u64> = BTreeMap::new();
@@ -219,8 +227,10 @@ impl Simulation {
     /// # Errors
     /// When the machine cannot be simulated, or the simulation fails.
     pub fn run(&self) -> Result<Simulated, ExperimentError> {
-        let mut together = run_together(std::slice::from_ref(self))?;
-        Ok(together.swap_remove(0))
+        match &self.record {
+            Some(path) => self.run_recorded(path),
+            None => self.run_with(None),
+        }
     }
 
     /// What is wrong with the results, in words.

@@ -2,9 +2,9 @@
 
 use machine::{DescriptionError, Resolved};
 use sim::{Options, Scheduling, Simulator};
-use workloads::{BarrierKind, Settings, Workload};
+use workloads::{BarrierKind, Settings};
 
-use super::{Simulation, Synchronisation, policies};
+use super::{Executable, Simulation, Synchronisation, policies};
 use crate::error::ExperimentError;
 use crate::variant;
 
@@ -115,10 +115,11 @@ impl Sweep {
         let mut simulations = Vec::new();
         for program in &self.programs {
             for settings in self.settings() {
-                let workload = Workload::new(program, &settings)?;
+                let workload = Executable::named(program, &settings)?;
                 for &cpus in &cpus {
                     for machine in &self.machines {
-                        let simulation = Simulation::new(machine.description.clone(), workload, cpus, self.options)?;
+                        let simulation =
+                            Simulation::new(machine.description.clone(), workload.clone(), cpus, self.options)?;
                         self.under_policies(&simulation, &mut simulations)?;
                     }
                 }
@@ -175,7 +176,7 @@ mod tests {
             .map(|each| (each.workload().name(), lines(each), each.cpus(), each.description().name.clone()))
             .collect();
         assert_eq!(all.len(), 16);
-        let of = |program, lines, cpus, machine: &str| (program, lines, cpus, machine.to_owned());
+        let of = |program: &'static str, lines, cpus, machine: &str| (program, lines, cpus, machine.to_owned());
         assert_eq!(all[0], of("migratory", 8, 2, "bitmap"));
         assert_eq!(all[1], of("migratory", 8, 2, "origin2000-r12k-300-8p"));
         assert_eq!(all[2], of("migratory", 8, 4, "bitmap"));

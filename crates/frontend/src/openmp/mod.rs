@@ -8,6 +8,7 @@
 mod api;
 mod fortran;
 mod gomp;
+mod kmp;
 mod locks;
 mod places;
 mod platform;

@@ -245,6 +245,17 @@ pub fn instructions(count: u32) {
     }
 }
 
+/// Everything before this is done.
+pub fn fence() {
+    match current() {
+        None => std::sync::atomic::fence(Ordering::SeqCst),
+        Some(thread) => {
+            thread.drain();
+            thread.order();
+        }
+    }
+}
+
 /// Memory of the program's own, for what its threads share; null if there is none left.
 pub fn allocate(bytes: usize) -> *mut c_void {
     heap::memalign(LINE, bytes.next_multiple_of(LINE), 0)

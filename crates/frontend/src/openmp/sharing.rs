@@ -13,7 +13,7 @@ use super::schedule::{Kind, Schedule, next_share, static_share};
 use super::team::{AHEAD, Member, Team};
 
 /// A loop, or sections, that are begun.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Loop {
     /// Iterations.
     pub total: u64,

@@ -56,6 +56,8 @@ pub struct Task {
     wake: Word,
     /// Who knows it.
     holds: Cell<u32>,
+    /// Whether its parent counts it.
+    counted: Cell<bool>,
     inner: RefCell<Inner>,
 }
 
@@ -118,6 +120,7 @@ impl Task {
             is_final,
             wake: Word::default(),
             holds: Cell::new(1),
+            counted: Cell::new(false),
             inner: RefCell::new(Inner {
                 state: State::Running,
                 at_once: false,
@@ -158,7 +161,7 @@ impl Task {
     fn let_go(&self) {
         self.holds.set(self.holds.get() - 1);
         if self.holds.get() == 0 {
-            let parent = self.parent;
+            let parent = self.parent.filter(|_| self.counted.get());
             let place = from_ref(self).cast_mut();
             // SAFETY: nobody knows the task any more; blocks came from `allocate`.
             unsafe {
@@ -183,8 +186,14 @@ impl Task {
         self.inner.borrow_mut().state = state;
     }
 
+    /// It is not done after all.
+    pub fn discard(&self) {
+        self.let_go();
+    }
+
     /// It is one more to be done.
     fn count(&self, queue: &mut Queue) {
+        self.counted.set(true);
         if let Some(parent) = self.parent {
             parent.hold();
             parent.inner.borrow_mut().children += 1;
@@ -319,16 +328,38 @@ impl Team {
     }
 
     fn execute(&'static self, task: &'static Task) {
-        let member = member();
-        let outer = member.region.get().task;
-        member.update(|region| region.task = Some(task));
+        let outer = self.enter(task);
         loads(&task.body);
         if let Some((body, data)) = task.body.get() {
             // SAFETY: the program's own outlined function, with the data that the task was made with.
             unsafe { body(data) };
         }
-        member.update(|region| region.task = outer);
+        self.leave(task, outer);
+    }
+
+    /// The running thread does a task, from here on; what it did before.
+    fn enter(&self, task: &'static Task) -> Option<&'static Task> {
+        let member = member();
+        let outer = member.region.get().task;
+        member.update(|region| region.task = Some(task));
+        outer
+    }
+
+    fn leave(&'static self, task: &'static Task, outer: Option<&'static Task>) {
+        member().update(|region| region.task = outer);
         self.finish(task);
+    }
+
+    /// The running thread begins a task that the program itself does, at once.
+    pub fn begin_undeferred(&self, task: &'static Task) {
+        self.tasked.set(true);
+        self.tasks.with(|queue| task.count(queue));
+        let _parent = self.enter(task);
+    }
+
+    /// That task is over.
+    pub fn end_undeferred(&'static self, task: &'static Task) {
+        self.leave(task, task.parent);
     }
 
     /// A task is over.

@@ -4,10 +4,11 @@
 //! begins a region, what ends it, and every barrier are changes of words in memory that all look at, and cost what those cost.
 //! Regions within regions have a team of one thread.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::c_void;
 use std::sync::OnceLock;
 
+use rustc_hash::FxHashMap;
 use sim::Cause;
 
 use super::places::place_of;
@@ -129,14 +130,18 @@ pub struct Member {
     pub controls: Cell<Controls>,
     /// Threads of the next region alone, if it has said so (clang's interface).
     pub pushed: Cell<Option<u32>>,
+    /// How those are to be bound.
+    pub pushed_bind: Cell<Option<Bind>>,
     /// The place that it is bound to.
     pub place: OnceCell<Option<usize>>,
     /// Those who work for it.
     pool: OnceCell<&'static Pool>,
     /// Teams of one that are not in use.
     spare: Cell<Option<&'static Team>>,
-    /// What clang's interface keeps for it.
-    pub reduces: Cell<i32>,
+    /// Regions around the ones that it is alone in.
+    left_behind: RefCell<Vec<(Region, Controls)>>,
+    /// Copies of variables that are its own, in clang's interface without thread-local storage.
+    pub own: RefCell<FxHashMap<usize, *mut c_void>>,
 }
 
 /// Threads that wait for the regions of one.
@@ -238,6 +243,13 @@ impl Team {
 /// The bit of [`Team::phase`] that tells of tasks to be done.
 pub const TASKS: u32 = 1;
 
+impl Region {
+    /// Where a thread is that begins a region.
+    fn beginning(team: &'static Team, number: u32) -> Self {
+        Self { team, number, begun: team.base.get(), progress: Progress::default(), task: None }
+    }
+}
+
 impl Controls {
     fn of_the_environment() -> Self {
         let settings = &globals().settings;
@@ -261,13 +273,15 @@ pub fn member() -> &'static Member {
 #[cold]
 fn adopt(team: &'static Team, number: u32) -> &'static Member {
     let member = keep(Member {
-        region: Cell::new(Region { team, number, begun: 0, progress: Progress::default(), task: None }),
+        region: Cell::new(Region::beginning(team, number)),
         controls: Cell::new(team.controls.get()),
         pushed: Cell::new(None),
+        pushed_bind: Cell::new(None),
         place: OnceCell::new(),
         pool: OnceCell::new(),
         spare: Cell::new(None),
-        reduces: Cell::new(0),
+        left_behind: RefCell::default(),
+        own: RefCell::default(),
     });
     remember(std::ptr::from_ref(member).cast_mut().cast());
     member
@@ -317,7 +331,7 @@ impl Member {
         }
         let pool =
             *self.pool.get_or_init(|| keep(Pool { team: Team::new(), size: Cell::new(1), launch: Line::default() }));
-        let bind = asked.unwrap_or(globals().settings.bind);
+        let bind = self.pushed_bind.take().or(asked).unwrap_or(globals().settings.bind);
         let threads = self.grow(pool, threads, bind);
         let outer = self.region.get();
         let team = pool.team;
@@ -343,22 +357,39 @@ impl Member {
     }
 
     /// A region of one thread, within another or because no more are wanted.
-    fn alone(&'static self, body: Body, data: *mut c_void, begin: impl FnOnce(&'static Team) -> bool) {
+    pub fn alone(&'static self, body: Body, data: *mut c_void, begin: impl FnOnce(&'static Team) -> bool) {
+        let team = self.go_in(body, data);
+        team.begun.set(begin(team));
+        self.work(team, 0);
+        self.come_out();
+    }
+
+    /// Begins a region of its own, in which it is alone.
+    pub fn go_in(&self, body: Body, data: *mut c_void) -> &'static Team {
         let outer = self.region.get();
-        let controls = self.controls.get();
         let team = self.spare.take().unwrap_or_else(Team::new);
         let (levels, active) = outer.team.levels.get();
         team.levels.set((levels + 1, active));
         team.around.set(Some((outer.team, outer.number)));
         team.body.set(body);
         team.data.set(data);
-        let begun = begin(team);
-        team.begun.set(begun);
-        self.work(team, 0);
-        team.base.set(self.region.get().begun);
-        self.region.set(outer);
-        self.controls.set(controls);
-        self.spare.set(Some(team));
+        team.begun.set(false);
+        self.left_behind.borrow_mut().push((outer, self.controls.get()));
+        self.region.set(Region::beginning(team, 0));
+        team
+    }
+
+    /// Ends it.
+    pub fn come_out(&self) {
+        let region = self.region.get();
+        region.team.forget(region.task);
+        region.team.base.set(region.begun);
+        self.spare.set(Some(region.team));
+        let before = self.left_behind.borrow_mut().pop();
+        if let Some((outer, controls)) = before {
+            self.region.set(outer);
+            self.controls.set(controls);
+        }
     }
 
     /// Has the pool grow to so many threads; how many there are, if not all can be made. A thread stays for good at the place that
@@ -383,7 +414,7 @@ impl Member {
 
     /// A thread's part of a region, from the beginning to the barrier at its end.
     fn work(&'static self, team: &'static Team, number: u32) {
-        self.region.set(Region { team, number, begun: team.base.get(), progress: Progress::default(), task: None });
+        self.region.set(Region::beginning(team, number));
         if team.begun.get() {
             self.enter();
         }
@@ -394,6 +425,7 @@ impl Member {
         unsafe { body(data) };
         team.barrier();
         team.forget(self.region.get().task);
+        self.update(|region| region.task = None);
     }
 }
 

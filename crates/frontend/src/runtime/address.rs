@@ -56,6 +56,12 @@ pub fn locate(address: usize) -> Option<VirtualAddr> {
     (offset < ranges.globals_length).then_some(VirtualAddr(offset as u64))
 }
 
+/// Bytes of a simulated page.
+pub fn page() -> usize {
+    // SAFETY: one thread of the host.
+    unsafe { (*EXTENT.get()).page }
+}
+
 /// Whether an address is in the arena.
 #[inline]
 pub fn is_ours(address: usize) -> bool {
@@ -101,6 +107,7 @@ pub fn take(bytes: usize, align: usize) -> Option<usize> {
             }
         }
     }
+    super::numa::note_fresh(ARENA + start, bytes);
     Some(ARENA + start)
 }
 

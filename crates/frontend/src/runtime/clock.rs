@@ -6,7 +6,7 @@ use libc::{clockid_t, time_t, timespec, timeval};
 use sim::{Cause, Thread};
 use units::{Duration, Time};
 
-use super::state::{current, on_behalf, run};
+use super::state::{current, note_change, on_behalf, run};
 
 /// Instructions of a system call that does little: into the kernel, a queue looked up, and out again. A round figure for systems
 /// of the machines' time.
@@ -164,6 +164,7 @@ fn sleep_until(thread: &mut Thread<'static>, until: Time) {
     system_call(thread);
     on_behalf(thread, Cause::Idle, |thread| {
         while thread.now() < until {
+            note_change();
             thread.park(Some(until));
         }
     });

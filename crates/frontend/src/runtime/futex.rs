@@ -17,6 +17,7 @@ pub fn wait(thread: &mut Thread<'static>, address: usize, until: Option<Time>) -
     unsafe { (*user).woken = false };
     run().waiters.entry(address).or_default().push_back(user);
     loop {
+        super::state::note_change();
         thread.park(until);
         // SAFETY: as above.
         if unsafe { (*user).woken } {

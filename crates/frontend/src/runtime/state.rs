@@ -8,13 +8,14 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 use sim::{Cause, Thread};
-use units::VirtualAddr;
+use units::{Duration, Time, VirtualAddr};
 
 use super::address::{self, Ranges};
 use super::threads::UserThread;
 use crate::request::Request;
 
 /// Something that only the one thread of the host uses.
+#[repr(transparent)]
 pub struct Single<T>(UnsafeCell<T>);
 
 // SAFETY: a simulated program has one thread on the host: `pthread_create` and its kin make coroutines. Natively nothing here is
@@ -38,6 +39,8 @@ impl<T> Single<T> {
 pub struct Hot {
     /// The processor of the thread that runs now; null outside of the simulation.
     pub thread: *mut Thread<'static>,
+    /// The same while references are timed, null while they are only counted.
+    pub timed: *mut Thread<'static>,
     /// That thread.
     pub user: *mut UserThread,
     /// What is simulated memory.
@@ -50,17 +53,32 @@ pub struct Hot {
     pub foreign: u32,
     /// Whether references are only counted.
     pub counting: bool,
+    /// Stores so far, and changes of words by atomic operations.
+    pub stores: u64,
+    /// How many there were when one was last seen, when that was, and when it is too long ago.
+    pub seen: (u64, Time),
+    pub patience: Duration,
+    /// References that are still to be counted before others get their turn.
+    pub left: u32,
+    /// References that were counted, but for those.
+    pub counted: u64,
 }
 
 /// The hot part of the state.
 pub static HOT: Single<Hot> = Single::new(Hot {
     thread: std::ptr::null_mut(),
+    timed: std::ptr::null_mut(),
     user: std::ptr::null_mut(),
     ranges: Ranges::NONE,
     instructions: 0,
     pending: 0,
     foreign: 0,
     counting: false,
+    stores: 0,
+    seen: (0, Time::ZERO),
+    patience: Duration::ZERO,
+    left: 0,
+    counted: 0,
 });
 
 /// How the program runs.
@@ -85,6 +103,10 @@ pub struct Run {
     pub request: Request,
     /// How many processors the program may use.
     pub processors: usize,
+    /// How many nodes the machine has.
+    pub nodes: usize,
+    /// Whether the machine places pages where programs ask for them.
+    pub heeds_plans: bool,
     /// Processors on a node.
     pub per_node: usize,
     /// The threads that ever were, by number.
@@ -195,4 +217,12 @@ pub fn acquire<T>(thread: &mut Thread<'static>, address: usize, look: impl FnOnc
     thread.drain();
     thread.order();
     look()
+}
+
+/// Something changes, or may while nobody runs: threads that wait for that do not wait in vain.
+pub fn note_change() {
+    if current().is_some() {
+        // SAFETY: one thread of the host.
+        unsafe { (*HOT.get()).stores += 1 };
+    }
 }

@@ -17,9 +17,9 @@ pub struct NameError {
 }
 
 impl Topology {
-    /// The name of a router's port: `/hw/module/1/slot/r1/router/stat/6`.
+    /// The name of a router's port: `/hw/module/1/slot/r1/router/6`.
     pub fn port_path(&self, router: RouterId, port: Port) -> String {
-        format!("{}/stat/{port}", self.routers()[router.index()].path())
+        format!("{}/{port}", self.routers()[router.index()].path())
     }
 
     /// The name of either end of a link, with the port if it is a router's.
@@ -45,8 +45,8 @@ impl Topology {
         })
     }
 
-    /// The ports that `name` names: `PATH:PORT` or `PATH/stat/PORT` of a router, `rN:PORT` for router number N, a router alone for
-    /// all of its ports, or `NODE-PATH/hub/ni` for the one that a node is connected to.
+    /// The ports that `name` names: `PATH/PORT`, `PATH:PORT` or `PATH/stat/PORT` of a router, `rN:PORT` for router number N, a
+    /// router alone for all of its ports, or `NODE-PATH/hub/ni` for the one that a node is connected to.
     ///
     /// # Errors
     /// There is none.
@@ -64,10 +64,10 @@ impl Topology {
             let node = &self.nodes()[self.node_named(node)?.index()];
             return Ok(vec![(node.router, node.port)]);
         }
-        let (router, port) = match name.rsplit_once("/stat/").or_else(|| name.rsplit_once(':')) {
-            Some((router, port)) => (router, Some(port)),
-            None => (name, None),
-        };
+        let by_path_alone =
+            || name.rsplit_once('/').filter(|(_, port)| port.bytes().all(|digit| digit.is_ascii_digit()));
+        let parts = name.rsplit_once("/stat/").or_else(|| name.rsplit_once(':')).or_else(by_path_alone);
+        let (router, port) = parts.map_or((name, None), |(router, port)| (router, Some(port)));
         let by_number =
             || router.strip_prefix('r')?.parse::<usize>().ok().filter(|&number| number < self.routers().len());
         let by_path = || self.routers().iter().position(|other| other.path() == router);
@@ -106,11 +106,10 @@ mod tests {
             let all: Vec<_> = router.ports().map(|(port, _)| (router.id, port)).collect();
             assert_eq!(topology.ports_named(&router.path()), Ok(all));
             for (port, _) in router.ports() {
-                for name in [
-                    topology.port_path(router.id, port),
-                    format!("{}:{port}", router.path()),
-                    format!("r{}:{port}", router.id.0),
-                ] {
+                let (path, by_number) = (router.path(), format!("r{}:{port}", router.id.0));
+                let by_path = ["/", ":", "/stat/"].map(|between| format!("{path}{between}{port}"));
+                assert!(by_path.contains(&topology.port_path(router.id, port)));
+                for name in by_path.into_iter().chain([by_number]) {
                     assert_eq!(topology.ports_named(&name), Ok(vec![(router.id, port)]));
                 }
             }

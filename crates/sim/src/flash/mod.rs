@@ -31,8 +31,8 @@ use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 use crate::counters::CounterUnit;
 use crate::memory::LineMap;
 use crate::processor::{MissId, Post};
-use crate::system::{Blueprint, Controller, EnvelopeId, Incoherence, System};
-use crate::{NodeActivity, NodeStatistics, SimError};
+use crate::system::{Blueprint, Controller, EnvelopeId, Held, Incoherence, System};
+use crate::{NodeStatistics, SimError};
 
 pub use account::{StallTerms, Sums, Unhindered};
 pub use check::against;
@@ -269,9 +269,14 @@ impl Controller for Magics {
         nodes[node.index()].counted(design.timing.cycle, unit, exact);
     }
 
-    fn activity(system: &System<Self>, node: NodeId, time: Time) -> NodeActivity {
-        let memory = system.controllers.nodes[node.index()].memory.busy_before(time);
-        NodeActivity { memory, ..NodeActivity::default() }
+    fn held(system: &System<Self>, node: NodeId, time: Time) -> Held {
+        let Magic { bus, processor, memory, .. } = &system.controllers.nodes[node.index()];
+        Held {
+            bus: bus.busy_before(time),
+            controller: processor.busy_before(time),
+            queued: processor.queued(),
+            memory: memory.busy_before(time),
+        }
     }
 
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms> {

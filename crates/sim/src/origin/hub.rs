@@ -2,14 +2,15 @@
 
 use engine::{Server, Source};
 use machine::description::Description;
-use protocol::{HomeWork, MessageKind};
+use protocol::{DirectoryState, HomeWork, MessageKind};
 use units::{Duration, Time};
 
 use super::activity::{Activity, Refresh, Work};
 use super::copy_engine::CopyEngine;
 use super::counted::IoTraffic;
 use crate::system::BusTiming;
-use crate::{Histogram, NodeActivity, NodeStatistics, SimError, StateCounts, Tally};
+use crate::system::Held;
+use crate::{Histogram, NodeStatistics, SimError, Tally};
 
 /// The Hub's share of a machine description, in time instead of cycles.
 #[derive(Clone, Debug)]
@@ -145,7 +146,7 @@ pub struct Hub {
     /// Writes by the number of invalidations that each caused.
     pub invalidations: Histogram,
     /// Requests for lines by the state that they found.
-    pub found: StateCounts,
+    pub found: [u64; DirectoryState::ALL.len()],
     /// Of them, those by the exclusive owner itself.
     pub found_own: u64,
     /// Messages to all sharers of a line, which the network interface expands.
@@ -174,7 +175,7 @@ impl Hub {
             sent: [0; MessageKind::ALL.len()],
             busy: [Duration::ZERO; MessageKind::ALL.len()],
             invalidations: Histogram::default(),
-            found: StateCounts::default(),
+            found: [0; DirectoryState::ALL.len()],
             found_own: 0,
             invalidating: 0,
             local: [0; 6],
@@ -210,10 +211,10 @@ impl Hub {
         start
     }
 
-    /// What it did before `time`, links apart.
-    pub fn activity(&self, timing: &HubTiming, time: Time) -> NodeActivity {
-        let memory = self.activity.before(&timing.refresh, time).busy();
-        NodeActivity { memory, found: self.found, ..NodeActivity::default() }
+    /// For how long its parts were held before `time`.
+    pub fn held(&self, time: Time) -> Held {
+        let memory = self.memory.busy_before(time);
+        Held { bus: self.bus.busy_before(time), controller: memory, queued: self.memory.queued(), memory }
     }
 
     /// What it did so far.

@@ -20,8 +20,8 @@ use crate::counters::CounterUnit;
 use crate::memory::{LineMap, LineTable};
 use crate::os::Transfer;
 use crate::processor::{Ask, CachedCopy, MissId, Post};
-use crate::system::{Blueprint, Controller, EnvelopeId, Event, Incoherence, NodeEvent, System};
-use crate::{NodeActivity, NodeStatistics, SimError};
+use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, NodeEvent, System};
+use crate::{NodeStatistics, SimError};
 
 pub use hub::{HubCounters, MessageCounts};
 
@@ -243,9 +243,8 @@ impl Controller for Hubs {
         hubs[node.index()].counted(timing, unit, mode, time, exact);
     }
 
-    fn activity(system: &System<Self>, node: NodeId, time: Time) -> NodeActivity {
-        let Hubs { hubs, timing, .. } = &system.controllers;
-        hubs[node.index()].activity(timing, time)
+    fn held(system: &System<Self>, node: NodeId, time: Time) -> Held {
+        system.controllers.hubs[node.index()].held(time)
     }
 }
 

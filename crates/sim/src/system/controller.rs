@@ -13,7 +13,7 @@ use crate::counters::CounterUnit;
 use crate::memory::LineMap;
 use crate::os::Transfer;
 use crate::processor::{MissId, Post};
-use crate::{NodeActivity, NodeStatistics, Options, SimError, StallTerms};
+use crate::{NodeStatistics, Options, SimError, StallTerms};
 
 /// What controllers are made from.
 pub struct Blueprint<'a> {
@@ -25,6 +25,19 @@ pub struct Blueprint<'a> {
     pub lines: LineMap,
     /// How to simulate.
     pub options: Options,
+}
+
+/// For how long the parts of a node were held since the start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Held {
+    /// The bus to its processors.
+    pub bus: Duration,
+    /// Its controller: a Hub's memory and directory, MAGIC's protocol processor.
+    pub controller: Duration,
+    /// Time that messages waited for that.
+    pub queued: Duration,
+    /// Its memory.
+    pub memory: Duration,
 }
 
 /// The controllers of all nodes of a machine, and the protocol that they speak.
@@ -107,9 +120,9 @@ pub trait Controller: Sized + 'static {
     /// What a node's controller did since the start.
     fn statistics(system: &System<Self>, node: NodeId) -> NodeStatistics;
 
-    /// What a node has done before `time`, which is not later than what happens next; the links are the system's to tell.
-    fn activity(_system: &System<Self>, _node: NodeId, _time: Time) -> NodeActivity {
-        NodeActivity::default()
+    /// For how long the parts of a node were held before `time`, which is not later than what happens next.
+    fn held(_system: &System<Self>, _node: NodeId, _time: Time) -> Held {
+        Held::default()
     }
 
     /// What counters a node has.

@@ -31,13 +31,12 @@ use crate::memory::{LineMap, Memory};
 use crate::observer::{Observer, SharedObserver};
 use crate::os::Paging;
 use crate::processor::{CachedCopy, Post, Processor, ProcessorTiming};
-use crate::sample::{NodeActivity, Sample, Sampler};
 use crate::thread::{Program, Team};
 use crate::{Options, SimError};
 
 pub use bus::BusTiming;
 pub use check::{Incoherence, Unfinished};
-pub use controller::{Blueprint, Controller};
+pub use controller::{Blueprint, Controller, Held};
 pub use event::{EnvelopeId, Event, NodeEvent};
 pub use misses::{Crossing, Served};
 pub use network::Network;
@@ -95,8 +94,6 @@ pub struct System<C: Controller> {
     /// Who plants a fault, if one was asked for.
     pub saboteur: Option<Saboteur>,
     failure: Option<SimError>,
-    /// Who looks at the nodes at equal steps of time, if that was asked for.
-    pub sampler: Sampler,
     /// Who looks at counters, if anybody does.
     watching: Option<Box<Watching>>,
     /// When anybody looks next.
@@ -135,7 +132,6 @@ impl<C: Controller> System<C> {
         let cache = (description.l2.size.0 / description.l2.line.0) as usize;
         let make_causes = || Rc::new(RefCell::new(Causes::new(processors.into(), cache)));
         let causes = (options.miss_causes || options.attribute).then(make_causes);
-        let sampler = Sampler::new(options.sampling);
         let make = |cpu| {
             let mut processor = Processor::new(CpuId(cpu), timing.clone(), announces_clean, options.seed);
             if let Some(observer) = &observer {
@@ -179,8 +175,7 @@ impl<C: Controller> System<C> {
             delays: (options.random_delay > Duration::ZERO).then(|| Xoshiro256PlusPlus::seed_from_u64(options.seed)),
             saboteur: options.fault.map(Saboteur::new),
             failure: None,
-            due: sampler.next,
-            sampler,
+            due: Time::MAX,
             watching: None,
             cycle: description.processor.clock.period(),
             measured: Measured::default(),
@@ -246,9 +241,6 @@ impl<C: Controller> System<C> {
         while self.step()? {}
         // Programs whose references all hit have run ahead of the last event.
         self.now = self.reports.iter().map(|(_, report)| report.finished).fold(self.now, Time::max);
-        while self.sampler.is_on() && self.sampler.taken.last().is_none_or(|last| last.time < self.now) {
-            self.sample(self.sampler.next.min(self.now));
-        }
         self.look_finally(self.now);
         self.reports.sort_unstable_by_key(|&(thread, _)| thread);
         Ok(self.reports.drain(..).map(|(_, report)| report).collect())
@@ -282,19 +274,6 @@ impl<C: Controller> System<C> {
             Some(error) => Err(error),
             None => Ok(true),
         }
-    }
-
-    /// Notes what every node has done before `time`, which nothing that was handled comes after.
-    #[cold]
-    fn sample(&mut self, time: Time) {
-        let topology = self.network.topology();
-        let of = |node: NodeId| NodeActivity {
-            outgoing: self.network.channel(topology.injection(node)).busy_before(time),
-            incoming: self.network.channel(topology.ejection(node)).busy_before(time),
-            ..C::activity(self, node, time)
-        };
-        let nodes = (0..topology.nodes().len() as u16).map(|node| of(NodeId(node))).collect();
-        self.sampler.keep(Sample { time, nodes });
     }
 
     /// The node on whose board `cpu` sits.

@@ -3,10 +3,10 @@
 use machine::VirtualNetwork;
 use units::{CpuId, Duration, Time};
 
-use super::{Controller, System};
+use super::{Controller, Held, System};
+use crate::SimError;
 use crate::counters::{Bank, CounterUnit, Place, Reading, Round, TICK, Watch, Watched, Watcher};
 use crate::processor::ThreadCounts;
-use crate::{NodeStatistics, SimError};
 
 /// A unit that is looked at, with its registers.
 struct Slot {
@@ -197,18 +197,14 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// When somebody is to look next, at registers or at nodes.
+    /// When somebody is to look next.
     pub(super) fn set_due(&mut self) {
-        let watching = self.watching.as_ref().map_or(Time::MAX, |watching| watching.due());
-        self.due = watching.min(self.sampler.next);
+        self.due = self.watching.as_ref().map_or(Time::MAX, |watching| watching.due());
     }
 
-    /// Looks at everything that is due at `time`, before what happens then.
+    /// Looks at all that is due at `time`, before what happens then.
     #[cold]
     pub(super) fn look(&mut self, time: Time) {
-        if self.sampler.next <= time {
-            self.sample(time);
-        }
         if let Some(mut watching) = self.watching.take() {
             self.look_at_counters(&mut watching, time);
             self.watching = Some(watching);
@@ -335,7 +331,12 @@ impl<C: Controller> System<C> {
         exact: &mut [u64],
     ) -> Option<CpuId> {
         match place {
-            Place::Node(node) if unit == CounterUnit::NodeTruth => node_truth(&C::statistics(self, node), exact),
+            Place::Node(node) if unit == CounterUnit::NodeTruth => {
+                let Held { bus, controller, queued, memory } = C::held(self, node, time);
+                for (exact, time) in exact.iter_mut().zip([bus, controller, queued, memory]) {
+                    *exact = time.0 / 1000;
+                }
+            }
             Place::Node(node) => C::counted(self, node, unit, mode, time, exact),
             Place::Port(router, port) => {
                 if let Some((sending, receiving)) = self.network.both_ways(router, port) {
@@ -380,12 +381,4 @@ fn full_at(bank: &Bank, now: Time) -> Time {
     // Ticks are whole from the start of time, so that the last one counts.
     let tick = |room: u64| Time(now.0 / TICK.0 * TICK.0) + TICK * room.max(1);
     bank.room().map_or(Time::MAX, tick)
-}
-
-/// In the order of [`crate::counters`]' node truth, in nanoseconds.
-fn node_truth(statistics: &NodeStatistics, exact: &mut [u64]) {
-    let NodeStatistics { bus_busy, busy, queued, memory_busy, .. } = statistics;
-    for (exact, time) in exact.iter_mut().zip([bus_busy, busy, queued, memory_busy]) {
-        *exact = time.0 / 1000;
-    }
 }

@@ -5,6 +5,7 @@
 //! `KIND.NAME.counted`. The schema's metadata hold the preamble, a column's metadata its counter, as JSON.
 
 mod columns;
+mod frames;
 mod reader;
 mod writer;
 

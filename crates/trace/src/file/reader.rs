@@ -7,9 +7,9 @@ use std::path::Path;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, Float32Array, PrimitiveArray, RecordBatch, StringArray, UInt32Array, UInt64Array};
-use arrow_ipc::reader::StreamReader;
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::Schema;
 
+use super::frames::{Frames, Stop};
 use super::{Event, columns};
 use crate::{Counter, Object, ObjectKind, Preamble, Value};
 
@@ -127,45 +127,29 @@ impl Trace {
     /// As [`open`](Self::open).
     pub fn read(source: impl Read) -> Result<Self, TraceError> {
         let foreign = |problem: String| TraceError::Foreign { problem };
-        let mut stream = StreamReader::try_new(Watched::new(source), None).map_err(|error| match error {
-            ArrowError::IoError(_, error) if error.kind() != io::ErrorKind::UnexpectedEof => TraceError::Io(error),
-            error => foreign(one_line(&error)),
+        let mut frames = Frames::new(source).map_err(|stop| match stop {
+            Stop::Io(error) => TraceError::Io(error),
+            Stop::Damaged(problem) => foreign(problem),
+            Stop::End | Stop::NoMore | Stop::Cut(_) => foreign("it ends before it says what it holds".to_owned()),
         })?;
-        let schema = stream.schema();
+        let schema = frames.schema();
         let mut trace = Self::of_schema(&schema).map_err(foreign)?;
         let columns = Columns::of(&schema, &trace.counters).map_err(foreign)?;
-        let mut read = stream.get_ref().bytes;
-        loop {
-            match stream.next() {
-                Some(Ok(batch)) => {
-                    trace.add(&batch, &columns);
-                    read = stream.get_ref().bytes;
-                }
-                Some(Err(error)) => {
-                    let warning = trace.broken(stream.get_mut(), read, one_line(&error));
-                    trace.warnings.push(warning);
-                    break;
-                }
-                None => {
-                    let ended = stream.get_ref().last == END;
-                    let length = stream.get_ref().bytes;
-                    if !ended && length > read {
-                        trace.warnings.push(TraceWarning::Cut { read, length });
-                    } else if !ended {
-                        trace.warnings.push(TraceWarning::Unfinished);
-                    }
-                    break;
-                }
+        let stop = loop {
+            match frames.batch() {
+                Ok(batch) => trace.add(&batch, &columns),
+                Err(stop) => break stop,
             }
+        };
+        let read = frames.read;
+        match stop {
+            Stop::End => {}
+            Stop::NoMore => trace.warnings.push(TraceWarning::Unfinished),
+            Stop::Cut(more) => trace.warnings.push(TraceWarning::Cut { read, length: read + more }),
+            Stop::Damaged(problem) => trace.warnings.push(TraceWarning::Damaged { read, problem }),
+            Stop::Io(error) => return Err(TraceError::Io(error)),
         }
         Ok(trace)
-    }
-
-    fn broken(&self, source: &mut Watched<impl Read>, read: u64, problem: String) -> TraceWarning {
-        match source.at_end {
-            true => TraceWarning::Cut { read, length: source.bytes },
-            false => TraceWarning::Damaged { read, problem },
-        }
     }
 
     fn of_schema(schema: &Schema) -> Result<Self, String> {
@@ -293,38 +277,4 @@ impl Columns {
             of_kind: std::array::from_fn(|kind| self.of_kind[kind].iter().map(pair).collect()),
         }
     }
-}
-
-/// The mark of the end of an Arrow stream: a continuation, and a message of no bytes.
-const END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
-
-/// Counts what is read, and remembers its end.
-struct Watched<R> {
-    source: R,
-    bytes: u64,
-    last: [u8; 8],
-    at_end: bool,
-}
-
-impl<R: Read> Watched<R> {
-    fn new(source: R) -> Self {
-        Self { source, bytes: 0, last: [0; 8], at_end: false }
-    }
-}
-
-impl<R: Read> Read for Watched<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.source.read(buffer)?;
-        self.at_end |= count == 0 && !buffer.is_empty();
-        self.bytes += count as u64;
-        let new = &buffer[..count];
-        let added = count.min(END.len());
-        self.last.rotate_left(added);
-        self.last[END.len() - added..].copy_from_slice(&new[count - added..]);
-        Ok(count)
-    }
-}
-
-fn one_line(error: &ArrowError) -> String {
-    error.to_string().replace('\n', "; ")
 }

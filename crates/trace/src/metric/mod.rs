@@ -12,7 +12,9 @@
 mod catalogue;
 mod evaluate;
 mod formula;
+mod whole;
 
 pub use catalogue::{CatalogueError, Metric, built_in, parse};
 pub use evaluate::{Evaluator, Resolved};
 pub use formula::{FormulaError, check};
+pub use whole::{Overall, whole};

@@ -85,6 +85,8 @@ pub const EXAMPLES: &str = "Examples:
                                                  on 1, 2, 4, ... 64 processors: speedup, where the time went
   ccnuma sim -m flash-64p ocean --placement first-touch,round-robin --barrier ideal,llsc
   ccnuma sim -m arctic radix --vary tlb.miss_ns=0,700 --vary processor.outstanding_misses=1,4
+  ccnuma sim -m bwana swim --cpus 8 --record swim.references; ccnuma sim -m flash-64p swim.references
+                                                 record once, replay on other machines
   ccnuma sim -m arctic -m bwana uniform producer-consumer --json=runs.jsonl --resume
 
 Machines, policies, programs, numbers of processors and values of parameters combine: every combination is a run, and runs go

@@ -4,10 +4,11 @@ pub(super) mod flags;
 pub(super) mod journal;
 mod own;
 
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Parser};
 use experiments::{Simulation, Sweep, Variations, parallel};
 use record::{ProgramRow, SimulationRow};
 use workloads::Workload;
@@ -26,7 +27,7 @@ use own::{Common, OwnFlags};
 pub struct SimCommand {
     #[command(flatten)]
     machines: MachinesFlag,
-    /// The programs, one or more.
+    /// The programs, one or more: names, or files of references (of --record, drmemtrace or lackey) to be replayed.
     #[arg(value_name = "PROGRAM", required_unless_present_any = ["list", "command"])]
     programs: Vec<String>,
     /// How many processors take part, counted from the first; several numbers make several runs; 4..64 stands for the powers of
@@ -70,6 +71,9 @@ pub struct SimCommand {
     /// Take what records there are of these runs in the file of --json, finished or interrupted, and run the rest.
     #[arg(long)]
     resume: bool,
+    /// Record what the threads of the one run refer to in FILE, to be replayed on other machines.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     parameters: ParameterFlags,
     #[command(flatten)]
@@ -90,16 +94,9 @@ impl SimCommand {
         if !self.own.command.is_empty() {
             return self.run_own();
         }
-        let variations = self.variations()?;
-        let sweep = Sweep {
-            machines: self.machines.varied(&variations)?,
-            variations,
-            programs: self.programs,
-            parameters: self.parameters.0,
-            cpus: self.cpus.into_iter().flat_map(|processors| processors.0).collect(),
-            options: sim::Options { seed: self.seed, attribute: self.causes, ..sim::Options::default() },
-        };
+        let sweep = self.sweep()?;
         let simulations = sweep.simulations().map_err(Failure::input)?;
+        let simulations = recorded(simulations, self.record.as_deref())?;
         let drawing = self.svg.as_deref().map(|path| create("--svg", path)).transpose()?;
         let wanted = Wanted { parts: self.stats, causes: self.causes };
         let journal = Journal::open(self.output.json_file(), self.resume, wanted)?;
@@ -136,6 +133,19 @@ impl SimCommand {
         Ok(well)
     }
 
+    /// The runs that are asked for.
+    fn sweep(&self) -> Result<Sweep, Failure> {
+        let variations = self.variations()?;
+        Ok(Sweep {
+            machines: self.machines.varied(&variations)?,
+            variations,
+            programs: self.programs.clone(),
+            parameters: self.parameters.0.clone(),
+            cpus: self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect(),
+            options: sim::Options { seed: self.seed, attribute: self.causes, ..sim::Options::default() },
+        })
+    }
+
     /// What runs are varied in, by flags of their own or by `--vary`.
     fn variations(&self) -> Result<Variations, Failure> {
         let mut variations = Variations::default();
@@ -162,6 +172,31 @@ impl SimCommand {
     }
 }
 
+/// The one run that `words` ask for, a program with flags as after `ccnuma sim`, on a machine.
+///
+/// # Errors
+/// When there is no such machine, program or flag, or several runs are asked for.
+pub(super) fn single(machine: &str, words: &[String]) -> Result<Simulation, Failure> {
+    let before = ["ccnuma sim", "--machine", machine].map(str::to_owned);
+    let parsed = Single::try_parse_from(before.iter().chain(words));
+    let command = parsed.map_err(|error| Failure::input(error.render().to_string().trim_end()))?.command;
+    let mut simulations = command.sweep()?.simulations().map_err(Failure::input)?;
+    match (simulations.pop(), simulations.len()) {
+        (Some(simulation), 0) => Ok(simulation),
+        (_, others) => {
+            let words = words.join(" ");
+            Err(Failure::input(format!("{words}: {} runs; accepted: one program on one machine", others + 1)))
+        }
+    }
+}
+
+/// The words after the `--` of another command.
+#[derive(Parser)]
+struct Single {
+    #[command(flatten)]
+    command: SimCommand,
+}
+
 /// Prints what came out: a line a run, where the time went, speedups if there are any, and the parts if `stats` says so.
 fn print_tables(rows: &[SimulationRow], stats: bool) -> Result<(), Failure> {
     print(report::simulations("", rows))?;
@@ -176,6 +211,17 @@ fn print_tables(rows: &[SimulationRow], stats: bool) -> Result<(), Failure> {
         print(format!("\n{table}"))?;
     }
     Ok(())
+}
+
+/// The simulations, the only one of them recorded if `record` says where.
+fn recorded(simulations: Vec<Simulation>, record: Option<&Path>) -> Result<Vec<Simulation>, Failure> {
+    let Some(path) = record else { return Ok(simulations) };
+    if simulations.len() != 1 {
+        let (path, runs) = (path.display(), simulations.len());
+        return Err(Failure::input(format!("--record {path}: {runs} runs; accepted: one program on one machine")));
+    }
+    create("--record", path)?;
+    Ok(simulations.into_iter().map(|simulation| simulation.recorded_in(path.to_owned())).collect())
 }
 
 /// A run that is over, or was before.
@@ -206,6 +252,8 @@ fn simulate(
     journal: Journal,
     output: &mut Output<SimulationRow>,
 ) -> Result<Vec<SimulationRow>, Failure> {
+    let remarks: BTreeSet<String> = simulations.iter().flat_map(|each| each.workload().remarks()).collect();
+    remarks.iter().for_each(|remark| eprintln!("note: {remark}"));
     let bar = progress::bar(simulations.len(), "simulations");
     let mut rows = Vec::new();
     let deliver = |_: usize, done: Result<Done, Failure>| -> Result<(), Failure> {

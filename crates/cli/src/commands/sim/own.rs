@@ -23,6 +23,10 @@ pub struct OwnFlags {
     /// The stack of an own program's thread that asks for none of another size, in KiB.
     #[arg(long, value_name = "KIB", default_value_t = 8192)]
     stack: u64,
+    /// Simulated time after which the threads of an own program that run and store nothing are taken to wait for what never comes, in
+    /// milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 1000)]
+    spin_limit: u64,
     /// Let an own program's time calls tell this computer's time.
     #[arg(long)]
     host_time: bool,
@@ -86,6 +90,7 @@ impl OwnFlags {
             no_caches: self.no_caches,
             host_time: self.host_time,
             instructions: self.instructions,
+            spin_limit_ms: self.spin_limit,
             stack: self.stack << 10,
             answer: Default::default(),
         };

@@ -4,3 +4,5 @@ mod loops;
 mod parallel;
 mod sync;
 mod tasks;
+
+pub use tasks::portions;

@@ -228,12 +228,6 @@ impl Channel {
         !lane.waiting.is_empty()
     }
 
-    /// Time spent sending before `time`, at which what was accepted is still being sent.
-    pub fn busy_before(&self, time: Time) -> Duration {
-        let last = self.free_at.iter().copied().fold(Time::ZERO, Time::max);
-        self.busy - last.since(time).min(self.busy)
-    }
-
     /// Packets sent before `time`, at which what was accepted is still being sent.
     pub fn packets_before(&self, time: Time) -> u64 {
         let last = self.free_at.iter().copied().fold(Time::ZERO, Time::max);

@@ -1,0 +1,215 @@
+//! `ccnuma sar`: what nodes and links do now.
+
+use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use clap::Args;
+use profile::lines::{Lines, times, unix_now};
+use profile::session::{Keeper, drive};
+use profile::{CounterSource, Live, Sampler, Sources, Tee};
+use record::SampleRow;
+use trace::{Event, Preamble, TraceWriter};
+
+use super::flags::{Nanoseconds, SECONDS, SamplerFlags, SelectionFlags};
+use super::preamble;
+use crate::failure::Failure;
+use crate::interruption::interruption;
+use crate::output::{Output, OutputFlags, create, print};
+
+/// Show what this computer's nodes and links do, sample by sample.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ccnuma sar 1 5                     five samples, a second apart, of the main metrics of all nodes
+  ccnuma sar 100ms --node 0 --metric local,free
+  ccnuma sar --list                  the metrics that can be computed here, and what cannot and why
+  ccnuma sar 1 --screen              bars for each node and link, until q is typed
+  ccnuma sar 1 60 -o night.arrows    into a trace file, for ccnuma info and ccnuma dump
+
+A `-` is a metric without a value (nothing was counted that it could be a part of), a `~` stands before an estimate.")]
+pub struct SarCommand {
+    /// Time from sample to sample: seconds, or with a unit, as 50ms.
+    #[arg(value_name = "INTERVAL", default_value = "1")]
+    interval: Nanoseconds<SECONDS>,
+    /// How many samples [default: until interrupted].
+    #[arg(value_name = "COUNT")]
+    count: Option<u64>,
+    #[command(flatten)]
+    selection: SelectionFlags,
+    #[command(flatten)]
+    sampler: SamplerFlags,
+    /// List the metrics that can be computed here, and what cannot be seen and why.
+    #[arg(long)]
+    list: bool,
+    /// Show bars on the whole screen.
+    #[cfg(feature = "screen")]
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    screen: bool,
+    /// Write a trace, too.
+    #[arg(short = 'o', long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    records: OutputFlags,
+}
+
+impl SarCommand {
+    /// Samples until the end.
+    pub fn run(self) -> Result<(), Failure> {
+        let (files, inventory, mut sources) = self.sampler.sources(false)?;
+        let mut sampler = Sampler::new(sources.counters(), Some(self.interval.0));
+        let mut preamble = Preamble {
+            machine: profile::linux::title(&files, &inventory),
+            started_unix_ns: unix_now(),
+            clock: "CLOCK_MONOTONIC".to_owned(),
+            ..Preamble::default()
+        };
+        sampler.describe(&sources, &mut preamble);
+        preamble.sources = sources.descriptions();
+        let declared = self.selection.declared()?;
+        if self.list {
+            return list(&declared, &sources, &preamble);
+        }
+        let selection = self.selection.selection();
+        selection.check(sources.objects()).map_err(Failure::input)?;
+        let metrics = selection.metrics(&declared, sources.counters(), &preamble.constants).map_err(Failure::input)?;
+        let mut output: Output<SampleRow> = self.records.open()?;
+        let trace = self.output.as_deref().map(|path| create("--output", path)).transpose()?;
+        let shown: Vec<_> = sources.objects().iter().filter(|object| selection.wants(object)).collect();
+        #[cfg(feature = "screen")]
+        let screen = self.screen;
+        #[cfg(not(feature = "screen"))]
+        let screen = false;
+        if output.wants_table() && !screen {
+            print(preamble::text(&preamble, shown.iter().copied(), &metrics))?;
+            print(preamble::sight(&preamble.sources))?;
+        }
+        self.sampler.move_there(&inventory)?;
+        let width = shown.iter().map(|object| object.name.len()).max().unwrap_or(0);
+        let show = Show { lines: Lines::new(&metrics, width), selection };
+        let live = Live::new(metrics, sources.counters());
+        let mut look: Box<dyn FnMut(&Live, u64) -> Result<ControlFlow<()>, Failure>> = match screen {
+            #[cfg(feature = "screen")]
+            true => {
+                let mut screen = super::screen::Screen::open(&preamble, show.selection.clone())?;
+                Box::new(move |live, time| screen.draw(live, time))
+            }
+            _ => {
+                if output.wants_table() {
+                    print(format!("\n{}", show.lines.heading()))?;
+                }
+                Box::new(move |live, time| show.sample(live, time, &mut output).map(ControlFlow::Continue))
+            }
+        };
+        match trace {
+            Some(file) => {
+                let mut writer =
+                    TraceWriter::new(BufWriter::new(file), &preamble, sources.counters()).map_err(Failure::run)?;
+                self.sample(&mut sources, &mut sampler, &mut writer, live, &mut look)?;
+                writer.finish().map_err(Failure::run)?.into_inner().map_err(Failure::run)?;
+            }
+            None => self.sample(&mut sources, &mut sampler, &mut Nowhere, live, &mut look)?,
+        }
+        drop(look);
+        let Event::Summary { ticks, sample_ns, .. } = sampler.summary() else { return Ok(()) };
+        if !self.records.replaces_table() {
+            print(format!("\n{}\n", times(0, sampler.time_ns(), ticks, Some(sample_ns))))?;
+        }
+        Ok(())
+    }
+
+    fn sample<K: Keeper>(
+        &self,
+        sources: &mut Sources,
+        sampler: &mut Sampler,
+        trace: &mut K,
+        mut live: Live,
+        look: &mut dyn FnMut(&Live, u64) -> Result<ControlFlow<()>, Failure>,
+    ) -> Result<(), Failure> {
+        let interrupted = interruption()?;
+        let mut samples = 0;
+        let mut both = Tee(trace, &mut live);
+        drive(sources, sampler, &mut both, |Tee(_, live), sampled| {
+            if sampled {
+                // The first sample is where all counts begin.
+                let time = live.time_ns();
+                if samples > 0 && look(live, time)?.is_break() {
+                    return Ok(ControlFlow::Break(None));
+                }
+                samples += 1;
+            }
+            let done = self.count.is_some_and(|count| samples > count) || interrupted.load(Ordering::Relaxed);
+            Ok(if done { ControlFlow::Break(None) } else { ControlFlow::Continue(()) })
+        })
+    }
+}
+
+/// Prints samples as lines or records.
+struct Show {
+    lines: Lines,
+    selection: profile::selection::Selection,
+}
+
+impl Show {
+    fn sample(&self, live: &Live, time: u64, output: &mut Output<SampleRow>) -> Result<(), Failure> {
+        for object in live.sampled() {
+            let about = &live.objects()[object];
+            if !self.selection.wants(about) {
+                continue;
+            }
+            let values = (0..live.metrics().len()).map(|metric| live.value(metric, object));
+            if output.wants_table() {
+                let line = self.lines.line(time, &about.name, values.clone());
+                print(line.unwrap_or_default())?;
+                std::io::stdout().flush()?;
+            }
+            for (resolved, value) in live.metrics().iter().zip(values) {
+                if let Some((value, estimate)) = value {
+                    output.write(&profile::lines::row(time, about, &resolved.metric, value, estimate))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where a trace goes that nobody asked for.
+struct Nowhere;
+
+impl profile::Sink for Nowhere {
+    fn object(&mut self, _: u64, _: &trace::Object) -> Result<(), trace::WriteError> {
+        Ok(())
+    }
+    fn event(&mut self, _: u64, _: &Event) -> Result<(), trace::WriteError> {
+        Ok(())
+    }
+    fn sample(&mut self, _: u64, _: u32, _: &[trace::Value]) -> Result<(), trace::WriteError> {
+        Ok(())
+    }
+}
+
+impl Keeper for Nowhere {}
+
+/// Prints what can be computed here, and what not.
+pub fn list(declared: &[trace::metric::Metric], sources: &Sources, preamble: &Preamble) -> Result<(), Failure> {
+    use report::{Column, Table};
+    let (resolved, lacking) = trace::metric::Resolved::derive(declared, sources.counters(), &preamble.constants);
+    let columns = || ["metric", "of", "unit", "what it is", "how"].map(Column::text).to_vec();
+    let mut table = Table::new("Metrics that can be computed here", columns());
+    for trace::metric::Resolved { metric, .. } in &resolved {
+        let mark = if metric.main { "*" } else { "" };
+        let cells = [format!("{}{mark}", metric.name), metric.of.to_string(), metric.unit.clone(), metric.what.clone()];
+        table.row(cells.into_iter().chain([metric.formula.clone()]));
+    }
+    table.note("* shown without being asked for");
+    print(&table)?;
+    let mut table = Table::new("Metrics that cannot", columns());
+    for (metric, lack) in &lacking {
+        let cells = [metric.name.clone(), metric.of.to_string(), metric.unit.clone(), metric.what.clone()];
+        table.row(cells.into_iter().chain([format!("nothing counts {lack}")]));
+    }
+    if !table.is_empty() {
+        print(format!("\n{table}"))?;
+    }
+    print(format!("\n{}", preamble::sight(&preamble.sources)))
+}

@@ -1,0 +1,108 @@
+//! What a simulation runs: one of the built-in programs, or what was recorded of any.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use workloads::{Parameter, ProgramError, RegionPlan, Replay, Settings, Shape, Thread, Workload, Wrong};
+
+use crate::error::ExperimentError;
+
+/// What can be run.
+#[derive(Clone, Debug)]
+pub enum Executable {
+    /// A built-in program.
+    BuiltIn(Workload),
+    /// A trace of references.
+    Replay(Arc<Replay>),
+}
+
+impl From<Workload> for Executable {
+    fn from(workload: Workload) -> Self {
+        Self::BuiltIn(workload)
+    }
+}
+
+impl Executable {
+    /// The built-in program called `name` with these parameters, or else the trace in the file or folder of that name.
+    ///
+    /// # Errors
+    /// When there is neither, the program cannot have such parameters, or the trace cannot be read.
+    pub fn named(name: &str, settings: &Settings) -> Result<Self, ExperimentError> {
+        let path = Path::new(name);
+        match Workload::new(name, settings) {
+            Err(ProgramError::Unknown { .. }) if path.exists() => {
+                let source = references::open(path).map_err(workloads::ReplayError::from)?;
+                Ok(Self::Replay(Arc::new(Replay::new(source)?)))
+            }
+            found => Ok(Self::BuiltIn(found?)),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::BuiltIn(workload) => workload.name(),
+            Self::Replay(replay) => replay.name(),
+        }
+    }
+
+    /// Its parameters, each with its value.
+    pub fn parameters(&self) -> Vec<(&'static Parameter, u64)> {
+        match self {
+            Self::BuiltIn(workload) => workload.parameters(),
+            Self::Replay(_) => Vec::new(),
+        }
+    }
+
+    /// How many threads it has, if that is not for the user to say.
+    pub fn threads(&self) -> Option<usize> {
+        match self {
+            Self::BuiltIn(_) => None,
+            Self::Replay(replay) => Some(replay.threads()),
+        }
+    }
+
+    /// What a person ought to know before believing what comes of it, a sentence each.
+    pub fn remarks(&self) -> Vec<String> {
+        let Self::Replay(replay) = self else { return Vec::new() };
+        let source = replay.source();
+        let warnings = source.warnings().iter().map(ToString::to_string);
+        let lost = source.header().lost.iter().map(|lost| format!("{}: the trace has lost {lost}", replay.name()));
+        warnings.chain(lost).collect()
+    }
+
+    /// As [`Workload::region_name`].
+    pub fn region_name(&self, number: usize) -> &str {
+        match self {
+            Self::BuiltIn(workload) => workload.region_name(number),
+            Self::Replay(_) => "memory",
+        }
+    }
+
+    /// The shared memory that it wants.
+    pub fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
+        match self {
+            Self::BuiltIn(workload) => workload.regions(shape),
+            Self::Replay(replay) => replay.regions(shape),
+        }
+    }
+
+    /// What one thread does. Returns how many loads gave what they must not give.
+    pub fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
+        match self {
+            Self::BuiltIn(workload) => workload.run(shape, regions, thread),
+            Self::Replay(replay) => replay.run(shape, regions, thread),
+        }
+    }
+
+    /// Checks the memory that the program left behind. A trace has no values to check.
+    ///
+    /// # Errors
+    /// The first wrong word.
+    pub fn check(&self, shape: &Shape, read: &dyn Fn(usize, usize) -> u64) -> Result<(), Wrong> {
+        match self {
+            Self::BuiltIn(workload) => workload.check(shape, read),
+            Self::Replay(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Programs that were recorded, replayed.
+
+use std::path::Path;
+
+use experiments::{Executable, Simulated, Simulation};
+use sim::{Mode, Options};
+use workloads::{Settings, Workload};
+
+fn run(machine: &str, program: impl Into<Executable>, cpus: Option<u16>, options: Options) -> Simulated {
+    let description = experiments::variant::resolve(machine).expect("a machine").description;
+    Simulation::new(description, program, cpus, options).expect("it fits").run().expect("it runs")
+}
+
+/// Records `program` on a machine, and replays it on another.
+fn recorded(folder: &Path, machine: &str, program: Workload, cpus: u16) -> (Simulated, Executable) {
+    let path = folder.join(format!("{}.references", program.name()));
+    let description = experiments::variant::resolve(machine).expect("a machine").description;
+    let simulation = Simulation::new(description, program, Some(cpus), Options::default()).expect("it fits");
+    let original = simulation.recorded_in(path.clone()).run().expect("it runs");
+    let replay = Executable::named(path.to_str().expect("a name"), &Settings::default()).expect("a trace");
+    (original, replay)
+}
+
+fn close(original: u64, replayed: u64, percent: u64, what: &str) {
+    let most = original * percent / 100;
+    assert!(original.abs_diff(replayed) <= most, "{what}: {replayed} replayed, {original} when recorded");
+}
+
+/// Programs whose threads share out their work beforehand refer to memory as they did, and miss as they did.
+#[test]
+fn a_static_program_misses_as_it_did() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let machine = "origin2000-r12k-300-8p";
+    for program in [
+        Workload::new("swim", &Settings::default().with("side", 64).with("rounds", 1)),
+        Workload::new("fft", &Settings::default().with("points", 4096)),
+        Workload::new("radix", &Settings::default().with("keys", 8192)),
+    ] {
+        let program = program.expect("a program");
+        let (original, replay) = recorded(folder.path(), machine, program, 8);
+        let replayed = run(machine, replay, None, Options::default());
+        let name = program.name();
+        assert_eq!(replayed.row.cpus, 8);
+        close(original.row.references, replayed.row.references, 1, name);
+        close(original.row.secondary_misses, replayed.row.secondary_misses, 2, name);
+        close(original.row.time_ns as u64, replayed.row.time_ns as u64, 3, name);
+    }
+}
+
+/// Locks are taken in the recorded order, whatever the machine; look-ahead changes nothing.
+#[test]
+fn locks_keep_their_order_on_another_machine() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = Workload::new("raytrace", &Settings::default().with("pixels", 32)).expect("a program");
+    let (_, replay) = recorded(folder.path(), "origin2000-r12k-300-8p", program, 8);
+    let flash = |mode| run("flash-16p", replay.clone(), Some(8), Options { mode, ..Options::default() });
+    let (ahead, lock_step) = (flash(Mode::default()), flash(Mode::LockStep));
+    assert_eq!(ahead.row, lock_step.row);
+    assert!(ahead.row.secondary_misses > 0);
+}
+
+#[test]
+fn a_trace_that_was_cut_off_is_replayed_to_its_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = Workload::new("counters", &Settings::default()).expect("a program");
+    recorded(folder.path(), "origin2000-r12k-300-8p", program, 8);
+    let path = folder.path().join("counters.references");
+    let bytes = std::fs::read(&path).expect("recorded");
+    // Several of the threads have lost all that they did.
+    std::fs::write(&path, &bytes[..bytes.len() * 2 / 3]).expect("written");
+    let replay = Executable::named(path.to_str().expect("a name"), &Settings::default()).expect("a trace");
+    assert!(replay.remarks().iter().any(|remark| remark.contains("cut off")));
+    let threads = replay.threads().expect("so many") as u16;
+    assert!(threads < 8);
+    run("origin2000-r12k-300-8p", replay, Some(threads), Options::default());
+}
+
+#[test]
+fn the_number_of_threads_is_the_traces() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = Workload::new("private", &Settings::default()).expect("a program");
+    let (_, replay) = recorded(folder.path(), "origin2000-r12k-300-8p", program, 4);
+    let description = experiments::variant::resolve("origin2000-r12k-300-8p").expect("a machine").description;
+    let error = Simulation::new(description, replay, Some(3), Options::default()).err().expect("it cannot");
+    assert_eq!(
+        error.to_string(),
+        "--cpus 3: the trace of private has 4 threads; accepted: 4, and machines that have so many"
+    );
+}

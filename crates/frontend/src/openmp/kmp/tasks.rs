@@ -1,0 +1,336 @@
+//! Tasks of clang: blocks that the runtime makes room for, and the compiler's code fills in.
+
+use std::ffi::c_void;
+
+use super::Location;
+use crate::openmp::gomp::portions;
+use crate::openmp::platform::copies;
+use crate::openmp::tasks::{Dependence, Task, block};
+use crate::openmp::team::{member, team};
+
+const FINAL: i32 = 1 << 1;
+const HAS_DESTRUCTORS: i32 = 1 << 3;
+
+/// What stands before a task as the compiler knows it.
+#[repr(C)]
+struct Header {
+    task: &'static Task,
+    flags: i32,
+    /// Whether it is being done.
+    begun: bool,
+    /// Whether it has asked, while it was done, to be done again: tasks that may change their threads come in parts.
+    again: bool,
+    /// Bytes of the task, what it shares included.
+    bytes: usize,
+    /// Bytes before what it shares.
+    private: usize,
+}
+
+/// Bytes of a header, with which the task behind it stays aligned.
+const HEADER: usize = 64;
+const _: () = assert!(size_of::<Header>() <= HEADER);
+
+type Routine = unsafe extern "C-unwind" fn(i32, *mut Given) -> i32;
+
+/// A task as the compiler knows it: what follows are the compiler's own variables.
+#[repr(C)]
+pub struct Given {
+    shared: *mut c_void,
+    routine: Option<Routine>,
+    part: i32,
+    /// What ends the lives of its variables, if it has such.
+    destructors: Option<Routine>,
+    other: usize,
+}
+
+/// The runtime's part of a task.
+///
+/// # Safety
+/// The task came from [`__kmpc_omp_task_alloc`].
+unsafe fn header(given: *mut Given) -> *mut Header {
+    // SAFETY: the caller's promise.
+    unsafe { given.byte_sub(HEADER).cast() }
+}
+
+/// Does a task.
+///
+/// # Safety
+/// It came from [`__kmpc_omp_task_alloc`].
+unsafe extern "C-unwind" fn run(given: *mut c_void) {
+    let given: *mut Given = given.cast();
+    let number = member().region.get().number as i32;
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*header(given)).begun = true;
+        if let Some(routine) = (*given).routine {
+            routine(number, given);
+        }
+        finish(given, number);
+    }
+}
+
+/// Does the other parts of a task that came in parts, and ends the lives of its variables.
+///
+/// # Safety
+/// It came from [`__kmpc_omp_task_alloc`], and its first part is over.
+unsafe fn finish(given: *mut Given, number: i32) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        while std::mem::take(&mut (*header(given)).again) {
+            if let Some(routine) = (*given).routine {
+                routine(number, given);
+            }
+        }
+        if (*header(given)).flags & HAS_DESTRUCTORS != 0 {
+            if let Some(destroy) = (*given).destructors {
+                destroy(number, given);
+            }
+        }
+    }
+}
+
+/// A task with room for what it keeps and shares.
+fn allocate(flags: i32, private: usize, shared: usize, routine: Option<Routine>) -> *mut Given {
+    let private = private.next_multiple_of(16);
+    let bytes = private + shared;
+    let room = block(HEADER + bytes);
+    let given: *mut Given = room.wrapping_byte_add(HEADER).cast();
+    let task = Task::child(run, given.cast(), room, flags & FINAL != 0);
+    // SAFETY: the block has room for it all.
+    unsafe {
+        room.cast::<Header>().write(Header { task, flags, begun: false, again: false, bytes, private });
+        let shared = if shared > 0 { given.byte_add(private).cast() } else { std::ptr::null_mut() };
+        given.write(Given { shared, routine, part: 0, destructors: None, other: 0 });
+    }
+    given
+}
+
+/// Makes a task, which does nothing yet.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_omp_task_alloc(
+    _location: *const Location,
+    _number: i32,
+    flags: i32,
+    private: usize,
+    shared: usize,
+    routine: Option<Routine>,
+) -> *mut Given {
+    allocate(flags, private.max(size_of::<Given>()), shared, routine)
+}
+
+/// The same for a device: there is only the host.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_omp_target_task_alloc(
+    location: *const Location,
+    number: i32,
+    flags: i32,
+    private: usize,
+    shared: usize,
+    routine: Option<Routine>,
+    _device: i64,
+) -> *mut Given {
+    __kmpc_omp_task_alloc(location, number, flags, private, shared, routine)
+}
+
+/// Has a task done.
+///
+/// # Safety
+/// It came from [`__kmpc_omp_task_alloc`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_omp_task(_location: *const Location, _number: i32, given: *mut Given) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let header = header(given);
+        if (*header).begun {
+            // The thread that does it does its next part, too.
+            (*header).again = true;
+        } else {
+            team().submit((*header).task, true, &[]);
+        }
+    }
+    0
+}
+
+/// A variable that a task depends on, as the compiler tells it.
+#[repr(C)]
+pub struct Depends {
+    address: usize,
+    bytes: usize,
+    flags: u8,
+}
+
+/// The flag of a variable that is only read.
+const READS: u8 = 1;
+
+/// # Safety
+/// There are so many.
+unsafe fn dependences(count: i32, list: *const Depends) -> Vec<Dependence> {
+    let count = usize::try_from(count).unwrap_or(0);
+    // SAFETY: the caller's promise.
+    let each = |index: usize| unsafe {
+        let told = &*list.add(index);
+        Dependence { address: told.address, writes: told.flags != READS }
+    };
+    (0..count).map(each).collect()
+}
+
+/// Has a task done after those that it depends on.
+///
+/// # Safety
+/// As compilers call it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_omp_task_with_deps(
+    _location: *const Location,
+    _number: i32,
+    given: *mut Given,
+    count: i32,
+    list: *const Depends,
+    _others: i32,
+    _list: *const Depends,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe { team().submit((*header(given)).task, true, &dependences(count, list)) };
+    0
+}
+
+/// Waits for those tasks that one would depend on.
+///
+/// # Safety
+/// As compilers call it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_omp_wait_deps(
+    _location: *const Location,
+    _number: i32,
+    count: i32,
+    list: *const Depends,
+    _others: i32,
+    _list: *const Depends,
+) {
+    unsafe extern "C-unwind" fn nothing(_: *mut c_void) {}
+    let task = Task::child(nothing, std::ptr::null_mut(), std::ptr::null_mut(), false);
+    // SAFETY: the caller's promise.
+    team().submit(task, false, &unsafe { dependences(count, list) });
+}
+
+/// The program does a task itself, at once: it begins.
+///
+/// # Safety
+/// It came from [`__kmpc_omp_task_alloc`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_location: *const Location, _number: i32, given: *mut Given) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*header(given)).begun = true;
+        team().begin_undeferred((*header(given)).task);
+    }
+}
+
+/// It is over.
+///
+/// # Safety
+/// It came from [`__kmpc_omp_task_alloc`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(
+    _location: *const Location,
+    _number: i32,
+    given: *mut Given,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        finish(given, member().region.get().number as i32);
+        team().end_undeferred((*header(given)).task);
+    }
+}
+
+/// Waits for the children of the running task.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_omp_taskwait(_location: *const Location, _number: i32) -> i32 {
+    team().wait_for_children();
+    0
+}
+
+/// The task goes on.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_omp_taskyield(_location: *const Location, _number: i32, _end: i32) -> i32 {
+    0
+}
+
+/// A group of tasks begins.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_taskgroup(_location: *const Location, _number: i32) {
+    team().begin_group();
+}
+
+/// It ends, when its tasks have.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_end_taskgroup(_location: *const Location, _number: i32) {
+    team().end_group();
+}
+
+/// Makes a copy of a task, for a part of its iterations.
+type Duplicate = unsafe extern "C-unwind" fn(*mut Given, *mut Given, i32);
+
+/// Shares the iterations of a loop out to tasks that are copies of one.
+///
+/// # Safety
+/// As compilers call it: the bounds lie in the task.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_taskloop(
+    _location: *const Location,
+    _number: i32,
+    given: *mut Given,
+    condition: i32,
+    lower: *mut u64,
+    upper: *mut u64,
+    step: i64,
+    no_group: i32,
+    schedule: i32,
+    wanted: u64,
+    duplicate: Option<Duplicate>,
+) {
+    const GRAIN: i32 = 1;
+    let team = team();
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (first, last) = (*lower as i64, *upper as i64);
+        let empty = if step > 0 { first > last } else { first < last };
+        let total = if empty || step == 0 { 0 } else { (last.abs_diff(first)) / step.unsigned_abs() + 1 };
+        let bound = |place: *mut u64, copy: *mut Given| copy.byte_offset(place.byte_offset_from(given)).cast::<u64>();
+        if no_group == 0 {
+            team.begin_group();
+        }
+        let mut next = 0;
+        for portion in portions(total, wanted, schedule == GRAIN, false, team.threads.get().into()) {
+            let copy = copied(given);
+            let value = |at: u64| first.wrapping_add((at as i64).wrapping_mul(step)) as u64;
+            bound(lower, copy).write(value(next));
+            bound(upper, copy).write(value(next + portion - 1));
+            next += portion;
+            if let Some(duplicate) = duplicate {
+                duplicate(copy, given, (next == total).into());
+            }
+            team.submit((*header(copy)).task, condition != 0, &[]);
+        }
+        if no_group == 0 {
+            team.end_group();
+        }
+        (*header(given)).task.discard();
+    }
+}
+
+/// A copy of a task that nobody has begun.
+///
+/// # Safety
+/// It came from [`__kmpc_omp_task_alloc`].
+unsafe fn copied(given: *mut Given) -> *mut Given {
+    // SAFETY: the caller's promise; the copy is as long.
+    unsafe {
+        let Header { flags, bytes, private, .. } = *header(given);
+        let copy = allocate(flags, private, bytes - private, (*given).routine);
+        let shared = (*copy).shared;
+        copies(given.cast(), copy.cast(), bytes);
+        copy.cast::<u8>().copy_from_nonoverlapping(given.cast(), bytes);
+        (*copy).shared = shared;
+        copy
+    }
+}

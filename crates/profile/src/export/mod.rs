@@ -1,0 +1,8 @@
+//! Traces in the formats of others: the Perfetto timeline viewer's, Parquet.
+
+mod parquet;
+mod perfetto;
+mod protobuf;
+
+pub use parquet::{Parquet, ParquetError};
+pub use perfetto::perfetto;

@@ -1,0 +1,116 @@
+//! This computer: what Linux tells of nodes, links, processes and threads, and what it does not.
+
+mod events;
+mod nodes;
+mod resctrl;
+mod tasks;
+mod tree;
+
+use std::time::Instant;
+
+use host::discovery::{Inventory, KernelFiles};
+use trace::{Blind, Counter, ObjectKind};
+
+pub use events::EventError;
+
+use crate::{CounterSource, Sources};
+
+/// What is to be seen of this computer.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Events by name as monitoring units announce them, `uncore_imc/cas_count_read/`, beside those that are always counted.
+    pub events: Vec<String>,
+    /// Whether descendants of this process are watched.
+    pub descendants: bool,
+}
+
+/// All sources of this computer.
+///
+/// # Errors
+/// When an event is asked for that there is not.
+pub fn sources(files: &KernelFiles, inventory: &Inventory, wanted: &Wanted) -> Result<Sources, EventError> {
+    let clock = Clock(Instant::now());
+    let mut all: Vec<Box<dyn CounterSource>> = vec![Box::new(nodes::Nodes::new(files, inventory, clock))];
+    all.push(Box::new(nodes::Slow::new(files, inventory, clock)));
+    all.push(Box::new(events::NodeEvents::new(files, inventory, &wanted.events, clock)?));
+    all.push(Box::new(resctrl::Bandwidth::new(files, inventory, clock)));
+    if wanted.descendants {
+        all.push(Box::new(tasks::Tasks::new(files, inventory, std::process::id() as i32, clock)));
+    }
+    let cpus = inventory.cpus.iter().filter(|cpu| cpu.online).count();
+    Ok(Sources::new(all, cpus))
+}
+
+/// The computer in one line, as `uname -a` has it, from the kernel's files.
+pub fn title(files: &KernelFiles, inventory: &Inventory) -> String {
+    let text = |name: &str| {
+        let text = files.text(&format!("proc/sys/kernel/{name}")).ok().flatten().unwrap_or_default();
+        text.trim().to_owned()
+    };
+    let (nodes, cpus) = (inventory.nodes.len(), inventory.cpus.iter().filter(|cpu| cpu.online).count());
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    format!(
+        "{} {} {} {}: {nodes} node{}, {cpus} CPU{}",
+        text("ostype"),
+        text("hostname"),
+        text("osrelease"),
+        std::env::consts::ARCH,
+        plural(nodes),
+        plural(cpus)
+    )
+}
+
+/// The one clock of this computer's sources: the kernel's monotonic one.
+#[derive(Clone, Copy, Debug)]
+struct Clock(Instant);
+
+impl Clock {
+    fn now(self) -> u64 {
+        self.0.elapsed().as_nanos() as u64
+    }
+}
+
+/// A counter that the kernel counts in 64 bits in a file, by the name that it has there.
+fn counted(of: ObjectKind, key: &str) -> Counter {
+    let (unit, what) = meaning(key);
+    let level = key.starts_with("nr_") || key.starts_with("Mem");
+    let counter = if level { Counter::level } else { Counter::count };
+    counter(of, &Counter::name_from(key), unit, what)
+}
+
+/// Unit and meaning of what the kernel counts (Documentation/admin-guide/numastat.rst, proc_vmstat(5), mm/vmstat.c).
+fn meaning(key: &str) -> (&'static str, &'static str) {
+    match key {
+        "numa_hit" => ("pages", "pages taken from the node they were wanted on"),
+        "numa_miss" => ("pages", "pages taken from here that were wanted on another node"),
+        "numa_foreign" => ("pages", "pages wanted here and taken from another node"),
+        "interleave_hit" | "numa_interleave" => ("pages", "pages interleaved onto the node that was its turn"),
+        "local_node" | "numa_local" => ("pages", "pages taken by processes that ran on the node"),
+        "other_node" | "numa_other" => ("pages", "pages taken by processes that ran on another node"),
+        "numa_pte_updates" => ("", "page table entries that NUMA balancing made fault"),
+        "numa_huge_pte_updates" => ("", "entries of huge pages that NUMA balancing made fault"),
+        "numa_hint_faults" => ("", "faults by which NUMA balancing saw who touches a page"),
+        "numa_hint_faults_local" => ("", "of these, those on a page of the toucher's own node"),
+        "numa_pages_migrated" => ("pages", "pages that NUMA balancing moved"),
+        "pgmigrate_success" => ("pages", "pages moved for any reason"),
+        "pgmigrate_fail" => ("pages", "pages that could not be moved"),
+        "thp_migration_success" => ("", "transparent huge pages moved in one piece"),
+        "pgpromote_success" => ("pages", "pages moved up to a faster tier of memory"),
+        "pgpromote_candidate" => ("pages", "pages found worth moving up to a faster tier"),
+        "pgdemote_kswapd" | "pgdemote_direct" | "pgdemote_khugepaged" => ("pages", "pages moved down to a slower tier"),
+        "pgfault" => ("", "page faults"),
+        "pgmajfault" => ("", "page faults that waited for a device"),
+        "pswpin" | "pswpout" => ("pages", "pages swapped"),
+        "nr_free_pages" => ("pages", "pages that are free now"),
+        "nr_anon_pages" => ("pages", "pages of programs' own data now"),
+        "nr_file_pages" => ("pages", "pages of files now"),
+        "MemTotal" => ("KiB", "memory that the node has"),
+        "MemUsed" => ("KiB", "memory in use now"),
+        _ => ("", "as /proc/vmstat counts it"),
+    }
+}
+
+/// Something that cannot be seen because a file is not there.
+fn no_file(what: &str, path: &str, why: &str) -> Blind {
+    Blind::new(what, format!("/{path}: {why}"), "")
+}

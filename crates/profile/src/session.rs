@@ -1,0 +1,149 @@
+//! Sampling in real time: when to read, when to write, when to end.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use host::children;
+use trace::{Event, TraceWriter, WriteError};
+
+use crate::{CounterSource, Sampler, Sink};
+
+/// How much of a trace may be lost if we are killed.
+const FLUSH: Duration = Duration::from_millis(500);
+/// Sleeping longer than this would let a program's end go unnoticed.
+const NAP: Duration = Duration::from_millis(20);
+
+/// Something that takes samples and is told when to put them into safety.
+pub trait Keeper: Sink {
+    /// Puts what it has where it survives us.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn keep(&mut self) -> Result<(), WriteError> {
+        Ok(())
+    }
+}
+
+impl<W: io::Write> Keeper for TraceWriter<W> {
+    fn keep(&mut self) -> Result<(), WriteError> {
+        self.flush()
+    }
+}
+
+impl Keeper for crate::Live {}
+
+impl<A: Keeper, B: Keeper> Keeper for crate::Tee<'_, A, B> {
+    fn keep(&mut self) -> Result<(), WriteError> {
+        self.0.keep()?;
+        self.1.keep()
+    }
+}
+
+/// Reads and samples at the sampler's interval until `each`, which is called after every sample and now and then in between,
+/// breaks; then takes a last sample, unless there is one of this moment, and notes the summary.
+///
+/// # Errors
+/// When the sink fails, or `each` does.
+pub fn drive<S: Keeper, E: From<WriteError>>(
+    source: &mut dyn CounterSource,
+    sampler: &mut Sampler,
+    sink: &mut S,
+    mut each: impl FnMut(&mut S, bool) -> Result<ControlFlow<Option<Event>>, E>,
+) -> Result<(), E> {
+    let interval = sampler.interval();
+    let reading = Duration::from_nanos(interval.reading_ns);
+    let mut readings = 0;
+    let mut kept = Instant::now();
+    sampler.refresh(source, sink)?;
+    sampler.sample(source, sink)?;
+    let mut due = Instant::now() + reading;
+    let mut ended = each(sink, true)?;
+    let mut fresh = true;
+    while ended.is_continue() {
+        let now = Instant::now();
+        if now < due {
+            std::thread::sleep((due - now).min(NAP));
+            if Instant::now() < due {
+                ended = each(sink, false)?;
+                fresh = false;
+                continue;
+            }
+        }
+        // Where we come too late for the next reading too, that one is left out.
+        due = (due + reading).max(Instant::now());
+        readings += 1;
+        if readings % interval.readings() == 0 {
+            sampler.refresh(source, sink)?;
+            sampler.sample(source, sink)?;
+            ended = each(sink, true)?;
+            fresh = true;
+        } else {
+            sampler.read(source);
+            fresh = false;
+        }
+        if kept.elapsed() >= FLUSH {
+            sink.keep()?;
+            kept = Instant::now();
+        }
+    }
+    // What passed since the last sample.
+    if !fresh {
+        sampler.refresh(source, sink)?;
+        sampler.sample(source, sink)?;
+    }
+    if let ControlFlow::Break(Some(event)) = ended {
+        sink.event(sampler.time_ns(), &event)?;
+    }
+    sink.event(sampler.time_ns(), &sampler.summary())?;
+    Ok(sink.keep()?)
+}
+
+/// A program that was started, and how it ended.
+#[derive(Debug)]
+pub struct Program {
+    process: i32,
+    status: Option<ExitStatus>,
+}
+
+impl Program {
+    /// Starts a program with our own input and output. Its orphans will be ours.
+    ///
+    /// # Errors
+    /// When there is no such program or it cannot be started.
+    pub fn start(command: &[String]) -> io::Result<Self> {
+        let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        // Without it a daemon's traces would be lost, which is no reason to refuse the program.
+        let _orphans_stay_elsewhere = children::adopt_orphans();
+        // Not waited for by its handle, which would take its end from `ended`.
+        let child = Command::new(program).args(arguments).spawn()?;
+        Ok(Self { process: child.id() as i32, status: None })
+    }
+
+    /// Its number.
+    pub fn process(&self) -> i32 {
+        self.process
+    }
+
+    /// Whether it has ended; takes note of orphans that have.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        let mut ended = children::ended().into_iter();
+        if self.status.is_none() {
+            self.status = ended.find(|(process, _)| *process == self.process).map(|(_, status)| status);
+        }
+        self.status
+    }
+
+    /// Asks it to end.
+    pub fn terminate(&self) {
+        const SIGTERM: i32 = 15;
+        children::pass_on(SIGTERM, self.process);
+    }
+}
+
+/// The event of a program's end.
+pub fn exit_event(status: ExitStatus) -> Event {
+    use std::os::unix::process::ExitStatusExt;
+    Event::Exit { code: status.code(), signal: status.signal() }
+}

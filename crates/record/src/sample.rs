@@ -1,0 +1,50 @@
+//! What a profiler saw of an object at a moment.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Row;
+
+/// A metric, or a counter, of an object in an interval of time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SampleRow {
+    /// When the interval ended, in seconds since the trace began.
+    pub time: f64,
+    /// The kind of object: `machine`, `node`, `link`, `process`, `thread`.
+    pub kind: String,
+    /// Its short name: `n1`, `t4`.
+    pub object: String,
+    /// What it is in full.
+    pub title: String,
+    /// The metric, or the counter's column.
+    pub metric: String,
+    /// Its value in `unit`.
+    pub value: f64,
+    /// The unit; empty for counts of events.
+    pub unit: String,
+    /// Whether a counter in it was counted a part of the time only.
+    pub estimate: bool,
+}
+
+impl Row for SampleRow {
+    const COLUMNS: &'static [&'static str] =
+        &["time", "kind", "object", "title", "metric", "value", "unit", "estimate"];
+}
+
+/// Something that a trace says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceInfoRow {
+    /// The file.
+    pub trace: String,
+    /// What it is about: `machine`, `command`, `object`, `metric`, `counter`, `sees`, `blind`, `event`, `time`, `warning`.
+    pub about: String,
+    /// Its name, where it has one.
+    pub name: String,
+    /// The unit of a metric or counter.
+    pub unit: String,
+    /// What there is to say, in one line.
+    pub text: String,
+}
+
+impl Row for TraceInfoRow {
+    const COLUMNS: &'static [&'static str] = &["trace", "about", "name", "unit", "text"];
+}
