@@ -69,7 +69,10 @@ impl ReportCommand {
         let row = &found.run.row;
         let interval = units::Duration::from_ns((row.run_ns / SAMPLES as f64).max(1.0));
         let command = std::env::args().collect();
-        let request = ProfileRequest { interval: Some(interval), command, ..ProfileRequest::default() };
+        let topology = machine::Topology::new(simulation.description());
+        let of = |router: &machine::Router| router.ports().map(|(port, _)| (router.id, port)).collect::<Vec<_>>();
+        let ports = topology.routers().iter().flat_map(of).collect();
+        let request = ProfileRequest { interval: Some(interval), command, ports, ..ProfileRequest::default() };
         let (_, trace) = traced(&simulation, &request).map_err(Failure::run)?;
         let findings = found.rows();
         let facts = [
