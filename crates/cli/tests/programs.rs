@@ -109,7 +109,8 @@ fn every_construct_of_openmp_works_as_gcc_compiles_it() {
 #[test]
 fn every_construct_of_openmp_works_as_clang_compiles_it() {
     if installed("clang") {
-        let built = Built::new("cc", "constructs.c", &["--ccnuma-compiler=clang", "-O2", "-Wall", "-Werror", "-fopenmp"]);
+        let built =
+            Built::new("cc", "constructs.c", &["--ccnuma-compiler=clang", "-O2", "-Wall", "-Werror", "-fopenmp"]);
         holds(&built, |_| Vec::new());
     }
 }
@@ -147,7 +148,10 @@ fn a_program_in_c_misses_as_the_same_one_built_in() {
         for name in ["primary_misses", "secondary_misses"] {
             let (ours, theirs) = (figure(&own, name), figure(&theirs, name));
             let differs = (ours / theirs - 1.0).abs();
-            assert!(differs < 0.05, "{cpus} processors, {name}: {ours} of the program in C, {theirs} of the one built in");
+            assert!(
+                differs < 0.05,
+                "{cpus} processors, {name}: {ours} of the program in C, {theirs} of the one built in"
+            );
         }
     }
 }
@@ -158,7 +162,8 @@ fn makefiles_need_only_the_compilers_name() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let makefile = "CFLAGS = -O2 -fopenmp -MMD\nLDFLAGS = -static -fopenmp\nLDLIBS = -lgomp -lm\nprogram: constructs.o\n";
+    let makefile =
+        "CFLAGS = -O2 -fopenmp -MMD\nLDFLAGS = -static -fopenmp\nLDLIBS = -lgomp -lm\nprogram: constructs.o\n";
     fs::write(folder.path().join("Makefile"), makefile).expect("written");
     fs::copy(programs().join("constructs.c"), folder.path().join("constructs.c")).expect("copied");
     let cc = format!("CC={CCNUMA} cc");
@@ -188,7 +193,8 @@ fn cmake_finds_compilers_and_openmp() {
         programs().display()
     );
     fs::write(folder.path().join("CMakeLists.txt"), project).expect("written");
-    let compilers = [("CC", "cc"), ("CXX", "cxx"), ("FC", "fc")].map(|(variable, name)| (variable, format!("{CCNUMA} {name}")));
+    let compilers =
+        [("CC", "cc"), ("CXX", "cxx"), ("FC", "fc")].map(|(variable, name)| (variable, format!("{CCNUMA} {name}")));
     let variables: Vec<(&str, &str)> = compilers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let said = printed(&run(folder.path(), &["cmake", "-DCMAKE_BUILD_TYPE=Release", "."], &variables));
     assert!(said.contains("The C compiler identification is GNU"), "{said}");
@@ -263,5 +269,8 @@ fn threads_go_where_the_environment_says() {
 fn what_cannot_be_built_is_refused() {
     common::refused("cc --ccnuma-fast a.c", &["--ccnuma-fast", "no such flag", "--ccnuma-no-blocks"]);
     common::refused("cc -m32 -c a.c", &["-m32", "64 bits", "accepted: -m64"]);
-    common::refused("fc --ccnuma-compiler=no-such-one a.f90", &["--ccnuma-compiler", "no-such-one", "cannot be started"]);
+    common::refused(
+        "fc --ccnuma-compiler=no-such-one a.f90",
+        &["--ccnuma-compiler", "no-such-one", "cannot be started"],
+    );
 }

@@ -119,7 +119,11 @@ impl State {
             }
             below = Rect { y: below.y + height, height: rest, ..below };
         }
-        let keys = format!("q quits  up/down scrolls  {} of {} objects", live.sampled().count().min(objects.len()), objects.len());
+        let keys = format!(
+            "q quits  up/down scrolls  {} of {} objects",
+            live.sampled().count().min(objects.len()),
+            objects.len()
+        );
         frame.render_widget(Paragraph::new(Line::raw(keys)), bottom);
     }
 
@@ -145,7 +149,13 @@ impl State {
             let row = Rect { y: inside.y + line as u16, height: 1, ..inside };
             let [name, bar] = Layout::horizontal([Constraint::Length(NAME), Constraint::Min(0)]).areas(row);
             frame.render_widget(Paragraph::new(declared.name.as_str()), name);
-            let colour = if part > 0.8 { Color::Red } else if part > 0.5 { Color::Yellow } else { Color::Green };
+            let colour = if part > 0.8 {
+                Color::Red
+            } else if part > 0.5 {
+                Color::Yellow
+            } else {
+                Color::Green
+            };
             let gauge = Gauge::default().ratio(part).label(text).gauge_style(Style::default().fg(colour));
             frame.render_widget(gauge, bar);
         }
