@@ -9,7 +9,7 @@ use std::ops::Range;
 use sim::Cause;
 
 use super::doacross::Doacross;
-use super::platform::{Counter, LINE, Line, Word, charged, loads, stores};
+use super::platform::{Counter, LINE, Line, Word, charged, free, loads, stores};
 use super::schedule::{Kind, Schedule, next_share, static_share};
 use super::team::{AHEAD, Member, Team};
 
@@ -56,6 +56,10 @@ pub struct Share {
     what: Cell<Loop>,
     /// For the construct's own purposes: where something is that all share.
     pub place: Cell<*mut c_void>,
+    /// Memory that all threads have in common while they are in it.
+    pub memory: Cell<*mut c_void>,
+    /// Reductions of tasks, as the first thread knows them.
+    pub reductions: Cell<*mut usize>,
     /// The next iteration that nobody has.
     next: Line<Counter>,
     /// The iteration whose ordered part may be done.
@@ -86,6 +90,8 @@ impl Share {
             left: Word::new(0),
             what: Cell::new(nothing),
             place: Cell::new(std::ptr::null_mut()),
+            memory: Cell::new(std::ptr::null_mut()),
+            reductions: Cell::new(std::ptr::null_mut()),
             next: Line::default(),
             ordered: Line::default(),
         }
@@ -105,6 +111,11 @@ impl Share {
 
     fn take_down(&self) {
         Doacross::take_down(self);
+        let memory = self.memory.replace(std::ptr::null_mut());
+        if !memory.is_null() {
+            // SAFETY: made for this construct, which all threads have left.
+            unsafe { free(memory) };
+        }
         self.left.set(0);
         for counter in [&self.next, &self.ordered] {
             if counter.peek() != 0 {

@@ -3,6 +3,7 @@
 mod doacross;
 mod loops;
 mod parallel;
+mod reductions;
 mod sync;
 mod tasks;
 
