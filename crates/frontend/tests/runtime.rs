@@ -66,7 +66,8 @@ fn references_alone_are_counted_without_caches() {
 fn a_deadlock_names_every_thread_and_its_call() {
     let error = error_of("wrong", &["cross"]);
     assert!(error.starts_with("deadlock at "), "{error}");
-    for part in ["thread 0 in pthread_join called at ", "thread 1 in pthread_mutex_lock called at ", "thread 2 in pthread_mutex_lock"] {
+    for part in ["thread 0 in pthread_join called at main (wrong.c:", "thread 1 in pthread_mutex_lock called at cross (wrong.c:20)",
+        "thread 2 in pthread_mutex_lock called at cross (wrong.c:20)"] {
         assert!(error.contains(part), "{part}: {error}");
     }
     assert!(error_of("wrong", &["lock"]).contains("thread 1 in pthread_mutex_lock"));
@@ -75,8 +76,8 @@ fn a_deadlock_names_every_thread_and_its_call() {
 #[test]
 fn crashes_tell_thread_place_and_simulated_time() {
     for (way, what) in [
-        ("crash", "thread 1 of the program touched memory that is not there: address 0x0, at "),
-        ("divide", "thread 1 of the program divided by zero, at "),
+        ("crash", "thread 1 of the program touched memory that is not there: address 0x0, at crash (wrong.c:23), "),
+        ("divide", "thread 1 of the program divided by zero, at divide (wrong.c:24), "),
         ("overflow", "its stack of 1028 KiB is used up"),
         ("abort", "the program called abort (thread 1, simulated time "),
     ] {
@@ -115,4 +116,11 @@ fn an_endless_loop_is_ended() {
 fn the_programs_own_status_is_told() {
     let (answer, _) = run(&build("wrong"), &["status"], request());
     assert_eq!((answer.error, answer.status), (None, 3));
+}
+
+#[test]
+fn more_threads_than_processors_take_turns() {
+    let (answer, printed) = run_right("many", &["20"]);
+    assert_eq!(printed, "sum 190\n");
+    assert_eq!(answer.row.expect("a record").cpus, 21);
 }
