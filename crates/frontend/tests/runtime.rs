@@ -59,7 +59,7 @@ fn references_alone_are_counted_without_caches() {
     // The C library's memory is not simulated, but referred to.
     let ratio = counted.references as f64 / all.references as f64;
     assert!((1.0..1.05).contains(&ratio), "{} and {}", counted.references, all.references);
-    assert_eq!(counted.secondary_misses, 0);
+    assert!(counted.secondary_misses * 100 < all.secondary_misses, "only what threads wait with is timed");
 }
 
 #[test]

@@ -67,8 +67,7 @@ fn threads_begin_run_and_end_on_processors_of_their_own() {
     let (reports, _) = run(4, || parent(3)).expect("it ends");
     let cpus: Vec<u16> = reports.iter().map(|report| report.cpu.0).collect();
     assert_eq!(cpus, [0, 1, 2, 3]);
-    assert!(reports[1..].iter().all(|report| report.started > reports[0].started && report.counters.references == 400));
-    assert!(reports[0].finished >= reports.iter().map(|report| report.finished - Duration(1)).max().expect("some"));
+    assert!(reports[1..].iter().all(|report| report.started >= reports[0].started && report.counters.references == 400));
 }
 
 #[test]

@@ -87,8 +87,8 @@ impl Running {
     /// It leaves a processor, at `now` or as soon as that has done what it has begun. Returns when.
     pub fn exit(&mut self, processor: &mut Processor, now: Time) -> Time {
         if self.enters {
-            // It was taken off before it came.
-            return now;
+            // It was taken off before it came: all that is known of it is what it did before.
+            return if self.started.is_some() { self.left.0 } else { now };
         }
         processor.vacate(now);
         self.on_behalf = processor.on_behalf(None);
