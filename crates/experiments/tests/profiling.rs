@@ -117,7 +117,7 @@ fn equal_runs_leave_equal_traces() {
         ("lego-oil", &["mem", "alocal", "uown", "niout", "send", "homemiss"][..]),
         ("flash-4p", &["mem", "remotelatency", "readcost", "external", "queue1"][..]),
     ] {
-        let request = asks(metrics, Duration(20_000_000));
+        let request = asks(metrics, Duration(100_000_000));
         let of = |mode| recorded(&simulation(machine, "fft", 4, mode), &request);
         let (ahead, again, in_step) = (of(Mode::LookAhead), of(Mode::LookAhead), of(Mode::LockStep));
         assert!(ahead.1 == again.1, "{machine}");
