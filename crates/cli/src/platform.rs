@@ -27,6 +27,11 @@ pub struct MachinesFlag {
 }
 
 impl MachinesFlag {
+    /// Whether any machine is asked for.
+    pub fn is_given(&self) -> bool {
+        !self.names.is_empty()
+    }
+
     /// The machines that are asked for, each in all its variations.
     ///
     /// # Errors

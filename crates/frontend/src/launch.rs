@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 
 use thiserror::Error;
 
@@ -96,6 +96,18 @@ impl Launch {
     /// # Errors
     /// When it cannot be started, or ends without an answer.
     pub fn run(&self, request: Request) -> Result<Answer, LaunchError> {
+        self.start(request, Stdio::inherit()).map(|(answer, _)| answer)
+    }
+
+    /// The same, with what the program prints on its standard output.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_captured(&self, request: Request) -> Result<(Answer, Vec<u8>), LaunchError> {
+        self.start(request, Stdio::piped())
+    }
+
+    fn start(&self, request: Request, printed: Stdio) -> Result<(Answer, Vec<u8>), LaunchError> {
         let program = self.program.display().to_string();
         let failed = |problem: String| LaunchError::Failed { program: program.clone(), problem };
         let folder = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
@@ -104,11 +116,20 @@ impl Launch {
         let text = serde_json::to_vec(&request).map_err(|error| failed(error.to_string()))?;
         fs::write(&asked, text).map_err(|error| failed(error.to_string()))?;
         std::io::stdout().flush().map_err(|error| failed(error.to_string()))?;
-        let status = Command::new(&self.program).args(&self.arguments).env(VARIABLE, &asked).status();
-        let how = status.map_err(|error| failed(error.to_string()))?;
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.arguments)
+            .env(VARIABLE, &asked)
+            .stdout(printed)
+            .stderr(Stdio::inherit())
+            .stdin(Stdio::inherit());
+        let output = command.output().map_err(|error| failed(error.to_string()))?;
         match fs::read(&answer) {
-            Ok(text) => serde_json::from_slice(&text).map_err(|error| failed(error.to_string())),
-            Err(_) => Err(LaunchError::Silent { program: program.clone(), how }),
+            Ok(text) => {
+                let answer = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+                Ok((answer, output.stdout))
+            }
+            Err(_) => Err(LaunchError::Silent { program: program.clone(), how: output.status }),
         }
     }
 }

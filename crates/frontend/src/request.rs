@@ -29,8 +29,12 @@ pub struct Request {
     pub host_time: bool,
     /// Instructions that each reference stands for beside itself, where the compiler does not count them.
     pub instructions: u32,
+    /// Simulated milliseconds after which threads that run, and store nothing, are taken to wait for what never comes.
+    pub spin_limit_ms: u64,
     /// The stack of a thread that asks for none of another size, in bytes.
     pub stack: u64,
+    /// The file into which references are recorded, if they are.
+    pub record: Option<PathBuf>,
     /// Where the answer goes.
     pub answer: PathBuf,
 }

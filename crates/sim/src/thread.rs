@@ -35,14 +35,16 @@ pub struct ThreadId(pub usize);
 
 /// What a thread asks of the operating system.
 pub(crate) enum Call {
-    /// A new thread, on a processor if it may be that one.
-    Spawn(Program, Option<CpuId>),
+    /// A new thread, on one of these processors if any of them is free.
+    Spawn(Program, Vec<CpuId>),
+    /// The thread goes to the first of these processors that is free.
+    Migrate(Vec<CpuId>),
     /// A parked thread is to go on.
     Wake(ThreadId),
     /// More virtual pages, each with the node that it is planned on.
     Map(Vec<Option<NodeId>>),
-    /// The page at an address is planned on a node.
-    Move(VirtualAddr, NodeId),
+    /// Pages, each by an address in it, are planned on nodes.
+    Plan(Vec<(VirtualAddr, NodeId)>),
     /// Where an address is.
     Whereabouts(VirtualAddr),
     /// The whole process is over.
@@ -83,7 +85,7 @@ impl Team {
 pub struct Thread<'a> {
     yielder: &'a Yielder<Box<Processor>, (Box<Processor>, Wait)>,
     /// `None` only while the thread is suspended.
-    processor: Option<Box<Processor>>,
+    pub(crate) processor: Option<Box<Processor>>,
     pub(crate) team: Rc<Team>,
     /// Called whenever the thread goes on after it was suspended.
     pub(crate) on_resume: Option<(fn(usize), usize)>,

@@ -1,6 +1,6 @@
 //! What a thread of a process asks of the operating system: threads, sleep, memory, the end.
 
-use units::{CpuId, NodeId, PhysicalAddr, Time, VirtualAddr};
+use units::{CpuId, NodeId, Time, VirtualAddr};
 
 use crate::SimError;
 use crate::processor::Wait;
@@ -23,13 +23,19 @@ impl Thread<'_> {
         self.suspend(Wait::Call);
     }
 
-    /// A new thread of the process that begins now: on `cpu` if that is free and the process's, else on the first free processor.
+    /// A new thread of the process that begins now: on the first of `wanted` that is free and the process's, else on the first free
+    /// processor.
     ///
     /// # Errors
     /// No processor is free; the host has no memory for a stack.
-    pub fn spawn(&mut self, program: Program, cpu: Option<CpuId>) -> Result<ThreadId, SimError> {
-        self.call(Call::Spawn(program, cpu));
+    pub fn spawn(&mut self, program: Program, wanted: Vec<CpuId>) -> Result<ThreadId, SimError> {
+        self.call(Call::Spawn(program, wanted));
         self.team.spawned.take().unwrap_or(Err(SimError::NoProcessorFree { processors: 0 }))
+    }
+
+    /// Goes on the first of `wanted` that is free and the process's; stays where it is if none is.
+    pub fn migrate(&mut self, wanted: Vec<CpuId>) {
+        self.call(Call::Migrate(wanted));
     }
 
     /// Has nothing to do until [`Thread::unpark`], or until the time `until`. All before is done by then; the time is charged to what
@@ -55,16 +61,21 @@ impl Thread<'_> {
         self.team.mapped.take().unwrap_or(Ok(VirtualAddr(0)))
     }
 
-    /// The program asks for the page of `at` on `node`: if nobody has touched it and the machine heeds what programs ask, it is placed
-    /// there when somebody does.
-    pub fn plan(&mut self, at: VirtualAddr, node: NodeId) {
-        self.call(Call::Move(at, node));
+    /// The program asks for pages, each told by an address in it, on nodes: if nobody has touched one and the machine heeds what
+    /// programs ask, it is placed there when somebody does. Nodes that do not exist are not asked for.
+    pub fn plan(&mut self, pages: Vec<(VirtualAddr, NodeId)>) {
+        self.call(Call::Plan(pages));
     }
 
-    /// Where a virtual address is now, if its page has been placed.
-    pub fn place_of(&mut self, at: VirtualAddr) -> Option<PhysicalAddr> {
+    /// The node that a virtual address is on now, if its page has been placed.
+    pub fn home_of(&mut self, at: VirtualAddr) -> Option<NodeId> {
         self.call(Call::Whereabouts(at));
-        self.team.found.take()
+        self.team.found.take().map(crate::memory::node_of)
+    }
+
+    /// The thread's own time, whatever of what it began is not done: for messages.
+    pub fn clock(&self) -> Time {
+        self.processor.as_ref().map_or(Time::ZERO, |processor| processor.time())
     }
 
     /// Ends the whole process, wherever its other threads are. Does not return: the thread is never resumed.

@@ -229,10 +229,18 @@ impl Tracing {
 /// # Errors
 /// As there.
 pub fn trace_of(simulation: &Simulation, request: &ProfileRequest) -> Result<(Simulated, Timeline), ExperimentError> {
+    traced(simulation, request).map(|(simulated, trace)| (simulated, Timeline::of(&trace)))
+}
+
+/// Runs a program as [`Simulation::run`], with the trace that [`record`] writes of it.
+///
+/// # Errors
+/// As there.
+pub fn traced(simulation: &Simulation, request: &ProfileRequest) -> Result<(Simulated, Trace), ExperimentError> {
     let written = Rc::new(RefCell::new(Vec::new()));
     let (simulated, _) = record(simulation, request, Box::new(InMemory(written.clone())))?;
     let trace = Trace::read(written.borrow().as_slice())?;
-    Ok((simulated, Timeline::of(&trace)))
+    Ok((simulated, trace))
 }
 
 /// Runs a program as [`Simulation::run`], and writes a trace of it to `destination`.

@@ -7,7 +7,7 @@ use std::ptr::{read_volatile, write_volatile};
 
 use sim::Cause;
 
-use super::state::{acquire, current, indivisible, on_behalf, release};
+use super::state::{acquire, current, indivisible, note_change, on_behalf, release};
 
 fn load<T: Copy + PartialEq>(address: *const T) -> T {
     // SAFETY: the program loads from there.
@@ -17,6 +17,7 @@ fn load<T: Copy + PartialEq>(address: *const T) -> T {
 }
 
 fn store<T: Copy>(address: *mut T, value: T) {
+    note_change();
     // SAFETY: the program stores there.
     let change = || unsafe { write_volatile(address, value) };
     match current() {
@@ -25,12 +26,16 @@ fn store<T: Copy>(address: *mut T, value: T) {
     }
 }
 
-fn modify<T: Copy>(address: *mut T, change: impl FnOnce(T) -> T) -> T {
+fn modify<T: Copy + PartialEq>(address: *mut T, change: impl FnOnce(T) -> T) -> T {
     let act = || {
         // SAFETY: the program changes what is there.
         unsafe {
             let before = read_volatile(address);
-            write_volatile(address, change(before));
+            let after = change(before);
+            if after != before {
+                note_change();
+            }
+            write_volatile(address, after);
             before
         }
     };

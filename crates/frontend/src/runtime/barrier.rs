@@ -52,8 +52,7 @@ pub extern "C" fn __wrap_pthread_barrier_destroy(_barrier: *mut pthread_barrier_
 ///
 /// # Safety
 /// As of `pthread_barrier_wait`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_pthread_barrier_wait(barrier: *mut pthread_barrier_t) -> c_int {
+pub unsafe extern "C" fn barrier_wait(barrier: *mut pthread_barrier_t) -> c_int {
     let Some(thread) = current() else {
         // SAFETY: the caller's promise.
         return unsafe { libc::pthread_barrier_wait(barrier) };

@@ -8,7 +8,8 @@ use std::arch::naked_asm;
 use self::reference::Access;
 
 use super::address::locate;
-use super::state::HOT;
+use super::recording;
+use super::state::{HOT, Hot};
 
 /// What a reference does.
 mod reference {
@@ -20,38 +21,88 @@ mod reference {
     }
 }
 
-/// A reference of the program to `bytes` bytes at `address`, from the code at `site`.
+/// A reference of the program to what is at `address`, from the code at `site`.
 #[inline(always)]
 fn refer(address: usize, access: Access, site: usize) {
     // SAFETY: one thread of the host; the pointer is null or that of the coroutine that runs now.
     let hot = unsafe { &mut *HOT.get() };
     // SAFETY: as above.
-    let Some(thread) = (unsafe { hot.thread.as_mut() }) else { return };
+    let Some(thread) = (unsafe { hot.timed.as_mut() }) else {
+        if hot.counting {
+            count(hot);
+        }
+        return;
+    };
     let instructions = hot.instructions + hot.pending;
     hot.pending = 0;
     thread.instructions(instructions);
     at_site(thread, site);
+    if hot.recording {
+        recording::refer(address, access, instructions, site);
+    }
     match locate(address) {
         Some(at) if access == Access::Load => thread.load(at),
-        Some(at) => thread.store(at),
-        None => foreign(),
+        Some(at) => {
+            hot.stores += 1;
+            thread.store(at);
+        }
+        None => foreign(access),
+    }
+}
+
+/// References after which others get their turn, where there are no caches.
+pub(super) const TURN: u32 = 20_000;
+
+/// A reference where there are no caches: it is an instruction, and time passes now and then.
+#[inline(always)]
+fn count(hot: &mut Hot) {
+    hot.left = hot.left.wrapping_sub(1);
+    if hot.left == 0 {
+        take_turn();
+    }
+}
+
+/// How many references were counted where there are no caches.
+pub(super) fn counted() -> u64 {
+    // SAFETY: one thread of the host.
+    let hot = unsafe { &*HOT.get() };
+    hot.counted + u64::from(TURN - hot.left)
+}
+
+/// Time passes for the references that were counted, and others get their turn.
+#[cold]
+fn take_turn() {
+    // SAFETY: one thread of the host.
+    let hot = unsafe { &mut *HOT.get() };
+    hot.left = TURN;
+    hot.counted += u64::from(TURN);
+    // Which of them were stores nobody knows.
+    hot.stores += 1;
+    let instructions = TURN * (1 + hot.instructions) + std::mem::take(&mut hot.pending);
+    // SAFETY: as in `refer`.
+    if let Some(thread) = unsafe { hot.thread.as_mut() } {
+        thread.instructions(instructions);
+        thread.order();
     }
 }
 
 /// The next reference is made by the code at `site`.
 #[inline(always)]
-fn at_site(_thread: &mut sim::Thread<'static>, _site: usize) {}
+fn at_site(thread: &mut sim::Thread<'static>, site: usize) {
+    thread.at_site(site as u64);
+}
 
 /// A reference to memory that is not simulated, such as the C library's: an instruction. Others get their turn now and then, for
 /// the program may look at such a word until it changes.
 #[cold]
-fn foreign() {
+fn foreign(access: Access) {
     // SAFETY: as in `refer`.
     let hot = unsafe { &mut *HOT.get() };
     // SAFETY: as in `refer`.
     if let Some(thread) = unsafe { hot.thread.as_mut() } {
         thread.instructions(1);
         hot.foreign += 1;
+        hot.stores += u64::from(access == Access::Store);
         if hot.foreign.is_multiple_of(FOREIGN_TURN) {
             thread.order();
         }

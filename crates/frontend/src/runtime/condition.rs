@@ -90,8 +90,7 @@ pub extern "C" fn __wrap_pthread_cond_destroy(_condition: *mut pthread_cond_t) -
 ///
 /// # Safety
 /// As of `pthread_cond_wait`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_pthread_cond_wait(condition: *mut pthread_cond_t, lock: *mut pthread_mutex_t) -> c_int {
+pub unsafe extern "C" fn cond_wait(condition: *mut pthread_cond_t, lock: *mut pthread_mutex_t) -> c_int {
     match current() {
         Some(thread) => wait(thread, condition, lock, None),
         // SAFETY: the caller's promise.
@@ -103,8 +102,7 @@ pub unsafe extern "C" fn __wrap_pthread_cond_wait(condition: *mut pthread_cond_t
 ///
 /// # Safety
 /// As of `pthread_cond_timedwait`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_pthread_cond_timedwait(
+pub unsafe extern "C" fn cond_timed_wait(
     condition: *mut pthread_cond_t,
     lock: *mut pthread_mutex_t,
     time: *const timespec,
@@ -124,8 +122,7 @@ pub unsafe extern "C" fn __wrap_pthread_cond_timedwait(
 ///
 /// # Safety
 /// As of `pthread_cond_clockwait`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_pthread_cond_clockwait(
+pub unsafe extern "C" fn cond_clock_wait(
     condition: *mut pthread_cond_t,
     lock: *mut pthread_mutex_t,
     clock: clockid_t,

@@ -17,9 +17,11 @@ pub fn wait(thread: &mut Thread<'static>, address: usize, until: Option<Time>) -
     unsafe { (*user).woken = false };
     run().waiters.entry(address).or_default().push_back(user);
     loop {
+        super::state::note_change();
         thread.park(until);
         // SAFETY: as above.
         if unsafe { (*user).woken } {
+            super::recording::saw(address);
             return true;
         }
         if until.is_some_and(|until| thread.now() >= until) {

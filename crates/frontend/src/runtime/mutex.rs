@@ -186,8 +186,7 @@ pub unsafe extern "C" fn __wrap_pthread_mutex_destroy(mutex: *mut pthread_mutex_
 ///
 /// # Safety
 /// As of `pthread_mutex_lock`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
+pub unsafe extern "C" fn lock(mutex: *mut pthread_mutex_t) -> c_int {
     match current() {
         Some(thread) => take(thread, mutex, None),
         None if alone() => 0,
@@ -220,22 +219,16 @@ pub unsafe extern "C" fn __wrap_pthread_mutex_trylock(mutex: *mut pthread_mutex_
 ///
 /// # Safety
 /// As of `pthread_mutex_timedlock`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, time: *const timespec) -> c_int {
+pub unsafe extern "C" fn timed_lock(mutex: *mut pthread_mutex_t, time: *const timespec) -> c_int {
     // SAFETY: the caller's promise.
-    unsafe { __wrap_pthread_mutex_clocklock(mutex, libc::CLOCK_REALTIME, time) }
+    unsafe { clock_lock(mutex, libc::CLOCK_REALTIME, time) }
 }
 
 /// The same by a clock of choice.
 ///
 /// # Safety
 /// As of `pthread_mutex_clocklock`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_pthread_mutex_clocklock(
-    mutex: *mut pthread_mutex_t,
-    clock: clockid_t,
-    time: *const timespec,
-) -> c_int {
+pub unsafe extern "C" fn clock_lock(mutex: *mut pthread_mutex_t, clock: clockid_t, time: *const timespec) -> c_int {
     match current() {
         // SAFETY: the caller's promise.
         Some(thread) => take(thread, mutex, Some(unsafe { deadline(time, clock) })),
@@ -295,8 +288,7 @@ const SPIN: u32 = 2;
 ///
 /// # Safety
 /// As of `pthread_spin_lock`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_pthread_spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
+pub unsafe extern "C" fn spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
     let Some(thread) = current() else {
         // SAFETY: the caller's promise.
         return if alone() { 0 } else { unsafe { libc::pthread_spin_lock(lock) } };

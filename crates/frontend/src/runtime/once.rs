@@ -56,8 +56,7 @@ fn end(thread: &mut Thread<'static>, word: *mut u32, state: u32) {
 ///
 /// # Safety
 /// As of `pthread_once`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __wrap_pthread_once(once: *mut pthread_once_t, act: extern "C-unwind" fn()) -> c_int {
+pub unsafe extern "C-unwind" fn once(once: *mut pthread_once_t, act: extern "C-unwind" fn()) -> c_int {
     let word = once.cast::<u32>();
     match current() {
         None if mode() == Mode::Native => {
@@ -100,8 +99,7 @@ fn word_of(guard: *mut u8) -> *mut u32 {
 ///
 /// # Safety
 /// As the ABI has it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap___cxa_guard_acquire(guard: *mut u8) -> c_int {
+pub unsafe extern "C" fn guard_acquire(guard: *mut u8) -> c_int {
     // SAFETY: the caller's promise; of the guard's bytes each is used as one kind of word only.
     unsafe {
         if (*guard.cast::<std::sync::atomic::AtomicU8>()).load(std::sync::atomic::Ordering::Acquire) != 0 {

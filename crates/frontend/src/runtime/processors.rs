@@ -6,6 +6,7 @@ use libc::cpu_set_t;
 use units::CpuId;
 
 use super::state::{current, run};
+use super::threads;
 
 /// The processors of a set that the program may use; `None` if it is empty.
 pub fn read_set(set: &cpu_set_t) -> Option<Vec<CpuId>> {
@@ -71,6 +72,120 @@ pub extern "C" fn __wrap_get_nprocs() -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn __wrap_get_nprocs_conf() -> c_int {
     __wrap_sysconf(libc::_SC_NPROCESSORS_CONF) as c_int
+}
+
+/// The processors that a thread may run on: what it runs on it keeps, and threads that it makes begin on one of the set.
+///
+/// # Safety
+/// The set is that long.
+unsafe fn set_affinity(user: *mut threads::UserThread, bytes: usize, set: *const cpu_set_t) -> c_int {
+    if bytes < size_of::<cpu_set_t>() && bytes * 8 < run().processors {
+        return libc::EINVAL;
+    }
+    // SAFETY: the caller's promise; threads are never freed.
+    unsafe {
+        let mut whole: cpu_set_t = std::mem::zeroed();
+        let length = bytes.min(size_of::<cpu_set_t>());
+        (&raw mut whole).cast::<u8>().copy_from_nonoverlapping(set.cast(), length);
+        let Some(found) = read_set(&whole) else { return libc::EINVAL };
+        (*user).affinity = Some(found);
+    }
+    threads::go_where_allowed(user);
+    0
+}
+
+/// Which processors a thread may run on.
+///
+/// # Safety
+/// The set is that long.
+unsafe fn get_affinity(user: *mut threads::UserThread, bytes: usize, set: *mut cpu_set_t) -> c_int {
+    // SAFETY: the caller's promise; threads are never freed.
+    unsafe {
+        set.cast::<u8>().write_bytes(0, bytes);
+        let affinity = &(*user).affinity;
+        for cpu in 0..run().processors.min(bytes * 8) {
+            if affinity.as_ref().is_none_or(|set| set.contains(&CpuId(cpu as u16))) {
+                *set.cast::<u8>().add(cpu / 8) |= 1 << (cpu % 8);
+            }
+        }
+    }
+    0
+}
+
+/// Says where a thread may run.
+///
+/// # Safety
+/// As of `pthread_setaffinity_np`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __wrap_pthread_setaffinity_np(
+    handle: libc::pthread_t,
+    bytes: usize,
+    set: *const cpu_set_t,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (current(), threads::of(handle)) {
+            (None, _) => libc::pthread_setaffinity_np(handle, bytes, set),
+            (Some(_), Some(user)) => set_affinity(user, bytes, set),
+            (Some(_), None) => libc::ESRCH,
+        }
+    }
+}
+
+/// Tells where a thread may run.
+///
+/// # Safety
+/// As of `pthread_getaffinity_np`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __wrap_pthread_getaffinity_np(
+    handle: libc::pthread_t,
+    bytes: usize,
+    set: *mut cpu_set_t,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (current(), threads::of(handle)) {
+            (None, _) => libc::pthread_getaffinity_np(handle, bytes, set),
+            (Some(_), Some(user)) => get_affinity(user, bytes, set),
+            (Some(_), None) => libc::ESRCH,
+        }
+    }
+}
+
+/// Says where the running thread may run; of other processes nothing is known.
+///
+/// # Safety
+/// As of `sched_setaffinity`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __wrap_sched_setaffinity(process: c_int, bytes: usize, set: *const cpu_set_t) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match current() {
+            None => libc::sched_setaffinity(process, bytes, set),
+            Some(_) => match set_affinity(threads::this(), bytes, set) {
+                0 => 0,
+                code => {
+                    *libc::__errno_location() = code;
+                    -1
+                }
+            },
+        }
+    }
+}
+
+/// Tells where the running thread may run.
+///
+/// # Safety
+/// As of `sched_getaffinity`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __wrap_sched_getaffinity(process: c_int, bytes: usize, set: *mut cpu_set_t) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match current() {
+            None => libc::sched_getaffinity(process, bytes, set),
+            Some(_) => get_affinity(threads::this(), bytes, set),
+        }
+    }
 }
 
 /// Processors on a node, as far as the program can know: all of this computer's are on one.

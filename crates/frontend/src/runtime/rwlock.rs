@@ -122,7 +122,6 @@ macro_rules! takes {
         ///
         /// # Safety
         /// As of the C library's function of that name.
-        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(lock: *mut pthread_rwlock_t) -> c_int {
             if current().is_none() && !alone() {
                 // SAFETY: the caller's promise.
@@ -180,9 +179,9 @@ macro_rules! takes {
 }
 
 takes! {
-    __wrap_pthread_rwlock_rdlock __wrap_pthread_rwlock_tryrdlock __wrap_pthread_rwlock_timedrdlock
+    read_lock __wrap_pthread_rwlock_tryrdlock __wrap_pthread_rwlock_timedrdlock
         __wrap_pthread_rwlock_clockrdlock: false pthread_rwlock_rdlock pthread_rwlock_tryrdlock pthread_rwlock_timedrdlock;
-    __wrap_pthread_rwlock_wrlock __wrap_pthread_rwlock_trywrlock __wrap_pthread_rwlock_timedwrlock
+    write_lock __wrap_pthread_rwlock_trywrlock __wrap_pthread_rwlock_timedwrlock
         __wrap_pthread_rwlock_clockwrlock: true pthread_rwlock_wrlock pthread_rwlock_trywrlock pthread_rwlock_timedwrlock;
 }
 

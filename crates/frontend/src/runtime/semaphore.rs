@@ -70,8 +70,7 @@ pub extern "C" fn __wrap_sem_destroy(_semaphore: *mut sem_t) -> c_int {
 ///
 /// # Safety
 /// As of `sem_wait`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_sem_wait(semaphore: *mut sem_t) -> c_int {
+pub unsafe extern "C" fn semaphore_wait(semaphore: *mut sem_t) -> c_int {
     if current().is_none() && !alone() {
         // SAFETY: the caller's promise.
         return unsafe { libc::sem_wait(semaphore) };
@@ -100,18 +99,16 @@ pub unsafe extern "C" fn __wrap_sem_trywait(semaphore: *mut sem_t) -> c_int {
 ///
 /// # Safety
 /// As of `sem_timedwait`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_sem_timedwait(semaphore: *mut sem_t, time: *const timespec) -> c_int {
+pub unsafe extern "C" fn semaphore_timed_wait(semaphore: *mut sem_t, time: *const timespec) -> c_int {
     // SAFETY: the caller's promise.
-    unsafe { __wrap_sem_clockwait(semaphore, libc::CLOCK_REALTIME, time) }
+    unsafe { semaphore_clock_wait(semaphore, libc::CLOCK_REALTIME, time) }
 }
 
 /// The same by a clock of choice.
 ///
 /// # Safety
 /// As of `sem_clockwait`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_sem_clockwait(semaphore: *mut sem_t, clock: clockid_t, time: *const timespec) -> c_int {
+pub unsafe extern "C" fn semaphore_clock_wait(semaphore: *mut sem_t, clock: clockid_t, time: *const timespec) -> c_int {
     if current().is_none() && !alone() {
         // SAFETY: the caller's promise.
         return unsafe { libc::sem_timedwait(semaphore, time) };

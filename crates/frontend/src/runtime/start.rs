@@ -2,16 +2,19 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs;
+use std::path::Path;
+use std::ptr::null_mut;
 use std::time::Instant;
 
 use experiments::OwnProgram;
 use machine::Description;
-use sim::{Mode as SimulatorMode, Options, Simulator, Thread, ThreadReport};
-use units::CpuId;
+use machine::description::PlacementKind;
+use sim::{Mode as SimulatorMode, Options, SimError, Simulator, Thread, ThreadReport};
+use units::{CpuId, Duration};
 
 use super::state::{HOT, MODE, Mode, RUN, Run, Single, current, mode, run};
 use super::threads::UserThread;
-use super::{address, tls};
+use super::{address, callbacks, crash, places, recording, tls};
 use crate::request::{Answer, Request, VARIABLE};
 
 /// A program's `main`.
@@ -73,10 +76,7 @@ extern "C-unwind" fn first_main(count: c_int, arguments: *mut *mut c_char, varia
     let path = request.answer.clone();
     let answer = simulate(request, main, (count, arguments, variables));
     let status = answer.status;
-    let written = serde_json::to_vec(&answer).map_err(|error| error.to_string());
-    if let Err(problem) = written.and_then(|text| fs::write(&path, text).map_err(|error| error.to_string())) {
-        complain(&format!("cannot write {}: {problem}", path.display()));
-    }
+    deliver(&answer, &path);
     status
 }
 
@@ -109,6 +109,8 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
     unsafe {
         *RUN.get() = Some(Run {
             processors: processors.len(),
+            nodes: simulator.topology().nodes().len(),
+            heeds_plans: description.os.placement == PlacementKind::Planned,
             per_node: description.topology.processors_per_node as usize,
             threads: Vec::new(),
             alive: 1,
@@ -120,7 +122,8 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
             request: request.clone(),
         });
         (*HOT.get()).instructions = request.instructions;
-        (*HOT.get()).counting = request.no_caches;
+        (*HOT.get()).patience = Duration(request.spin_limit_ms.saturating_mul(1_000_000_000));
+        ((*HOT.get()).counting, (*HOT.get()).left) = (request.no_caches, callbacks::TURN);
     }
     let Some((user, arguments)) = first_thread(&request, arguments) else {
         let error = Some("no memory for the program's first stack".to_owned());
@@ -131,6 +134,10 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
     if let Err(error) = address::simulate(page, |pages| simulator.map(&vec![None; pages])) {
         return Answer { error: Some(error.to_string()), status: 1, ..Answer::default() };
     }
+    let begun = request.record.as_ref().map(|path| recording::begin(path, &request.program, &description.name));
+    if let Some(Err(error)) = begun {
+        return Answer { error: Some(error.to_string()), status: 1, ..Answer::default() };
+    }
     let first = Box::new(move |thread: &mut Thread<'_>| {
         UserThread::live(user, thread, move || {
             let (count, values, variables) = arguments;
@@ -138,14 +145,17 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
             end(status)
         });
     });
+    crash::watch();
     let reports = simulator.run_process(processors, first);
     // The rest of the program, which is what it has asked to be done at its exit, runs on this computer.
     // SAFETY: one thread of the host.
     unsafe {
-        (*HOT.get()).thread = std::ptr::null_mut();
+        let hot = &mut *HOT.get();
+        (hot.thread, hot.timed, hot.user) = (null_mut(), null_mut(), null_mut());
         *MODE.get() = Mode::Over;
     }
     tls::leave();
+    crash::unwatch();
     let answer = conclude(&description, &simulator, reports, start);
     // Threads that were cut off have left frames that nobody can unwind.
     std::mem::forget(simulator);
@@ -212,17 +222,20 @@ unsafe fn copy_strings(list: *mut *mut c_char, environment: bool) -> Option<*mut
 fn conclude(
     description: &Description,
     simulator: &Simulator,
-    reports: Result<Vec<ThreadReport>, sim::SimError>,
+    reports: Result<Vec<ThreadReport>, SimError>,
     start: Instant,
 ) -> Answer {
     let run = run();
     let mut answer = Answer { status: run.status, notes: std::mem::take(&mut run.notes), ..Answer::default() };
-    answer.error = run.error.take();
+    answer.error = run.error.take().or(recording::finish().err().map(|error| error.to_string()));
     match reports {
         Ok(reports) if answer.error.is_none() => {
             let Request { program, seed, causes, .. } = &run.request;
             let own = OwnProgram { description, name: program, seed: *seed, causes: *causes };
-            let row = own.record(simulator, &reports);
+            let mut row = own.record(simulator, &reports);
+            if run.request.no_caches {
+                row.references = callbacks::counted();
+            }
             let seconds = start.elapsed().as_secs_f64();
             answer.speed = Some(format!(
                 "{} with {} threads on {}: {seconds:.2} s, {:.2} million references a second",
@@ -235,11 +248,33 @@ fn conclude(
         }
         Ok(_) => answer.status = 1,
         Err(error) => {
-            answer.error.get_or_insert(error.to_string());
+            let told = match error {
+                SimError::Deadlock { at, .. } => format!("deadlock at {at}: {}", places::all_threads().join(", ")),
+                other => other.to_string(),
+            };
+            answer.error.get_or_insert(told);
             answer.status = 1;
         }
     }
     answer
+}
+
+/// The process ends here and now, in the middle of the simulation: what went wrong has been noted.
+pub fn give_up() -> ! {
+    let run = run();
+    let answer =
+        Answer { error: run.error.take(), status: 1, notes: std::mem::take(&mut run.notes), ..Answer::default() };
+    deliver(&answer, &run.request.answer);
+    // SAFETY: nothing of the process is wanted any more.
+    unsafe { libc::_exit(1) }
+}
+
+/// Writes an answer where it is expected.
+fn deliver(answer: &Answer, path: &Path) {
+    let written = serde_json::to_vec(answer).map_err(|error| error.to_string());
+    if let Err(problem) = written.and_then(|text| fs::write(path, text).map_err(|error| error.to_string())) {
+        complain(&format!("cannot write {}: {problem}", path.display()));
+    }
 }
 
 /// The program ends with a status, wherever its threads are.
@@ -257,10 +292,8 @@ fn stop() -> ! {
 
 /// The simulation cannot go on: what has happened is told, and the program ends.
 pub fn fail(thread: &mut Thread<'static>, problem: &str) -> ! {
-    let at = thread.now();
-    // SAFETY: threads are never freed.
-    let number = unsafe { (*super::threads::this()).number };
-    run().error.get_or_insert_with(|| format!("{problem} (thread {number}, at {at})"));
+    let (at, number) = (thread.clock(), super::threads::number());
+    run().error.get_or_insert_with(|| format!("{problem} (thread {number}, simulated time {at})"));
     stop()
 }
 
@@ -275,25 +308,28 @@ pub fn note(what: String) {
 /// A thread is about to be made: if the program has not said what is to be measured, that begins with its first thread.
 pub fn thread_begins(thread: &mut Thread<'static>) {
     if !run().regions && run().alive == 2 {
-        thread.measure(true);
+        measure(thread, true);
     }
 }
 
 /// A new thread is measured from its birth, unless the program says otherwise.
 pub fn measured_from_birth(thread: &mut Thread<'_>) {
     if !run().regions {
-        thread.measure(true);
+        measure(thread, true);
     }
 }
-
-/// A thread has ended.
-pub fn thread_ended() {}
 
 /// The running thread has joined another: when it is alone, what is to be measured is over, as far as can be told.
 pub fn joined(thread: &mut Thread<'static>) {
     if !run().regions && run().alive == 1 {
-        thread.measure(false);
+        measure(thread, false);
     }
+}
+
+/// What is to be measured begins or ends.
+fn measure(thread: &mut Thread<'_>, on: bool) {
+    thread.measure(on);
+    recording::measured(on);
 }
 
 /// What is to be measured begins here, in the words of the program.
@@ -301,7 +337,7 @@ pub fn joined(thread: &mut Thread<'static>) {
 pub extern "C" fn ccnuma_roi_begin() {
     if let Some(thread) = current() {
         run().regions = true;
-        thread.measure(true);
+        measure(thread, true);
     }
 }
 
@@ -310,7 +346,7 @@ pub extern "C" fn ccnuma_roi_begin() {
 pub extern "C" fn ccnuma_roi_end() {
     if let Some(thread) = current() {
         run().regions = true;
-        thread.measure(false);
+        measure(thread, false);
     }
 }
 

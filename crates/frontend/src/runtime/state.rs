@@ -8,13 +8,15 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 use sim::{Cause, Thread};
-use units::VirtualAddr;
+use units::{Duration, Time, VirtualAddr};
 
 use super::address::{self, Ranges};
+use super::recording;
 use super::threads::UserThread;
 use crate::request::Request;
 
 /// Something that only the one thread of the host uses.
+#[repr(transparent)]
 pub struct Single<T>(UnsafeCell<T>);
 
 // SAFETY: a simulated program has one thread on the host: `pthread_create` and its kin make coroutines. Natively nothing here is
@@ -38,6 +40,8 @@ impl<T> Single<T> {
 pub struct Hot {
     /// The processor of the thread that runs now; null outside of the simulation.
     pub thread: *mut Thread<'static>,
+    /// The same while references are timed, null while they are only counted.
+    pub timed: *mut Thread<'static>,
     /// That thread.
     pub user: *mut UserThread,
     /// What is simulated memory.
@@ -50,17 +54,35 @@ pub struct Hot {
     pub foreign: u32,
     /// Whether references are only counted.
     pub counting: bool,
+    /// Whether what threads do is written down.
+    pub recording: bool,
+    /// Stores so far, and changes of words by atomic operations.
+    pub stores: u64,
+    /// How many there were when one was last seen, when that was, and when it is too long ago.
+    pub seen: (u64, Time),
+    pub patience: Duration,
+    /// References that are still to be counted before others get their turn.
+    pub left: u32,
+    /// References that were counted, but for those.
+    pub counted: u64,
 }
 
 /// The hot part of the state.
 pub static HOT: Single<Hot> = Single::new(Hot {
     thread: std::ptr::null_mut(),
+    timed: std::ptr::null_mut(),
     user: std::ptr::null_mut(),
     ranges: Ranges::NONE,
     instructions: 0,
     pending: 0,
     foreign: 0,
     counting: false,
+    recording: false,
+    stores: 0,
+    seen: (0, Time::ZERO),
+    patience: Duration::ZERO,
+    left: 0,
+    counted: 0,
 });
 
 /// How the program runs.
@@ -85,6 +107,10 @@ pub struct Run {
     pub request: Request,
     /// How many processors the program may use.
     pub processors: usize,
+    /// How many nodes the machine has.
+    pub nodes: usize,
+    /// Whether the machine places pages where programs ask for them.
+    pub heeds_plans: bool,
     /// Processors on a node.
     pub per_node: usize,
     /// The threads that ever were, by number.
@@ -164,7 +190,7 @@ pub fn indivisible<T>(thread: &mut Thread<'static>, address: usize, change: impl
         thread.store(at);
         thread.load(at);
     }
-    settle(thread, place, change)
+    settle(thread, address, place, change)
 }
 
 /// Stores to a word of the program for others to see, after all that was stored before.
@@ -174,13 +200,19 @@ pub fn release<T>(thread: &mut Thread<'static>, address: usize, change: impl FnO
     if let Some(at) = place {
         thread.store(at);
     }
-    settle(thread, place, change)
+    settle(thread, address, place, change)
 }
 
-fn settle<T>(thread: &mut Thread<'static>, place: Option<VirtualAddr>, change: impl FnOnce() -> T) -> T {
+fn settle<T>(
+    thread: &mut Thread<'static>,
+    address: usize,
+    place: Option<VirtualAddr>,
+    change: impl FnOnce() -> T,
+) -> T {
     thread.drain();
     thread.order();
     let result = change();
+    recording::changed(address);
     if let Some(at) = place {
         thread.publish(at);
     }
@@ -194,5 +226,14 @@ pub fn acquire<T>(thread: &mut Thread<'static>, address: usize, look: impl FnOnc
     }
     thread.drain();
     thread.order();
+    recording::saw(address);
     look()
+}
+
+/// Something changes, or may while nobody runs: threads that wait for that do not wait in vain.
+pub fn note_change() {
+    if current().is_some() {
+        // SAFETY: one thread of the host.
+        unsafe { (*HOT.get()).stores += 1 };
+    }
 }

@@ -1,7 +1,7 @@
 //! The program's threads: coroutines on stacks in simulated memory.
 
 use std::any::Any;
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::null_mut;
 
@@ -9,6 +9,7 @@ use corosensei::stack::{Stack, StackPointer};
 use sim::{Cause, Thread, ThreadId};
 use units::CpuId;
 
+use super::numa::Wish;
 use super::state::{HOT, Mode, current, mode, on_behalf, run};
 use super::{address, clock, futex, keys, tls};
 
@@ -39,6 +40,12 @@ pub struct UserThread {
     pub values: Vec<*mut c_void>,
     /// Whether it was woken by another thread and not by the time.
     pub woken: bool,
+    /// Where the program called what may wait, and what that was.
+    pub call: usize,
+    /// Its name, as C has it; null if there was none.
+    pub called: *const c_char,
+    /// Where it wants the pages that it maps.
+    pub wish: Wish,
     /// The processors it may run on, if it or its maker has said so.
     pub affinity: Option<Vec<CpuId>>,
 }
@@ -64,9 +71,18 @@ unsafe impl Stack for ArenaStack {
 }
 
 /// Bytes below a stack that nobody may touch.
-const GUARD: usize = 4096;
+pub const GUARD: usize = 4096;
 
 impl UserThread {
+    /// What it called last that may wait.
+    pub fn call_name(&self) -> String {
+        match self.called.is_null() {
+            true => "its own code".to_owned(),
+            // SAFETY: the names are constants.
+            false => unsafe { CStr::from_ptr(self.called) }.to_string_lossy().into_owned(),
+        }
+    }
+
     /// Thread number `number`, with a stack of at least `stack` bytes and thread register `base`.
     pub fn new(number: usize, stack: usize, base: usize) -> Option<*mut Self> {
         // Stacks begin in different sets of caches, as they do where each is made when it is wanted.
@@ -87,6 +103,9 @@ impl UserThread {
             joined: false,
             values: Vec::new(),
             woken: false,
+            call: 0,
+            called: std::ptr::null(),
+            wish: Wish::None,
             affinity: None,
         })))
     }
@@ -98,6 +117,7 @@ impl UserThread {
         user.thread = std::ptr::from_mut(thread).cast();
         thread.on_resume(entered, this as usize);
         entered(this as usize);
+        super::recording::saw(user.ended as usize);
         let stack = ArenaStack { limit: user.stack.0, base: user.stack.0 + user.stack.1 - stagger(user.number) };
         let result = corosensei::on_stack(stack, || {
             tls::settle();
@@ -129,11 +149,28 @@ fn entered(this: usize) {
     let this = this as *mut UserThread;
     // SAFETY: threads are never freed, and one runs at a time.
     unsafe {
-        (*HOT.get()).thread = (*this).thread;
-        (*HOT.get()).user = this;
-        (*HOT.get()).pending = 0;
+        let hot = &mut *HOT.get();
+        hot.thread = (*this).thread;
+        hot.timed = if hot.counting { null_mut() } else { hot.thread };
+        hot.user = this;
+        hot.pending = 0;
         tls::enter((*this).base);
+        let now = (*hot.thread).clock();
+        if hot.seen.0 != hot.stores {
+            hot.seen = (hot.stores, now);
+        } else if now > hot.seen.1 + hot.patience {
+            lose_patience();
+        }
     }
+}
+
+/// All threads that run look at words that do not change.
+#[cold]
+fn lose_patience() {
+    let Some(thread) = current() else { return };
+    let others = super::places::all_threads().join(", ");
+    let limit = run().request.spin_limit_ms;
+    super::start::fail(thread, &format!("nothing has been stored for {limit} ms of simulated time: {others}"));
 }
 
 /// The thread has come to its end.
@@ -151,9 +188,9 @@ fn end(this: *mut UserThread, result: *mut c_void) {
         thread.order();
     }
     run().alive -= 1;
-    super::start::thread_ended();
+    user.thread = null_mut();
     // SAFETY: as above.
-    unsafe { (*HOT.get()).thread = null_mut() };
+    unsafe { ((*HOT.get()).thread, (*HOT.get()).timed) = (null_mut(), null_mut()) };
     tls::leave();
 }
 
@@ -166,9 +203,29 @@ pub fn this() -> *mut UserThread {
     unsafe { (*HOT.get()).user }
 }
 
+/// The number of the thread that runs now.
+///
+/// # Panics
+/// Outside of the simulation.
+pub fn number() -> usize {
+    // SAFETY: threads are never freed.
+    unsafe { (*this()).number }
+}
+
 /// The thread of a `pthread_t`.
-fn of(handle: libc::pthread_t) -> Option<*mut UserThread> {
+pub fn of(handle: libc::pthread_t) -> Option<*mut UserThread> {
     run().threads.get((handle as usize).checked_sub(1)?).copied()
+}
+
+/// A thread that is not where it may run goes there, if it is the running one and a processor of its set is free.
+pub fn go_where_allowed(user: *mut UserThread) {
+    // SAFETY: threads are never freed.
+    let wanted = unsafe { (*user).affinity.clone() }.unwrap_or_default();
+    let Some(thread) = current().filter(|_| user == this()) else { return };
+    if !wanted.is_empty() && !wanted.contains(&thread.cpu()) {
+        clock::system_call(thread);
+        thread.migrate(wanted);
+    }
 }
 
 /// Makes a thread.
@@ -190,7 +247,12 @@ pub unsafe extern "C" fn __wrap_pthread_create(
         };
     };
     // SAFETY: the caller's promise.
-    let wishes = unsafe { Wishes::of(attributes) };
+    let mut wishes = unsafe { Wishes::of(attributes) };
+    if wishes.affinity.is_none() {
+        // As on the host, a thread may run where its maker may.
+        // SAFETY: threads are never freed.
+        wishes.affinity = unsafe { (*this()).affinity.clone() };
+    }
     // The new thread may look at its handle before its maker goes on.
     // SAFETY: the caller's promise.
     unsafe { *handle = (run().threads.len() + 1) as libc::pthread_t };
@@ -258,12 +320,14 @@ pub fn make(
     run().alive += 1;
     super::start::thread_begins(thread);
     clock::system_call(thread);
-    let cpu = wishes.affinity.as_ref().and_then(|set| set.first().copied());
     let program = Box::new(move |thread: &mut Thread<'_>| {
         super::start::measured_from_birth(thread);
         UserThread::live(user, thread, body);
     });
-    match thread.spawn(program, cpu) {
+    // SAFETY: threads are never freed.
+    let word = unsafe { (*user).ended as usize };
+    super::recording::changed(word);
+    match thread.spawn(program, wishes.affinity.clone().unwrap_or_default()) {
         // The simulator counts threads as this does.
         Ok(_) => Ok(number),
         Err(error) => super::start::fail(thread, &format!("thread {number} of the program cannot begin: {error}")),
@@ -277,8 +341,7 @@ const MIN_STACK: usize = 64 << 10;
 ///
 /// # Safety
 /// As of `pthread_join`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_pthread_join(handle: libc::pthread_t, result: *mut *mut c_void) -> c_int {
+pub unsafe extern "C" fn join(handle: libc::pthread_t, result: *mut *mut c_void) -> c_int {
     let Some(thread) = current() else {
         // SAFETY: the caller's promise.
         return unsafe { libc::pthread_join(handle, result) };
@@ -325,7 +388,7 @@ pub unsafe extern "C" fn __wrap_pthread_tryjoin_np(handle: libc::pthread_t, resu
         return libc::EBUSY;
     }
     // SAFETY: the caller's promise.
-    unsafe { __wrap_pthread_join(handle, result) }
+    unsafe { join(handle, result) }
 }
 
 /// Nobody will join a thread.

@@ -71,16 +71,17 @@ impl<C: Controller> System<C> {
     }
 
     /// The thread on `cpu` asks for something, now that its time has come; it goes on at once.
-    pub(super) fn answer_calls(&mut self, cpu: CpuId) {
+    pub(super) fn answer_calls(&mut self, mut cpu: CpuId) {
         let Some(team) = self.process.as_ref().map(|process| process.team.clone()) else {
             return self.resume_at(cpu, self.now);
         };
         for call in team.take_calls() {
             match call {
-                Call::Spawn(program, wish) => team.answer_spawn(self.spawn(program, wish, &team)),
+                Call::Spawn(program, wanted) => team.answer_spawn(self.spawn(program, &wanted, &team)),
+                Call::Migrate(wanted) => cpu = self.migrate(cpu, &wanted),
                 Call::Wake(thread) => self.wake_parked(thread),
                 Call::Map(planned) => team.answer_map(self.map(&planned)),
-                Call::Move(at, node) => self.place_page(at, node),
+                Call::Plan(pages) => self.plan_pages(pages),
                 Call::Whereabouts(at) => team.answer_place(self.place_of(at)),
                 Call::End => {
                     if let Some(process) = &mut self.process {
@@ -94,12 +95,17 @@ impl<C: Controller> System<C> {
         self.resume_at(cpu, time.max(self.now));
     }
 
-    /// A new thread on the processor that it wishes for, or else on the first free one. `None` if there is none.
-    fn spawn(&mut self, program: Program, wish: Option<CpuId>, team: &Rc<Team>) -> Result<ThreadId, SimError> {
-        let Some(process) = &self.process else { return Err(SimError::NoProcessorFree { processors: 0 }) };
+    /// The first of `wanted` that is free for a thread of the process.
+    fn first_free(&self, wanted: &[CpuId]) -> Option<CpuId> {
+        let process = self.process.as_ref()?;
         let free = |cpu: &CpuId| self.running.get(cpu.index()).is_some_and(Option::is_none);
-        let wish = wish.filter(|cpu| process.processors.contains(cpu));
-        let cpu = wish.filter(free).or_else(|| process.processors.iter().copied().find(free));
+        wanted.iter().copied().find(|cpu| free(cpu) && process.processors.contains(cpu))
+    }
+
+    /// A new thread on the first of `wanted` that is free, or else on the first processor that is.
+    fn spawn(&mut self, program: Program, wanted: &[CpuId], team: &Rc<Team>) -> Result<ThreadId, SimError> {
+        let Some(process) = &self.process else { return Err(SimError::NoProcessorFree { processors: 0 }) };
+        let cpu = self.first_free(wanted).or_else(|| self.first_free(&process.processors));
         let cpu = cpu.ok_or(SimError::NoProcessorFree { processors: process.processors.len() })?;
         let thread = process.places.len();
         self.start(cpu, program, team, thread)?;
@@ -108,6 +114,20 @@ impl<C: Controller> System<C> {
             process.alive += 1;
         }
         Ok(ThreadId(thread))
+    }
+
+    /// The thread on `cpu` goes to the first of `wanted` that is free, if any is. Where it is then.
+    fn migrate(&mut self, cpu: CpuId, wanted: &[CpuId]) -> CpuId {
+        let Some(to) = self.first_free(wanted) else { return cpu };
+        let Some(mut running) = self.running[cpu.index()].take() else { return cpu };
+        let now = self.now;
+        running.exit(self.processor_mut(cpu), now);
+        running.enter();
+        if let Some(process) = &mut self.process {
+            process.places[running.thread] = Some(to);
+        }
+        self.running[to.index()] = Some(running);
+        to
     }
 
     /// A parked thread goes on now; if it is not parked, nothing happens.
@@ -127,8 +147,11 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// The program asks for the page of `at` on `node`: one that nobody has touched is placed there when it is.
-    fn place_page(&mut self, at: VirtualAddr, node: NodeId) {
-        self.paging.plan(at, node.min(NodeId(self.network.topology().nodes().len() as u16 - 1)));
+    /// The program asks for pages on nodes: those that nobody has touched will be placed there.
+    fn plan_pages(&mut self, pages: Vec<(VirtualAddr, NodeId)>) {
+        let nodes = self.network.topology().nodes().len();
+        for (at, node) in pages.into_iter().filter(|(_, node)| node.index() < nodes) {
+            self.paging.plan(at, node);
+        }
     }
 }

@@ -28,6 +28,9 @@ pub struct ThreadReport {
     pub scheduling: SchedulingCounters,
 }
 
+/// How far ahead of all others a thread of a process may run at most.
+const TURN: Duration = Duration(100_000_000);
+
 type Body = Coroutine<Box<Processor>, (Box<Processor>, Wait), Box<Processor>>;
 
 /// A running program.
@@ -212,6 +215,8 @@ impl<C: Controller> System<C> {
         let unthreatened = !self.controllers.threatens(node)
             && self.processors[cpu.index()].as_ref().is_some_and(|processor| processor.is_quiet());
         let horizon = if unthreatened { Time(next.0.saturating_add(self.lookahead.0)) } else { next };
+        // A thread that only looks at words would never come back while all others wait.
+        let horizon = if self.process.is_some() { horizon.min(Time(self.now.0 + TURN.0)) } else { horizon };
         // What the scheduler does by itself it announces; and whoever looks at programs sees them as they are then.
         let seen = self.watching.as_ref().map_or(Time::MAX, |watching| watching.horizon());
         horizon.min(self.schedule_next).min(seen).max(soonest)

@@ -241,7 +241,8 @@ impl<C: Controller> System<C> {
             return true;
         }
         match self.waits(cpu) {
-            Some(Wait::Until(time) | Wait::Parked(time)) => time == self.now,
+            Some(Wait::Until(time)) => time == self.now,
+            Some(Wait::Parked(time)) => time <= self.now,
             Some(Wait::Page(..)) => self.processor(cpu).time() <= self.now,
             _ => false,
         }

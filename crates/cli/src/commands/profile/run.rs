@@ -164,9 +164,9 @@ impl RunCommand {
             output.write(row)?;
         }
         if output.wants_table() {
-            eprint!("{}", preamble::sight(&trace.preamble.sources));
             let shown = trace.objects.iter().filter(|object| selection.wants(object));
             print(preamble::text(&trace.preamble, shown, &metrics))?;
+            print(preamble::sight(&trace.preamble.sources))?;
             print(format!("\n{}", summary::table(&rows, &metrics)))?;
             print(format!("\n{}{}\n", path.display(), summary::times(trace)))?;
         }

@@ -1,6 +1,7 @@
 //! `ccnuma sim -- ./program`: a program of the user's own on a simulated machine.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::Args;
 use frontend::launch::Launch;
@@ -23,6 +24,10 @@ pub struct OwnFlags {
     /// The stack of an own program's thread that asks for none of another size, in KiB.
     #[arg(long, value_name = "KIB", default_value_t = 8192)]
     stack: u64,
+    /// Simulated time after which the threads of an own program that run and store nothing are taken to wait for what never comes, in
+    /// milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 1000)]
+    spin_limit: u64,
     /// Let an own program's time calls tell this computer's time.
     #[arg(long)]
     host_time: bool,
@@ -39,6 +44,8 @@ pub struct Common {
     pub causes: bool,
     /// Whether what each processor and controller did is told, too.
     pub stats: bool,
+    /// The file into which references are recorded, if they are.
+    pub record: Option<PathBuf>,
 }
 
 impl OwnFlags {
@@ -86,7 +93,9 @@ impl OwnFlags {
             no_caches: self.no_caches,
             host_time: self.host_time,
             instructions: self.instructions,
+            spin_limit_ms: self.spin_limit,
             stack: self.stack << 10,
+            record: common.record.clone(),
             answer: Default::default(),
         };
         let answer = launch.run(request).map_err(Failure::run)?;

@@ -1,0 +1,144 @@
+//! C programs on simulated machines: every primitive does what the standard says, equal runs are equal, and what goes wrong is told.
+
+mod common;
+
+use common::{build, error_of, request, run, run_right};
+
+#[test]
+fn locks_of_every_kind_hold() {
+    let (answer, printed) = run_right("locks", &["meeting"]);
+    assert_eq!(printed, "locks hold\n");
+    let row = answer.row.expect("a record");
+    assert!(row.spent_ns["lock"] > 0.0 && row.spent_ns["barrier"] > 0.0, "{:?}", row.spent_ns);
+}
+
+#[test]
+fn conditions_are_signalled_and_time_out() {
+    assert_eq!(run_right("conditions", &[]).1, "sum 7140\n");
+}
+
+#[test]
+fn threads_have_results_storage_keys_and_places() {
+    assert_eq!(run_right("threads", &[]).1, "threads work\n");
+}
+
+#[test]
+fn loops_that_wait_for_others_end() {
+    assert_eq!(run_right("spinning", &[]).1, "10 rounds\n");
+}
+
+#[test]
+fn the_heap_keeps_blocks_apart_at_equal_addresses() {
+    run_right("heap", &[]);
+}
+
+#[test]
+fn running_ahead_changes_nothing() {
+    for name in ["locks", "conditions"] {
+        let program = build(name);
+        let ahead = run(&program, &[], request());
+        let step = run(&program, &[], ccnuma_frontend::request::Request { lock_step: true, ..request() });
+        assert_eq!((ahead.0.row, ahead.1), (step.0.row, step.1), "{name}");
+    }
+}
+
+#[test]
+fn without_a_simulation_programs_run_on_this_computer() {
+    for (name, printed) in [("locks", "locks hold\n"), ("conditions", "sum 7140\n"), ("spinning", "10 rounds\n")] {
+        let output = std::process::Command::new(build(name)).output().expect("it runs");
+        assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stdout).as_ref()), (Some(0), printed));
+    }
+}
+
+#[test]
+fn references_alone_are_counted_without_caches() {
+    let program = build("heap");
+    let all = run(&program, &[], request()).0.row.expect("a record");
+    let alone = ccnuma_frontend::request::Request { no_caches: true, ..request() };
+    let counted = run(&program, &[], alone).0.row.expect("a record");
+    // The C library's memory is not simulated, but referred to.
+    let ratio = counted.references as f64 / all.references as f64;
+    assert!((1.0..1.05).contains(&ratio), "{} and {}", counted.references, all.references);
+    assert_eq!(counted.secondary_misses, 0);
+}
+
+#[test]
+fn a_deadlock_names_every_thread_and_its_call() {
+    let error = error_of("wrong", &["cross"]);
+    assert!(error.starts_with("deadlock at "), "{error}");
+    for part in [
+        "thread 0 in pthread_join called at ",
+        "thread 1 in pthread_mutex_lock called at ",
+        "thread 2 in pthread_mutex_lock",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert!(error_of("wrong", &["lock"]).contains("thread 1 in pthread_mutex_lock"));
+}
+
+#[test]
+fn crashes_tell_thread_place_and_simulated_time() {
+    for (way, what) in [
+        ("crash", "thread 1 of the program touched memory that is not there: address 0x0, at "),
+        ("divide", "thread 1 of the program divided by zero, at "),
+        ("overflow", "its stack of 1028 KiB is used up"),
+        ("abort", "the program called abort (thread 1, simulated time "),
+    ] {
+        let error = error_of("wrong", &[way]);
+        assert!(error.contains(what) && error.contains("simulated time "), "{way}: {error}");
+    }
+}
+
+#[test]
+fn what_cannot_be_simulated_is_named() {
+    for (way, what) in [
+        ("fork", "called fork"),
+        ("exec", "called execl"),
+        ("system", "called system"),
+        ("syscall", "system call that makes processes"),
+    ] {
+        let error = error_of("wrong", &[way]);
+        assert!(error.contains(what) && error.contains("(thread 1, simulated time "), "{way}: {error}");
+    }
+}
+
+#[test]
+fn handlers_of_signals_are_noted() {
+    let (answer, _) = run(&build("wrong"), &["signal"], request());
+    assert_eq!((answer.error, answer.status, answer.notes.len()), (None, 0, 1));
+}
+
+#[test]
+fn an_endless_loop_is_ended() {
+    let request = ccnuma_frontend::request::Request { spin_limit_ms: 2, ..request() };
+    let error = run(&build("wrong"), &["spin"], request).0.error.expect("it goes wrong");
+    assert!(error.contains("nothing has been stored for 2 ms") && error.contains("thread 1"), "{error}");
+}
+
+#[test]
+fn the_programs_own_status_is_told() {
+    let (answer, _) = run(&build("wrong"), &["status"], request());
+    assert_eq!((answer.error, answer.status), (None, 3));
+}
+
+/// What a program's threads refer to is recorded without changing anything, and replayed: threads start, lock and end in the order
+/// in which they did.
+#[test]
+fn a_recorded_program_is_replayed() {
+    let program = build("locks");
+    let (plain, _) = run(&program, &[], request());
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("locks.references");
+    let record = ccnuma_frontend::request::Request { record: Some(path.clone()), ..request() };
+    let (recorded, _) = run(&program, &[], record);
+    assert_eq!(recorded.row, plain.row);
+    let original = recorded.row.expect("a record");
+
+    let replay = experiments::Executable::named(path.to_str().expect("a name"), &Default::default()).expect("a trace");
+    let description = machine::load("origin2000-r12k-300-8p").expect("a machine");
+    let simulation = experiments::Simulation::new(description, replay, None, sim::Options::default()).expect("it fits");
+    let replayed = simulation.run().expect("nobody waits for what never comes").row;
+    assert_eq!(replayed.cpus, original.cpus);
+    let close = |replayed: u64, original: u64| replayed.abs_diff(original) * 4 < original;
+    assert!(close(replayed.secondary_misses, original.secondary_misses), "{replayed:?}\n{original:?}");
+}
