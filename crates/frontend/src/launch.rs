@@ -91,6 +91,11 @@ impl Launch {
         words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
+    /// Its file.
+    pub fn file(&self) -> &Path {
+        &self.program
+    }
+
     /// Runs it as `request` says, but for where the answer goes. What the program prints goes where ours does.
     ///
     /// # Errors
@@ -117,7 +122,12 @@ impl Launch {
         fs::write(&asked, text).map_err(|error| failed(error.to_string()))?;
         std::io::stdout().flush().map_err(|error| failed(error.to_string()))?;
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments).env(VARIABLE, &asked).stdout(printed).stderr(Stdio::inherit()).stdin(Stdio::inherit());
+        command
+            .args(&self.arguments)
+            .env(VARIABLE, &asked)
+            .stdout(printed)
+            .stderr(Stdio::inherit())
+            .stdin(Stdio::inherit());
         let output = command.output().map_err(|error| failed(error.to_string()))?;
         match fs::read(&answer) {
             Ok(text) => {

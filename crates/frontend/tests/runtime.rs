@@ -66,7 +66,11 @@ fn references_alone_are_counted_without_caches() {
 fn a_deadlock_names_every_thread_and_its_call() {
     let error = error_of("wrong", &["cross"]);
     assert!(error.starts_with("deadlock at "), "{error}");
-    for part in ["thread 0 in pthread_join called at ", "thread 1 in pthread_mutex_lock called at ", "thread 2 in pthread_mutex_lock"] {
+    for part in [
+        "thread 0 in pthread_join called at ",
+        "thread 1 in pthread_mutex_lock called at ",
+        "thread 2 in pthread_mutex_lock",
+    ] {
         assert!(error.contains(part), "{part}: {error}");
     }
     assert!(error_of("wrong", &["lock"]).contains("thread 1 in pthread_mutex_lock"));
