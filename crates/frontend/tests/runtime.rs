@@ -120,3 +120,25 @@ fn the_programs_own_status_is_told() {
     let (answer, _) = run(&build("wrong"), &["status"], request());
     assert_eq!((answer.error, answer.status), (None, 3));
 }
+
+/// What a program's threads refer to is recorded without changing anything, and replayed: threads start, lock and end in the order
+/// in which they did.
+#[test]
+fn a_recorded_program_is_replayed() {
+    let program = build("locks");
+    let (plain, _) = run(&program, &[], request());
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("locks.references");
+    let record = ccnuma_frontend::request::Request { record: Some(path.clone()), ..request() };
+    let (recorded, _) = run(&program, &[], record);
+    assert_eq!(recorded.row, plain.row);
+    let original = recorded.row.expect("a record");
+
+    let replay = experiments::Executable::named(path.to_str().expect("a name"), &Default::default()).expect("a trace");
+    let description = machine::load("origin2000-r12k-300-8p").expect("a machine");
+    let simulation = experiments::Simulation::new(description, replay, None, sim::Options::default()).expect("it fits");
+    let replayed = simulation.run().expect("nobody waits for what never comes").row;
+    assert_eq!(replayed.cpus, original.cpus);
+    let close = |replayed: u64, original: u64| replayed.abs_diff(original) * 4 < original;
+    assert!(close(replayed.secondary_misses, original.secondary_misses), "{replayed:?}\n{original:?}");
+}

@@ -79,13 +79,34 @@ pub fn is_ours(address: usize) -> bool {
     address.wrapping_sub(ARENA) < unsafe { (*EXTENT.get()).used }
 }
 
+/// Whether the program puts code on its stacks, as those of nested functions do whose addresses it takes.
+fn stacks_have_code() -> bool {
+    unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, found: *mut libc::c_void) -> i32 {
+        // SAFETY: the dynamic linker hands over a valid description of the executable, and the place below.
+        unsafe {
+            let headers = std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum.into());
+            let runs =
+                |header: &libc::Elf64_Phdr| header.p_type == libc::PT_GNU_STACK && header.p_flags & libc::PF_X != 0;
+            *found.cast::<bool>() = headers.iter().any(runs);
+        }
+        // The first is the executable: no more are wanted.
+        1
+    }
+    let mut found = false;
+    // SAFETY: `note` takes what it is given.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut found).cast()) };
+    found
+}
+
 /// Reserves the arena, or as much of it as the host gives.
 pub fn reserve() {
     let mut bytes = MOST;
+    let code = if stacks_have_code() { libc::PROT_EXEC } else { 0 };
+    let protection = libc::PROT_READ | libc::PROT_WRITE | code;
     while bytes >= STEP {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
         // SAFETY: nothing is replaced, and what is mapped is used by nobody else.
-        let at = unsafe { libc::mmap(ARENA as *mut _, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        let at = unsafe { libc::mmap(ARENA as *mut _, bytes, protection, flags, -1, 0) };
         if at as usize == ARENA {
             // SAFETY: one thread of the host.
             unsafe { (*EXTENT.get()).reserved = bytes };

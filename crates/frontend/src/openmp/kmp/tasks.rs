@@ -3,9 +3,10 @@
 use std::ffi::c_void;
 
 use super::Location;
+use crate::openmp::dependences::Dependence;
 use crate::openmp::gomp::portions;
 use crate::openmp::platform::copies;
-use crate::openmp::tasks::{Dependence, Task, block};
+use crate::openmp::tasks::{Task, block};
 use crate::openmp::team::{member, team};
 
 const FINAL: i32 = 1 << 1;
