@@ -6,7 +6,7 @@ use machine::Description;
 use crate::failure::Failure;
 
 /// The name that stands for this computer.
-const HOST: &str = "host";
+pub const HOST: &str = "host";
 
 /// The machine flag of commands that work on one machine.
 #[derive(Args, Debug, Clone)]
@@ -27,6 +27,11 @@ pub struct MachinesFlag {
 }
 
 impl MachinesFlag {
+    /// Whether any machine is asked for.
+    pub fn is_given(&self) -> bool {
+        !self.names.is_empty()
+    }
+
     /// The machines that are asked for, each in all its variations.
     ///
     /// # Errors

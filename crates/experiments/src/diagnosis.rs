@@ -1,8 +1,11 @@
 //! A diagnosis of a program on a simulated machine: what it loses where, what of that grows with the machine, and what each
 //! remedy gains when it is tried.
 
+use std::collections::BTreeMap;
+
 use diagnose::{Finding, diagnose, rank};
 use record::{Attribution, FindingRow};
+use report::html::SourceLoss;
 
 use crate::error::ExperimentError;
 use crate::parallel;
@@ -82,6 +85,11 @@ fn try_remedies(
 }
 
 impl Diagnosis {
+    fn describe(&self, site: u64) -> String {
+        let told = self.run.attribution.as_ref();
+        told.map_or_else(|| format!("{site:#x}"), |told| told.describe(site).0)
+    }
+
     /// The findings as records.
     pub fn rows(&self) -> Vec<FindingRow> {
         let row = |(number, finding): (usize, &Finding)| FindingRow {
@@ -91,7 +99,7 @@ impl Diagnosis {
             rank: number as u32 + 1,
             class: finding.class.name().to_owned(),
             object: finding.object.clone(),
-            place: finding.site.map(|site| format!("{site:#x}")),
+            place: finding.site.map(|site| self.describe(site)),
             cost_pct: 100.0 * finding.cost,
             gain_pct: finding.gain.map(|gain| 100.0 * gain),
             evidence: finding.evidence.clone(),
@@ -99,6 +107,30 @@ impl Diagnosis {
             trial: finding.trial.as_ref().map(diagnose::Trial::describe),
         };
         self.findings.iter().enumerate().map(row).collect()
+    }
+}
+
+/// Places of a program that are shown.
+const PLACES: usize = 30;
+
+impl Diagnosis {
+    /// The places of the program at which most was lost, worst first; none if they are not known.
+    pub fn lines(&self) -> Vec<SourceLoss> {
+        let Some(told) = &self.run.attribution else { return Vec::new() };
+        let mut sites: BTreeMap<String, SourceLoss> = BTreeMap::new();
+        let all = told.processor_ns();
+        for loss in told.losses.iter().filter(|loss| loss.site != 0) {
+            let (place, function) = told.describe(loss.site);
+            let zero = || SourceLoss { place: place.clone(), function, misses: 0, time_pct: 0.0 };
+            let of = sites.entry(place.clone()).or_insert_with(zero);
+            let stalled = &loss.stalled_ns;
+            of.misses += loss.count.misses();
+            of.time_pct += 100.0 * (stalled.misses() + stalled.translation + stalled.lock + stalled.barrier) / all;
+        }
+        let mut lines: Vec<SourceLoss> = sites.into_values().filter(|line| line.time_pct > 0.0).collect();
+        lines.sort_by(|a, b| b.time_pct.total_cmp(&a.time_pct).then_with(|| a.place.cmp(&b.place)));
+        lines.truncate(PLACES);
+        lines
     }
 }
 

@@ -14,6 +14,7 @@ pub mod formula;
 pub mod ideal;
 mod outcome;
 pub mod parallel;
+pub mod picture;
 pub mod profiling;
 pub mod published;
 pub mod remote_reads;

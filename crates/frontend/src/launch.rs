@@ -118,7 +118,12 @@ impl Launch {
         fs::write(&asked, text).map_err(|error| failed(error.to_string()))?;
         std::io::stdout().flush().map_err(|error| failed(error.to_string()))?;
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments).env(VARIABLE, &asked).stdout(printed).stderr(Stdio::inherit()).stdin(Stdio::inherit());
+        command
+            .args(&self.arguments)
+            .env(VARIABLE, &asked)
+            .stdout(printed)
+            .stderr(Stdio::inherit())
+            .stdin(Stdio::inherit());
         let output = command.output().map_err(|error| failed(error.to_string()))?;
         match fs::read(&answer) {
             Ok(text) => {

@@ -33,6 +33,8 @@ pub struct Request {
     pub spin_limit_ms: u64,
     /// The stack of a thread that asks for none of another size, in bytes.
     pub stack: u64,
+    /// The file into which references are recorded, if they are.
+    pub record: Option<PathBuf>,
     /// Where the answer goes.
     pub answer: PathBuf,
 }

@@ -66,8 +66,11 @@ fn references_alone_are_counted_without_caches() {
 fn a_deadlock_names_every_thread_and_its_call() {
     let error = error_of("wrong", &["cross"]);
     assert!(error.starts_with("deadlock at "), "{error}");
-    for part in ["thread 0 in pthread_join called at main (wrong.c:", "thread 1 in pthread_mutex_lock called at cross (wrong.c:20)",
-        "thread 2 in pthread_mutex_lock called at cross (wrong.c:20)"] {
+    for part in [
+        "thread 0 in pthread_join called at main (wrong.c:",
+        "thread 1 in pthread_mutex_lock called at cross (wrong.c:20)",
+        "thread 2 in pthread_mutex_lock called at cross (wrong.c:20)",
+    ] {
         assert!(error.contains(part), "{part}: {error}");
     }
     assert!(error_of("wrong", &["lock"]).contains("thread 1 in pthread_mutex_lock"));
@@ -123,4 +126,26 @@ fn more_threads_than_processors_take_turns() {
     let (answer, printed) = run_right("many", &["20"]);
     assert_eq!(printed, "sum 190\n");
     assert_eq!(answer.row.expect("a record").cpus, 21);
+}
+
+/// What a program's threads refer to is recorded without changing anything, and replayed: threads start, lock and end in the order
+/// in which they did.
+#[test]
+fn a_recorded_program_is_replayed() {
+    let program = build("locks");
+    let (plain, _) = run(&program, &[], request());
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("locks.references");
+    let record = ccnuma_frontend::request::Request { record: Some(path.clone()), ..request() };
+    let (recorded, _) = run(&program, &[], record);
+    assert_eq!(recorded.row, plain.row);
+    let original = recorded.row.expect("a record");
+
+    let replay = experiments::Executable::named(path.to_str().expect("a name"), &Default::default()).expect("a trace");
+    let description = machine::load("origin2000-r12k-300-8p").expect("a machine");
+    let simulation = experiments::Simulation::new(description, replay, None, sim::Options::default()).expect("it fits");
+    let replayed = simulation.run().expect("nobody waits for what never comes").row;
+    assert_eq!(replayed.cpus, original.cpus);
+    let close = |replayed: u64, original: u64| replayed.abs_diff(original) * 4 < original;
+    assert!(close(replayed.secondary_misses, original.secondary_misses), "{replayed:?}\n{original:?}");
 }

@@ -9,8 +9,19 @@ use trace::metric::{Metric, Resolved};
 /// The columns: time, object, and a metric each.
 #[derive(Clone, Debug)]
 pub struct Lines {
-    columns: Vec<(String, String, usize, usize)>,
+    columns: Vec<Heading>,
+    /// The column of each metric: those of several kinds of objects that have the same name share one.
+    column_of: Vec<usize>,
+    digits: Vec<usize>,
     location: usize,
+}
+
+/// What stands above a column.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Heading {
+    name: String,
+    unit: String,
+    width: usize,
 }
 
 /// Width of the time, in seconds with three digits.
@@ -23,23 +34,31 @@ const LARGE: f64 = 1e12;
 impl Lines {
     /// Columns of these metrics; `location` is the longest name of an object.
     pub fn new<'m>(metrics: impl IntoIterator<Item = &'m Resolved>, location: usize) -> Self {
-        let column = |resolved: &Resolved| {
-            let (name, unit) = (resolved.metric.name.clone(), resolved.metric.unit.clone());
+        let mut lines =
+            Self { columns: Vec::new(), column_of: Vec::new(), digits: Vec::new(), location: location.max(3) };
+        for Resolved { metric, .. } in metrics {
+            let (name, unit) = (metric.name.clone(), metric.unit.clone());
             let width = name.chars().count().max(unit.chars().count() + 2).max(LEAST);
-            (name, unit, width, usize::from(resolved.metric.digits))
-        };
-        Self { columns: metrics.into_iter().map(column).collect(), location: location.max(3) }
+            let heading = Heading { name, unit, width };
+            let known = lines.columns.iter().position(|known| *known == heading);
+            lines.column_of.push(known.unwrap_or(lines.columns.len()));
+            lines.digits.push(usize::from(metric.digits));
+            if known.is_none() {
+                lines.columns.push(heading);
+            }
+        }
+        lines
     }
 
     /// Two lines: names, and units where there are any.
     pub fn heading(&self) -> String {
         let mut text = format!("{:>TIME$}  {:<width$}", "time", "loc", width = self.location);
-        for (name, _, width, _) in &self.columns {
+        for Heading { name, width, .. } in &self.columns {
             let _infallible = write!(text, "  {name:>width$}");
         }
-        if self.columns.iter().any(|(_, unit, _, _)| !unit.is_empty()) {
+        if self.columns.iter().any(|heading| !heading.unit.is_empty()) {
             let _infallible = write!(text, "\n{:>TIME$}  {:<width$}", "(s)", "", width = self.location);
-            for (_, unit, width, _) in &self.columns {
+            for Heading { unit, width, .. } in &self.columns {
                 let unit = if unit.is_empty() { String::new() } else { format!("({unit})") };
                 let _infallible = write!(text, "  {unit:>width$}");
             }
@@ -47,28 +66,35 @@ impl Lines {
         text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n") + "\n"
     }
 
-    /// A line: `-` stands for what has no value, `~` before an estimate. None if nothing has a value.
+    /// A line of an object: a value for each metric, of which other objects' have none. `-` stands for what has no value, `~`
+    /// before an estimate. None if nothing has a value.
     pub fn line(
         &self,
         time_ns: u64,
         location: &str,
         values: impl Iterator<Item = Option<(f64, bool)>>,
     ) -> Option<String> {
-        let mut text = format!("{:>TIME$.3}  {location:<width$}", time_ns as f64 * 1e-9, width = self.location);
-        let mut any = false;
-        for ((_, _, width, digits), value) in self.columns.iter().zip(values) {
-            any |= value.is_some();
-            let cell = match value {
-                None => "-".to_owned(),
-                Some((value, estimate)) => {
-                    let sign = if estimate { "~" } else { "" };
-                    if value.abs() < LARGE { format!("{sign}{value:.digits$}") } else { format!("{sign}{value:.3e}") }
-                }
-            };
-            let _infallible = write!(text, "  {cell:>width$}");
+        let mut cells = vec![None; self.columns.len()];
+        for ((&column, &digits), value) in self.column_of.iter().zip(&self.digits).zip(values) {
+            if let Some((value, estimate)) = value {
+                cells[column] = Some(number(value, estimate, digits));
+            }
         }
-        any.then(|| text.trim_end().to_owned() + "\n")
+        if cells.iter().all(Option::is_none) {
+            return None;
+        }
+        let mut text = format!("{:>TIME$.3}  {location:<width$}", time_ns as f64 * 1e-9, width = self.location);
+        for (Heading { width, .. }, cell) in self.columns.iter().zip(&cells) {
+            let _infallible = write!(text, "  {:>width$}", cell.as_deref().unwrap_or("-"));
+        }
+        Some(text.trim_end().to_owned() + "\n")
     }
+}
+
+/// A value as it stands in a cell.
+pub fn number(value: f64, estimate: bool, digits: usize) -> String {
+    let sign = if estimate { "~" } else { "" };
+    if value.abs() < LARGE { format!("{sign}{value:.digits$}") } else { format!("{sign}{value:.3e}") }
 }
 
 /// The last line: from when to when, how many samples how far apart, and what one took (Prestor 2001, Figure 5.3).
@@ -147,6 +173,14 @@ mod tests {
         let line = lines.line(1_500_000_000, "n1", [Some((12.0, true)), None].into_iter()).unwrap();
         assert_eq!(line, "    1.500  n1         ~12         -\n");
         assert_eq!(lines.line(0, "n1", [None, None].into_iter()), None);
+        // What nodes and threads call the same stands in one column.
+        let same = [Counter::count(ObjectKind::Node, "x", "", ""), Counter::count(ObjectKind::Thread, "x", "", "")];
+        let mut metrics = crate::selection::counter_metrics(&same);
+        metrics.iter_mut().for_each(|metric| metric.name = "x".to_owned());
+        let (resolved, _) = Resolved::derive(&metrics, &same, &Default::default());
+        let lines = Lines::new(&resolved, 2);
+        assert_eq!(lines.heading(), "     time  loc         x\n");
+        assert_eq!(lines.line(0, "t0", [None, Some((3.0, false))].into_iter()).unwrap(), "    0.000  t0          3\n");
         assert_eq!(
             times(14_000_000, 2_045_000_000, 200, Some(13_600)),
             "[0.014,2.045]: 200 ticks, 10.21 ms/tick, 13.60 us/sample"

@@ -16,18 +16,27 @@ struct Part {
     places: Vec<(usize, usize, usize)>,
     readings: Vec<Reading>,
     due_ns: u64,
+    /// What reading it takes, smoothed upwards: being interrupted now and then says nothing of it.
+    cost_ns: u64,
 }
 
-/// Sources that are read together, those that are slow less often.
+/// Sources may take this part of the time of one CPU, where there is one; each is read less often than it would be if it took
+/// more.
+const SHARE: u64 = 100;
+/// The part of a cost beyond what was known that is believed at once.
+const SMOOTH: u64 = 8;
+
+/// Sources that are read together, those that take long less often.
 pub struct Sources {
+    cpus: u64,
     parts: Vec<Part>,
     counters: Vec<Counter>,
     objects: Vec<Object>,
 }
 
 impl Sources {
-    /// These sources as one. The first tells the time.
-    pub fn new(sources: Vec<Box<dyn CounterSource>>) -> Self {
+    /// These sources as one, of a computer with so many CPUs. The first tells the time.
+    pub fn new(sources: Vec<Box<dyn CounterSource>>, cpus: usize) -> Self {
         let mut counters: Vec<Counter> = Vec::new();
         let mut parts = Vec::new();
         for source in sources {
@@ -35,9 +44,17 @@ impl Sources {
             let offsets = ObjectKind::ALL.map(|kind| offsets.of_kind(kind));
             let layout = Readings::new(source.counters());
             counters.extend_from_slice(source.counters());
-            parts.push(Part { source, offsets, layout, places: Vec::new(), readings: Vec::new(), due_ns: 0 });
+            parts.push(Part {
+                source,
+                offsets,
+                layout,
+                places: Vec::new(),
+                readings: Vec::new(),
+                due_ns: 0,
+                cost_ns: 0,
+            });
         }
-        let mut all = Self { parts, counters, objects: Vec::new() };
+        let mut all = Self { cpus: cpus.max(1) as u64, parts, counters, objects: Vec::new() };
         all.arrange();
         all
     }
@@ -114,13 +131,19 @@ impl CounterSource for Sources {
     }
 
     fn read(&mut self, readings: &mut [Reading]) {
-        let now = self.now();
+        let cpus = self.cpus;
         for part in &mut self.parts {
+            let now = part.source.now();
             if now < part.due_ns {
                 continue;
             }
-            part.due_ns = now + part.source.pace_ns();
             part.source.read(&mut part.readings);
+            let cost = part.source.now() - now;
+            part.cost_ns = match cost.checked_sub(part.cost_ns) {
+                Some(more) if part.cost_ns > 0 => part.cost_ns + more / SMOOTH,
+                _ => cost,
+            };
+            part.due_ns = now + part.source.pace_ns().max(part.cost_ns * SHARE / cpus);
             for &(own, all, count) in &part.places {
                 readings[all..all + count].copy_from_slice(&part.readings[own..own + count]);
             }

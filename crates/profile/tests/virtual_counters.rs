@@ -192,7 +192,7 @@ fn objects_that_two_sources_know_are_one() {
     second.objects.insert(0, Object::node(1, ""));
     // The other node's counters come first in its order.
     second.counters.push(Counter::count(ObjectKind::Node, "c", "", "w"));
-    let mut all = Sources::new(vec![Box::new(first), Box::new(Pair(second))]);
+    let mut all = Sources::new(vec![Box::new(first), Box::new(Pair(second))], 1);
     assert_eq!(all.objects().iter().map(|object| object.key).collect::<Vec<_>>(), [0, 1]);
     let mut readings = [Reading::MISSING; 6];
     all.read(&mut readings);

@@ -212,6 +212,19 @@ impl Attribution {
         self.time_ns * self.threads.len() as f64
     }
 
+    /// What a place of the program is called: file and line, else function, else its address; and the function, if it is known.
+    pub fn describe(&self, site: u64) -> (String, String) {
+        let known = self.sites.get(&site).cloned().unwrap_or_default();
+        let function = known.function.unwrap_or_default();
+        let place = match (known.file, known.line) {
+            (Some(file), Some(line)) => format!("{file}:{line}"),
+            (Some(file), None) => file,
+            _ if !function.is_empty() => function.clone(),
+            _ => format!("{site:#x}"),
+        };
+        (place, function)
+    }
+
     /// The object that an address belongs to.
     pub fn object_at(&self, at: u64) -> Option<usize> {
         let after = self.objects.partition_point(|object| object.start <= at);

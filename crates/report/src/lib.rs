@@ -8,6 +8,7 @@ mod computer;
 mod computer_drawing;
 mod diagnosis;
 mod fits;
+pub mod html;
 mod inventory;
 mod measurements;
 mod plot;

@@ -48,6 +48,11 @@ fn part_names() -> impl Iterator<Item = &'static str> {
     PARTS.iter().map(|(name, _)| *name).chain([REST])
 }
 
+/// The parts of a run's time, each with its name and its share.
+pub fn parts_of(row: &SimulationRow) -> Vec<(&'static str, f64)> {
+    part_names().zip(shares(row)).collect()
+}
+
 /// A line per run: its processors' time in percent by what it was spent on. Parts that no run spent time on are left out.
 pub fn time_split(rows: &[SimulationRow]) -> Table {
     let shares: Vec<Vec<f64>> = rows.iter().map(shares).collect();

@@ -67,7 +67,9 @@ fn threads_begin_run_and_end_on_processors_of_their_own() {
     let (reports, _) = run(4, || parent(3)).expect("it ends");
     let cpus: Vec<u16> = reports.iter().map(|report| report.cpu.0).collect();
     assert_eq!(cpus, [0, 1, 2, 3]);
-    assert!(reports[1..].iter().all(|report| report.started >= reports[0].started && report.counters.references == 400));
+    assert!(
+        reports[1..].iter().all(|report| report.started >= reports[0].started && report.counters.references == 400)
+    );
 }
 
 #[test]
@@ -126,9 +128,11 @@ fn the_end_of_a_process_cuts_its_threads_off() {
         let (reports, end) = run(cpus, || {
             Box::new(|thread: &mut Thread<'_>| {
                 for _ in 0..3 {
-                    let forever: Program = Box::new(|thread| loop {
-                        thread.instructions(1000);
-                        thread.order();
+                    let forever: Program = Box::new(|thread| {
+                        loop {
+                            thread.instructions(1000);
+                            thread.order();
+                        }
                     });
                     thread.spawn(forever, Vec::new()).expect("a thread");
                 }

@@ -31,6 +31,18 @@ pub struct DiagnoseCommand {
     /// The program.
     #[arg(value_name = "PROGRAM")]
     program: String,
+    /// Propose remedies, and run none of them.
+    #[arg(long)]
+    no_trials: bool,
+    #[command(flatten)]
+    run: RunFlags,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+/// How one program runs on one simulated machine.
+#[derive(Args, Debug)]
+pub struct RunFlags {
     /// How many processors take part, counted from the first [default: all].
     #[arg(long, value_name = "N")]
     cpus: Option<u16>,
@@ -43,16 +55,65 @@ pub struct DiagnoseCommand {
     /// How threads meet, as for `ccnuma sim`.
     #[arg(long, value_name = "KIND")]
     barrier: Option<String>,
-    /// Propose remedies, and run none of them.
-    #[arg(long)]
-    no_trials: bool,
     /// Seed of random choices, of the program and of simulated hardware.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     #[command(flatten)]
     parameters: ParameterFlags,
-    #[command(flatten)]
-    output: OutputFlags,
+}
+
+impl RunFlags {
+    /// The run to be diagnosed, and the one with fewer processors to compare it with.
+    ///
+    /// # Errors
+    /// When there is no such machine, program, policy or parameter, or more than one is asked for.
+    pub fn simulations(
+        &self,
+        machines: &MachinesFlag,
+        program: &str,
+    ) -> Result<(Simulation, Option<Simulation>), Failure> {
+        let whole = self.simulation(machines, program, self.cpus)?;
+        let fewer = diagnosis::fewer_processors(whole.cpus());
+        let fewer = fewer.map(|cpus| self.simulation(machines, program, Some(cpus))).transpose()?;
+        Ok((whole, fewer))
+    }
+
+    fn simulation(&self, machines: &MachinesFlag, program: &str, cpus: Option<u16>) -> Result<Simulation, Failure> {
+        let mut variations = Variations::default();
+        let own = [("placement", &self.placement), ("scheduler", &self.scheduler), ("barrier", &self.barrier)];
+        for (key, value) in own {
+            let Some(value) = value else { continue };
+            let values = std::slice::from_ref(value);
+            variations.add(key, values).map_err(|error| Failure::input(format!("--{key} {error}")))?;
+        }
+        let sweep = Sweep {
+            machines: machines.varied(&variations)?,
+            variations,
+            programs: vec![program.to_owned()],
+            parameters: self.parameters.0.clone(),
+            cpus: cpus.into_iter().collect(),
+            options: sim::Options { seed: self.seed, ..sim::Options::default() },
+        };
+        let mut simulations = sweep.simulations().map_err(Failure::input)?;
+        match (simulations.pop(), simulations.is_empty()) {
+            (Some(simulation), true) => Ok(simulation),
+            (_, _) => Err(Failure::input("one machine, and one value for each parameter, at a time")),
+        }
+    }
+}
+
+/// Diagnoses a program under a bar of progress.
+///
+/// # Errors
+/// When a simulation fails.
+pub fn diagnosed(simulation: &Simulation, fewer: Option<&Simulation>, tries: bool) -> Result<Diagnosis, Failure> {
+    let bar = progress::bar(0, "simulations");
+    let found = diagnosis::run(simulation, fewer, tries, |done, all| {
+        bar.set_length(all as u64);
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+    found.map_err(Failure::run)
 }
 
 impl DiagnoseCommand {
@@ -61,15 +122,9 @@ impl DiagnoseCommand {
     /// # Errors
     /// When the input cannot be used, a simulation fails or the output does.
     pub fn run(self) -> Result<bool, Failure> {
-        let (simulation, fewer) = self.simulations()?;
+        let (simulation, fewer) = self.run.simulations(&self.machines, &self.program)?;
         let mut output: Output<FindingRow> = self.output.open()?;
-        let bar = progress::bar(0, "simulations");
-        let found = diagnosis::run(&simulation, fewer.as_ref(), !self.no_trials, |done, all| {
-            bar.set_length(all as u64);
-            bar.set_position(done as u64);
-        });
-        bar.finish_and_clear();
-        let found: Diagnosis = found.map_err(Failure::run)?;
+        let found = diagnosed(&simulation, fewer.as_ref(), !self.no_trials)?;
         let rows = found.rows();
         rows.iter().try_for_each(|row| output.write(row))?;
         if output.wants_table() {
@@ -80,35 +135,5 @@ impl DiagnoseCommand {
             eprintln!("error: {}: {wrong}", found.run.row.program);
         }
         Ok(found.run.wrong.is_none())
-    }
-
-    /// The run to be diagnosed, and the one with fewer processors to compare it with.
-    fn simulations(&self) -> Result<(Simulation, Option<Simulation>), Failure> {
-        let whole = self.simulation(self.cpus)?;
-        let fewer = diagnosis::fewer_processors(whole.cpus()).map(|cpus| self.simulation(Some(cpus))).transpose()?;
-        Ok((whole, fewer))
-    }
-
-    fn simulation(&self, cpus: Option<u16>) -> Result<Simulation, Failure> {
-        let mut variations = Variations::default();
-        let own = [("placement", &self.placement), ("scheduler", &self.scheduler), ("barrier", &self.barrier)];
-        for (key, value) in own {
-            let Some(value) = value else { continue };
-            let values = std::slice::from_ref(value);
-            variations.add(key, values).map_err(|error| Failure::input(format!("--{key} {error}")))?;
-        }
-        let sweep = Sweep {
-            machines: self.machines.varied(&variations)?,
-            variations,
-            programs: vec![self.program.clone()],
-            parameters: self.parameters.0.clone(),
-            cpus: cpus.into_iter().collect(),
-            options: sim::Options { seed: self.seed, ..sim::Options::default() },
-        };
-        let mut simulations = sweep.simulations().map_err(Failure::input)?;
-        match (simulations.pop(), simulations.is_empty()) {
-            (Some(simulation), true) => Ok(simulation),
-            (_, _) => Err(Failure::input("diagnose: one machine, and one value for each parameter, at a time")),
-        }
     }
 }

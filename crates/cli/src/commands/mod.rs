@@ -6,6 +6,7 @@ pub mod diagnose;
 pub mod fit;
 pub mod machines;
 pub mod profile;
+pub mod report;
 pub mod reproduce;
 pub mod sim;
 pub mod topology;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use machine::Description;
 use sim::Simulator;
 use sim::counters::CounterUnit;
-use trace::metric::{Resolved, built_in};
+use trace::metric::{Metric, Resolved, built_in};
 use trace::{Counter, ObjectKind};
 use units::{CpuId, NodeId};
 
@@ -14,14 +14,19 @@ use super::offer::{Offer, Origin, offers};
 use super::source::{Chosen, constants};
 use crate::error::ExperimentError;
 
-/// The metrics that can be had of a machine.
-pub fn metrics(simulator: &Simulator, machine: &Description) -> Vec<Resolved> {
-    derived(&offers(machine, simulator.node_counters(), 0), machine)
+/// The metrics, of those declared, that can be had of a machine.
+///
+/// # Errors
+/// When the machine cannot be simulated.
+pub fn metrics(machine: &Description, declared: &[Metric]) -> Result<Vec<Resolved>, ExperimentError> {
+    let simulator = Simulator::new(machine, sim::Options::default())?;
+    Ok(derived(&offers(machine, simulator.node_counters(), 0), machine, declared))
 }
 
-fn derived(offers: &[Offer], machine: &Description) -> Vec<Resolved> {
+fn derived(offers: &[Offer], machine: &Description, declared: &[Metric]) -> Vec<Resolved> {
     let numbers: BTreeMap<String, f64> = constants(machine).into_iter().collect();
-    Resolved::derive(&built_in(), &counters(offers), &numbers).0
+    let declared = if declared.is_empty() { built_in() } else { declared.to_vec() };
+    Resolved::derive(&declared, &counters(offers), &numbers).0
 }
 
 fn counters(offers: &[Offer]) -> Vec<Counter> {
@@ -36,7 +41,7 @@ pub fn choose(
     request: &ProfileRequest,
 ) -> Result<Chosen, ExperimentError> {
     let all = offers(machine, simulator.node_counters(), request.queue_channel);
-    let metrics = derived(&all, machine);
+    let metrics = derived(&all, machine, &request.declared);
     let known = counters(&all);
     let mut columns = BTreeSet::new();
     if request.metrics.is_empty() {

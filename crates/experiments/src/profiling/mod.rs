@@ -13,6 +13,7 @@ use machine::Description;
 use profile::Sampler;
 use sim::Simulator;
 use sim::counters::{Round, Watch};
+use trace::metric::Metric;
 use trace::{Event, Preamble, Trace, TraceWriter, WriteError};
 use units::{CpuId, Duration, NodeId, Port, RouterId};
 
@@ -41,6 +42,8 @@ pub struct ProfileRequest {
     pub reader: Option<CpuId>,
     /// The virtual channel that histograms of queues are of: 0 has requests, 1 replies.
     pub queue_channel: u8,
+    /// Metrics that are declared; none for those that are built in.
+    pub declared: Vec<Metric>,
     /// The command line that the trace is to name.
     pub command: Vec<String>,
 }
@@ -226,10 +229,18 @@ impl Tracing {
 /// # Errors
 /// As there.
 pub fn trace_of(simulation: &Simulation, request: &ProfileRequest) -> Result<(Simulated, Timeline), ExperimentError> {
+    traced(simulation, request).map(|(simulated, trace)| (simulated, Timeline::of(&trace)))
+}
+
+/// Runs a program as [`Simulation::run`], with the trace that [`record`] writes of it.
+///
+/// # Errors
+/// As there.
+pub fn traced(simulation: &Simulation, request: &ProfileRequest) -> Result<(Simulated, Trace), ExperimentError> {
     let written = Rc::new(RefCell::new(Vec::new()));
     let (simulated, _) = record(simulation, request, Box::new(InMemory(written.clone())))?;
     let trace = Trace::read(written.borrow().as_slice())?;
-    Ok((simulated, Timeline::of(&trace)))
+    Ok((simulated, trace))
 }
 
 /// Runs a program as [`Simulation::run`], and writes a trace of it to `destination`.

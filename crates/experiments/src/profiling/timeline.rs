@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trace::metric::{Evaluator, Resolved, built_in};
+use trace::metric::{Evaluator, Resolved, built_in, whole};
 use trace::{Trace, Value};
 
 /// Metrics of objects at the samples of a trace.
@@ -28,18 +28,9 @@ impl Timeline {
             evaluator.object(object);
         }
         let mut timeline = Self::default();
-        let mut whole = evaluator.clone();
-        for tick in trace.ticks().next().into_iter().chain(trace.ticks().next_back()) {
-            whole.tick(tick.time_ns, tick.rows());
-        }
-        for (index, resolved) in whole.metrics().iter().enumerate() {
-            for (number, object) in
-                trace.objects.iter().enumerate().filter(|(_, object)| object.kind == resolved.metric.of)
-            {
-                if let Some((value, _)) = whole.value(index, number) {
-                    timeline.whole.insert((resolved.metric.name.clone(), object.name.clone()), value);
-                }
-            }
+        for overall in whole(trace, evaluator.metrics()) {
+            let (object, metric) = (&trace.objects[overall.object], &evaluator.metrics()[overall.metric].metric);
+            timeline.whole.insert((metric.name.clone(), object.name.clone()), overall.value);
         }
         for tick in trace.ticks() {
             evaluator.tick(tick.time_ns, tick.rows());

@@ -35,15 +35,8 @@ pub struct Ranges {
 
 impl Ranges {
     /// Nothing is.
-    pub const NONE: Self = Self {
-        globals: 0,
-        globals_length: 0,
-        arena_length: 0,
-        arena_start: 0,
-        own: 0,
-        own_length: 0,
-        own_start: 0,
-    };
+    pub const NONE: Self =
+        Self { globals: 0, globals_length: 0, arena_length: 0, arena_start: 0, own: 0, own_length: 0, own_start: 0 };
 }
 
 /// Bytes of the arena that are reserved, and that are handed out.
@@ -86,13 +79,34 @@ pub fn is_ours(address: usize) -> bool {
     address.wrapping_sub(ARENA) < unsafe { (*EXTENT.get()).used }
 }
 
+/// Whether the program puts code on its stacks, as those of nested functions do whose addresses it takes.
+fn stacks_have_code() -> bool {
+    unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, found: *mut libc::c_void) -> i32 {
+        // SAFETY: the dynamic linker hands over a valid description of the executable, and the place below.
+        unsafe {
+            let headers = std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum.into());
+            let runs =
+                |header: &libc::Elf64_Phdr| header.p_type == libc::PT_GNU_STACK && header.p_flags & libc::PF_X != 0;
+            *found.cast::<bool>() = headers.iter().any(runs);
+        }
+        // The first is the executable: no more are wanted.
+        1
+    }
+    let mut found = false;
+    // SAFETY: `note` takes what it is given.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut found).cast()) };
+    found
+}
+
 /// Reserves the arena, or as much of it as the host gives.
 pub fn reserve() {
     let mut bytes = MOST;
+    let code = if stacks_have_code() { libc::PROT_EXEC } else { 0 };
+    let protection = libc::PROT_READ | libc::PROT_WRITE | code;
     while bytes >= STEP {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
         // SAFETY: nothing is replaced, and what is mapped is used by nobody else.
-        let at = unsafe { libc::mmap(ARENA as *mut _, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        let at = unsafe { libc::mmap(ARENA as *mut _, bytes, protection, flags, -1, 0) };
         if at as usize == ARENA {
             // SAFETY: one thread of the host.
             unsafe { (*EXTENT.get()).reserved = bytes };
@@ -165,7 +179,6 @@ pub fn simulate<E>(page: usize, mut map: impl FnMut(usize) -> Result<VirtualAddr
     let (globals_length, own_page) = (end - first, map(own_length.div_ceil(page))?);
     let arena_start = map(length / page)?.0;
     let own_start = own_page.0;
-    *ranges =
-        Ranges { globals: first, globals_length, arena_length: length, arena_start, own, own_length, own_start };
+    *ranges = Ranges { globals: first, globals_length, arena_length: length, arena_start, own, own_length, own_start };
     Ok(())
 }

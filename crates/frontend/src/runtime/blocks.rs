@@ -81,7 +81,8 @@ impl Blocks {
             unsafe {
                 let headers = std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum.into());
                 let found = &mut *found.cast::<Vec<(usize, usize)>>();
-                let code = headers.iter().filter(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0);
+                let code =
+                    headers.iter().filter(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0);
                 let bounds = code.map(|header| {
                     let start = (*info).dlpi_addr as usize + header.p_vaddr as usize;
                     (start, start + header.p_memsz as usize)
@@ -164,7 +165,9 @@ fn instructions(code: &[u8], at: usize, callee: impl Fn(Target) -> Callee) -> us
         count += 1;
         let through_table = step.flow_control() == FlowControl::IndirectCall && step.is_ip_rel_memory_operand();
         let target = match step.flow_control() {
-            FlowControl::Call if step.op0_kind() == OpKind::NearBranch64 => Some(Target::Code(step.near_branch_target() as usize)),
+            FlowControl::Call if step.op0_kind() == OpKind::NearBranch64 => {
+                Some(Target::Code(step.near_branch_target() as usize))
+            }
             _ => through_table.then(|| Target::Slot(step.ip_rel_memory_address() as usize)),
         };
         if let Some(target) = target {
@@ -194,11 +197,13 @@ mod tests {
     fn a_block_ends_at_its_branch_and_callbacks_do_not_count() {
         // add rax, rbx; lea rdi, [rsi+8]; call +0x100; mov rcx, [rsi+8]; dec rcx; jne -0x10; nop
         let code = [
-            0x48, 0x01, 0xd8, 0x48, 0x8d, 0x7e, 0x08, 0xe8, 0x00, 0x01, 0x00, 0x00, 0x48, 0x8b, 0x4e, 0x08, 0x48, 0xff, 0xc9,
-            0x75, 0xf0, 0x90,
+            0x48, 0x01, 0xd8, 0x48, 0x8d, 0x7e, 0x08, 0xe8, 0x00, 0x01, 0x00, 0x00, 0x48, 0x8b, 0x4e, 0x08, 0x48, 0xff,
+            0xc9, 0x75, 0xf0, 0x90,
         ];
         let target = 0x40_0000 + 12 + 0x100;
-        let count = |code: &[u8], callee| instructions(code, 0x40_0000, |to| if to == Target::Code(target) { callee } else { Callee::Program });
+        let count = |code: &[u8], callee| {
+            instructions(code, 0x40_0000, |to| if to == Target::Code(target) { callee } else { Callee::Program })
+        };
         assert_eq!(count(&code, Callee::Callback), 3, "an addition, a decrement, a branch");
         assert_eq!(count(&code, Callee::Program), 6);
         assert_eq!(count(&code, Callee::Block), 2, "what is before the next block");

@@ -9,6 +9,7 @@ use std::mem::offset_of;
 use self::reference::Access;
 
 use super::address::locate;
+use super::recording;
 use super::state::{HOT, Hot};
 
 /// What a reference does.
@@ -37,6 +38,9 @@ fn refer(address: usize, access: Access, site: usize) {
     hot.pending = 0;
     thread.instructions(instructions);
     at_site(thread, site);
+    if hot.recording {
+        recording::refer(address, access, instructions, site);
+    }
     match locate(address) {
         Some(at) if access == Access::Load => thread.load(at),
         Some(at) => {

@@ -18,6 +18,7 @@ mod numa;
 mod once;
 mod places;
 pub mod processors;
+pub mod recording;
 mod refused;
 mod rwlock;
 mod semaphore;

@@ -14,7 +14,7 @@ use units::{CpuId, Duration};
 
 use super::state::{HOT, MODE, Mode, RUN, Run, Single, current, mode, run};
 use super::threads::UserThread;
-use super::{address, callbacks, crash, places, tls};
+use super::{address, callbacks, crash, places, recording, tls};
 use crate::request::{Answer, Request, VARIABLE};
 
 /// A program's `main`.
@@ -134,6 +134,10 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
     if let Err(error) = address::simulate(page, |pages| simulator.map(&vec![None; pages])) {
         return Answer { error: Some(error.to_string()), status: 1, ..Answer::default() };
     }
+    let begun = request.record.as_ref().map(|path| recording::begin(path, &request.program, &description.name));
+    if let Some(Err(error)) = begun {
+        return Answer { error: Some(error.to_string()), status: 1, ..Answer::default() };
+    }
     let first = Box::new(move |thread: &mut Thread<'_>| {
         UserThread::live(user, thread, move || {
             let (count, values, variables) = arguments;
@@ -223,7 +227,7 @@ fn conclude(
 ) -> Answer {
     let run = run();
     let mut answer = Answer { status: run.status, notes: std::mem::take(&mut run.notes), ..Answer::default() };
-    answer.error = run.error.take();
+    answer.error = run.error.take().or(recording::finish().err().map(|error| error.to_string()));
     match reports {
         Ok(reports) if answer.error.is_none() => {
             let Request { program, seed, causes, .. } = &run.request;
@@ -258,7 +262,8 @@ fn conclude(
 /// The process ends here and now, in the middle of the simulation: what went wrong has been noted.
 pub fn give_up() -> ! {
     let run = run();
-    let answer = Answer { error: run.error.take(), status: 1, notes: std::mem::take(&mut run.notes), ..Answer::default() };
+    let answer =
+        Answer { error: run.error.take(), status: 1, notes: std::mem::take(&mut run.notes), ..Answer::default() };
     deliver(&answer, &run.request.answer);
     // SAFETY: nothing of the process is wanted any more.
     unsafe { libc::_exit(1) }
@@ -303,22 +308,28 @@ pub fn note(what: String) {
 /// A thread is about to be made: if the program has not said what is to be measured, that begins with its first thread.
 pub fn thread_begins(thread: &mut Thread<'static>) {
     if !run().regions && run().alive == 2 {
-        thread.measure(true);
+        measure(thread, true);
     }
 }
 
 /// A new thread is measured from its birth, unless the program says otherwise.
 pub fn measured_from_birth(thread: &mut Thread<'_>) {
     if !run().regions {
-        thread.measure(true);
+        measure(thread, true);
     }
 }
 
 /// The running thread has joined another: when it is alone, what is to be measured is over, as far as can be told.
 pub fn joined(thread: &mut Thread<'static>) {
     if !run().regions && run().alive == 1 {
-        thread.measure(false);
+        measure(thread, false);
     }
+}
+
+/// What is to be measured begins or ends.
+fn measure(thread: &mut Thread<'_>, on: bool) {
+    thread.measure(on);
+    recording::measured(on);
 }
 
 /// What is to be measured begins here, in the words of the program.
@@ -326,7 +337,7 @@ pub fn joined(thread: &mut Thread<'static>) {
 pub extern "C" fn ccnuma_roi_begin() {
     if let Some(thread) = current() {
         run().regions = true;
-        thread.measure(true);
+        measure(thread, true);
     }
 }
 
@@ -335,7 +346,7 @@ pub extern "C" fn ccnuma_roi_begin() {
 pub extern "C" fn ccnuma_roi_end() {
     if let Some(thread) = current() {
         run().regions = true;
-        thread.measure(false);
+        measure(thread, false);
     }
 }
 

@@ -54,6 +54,7 @@ pub fn request() -> Request {
         instructions: 2,
         spin_limit_ms: 1000,
         stack: 1 << 20,
+        record: None,
         answer: PathBuf::new(),
     }
 }

@@ -58,11 +58,14 @@ impl EventGroup {
     /// # Errors
     /// What the kernel says: `ENOENT` where there is no such event, `EACCES` or `EPERM` where it is forbidden.
     pub fn open(events: &[EventCode], scope: Scope) -> io::Result<(Self, bool)> {
+        let forbidden = |error: &io::Error| matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM));
         match Self::open_with(events, scope, false) {
-            Err(error) if matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM)) => {
-                // What is forbidden either way is told as it was at first.
-                Self::open_with(events, scope, true).map(|group| (group, true)).map_err(|_| error)
-            }
+            Err(first) if forbidden(&first) => match Self::open_with(events, scope, true) {
+                Ok(group) => Ok((group, true)),
+                // What is forbidden either way is told as it was at first; what is not there, as that.
+                Err(second) if forbidden(&second) => Err(first),
+                Err(second) => Err(second),
+            },
             other => other.map(|group| (group, false)),
         }
     }

@@ -2,6 +2,9 @@
 
 use std::fmt::Write;
 
+use units::{LinkId, NodeId};
+
+use super::Load;
 use crate::routing::VirtualNetwork;
 use crate::topology::LinkClass;
 
@@ -118,17 +121,38 @@ pub(super) fn stroke(class: LinkClass) -> (&'static str, f64, &'static str) {
     }
 }
 
+/// The least width of a link whose load is told, and how much wider one is that is never idle.
+const THIN: f64 = 2.5;
+const THICKER: f64 = 3.0;
+
+/// The colour of a load in percent: from pale to deep red.
+fn heat(percent: f64) -> String {
+    let share = (percent / 100.0).clamp(0.0, 1.0);
+    let between = |from: f64, to: f64| (from + (to - from) * share).round() as u8;
+    format!("#{:02x}{:02x}{:02x}", between(253.0, 168.0), between(236.0, 12.0), between(222.0, 22.0))
+}
+
+/// The end of an element whose load appears under the pointer.
+fn told(percent: f64, element: &str) -> String {
+    format!("><title>{percent:.1} %</title></{element}>")
+}
+
 /// The page so far.
 pub(super) struct Canvas {
     layers: [String; 3],
+    load: Load,
+    /// The node or link that is being drawn.
+    node: Option<NodeId>,
+    link: Option<LinkId>,
     least: Point,
     most: Point,
 }
 
 impl Canvas {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(load: Load) -> Self {
         let (least, most) = (f64::INFINITY, f64::NEG_INFINITY);
-        Self { layers: Default::default(), least: Point { x: least, y: least }, most: Point { x: most, y: most } }
+        let (layers, node, link) = Default::default();
+        Self { layers, load, node, link, least: Point { x: least, y: least }, most: Point { x: most, y: most } }
     }
 
     /// The lower edge and the left edge of what has been drawn.
@@ -156,16 +180,29 @@ impl Canvas {
         let _ = writeln!(self.layers[layer as usize], "{element}");
     }
 
+    /// What follows is a node, or no node any more.
+    pub(super) fn at_node(&mut self, node: Option<NodeId>) {
+        self.node = node;
+    }
+
+    /// What follows is a link, or no link any more.
+    pub(super) fn at_link(&mut self, link: Option<LinkId>) {
+        self.link = link;
+    }
+
     /// A box around `centre`.
     pub(super) fn block(&mut self, layer: Layer, look: Look, centre: Point, width: f64, height: f64) {
         let (fill, outline, radius) = look.paint();
+        let load = self.node.and_then(|node| self.load.nodes.get(&node).copied());
+        let fill = load.map_or_else(|| fill.to_owned(), heat);
+        let end = load.map_or_else(|| "/>".to_owned(), |load| told(load, "rect"));
         let (left, top) = (centre.x - width / 2.0, centre.y - height / 2.0);
         self.include(Point { x: left, y: top });
         self.include(Point { x: left + width, y: top + height });
         self.put(
             layer,
             format_args!(
-                r#"<rect x="{left:.1}" y="{top:.1}" width="{width:.1}" height="{height:.1}" rx="{radius}" fill="{fill}" stroke="{outline}"/>"#
+                r#"<rect x="{left:.1}" y="{top:.1}" width="{width:.1}" height="{height:.1}" rx="{radius}" fill="{fill}" stroke="{outline}"{end}"#
             ),
         );
     }
@@ -216,11 +253,15 @@ impl Canvas {
 
     fn path(&mut self, layer: Layer, class: LinkClass, route: std::fmt::Arguments<'_>) {
         let (colour, width, dashes) = stroke(class);
+        let load = self.link.and_then(|link| self.load.links.get(&link).copied());
+        let (colour, width) = load
+            .map_or_else(|| (colour.to_owned(), width), |load| (heat(load), width.max(THIN) + THICKER * load / 100.0));
+        let end = load.map_or_else(|| "/>".to_owned(), |load| told(load, "path"));
         let dashes = if dashes.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dashes}""#) };
         self.put(
             layer,
             format_args!(
-                r#"<path d="{route}" fill="none" stroke="{colour}" stroke-width="{width}" stroke-linecap="round"{dashes}/>"#
+                r#"<path d="{route}" fill="none" stroke="{colour}" stroke-width="{width}" stroke-linecap="round"{dashes}{end}"#
             ),
         );
     }

@@ -39,10 +39,12 @@ pub(super) fn draw_pure(canvas: &mut Canvas, topology: &Topology) {
         card(canvas, topology, router, at(router));
     }
     for link in topology.links() {
+        canvas.at_link(Some(link.id));
         if let Some([first, second]) = routers(topology, link) {
             between(canvas, link.class, [at(first), at(second)], corner(first));
         }
     }
+    canvas.at_link(None);
 }
 
 /// The routers at both ends of a link; none if one end is a node.
@@ -104,7 +106,9 @@ pub(super) fn router_box(canvas: &mut Canvas, router: &Router, look: Look, at: P
 
 /// Draws a node with its number and its processors.
 pub(super) fn node_box(canvas: &mut Canvas, topology: &Topology, node: &Node, middle: Point) {
+    canvas.at_node(Some(node.id));
     canvas.block(Layer::Parts, Look::Node, middle, NODE.0, NODE.1);
+    canvas.at_node(None);
     canvas.words(Words::NodeName, Align::Centre, middle.offset(0.0, -5.0), &format!("n{}", node.id));
     let cpus: Vec<_> = topology.cpus_of(node.id).map(|cpu| cpu.to_string()).collect();
     canvas.words(Words::CpuNames, Align::Centre, middle.offset(0.0, 7.0), &format!("cpu {}", cpus.join(" ")));

@@ -32,6 +32,7 @@ pub(super) fn draw_detailed(canvas: &mut Canvas, topology: &Topology, cubes: usi
         }
     }
     for link in topology.links() {
+        canvas.at_link(Some(link.id));
         let Some([first, second]) = cards::routers(topology, link) else { continue };
         if link.class == LinkClass::Metarouter {
             up(canvas, at(first), at(second), cards::corner(first));
@@ -39,6 +40,7 @@ pub(super) fn draw_detailed(canvas: &mut Canvas, topology: &Topology, cubes: usi
             cards::between(canvas, link.class, [at(first), at(second)], cards::corner(first));
         }
     }
+    canvas.at_link(None);
 }
 
 fn metarouter(canvas: &mut Canvas, router: &Router, at: Point) {
@@ -106,6 +108,7 @@ pub(super) fn draw_tiled(canvas: &mut Canvas, topology: &Topology, cubes: usize)
         }
     }
     for link in topology.links() {
+        canvas.at_link(Some(link.id));
         let Some([first, second]) = cards::routers(topology, link) else { continue };
         match (first.place, second.place) {
             (RouterPlace::Leaf { cube, corner }, RouterPlace::Metarouter { group, .. }) => {
@@ -117,6 +120,7 @@ pub(super) fn draw_tiled(canvas: &mut Canvas, topology: &Topology, cubes: usize)
             _ => {}
         }
     }
+    canvas.at_link(None);
 }
 
 /// The cable from corner `corner` of a tile: straight past the inner tiles, then to its metarouter.
@@ -143,12 +147,14 @@ fn tile(canvas: &mut Canvas, topology: &Topology, cube: u16, edge: Point) {
         middle.offset(at.x * 0.19 - 98.0, at.y * 0.19 - 35.5)
     };
     for link in topology.links() {
+        canvas.at_link(Some(link.id));
         let Some([first, second]) = cards::routers(topology, link) else { continue };
         let inside = [first, second].iter().all(|end| routers.iter().any(|router| router.id == end.id));
         if inside {
             canvas.wire(Layer::Parts, link.class, small(first), small(second));
         }
     }
+    canvas.at_link(None);
     for router in &routers {
         canvas.dot(small(router), 4.5);
     }

@@ -81,6 +81,7 @@ pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, metacubes: usize) {
         }
     }
     for link in topology.links() {
+        canvas.at_link(Some(link.id));
         let Some([first, second]) = cards::routers(topology, link) else { continue };
         let (from, to) = (quarter(first).place(first), quarter(second).place(second));
         match link.class {
@@ -88,6 +89,7 @@ pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, metacubes: usize) {
             class => canvas.wire(Layer::Wires, class, from, to),
         }
     }
+    canvas.at_link(None);
 }
 
 fn metacube_box(canvas: &mut Canvas, metacube: u16, quarter: Quarter) {

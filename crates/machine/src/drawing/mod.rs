@@ -12,6 +12,10 @@ mod fat;
 mod legend;
 mod mesh;
 
+use std::collections::BTreeMap;
+
+use units::{LinkId, NodeId};
+
 use crate::topology::{Router, RouterPlace, Topology};
 
 use canvas::{Align, Canvas, Words};
@@ -19,9 +23,25 @@ use canvas::{Align, Canvas, Words};
 /// The most cubes whose nodes are all drawn: 128 processors.
 const MOST_DETAILED_CUBES: usize = 4;
 
+/// How busy the parts of a machine are, in percent: nodes by their numbers, links by theirs. What is not known is drawn as it is
+/// without.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Load {
+    /// Nodes.
+    pub nodes: BTreeMap<NodeId, f64>,
+    /// Links, by the busier direction.
+    pub links: BTreeMap<LinkId, f64>,
+}
+
 /// Draws `topology` as a self-contained SVG document.
 pub fn svg(topology: &Topology) -> String {
-    let mut canvas = Canvas::new();
+    loaded_svg(topology, Load::default())
+}
+
+/// Draws `topology` with nodes and links in the colours of their load, from white to red, each with its figure in a title that
+/// appears under the pointer.
+pub fn loaded_svg(topology: &Topology, load: Load) -> String {
+    let mut canvas = Canvas::new(load);
     let shape = Shape::of(topology);
     let tiled = matches!(shape, Shape::Cubes(cubes) if cubes > MOST_DETAILED_CUBES);
     match shape {

@@ -37,7 +37,8 @@ pub fn sources(files: &KernelFiles, inventory: &Inventory, wanted: &Wanted) -> R
     if wanted.descendants {
         all.push(Box::new(tasks::Tasks::new(files, inventory, std::process::id() as i32, clock)));
     }
-    Ok(Sources::new(all))
+    let cpus = inventory.cpus.iter().filter(|cpu| cpu.online).count();
+    Ok(Sources::new(all, cpus))
 }
 
 /// The computer in one line, as `uname -a` has it, from the kernel's files.

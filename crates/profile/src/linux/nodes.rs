@@ -139,7 +139,7 @@ impl CounterSource for Nodes {
         readings.fill(Reading::MISSING);
         self.times.fill(CpuTimes::default());
         let (times, node_of) = (&mut self.times, &self.node_of);
-        let told = self.stat.as_mut().and_then(|stat| stat.read().ok());
+        let told = self.stat.as_mut().and_then(|stat| stat.read_whole().ok());
         if let Some(text) = told {
             cpu_times(text, |cpu, spent| {
                 let Some(Some(node)) = node_of.get(usize::from(cpu)) else { return };

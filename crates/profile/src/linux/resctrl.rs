@@ -15,7 +15,7 @@ const FILES: [(&str, &str); 2] = [
     ("mbm_local_bytes", "of these, those of its own memory"),
 ];
 
-/// What resctrl's default group and all monitoring groups have moved, by node.
+/// What all of resctrl's control groups have moved, by node.
 pub(super) struct Bandwidth {
     counters: Vec<Counter>,
     objects: Vec<Object>,
@@ -59,8 +59,10 @@ impl Bandwidth {
         }
         let objects = nodes::objects(inventory);
         let mut sums: Vec<Vec<Text>> = (0..objects.len() * FILES.len()).map(|_| Vec::new()).collect();
-        let groups: Vec<String> =
-            list(&format!("{FOLDER}/mon_groups")).iter().map(|name| format!("mon_groups/{name}/")).collect();
+        // A control group's counts include those of its monitoring groups; the root is a control group itself.
+        let own = ["info", "mon_data", "mon_groups"];
+        let groups = list(FOLDER).into_iter().filter(|name| !own.contains(&name.as_str()));
+        let groups: Vec<String> = groups.map(|name| name + "/").collect();
         let mut seen = false;
         for domain in domains {
             let Some(node) =
@@ -137,7 +139,7 @@ impl CounterSource for Bandwidth {
             let mut sum = Some(0_u64);
             for file in files.iter_mut() {
                 // `Unavailable` or `Error` instead of a number: the sum would be wrong without it.
-                let count = file.read().ok().and_then(|text| text.trim().parse::<u64>().ok());
+                let count = file.read_whole().ok().and_then(|text| text.trim().parse::<u64>().ok());
                 sum = sum.zip(count).map(|(sum, count)| sum.wrapping_add(count));
             }
             *reading = sum.filter(|_| !files.is_empty()).map_or(Reading::MISSING, Reading::of);

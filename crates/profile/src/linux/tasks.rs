@@ -18,7 +18,9 @@ const PART: u64 = 200;
 const LOOK_NS: u64 = 5_000_000;
 /// `status` and `sched` are read no more often than this.
 const DETAILS_NS: u64 = 100_000_000;
-/// `numa_maps` makes the kernel walk all pages of a process: no more often than this.
+/// `numa_maps` makes the kernel walk all pages of a process: soon after it began, then half as often each time, down to once a
+/// second.
+const FIRST_MAPS_NS: u64 = 10_000_000;
 const MAPS_NS: u64 = 1_000_000_000;
 
 /// Counters of a thread, in this order, before those of events.
@@ -53,6 +55,8 @@ struct Task {
     /// When it began, by the kernel: with its number a name.
     started: u64,
     name: String,
+    /// Where it was when it was last looked at.
+    node: Option<u64>,
     schedstat: Option<Text>,
     stat: Option<Text>,
     status: Option<Text>,
@@ -65,6 +69,8 @@ struct Process {
     number: i32,
     maps: Option<Text>,
     due_ns: u64,
+    /// How long after this reading the next is due.
+    pace_ns: u64,
 }
 
 /// All threads and processes that descend from one.
@@ -82,6 +88,8 @@ pub(super) struct Tasks {
     tasks: Vec<Task>,
     processes: Vec<Process>,
     keys: HashMap<(ObjectKind, i32, u64), u64>,
+    /// The next key of a thread, and of a process.
+    next: [u64; 2],
     memory: NodeMemory,
     nodes: Vec<usize>,
     page_kib: u64,
@@ -104,14 +112,17 @@ impl Tasks {
         let nodes: Vec<usize> = inventory.nodes.iter().map(|node| node.id.index()).collect();
         let mut counters = thread_counters();
         let (groups, user_only) = events(files, &mut counters, &mut description);
+        let level = |name: &str, what: &str| Counter::level(ObjectKind::Process, name, "KiB", what);
+        counters.push(level("kib_total", "memory that it has now"));
+        counters.push(level("kib_near", "of that, what lies on the node where a thread of it is, over all threads"));
         for node in &nodes {
             let (small, huge) = (format!("kib_n{node}"), format!("huge_kib_n{node}"));
             let what = format!("memory that it has on node {node} now");
-            counters.push(Counter::level(ObjectKind::Process, &small, "KiB", &what));
-            counters.push(Counter::level(ObjectKind::Process, &huge, "KiB", &format!("{what}, in huge pages")));
+            counters.push(level(&small, &what));
+            counters.push(level(&huge, &format!("{what}, in huge pages")));
         }
         if own("numa_maps").is_ok() {
-            description.sees.push("by process: memory on each node (numa_maps), every second".to_owned());
+            description.sees.push("by process: memory on each node (numa_maps), every second at most".to_owned());
         }
         let last = inventory.cpus.iter().map(|cpu| cpu.id.index()).max().unwrap_or(0);
         let mut node_of = vec![None; last + 1];
@@ -132,6 +143,7 @@ impl Tasks {
             tasks: Vec::new(),
             processes: Vec::new(),
             keys: HashMap::new(),
+            next: [0; 2],
             memory: NodeMemory { kib: vec![0; room], huge_kib: vec![0; room] },
             nodes,
             page_kib: inventory.page_size.0 / 1024,
@@ -143,8 +155,11 @@ impl Tasks {
 
     /// A number that this thread or process keeps and no other gets.
     fn key(&mut self, kind: ObjectKind, number: i32, started: u64) -> u64 {
-        let next = self.keys.keys().filter(|(known, _, _)| *known == kind).count() as u64;
-        *self.keys.entry((kind, number, started)).or_insert(next)
+        let next = &mut self.next[usize::from(kind == ObjectKind::Process)];
+        *self.keys.entry((kind, number, started)).or_insert_with(|| {
+            *next += 1;
+            *next - 1
+        })
     }
 
     /// Begins to watch a thread; none if it is gone already.
@@ -152,13 +167,14 @@ impl Tasks {
         let folder = format!("proc/{}/task/{}", found.process, found.thread);
         let open = |file: &str| Text::open(&self.files.path(format!("{folder}/{file}"))).ok();
         let mut stat = open("stat")?;
-        let (started, name) = task_stat(stat.read().ok()?).map(|told| (told.started, told.name.to_owned()))?;
+        let (started, name) = task_stat(stat.read_whole().ok()?).map(|told| (told.started, told.name.to_owned()))?;
         let event =
             |codes: &Vec<EventCode>| EventGroup::open_with(codes, Scope::Thread(found.thread), self.user_only).ok();
         Some(Task {
             found,
             started,
             name,
+            node: None,
             schedstat: open("schedstat"),
             stat: Some(stat),
             status: open("status"),
@@ -185,7 +201,7 @@ impl Tasks {
             objects.push(Object { newborn: true, ..Object::new(ObjectKind::Process, key, format!("p{key}"), title) });
             if !self.processes.iter().any(|process| process.number == number) {
                 let maps = Text::open(&self.files.path(format!("proc/{number}/numa_maps"))).ok();
-                self.processes.push(Process { number, maps, due_ns: 0 });
+                self.processes.push(Process { number, maps, due_ns: 0, pace_ns: FIRST_MAPS_NS });
             }
         }
         self.processes.retain(|process| process_keys.contains_key(&process.number));
@@ -220,7 +236,8 @@ impl Tasks {
         }
     }
 
-    fn read_process(&mut self, process: usize, now: u64, readings: &mut [Reading]) {
+    fn read_process(&mut self, process: usize, readings: &mut [Reading]) {
+        let now = self.clock.now();
         let process = &mut self.processes[process];
         if now < process.due_ns {
             return;
@@ -228,13 +245,20 @@ impl Tasks {
         let told = process.maps.as_mut().and_then(|maps| maps.read().ok());
         if let Some(text) = told {
             numa_maps(text, self.page_kib, &mut self.memory);
-            for (readings, &node) in readings.chunks_exact_mut(2).zip(&self.nodes) {
+            let total: u64 = self.memory.kib.iter().sum();
+            let threads = self.tasks.iter().filter(|task| task.found.process == process.number);
+            let at = threads.filter_map(|task| self.memory.kib.get(usize::try_from(task.node?).ok()?).copied());
+            let (near, threads) = at.fold((0, 0), |(sum, count), kib| (sum + kib, count + 1_u64));
+            readings[0] = Reading::of(total);
+            readings[1] = near.checked_div(threads).map_or(Reading::MISSING, Reading::of);
+            for (readings, &node) in readings[2..].chunks_exact_mut(2).zip(&self.nodes) {
                 readings
                     .copy_from_slice(&[Reading::of(self.memory.kib[node]), Reading::of(self.memory.huge_kib[node])]);
             }
         }
         let spent = self.clock.now() - now;
-        process.due_ns = now + MAPS_NS.max(spent * PART);
+        process.due_ns = now + process.pace_ns.max(spent * PART);
+        process.pace_ns = (process.pace_ns * 2).min(MAPS_NS);
     }
 }
 
@@ -289,11 +313,12 @@ fn events(
 impl Task {
     /// Reads the files that are quickly read; whether it has another name now.
     fn read_fast(&mut self, node_of: &[Option<u64>], readings: &mut [Reading]) -> bool {
-        if let Some((run, wait)) = self.schedstat.as_mut().and_then(|file| run_times(file.read().ok()?)) {
+        if let Some((run, wait)) = self.schedstat.as_mut().and_then(|file| run_times(file.read_whole().ok()?)) {
             readings[..2].copy_from_slice(&[Reading::of(run), Reading::of(wait)]);
         }
-        let Some(stat) = self.stat.as_mut().and_then(|file| task_stat(file.read().ok()?)) else { return false };
+        let Some(stat) = self.stat.as_mut().and_then(|file| task_stat(file.read_whole().ok()?)) else { return false };
         let node = node_of.get(usize::from(stat.cpu)).copied().flatten();
+        self.node = node;
         readings[2] = Reading::of(u64::from(stat.cpu));
         readings[3] = node.map_or(Reading::MISSING, Reading::of);
         let counts = [stat.minor_faults, stat.major_faults, stat.user_ticks, stat.system_ticks];
@@ -306,11 +331,11 @@ impl Task {
     }
 
     fn read_details(&mut self, readings: &mut [Reading]) {
-        if let Some(status) = self.status.as_mut().and_then(|file| task_status(file.read().ok()?)) {
+        if let Some(status) = self.status.as_mut().and_then(|file| task_status(file.read_whole().ok()?)) {
             readings[0] = Reading::of(status.voluntary);
             readings[1] = Reading::of(status.involuntary);
         }
-        if let Some(sched) = self.sched.as_mut().and_then(|file| Some(task_sched(file.read().ok()?))) {
+        if let Some(sched) = self.sched.as_mut().and_then(|file| Some(task_sched(file.read_whole().ok()?))) {
             let told = [sched.migrations, sched.pages_migrated, sched.numa_faults, sched.preferred_node];
             for (reading, told) in readings[2..].iter_mut().zip(told) {
                 *reading = told.map_or(Reading::MISSING, Reading::of);
@@ -371,13 +396,8 @@ impl CounterSource for Tasks {
         readings.fill(Reading::MISSING);
         let now = self.clock.now();
         let (per_process, per_thread) =
-            (2 * self.nodes.len(), EVENTS + self.groups.iter().map(Vec::len).sum::<usize>());
+            (2 + 2 * self.nodes.len(), EVENTS + self.groups.iter().map(Vec::len).sum::<usize>());
         let (mut of_processes, mut of_threads) = readings.split_at_mut(self.processes.len() * per_process);
-        for process in 0..self.processes.len() {
-            let (own, rest) = of_processes.split_at_mut(per_process);
-            self.read_process(process, now, own);
-            of_processes = rest;
-        }
         let details = now >= self.details_due_ns;
         for task in &mut self.tasks {
             let (own, rest) = of_threads.split_at_mut(per_thread);
@@ -391,6 +411,12 @@ impl CounterSource for Tasks {
         if details {
             let spent = self.clock.now() - now;
             self.details_due_ns = now + DETAILS_NS.max(spent * PART);
+        }
+        // After the threads: what of its memory is near them depends on where they are.
+        for process in 0..self.processes.len() {
+            let (own, rest) = of_processes.split_at_mut(per_process);
+            self.read_process(process, own);
+            of_processes = rest;
         }
     }
 }

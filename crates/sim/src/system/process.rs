@@ -38,7 +38,14 @@ impl<C: Controller> System<C> {
         self.reports.clear();
         let team = Rc::new(Team::new(false));
         let start = processors.first().copied().unwrap_or(CpuId(0));
-        let process = Process { team: team.clone(), processors, places: vec![Some(start)], alive: 1, over: false, timers: BTreeSet::new() };
+        let process = Process {
+            team: team.clone(),
+            processors,
+            places: vec![Some(start)],
+            alive: 1,
+            over: false,
+            timers: BTreeSet::new(),
+        };
         self.process = Some(process);
         self.start(start, first, &team, 0)?;
         while self.process.as_ref().is_some_and(|process| process.alive > 0 && !process.over) {

@@ -263,8 +263,7 @@ impl<C: Controller> System<C> {
             _ => false,
         };
         let held = |running: &Running| {
-            schedule.scheduler.is_ready(running.thread)
-                && matches!(running.wait, Some(Wait::Barrier | Wait::Parked(_)))
+            schedule.scheduler.is_ready(running.thread) && matches!(running.wait, Some(Wait::Barrier | Wait::Parked(_)))
         };
         let any = self.running.iter().flatten().chain(schedule.parked.iter().flatten());
         let mut any = any.peekable();

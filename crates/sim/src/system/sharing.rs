@@ -8,10 +8,10 @@ use units::{CpuId, Time};
 use super::programs::Running;
 use super::schedule::{Process, Schedule};
 use super::{Controller, Event, System};
+use crate::SimError;
 use crate::os::{Scheduler, Scheduling, SpaceSharing, TimeSharing};
 use crate::processor::Wait;
 use crate::thread::{Program, Team, ThreadId};
-use crate::SimError;
 
 /// Every thread by itself, where its lines are if it can be.
 const POLICY: Scheduling = Scheduling { time: TimeSharing::RunQueue, space: SpaceSharing::CacheAffinity };

@@ -77,8 +77,9 @@ fn begun(trace: &Trace, known: &[Vec<Value>], object: usize) -> Vec<(usize, Vec<
     for (other, values) in &mut around {
         let Object { kind, newborn, .. } = trace.objects[*other];
         for (value, counter) in values.iter_mut().zip(trace.counters_of(kind)) {
-            // All totals begin at 0 when they are first read, but for objects that came to be meanwhile.
-            if !counter.is_level() && ((newborn && *other == object) || value.total.is_none()) {
+            // All totals begin at 0 when they are first read; where a level begins does not matter.
+            let from_nothing = newborn && *other == object && !counter.is_level();
+            if from_nothing || value.total.is_none() {
                 *value = Value::exact(0);
             }
         }

@@ -49,7 +49,7 @@ impl DumpCommand {
     pub fn run(self) -> Result<(), Failure> {
         let trace = open(&self.trace)?;
         for warning in &trace.warnings {
-            eprintln!("{}: {warning}", self.trace.display());
+            eprintln!("warning: {}: {warning}", self.trace.display());
         }
         let selection = self.selection.selection();
         selection.check(&trace.objects).map_err(Failure::input)?;

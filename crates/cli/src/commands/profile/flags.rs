@@ -104,12 +104,29 @@ pub struct SamplerFlags {
     /// Count this event, too (repeatable), as the kernel names it: uncore_imc/cas_count_read/, cpu/event=0xb7,umask=1/.
     #[arg(long, value_name = "UNIT/EVENT/")]
     event: Vec<String>,
-    /// Keep the sampler on this CPU, out of the program's way.
+    /// Keep the sampler on this CPU, out of the program's way; on a simulated machine, have this processor read the counters
+    /// and pay for it [default there: an observer from outside, at no cost].
     #[arg(long, value_name = "CPU")]
     runon: Option<u16>,
 }
 
 impl SamplerFlags {
+    /// The simulated processor that reads a simulated machine's counters, if one is to.
+    ///
+    /// # Errors
+    /// When something is asked for that only this computer has.
+    pub fn simulated_reader(&self) -> Result<Option<CpuId>, Failure> {
+        match self.event.first() {
+            Some(event) => Err(Failure::flag(
+                "--event",
+                event,
+                "a simulated machine has no kernel",
+                "--metric COUNTER; see --list",
+            )),
+            None => Ok(self.runon.map(CpuId)),
+        }
+    }
+
     /// This computer and its sources.
     ///
     /// # Errors

@@ -38,7 +38,7 @@ impl InfoCommand {
         let mut output: Output<TraceInfoRow> = self.output.open()?;
         for (path, trace) in self.traces.iter().zip(&traces) {
             for warning in &trace.warnings {
-                eprintln!("{}: {warning}", path.display());
+                eprintln!("warning: {}: {warning}", path.display());
             }
             let (metrics, _) = Resolved::derive(&built_in(), &trace.counters, &trace.preamble.constants);
             for row in rows(path, trace, &metrics) {

@@ -8,4 +8,5 @@ pub mod run;
 pub mod sar;
 #[cfg(feature = "screen")]
 mod screen;
+mod simulated;
 mod summary;

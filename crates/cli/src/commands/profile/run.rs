@@ -9,16 +9,19 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use profile::lines::unix_now;
+use profile::selection::Selection;
 use profile::session::{Program, drive, exit_event};
 use profile::{CounterSource, Sampler};
 use record::SampleRow;
 use trace::{Preamble, Trace, TraceWriter};
 
 use super::flags::{MILLISECONDS, Nanoseconds, SamplerFlags, SelectionFlags};
+use super::simulated::{self, SimulatedRun};
 use super::{preamble, sar, summary};
 use crate::failure::Failure;
 use crate::interruption::interruption;
 use crate::output::{Output, OutputFlags, create, print};
+use crate::platform::HOST;
 
 /// How long a program that was interrupted with us has to end by itself.
 const GRACE: Duration = Duration::from_secs(1);
@@ -28,12 +31,17 @@ const GRACE: Duration = Duration::from_secs(1);
 #[command(after_help = "Examples:
   ccnuma run -- ./prog -n 100                  sample every 10 ms into prog.arrows
   ccnuma run -s 50ms --node 0 --node 1 --metric local,cpu -o t.arrows -- mpirun -n 4 ./prog
+  ccnuma run -m arctic -s 50us --node 1 --node 2 --metric alocal -- fft --cpus 8
+                                               a program of `ccnuma sim` on a simulated machine
   ccnuma run --list                            the metrics that can be computed here, and what cannot and why
   ccnuma info prog.arrows; ccnuma dump prog.arrows --thread t0 --metric cpu
 
 The program keeps its standard output; what it did follows. Its threads, and whatever processes it starts, are followed.
 Exit code 1 if the program fails.")]
 pub struct RunCommand {
+    /// Run a program of `ccnuma sim` on this simulated machine, with the flags it has there, and look at the machine's counters.
+    #[arg(short = 'm', long, value_name = "MACHINE")]
+    machine: Option<String>,
     /// Time from sample to sample: milliseconds, or with a unit [default: 10ms, or as narrow counters need].
     #[arg(short = 's', long, value_name = "TIME")]
     sample: Option<Nanoseconds<MILLISECONDS>>,
@@ -57,6 +65,9 @@ pub struct RunCommand {
 impl RunCommand {
     /// Runs the program; false if it failed.
     pub fn run(self) -> Result<bool, Failure> {
+        if let Some(machine) = self.machine.as_deref().filter(|&machine| machine != HOST) {
+            return self.run_simulated(machine);
+        }
         let (files, inventory, mut sources) = self.sampler.sources(true)?;
         let mut sampler = Sampler::new(sources.counters(), self.sample.map(|time| time.0));
         let mut preamble = Preamble {
@@ -103,7 +114,7 @@ impl RunCommand {
         })?;
         writer.finish().map_err(Failure::run)?.into_inner().map_err(Failure::run)?;
         let trace = super::flags::open(&path)?;
-        self.tell(&trace, &path, &declared, &mut output)?;
+        self.tell(&trace, &path, &declared, &selection, &mut output)?;
         let status = program.ended();
         if let Some(status) = status.filter(|status| !status.success()) {
             let how = match (status.code(), status.signal()) {
@@ -115,25 +126,47 @@ impl RunCommand {
         Ok(status.is_some_and(|status| status.success()))
     }
 
+    /// The same on a simulated machine; false if the program's results are wrong.
+    fn run_simulated(&self, machine: &str) -> Result<bool, Failure> {
+        let declared = self.selection.declared()?;
+        if self.list {
+            return simulated::list(machine, &declared).map(|()| true);
+        }
+        let mut output: Output<SampleRow> = self.records.open()?;
+        let path = self.output.clone().unwrap_or_else(|| default_trace(&self.command[0]));
+        let run = SimulatedRun {
+            machine,
+            command: &self.command,
+            sample_ns: self.sample.map(|time| time.0),
+            reader: self.sampler.simulated_reader()?,
+            selection: self.selection.selection(),
+            declared: declared.clone(),
+        };
+        let (shown, right) = run.record(&path)?;
+        let trace = super::flags::open(&path)?;
+        self.tell(&trace, &path, &declared, &shown, &mut output)?;
+        Ok(right)
+    }
+
     /// Prints what the program did over its whole life.
     fn tell(
         &self,
         trace: &Trace,
         path: &Path,
         declared: &[trace::metric::Metric],
+        selection: &Selection,
         output: &mut Output<SampleRow>,
     ) -> Result<(), Failure> {
-        let selection = self.selection.selection();
         let metrics =
             selection.metrics(declared, &trace.counters, &trace.preamble.constants).map_err(Failure::input)?;
-        let rows = summary::rows(trace, &metrics, &selection);
+        let rows = summary::rows(trace, &metrics, selection);
         for row in &rows {
             output.write(row)?;
         }
         if output.wants_table() {
-            eprint!("{}", preamble::sight(&trace.preamble.sources));
             let shown = trace.objects.iter().filter(|object| selection.wants(object));
             print(preamble::text(&trace.preamble, shown, &metrics))?;
+            print(preamble::sight(&trace.preamble.sources))?;
             print(format!("\n{}", summary::table(&rows, &metrics)))?;
             print(format!("\n{}{}\n", path.display(), summary::times(trace)))?;
         }

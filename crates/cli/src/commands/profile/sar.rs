@@ -82,7 +82,7 @@ impl SarCommand {
         let screen = false;
         if output.wants_table() && !screen {
             print(preamble::text(&preamble, shown.iter().copied(), &metrics))?;
-            eprint!("{}", preamble::sight(&preamble.sources));
+            print(preamble::sight(&preamble.sources))?;
         }
         self.sampler.move_there(&inventory)?;
         let width = shown.iter().map(|object| object.name.len()).max().unwrap_or(0);

@@ -119,7 +119,11 @@ impl State {
             }
             below = Rect { y: below.y + height, height: rest, ..below };
         }
-        let keys = format!("q quits  up/down scrolls  {} of {} objects", live.sampled().count().min(objects.len()), objects.len());
+        let keys = format!(
+            "q quits  up/down scrolls  {} of {} objects",
+            live.sampled().count().min(objects.len()),
+            objects.len()
+        );
         frame.render_widget(Paragraph::new(Line::raw(keys)), bottom);
     }
 
@@ -145,7 +149,13 @@ impl State {
             let row = Rect { y: inside.y + line as u16, height: 1, ..inside };
             let [name, bar] = Layout::horizontal([Constraint::Length(NAME), Constraint::Min(0)]).areas(row);
             frame.render_widget(Paragraph::new(declared.name.as_str()), name);
-            let colour = if part > 0.8 { Color::Red } else if part > 0.5 { Color::Yellow } else { Color::Green };
+            let colour = if part > 0.8 {
+                Color::Red
+            } else if part > 0.5 {
+                Color::Yellow
+            } else {
+                Color::Green
+            };
             let gauge = Gauge::default().ratio(part).label(text).gauge_style(Style::default().fg(colour));
             frame.render_widget(gauge, bar);
         }
@@ -166,5 +176,59 @@ impl State {
         }
         most[metric] = most[metric].max(value);
         if most[metric] > 0.0 { value / most[metric] } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use profile::Sink;
+    use ratatui::backend::TestBackend;
+    use trace::metric::{Resolved, parse};
+    use trace::{Counter, Object, ObjectKind, Value};
+
+    use super::*;
+
+    /// Two nodes, one of them busy a quarter of the time and the other not seen to do anything.
+    fn live() -> Live {
+        let counters =
+            [Counter::count(ObjectKind::Node, "busy", "", ""), Counter::count(ObjectKind::Node, "idle", "", "")];
+        let toml = "group = \"g\"\nwhat = \"w\"\n[[metric]]\nname = \"load\"\nof = \"node\"\nwhat = \"w\"\nunit = \"%\"\n\
+            formula = \"percent(busy, busy + idle)\"\n";
+        let (metrics, _) = Resolved::derive(&parse("f", toml).expect("TOML"), &counters, &Default::default());
+        let mut live = Live::new(metrics, &counters);
+        for (index, name) in [(0, "first"), (1, "second")] {
+            live.object(0, &Object::node(index, name)).expect("memory");
+        }
+        for tick in 0..2 {
+            live.sample(tick, 0, &[Value::exact(tick * 25), Value::exact(tick * 75)]).expect("memory");
+            live.sample(tick, 1, &[Value::exact(0), Value::exact(0)]).expect("memory");
+            live.tick(tick).expect("memory");
+        }
+        live
+    }
+
+    fn drawn(width: u16, height: u16, selection: Selection) -> String {
+        let terminal = Terminal::new(TestBackend::new(width, height)).expect("a screen");
+        let preamble = Preamble { machine: "a machine".to_owned(), ..Preamble::default() };
+        let mut screen = Screen { terminal, state: State::new(&preamble, selection), ours: false };
+        assert!(screen.draw(&live(), 1_500_000_000).expect("a screen").is_continue());
+        screen.terminal.backend().to_string()
+    }
+
+    #[test]
+    fn every_node_has_its_bars() {
+        let text = drawn(100, 8, Selection::default());
+        for part in ["1.5 s  a machine", "n0 first", "n1 second", "load", "25.00 %", " - ", "q quits"] {
+            assert!(text.contains(part), "no {part:?} in\n{text}");
+        }
+        let text = drawn(100, 8, Selection { nodes: vec![1], ..Selection::default() });
+        assert!(!text.contains("first") && text.contains("second"), "{text}");
+    }
+
+    #[test]
+    fn small_screens_are_no_danger() {
+        for (width, height) in [(1, 1), (10, 2), (46, 3), (47, 5), (200, 1)] {
+            drawn(width, height, Selection::default());
+        }
     }
 }

@@ -18,28 +18,32 @@ pub fn rows(trace: &Trace, metrics: &[Resolved], selection: &Selection) -> Vec<S
     overall.map(row).collect()
 }
 
-/// The rows as a table, an object a line.
+/// The rows as a table, an object a line; metrics of several kinds of objects that have the same name share a column.
 pub fn table(rows: &[SampleRow], metrics: &[Resolved]) -> Table {
-    let used: Vec<&Resolved> = metrics.iter().filter(|resolved| rows.iter().any(|row| of(row, resolved))).collect();
+    let mut headings: Vec<(&str, &str)> = Vec::new();
+    for Resolved { metric, .. } in metrics {
+        let heading = (metric.name.as_str(), metric.unit.as_str());
+        let used = rows.iter().any(|row| (row.metric.as_str(), row.unit.as_str()) == heading);
+        if used && !headings.contains(&heading) {
+            headings.push(heading);
+        }
+    }
     let mut columns = vec![Column::text("loc"), Column::text("")];
-    columns.extend(used.iter().map(|resolved| Column::number(&resolved.metric.name, &resolved.metric.unit)));
+    columns.extend(headings.iter().map(|(name, unit)| Column::number(*name, unit)));
     let mut table = Table::new("From beginning to end", columns);
+    let digits = |row: &SampleRow| {
+        let declared = metrics.iter().map(|resolved| &resolved.metric);
+        let mut same = declared.filter(|metric| metric.name == row.metric && metric.of.name() == row.kind);
+        same.next().map_or(0, |metric| usize::from(metric.digits))
+    };
     for same in rows.chunk_by(|a, b| a.object == b.object && a.kind == b.kind) {
-        let cell = |resolved: &&Resolved| {
-            let found = same.iter().find(|row| of(row, resolved));
-            found.map_or_else(String::new, |row| {
-                let sign = if row.estimate { "~" } else { "" };
-                format!("{sign}{:.*}", usize::from(resolved.metric.digits), row.value)
-            })
+        let cell = |(name, unit): &(&str, &str)| {
+            let found = same.iter().find(|row| row.metric == *name && row.unit == *unit);
+            found.map_or_else(String::new, |row| profile::lines::number(row.value, row.estimate, digits(row)))
         };
-        table.row([same[0].object.clone(), same[0].title.clone()].into_iter().chain(used.iter().map(cell)));
+        table.row([same[0].object.clone(), same[0].title.clone()].into_iter().chain(headings.iter().map(cell)));
     }
     table
-}
-
-/// Whether a row is of this metric.
-fn of(row: &SampleRow, resolved: &Resolved) -> bool {
-    row.metric == resolved.metric.name && row.kind == resolved.metric.of.name()
 }
 
 /// From when to when a trace goes, and how it was sampled.

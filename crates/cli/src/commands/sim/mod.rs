@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Parser};
 use experiments::{Simulation, Sweep, Variations, parallel};
 use record::{ProgramRow, SimulationRow};
 use workloads::Workload;
@@ -94,15 +94,7 @@ impl SimCommand {
         if !self.own.command.is_empty() {
             return self.run_own();
         }
-        let variations = self.variations()?;
-        let sweep = Sweep {
-            machines: self.machines.varied(&variations)?,
-            variations,
-            programs: self.programs,
-            parameters: self.parameters.0,
-            cpus: self.cpus.into_iter().flat_map(|processors| processors.0).collect(),
-            options: sim::Options { seed: self.seed, attribute: self.causes, ..sim::Options::default() },
-        };
+        let sweep = self.sweep()?;
         let simulations = sweep.simulations().map_err(Failure::input)?;
         let simulations = recorded(simulations, self.record.as_deref())?;
         let drawing = self.svg.as_deref().map(|path| create("--svg", path)).transpose()?;
@@ -128,7 +120,9 @@ impl SimCommand {
     fn run_own(&self) -> Result<bool, Failure> {
         let machines = self.machines.varied(&self.variations()?)?;
         let cpus: Vec<u16> = self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect();
-        let common = Common { seed: self.seed, causes: self.causes, stats: self.stats };
+        let runs = machines.len() * cpus.len().max(1);
+        let record = one_run(runs, self.record.as_deref())?;
+        let common = Common { seed: self.seed, causes: self.causes, stats: self.stats, record };
         let mut output: Output<SimulationRow> = self.output.open()?;
         for machine in &machines {
             let name = experiments::description_label(&machine.description);
@@ -139,6 +133,19 @@ impl SimCommand {
             print_tables(&rows, self.stats)?;
         }
         Ok(well)
+    }
+
+    /// The runs that are asked for.
+    fn sweep(&self) -> Result<Sweep, Failure> {
+        let variations = self.variations()?;
+        Ok(Sweep {
+            machines: self.machines.varied(&variations)?,
+            variations,
+            programs: self.programs.clone(),
+            parameters: self.parameters.0.clone(),
+            cpus: self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect(),
+            options: sim::Options { seed: self.seed, attribute: self.causes, ..sim::Options::default() },
+        })
     }
 
     /// What runs are varied in, by flags of their own or by `--vary`.
@@ -167,6 +174,31 @@ impl SimCommand {
     }
 }
 
+/// The one run that `words` ask for, a program with flags as after `ccnuma sim`, on a machine.
+///
+/// # Errors
+/// When there is no such machine, program or flag, or several runs are asked for.
+pub(super) fn single(machine: &str, words: &[String]) -> Result<Simulation, Failure> {
+    let before = ["ccnuma sim", "--machine", machine].map(str::to_owned);
+    let parsed = Single::try_parse_from(before.iter().chain(words));
+    let command = parsed.map_err(|error| Failure::input(error.render().to_string().trim_end()))?.command;
+    let mut simulations = command.sweep()?.simulations().map_err(Failure::input)?;
+    match (simulations.pop(), simulations.len()) {
+        (Some(simulation), 0) => Ok(simulation),
+        (_, others) => {
+            let words = words.join(" ");
+            Err(Failure::input(format!("{words}: {} runs; accepted: one program on one machine", others + 1)))
+        }
+    }
+}
+
+/// The words after the `--` of another command.
+#[derive(Parser)]
+struct Single {
+    #[command(flatten)]
+    command: SimCommand,
+}
+
 /// Prints what came out: a line a run, where the time went, speedups if there are any, and the parts if `stats` says so.
 fn print_tables(rows: &[SimulationRow], stats: bool) -> Result<(), Failure> {
     print(report::simulations("", rows))?;
@@ -185,13 +217,21 @@ fn print_tables(rows: &[SimulationRow], stats: bool) -> Result<(), Failure> {
 
 /// The simulations, the only one of them recorded if `record` says where.
 fn recorded(simulations: Vec<Simulation>, record: Option<&Path>) -> Result<Vec<Simulation>, Failure> {
-    let Some(path) = record else { return Ok(simulations) };
-    if simulations.len() != 1 {
-        let (path, runs) = (path.display(), simulations.len());
+    Ok(match one_run(simulations.len(), record)? {
+        Some(path) => simulations.into_iter().map(|simulation| simulation.recorded_in(path.clone())).collect(),
+        None => simulations,
+    })
+}
+
+/// The file to record in, which one run alone can have, and which can be written.
+fn one_run(runs: usize, record: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    let Some(path) = record else { return Ok(None) };
+    if runs != 1 {
+        let path = path.display();
         return Err(Failure::input(format!("--record {path}: {runs} runs; accepted: one program on one machine")));
     }
     create("--record", path)?;
-    Ok(simulations.into_iter().map(|simulation| simulation.recorded_in(path.to_owned())).collect())
+    std::path::absolute(path).map(Some).map_err(Failure::run)
 }
 
 /// A run that is over, or was before.

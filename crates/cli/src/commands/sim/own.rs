@@ -1,6 +1,7 @@
 //! `ccnuma sim -- ./program`: a program of the user's own on a simulated machine.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::Args;
 use frontend::launch::Launch;
@@ -43,6 +44,8 @@ pub struct Common {
     pub causes: bool,
     /// Whether what each processor and controller did is told, too.
     pub stats: bool,
+    /// The file into which references are recorded, if they are.
+    pub record: Option<PathBuf>,
 }
 
 impl OwnFlags {
@@ -92,6 +95,7 @@ impl OwnFlags {
             instructions: self.instructions,
             spin_limit_ms: self.spin_limit,
             stack: self.stack << 10,
+            record: common.record.clone(),
             answer: Default::default(),
         };
         let answer = launch.run(request).map_err(Failure::run)?;

@@ -3,9 +3,10 @@
 use std::ffi::c_void;
 
 use super::Location;
+use crate::openmp::dependences::Dependence;
 use crate::openmp::gomp::portions;
 use crate::openmp::platform::copies;
-use crate::openmp::tasks::{Dependence, Task, block};
+use crate::openmp::tasks::{Task, block};
 use crate::openmp::team::{member, team};
 
 const FINAL: i32 = 1 << 1;
@@ -16,6 +17,10 @@ const HAS_DESTRUCTORS: i32 = 1 << 3;
 struct Header {
     task: &'static Task,
     flags: i32,
+    /// Whether it is being done.
+    begun: bool,
+    /// Whether it has asked, while it was done, to be done again: tasks that may change their threads come in parts.
+    again: bool,
     /// Bytes of the task, what it shares included.
     bytes: usize,
     /// Bytes before what it shares.
@@ -57,8 +62,25 @@ unsafe extern "C-unwind" fn run(given: *mut c_void) {
     let number = member().region.get().number as i32;
     // SAFETY: the caller's promise.
     unsafe {
+        (*header(given)).begun = true;
         if let Some(routine) = (*given).routine {
             routine(number, given);
+        }
+        finish(given, number);
+    }
+}
+
+/// Does the other parts of a task that came in parts, and ends the lives of its variables.
+///
+/// # Safety
+/// It came from [`__kmpc_omp_task_alloc`], and its first part is over.
+unsafe fn finish(given: *mut Given, number: i32) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        while std::mem::take(&mut (*header(given)).again) {
+            if let Some(routine) = (*given).routine {
+                routine(number, given);
+            }
         }
         if (*header(given)).flags & HAS_DESTRUCTORS != 0 {
             if let Some(destroy) = (*given).destructors {
@@ -77,7 +99,7 @@ fn allocate(flags: i32, private: usize, shared: usize, routine: Option<Routine>)
     let task = Task::child(run, given.cast(), room, flags & FINAL != 0);
     // SAFETY: the block has room for it all.
     unsafe {
-        room.cast::<Header>().write(Header { task, flags, bytes, private });
+        room.cast::<Header>().write(Header { task, flags, begun: false, again: false, bytes, private });
         let shared = if shared > 0 { given.byte_add(private).cast() } else { std::ptr::null_mut() };
         given.write(Given { shared, routine, part: 0, destructors: None, other: 0 });
     }
@@ -118,7 +140,15 @@ pub extern "C-unwind" fn __kmpc_omp_target_task_alloc(
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_omp_task(_location: *const Location, _number: i32, given: *mut Given) -> i32 {
     // SAFETY: the caller's promise.
-    team().submit(unsafe { (*header(given)).task }, true, &[]);
+    unsafe {
+        let header = header(given);
+        if (*header).begun {
+            // The thread that does it does its next part, too.
+            (*header).again = true;
+        } else {
+            team().submit((*header).task, true, &[]);
+        }
+    }
     0
 }
 
@@ -190,7 +220,10 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_wait_deps(
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_omp_task_begin_if0(_location: *const Location, _number: i32, given: *mut Given) {
     // SAFETY: the caller's promise.
-    team().begin_undeferred(unsafe { (*header(given)).task });
+    unsafe {
+        (*header(given)).begun = true;
+        team().begin_undeferred((*header(given)).task);
+    }
 }
 
 /// It is over.
@@ -204,7 +237,10 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_complete_if0(
     given: *mut Given,
 ) {
     // SAFETY: the caller's promise.
-    team().end_undeferred(unsafe { (*header(given)).task });
+    unsafe {
+        finish(given, member().region.get().number as i32);
+        team().end_undeferred((*header(given)).task);
+    }
 }
 
 /// Waits for the children of the running task.

@@ -3,8 +3,8 @@
 use units::{CpuId, Time};
 
 use super::Action;
-use super::core::{Doing, Progress, Scheduler, ThreadState};
 use super::SchedulingCounters;
+use super::core::{Doing, Progress, Scheduler, ThreadState};
 
 impl Scheduler {
     /// The first process has a thread more, that may run from `now` on: at best on `home`. Its number follows those of the others.
@@ -31,7 +31,14 @@ impl Scheduler {
 
     fn add(&mut self, home: Option<CpuId>, now: Time) -> usize {
         let counters = SchedulingCounters::default();
-        self.threads.push(ThreadState { job: 0, progress: Progress::Waiting, home, last: None, ready_since: now, counters });
+        self.threads.push(ThreadState {
+            job: 0,
+            progress: Progress::Waiting,
+            home,
+            last: None,
+            ready_since: now,
+            counters,
+        });
         let job = &mut self.jobs[0];
         (job.threads.end, job.alive, job.started) = (self.threads.len(), job.alive + 1, true);
         self.threads.len() - 1

@@ -1,0 +1,152 @@
+//! `ccnuma report`: a page about a run, for a browser.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use experiments::picture::loaded_picture;
+use experiments::profiling::{ProfileRequest, traced};
+use record::FindingRow;
+use report::html::{Page, page};
+use trace::Trace;
+
+use super::diagnose::{RunFlags, diagnosed};
+use super::sim::flags::after_help;
+use crate::failure::Failure;
+use crate::output::{create, print};
+use crate::platform::MachinesFlag;
+
+const EXAMPLES: &str = "Examples:
+  ccnuma report -m flash-scaled-16p art -o art.html
+                                      run, diagnose, sample; one page with all of it
+  ccnuma run -o fft.trace -- ./fft    what happens on this computer
+  ccnuma report fft.trace -o fft.html
+                                      and the page about it
+  ccnuma diagnose -m arctic radix --json=radix.jsonl
+  ccnuma report radix.trace --findings radix.jsonl -o radix.html
+
+The page is one file and needs no network. Timelines of nodes, links and threads zoom together.";
+
+/// Samples of a simulated run that a page shows.
+const SAMPLES: u64 = 500;
+
+/// Write a page about a run: findings, where time went, data, source lines, the machine, timelines that zoom.
+#[derive(Args, Debug)]
+#[command(after_help = after_help(EXAMPLES))]
+pub struct ReportCommand {
+    #[command(flatten)]
+    machines: MachinesFlag,
+    /// With -m a program to run there, else a trace that `ccnuma run` wrote.
+    #[arg(value_name = "PROGRAM|TRACE")]
+    subject: String,
+    /// The page.
+    #[arg(short = 'o', long = "output", value_name = "FILE", default_value = "report.html")]
+    output: PathBuf,
+    /// Findings to show with a trace: what `ccnuma diagnose --json=FILE` wrote.
+    #[arg(long, value_name = "FILE", conflicts_with = "names")]
+    findings: Option<PathBuf>,
+    /// Propose remedies, and run none of them.
+    #[arg(long)]
+    no_trials: bool,
+    #[command(flatten)]
+    run: RunFlags,
+}
+
+impl ReportCommand {
+    /// Runs the command. True if a program that was run found its results right.
+    ///
+    /// # Errors
+    /// When the input cannot be used, a simulation fails or the page cannot be written.
+    pub fn run(self) -> Result<bool, Failure> {
+        if self.machines.is_given() { self.of_program() } else { self.of_trace() }
+    }
+
+    fn of_program(&self) -> Result<bool, Failure> {
+        let (simulation, fewer) = self.run.simulations(&self.machines, &self.subject)?;
+        let file = create("--output", &self.output)?;
+        let found = diagnosed(&simulation, fewer.as_ref(), !self.no_trials)?;
+        let row = &found.run.row;
+        let interval = units::Duration::from_ns((row.run_ns / SAMPLES as f64).max(1.0));
+        let command = std::env::args().collect();
+        let topology = machine::Topology::new(simulation.description());
+        let of = |router: &machine::Router| router.ports().map(|(port, _)| (router.id, port)).collect::<Vec<_>>();
+        let ports = topology.routers().iter().flat_map(of).collect();
+        let request = ProfileRequest { interval: Some(interval), command, ports, ..ProfileRequest::default() };
+        let (_, trace) = traced(&simulation, &request).map_err(Failure::run)?;
+        let findings = found.rows();
+        let facts = [
+            ("time", format!("{:.1} us", row.time_ns / 1000.0)),
+            ("processors", row.cpus.to_string()),
+            ("protocol", row.protocol.clone()),
+            ("placement", row.placement.clone()),
+            ("references", row.references.to_string()),
+            ("L2 misses", format!("{} ({:.1} % of them local)", row.secondary_misses, row.local_pct)),
+        ];
+        write(
+            file,
+            &Page {
+                title: format!("{} on {}", row.program, row.machine),
+                facts: facts.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+                run: Some(row),
+                findings: &findings,
+                lines: found.lines(),
+                picture: Some(loaded_picture(simulation.description(), Some(&trace), Some(row))),
+                trace: Some(&trace),
+            },
+        )?;
+        self.say_where()?;
+        Ok(found.run.wrong.is_none())
+    }
+
+    fn of_trace(&self) -> Result<bool, Failure> {
+        let accepted = "a trace that `ccnuma run -o FILE` wrote, or -m MACHINE and a program";
+        let trace = Trace::open(Path::new(&self.subject))
+            .map_err(|error| Failure::flag("TRACE", &self.subject, error, accepted))?;
+        let findings = self.findings.as_deref().map(read_findings).transpose()?.unwrap_or_default();
+        let preamble = &trace.preamble;
+        let described = preamble.simulated.then(|| machine::parse(&preamble.machine, &preamble.description).ok());
+        let picture = described.flatten().map(|machine| loaded_picture(&machine.description, Some(&trace), None));
+        let facts = [
+            ("machine", preamble.machine.clone()),
+            ("command", preamble.command.join(" ")),
+            ("clock", preamble.clock.clone()),
+        ];
+        let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
+        let file = create("--output", &self.output)?;
+        write(
+            file,
+            &Page {
+                title: if preamble.command.is_empty() { preamble.machine.clone() } else { preamble.command.join(" ") },
+                facts: facts.map(|(name, value)| (name.to_owned(), value)).collect(),
+                findings: &findings,
+                picture,
+                trace: Some(&trace),
+                ..Page::default()
+            },
+        )?;
+        self.say_where().map(|()| true)
+    }
+
+    fn say_where(&self) -> Result<(), Failure> {
+        print(format!("{}\n", self.output.display()))
+    }
+}
+
+fn write(mut file: fs::File, about: &Page<'_>) -> Result<(), Failure> {
+    let text = page(about).map_err(Failure::run)?;
+    Ok(file.write_all(text.as_bytes())?)
+}
+
+/// The findings in a file.
+fn read_findings(path: &Path) -> Result<Vec<FindingRow>, Failure> {
+    let refused = |problem: String| {
+        Failure::flag("--findings", path.display(), problem, "what `ccnuma diagnose --json=FILE` wrote")
+    };
+    let text = fs::read_to_string(path).map_err(|error| refused(format!("cannot be read: {error}")))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let finding = |(number, line): (usize, &str)| {
+        serde_json::from_str(line).map_err(|error| refused(format!("line {} is no finding: {error}", number + 1)))
+    };
+    lines.map(finding).collect()
+}

@@ -1,0 +1,171 @@
+//! The page about a run: what names of programs may be, and, in a browser without a window, that it opens and zooms.
+
+use std::path::Path;
+use std::process::Command;
+
+use record::{FindingRow, RegionStatistics, SimulationRow};
+use report::html::{Page, SourceLoss, page};
+use trace::{Counter, Object, ObjectKind, Preamble, Trace, TraceWriter, Value};
+
+/// Names that would do something if they were taken for markup, script or template.
+const HOSTILE: [&str; 5] = [
+    "<img src=x onerror=\"document.body.dataset.hacked='img'\">",
+    "</script><script>document.body.dataset.hacked='script'</script>",
+    "\"><svg onload=\"document.body.dataset.hacked='svg'\">",
+    "{{ 7 * 7 }}{% raw %}",
+    "<!--<script>",
+];
+
+/// A trace of threads, of which the metrics that are built in have something to say; their names are hostile.
+fn trace() -> Trace {
+    let counter = |name| Counter::count(ObjectKind::Thread, name, "ns", HOSTILE[0]);
+    let counters = [counter("run_ns"), counter("wait_ns")];
+    let preamble = Preamble {
+        machine: HOSTILE[1].into(),
+        command: vec![HOSTILE[0].into()],
+        clock: "test".into(),
+        ..Preamble::default()
+    };
+    let mut bytes = Vec::new();
+    let mut writer = TraceWriter::new(&mut bytes, &preamble, &counters).expect("a writer");
+    let names = [HOSTILE[0], HOSTILE[1], HOSTILE[2]];
+    let objects: Vec<u32> = names
+        .iter()
+        .zip(1..)
+        .map(|(name, key)| writer.object(0, &Object::new(ObjectKind::Thread, key, *name, *name)).expect("an object"))
+        .collect();
+    for step in 0..200u64 {
+        for (number, &object) in objects.iter().enumerate() {
+            let values = [step * 1_000_000 * (number as u64 + 1) / 3, step * 1000].map(Value::exact);
+            writer.sample(step * 1_000_000, object, &values).expect("a sample");
+        }
+    }
+    writer.finish().expect("an end");
+    Trace::read(bytes.as_slice()).expect("a trace")
+}
+
+fn hostile_page() -> String {
+    let mut row = SimulationRow { program: HOSTILE[0].into(), machine: HOSTILE[1].into(), ..SimulationRow::default() };
+    row.spent_ns.insert("busy".into(), 70.0);
+    row.spent_ns.insert("barrier".into(), 30.0);
+    let region =
+        |name: &&str| RegionStatistics { name: (*name).into(), misses: 5, stalled_ns: 10.0, ..Default::default() };
+    row.regions = Some(HOSTILE.iter().map(region).collect());
+    let finding = FindingRow {
+        program: HOSTILE[0].into(),
+        machine: HOSTILE[1].into(),
+        cpus: 2,
+        rank: 1,
+        class: "hot spot".into(),
+        object: Some(HOSTILE[2].into()),
+        place: Some(HOSTILE[3].into()),
+        cost_pct: 12.0,
+        gain_pct: Some(3.0),
+        evidence: HOSTILE[0].into(),
+        remedy: HOSTILE[1].into(),
+        trial: Some(HOSTILE[4].into()),
+    };
+    let lines = HOSTILE.map(|name| SourceLoss { place: name.into(), function: name.into(), misses: 1, time_pct: 2.0 });
+    let trace = trace();
+    page(&Page {
+        title: HOSTILE.concat(),
+        facts: vec![(HOSTILE[0].into(), HOSTILE[1].into())],
+        run: Some(&row),
+        findings: &[finding],
+        lines: lines.to_vec(),
+        picture: Some("<svg xmlns=\"http://www.w3.org/2000/svg\"><title>machine</title></svg>".into()),
+        trace: Some(&trace),
+    })
+    .expect("a page")
+}
+
+#[test]
+fn names_are_text_whatever_they_are() {
+    let page = hostile_page();
+    for name in &HOSTILE[..3] {
+        assert!(!page.contains(name), "{name} stands in the page as it is");
+    }
+    assert!(page.contains("{{ 7 * 7 }}"), "names are no templates");
+    assert!(!page.contains("src=\"http") && !page.contains("<link"), "nothing is fetched");
+    // The page's scripts: the samples, the plotting library, its own.
+    assert_eq!(page.matches("<script").count(), 3);
+    assert_eq!(page.matches("</script>").count(), 3);
+}
+
+#[test]
+fn a_page_about_nothing_is_a_page() {
+    let page = page(&Page { title: "nothing".into(), ..Page::default() }).expect("a page");
+    assert!(page.contains("<h1>nothing</h1>") && !page.contains("<script") && !page.contains("<section"));
+}
+
+/// The browser, if there is one.
+fn browser() -> Option<&'static str> {
+    let known = ["chromium", "chromium-browser", "google-chrome"];
+    known
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success()))
+}
+
+/// The page as the browser has it when its scripts have run.
+fn opened(browser: &str, folder: &Path, page: &str) -> String {
+    let file = folder.join("page.html");
+    std::fs::write(&file, page).expect("writable");
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1200,900"])
+        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+        .args(["--virtual-time-budget=5000", "--dump-dom"])
+        .arg(format!("file://{}", file.display()))
+        .output()
+        .expect("it starts");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The value of an attribute of the body.
+fn attribute(dom: &str, name: &str) -> Option<String> {
+    let body = dom.split("<body").nth(1)?.split('>').next()?;
+    Some(body.split(&format!("data-{name}=\"")).nth(1)?.split('"').next()?.to_owned())
+}
+
+/// Drags the pointer over the middle of the first plot, as a person would, and notes what is then shown.
+const DRAG: &str = "
+setTimeout(() => {
+  const note = (name, value) => { document.body.dataset[name] = value; };
+  note('charts', document.querySelectorAll('.chart canvas').length);
+  note('wholefrom', document.body.dataset.from); note('wholeto', document.body.dataset.to);
+  const over = document.querySelector('.u-over'), box = over.getBoundingClientRect();
+  const fire = (kind, share, target) => target.dispatchEvent(new MouseEvent(kind, { bubbles: true, button: 0, view: window,
+    movementX: 10, clientX: box.left + share * box.width, clientY: box.top + box.height / 2 }));
+  fire('mouseenter', 0.25, over); fire('mousemove', 0.25, over); fire('mousedown', 0.25, over);
+  fire('mousemove', 0.5, document); fire('mousemove', 0.75, over); fire('mouseup', 0.75, document);
+  setTimeout(() => {
+    note('zoomfrom', document.body.dataset.from); note('zoomto', document.body.dataset.to);
+    document.getElementById('whole').click();
+    setTimeout(() => { note('againto', document.body.dataset.to); note('done', 'yes'); }, 100);
+  }, 500);
+}, 200);
+";
+
+#[test]
+fn the_page_opens_in_a_browser_zooms_and_runs_no_names() {
+    let Some(browser) = browser() else {
+        eprintln!("skipped: there is no chromium here");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = hostile_page();
+    let nonce = page.split("nonce-").nth(1).and_then(|rest| rest.split('\'').next()).expect("a nonce");
+    let driver = format!("<script nonce=\"{nonce}\">{DRAG}</script></body>");
+    let dom = opened(browser, folder.path(), &page.replace("</body>", &driver));
+    let told = |name: &str| {
+        attribute(&dom, name).unwrap_or_else(|| panic!("no {name} in {}", &dom[dom.len().saturating_sub(3000)..]))
+    };
+    let number = |name: &str| told(name).parse::<f64>().unwrap_or_else(|_| panic!("{name} is {}", told(name)));
+    assert_eq!(told("done"), "yes");
+    assert_eq!(attribute(&dom, "hacked"), None, "a name has become a script");
+    assert!(number("charts") >= 1.0);
+    let (whole, zoomed) = (number("wholeto") - number("wholefrom"), number("zoomto") - number("zoomfrom"));
+    assert!(zoomed > 0.3 * whole && zoomed < 0.7 * whole, "half of the time is shown: {zoomed} of {whole}");
+    assert_eq!(number("againto"), number("wholeto"));
+    // Hostile names are shown as they are.
+    assert!(dom.contains("&lt;img src=x onerror="), "names are shown");
+}
