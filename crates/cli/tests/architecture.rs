@@ -7,7 +7,15 @@ use std::path::{Path, PathBuf};
 /// The crates from the ground up; a crate may use those on lower floors and those that its line names beside it.
 const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("units", &[])],
-    &[("record", &[]), ("machine", &[]), ("protocol", &[]), ("engine", &[]), ("trace", &[]), ("references", &[])],
+    &[
+        ("record", &[]),
+        ("machine", &[]),
+        ("protocol", &[]),
+        ("engine", &[]),
+        ("trace", &[]),
+        ("references", &[]),
+        ("symbols", &[]),
+    ],
     &[("sim", &[]), ("verify", &[]), ("host", &[]), ("workloads", &[])],
     &[("bench", &[]), ("report", &[]), ("fit", &[]), ("profile", &[]), ("diagnose", &[])],
     &[("experiments", &[])],

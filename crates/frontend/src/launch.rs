@@ -8,6 +8,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use thiserror::Error;
 
+use crate::lines::with_lines;
 use crate::request::{Answer, Request, VARIABLE};
 use crate::wrapped::LIBRARY;
 
@@ -91,6 +92,11 @@ impl Launch {
         words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
+    /// Its file.
+    pub fn file(&self) -> &Path {
+        &self.program
+    }
+
     /// Runs it as `request` says, but for where the answer goes. What the program prints goes where ours does.
     ///
     /// # Errors
@@ -117,11 +123,17 @@ impl Launch {
         fs::write(&asked, text).map_err(|error| failed(error.to_string()))?;
         std::io::stdout().flush().map_err(|error| failed(error.to_string()))?;
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments).env(VARIABLE, &asked).stdout(printed).stderr(Stdio::inherit()).stdin(Stdio::inherit());
+        command
+            .args(&self.arguments)
+            .env(VARIABLE, &asked)
+            .stdout(printed)
+            .stderr(Stdio::inherit())
+            .stdin(Stdio::inherit());
         let output = command.output().map_err(|error| failed(error.to_string()))?;
         match fs::read(&answer) {
             Ok(text) => {
-                let answer = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+                let mut answer: Answer = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+                answer.error = answer.error.map(|error| with_lines(&self.program, &error));
                 Ok((answer, output.stdout))
             }
             Err(_) => Err(LaunchError::Silent { program: program.clone(), how: output.status }),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use record::SimulationRow;
+use record::{Attribution, SimulationRow};
 use serde::{Deserialize, Serialize};
 
 /// The variable of the environment that names the file of a [`Request`]. Without it a program runs on this computer.
@@ -33,6 +33,8 @@ pub struct Request {
     pub spin_limit_ms: u64,
     /// The stack of a thread that asks for none of another size, in bytes.
     pub stack: u64,
+    /// The file into which references are recorded, if they are.
+    pub record: Option<PathBuf>,
     /// Where the answer goes.
     pub answer: PathBuf,
 }
@@ -42,6 +44,8 @@ pub struct Request {
 pub struct Answer {
     /// The record, if the simulation came to its end.
     pub row: Option<SimulationRow>,
+    /// What was lost where, if causes were asked for.
+    pub attribution: Option<Attribution>,
     /// What went wrong, if anything did.
     pub error: Option<String>,
     /// The program's own exit status.

@@ -59,14 +59,18 @@ fn references_alone_are_counted_without_caches() {
     // The C library's memory is not simulated, but referred to.
     let ratio = counted.references as f64 / all.references as f64;
     assert!((1.0..1.05).contains(&ratio), "{} and {}", counted.references, all.references);
-    assert_eq!(counted.secondary_misses, 0);
+    assert!(counted.secondary_misses * 100 < all.secondary_misses, "only what threads wait with is timed");
 }
 
 #[test]
 fn a_deadlock_names_every_thread_and_its_call() {
     let error = error_of("wrong", &["cross"]);
     assert!(error.starts_with("deadlock at "), "{error}");
-    for part in ["thread 0 in pthread_join called at ", "thread 1 in pthread_mutex_lock called at ", "thread 2 in pthread_mutex_lock"] {
+    for part in [
+        "thread 0 in pthread_join called at main (wrong.c:",
+        "thread 1 in pthread_mutex_lock called at cross (wrong.c:20)",
+        "thread 2 in pthread_mutex_lock called at cross (wrong.c:20)",
+    ] {
         assert!(error.contains(part), "{part}: {error}");
     }
     assert!(error_of("wrong", &["lock"]).contains("thread 1 in pthread_mutex_lock"));
@@ -75,8 +79,8 @@ fn a_deadlock_names_every_thread_and_its_call() {
 #[test]
 fn crashes_tell_thread_place_and_simulated_time() {
     for (way, what) in [
-        ("crash", "thread 1 of the program touched memory that is not there: address 0x0, at "),
-        ("divide", "thread 1 of the program divided by zero, at "),
+        ("crash", "thread 1 of the program touched memory that is not there: address 0x0, at crash (wrong.c:23), "),
+        ("divide", "thread 1 of the program divided by zero, at divide (wrong.c:24), "),
         ("overflow", "its stack of 1028 KiB is used up"),
         ("abort", "the program called abort (thread 1, simulated time "),
     ] {
@@ -115,4 +119,33 @@ fn an_endless_loop_is_ended() {
 fn the_programs_own_status_is_told() {
     let (answer, _) = run(&build("wrong"), &["status"], request());
     assert_eq!((answer.error, answer.status), (None, 3));
+}
+
+/// What a program's threads refer to is recorded without changing anything, and replayed: threads start, lock and end in the order
+/// in which they did.
+#[test]
+fn a_recorded_program_is_replayed() {
+    let program = build("locks");
+    let (plain, _) = run(&program, &[], request());
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("locks.references");
+    let record = ccnuma_frontend::request::Request { record: Some(path.clone()), ..request() };
+    let (recorded, _) = run(&program, &[], record);
+    assert_eq!(recorded.row, plain.row);
+    let original = recorded.row.expect("a record");
+
+    let replay = experiments::Executable::named(path.to_str().expect("a name"), &Default::default()).expect("a trace");
+    let description = machine::load("origin2000-r12k-300-8p").expect("a machine");
+    let simulation = experiments::Simulation::new(description, replay, None, sim::Options::default()).expect("it fits");
+    let replayed = simulation.run().expect("nobody waits for what never comes").row;
+    assert_eq!(replayed.cpus, original.cpus);
+    let close = |replayed: u64, original: u64| replayed.abs_diff(original) * 4 < original;
+    assert!(close(replayed.secondary_misses, original.secondary_misses), "{replayed:?}\n{original:?}");
+}
+
+#[test]
+fn more_threads_than_processors_take_turns() {
+    let (answer, printed) = run_right("many", &["20"]);
+    assert_eq!(printed, "sum 190\n");
+    assert_eq!(answer.row.expect("a record").cpus, 21);
 }

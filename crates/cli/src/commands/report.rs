@@ -66,10 +66,13 @@ impl ReportCommand {
         let (simulation, fewer) = self.run.simulations(&self.machines, &self.subject)?;
         let file = create("--output", &self.output)?;
         let found = diagnosed(&simulation, fewer.as_ref(), !self.no_trials)?;
-        let row = &found.run.row;
+        let row = &found.row;
         let interval = units::Duration::from_ns((row.run_ns / SAMPLES as f64).max(1.0));
         let command = std::env::args().collect();
-        let request = ProfileRequest { interval: Some(interval), command, ..ProfileRequest::default() };
+        let topology = machine::Topology::new(simulation.description());
+        let of = |router: &machine::Router| router.ports().map(|(port, _)| (router.id, port)).collect::<Vec<_>>();
+        let ports = topology.routers().iter().flat_map(of).collect();
+        let request = ProfileRequest { interval: Some(interval), command, ports, ..ProfileRequest::default() };
         let (_, trace) = traced(&simulation, &request).map_err(Failure::run)?;
         let findings = found.rows();
         let facts = [
@@ -93,7 +96,7 @@ impl ReportCommand {
             },
         )?;
         self.say_where()?;
-        Ok(found.run.wrong.is_none())
+        Ok(found.wrong.is_none())
     }
 
     fn of_trace(&self) -> Result<bool, Failure> {

@@ -63,14 +63,16 @@ pub extern "C" fn omp_get_dynamic() -> c_int {
     member().controls.get().dynamic.into()
 }
 
-/// Nested regions have one thread, whatever is asked for.
+/// Whether nested regions may have several threads: told back, but they have one.
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_set_nested(_nested: c_int) {}
+pub extern "C" fn omp_set_nested(nested: c_int) {
+    member().control(|controls| controls.levels = if nested != 0 { c_int::MAX } else { 1 });
+}
 
-/// Nested regions have one thread.
+/// What was set.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_nested() -> c_int {
-    0
+    (member().controls.get().levels > 1).into()
 }
 
 /// Regions may be cancelled: no.

@@ -6,8 +6,8 @@ use std::ffi::{c_int, c_void};
 
 use sim::Cause;
 
-use super::platform::{Lock, Word, charged};
-use super::team::member;
+use super::platform::{LINE, Lock, Word, charged};
+use super::tasks::Task;
 
 /// A lock of the program's, whose promise it is that there is one.
 fn lock<'a>(address: *mut c_void) -> &'a Lock {
@@ -34,10 +34,10 @@ fn nest<'a>(address: *mut c_void) -> Nest<'a> {
 }
 
 impl Nest<'_> {
-    /// What tells the running thread from others: locks belong to tasks, of which none changes its thread here.
+    /// What tells the running task from others: such locks belong to tasks.
     fn me() -> u32 {
-        // A member is at a place of its own, and places are more than 32 bytes apart and within 2^37 of each other.
-        ((std::ptr::from_ref(member()) as usize >> 5) as u32) | 1
+        // A task is at a place of its own, and places are lines, all within 2^39 bytes.
+        (std::ptr::from_ref(Task::current()) as usize / LINE) as u32
     }
 
     fn try_acquire(&self) -> c_int {

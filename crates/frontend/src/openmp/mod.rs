@@ -6,6 +6,8 @@
 //! themselves call. Nested regions have one thread.
 
 mod api;
+mod dependences;
+mod doacross;
 mod fortran;
 mod gomp;
 mod kmp;

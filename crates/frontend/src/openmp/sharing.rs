@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use sim::Cause;
 
-use super::platform::{Counter, LINE, Line, Word, charged, loads, stores};
+use super::doacross::Doacross;
+use super::platform::{Counter, LINE, Line, Word, charged, free, loads, stores};
 use super::schedule::{Kind, Schedule, next_share, static_share};
 use super::team::{AHEAD, Member, Team};
 
@@ -55,6 +56,10 @@ pub struct Share {
     what: Cell<Loop>,
     /// For the construct's own purposes: where something is that all share.
     pub place: Cell<*mut c_void>,
+    /// Memory that all threads have in common while they are in it.
+    pub memory: Cell<*mut c_void>,
+    /// Reductions of tasks, as the first thread knows them.
+    pub reductions: Cell<*mut usize>,
     /// The next iteration that nobody has.
     next: Line<Counter>,
     /// The iteration whose ordered part may be done.
@@ -85,6 +90,8 @@ impl Share {
             left: Word::new(0),
             what: Cell::new(nothing),
             place: Cell::new(std::ptr::null_mut()),
+            memory: Cell::new(std::ptr::null_mut()),
+            reductions: Cell::new(std::ptr::null_mut()),
             next: Line::default(),
             ordered: Line::default(),
         }
@@ -103,6 +110,12 @@ impl Share {
     }
 
     fn take_down(&self) {
+        Doacross::take_down(self);
+        let memory = self.memory.replace(std::ptr::null_mut());
+        if !memory.is_null() {
+            // SAFETY: made for this construct, which all threads have left.
+            unsafe { free(memory) };
+        }
         self.left.set(0);
         for counter in [&self.next, &self.ordered] {
             if counter.peek() != 0 {
@@ -120,7 +133,7 @@ impl Member {
         let share = self.enter();
         charged(Cause::Lock, || {
             // Others may still be in the one that had this place before.
-            let turn = self.region.get().begun - 1;
+            let turn = self.region.get().begun.wrapping_sub(1);
             loop {
                 let found = share.turn.look();
                 if found == turn {
@@ -145,7 +158,7 @@ impl Member {
     pub fn enter(&self) -> &'static Share {
         let region = self.region.get();
         self.update(|region| {
-            region.begun += 1;
+            region.begun = region.begun.wrapping_add(1);
             region.progress = Progress::default();
         });
         region.team.share(region.begun)
@@ -159,11 +172,16 @@ impl Member {
 
     /// Leaves the construct that it is in. Waits for nobody.
     pub fn leave(&self) {
-        let share = self.share();
+        self.leave_construct(self.region.get().begun.wrapping_sub(1));
+    }
+
+    /// Leaves the construct of a number, which may be one around that which it is in.
+    pub fn leave_construct(&self, number: u32) {
         let team = self.region.get().team;
+        let share = team.share(number);
         if share.left.add(1) + 1 == team.threads.get() {
             share.take_down();
-            share.turn.set(self.region.get().begun - 1 + AHEAD as u32);
+            share.turn.set(number.wrapping_add(AHEAD as u32));
         }
     }
 

@@ -6,13 +6,14 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ffi::c_void;
-use std::ptr::{drop_in_place, from_ref};
+use std::ptr::{drop_in_place, from_ref, null_mut};
 
 use rustc_hash::FxHashMap;
 use sim::Cause;
 
+use super::dependences::{Dependence, Uses, depend, forget_uses};
 use super::platform::{Word, allocate, charged, free, keep, loads, stores};
-use super::team::{Body, TASKS, Team, member};
+use super::team::{Body, Controls, TASKS, Team, member};
 
 /// Tasks that may be queued for each thread before new ones are done at once, as in libgomp.
 const QUEUED_PER_THREAD: u32 = 64;
@@ -32,7 +33,7 @@ pub struct Queue {
 
 /// How far a task is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+pub enum State {
     /// It waits for others that it depends on.
     Blocked,
     /// It is in a queue.
@@ -56,20 +57,22 @@ pub struct Task {
     wake: Word,
     /// Who knows it.
     holds: Cell<u32>,
+    /// What it has set, and while it is done what the thread that does it has set.
+    controls: Cell<Controls>,
     /// Whether its parent counts it.
     counted: Cell<bool>,
-    inner: RefCell<Inner>,
+    pub(super) inner: RefCell<Inner>,
 }
 
 /// What is behind the team's lock.
-struct Inner {
+pub(super) struct Inner {
     state: State,
     /// Whether it is not queued when it can be done: whoever made it waits to do it.
     at_once: bool,
     /// Those that it waits for.
-    blockers: u32,
+    pub(super) blockers: u32,
     /// Those that wait for it.
-    successors: Vec<&'static Task>,
+    pub(super) successors: Vec<&'static Task>,
     /// Children that have not ended.
     children: u32,
     /// Children that were queued, the latest last; some may have been done meanwhile.
@@ -77,14 +80,7 @@ struct Inner {
     /// Whether its thread waits for children.
     waits: bool,
     /// What its children use, by address.
-    uses: FxHashMap<usize, Uses>,
-}
-
-/// Who uses a variable that tasks depend on.
-#[derive(Default)]
-struct Uses {
-    writer: Option<&'static Task>,
-    readers: Vec<&'static Task>,
+    pub(super) uses: FxHashMap<usize, Uses>,
 }
 
 /// Tasks that are waited for together, with their descendants.
@@ -94,15 +90,8 @@ pub struct Group {
     queued: RefCell<Vec<&'static Task>>,
     waits: Cell<bool>,
     wake: Word,
-}
-
-/// A variable that a task depends on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Dependence {
-    /// Its address.
-    pub address: usize,
-    /// Whether the task changes it.
-    pub writes: bool,
+    /// Reductions that its tasks take part in.
+    pub reductions: Cell<*mut usize>,
 }
 
 impl Task {
@@ -120,6 +109,7 @@ impl Task {
             is_final,
             wake: Word::default(),
             holds: Cell::new(1),
+            controls: Cell::new(member().controls.get()),
             counted: Cell::new(false),
             inner: RefCell::new(Inner {
                 state: State::Running,
@@ -138,7 +128,7 @@ impl Task {
     pub fn current() -> &'static Self {
         let member = member();
         member.region.get().task.unwrap_or_else(|| {
-            let implicit = Self::new(None, None, None, false);
+            let implicit = Self::new(None, None, member.region.get().team.group.get(), false);
             member.update(|region| region.task = Some(implicit));
             implicit
         })
@@ -153,12 +143,18 @@ impl Task {
         task
     }
 
-    fn hold(&self) {
+    /// The group that its children belong to.
+    pub fn group(&self) -> Option<&'static Group> {
+        self.group.get()
+    }
+
+    /// One more knows it.
+    pub(super) fn hold(&self) {
         self.holds.set(self.holds.get() + 1);
     }
 
     /// One who knew it does no longer. Under the team's lock, or when nobody else can know it.
-    fn let_go(&self) {
+    pub(super) fn let_go(&self) {
         self.holds.set(self.holds.get() - 1);
         if self.holds.get() == 0 {
             let parent = self.parent.filter(|_| self.counted.get());
@@ -178,7 +174,8 @@ impl Task {
         }
     }
 
-    fn is(&self, state: State) -> bool {
+    /// Whether it is so far.
+    pub(super) fn is(&self, state: State) -> bool {
         self.inner.borrow().state == state
     }
 
@@ -342,11 +339,14 @@ impl Team {
         let member = member();
         let outer = member.region.get().task;
         member.update(|region| region.task = Some(task));
+        task.controls.set(member.controls.replace(task.controls.get()));
         outer
     }
 
     fn leave(&'static self, task: &'static Task, outer: Option<&'static Task>) {
-        member().update(|region| region.task = outer);
+        let member = member();
+        member.controls.set(task.controls.get());
+        member.update(|region| region.task = outer);
         self.finish(task);
     }
 
@@ -498,14 +498,7 @@ impl Team {
     /// From here on, tasks of the running one belong together.
     pub fn begin_group(&self) {
         let task = Task::current();
-        let outer = task.group.get();
-        task.group.set(Some(keep(Group {
-            outer,
-            left: Cell::new(0),
-            queued: RefCell::default(),
-            waits: Cell::new(false),
-            wake: Word::default(),
-        })));
+        task.group.set(Some(Group::make(task.group.get())));
     }
 
     /// Waits until the tasks of the group are done, and does them.
@@ -532,44 +525,32 @@ impl Team {
         }
         task.group.set(group.outer);
         self.tasks.with(|_| group.queued.borrow_mut().drain(..).for_each(Task::let_go));
-        let place = from_ref(group).cast_mut();
-        // SAFETY: its tasks are done, and nobody else knew it.
+        group.give_back();
+    }
+}
+
+impl Group {
+    /// A group within another.
+    pub fn make(outer: Option<&'static Self>) -> &'static Self {
+        keep(Self {
+            outer,
+            left: Cell::new(0),
+            queued: RefCell::default(),
+            waits: Cell::new(false),
+            wake: Word::default(),
+            reductions: Cell::new(outer.map_or(null_mut(), |outer| outer.reductions.get())),
+        })
+    }
+
+    /// Its tasks are done, and nobody knows it any more.
+    pub fn give_back(&'static self) {
+        self.queued.borrow_mut().drain(..).for_each(Task::let_go);
+        let place = from_ref(self).cast_mut();
+        // SAFETY: see above.
         unsafe {
             drop_in_place(place);
             free(place.cast());
         }
-    }
-}
-
-/// Makes a task wait for those of its elders that use what it depends on.
-fn depend(parent: &'static Task, task: &'static Task, depends: &[Dependence]) {
-    let mut inner = parent.inner.borrow_mut();
-    for dependence in depends {
-        let uses = inner.uses.entry(dependence.address).or_default();
-        let after = |elder: &'static Task| {
-            // A task may name a variable twice.
-            if !std::ptr::eq(elder, task) && !elder.is(State::Done) {
-                elder.inner.borrow_mut().successors.push(task);
-                task.hold();
-                task.inner.borrow_mut().blockers += 1;
-            }
-        };
-        uses.writer.into_iter().for_each(after);
-        if dependence.writes {
-            uses.readers.iter().for_each(|elder| after(elder));
-            uses.readers.drain(..).for_each(Task::let_go);
-            task.hold();
-            uses.writer.replace(task).into_iter().for_each(Task::let_go);
-        } else {
-            task.hold();
-            uses.readers.push(task);
-        }
-    }
-}
-
-fn forget_uses(uses: FxHashMap<usize, Uses>) {
-    for uses in uses.into_values() {
-        uses.writer.into_iter().chain(uses.readers).for_each(Task::let_go);
     }
 }
 

@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 use rustc_hash::FxHashMap;
 use sim::Cause;
 
+use super::kmp::Dimension;
 use super::places::place_of;
 use super::platform::{
     Counter, Guarded, LINE, Line, Lock, Word, charged, instructions, keep, loads, processor, processors, remember,
@@ -19,7 +20,7 @@ use super::platform::{
 use super::schedule::{Kind, Schedule};
 use super::settings::{Bind, Settings};
 use super::sharing::{Progress, Share};
-use super::tasks::{Queue, Task};
+use super::tasks::{Group, Queue, Task};
 
 /// What a region does: the outlined function of the compiler, or what calls it.
 pub type Body = unsafe extern "C-unwind" fn(*mut c_void);
@@ -88,6 +89,8 @@ pub struct Team {
     pub tasks: Guarded<Queue>,
     /// Whether there were any.
     pub tasked: Cell<bool>,
+    /// The group that the tasks of all threads belong to, if the region has reductions of tasks.
+    pub group: Cell<Option<&'static Group>>,
     /// What a single region has copied out.
     pub copied: Cell<*mut c_void>,
     /// Loops, sections and single regions under way.
@@ -140,6 +143,9 @@ pub struct Member {
     spare: Cell<Option<&'static Team>>,
     /// Regions around the ones that it is alone in.
     left_behind: RefCell<Vec<(Region, Controls)>>,
+    /// Loops that wait for one another's iterations, which it is in: the number of the construct, and its dimensions (clang's
+    /// interface).
+    pub crossing: RefCell<Vec<(u32, Vec<Dimension>)>>,
     /// Copies of variables that are its own, in clang's interface without thread-local storage.
     pub own: RefCell<FxHashMap<usize, *mut c_void>>,
 }
@@ -179,6 +185,7 @@ impl Team {
             phase: Line::default(),
             tasks: Guarded::default(),
             tasked: Cell::new(false),
+            group: Cell::new(None),
             copied: Cell::new(std::ptr::null_mut()),
             shares: std::array::from_fn(Share::new),
         })
@@ -282,6 +289,7 @@ fn adopt(team: &'static Team, number: u32) -> &'static Member {
         spare: Cell::new(None),
         left_behind: RefCell::default(),
         own: RefCell::default(),
+        crossing: RefCell::default(),
     });
     remember(std::ptr::from_ref(member).cast_mut().cast());
     member
@@ -306,7 +314,7 @@ impl Member {
     fn granted(&self, wanted: u32) -> u32 {
         let controls = self.controls.get();
         let pushed = self.pushed.take();
-        if self.region.get().team.levels.get().1 > 0 {
+        if self.region.get().team.levels.get().1 > 0 || controls.levels == 0 {
             return 1;
         }
         let wanted = if wanted > 0 { wanted } else { pushed.unwrap_or(controls.threads) };
@@ -345,6 +353,7 @@ impl Member {
         stores(&team.body);
         stores(&team.data);
         stores(&team.threads);
+        team.group.set(None);
         let begun = begin(team);
         team.begun.set(begun);
         team.tasked.set(false);
@@ -374,6 +383,7 @@ impl Member {
         team.body.set(body);
         team.data.set(data);
         team.begun.set(false);
+        team.group.set(None);
         self.left_behind.borrow_mut().push((outer, self.controls.get()));
         self.region.set(Region::beginning(team, 0));
         team

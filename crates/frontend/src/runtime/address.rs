@@ -1,7 +1,8 @@
 //! Which addresses of the program are simulated memory, and where: the data of the executable, and one arena for all else.
 //!
 //! The program's data are at their real addresses in the host's memory. What the simulator times are virtual addresses that follow
-//! from those by a subtraction: first the data of the executable, then as much of the arena as is in use.
+//! from those by a subtraction: first the data of the executable, then the first thread's own variables, then as much of the arena as
+//! is in use.
 
 use units::VirtualAddr;
 
@@ -26,11 +27,16 @@ pub struct Ranges {
     arena_length: usize,
     /// The simulated address of its first byte.
     arena_start: u64,
+    /// The first thread's own variables, which the host has put somewhere: where they begin, how many bytes, and where that is.
+    own: usize,
+    own_length: usize,
+    own_start: u64,
 }
 
 impl Ranges {
     /// Nothing is.
-    pub const NONE: Self = Self { globals: 0, globals_length: 0, arena_length: 0, arena_start: 0 };
+    pub const NONE: Self =
+        Self { globals: 0, globals_length: 0, arena_length: 0, arena_start: 0, own: 0, own_length: 0, own_start: 0 };
 }
 
 /// Bytes of the arena that are reserved, and that are handed out.
@@ -53,13 +59,27 @@ pub fn locate(address: usize) -> Option<VirtualAddr> {
         return Some(VirtualAddr(ranges.arena_start + offset as u64));
     }
     let offset = address.wrapping_sub(ranges.globals);
-    (offset < ranges.globals_length).then_some(VirtualAddr(offset as u64))
+    if offset < ranges.globals_length {
+        return Some(VirtualAddr(offset as u64));
+    }
+    let offset = address.wrapping_sub(ranges.own);
+    (offset < ranges.own_length).then_some(VirtualAddr(ranges.own_start + offset as u64))
 }
 
 /// Bytes of a simulated page.
 pub fn page() -> usize {
     // SAFETY: one thread of the host.
     unsafe { (*EXTENT.get()).page }
+}
+
+/// What the program itself calls a simulated address.
+pub fn named(at: u64) -> u64 {
+    // SAFETY: one thread of the host.
+    let ranges = unsafe { &(*HOT.get()).ranges };
+    match at.checked_sub(ranges.arena_start) {
+        Some(offset) => ARENA as u64 + offset,
+        None => ranges.globals as u64 + at,
+    }
 }
 
 /// Whether an address is in the arena.
@@ -69,13 +89,34 @@ pub fn is_ours(address: usize) -> bool {
     address.wrapping_sub(ARENA) < unsafe { (*EXTENT.get()).used }
 }
 
+/// Whether the program puts code on its stacks, as those of nested functions do whose addresses it takes.
+fn stacks_have_code() -> bool {
+    unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, found: *mut libc::c_void) -> i32 {
+        // SAFETY: the dynamic linker hands over a valid description of the executable, and the place below.
+        unsafe {
+            let headers = std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum.into());
+            let runs =
+                |header: &libc::Elf64_Phdr| header.p_type == libc::PT_GNU_STACK && header.p_flags & libc::PF_X != 0;
+            *found.cast::<bool>() = headers.iter().any(runs);
+        }
+        // The first is the executable: no more are wanted.
+        1
+    }
+    let mut found = false;
+    // SAFETY: `note` takes what it is given.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut found).cast()) };
+    found
+}
+
 /// Reserves the arena, or as much of it as the host gives.
 pub fn reserve() {
     let mut bytes = MOST;
+    let code = if stacks_have_code() { libc::PROT_EXEC } else { 0 };
+    let protection = libc::PROT_READ | libc::PROT_WRITE | code;
     while bytes >= STEP {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
         // SAFETY: nothing is replaced, and what is mapped is used by nobody else.
-        let at = unsafe { libc::mmap(ARENA as *mut _, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        let at = unsafe { libc::mmap(ARENA as *mut _, bytes, protection, flags, -1, 0) };
         if at as usize == ARENA {
             // SAFETY: one thread of the host.
             unsafe { (*EXTENT.get()).reserved = bytes };
@@ -144,7 +185,10 @@ pub fn simulate<E>(page: usize, mut map: impl FnMut(usize) -> Result<VirtualAddr
     let (extent, ranges) = unsafe { (&mut *EXTENT.get(), &mut (*HOT.get()).ranges) };
     extent.page = page;
     let length = (extent.used + STEP).next_multiple_of(page);
-    let arena = map(length / page)?;
-    *ranges = Ranges { globals: first, globals_length: end - first, arena_length: length, arena_start: arena.0 };
+    let (own, own_length) = super::tls::variables_of_first();
+    let (globals_length, own_page) = (end - first, map(own_length.div_ceil(page))?);
+    let arena_start = map(length / page)?.0;
+    let own_start = own_page.0;
+    *ranges = Ranges { globals: first, globals_length, arena_length: length, arena_start, own, own_length, own_start };
     Ok(())
 }

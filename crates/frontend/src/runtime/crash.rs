@@ -63,7 +63,9 @@ extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut
     let mut text = format!("thread {} of the program {what}", threads::number());
     // Writing to a string cannot fail.
     let _ = match signal {
-        libc::SIGSEGV | libc::SIGBUS if is_overflow(user, at) => write!(text, ": its stack of {} KiB is used up", stack_kib(user)),
+        libc::SIGSEGV | libc::SIGBUS if is_overflow(user, at) => {
+            write!(text, ": its stack of {} KiB is used up", stack_kib(user))
+        }
         libc::SIGSEGV | libc::SIGBUS => write!(text, ": address {at:#x}"),
         _ => Ok(()),
     };

@@ -21,6 +21,7 @@ pub fn wait(thread: &mut Thread<'static>, address: usize, until: Option<Time>) -
         thread.park(until);
         // SAFETY: as above.
         if unsafe { (*user).woken } {
+            super::recording::saw(address);
             return true;
         }
         if until.is_some_and(|until| thread.now() >= until) {

@@ -3,6 +3,7 @@
 pub mod address;
 mod atomics;
 mod barrier;
+mod blocks;
 pub mod callbacks;
 pub mod clock;
 mod condition;
@@ -17,6 +18,7 @@ mod numa;
 mod once;
 mod places;
 pub mod processors;
+pub mod recording;
 mod refused;
 mod rwlock;
 mod semaphore;

@@ -228,11 +228,7 @@ pub unsafe extern "C" fn timed_lock(mutex: *mut pthread_mutex_t, time: *const ti
 ///
 /// # Safety
 /// As of `pthread_mutex_clocklock`.
-pub unsafe extern "C" fn clock_lock(
-    mutex: *mut pthread_mutex_t,
-    clock: clockid_t,
-    time: *const timespec,
-) -> c_int {
+pub unsafe extern "C" fn clock_lock(mutex: *mut pthread_mutex_t, clock: clockid_t, time: *const timespec) -> c_int {
     match current() {
         // SAFETY: the caller's promise.
         Some(thread) => take(thread, mutex, Some(unsafe { deadline(time, clock) })),

@@ -60,7 +60,9 @@ unsafe fn wish(mode: c_int, mask: *const u64, bits: usize) -> Option<Wish> {
         policy::DEFAULT => Some(Wish::None),
         policy::LOCAL => Some(Wish::Local),
         policy::PREFERRED if nodes().is_empty() => Some(Wish::Local),
-        policy::PREFERRED | policy::PREFERRED_MANY | policy::BIND => nodes().first().map(|&node| Wish::Nodes(vec![node])),
+        policy::PREFERRED | policy::PREFERRED_MANY | policy::BIND => {
+            nodes().first().map(|&node| Wish::Nodes(vec![node]))
+        }
         policy::INTERLEAVE => Some(nodes()).filter(|nodes| !nodes.is_empty()).map(Wish::Nodes),
         _ => None,
     }

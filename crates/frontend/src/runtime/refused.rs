@@ -112,14 +112,22 @@ pub unsafe extern "C" fn __wrap_syscall(
             libc::SYS_gettid => Some(super::threads::number() as c_long + 1),
             libc::SYS_sched_yield => Some(super::clock::__wrap_sched_yield().into()),
             // SAFETY: the caller's promise.
-            libc::SYS_getcpu => Some(unsafe { super::processors::__wrap_getcpu(one as *mut c_uint, two as *mut c_uint) }.into()),
+            libc::SYS_getcpu => {
+                Some(unsafe { super::processors::__wrap_getcpu(one as *mut c_uint, two as *mut c_uint) }.into())
+            }
             // SAFETY: the caller's promise.
             libc::SYS_mbind => Some(unsafe { super::numa::mbind(one, two, three as c_int, four as *const u64, five) }),
             // SAFETY: the caller's promise.
             libc::SYS_set_mempolicy => Some(unsafe { super::numa::set_policy(one as c_int, two as *const u64, three) }),
-            libc::SYS_futex => super::start::fail(thread, "the program made the system call futex, which is not simulated: locks are where they are the C library's"),
+            libc::SYS_futex => super::start::fail(
+                thread,
+                "the program made the system call futex, which is not simulated: locks are where they are the C library's",
+            ),
             libc::SYS_clone | libc::SYS_clone3 | libc::SYS_fork | libc::SYS_vfork | libc::SYS_execve => {
-                super::start::fail(thread, "the program made a system call that makes processes, which cannot be simulated")
+                super::start::fail(
+                    thread,
+                    "the program made a system call that makes processes, which cannot be simulated",
+                )
             }
             _ => None,
         };

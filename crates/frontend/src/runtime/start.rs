@@ -7,14 +7,16 @@ use std::ptr::null_mut;
 use std::time::Instant;
 
 use experiments::OwnProgram;
+use experiments::attribution::{Ended, attribution, settled};
 use machine::Description;
 use machine::description::PlacementKind;
+use record::DataObject;
 use sim::{Mode as SimulatorMode, Options, SimError, Simulator, Thread, ThreadReport};
 use units::{CpuId, Duration};
 
 use super::state::{HOT, MODE, Mode, RUN, Run, Single, current, mode, run};
 use super::threads::UserThread;
-use super::{address, callbacks, crash, places, tls};
+use super::{address, callbacks, crash, places, recording, tls};
 use crate::request::{Answer, Request, VARIABLE};
 
 /// A program's `main`.
@@ -134,6 +136,10 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
     if let Err(error) = address::simulate(page, |pages| simulator.map(&vec![None; pages])) {
         return Answer { error: Some(error.to_string()), status: 1, ..Answer::default() };
     }
+    let begun = request.record.as_ref().map(|path| recording::begin(path, &request.program, &description.name));
+    if let Some(Err(error)) = begun {
+        return Answer { error: Some(error.to_string()), status: 1, ..Answer::default() };
+    }
     let first = Box::new(move |thread: &mut Thread<'_>| {
         UserThread::live(user, thread, move || {
             let (count, values, variables) = arguments;
@@ -141,6 +147,9 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
             end(status)
         });
     });
+    if run().request.causes {
+        super::heap::note_blocks();
+    }
     crash::watch();
     let reports = simulator.run_process(processors, first);
     // The rest of the program, which is what it has asked to be done at its exit, runs on this computer.
@@ -166,7 +175,7 @@ fn prepare(request: &Request) -> Result<Prepared, String> {
     let options = Options {
         mode: if request.lock_step { SimulatorMode::LockStep } else { SimulatorMode::LookAhead },
         seed: request.seed,
-        miss_causes: request.causes,
+        attribute: request.causes,
         ..Options::default()
     };
     let simulator = Simulator::new(&description, options).map_err(|error| error.to_string())?;
@@ -214,6 +223,18 @@ unsafe fn copy_strings(list: *mut *mut c_char, environment: bool) -> Option<*mut
     }
 }
 
+/// What the program's memory is called, beside its variables: blocks of the heap, and stacks.
+fn objects() -> Vec<DataObject> {
+    let stack = |&thread: &*mut UserThread| {
+        // SAFETY: threads are never freed.
+        let (number, (start, bytes)) = unsafe { ((*thread).number, (*thread).stack) };
+        DataObject { name: format!("stack of thread {number}"), start: start as u64, bytes: bytes as u64, site: None }
+    };
+    let mut objects: Vec<DataObject> = run().threads.iter().map(stack).collect();
+    objects.extend(super::heap::blocks());
+    settled(objects)
+}
+
 /// What is to be told of a run that is over.
 fn conclude(
     description: &Description,
@@ -223,7 +244,7 @@ fn conclude(
 ) -> Answer {
     let run = run();
     let mut answer = Answer { status: run.status, notes: std::mem::take(&mut run.notes), ..Answer::default() };
-    answer.error = run.error.take();
+    answer.error = run.error.take().or(recording::finish().err().map(|error| error.to_string()));
     match reports {
         Ok(reports) if answer.error.is_none() => {
             let Request { program, seed, causes, .. } = &run.request;
@@ -240,6 +261,8 @@ fn conclude(
                 row.machine,
                 row.references as f64 / seconds / 1e6,
             ));
+            let data = Ended { description, simulator, row: &row, reports: &reports, objects: objects() };
+            answer.attribution = causes.then(|| attribution(data, address::named));
             answer.row = Some(row);
         }
         Ok(_) => answer.status = 1,
@@ -258,7 +281,8 @@ fn conclude(
 /// The process ends here and now, in the middle of the simulation: what went wrong has been noted.
 pub fn give_up() -> ! {
     let run = run();
-    let answer = Answer { error: run.error.take(), status: 1, notes: std::mem::take(&mut run.notes), ..Answer::default() };
+    let answer =
+        Answer { error: run.error.take(), status: 1, notes: std::mem::take(&mut run.notes), ..Answer::default() };
     deliver(&answer, &run.request.answer);
     // SAFETY: nothing of the process is wanted any more.
     unsafe { libc::_exit(1) }
@@ -303,22 +327,28 @@ pub fn note(what: String) {
 /// A thread is about to be made: if the program has not said what is to be measured, that begins with its first thread.
 pub fn thread_begins(thread: &mut Thread<'static>) {
     if !run().regions && run().alive == 2 {
-        thread.measure(true);
+        measure(thread, true);
     }
 }
 
 /// A new thread is measured from its birth, unless the program says otherwise.
 pub fn measured_from_birth(thread: &mut Thread<'_>) {
     if !run().regions {
-        thread.measure(true);
+        measure(thread, true);
     }
 }
 
 /// The running thread has joined another: when it is alone, what is to be measured is over, as far as can be told.
 pub fn joined(thread: &mut Thread<'static>) {
     if !run().regions && run().alive == 1 {
-        thread.measure(false);
+        measure(thread, false);
     }
+}
+
+/// What is to be measured begins or ends.
+fn measure(thread: &mut Thread<'_>, on: bool) {
+    thread.measure(on);
+    recording::measured(on);
 }
 
 /// What is to be measured begins here, in the words of the program.
@@ -326,7 +356,7 @@ pub fn joined(thread: &mut Thread<'static>) {
 pub extern "C" fn ccnuma_roi_begin() {
     if let Some(thread) = current() {
         run().regions = true;
-        thread.measure(true);
+        measure(thread, true);
     }
 }
 
@@ -335,7 +365,7 @@ pub extern "C" fn ccnuma_roi_begin() {
 pub extern "C" fn ccnuma_roi_end() {
     if let Some(thread) = current() {
         run().regions = true;
-        thread.measure(false);
+        measure(thread, false);
     }
 }
 

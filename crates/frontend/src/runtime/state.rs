@@ -11,6 +11,7 @@ use sim::{Cause, Thread};
 use units::{Duration, Time, VirtualAddr};
 
 use super::address::{self, Ranges};
+use super::recording;
 use super::threads::UserThread;
 use crate::request::Request;
 
@@ -53,6 +54,8 @@ pub struct Hot {
     pub foreign: u32,
     /// Whether references are only counted.
     pub counting: bool,
+    /// Whether what threads do is written down.
+    pub recording: bool,
     /// Stores so far, and changes of words by atomic operations.
     pub stores: u64,
     /// How many there were when one was last seen, when that was, and when it is too long ago.
@@ -74,6 +77,7 @@ pub static HOT: Single<Hot> = Single::new(Hot {
     pending: 0,
     foreign: 0,
     counting: false,
+    recording: false,
     stores: 0,
     seen: (0, Time::ZERO),
     patience: Duration::ZERO,
@@ -186,7 +190,7 @@ pub fn indivisible<T>(thread: &mut Thread<'static>, address: usize, change: impl
         thread.store(at);
         thread.load(at);
     }
-    settle(thread, place, change)
+    settle(thread, address, place, change)
 }
 
 /// Stores to a word of the program for others to see, after all that was stored before.
@@ -196,13 +200,19 @@ pub fn release<T>(thread: &mut Thread<'static>, address: usize, change: impl FnO
     if let Some(at) = place {
         thread.store(at);
     }
-    settle(thread, place, change)
+    settle(thread, address, place, change)
 }
 
-fn settle<T>(thread: &mut Thread<'static>, place: Option<VirtualAddr>, change: impl FnOnce() -> T) -> T {
+fn settle<T>(
+    thread: &mut Thread<'static>,
+    address: usize,
+    place: Option<VirtualAddr>,
+    change: impl FnOnce() -> T,
+) -> T {
     thread.drain();
     thread.order();
     let result = change();
+    recording::changed(address);
     if let Some(at) = place {
         thread.publish(at);
     }
@@ -216,6 +226,7 @@ pub fn acquire<T>(thread: &mut Thread<'static>, address: usize, look: impl FnOnc
     }
     thread.drain();
     thread.order();
+    recording::saw(address);
     look()
 }
 

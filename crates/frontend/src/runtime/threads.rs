@@ -117,6 +117,7 @@ impl UserThread {
         user.thread = std::ptr::from_mut(thread).cast();
         thread.on_resume(entered, this as usize);
         entered(this as usize);
+        super::recording::saw(user.ended as usize);
         let stack = ArenaStack { limit: user.stack.0, base: user.stack.0 + user.stack.1 - stagger(user.number) };
         let result = corosensei::on_stack(stack, || {
             tls::settle();
@@ -323,6 +324,9 @@ pub fn make(
         super::start::measured_from_birth(thread);
         UserThread::live(user, thread, body);
     });
+    // SAFETY: threads are never freed.
+    let word = unsafe { (*user).ended as usize };
+    super::recording::changed(word);
     match thread.spawn(program, wishes.affinity.clone().unwrap_or_default()) {
         // The simulator counts threads as this does.
         Ok(_) => Ok(number),

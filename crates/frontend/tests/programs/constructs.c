@@ -255,20 +255,25 @@ static void questions(void)
         omp_unset_nest_lock(&nest);
         omp_unset_nest_lock(&nest);
         int outer = omp_get_thread_num();
+        int alone = 0, known = 0;
         /* Regions within regions have one thread. */
-#pragma omp parallel reduction(+ : inner, levels)
+#pragma omp parallel reduction(+ : alone, known)
         {
-            inner++;
-            levels += omp_get_level() == 2 && omp_get_ancestor_thread_num(1) == outer && omp_get_team_size(2) == 1;
+            alone++;
+            known += omp_get_level() == 2 && omp_get_ancestor_thread_num(1) == outer && omp_get_team_size(2) == 1;
 #pragma omp for
-            for (int i = 0; i < 10; i++) levels += 0;
+            for (int i = 0; i < 10; i++) known += 10;
         }
+#pragma omp atomic
+        inner += alone;
+#pragma omp atomic
+        levels += known;
     }
     int threads = omp_get_max_threads();
     expect("locks", count, 2L * threads);
     expect("locks that nest", depth, threads);
     expect("regions within regions", inner, threads);
-    expect("levels", levels, threads);
+    expect("levels", levels, 101L * threads);
     omp_destroy_lock(&lock);
     omp_destroy_nest_lock(&nest);
     int fewer = 0;

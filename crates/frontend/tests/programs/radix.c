@@ -46,7 +46,7 @@ static void *sort(void *argument)
         source[i].key = draw(i);
         source[i].record = (uint32_t)i;
     }
-    memset(target + begin, 0, (end - begin) * sizeof *target);
+    for (size_t i = begin; i < end; i += PAGE / sizeof *target) target[i].key = 0;
     pthread_barrier_wait(&barrier);
     if (me == 0) ccnuma_roi_begin();
     pthread_barrier_wait(&barrier);
@@ -68,7 +68,10 @@ static void *sort(void *argument)
             for (size_t digit = first(digits, thread); digit < first(digits, thread + 1); digit++) own[digit] += before;
             before += sums[thread][0];
         }
-        for (size_t i = begin; i < end; i++) target[own[source[i].key >> shift & (digits - 1)]++] = source[i];
+        for (size_t i = begin; i < end; i++) {
+            Key key = source[i];
+            target[own[key.key >> shift & (digits - 1)]++] = key;
+        }
         pthread_barrier_wait(&barrier);
         Key *other = source;
         source = target;

@@ -108,8 +108,11 @@ pub fn data(trace: &Trace) -> Result<String, HtmlError> {
     Ok(text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026"))
 }
 
-/// Of nodes and links by their names, how busy they were in the whole trace, in percent: by the first main metric of each kind
-/// that is a percentage.
+/// What a node's load is, where it is known.
+const LOAD_OF_NODES: &str = "mem";
+
+/// Of nodes and links by their names, how busy they were in the whole trace, in percent: nodes by their memory if that is known,
+/// else by the first main metric that is a percentage, as links are.
 pub fn mean_loads(trace: &Trace) -> BTreeMap<(ObjectKind, String), f64> {
     let mut evaluator = evaluator(trace);
     let ends = trace.ticks().next().into_iter().chain(trace.ticks().next_back());
@@ -118,7 +121,9 @@ pub fn mean_loads(trace: &Trace) -> BTreeMap<(ObjectKind, String), f64> {
     for kind in [ObjectKind::Node, ObjectKind::Link] {
         let busy =
             |resolved: &Resolved| resolved.metric.of == kind && resolved.metric.main && resolved.metric.unit == "%";
-        let Some(metric) = evaluator.metrics().iter().position(busy) else { continue };
+        let metrics = evaluator.metrics();
+        let named = metrics.iter().position(|resolved| busy(resolved) && resolved.metric.name == LOAD_OF_NODES);
+        let Some(metric) = named.or_else(|| metrics.iter().position(busy)) else { continue };
         for (number, object) in trace.objects.iter().enumerate().filter(|(_, object)| object.kind == kind) {
             if let Some((value, _)) = evaluator.value(metric, number) {
                 loads.insert((kind, object.name.clone()), value);

@@ -2,7 +2,7 @@
 
 pub(super) mod flags;
 pub(super) mod journal;
-mod own;
+pub(super) mod own;
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -120,7 +120,9 @@ impl SimCommand {
     fn run_own(&self) -> Result<bool, Failure> {
         let machines = self.machines.varied(&self.variations()?)?;
         let cpus: Vec<u16> = self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect();
-        let common = Common { seed: self.seed, causes: self.causes, stats: self.stats };
+        let runs = machines.len() * cpus.len().max(1);
+        let record = one_run(runs, self.record.as_deref())?;
+        let common = Common { seed: self.seed, causes: self.causes, stats: self.stats, record };
         let mut output: Output<SimulationRow> = self.output.open()?;
         for machine in &machines {
             let name = experiments::description_label(&machine.description);
@@ -215,13 +217,21 @@ fn print_tables(rows: &[SimulationRow], stats: bool) -> Result<(), Failure> {
 
 /// The simulations, the only one of them recorded if `record` says where.
 fn recorded(simulations: Vec<Simulation>, record: Option<&Path>) -> Result<Vec<Simulation>, Failure> {
-    let Some(path) = record else { return Ok(simulations) };
-    if simulations.len() != 1 {
-        let (path, runs) = (path.display(), simulations.len());
+    Ok(match one_run(simulations.len(), record)? {
+        Some(path) => simulations.into_iter().map(|simulation| simulation.recorded_in(path.clone())).collect(),
+        None => simulations,
+    })
+}
+
+/// The file to record in, which one run alone can have, and which can be written.
+fn one_run(runs: usize, record: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    let Some(path) = record else { return Ok(None) };
+    if runs != 1 {
+        let path = path.display();
         return Err(Failure::input(format!("--record {path}: {runs} runs; accepted: one program on one machine")));
     }
     create("--record", path)?;
-    Ok(simulations.into_iter().map(|simulation| simulation.recorded_in(path.to_owned())).collect())
+    std::path::absolute(path).map(Some).map_err(Failure::run)
 }
 
 /// A run that is over, or was before.

@@ -12,7 +12,7 @@ pub fn loop_of(start: c_long, end: c_long, step: c_long, schedule: Schedule, ord
 }
 
 /// A loop over unsigned numbers.
-fn unsigned_loop_of(up: bool, start: u64, end: u64, step: u64, schedule: Schedule, ordered: bool) -> Loop {
+pub fn unsigned_loop_of(up: bool, start: u64, end: u64, step: u64, schedule: Schedule, ordered: bool) -> Loop {
     let total = unsigned_trips(up, start, end, step);
     Loop { total, schedule, ordered, first: start as i64, step: step as i64, end: end as i64 }
 }
@@ -27,7 +27,7 @@ pub fn sections_of(count: c_uint) -> Loop {
 ///
 /// # Safety
 /// The places are the caller's to write to.
-unsafe fn next<T>(first: *mut T, end: *mut T, of: impl Fn(i64) -> T) -> bool {
+pub unsafe fn next<T>(first: *mut T, end: *mut T, of: impl Fn(i64) -> T) -> bool {
     let Some((from, to)) = member().next_values() else { return false };
     // SAFETY: the caller's promise.
     unsafe {

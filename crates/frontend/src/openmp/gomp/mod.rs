@@ -1,7 +1,9 @@
 //! What code compiled by gcc and gfortran calls: the interface of libgomp, versions 1.0 to 5.0.
 
+mod doacross;
 mod loops;
 mod parallel;
+mod reductions;
 mod sync;
 mod tasks;
 

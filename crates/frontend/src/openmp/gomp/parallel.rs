@@ -6,11 +6,22 @@ use super::loops::{loop_of, sections_of};
 use crate::openmp::schedule::{Kind, Schedule};
 use crate::openmp::settings::Bind;
 use crate::openmp::sharing::Loop;
-use crate::openmp::team::{Body, member, runtime_schedule};
+use crate::openmp::team::{Body, Team, member, runtime_schedule};
 
 /// The part of a region's flags that tells how threads are bound.
 fn bind_of(flags: c_uint) -> Option<Bind> {
     Bind::of((flags & 7) as i32)
+}
+
+/// A region, of whose team `begin` is told before others know of it.
+pub fn with_team(
+    body: Body,
+    data: *mut c_void,
+    threads: c_uint,
+    flags: c_uint,
+    begin: impl FnOnce(&'static Team) -> bool,
+) {
+    member().parallel(body, data, threads, bind_of(flags), begin);
 }
 
 /// `#pragma omp parallel`.

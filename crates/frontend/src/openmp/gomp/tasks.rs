@@ -2,9 +2,10 @@
 
 use std::ffi::{c_int, c_long, c_uint, c_ulonglong, c_void};
 
+use crate::openmp::dependences::Dependence;
 use crate::openmp::platform::copies;
 use crate::openmp::schedule::{trips, unsigned_trips};
-use crate::openmp::tasks::{Dependence, Task, block};
+use crate::openmp::tasks::{Task, block};
 use crate::openmp::team::{Body, team};
 
 const FINAL: c_uint = 1 << 1;

@@ -1,10 +1,13 @@
 //! What code compiled by clang calls: the interface of LLVM's runtime. Thread numbers are those in the team.
 
+mod doacross;
 mod invoke;
 mod loops;
 mod regions;
 mod sync;
 mod tasks;
+
+pub use doacross::Dimension;
 
 /// Where in the program a call stands, as the compiler tells it.
 #[repr(C)]

@@ -1,0 +1,276 @@
+//! Programs in C, C++ and Fortran, built by the wrapper as their authors would build them, on this computer and on simulated
+//! machines. Where a compiler or a build system is not installed, its tests say so and end.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// The folder of the programs.
+fn programs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../frontend/tests/programs").canonicalize().expect("there are programs")
+}
+
+/// Whether a tool is installed. If not, the test that asks says so.
+fn installed(tool: &str) -> bool {
+    let there = Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !there {
+        eprintln!("SKIPPED: {tool} is not installed");
+    }
+    there
+}
+
+/// Runs a command in a folder, with variables of the environment.
+fn run(folder: &Path, words: &[&str], variables: &[(&str, &str)]) -> Output {
+    let (program, arguments) = words.split_first().expect("a command");
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder).envs(variables.iter().copied());
+    command.output().unwrap_or_else(|error| panic!("{program}: {error}"))
+}
+
+/// What a command printed, once it has been found to end well.
+#[track_caller]
+fn printed(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{text}\n{errors}", output.status);
+    text
+}
+
+const CCNUMA: &str = env!("CARGO_BIN_EXE_ccnuma");
+
+/// A program in a folder of its own.
+struct Built {
+    folder: TempDir,
+}
+
+impl Built {
+    /// Builds `source` as `program`, by `compiler` (`cc`, `cxx`, `fc`) with flags.
+    #[track_caller]
+    fn new(compiler: &str, source: &str, flags: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = programs().join(source);
+        let words = [&[CCNUMA, compiler], flags, &[source.to_str().expect("UTF-8"), "-o", "program"]].concat();
+        printed(&run(folder.path(), &words, &[]));
+        Self { folder }
+    }
+
+    /// What it prints on this computer.
+    #[track_caller]
+    fn natively(&self, threads: &str, arguments: &[&str]) -> String {
+        let words = [&["./program"], arguments].concat();
+        printed(&run(self.folder.path(), &words, &[("OMP_NUM_THREADS", threads)]))
+    }
+
+    /// What it prints on a simulated machine, and the record of the run.
+    #[track_caller]
+    fn simulated(&self, options: &str, threads: &str, arguments: &[&str]) -> (String, String) {
+        let mut words = vec![CCNUMA, "sim", "--json=record"];
+        words.extend(options.split_whitespace());
+        words.extend(["--", "./program"]);
+        words.extend(arguments);
+        let output = run(self.folder.path(), &words, &[("OMP_NUM_THREADS", threads)]);
+        let text = printed(&output);
+        let record = fs::read_to_string(self.folder.path().join("record")).expect("a record");
+        (text.lines().next().unwrap_or_default().to_owned(), record)
+    }
+}
+
+/// A number of a record.
+fn figure(record: &str, name: &str) -> f64 {
+    let record: serde_json::Value = serde_json::from_str(record).expect("a record");
+    record[name].as_f64().unwrap_or_else(|| panic!("no {name} in {record}"))
+}
+
+/// Runs a program here and simulated with several numbers of threads, and twice to see equal bytes.
+#[track_caller]
+fn holds(built: &Built, words: impl Fn(&str) -> Vec<String>) {
+    for threads in ["1", "3", "8"] {
+        let words = words(threads);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let expected = format!("{threads} threads: right");
+        assert_eq!(built.natively(threads, &words).lines().next(), Some(expected.as_str()), "on this computer");
+        let (text, record) = built.simulated("-m arctic --cpus 16", threads, &words);
+        assert_eq!(text, expected);
+        let again = built.simulated("-m arctic --cpus 16", threads, &words);
+        assert_eq!((text, record), again, "a second run differs");
+    }
+}
+
+#[test]
+fn every_construct_of_openmp_works_as_gcc_compiles_it() {
+    let built = Built::new("cc", "constructs.c", &["-O2", "-Wall", "-Werror", "-fopenmp"]);
+    holds(&built, |_| Vec::new());
+}
+
+#[test]
+fn every_construct_of_openmp_works_as_clang_compiles_it() {
+    if installed("clang") {
+        let built =
+            Built::new("cc", "constructs.c", &["--ccnuma-compiler=clang", "-O2", "-Wall", "-Werror", "-fopenmp"]);
+        holds(&built, |_| Vec::new());
+    }
+}
+
+#[test]
+fn threads_of_the_cxx_library_work() {
+    for compiler in ["g++", "clang++"] {
+        if installed(compiler) {
+            let named = format!("--ccnuma-compiler={compiler}");
+            let built = Built::new("cxx", "standard.cc", &[&named, "-std=c++17", "-O2", "-Wall", "-pthread"]);
+            holds(&built, |threads| vec![threads.to_owned()]);
+        }
+    }
+}
+
+#[test]
+fn fortran_works() {
+    if installed("gfortran") {
+        let built = Built::new("fc", "relaxation.f90", &["-O2", "-fopenmp"]);
+        holds(&built, |_| Vec::new());
+    }
+}
+
+#[test]
+fn a_program_in_c_misses_as_the_same_one_built_in() {
+    let built = Built::new("cc", "radix.c", &["-O2", "-pthread"]);
+    for cpus in ["2", "8"] {
+        let machine = format!("-m arctic+placement=first-touch --cpus {cpus}");
+        let (text, own) = built.simulated(&machine, "1", &[cpus, "131072"]);
+        assert_eq!(text, "131072 keys in order");
+        let folder = built.folder.path();
+        let words: Vec<&str> = [CCNUMA, "sim"].into_iter().chain(machine.split_whitespace()).collect();
+        let words = [&words[..], &["radix", "--keys", "131072", "--json"]].concat();
+        let theirs = printed(&run(folder, &words, &[]));
+        for name in ["primary_misses", "secondary_misses"] {
+            let (ours, theirs) = (figure(&own, name), figure(&theirs, name));
+            let differs = (ours / theirs - 1.0).abs();
+            assert!(
+                differs < 0.05,
+                "{cpus} processors, {name}: {ours} of the program in C, {theirs} of the one built in"
+            );
+        }
+    }
+}
+
+#[test]
+fn makefiles_need_only_the_compilers_name() {
+    if !installed("make") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let makefile =
+        "CFLAGS = -O2 -fopenmp -MMD\nLDFLAGS = -static -fopenmp\nLDLIBS = -lgomp -lm\nprogram: constructs.o\n";
+    fs::write(folder.path().join("Makefile"), makefile).expect("written");
+    fs::copy(programs().join("constructs.c"), folder.path().join("constructs.c")).expect("copied");
+    let cc = format!("CC={CCNUMA} cc");
+    let output = run(folder.path(), &["make", &cc], &[]);
+    printed(&output);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("-static is left out: the runtime is a shared library"), "{said}");
+    assert!(folder.path().join("constructs.d").exists(), "no list of dependencies was made");
+    let built = Built { folder };
+    assert_eq!(built.simulated("-m arctic --cpus 4", "4", &[]).0, "4 threads: right");
+}
+
+#[test]
+fn cmake_finds_compilers_and_openmp() {
+    if !installed("cmake") || !installed("gfortran") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let project = format!(
+        "cmake_minimum_required(VERSION 3.10)\nproject(tried C CXX Fortran)\nfind_package(OpenMP REQUIRED COMPONENTS C Fortran)\n\
+         find_package(Threads REQUIRED)\ninclude(CheckCSourceCompiles)\n\
+         check_c_source_compiles(\"#include <pthread.h>\\nint main(void) {{ return pthread_self() == 0; }}\" SELF)\n\
+         add_executable(program {0}/constructs.c)\ntarget_link_libraries(program OpenMP::OpenMP_C)\n\
+         add_executable(standard {0}/standard.cc)\nset_property(TARGET standard PROPERTY CXX_STANDARD 17)\n\
+         target_link_libraries(standard Threads::Threads)\n\
+         add_executable(relaxation {0}/relaxation.f90)\ntarget_link_libraries(relaxation OpenMP::OpenMP_Fortran)\n",
+        programs().display()
+    );
+    fs::write(folder.path().join("CMakeLists.txt"), project).expect("written");
+    let compilers =
+        [("CC", "cc"), ("CXX", "cxx"), ("FC", "fc")].map(|(variable, name)| (variable, format!("{CCNUMA} {name}")));
+    let variables: Vec<(&str, &str)> = compilers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let said = printed(&run(folder.path(), &["cmake", "-DCMAKE_BUILD_TYPE=Release", "."], &variables));
+    assert!(said.contains("The C compiler identification is GNU"), "{said}");
+    printed(&run(folder.path(), &["cmake", "--build", "."], &[]));
+    let built = Built { folder };
+    assert_eq!(built.simulated("-m arctic --cpus 4", "4", &[]).0, "4 threads: right");
+    for name in ["standard", "relaxation"] {
+        let words = [CCNUMA, "sim", "-m", "arctic", "--cpus", "16", "--", &format!("./{name}")];
+        let text = printed(&run(built.folder.path(), &words, &[("OMP_NUM_THREADS", "4")]));
+        assert!(text.starts_with("4 threads: right\n"), "{text}");
+    }
+}
+
+#[test]
+fn meson_finds_compilers_and_threads() {
+    if !installed("meson") || !installed("ninja") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let project = "project('tried', 'c', 'cpp', default_options: ['cpp_std=c++17', 'buildtype=release'])\n\
+        executable('program', 'constructs.c', dependencies: dependency('openmp'))\n\
+        executable('standard', 'standard.cc', dependencies: dependency('threads'))\n";
+    fs::write(folder.path().join("meson.build"), project).expect("written");
+    for name in ["constructs.c", "standard.cc"] {
+        fs::copy(programs().join(name), folder.path().join(name)).expect("copied");
+    }
+    let compilers = [("CC", "cc"), ("CXX", "cxx")].map(|(variable, name)| (variable, format!("{CCNUMA} {name}")));
+    let variables: Vec<(&str, &str)> = compilers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    printed(&run(folder.path(), &["meson", "setup", "build"], &variables));
+    printed(&run(folder.path(), &["ninja", "-C", "build"], &[]));
+    for name in ["program", "standard"] {
+        let path = format!("./build/{name}");
+        let words = [CCNUMA, "sim", "-m", "arctic", "--cpus", "16", "--", &path];
+        let text = printed(&run(folder.path(), &words, &[("OMP_NUM_THREADS", "4")]));
+        assert!(text.starts_with("4 threads: right\n"), "{text}");
+    }
+}
+
+#[test]
+fn links_named_after_compilers_are_compilers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::os::unix::fs::symlink(CCNUMA, folder.path().join("ccnuma-cc")).expect("a link");
+    let said = printed(&run(folder.path(), &["./ccnuma-cc", "--version"], &[]));
+    assert!(said.contains("Free Software Foundation") || said.contains("clang version"), "{said}");
+    let source = programs().join("radix.c");
+    let words = ["./ccnuma-cc", "-shared", "-fPIC", source.to_str().expect("UTF-8"), "-o", "library.so"];
+    printed(&run(folder.path(), &words, &[]));
+    assert!(folder.path().join("library.so").exists());
+}
+
+#[test]
+fn threads_go_where_the_environment_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = "#define _GNU_SOURCE\n#include <omp.h>\n#include <sched.h>\n#include <stdio.h>\nint main(void)\n{\n\
+        int where[8];\n#pragma omp parallel\nwhere[omp_get_thread_num()] = sched_getcpu();\n\
+        for (int i = 0; i < omp_get_max_threads(); i++) printf(\"%d \", where[i]);\n\
+        printf(\"of %d\\n\", omp_get_num_places());\nreturn 0;\n}\n";
+    fs::write(folder.path().join("where.c"), source).expect("written");
+    printed(&run(folder.path(), &[CCNUMA, "cc", "-fopenmp", "where.c", "-o", "program"], &[]));
+    let places = |variables: &[(&str, &str)]| {
+        let words = [CCNUMA, "sim", "-m", "arctic", "--cpus", "16", "--", "./program"];
+        printed(&run(folder.path(), &words, variables)).lines().next().unwrap_or_default().to_owned()
+    };
+    let four = ("OMP_NUM_THREADS", "4");
+    assert_eq!(places(&[four]), "0 1 2 3 of 0");
+    assert_eq!(places(&[four, ("OMP_PROC_BIND", "spread")]), "0 4 8 12 of 16");
+    assert_eq!(places(&[four, ("OMP_PROC_BIND", "close"), ("OMP_PLACES", "sockets")]), "0 2 4 6 of 8");
+    assert_eq!(places(&[four, ("OMP_PLACES", "{0},{3},{9},{5}")]), "0 3 9 5 of 4");
+}
+
+#[test]
+fn what_cannot_be_built_is_refused() {
+    common::refused("cc --ccnuma-fast a.c", &["--ccnuma-fast", "no such flag", "--ccnuma-no-blocks"]);
+    common::refused("cc -m32 -c a.c", &["-m32", "64 bits", "accepted: -m64"]);
+    common::refused(
+        "fc --ccnuma-compiler=no-such-one a.f90",
+        &["--ccnuma-compiler", "no-such-one", "cannot be started"],
+    );
+}

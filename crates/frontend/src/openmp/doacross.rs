@@ -1,0 +1,85 @@
+//! Loops whose iterations wait for certain earlier ones (`ordered(n)` with `depend(sink: ...)`).
+//!
+//! One thread does all iterations of the inner loops for one of the outermost, in their order: so for each of the outermost there is
+//! one counter, of the inner ones that are done.
+
+use std::ffi::c_void;
+
+use sim::Cause;
+
+use super::platform::{Counter, allocate, charged, free};
+use super::sharing::Share;
+
+/// What such a loop needs beside being a loop.
+pub struct Doacross {
+    /// Iterations of the inner loops.
+    inner: Vec<u64>,
+    /// For each iteration of the outermost, how many of the inner ones are done.
+    done: *const Counter,
+    outermost: u64,
+}
+
+impl Doacross {
+    /// Sets up what loops of so many iterations need, the outermost first.
+    pub fn set_up(share: &Share, counts: &[u64]) {
+        let outermost = counts.first().copied().unwrap_or(0);
+        let done = allocate(outermost as usize * size_of::<Counter>()).cast::<Counter>();
+        // SAFETY: the block is so long, and nobody has seen it.
+        unsafe { done.cast::<u64>().write_bytes(0, outermost as usize) };
+        let doacross = Self { inner: counts.iter().skip(1).copied().collect(), done, outermost };
+        share.place.set(Box::into_raw(Box::new(doacross)).cast());
+    }
+
+    /// Takes it down, if there is one.
+    pub fn take_down(share: &Share) {
+        let place: *mut c_void = share.place.replace(std::ptr::null_mut());
+        if !place.is_null() {
+            // SAFETY: made by `set_up`, and the last thread has left.
+            unsafe {
+                let doacross = Box::from_raw(place.cast::<Self>());
+                free(doacross.done.cast_mut().cast());
+            }
+        }
+    }
+
+    /// That of a construct that has one.
+    pub fn of(share: &Share) -> Option<&Self> {
+        // SAFETY: null, or made by `set_up` and there until the last thread leaves.
+        unsafe { share.place.get().cast_const().cast::<Self>().as_ref() }
+    }
+
+    /// How many loops there are.
+    pub fn depth(&self) -> usize {
+        self.inner.len() + 1
+    }
+
+    fn counter(&self, outermost: u64) -> Option<&Counter> {
+        // SAFETY: within the block.
+        (outermost < self.outermost).then(|| unsafe { &*self.done.add(outermost as usize) })
+    }
+
+    /// How many inner iterations come before this one.
+    fn before(&self, inner: &[u64]) -> u64 {
+        self.inner.iter().zip(inner).fold(0, |before, (count, at)| before * count + at)
+    }
+
+    /// An iteration is done as far as others wait for it.
+    pub fn post(&self, at: &[u64]) {
+        let Some((&outermost, inner)) = at.split_first() else { return };
+        if let Some(counter) = self.counter(outermost) {
+            counter.set(self.before(inner) + 1);
+        }
+    }
+
+    /// Waits until an iteration is done so far; for one that there is not, it waits not.
+    pub fn wait(&self, at: &[u64]) {
+        let Some((&outermost, inner)) = at.split_first() else { return };
+        if inner.iter().zip(&self.inner).any(|(at, count)| at >= count) {
+            return;
+        }
+        if let Some(counter) = self.counter(outermost) {
+            let before = self.before(inner);
+            charged(Cause::Lock, || counter.wait_until(|done| done > before));
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What addresses of a compiled program are called: functions, source lines, global variables.
+//!
+//! Functions and lines come from DWARF by `addr2line`; where there is none, functions come from the symbol table; where that is
+//! stripped, addresses stay numbers. Variables come from the symbol table alone, which gives their sizes. All addresses are those
+//! that the program was linked for: whoever knows where it was loaded subtracts that.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use addr2line::{Loader, demangle_auto};
+use object::{Object, ObjectSymbol, SymbolKind};
+use thiserror::Error;
+
+/// Why a file has no symbols that could be read.
+#[derive(Debug, Error)]
+pub enum SymbolsError {
+    /// It cannot be read.
+    #[error("{}: cannot be read: {source}", .file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// It is no program, or a damaged one.
+    #[error("{}: no program in the executable and linkable format: {problem}", .file.display())]
+    Foreign {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+/// What an address of code is called.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Place {
+    /// The function, innermost of those that were made into one; as the source calls it.
+    pub function: Option<String>,
+    /// The file, as the compiler was given it.
+    pub file: Option<String>,
+    /// The line in it.
+    pub line: Option<u32>,
+}
+
+/// A global variable.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Variable {
+    /// What the source calls it.
+    pub name: String,
+    /// Address of its first byte.
+    pub start: u64,
+    /// How long it is: at least a byte.
+    pub bytes: u64,
+}
+
+/// Something about a program that cannot be told, and what to do about it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lacking {
+    /// There are functions and variables, and no lines.
+    Lines,
+    /// There are no names at all.
+    Names,
+}
+
+impl Lacking {
+    /// What it means, and what to do about it.
+    pub const fn advice(self) -> &'static str {
+        match self {
+            Self::Lines => "no source lines: the program was compiled without -g",
+            Self::Names => "no names of functions and variables: the program was stripped; link it without -s",
+        }
+    }
+}
+
+/// The symbols of a program.
+pub struct Symbols {
+    loader: Loader,
+    /// By address; they do not overlap.
+    variables: Vec<Variable>,
+    has_lines: bool,
+    has_names: bool,
+}
+
+impl Symbols {
+    /// The symbols of the program in `file`.
+    ///
+    /// # Errors
+    /// When it cannot be read or is no program. That it has no symbols is no error.
+    pub fn of(file: &Path) -> Result<Self, SymbolsError> {
+        let foreign = |problem: String| SymbolsError::Foreign { file: file.to_owned(), problem };
+        let bytes = fs::read(file).map_err(|source| SymbolsError::Unreadable { file: file.to_owned(), source })?;
+        let program = object::File::parse(bytes.as_slice()).map_err(|error| foreign(error.to_string()))?;
+        let loader = Loader::new(file).map_err(|error| foreign(error.to_string()))?;
+        let has_lines = program.section_by_name(".debug_line").is_some();
+        let has_names = program.symbols().any(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
+        Ok(Self { loader, variables: variables(&program), has_lines, has_names })
+    }
+
+    /// What cannot be told of this program, if anything.
+    pub const fn lacking(&self) -> Option<Lacking> {
+        match (self.has_lines, self.has_names) {
+            (true, _) => None,
+            (false, true) => Some(Lacking::Lines),
+            (false, false) => Some(Lacking::Names),
+        }
+    }
+
+    /// What the instruction at an address is part of, as far as that is known.
+    pub fn place(&self, address: u64) -> Place {
+        let mut place = Place::default();
+        if let Ok(mut frames) = self.loader.find_frames(address)
+            && let Ok(Some(frame)) = frames.next()
+        {
+            let name =
+                |function: addr2line::FunctionName<_>| function.demangle().ok().map(std::borrow::Cow::into_owned);
+            place.function = frame.function.and_then(name);
+            if let Some(location) = frame.location {
+                (place.file, place.line) = (location.file.map(str::to_owned), location.line);
+            }
+        }
+        if place.function.is_none() {
+            place.function = self.loader.find_symbol(address).map(|name| demangle_auto(name.into(), None).into_owned());
+        }
+        place
+    }
+
+    /// The global variables, by address.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// The variable that an address is in, and how far.
+    pub fn variable(&self, address: u64) -> Option<(&Variable, u64)> {
+        let after = self.variables.partition_point(|variable| variable.start <= address);
+        let variable = &self.variables[after.checked_sub(1)?];
+        let offset = address - variable.start;
+        (offset < variable.bytes).then_some((variable, offset))
+    }
+}
+
+/// Data symbols with a size, those inside of others left out: of several names for one thing the first by alphabet counts.
+fn variables(program: &object::File<'_>) -> Vec<Variable> {
+    let is_data = |symbol: &object::Symbol<'_, '_>| {
+        let kind = matches!(symbol.kind(), SymbolKind::Data);
+        kind && symbol.is_definition() && symbol.size() > 0 && symbol.address().checked_add(symbol.size()).is_some()
+    };
+    let variable = |symbol: object::Symbol<'_, '_>| {
+        let name = symbol.name().ok().filter(|name| !name.is_empty())?;
+        let name = demangle_auto(name.into(), None).into_owned();
+        Some(Variable { name, start: symbol.address(), bytes: symbol.size() })
+    };
+    let mut found: Vec<Variable> = program.symbols().filter(is_data).filter_map(variable).collect();
+    found.sort_by(|a, b| (a.start, b.bytes, &a.name).cmp(&(b.start, a.bytes, &b.name)));
+    let mut end = 0;
+    found.retain(|variable| {
+        let fits = variable.start >= end;
+        if fits {
+            end = variable.start + variable.bytes;
+        }
+        fits
+    });
+    found
+}
