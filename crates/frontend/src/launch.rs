@@ -8,6 +8,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use thiserror::Error;
 
+use crate::lines::with_lines;
 use crate::request::{Answer, Request, VARIABLE};
 use crate::wrapped::LIBRARY;
 
@@ -131,7 +132,8 @@ impl Launch {
         let output = command.output().map_err(|error| failed(error.to_string()))?;
         match fs::read(&answer) {
             Ok(text) => {
-                let answer = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+                let mut answer: Answer = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+                answer.error = answer.error.map(|error| with_lines(&self.program, &error));
                 Ok((answer, output.stdout))
             }
             Err(_) => Err(LaunchError::Silent { program: program.clone(), how: output.status }),

@@ -10,6 +10,7 @@
 
 pub mod compiler;
 pub mod launch;
+mod lines;
 pub mod request;
 pub mod wrapped;
 

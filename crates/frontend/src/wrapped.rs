@@ -11,12 +11,14 @@ pub const BUILT_WITH: &str = "ccnuma_built_with";
 pub const INSTRUMENTATION: u64 = 0x1_0000;
 
 /// What every compilation adds: calls at every reference, none moved out of a loop that waits for another thread, volatile ones
-/// told from others.
-pub const GCC_FLAGS: &[&str] = &["-fsanitize=thread", "-fno-ipa-reference", "--param", "tsan-distinguish-volatile=1"];
+/// told from others; calls without a detour by the linkage table.
+pub const GCC_FLAGS: &[&str] =
+    &["-fsanitize=thread", "-fno-ipa-reference", "--param", "tsan-distinguish-volatile=1", "-fno-plt"];
 
 /// The same for clang, which by default merges references and leaves out those that races cannot happen on.
 pub const CLANG_FLAGS: &[&str] = &[
     "-fsanitize=thread",
+    "-fno-plt",
     "-fno-vectorize",
     "-fno-slp-vectorize",
     "-mllvm",

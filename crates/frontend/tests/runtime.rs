@@ -59,7 +59,7 @@ fn references_alone_are_counted_without_caches() {
     // The C library's memory is not simulated, but referred to.
     let ratio = counted.references as f64 / all.references as f64;
     assert!((1.0..1.05).contains(&ratio), "{} and {}", counted.references, all.references);
-    assert_eq!(counted.secondary_misses, 0);
+    assert!(counted.secondary_misses * 100 < all.secondary_misses, "only what threads wait with is timed");
 }
 
 #[test]
@@ -67,9 +67,9 @@ fn a_deadlock_names_every_thread_and_its_call() {
     let error = error_of("wrong", &["cross"]);
     assert!(error.starts_with("deadlock at "), "{error}");
     for part in [
-        "thread 0 in pthread_join called at ",
-        "thread 1 in pthread_mutex_lock called at ",
-        "thread 2 in pthread_mutex_lock",
+        "thread 0 in pthread_join called at main (wrong.c:",
+        "thread 1 in pthread_mutex_lock called at cross (wrong.c:20)",
+        "thread 2 in pthread_mutex_lock called at cross (wrong.c:20)",
     ] {
         assert!(error.contains(part), "{part}: {error}");
     }
@@ -79,8 +79,8 @@ fn a_deadlock_names_every_thread_and_its_call() {
 #[test]
 fn crashes_tell_thread_place_and_simulated_time() {
     for (way, what) in [
-        ("crash", "thread 1 of the program touched memory that is not there: address 0x0, at "),
-        ("divide", "thread 1 of the program divided by zero, at "),
+        ("crash", "thread 1 of the program touched memory that is not there: address 0x0, at crash (wrong.c:23), "),
+        ("divide", "thread 1 of the program divided by zero, at divide (wrong.c:24), "),
         ("overflow", "its stack of 1028 KiB is used up"),
         ("abort", "the program called abort (thread 1, simulated time "),
     ] {
@@ -141,4 +141,11 @@ fn a_recorded_program_is_replayed() {
     assert_eq!(replayed.cpus, original.cpus);
     let close = |replayed: u64, original: u64| replayed.abs_diff(original) * 4 < original;
     assert!(close(replayed.secondary_misses, original.secondary_misses), "{replayed:?}\n{original:?}");
+}
+
+#[test]
+fn more_threads_than_processors_take_turns() {
+    let (answer, printed) = run_right("many", &["20"]);
+    assert_eq!(printed, "sum 190\n");
+    assert_eq!(answer.row.expect("a record").cpus, 21);
 }

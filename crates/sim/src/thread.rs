@@ -21,7 +21,7 @@ pub(crate) struct Team {
     /// Counts what may be news to threads that look at a word again and again.
     news: Cell<u64>,
     /// Whether threads may change processors: what they leave and enter, they do at their own time.
-    scheduled: bool,
+    scheduled: Cell<bool>,
     /// What a thread asks of the operating system, and the answers.
     pub(crate) calls: RefCell<Vec<Call>>,
     pub(crate) spawned: Cell<Option<Result<ThreadId, SimError>>>,
@@ -68,8 +68,13 @@ impl Team {
         self.found.set(answer);
     }
 
+    /// From here on threads may change processors.
+    pub(crate) fn share(&self) {
+        self.scheduled.set(true);
+    }
+
     pub(crate) fn new(scheduled: bool) -> Self {
-        Self { scheduled, ..Self::default() }
+        Self { scheduled: Cell::new(scheduled), ..Self::default() }
     }
 
     pub(crate) fn news(&self) -> u64 {
@@ -257,7 +262,7 @@ impl<'a> Thread<'a> {
     /// Everything is done, and the operating system may give the processor to others.
     pub(crate) fn leave(&mut self) {
         self.drain();
-        if self.team.scheduled {
+        if self.team.scheduled.get() {
             self.order();
         }
     }

@@ -123,7 +123,7 @@ impl Builder<'_> {
     /// The user's flags, those that have to go left out.
     fn kept_flags(&self) -> impl Iterator<Item = &[OsString]> {
         self.line.items.iter().filter_map(|item| match item {
-            Item::Flag(words) if !word(words).is_some_and(|flag| replaced(flag).is_some()) => Some(words.as_slice()),
+            Item::Flag(words) if word(words).is_none_or(|flag| replaced(flag).is_none()) => Some(words.as_slice()),
             _ => None,
         })
     }
@@ -299,8 +299,8 @@ mod tests {
         --export-dynamic-symbol=ccnuma_built_with -Xlinker -rpath -Xlinker /l -Wl,--push-state,--no-as-needed /l/runtime.so \
         -Wl,--pop-state";
     const GNU: &str = "gcc -g -D__CCNUMA__=1 -U__SANITIZE_THREAD__ -fsanitize=thread -fno-ipa-reference --param \
-        tsan-distinguish-volatile=1 -Wno-tsan -fsanitize-coverage=trace-pc -I /i";
-    const CLANG: &str = "gcc -g -D__CCNUMA__=1 -U__SANITIZE_THREAD__ -fsanitize=thread -fno-vectorize -fno-slp-vectorize -mllvm \
+        tsan-distinguish-volatile=1 -fno-plt -Wno-tsan -fsanitize-coverage=trace-pc -I /i";
+    const CLANG: &str = "gcc -g -D__CCNUMA__=1 -U__SANITIZE_THREAD__ -fsanitize=thread -fno-plt -fno-vectorize -fno-slp-vectorize -mllvm \
         -tsan-instrument-read-before-write=1 -mllvm -tsan-distinguish-volatile=1 -Wno-unused-command-line-argument \
         -fsanitize-coverage=trace-pc -I /i";
 

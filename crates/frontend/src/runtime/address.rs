@@ -1,7 +1,8 @@
 //! Which addresses of the program are simulated memory, and where: the data of the executable, and one arena for all else.
 //!
 //! The program's data are at their real addresses in the host's memory. What the simulator times are virtual addresses that follow
-//! from those by a subtraction: first the data of the executable, then as much of the arena as is in use.
+//! from those by a subtraction: first the data of the executable, then the first thread's own variables, then as much of the arena as
+//! is in use.
 
 use units::VirtualAddr;
 
@@ -26,11 +27,16 @@ pub struct Ranges {
     arena_length: usize,
     /// The simulated address of its first byte.
     arena_start: u64,
+    /// The first thread's own variables, which the host has put somewhere: where they begin, how many bytes, and where that is.
+    own: usize,
+    own_length: usize,
+    own_start: u64,
 }
 
 impl Ranges {
     /// Nothing is.
-    pub const NONE: Self = Self { globals: 0, globals_length: 0, arena_length: 0, arena_start: 0 };
+    pub const NONE: Self =
+        Self { globals: 0, globals_length: 0, arena_length: 0, arena_start: 0, own: 0, own_length: 0, own_start: 0 };
 }
 
 /// Bytes of the arena that are reserved, and that are handed out.
@@ -53,7 +59,11 @@ pub fn locate(address: usize) -> Option<VirtualAddr> {
         return Some(VirtualAddr(ranges.arena_start + offset as u64));
     }
     let offset = address.wrapping_sub(ranges.globals);
-    (offset < ranges.globals_length).then_some(VirtualAddr(offset as u64))
+    if offset < ranges.globals_length {
+        return Some(VirtualAddr(offset as u64));
+    }
+    let offset = address.wrapping_sub(ranges.own);
+    (offset < ranges.own_length).then_some(VirtualAddr(ranges.own_start + offset as u64))
 }
 
 /// Bytes of a simulated page.
@@ -175,7 +185,10 @@ pub fn simulate<E>(page: usize, mut map: impl FnMut(usize) -> Result<VirtualAddr
     let (extent, ranges) = unsafe { (&mut *EXTENT.get(), &mut (*HOT.get()).ranges) };
     extent.page = page;
     let length = (extent.used + STEP).next_multiple_of(page);
-    let arena = map(length / page)?;
-    *ranges = Ranges { globals: first, globals_length: end - first, arena_length: length, arena_start: arena.0 };
+    let (own, own_length) = super::tls::variables_of_first();
+    let (globals_length, own_page) = (end - first, map(own_length.div_ceil(page))?);
+    let arena_start = map(length / page)?.0;
+    let own_start = own_page.0;
+    *ranges = Ranges { globals: first, globals_length, arena_length: length, arena_start, own, own_length, own_start };
     Ok(())
 }

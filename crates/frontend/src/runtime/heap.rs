@@ -446,7 +446,7 @@ mod tests {
         for bytes in 1..=LARGEST_CLASS {
             let (class, size) = class_of(bytes);
             assert!(size >= bytes && size.is_multiple_of(16) && class < CLASSES, "{bytes}: class {class} of {size}");
-            assert!(size < bytes + (bytes / 4).max(16), "{bytes} in {size}");
+            assert!(size < bytes.max(32) + (bytes / 4).max(16), "{bytes} in {size}");
             assert!(last.0 == class && last.1 == size || size > last.1 && class != last.0, "{bytes}: {class} {last:?}");
             last = (class, size);
             assert_eq!(class_of(size), (class, size), "a block given back is of the class it was of");

@@ -3,6 +3,7 @@
 pub mod address;
 mod atomics;
 mod barrier;
+mod blocks;
 pub mod callbacks;
 pub mod clock;
 mod condition;

@@ -99,6 +99,15 @@ pub fn make() -> Option<usize> {
     Some(block)
 }
 
+/// The first thread's own variables: where they begin, and how many bytes. How far they are from the thread register is the same in
+/// every run, wherever the host has put the block.
+pub fn variables_of_first() -> (usize, usize) {
+    let (mut size, mut align) = (0, 0);
+    // SAFETY: the dynamic linker tells.
+    unsafe { _dl_get_tls_static_info(&raw mut size, &raw mut align) };
+    (host_header() - size, size)
+}
+
 /// The header of the first thread's block.
 fn host_header() -> usize {
     // SAFETY: one thread of the host.

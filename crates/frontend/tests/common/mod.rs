@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ccnuma_frontend::launch::Launch;
 use ccnuma_frontend::request::{Answer, Request};
@@ -19,7 +20,10 @@ fn libraries() -> PathBuf {
 /// Compiles a C program of `programs` as `ccnuma cc` does, into a folder that cargo keeps for tests.
 pub fn build(name: &str) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name).with_extension("c");
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    // Tests run at the same time, and a program that runs cannot be written.
+    static BUILT: AtomicUsize = AtomicUsize::new(0);
+    let unique = format!("{name}-{}-{}", std::process::id(), BUILT.fetch_add(1, Ordering::Relaxed));
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(unique);
     let object = program.with_extension("o");
     let run = |command: &mut Command| {
         let output = command.output().expect("gcc is installed");

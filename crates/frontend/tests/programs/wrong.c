@@ -21,7 +21,7 @@ static void *__attribute__((noinline)) cross(void *first) {
     return NULL;
 }
 static void *crash(void *unused) { *nowhere = 1; return unused; }
-static void *divide(void *unused) { return (void *)(long)(1 / zero); }
+static void *divide(void *unused) { return (void *)(long)(100 / zero); }
 static int __attribute__((noinline)) recurse(int depth) {
     volatile char room[512];
     room[0] = (char)depth;

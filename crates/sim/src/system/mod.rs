@@ -11,6 +11,7 @@ mod paging;
 mod process;
 mod programs;
 mod schedule;
+mod sharing;
 mod transport;
 mod watching;
 
@@ -263,7 +264,10 @@ impl<C: Controller> System<C> {
         match event {
             Event::Resume(cpu) if self.is_due(cpu) => self.resume(cpu),
             Event::Resume(_) => {}
-            Event::Schedule => self.on_schedule(),
+            Event::Schedule => {
+                self.ring();
+                self.on_schedule();
+            }
             Event::Left(cpu) => self.on_left(cpu),
             Event::Filled(cpu, miss) => self.on_filled(cpu, miss),
             Event::Route(channel, id) => self.on_route(channel, id),

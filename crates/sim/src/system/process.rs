@@ -1,5 +1,6 @@
 //! A process whose threads come and go while it runs: what they ask of the operating system, done at their own time.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use units::{CpuId, NodeId, Time, VirtualAddr};
@@ -19,6 +20,8 @@ pub(super) struct Process {
     alive: usize,
     /// Whether a thread has ended all of it.
     over: bool,
+    /// When threads are to go on that have parked and given their processors up.
+    pub timers: BTreeSet<(Time, usize)>,
 }
 
 impl<C: Controller> System<C> {
@@ -35,7 +38,14 @@ impl<C: Controller> System<C> {
         self.reports.clear();
         let team = Rc::new(Team::new(false));
         let start = processors.first().copied().unwrap_or(CpuId(0));
-        let process = Process { team: team.clone(), processors, places: vec![Some(start)], alive: 1, over: false };
+        let process = Process {
+            team: team.clone(),
+            processors,
+            places: vec![Some(start)],
+            alive: 1,
+            over: false,
+            timers: BTreeSet::new(),
+        };
         self.process = Some(process);
         self.start(start, first, &team, 0)?;
         while self.process.as_ref().is_some_and(|process| process.alive > 0 && !process.over) {
@@ -56,17 +66,15 @@ impl<C: Controller> System<C> {
                 self.abandon(cpu);
             }
         }
+        self.cut_off_parked();
     }
 
     /// A thread has ended.
     pub(super) fn note_end(&mut self) {
         if let Some(process) = &mut self.process {
             process.alive -= 1;
-            for place in &mut process.places {
-                if place.is_some_and(|cpu| self.running[cpu.index()].is_none()) {
-                    *place = None;
-                }
-            }
+            let Some((thread, _)) = self.reports.last() else { return };
+            process.places[*thread] = None;
         }
     }
 
@@ -105,19 +113,36 @@ impl<C: Controller> System<C> {
     /// A new thread on the first of `wanted` that is free, or else on the first processor that is.
     fn spawn(&mut self, program: Program, wanted: &[CpuId], team: &Rc<Team>) -> Result<ThreadId, SimError> {
         let Some(process) = &self.process else { return Err(SimError::NoProcessorFree { processors: 0 }) };
-        let cpu = self.first_free(wanted).or_else(|| self.first_free(&process.processors));
-        let cpu = cpu.ok_or(SimError::NoProcessorFree { processors: process.processors.len() })?;
         let thread = process.places.len();
+        let cpu = self.first_free(wanted).or_else(|| self.first_free(&process.processors));
+        let Some(cpu) = cpu.filter(|_| self.schedule.is_none()) else {
+            if self.schedule.is_none() {
+                let last = process.processors.iter().map(|cpu| cpu.index() + 1).max().unwrap_or_default();
+                let places = process.places.clone();
+                self.begin_sharing(team, &places, last);
+            }
+            let born = self.spawn_sharing(program, wanted, team, thread)?;
+            self.count_birth(None);
+            return Ok(born);
+        };
         self.start(cpu, program, team, thread)?;
+        self.count_birth(Some(cpu));
+        Ok(ThreadId(thread))
+    }
+
+    fn count_birth(&mut self, place: Option<CpuId>) {
         if let Some(process) = &mut self.process {
-            process.places.push(Some(cpu));
+            process.places.push(place);
             process.alive += 1;
         }
-        Ok(ThreadId(thread))
     }
 
     /// The thread on `cpu` goes to the first of `wanted` that is free, if any is. Where it is then.
     fn migrate(&mut self, cpu: CpuId, wanted: &[CpuId]) -> CpuId {
+        if self.schedule.is_some() {
+            // Where threads take turns the scheduler says where.
+            return cpu;
+        }
         let Some(to) = self.first_free(wanted) else { return cpu };
         let Some(mut running) = self.running[cpu.index()].take() else { return cpu };
         let now = self.now;
@@ -132,6 +157,9 @@ impl<C: Controller> System<C> {
 
     /// A parked thread goes on now; if it is not parked, nothing happens.
     fn wake_parked(&mut self, thread: ThreadId) {
+        if self.schedule.is_some() {
+            return self.wake_sharing(thread.0, None);
+        }
         let place = self.process.as_ref().and_then(|process| process.places.get(thread.0).copied().flatten());
         if let Some(cpu) = place
             && matches!(self.waits(cpu), Some(Wait::Parked(_)))
@@ -142,7 +170,12 @@ impl<C: Controller> System<C> {
 
     /// A thread parks until `until` or until it is woken.
     pub(super) fn park_until(&mut self, cpu: CpuId, until: Time) {
-        if until < Time::MAX {
+        if self.schedule.is_some() {
+            match until > self.now {
+                true => self.leave_parked(cpu, until),
+                false => self.resume_at(cpu, self.now),
+            }
+        } else if until < Time::MAX {
             self.schedule_processor(cpu, until.max(self.now), Event::Resume(cpu));
         }
     }

@@ -86,16 +86,17 @@ impl Running {
 
     /// It leaves a processor, at `now` or as soon as that has done what it has begun. Returns when.
     pub fn exit(&mut self, processor: &mut Processor, now: Time) -> Time {
-        let cause = match self.wait {
-            Some(Wait::Barrier) => Cause::Barrier,
-            _ => Cause::Descheduled,
-        };
         if self.enters {
-            // It was taken off before it came.
-            return now;
+            // It was taken off before it came: all that is known of it is what it did before.
+            return if self.started.is_some() { self.left.0 } else { now };
         }
         processor.vacate(now);
         self.on_behalf = processor.on_behalf(None);
+        let cause = match self.wait {
+            Some(Wait::Barrier) => Cause::Barrier,
+            Some(Wait::Parked(_)) => self.on_behalf.unwrap_or(Cause::Idle),
+            _ => Cause::Descheduled,
+        };
         self.meter = processor.give_meter();
         self.elsewhere = self.elsewhere.plus(&processor.counters().since(&self.before));
         self.left = (processor.time(), cause);
@@ -324,6 +325,17 @@ impl<C: Controller> System<C> {
         let scheduling = self.scheduling(thread);
         self.reports.push((thread, ThreadReport { cpu, started, finished, time, counters, scheduling }));
         Some((body, thread))
+    }
+
+    /// A program without a processor does not go on, and is left as it is.
+    pub(super) fn report_parked(&mut self, running: Running) {
+        let Running { body, started, thread, elsewhere, meter, left, .. } = running;
+        std::mem::forget(body);
+        let (finished, cpu) = (left.0, CpuId(0));
+        let started = started.unwrap_or(finished);
+        let (time, counters) = meter.measured().unwrap_or((finished - started, elsewhere));
+        let scheduling = self.scheduling(thread);
+        self.reports.push((thread, ThreadReport { cpu, started, finished, time, counters, scheduling }));
     }
 
     /// What the program on `cpu` waits for.

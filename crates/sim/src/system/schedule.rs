@@ -25,25 +25,25 @@ pub struct Job {
 }
 
 /// A process that runs.
-struct Process {
-    name: String,
-    threads: Range<usize>,
-    alive: usize,
+pub(super) struct Process {
+    pub name: String,
+    pub threads: Range<usize>,
+    pub alive: usize,
     /// Threads at the barrier.
-    arrived: Vec<usize>,
-    team: Rc<Team>,
+    pub arrived: Vec<usize>,
+    pub team: Rc<Team>,
 }
 
 /// Threads and who decides about them.
 pub(super) struct Schedule {
-    scheduler: Scheduler,
-    processes: Vec<Process>,
+    pub scheduler: Scheduler,
+    pub processes: Vec<Process>,
     /// Threads that have no processor, by number.
-    parked: Vec<Option<Running>>,
+    pub parked: Vec<Option<Running>>,
     /// When the scheduler is woken next.
-    wake: Time,
+    pub wake: Time,
     /// Emptied after every use.
-    actions: Vec<Action>,
+    pub actions: Vec<Action>,
 }
 
 impl Schedule {
@@ -86,7 +86,7 @@ impl<C: Controller> System<C> {
     }
 
     /// Tells the scheduler something, and does what it answers.
-    fn consult(&mut self, tell: impl FnOnce(&mut Scheduler, Time, &mut Vec<Action>)) {
+    pub(super) fn consult(&mut self, tell: impl FnOnce(&mut Scheduler, Time, &mut Vec<Action>)) {
         let Some(mut schedule) = self.schedule.take() else { return };
         let mut actions = std::mem::take(&mut schedule.actions);
         tell(&mut schedule.scheduler, self.now, &mut actions);
@@ -172,7 +172,7 @@ impl<C: Controller> System<C> {
     }
 
     /// Takes the thread off a processor that has drained. Its number.
-    fn park(&mut self, cpu: CpuId) -> Option<usize> {
+    pub(super) fn park(&mut self, cpu: CpuId) -> Option<usize> {
         let mut running = self.running[cpu.index()].take()?;
         let now = self.now;
         running.exit(self.processor_mut(cpu), now);
@@ -257,13 +257,14 @@ impl<C: Controller> System<C> {
         };
         let waits = |running: &Running| match running.wait {
             Some(Wait::Departure(_) | Wait::Leave) => in_vain(running),
-            Some(Wait::Barrier) => true,
+            Some(Wait::Barrier | Wait::Parked(Time::MAX)) => true,
             // It has not started: its process waits for one that has.
             None => true,
             _ => false,
         };
-        let held =
-            |running: &Running| schedule.scheduler.is_ready(running.thread) && running.wait == Some(Wait::Barrier);
+        let held = |running: &Running| {
+            schedule.scheduler.is_ready(running.thread) && matches!(running.wait, Some(Wait::Barrier | Wait::Parked(_)))
+        };
         let any = self.running.iter().flatten().chain(schedule.parked.iter().flatten());
         let mut any = any.peekable();
         any.peek().is_some() && any.all(|running| waits(running) && !held(running))

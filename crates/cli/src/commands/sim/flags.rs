@@ -87,6 +87,8 @@ pub const EXAMPLES: &str = "Examples:
   ccnuma sim -m arctic radix --vary tlb.miss_ns=0,700 --vary processor.outstanding_misses=1,4
   ccnuma sim -m bwana swim --cpus 8 --record swim.references; ccnuma sim -m flash-64p swim.references
                                                  record once, replay on other machines
+  ccnuma sim -m arctic --cpus 16 -- ./fft -p16 -m20
+                                                 a program of your own, built with `ccnuma cc`
   ccnuma sim -m arctic -m bwana uniform producer-consumer --json=runs.jsonl --resume
 
 Machines, policies, programs, numbers of processors and values of parameters combine: every combination is a run, and runs go

@@ -94,7 +94,7 @@ pub struct Scheduler {
     pub(super) gangs: Gangs,
     daemons: Daemons,
     pub(super) actions: Vec<Action>,
-    next: Time,
+    pub(super) next: Time,
 }
 
 impl Scheduler {
@@ -435,7 +435,7 @@ impl Scheduler {
     }
 
     /// Idle processors take what is theirs, and the others' when they next look; hands out what is to be done.
-    fn answer(&mut self, now: Time, actions: &mut Vec<Action>) {
+    pub(super) fn answer(&mut self, now: Time, actions: &mut Vec<Action>) {
         for cpu in 0..self.cpus.len() {
             self.dispatch(CpuId(cpu as u16), now);
         }
@@ -458,7 +458,7 @@ impl Scheduler {
         Time((soonest.saturating_sub(phase)).next_multiple_of(period) + phase)
     }
 
-    fn earliest(&self) -> Time {
+    pub(super) fn earliest(&self) -> Time {
         let of_cpu = |(number, cpu): (usize, &Cpu)| {
             let daemon_end = if let Doing::Daemon(until) = cpu.doing { until } else { Time::MAX };
             let times = [cpu.quantum_end, cpu.spin_end, cpu.scan, cpu.tick, daemon_end, self.daemons.next(number)];

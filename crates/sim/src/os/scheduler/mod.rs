@@ -3,6 +3,7 @@
 //! The scheduler knows no machine. It is told what threads do and what time it is, and answers with [`Action`]s; it says when
 //! it wants to be woken next ([`Scheduler::next`]). A process is a [`Jobs`] entry: threads that start together.
 
+mod arrivals;
 mod core;
 mod daemons;
 mod gang;

@@ -1,0 +1,50 @@
+//! Addresses of a program's code in messages, told as functions and source lines.
+
+use std::path::Path;
+
+use addr2line::Loader;
+
+/// The text with every address of the program's code (`0x4011d6`) replaced by its function and source line, as far as the program's
+/// debug information tells. Programs for simulated machines stand at the addresses that they were linked for.
+pub fn with_lines(program: &Path, text: &str) -> String {
+    let Ok(loader) = Loader::new(program) else { return text.to_owned() };
+    let mut told = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("0x") {
+        let digits = rest[start + 2..].find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len() - start - 2);
+        let (before, from) = rest.split_at(start);
+        let (address, after) = from.split_at(2 + digits);
+        told.push_str(before);
+        let place = u64::from_str_radix(&address[2..], 16).ok().and_then(|address| place(&loader, address));
+        told.push_str(place.as_deref().unwrap_or(address));
+        rest = after;
+    }
+    told.push_str(rest);
+    told
+}
+
+/// The function and the line of an instruction. A return address is looked up as the call before it: the byte before is part of
+/// that, and of an instruction that crashed the lines of both are the same but at the first of a line.
+fn place(loader: &Loader, address: u64) -> Option<String> {
+    let location = loader.find_location(address.checked_sub(1)?).ok()??;
+    let file = Path::new(location.file?).file_name()?.to_string_lossy().into_owned();
+    let line = location.line?;
+    match loader.find_symbol(address - 1) {
+        Some(function) => Some(format!("{} ({file}:{line})", addr2line::demangle_auto(function.into(), None))),
+        None => Some(format!("{file}:{line}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_address_of_the_program_stays() {
+        let program = std::env::current_exe().expect("a test runs");
+        for text in ["", "0x", "address 0x0, at 0x", "nothing here", "0xffffffffffffffffff and 0x10"] {
+            assert_eq!(with_lines(&program, text), text);
+        }
+        assert_eq!(with_lines(Path::new("/nowhere"), "at 0x401000"), "at 0x401000");
+    }
+}

@@ -1,0 +1,110 @@
+//! A process with more threads than it has processors: from the first thread on for which none is free, its threads take turns, as the
+//! operating system's scheduler says.
+
+use std::rc::Rc;
+
+use units::{CpuId, Time};
+
+use super::programs::Running;
+use super::schedule::{Process, Schedule};
+use super::{Controller, Event, System};
+use crate::SimError;
+use crate::os::{Scheduler, Scheduling, SpaceSharing, TimeSharing};
+use crate::processor::Wait;
+use crate::thread::{Program, Team, ThreadId};
+
+/// Every thread by itself, where its lines are if it can be.
+const POLICY: Scheduling = Scheduling { time: TimeSharing::RunQueue, space: SpaceSharing::CacheAffinity };
+
+impl<C: Controller> System<C> {
+    /// From here on threads take turns on the first `processors`; `places` says where those are that there are.
+    pub(super) fn begin_sharing(&mut self, team: &Rc<Team>, places: &[Option<CpuId>], processors: usize) {
+        team.share();
+        let now = self.now;
+        let mut scheduler = Scheduler::new(&self.scheduler, POLICY, processors, &vec![0], self.options.seed, now);
+        places.iter().for_each(|&place| scheduler.adopt(place, now));
+        let process = Process {
+            name: "the program".to_owned(),
+            threads: 0..places.len(),
+            alive: places.iter().flatten().count(),
+            arrived: Vec::new(),
+            team: team.clone(),
+        };
+        let parked = places.iter().map(|_| None).collect();
+        let schedule = Schedule { scheduler, processes: vec![process], parked, wake: Time::MAX, actions: Vec::new() };
+        self.schedule = Some(Box::new(schedule));
+        // Who waits for others gives its processor up.
+        for cpu in places.iter().flatten().copied() {
+            if let Some(Wait::Parked(until)) = self.waits(cpu) {
+                self.leave_parked(cpu, until);
+            }
+        }
+        self.consult(|_, _, _| ());
+    }
+
+    /// One more thread takes its turn.
+    pub(super) fn spawn_sharing(
+        &mut self,
+        program: Program,
+        wanted: &[CpuId],
+        team: &Rc<Team>,
+        thread: usize,
+    ) -> Result<ThreadId, SimError> {
+        let running = self.embody(program, team, thread)?;
+        if let Some(schedule) = &mut self.schedule {
+            schedule.parked.push(Some(running));
+            let process = &mut schedule.processes[0];
+            (process.threads.end, process.alive) = (thread + 1, process.alive + 1);
+        }
+        let home = wanted.first().copied();
+        self.consult(|scheduler, now, actions| scheduler.born(home, now, actions));
+        Ok(ThreadId(thread))
+    }
+
+    /// The thread of a processor parks, and leaves it to others until it is woken or `until` comes.
+    pub(super) fn leave_parked(&mut self, cpu: CpuId, until: Time) {
+        let Some(thread) = self.park(cpu) else { return };
+        if until < Time::MAX
+            && let Some(process) = &mut self.process
+        {
+            process.timers.insert((until, thread));
+            let rank = self.schedule_source.rank();
+            self.queue.push(until.max(self.now), rank, Event::<C::Event>::Schedule.into());
+        }
+        self.consult(|scheduler, now, actions| scheduler.blocked(cpu, now, actions));
+    }
+
+    /// Threads whose time has come go on.
+    pub(super) fn ring(&mut self) {
+        while let Some(process) = &mut self.process
+            && let Some(&(time, thread)) = process.timers.first()
+            && time <= self.now
+        {
+            process.timers.pop_first();
+            self.wake_sharing(thread, Some(time));
+        }
+    }
+
+    /// A thread without a processor that is parked, until `until` if that is said, may go on.
+    pub(super) fn wake_sharing(&mut self, thread: usize, until: Option<Time>) {
+        let Some(schedule) = &self.schedule else { return };
+        let waits = schedule.parked.get(thread).and_then(Option::as_ref).and_then(|running| running.wait);
+        let parked = match (waits, until) {
+            (Some(Wait::Parked(time)), Some(until)) => time == until,
+            (Some(Wait::Parked(_)), None) => true,
+            _ => false,
+        };
+        if parked && !schedule.scheduler.is_ready(thread) {
+            self.consult(|scheduler, now, actions| scheduler.woken(thread, now, actions));
+        }
+    }
+
+    /// The process is over: threads without a processor are left where they are.
+    pub(super) fn cut_off_parked(&mut self) {
+        let parked: Vec<Running> =
+            self.schedule.iter_mut().flat_map(|schedule| schedule.parked.iter_mut().filter_map(Option::take)).collect();
+        for running in parked {
+            self.report_parked(running);
+        }
+    }
+}

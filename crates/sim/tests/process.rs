@@ -1,0 +1,188 @@
+//! Processes whose threads come and go: what they ask of the operating system happens at their own time, whether they run ahead or
+//! not, and whether each has a processor or they take turns.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use machine::Description;
+use sim::{Mode, Options, Program, SimError, Simulator, Thread, ThreadId, ThreadReport};
+use units::{CpuId, Duration, NodeId, Time};
+
+fn machine() -> Description {
+    machine::load("origin2000-r12k-300-4p").expect("a machine")
+}
+
+/// Runs a process in look-ahead and lock-step on `cpus` processors: both are equal. What came of it.
+fn run(cpus: u16, first: impl Fn() -> Program) -> Result<(Vec<ThreadReport>, Time), SimError> {
+    let once = |mode| {
+        let mut simulator = Simulator::new(&machine(), Options { mode, ..Options::default() })?;
+        simulator.map(&[None; 64])?;
+        let reports = simulator.run_process((0..cpus).map(CpuId).collect(), first())?;
+        simulator.check_coherence().expect("coherent");
+        Ok((reports, simulator.now()))
+    };
+    let (ahead, step): (Result<_, SimError>, Result<_, SimError>) = (once(Mode::LookAhead), once(Mode::LockStep));
+    match (&ahead, &step) {
+        (Ok(ahead), Ok(step)) => assert_eq!(ahead, step),
+        (Err(ahead), Err(step)) => assert_eq!(ahead.to_string(), step.to_string()),
+        _ => panic!("{ahead:?} and {step:?}"),
+    }
+    ahead
+}
+
+/// A child that counts itself, touches its own page and one that all share, and wakes its maker when it is the last.
+fn child(number: u64, done: Rc<Cell<u64>>, all: u64) -> Program {
+    Box::new(move |thread: &mut Thread<'_>| {
+        for step in 0..200 {
+            thread.load(units::VirtualAddr((number % 16) << 14 | step * 32));
+            thread.store(units::VirtualAddr(40 << 14 | step % 4 * 128));
+            thread.instructions(10);
+        }
+        thread.drain();
+        thread.order();
+        done.set(done.get() + 1);
+        if done.get() == all {
+            thread.unpark(ThreadId(0));
+        }
+    })
+}
+
+/// A first thread that makes `all` children and waits for them.
+fn parent(all: u64) -> Program {
+    Box::new(move |thread: &mut Thread<'_>| {
+        let done = Rc::new(Cell::new(0));
+        for number in 0..all {
+            let id = thread.spawn(child(number, done.clone(), all), Vec::new()).expect("a thread");
+            assert_eq!(id, ThreadId(number as usize + 1));
+        }
+        thread.order();
+        while done.get() < all {
+            thread.park(None);
+        }
+    })
+}
+
+#[test]
+fn threads_begin_run_and_end_on_processors_of_their_own() {
+    let (reports, _) = run(4, || parent(3)).expect("it ends");
+    let cpus: Vec<u16> = reports.iter().map(|report| report.cpu.0).collect();
+    assert_eq!(cpus, [0, 1, 2, 3]);
+    assert!(
+        reports[1..].iter().all(|report| report.started >= reports[0].started && report.counters.references == 400)
+    );
+}
+
+#[test]
+fn processors_of_threads_that_have_ended_are_taken_again() {
+    let body = || -> Program {
+        Box::new(|thread| {
+            for _ in 0..5 {
+                let done = Rc::new(Cell::new(0));
+                thread.spawn(child(0, done.clone(), 1), Vec::new()).expect("a thread");
+                thread.order();
+                while done.get() < 1 {
+                    thread.park(None);
+                }
+                // The child ends after it has woken this thread.
+                thread.park(Some(thread.clock() + Duration::from_ns(1000.0)));
+            }
+        })
+    };
+    let (reports, _) = run(2, body).expect("it ends");
+    assert_eq!(reports.iter().map(|report| report.cpu.0).collect::<Vec<_>>(), [0, 1, 1, 1, 1, 1]);
+}
+
+#[test]
+fn more_threads_than_processors_take_turns() {
+    let (reports, _) = run(4, || parent(11)).expect("it ends");
+    assert_eq!(reports.len(), 12);
+    assert!(reports[1..].iter().all(|report| report.counters.references == 400));
+}
+
+#[test]
+fn a_parked_thread_goes_on_when_its_time_has_come() {
+    for others in [0, 6] {
+        let (reports, _) = run(2, || {
+            Box::new(move |thread: &mut Thread<'_>| {
+                let done = Rc::new(Cell::new(0));
+                for number in 0..others {
+                    thread.spawn(child(number, done.clone(), u64::MAX), Vec::new()).expect("a thread");
+                }
+                let until = thread.now() + Duration::from_ns(5_000_000.0);
+                thread.park(Some(until));
+                assert!(thread.now() >= until, "with {others} others");
+                // A time that has passed is no wait.
+                let now = thread.now();
+                thread.park(Some(Time(1)));
+                assert_eq!(thread.now(), now);
+            })
+        })
+        .expect("it ends");
+        assert_eq!(reports.len() as u64, others + 1);
+    }
+}
+
+#[test]
+fn the_end_of_a_process_cuts_its_threads_off() {
+    for cpus in [2, 4] {
+        let (reports, end) = run(cpus, || {
+            Box::new(|thread: &mut Thread<'_>| {
+                for _ in 0..3 {
+                    let forever: Program = Box::new(|thread| {
+                        loop {
+                            thread.instructions(1000);
+                            thread.order();
+                        }
+                    });
+                    thread.spawn(forever, Vec::new()).expect("a thread");
+                }
+                thread.park(Some(Time(50_000_000)));
+                thread.end_process();
+            })
+        })
+        .expect("it ends");
+        assert_eq!(reports.len(), 4);
+        assert!(end < Time(200_000_000_000), "{end}");
+    }
+}
+
+#[test]
+fn threads_that_wait_for_ever_are_a_deadlock() {
+    for threads in [1, 6] {
+        let error = run(2, || {
+            Box::new(move |thread: &mut Thread<'_>| {
+                for _ in 1..threads {
+                    thread.spawn(Box::new(|thread| thread.park(None)), Vec::new()).expect("a thread");
+                }
+                thread.park(None);
+            })
+        });
+        assert!(matches!(error, Err(SimError::Deadlock { .. })), "{threads}: {error:?}");
+    }
+}
+
+#[test]
+fn pages_are_mapped_planned_and_found_while_the_process_runs() {
+    let mut description = machine();
+    description.os.placement = machine::description::PlacementKind::Planned;
+    let mut simulator = Simulator::new(&description, Options::default()).expect("a machine");
+    simulator.map(&[None; 4]).expect("room");
+    let homes = Rc::new(RefCell::new(Vec::new()));
+    let told = homes.clone();
+    let first: Program = Box::new(move |thread| {
+        let start = thread.map(vec![None; 3]).expect("room");
+        thread.plan(vec![(start, NodeId(1)), (start.offset(1 << 14), NodeId(99))]);
+        for page in 0..2 {
+            let at = start.offset(page << 14);
+            told.borrow_mut().push(thread.home_of(at));
+            thread.store(at);
+            thread.drain();
+            told.borrow_mut().push(thread.home_of(at));
+        }
+        thread.migrate(vec![CpuId(3)]);
+        told.borrow_mut().push(Some(NodeId(thread.cpu().0)));
+    });
+    simulator.run_process((0..4).map(CpuId).collect(), first).expect("it ends");
+    let expected = [None, Some(NodeId(1)), None, Some(NodeId(0)), Some(NodeId(3))];
+    assert_eq!(*homes.borrow(), expected, "planned, then where it was first touched, then on processor 3");
+}
