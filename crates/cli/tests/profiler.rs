@@ -67,6 +67,11 @@ fn bad_input_is_refused_before_anything_starts() {
     refused("info Cargo.toml", &["Cargo.toml: not a trace", "accepted: "]);
     refused("dump Cargo.toml", &["Cargo.toml: not a trace"]);
     refused("run", &["<PROGRAM>"]);
+    // No trace is begun, or an old one lost, for a program that there is not.
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("program.arrows"), "old").expect("a file");
+    assert_eq!(ccnuma_in(folder.path(), "run -- /no/such/program").status.code(), Some(2));
+    assert_eq!(std::fs::read_to_string(folder.path().join("program.arrows")).expect("the file"), "old");
 }
 
 /// A program with two processes that fails; then what its trace says, in every form.

@@ -83,6 +83,14 @@ impl<'r> Survey<'r> {
     /// Brings together what `run` lost.
     pub fn new(run: &'r Attribution) -> Self {
         let nodes: FxHashMap<CpuId, NodeId> = run.threads.iter().map(|thread| (thread.cpu, thread.node)).collect();
+        // What has one name, such as all that a loop allocates, is one thing.
+        let mut first: FxHashMap<&str, usize> = FxHashMap::default();
+        let named: Vec<usize> = run
+            .objects
+            .iter()
+            .enumerate()
+            .map(|(number, object)| *first.entry(&object.name).or_insert(number))
+            .collect();
         let mut by_line: FxHashMap<u64, Vec<User>> = FxHashMap::default();
         for loss in &run.losses {
             let (Some(line), Some(&node)) = (loss.line, nodes.get(&loss.cpu)) else { continue };
@@ -91,7 +99,7 @@ impl<'r> Survey<'r> {
         let line = |(at, mut users): (u64, Vec<User>)| {
             users.sort_unstable_by_key(|user| user.cpu);
             let home = run.page_at(at).and_then(|page| page.home);
-            LineUse { at, object: run.object_at(at), home, users, explained: 0.0 }
+            LineUse { at, object: run.object_at(at).map(|object| named[object]), home, users, explained: 0.0 }
         };
         let mut lines: Vec<LineUse> = by_line.into_iter().map(line).collect();
         lines.sort_unstable_by_key(|line| line.at);

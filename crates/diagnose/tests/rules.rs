@@ -26,7 +26,7 @@ fn run(busy: &[f64]) -> Attribution {
         line_bytes: LINE,
         page_bytes: PAGE,
         threads: busy.iter().enumerate().map(thread).collect(),
-        objects: vec![DataObject { name: "data".into(), start: 0, bytes: 64 * PAGE }],
+        objects: vec![DataObject { name: "data".into(), start: 0, bytes: 64 * PAGE, site: None }],
         utilisation_pct: vec![10.0; busy.len()],
         ..Attribution::default()
     }

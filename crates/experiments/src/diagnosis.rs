@@ -1,14 +1,17 @@
 //! A diagnosis of a program on a simulated machine: what it loses where, what of that grows with the machine, and what each
 //! remedy gains when it is tried.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use diagnose::{Finding, diagnose, rank};
-use record::{Attribution, FindingRow};
+use record::{Attribution, DataObject, FindingRow, SimulationRow, SourceLine};
 use report::html::SourceLoss;
+use symbols::{Symbols, SymbolsError};
 
 use crate::error::ExperimentError;
 use crate::parallel;
+use crate::simulation::attribution::settled;
 use crate::simulation::{Simulated, Simulation};
 
 /// The run to compare with has this many times fewer processors.
@@ -19,8 +22,12 @@ const WORTH_TRYING: f64 = 0.02;
 /// What was found.
 #[derive(Clone, Debug)]
 pub struct Diagnosis {
-    /// The run, with what it lost where.
-    pub run: Simulated,
+    /// The record of the run.
+    pub row: SimulationRow,
+    /// What it lost where.
+    pub told: Attribution,
+    /// What is wrong with the program's results, if anything is.
+    pub wrong: Option<String>,
     /// The findings, what gains most first.
     pub findings: Vec<Finding>,
 }
@@ -55,7 +62,52 @@ pub fn run(
         try_remedies(simulation, &base, &mut findings, first.len(), progress)?;
         rank(&mut findings);
     }
-    Ok(Diagnosis { run, findings })
+    Ok(Diagnosis { row: run.row, told: base, wrong: run.wrong, findings })
+}
+
+/// Diagnoses a run of a program of the user's own, whose file is `program`: what is lost is told by the names of its variables, the
+/// places where it allocates, and its lines. Also what cannot be told, and what to do about it.
+///
+/// # Errors
+/// When the program's file cannot be read.
+pub fn of_own(
+    row: SimulationRow,
+    mut told: Attribution,
+    program: &Path,
+) -> Result<(Diagnosis, Vec<&'static str>), SymbolsError> {
+    let symbols = Symbols::of(program)?;
+    let mut place = |site: u64| {
+        let found = symbols.place(site);
+        told.sites.insert(site, SourceLine { function: found.function, file: found.file, line: found.line });
+    };
+    let allocated = told.objects.iter().filter_map(|object| object.site);
+    let sites: BTreeSet<u64> =
+        told.losses.iter().map(|loss| loss.site).filter(|&site| site != 0).chain(allocated).collect();
+    // The address is that of the instruction after the call.
+    sites.into_iter().for_each(&mut place);
+    let names: Vec<Option<String>> = told
+        .objects
+        .iter()
+        .map(|object| object.site.map(|site| format!("{} from {}", object.name, told.describe(site).0)))
+        .collect();
+    for (object, name) in told.objects.iter_mut().zip(names) {
+        if let Some(name) = name {
+            object.name = name;
+        }
+    }
+    let variable = |variable: &symbols::Variable| DataObject {
+        name: variable.name.clone(),
+        start: variable.start,
+        bytes: variable.bytes,
+        site: None,
+    };
+    told.objects.extend(symbols.variables().iter().map(variable));
+    told.objects = settled(std::mem::take(&mut told.objects));
+    let mut row = row;
+    row.regions = Some(told.by_object());
+    let findings = diagnose(&told, None);
+    let lacking = symbols.lacking().map(symbols::Lacking::advice).into_iter().collect();
+    Ok((Diagnosis { row, told, wrong: None, findings }, lacking))
 }
 
 /// Runs the program once more for each remedy that can be tried, and notes what it gains.
@@ -86,16 +138,15 @@ fn try_remedies(
 
 impl Diagnosis {
     fn describe(&self, site: u64) -> String {
-        let told = self.run.attribution.as_ref();
-        told.map_or_else(|| format!("{site:#x}"), |told| told.describe(site).0)
+        self.told.describe(site).0
     }
 
     /// The findings as records.
     pub fn rows(&self) -> Vec<FindingRow> {
         let row = |(number, finding): (usize, &Finding)| FindingRow {
-            program: self.run.row.program.clone(),
-            machine: self.run.row.machine.clone(),
-            cpus: self.run.row.cpus,
+            program: self.row.program.clone(),
+            machine: self.row.machine.clone(),
+            cpus: self.row.cpus,
             rank: number as u32 + 1,
             class: finding.class.name().to_owned(),
             object: finding.object.clone(),
@@ -116,7 +167,7 @@ const PLACES: usize = 30;
 impl Diagnosis {
     /// The places of the program at which most was lost, worst first; none if they are not known.
     pub fn lines(&self) -> Vec<SourceLoss> {
-        let Some(told) = &self.run.attribution else { return Vec::new() };
+        let told = &self.told;
         let mut sites: BTreeMap<String, SourceLoss> = BTreeMap::new();
         let all = told.processor_ns();
         for loss in told.losses.iter().filter(|loss| loss.site != 0) {

@@ -93,7 +93,7 @@ fn data_have_names_and_pages_have_homes() {
 /// The first finding on a program of `SpecOMP2001`'s kind on 16 processors, smaller than by default.
 fn first(program: &str, settings: &[(&str, u64)]) -> (Class, Option<String>, f64) {
     let whole = simulation("flash-scaled-16p", program, settings, Options::default());
-    let workload = *whole.workload();
+    let workload = whole.workload().clone();
     let cpus = diagnosis::fewer_processors(whole.cpus());
     let fewer = Simulation::new(whole.description().clone(), workload, cpus, Options::default()).expect("it fits");
     let found = diagnosis::run(&whole, Some(&fewer), true, |_, _| {}).expect("it runs");

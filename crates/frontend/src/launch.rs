@@ -92,6 +92,11 @@ impl Launch {
         words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
+    /// Its file.
+    pub fn file(&self) -> &Path {
+        &self.program
+    }
+
     /// Runs it as `request` says, but for where the answer goes. What the program prints goes where ours does.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use record::SimulationRow;
+use record::{Attribution, SimulationRow};
 use serde::{Deserialize, Serialize};
 
 /// The variable of the environment that names the file of a [`Request`]. Without it a program runs on this computer.
@@ -44,6 +44,8 @@ pub struct Request {
 pub struct Answer {
     /// The record, if the simulation came to its end.
     pub row: Option<SimulationRow>,
+    /// What was lost where, if causes were asked for.
+    pub attribution: Option<Attribution>,
     /// What went wrong, if anything did.
     pub error: Option<String>,
     /// The program's own exit status.

@@ -169,7 +169,7 @@ mod tests {
         let (resolved, _) = Resolved::derive(&metrics, &counters, &Default::default());
         let lines = Lines::new(&resolved, 2);
         let heading = lines.heading();
-        assert_eq!(heading, "     time  loc  node.busy    node.x\n      (s)       (cycles)\n");
+        assert_eq!(heading, "     time  loc  node.busy    node.x\n      (s)        (cycles)\n");
         let line = lines.line(1_500_000_000, "n1", [Some((12.0, true)), None].into_iter()).unwrap();
         assert_eq!(line, "    1.500  n1         ~12         -\n");
         assert_eq!(lines.line(0, "n1", [None, None].into_iter()), None);

@@ -105,7 +105,12 @@ impl Selection {
                     Some((metric, lack)) => format!("nothing here counts `{lack}`, which `{}` needs", metric.formula),
                     None => "there is no such metric or counter".to_owned(),
                 };
-                let names: Vec<&str> = resolved.iter().map(|resolved| resolved.metric.name.as_str()).collect();
+                let mut names: Vec<&str> = Vec::new();
+                for Resolved { metric, .. } in &resolved {
+                    if !names.contains(&metric.name.as_str()) {
+                        names.push(&metric.name);
+                    }
+                }
                 let accepted = format!("{}, or a counter as KIND.NAME", names.join(" "));
                 return Err(missing("--metric", name.clone(), &problem, accepted));
             }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -108,6 +109,25 @@ pub struct Program {
 }
 
 impl Program {
+    /// Whether there is such a program, so that nothing is done for one that there is not.
+    ///
+    /// # Errors
+    /// `NotFound`, or `PermissionDenied` where there is one that may not be run.
+    pub fn find(name: &str) -> io::Result<()> {
+        use std::os::unix::fs::PermissionsExt;
+        let runs = |path: &Path| match std::fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() && metadata.permissions().mode() & 0o111 != 0 => Ok(()),
+            Ok(_) => Err(io::Error::from(io::ErrorKind::PermissionDenied)),
+            Err(error) => Err(error),
+        };
+        if name.contains('/') {
+            return runs(Path::new(name));
+        }
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let found = std::env::split_paths(&folders).any(|folder| runs(&folder.join(name)).is_ok());
+        if found { Ok(()) } else { Err(io::Error::from(io::ErrorKind::NotFound)) }
+    }
+
     /// Starts a program with our own input and output. Its orphans will be ours.
     ///
     /// # Errors
@@ -146,4 +166,19 @@ impl Program {
 pub fn exit_event(status: ExitStatus) -> Event {
     use std::os::unix::process::ExitStatusExt;
     Event::Exit { code: status.code(), signal: status.signal() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_before_they_are_started() {
+        assert!(Program::find("sh").is_ok() && Program::find("/bin/sh").is_ok());
+        let kind = |name: &str| Program::find(name).map_err(|error| error.kind());
+        assert_eq!(kind("no-such-program-anywhere"), Err(io::ErrorKind::NotFound));
+        assert_eq!(kind("/no/such/program"), Err(io::ErrorKind::NotFound));
+        assert_eq!(kind("/etc/passwd"), Err(io::ErrorKind::PermissionDenied));
+        assert_eq!(kind("/"), Err(io::ErrorKind::PermissionDenied));
+    }
 }

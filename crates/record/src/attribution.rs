@@ -140,6 +140,9 @@ pub struct DataObject {
     pub start: u64,
     /// How long it is.
     pub bytes: u64,
+    /// Where the program asked for it, if it did and that is known: the address of the instruction.
+    #[serde(default)]
+    pub site: Option<u64>,
 }
 
 /// A page at which something was lost.

@@ -1,11 +1,15 @@
 //! `ccnuma diagnose`: what keeps a program from being faster, and what trying the remedy gains.
 
+use std::ffi::OsString;
+
 use clap::Args;
 use experiments::diagnosis::{self, Diagnosis};
 use experiments::{Simulation, Sweep, Variations};
+use frontend::launch::Launch;
 use record::FindingRow;
 
 use super::sim::flags::{ParameterFlags, after_help};
+use super::sim::own::{Common, OwnFlags, named};
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, print};
 use crate::platform::MachinesFlag;
@@ -16,6 +20,8 @@ const EXAMPLES: &str = "Examples:
   ccnuma diagnose -m flash-scaled-32p applu --no-trials
                                                  findings without running the remedies
   ccnuma diagnose -m arctic radix --cpus 16 --json
+  ccnuma cc -g -O2 -o fft fft.c -lm && ccnuma diagnose -m flash-16p -- ./fft -p16
+                                                 a program of your own: its variables, its lines
 
 Every remedy that a simulated machine can try is tried: pages are placed where they are used, words that processors share only
 by accident are put apart, a parameter is changed; the program runs again, and what became shorter is the gain. A finding
@@ -29,8 +35,8 @@ pub struct DiagnoseCommand {
     #[command(flatten)]
     machines: MachinesFlag,
     /// The program.
-    #[arg(value_name = "PROGRAM")]
-    program: String,
+    #[arg(value_name = "PROGRAM", required_unless_present = "command")]
+    program: Option<String>,
     /// Propose remedies, and run none of them.
     #[arg(long)]
     no_trials: bool,
@@ -38,6 +44,9 @@ pub struct DiagnoseCommand {
     run: RunFlags,
     #[command(flatten)]
     output: OutputFlags,
+    /// A program that was built with `ccnuma cc`, `cxx` or `fc`, and its arguments. Remedies are proposed, and none is tried.
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "program")]
+    command: Vec<OsString>,
 }
 
 /// How one program runs on one simulated machine.
@@ -78,7 +87,21 @@ impl RunFlags {
         Ok((whole, fewer))
     }
 
-    fn simulation(&self, machines: &MachinesFlag, program: &str, cpus: Option<u16>) -> Result<Simulation, Failure> {
+    /// A run of a program of the user's own, and what follows from what it lost.
+    ///
+    /// # Errors
+    /// When there is no such program, or more than one machine; when the simulation fails.
+    pub fn of_own(&self, machines: &MachinesFlag, command: &[OsString]) -> Result<Diagnosis, Failure> {
+        let launch = Launch::new(command).map_err(Failure::input)?;
+        let resolved = machines.varied(&self.variations()?)?;
+        let [machine] = resolved.as_slice() else { return Err(Failure::input("one machine at a time")) };
+        let common = Common { seed: self.seed, causes: true, stats: true };
+        let (row, answer) = OwnFlags::default().answer(&launch, machine, self.cpus, &common)?;
+        let wrong = (answer.status != 0).then(|| format!("it ended with status {}", answer.status));
+        Ok(Diagnosis { wrong, ..named(row, answer.attribution.unwrap_or_default(), &launch)? })
+    }
+
+    fn variations(&self) -> Result<Variations, Failure> {
         let mut variations = Variations::default();
         let own = [("placement", &self.placement), ("scheduler", &self.scheduler), ("barrier", &self.barrier)];
         for (key, value) in own {
@@ -86,6 +109,11 @@ impl RunFlags {
             let values = std::slice::from_ref(value);
             variations.add(key, values).map_err(|error| Failure::input(format!("--{key} {error}")))?;
         }
+        Ok(variations)
+    }
+
+    fn simulation(&self, machines: &MachinesFlag, program: &str, cpus: Option<u16>) -> Result<Simulation, Failure> {
+        let variations = self.variations()?;
         let sweep = Sweep {
             machines: machines.varied(&variations)?,
             variations,
@@ -122,18 +150,26 @@ impl DiagnoseCommand {
     /// # Errors
     /// When the input cannot be used, a simulation fails or the output does.
     pub fn run(self) -> Result<bool, Failure> {
-        let (simulation, fewer) = self.run.simulations(&self.machines, &self.program)?;
-        let mut output: Output<FindingRow> = self.output.open()?;
-        let found = diagnosed(&simulation, fewer.as_ref(), !self.no_trials)?;
+        let (found, mut output) = match &self.program {
+            Some(program) => {
+                let (simulation, fewer) = self.run.simulations(&self.machines, program)?;
+                let output: Output<FindingRow> = self.output.open()?;
+                (diagnosed(&simulation, fewer.as_ref(), !self.no_trials)?, output)
+            }
+            None => {
+                let output = self.output.open()?;
+                (self.run.of_own(&self.machines, &self.command)?, output)
+            }
+        };
         let rows = found.rows();
         rows.iter().try_for_each(|row| output.write(row))?;
         if output.wants_table() {
-            print(report::time_split(std::slice::from_ref(&found.run.row)))?;
+            print(report::time_split(std::slice::from_ref(&found.row)))?;
             print(format!("\n{}", report::findings(&rows)))?;
         }
-        if let Some(wrong) = &found.run.wrong {
-            eprintln!("error: {}: {wrong}", found.run.row.program);
+        if let Some(wrong) = &found.wrong {
+            eprintln!("error: {}: {wrong}", found.row.program);
         }
-        Ok(found.run.wrong.is_none())
+        Ok(found.wrong.is_none())
     }
 }

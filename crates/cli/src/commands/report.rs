@@ -66,7 +66,7 @@ impl ReportCommand {
         let (simulation, fewer) = self.run.simulations(&self.machines, &self.subject)?;
         let file = create("--output", &self.output)?;
         let found = diagnosed(&simulation, fewer.as_ref(), !self.no_trials)?;
-        let row = &found.run.row;
+        let row = &found.row;
         let interval = units::Duration::from_ns((row.run_ns / SAMPLES as f64).max(1.0));
         let command = std::env::args().collect();
         let topology = machine::Topology::new(simulation.description());
@@ -96,7 +96,7 @@ impl ReportCommand {
             },
         )?;
         self.say_where()?;
-        Ok(found.run.wrong.is_none())
+        Ok(found.wrong.is_none())
     }
 
     fn of_trace(&self) -> Result<bool, Failure> {

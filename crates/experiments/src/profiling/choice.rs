@@ -43,33 +43,7 @@ pub fn choose(
     let all = offers(machine, simulator.node_counters(), request.queue_channel);
     let metrics = derived(&all, machine, &request.declared);
     let known = counters(&all);
-    let mut columns = BTreeSet::new();
-    if request.metrics.is_empty() {
-        let main = metrics.iter().filter(|resolved| resolved.metric.main);
-        // Of ports only if ports are asked for: there are many.
-        let wanted = main.filter(|resolved| resolved.metric.of != ObjectKind::Link || !request.ports.is_empty());
-        columns.extend(wanted.flat_map(|resolved| resolved.columns(&known)));
-    }
-    for name in &request.metrics {
-        let before = columns.len();
-        let mut found = false;
-        for resolved in metrics.iter().filter(|resolved| resolved.metric.name == *name) {
-            columns.extend(resolved.columns(&known));
-            found = true;
-        }
-        for counter in known.iter().filter(|counter| !found && (counter.name == *name || counter.column() == *name)) {
-            columns.insert(counter.column());
-        }
-        if !found && columns.len() == before && !known.iter().any(|counter| counter.name == *name) {
-            let names: BTreeSet<&str> = metrics.iter().map(|resolved| resolved.metric.name.as_str()).collect();
-            let names: Vec<&str> = names.into_iter().collect();
-            return Err(ExperimentError::Policy {
-                what: "metric or counter",
-                name: format!("--metric {name}"),
-                accepted: format!("{}; or a counter by its name", names.join(", ")),
-            });
-        }
-    }
+    let mut columns = wanted(request, &metrics, &known)?;
     let wants = |kind: ObjectKind| columns.iter().any(|column: &String| column.starts_with(&format!("{kind}.")));
     let (of_links, of_threads) = (wants(ObjectKind::Link), wants(ObjectKind::Thread));
     if of_threads {
@@ -90,8 +64,45 @@ pub fn choose(
         (true, true) => every_port(),
         (true, false) => request.ports.clone(),
     };
-    let threads = if of_threads { threads.iter().map(|(name, _)| name.clone()).collect() } else { Vec::new() };
+    let threads = if of_threads { threads.to_vec() } else { Vec::new() };
     Ok(Chosen { nodes, ports, threads, offers })
+}
+
+/// The columns of the counters that what is asked for follows from.
+fn wanted(
+    request: &ProfileRequest,
+    metrics: &[Resolved],
+    known: &[Counter],
+) -> Result<BTreeSet<String>, ExperimentError> {
+    if request.metrics.is_empty() {
+        let main = metrics.iter().filter(|resolved| resolved.metric.main);
+        // Of ports only if ports are asked for: there are many.
+        let main = main.filter(|resolved| resolved.metric.of != ObjectKind::Link || !request.ports.is_empty());
+        return Ok(main.flat_map(|resolved| resolved.columns(known)).collect());
+    }
+    let mut columns = BTreeSet::new();
+    for name in &request.metrics {
+        let mut named: Vec<String> = metrics
+            .iter()
+            .filter(|resolved| resolved.metric.name == *name)
+            .flat_map(|resolved| resolved.columns(known))
+            .collect();
+        if named.is_empty() {
+            let counters = known.iter().filter(|counter| counter.name == *name || counter.column() == *name);
+            named.extend(counters.map(Counter::column));
+        }
+        if named.is_empty() {
+            let names: BTreeSet<&str> = metrics.iter().map(|resolved| resolved.metric.name.as_str()).collect();
+            let names: Vec<&str> = names.into_iter().collect();
+            return Err(ExperimentError::Policy {
+                what: "metric or counter",
+                name: format!("--metric {name}"),
+                accepted: format!("{}; or a counter by its name", names.join(", ")),
+            });
+        }
+        columns.extend(named);
+    }
+    Ok(columns)
 }
 
 /// The registers of a port count in one mode: they are halved at any time, so that turns could not be told apart.

@@ -18,8 +18,8 @@ pub struct Chosen {
     pub nodes: Vec<NodeId>,
     /// Ports of routers.
     pub ports: Vec<(RouterId, Port)>,
-    /// What threads are called, by their numbers.
-    pub threads: Vec<String>,
+    /// What threads are called, by their numbers, and where each begins.
+    pub threads: Vec<(String, CpuId)>,
     /// Counters.
     pub offers: Vec<Offer>,
 }
@@ -39,6 +39,18 @@ enum Told {
     Cpu,
     Node,
     Slot,
+}
+
+impl Told {
+    /// What is told of a thread that is on a processor, if that is where it is.
+    fn level(self, cpu: CpuId, per_node: u16) -> Option<u16> {
+        match self {
+            Self::Cpu => Some(cpu.0),
+            Self::Node => Some(cpu.0 / per_node),
+            Self::Slot => Some(cpu.0 % per_node),
+            Self::Register { .. } => None,
+        }
+    }
 }
 
 /// What has been seen of a counter.
@@ -98,15 +110,25 @@ impl SimulatedSource {
             let counter = offer.counter.clone();
             if in_turns(offer) { counter.in_turns() } else { counter }
         };
-        let nothing = Seen { reading: Reading::MISSING, sum: 0, running_ns: 0, last: 0 };
+        let per_node = machine.topology.processors_per_node as u16;
+        // A thread is where it begins until it is seen elsewhere.
+        let before = |cell: &Cell| {
+            let begins = match units[cell.unit].place {
+                Place::Thread(thread) => chosen.threads.get(thread).map(|&(_, cpu)| cpu),
+                _ => None,
+            };
+            let level = begins.and_then(|cpu| cell.told.level(cpu, per_node));
+            let reading = level.map_or(Reading::MISSING, |level| Reading::of(level.into()));
+            Seen { reading, sum: 0, running_ns: 0, last: 0 }
+        };
         let source = Self {
             description: describe(machine, chosen),
             counters: chosen.offers.iter().map(counter).collect(),
             objects: objects.into_iter().map(|(object, _)| object).collect(),
             constants: constants(machine),
-            seen: vec![nothing; cells.len()],
+            seen: cells.iter().map(before).collect(),
             cells,
-            processors_per_node: machine.topology.processors_per_node as u16,
+            processors_per_node: per_node,
             now: Time::ZERO,
             cost_ns: 0,
         };
@@ -119,14 +141,9 @@ impl SimulatedSource {
         let per_node = self.processors_per_node;
         for (cell, seen) in self.cells.iter().zip(&mut self.seen) {
             let reading = &round.readings[cell.unit];
-            let level = |cpu: CpuId| match cell.told {
-                Told::Node => cpu.0 / per_node,
-                Told::Slot => cpu.0 % per_node,
-                _ => cpu.0,
-            };
             let Told::Register { turn, register, shape, alone } = cell.told else {
-                if let Some(cpu) = reading.cpu {
-                    seen.reading = Reading::of(level(cpu).into());
+                if let Some(level) = reading.cpu.and_then(|cpu| cell.told.level(cpu, per_node)) {
+                    seen.reading = Reading::of(level.into());
                 }
                 continue;
             };
@@ -235,7 +252,7 @@ fn objects(topology: &Topology, chosen: &Chosen) -> Vec<(Object, Place)> {
         };
         (object, Place::Port(router, port))
     };
-    let thread = |(number, title): (usize, &String)| {
+    let thread = |(number, (title, _)): (usize, &(String, CpuId))| {
         let object = Object::new(ObjectKind::Thread, number as u64, format!("t{number}"), title.clone());
         (object, Place::Thread(number))
     };

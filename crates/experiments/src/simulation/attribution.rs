@@ -1,8 +1,9 @@
 //! What a simulation lost where, as a record: with names of data, homes of pages and times of threads.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Attribution, DataObject, LineLoss, Losses, PageHome, SimulationRow, ThreadTime};
+use machine::Description;
+use record::{Attribution, DataObject, LineLoss, Losses, PageHome, ProcessorStatistics, SimulationRow, ThreadTime};
 use sim::{Distance, Loss, Service, Simulator, ThreadReport, Transaction};
 use units::VirtualAddr;
 
@@ -33,6 +34,69 @@ fn loss(found: &sim::LineLoss) -> LineLoss {
     }
 }
 
+/// A run that has ended, and what is known of its memory.
+pub struct Ended<'r> {
+    /// The machine.
+    pub description: &'r Description,
+    /// It, as the run has left it.
+    pub simulator: &'r Simulator,
+    /// The record, with its processors and controllers.
+    pub row: &'r SimulationRow,
+    /// What the threads said.
+    pub reports: &'r [ThreadReport],
+    /// The program's data, by the addresses that `named` gives.
+    pub objects: Vec<DataObject>,
+}
+
+/// What was lost where in a run: `named` says what the program itself calls a simulated address.
+pub fn attribution(ended: Ended<'_>, named: impl Fn(u64) -> u64) -> Attribution {
+    let Ended { description, simulator, row, reports, objects } = ended;
+    let (line_bytes, page_bytes) = (description.l2.line.0, description.tlb.page.0);
+    let losses = simulator.losses();
+    let starts: BTreeSet<u64> = losses.iter().filter_map(|loss| Some(loss.line? & !(page_bytes - 1))).collect();
+    let page = |start| {
+        let at = VirtualAddr(start);
+        PageHome { start: named(start), home: simulator.home_of(at), toucher: simulator.toucher_of(at) }
+    };
+    let mut pages: Vec<PageHome> = starts.into_iter().map(page).collect();
+    pages.sort_unstable_by_key(|page| page.start);
+    let processors = row.processors.iter().flatten();
+    let thread = |(processor, report): (&ProcessorStatistics, &ThreadReport)| ThreadTime {
+        cpu: processor.cpu,
+        node: simulator.topology().node_of(processor.cpu).unwrap_or_default(),
+        time_ns: processor.time_ns,
+        spent_ns: processor.spent_ns.clone(),
+        migrations: report.scheduling.migrations,
+    };
+    let renamed = |found: &sim::LineLoss| LineLoss { line: found.line.map(&named), ..loss(found) };
+    Attribution {
+        program: row.program.clone(),
+        machine: row.machine.clone(),
+        time_ns: row.time_ns,
+        line_bytes,
+        page_bytes,
+        threads: processors.zip(reports).map(thread).collect(),
+        objects,
+        pages,
+        losses: losses.iter().map(renamed).collect(),
+        sites: BTreeMap::new(),
+        utilisation_pct: row.controllers.iter().flatten().map(|controller| controller.utilisation_pct).collect(),
+    }
+}
+
+/// Data without overlaps, by address: of what was in the same place one after the other, what came last.
+pub fn settled(mut objects: Vec<DataObject>) -> Vec<DataObject> {
+    objects.reverse();
+    let mut kept: BTreeMap<u64, DataObject> = BTreeMap::new();
+    for object in objects {
+        let before = kept.range(..object.start + object.bytes).next_back();
+        if object.bytes > 0 && before.is_none_or(|(_, before)| before.start + before.bytes <= object.start) {
+            kept.insert(object.start, object);
+        }
+    }
+    kept.into_values().collect()
+}
+
 impl Simulation {
     /// What was lost where in a run that has ended.
     pub(super) fn attribution(
@@ -42,45 +106,34 @@ impl Simulation {
         regions: &[SharedRegion],
         reports: &[ThreadReport],
     ) -> Attribution {
-        let (line_bytes, page_bytes) = (self.description.l2.line.0, self.description.tlb.page.0);
-        let losses: Vec<LineLoss> = simulator.losses().iter().map(loss).collect();
-        let starts: BTreeSet<u64> = losses.iter().filter_map(|loss| Some(loss.line? & !(page_bytes - 1))).collect();
-        let page = |start| {
-            let at = VirtualAddr(start);
-            PageHome { start, home: simulator.home_of(at), toucher: simulator.toucher_of(at) }
-        };
         let object = |(number, region): (usize, &SharedRegion)| DataObject {
             name: self.workload.region_name(number).to_owned(),
             start: region.at(0).0,
             bytes: region.bytes(),
+            site: None,
         };
-        let processors = row.processors.iter().flatten();
-        let thread = |((processor, report), &node): ((&record::ProcessorStatistics, &ThreadReport), _)| ThreadTime {
-            cpu: processor.cpu,
-            node,
-            time_ns: processor.time_ns,
-            spent_ns: processor.spent_ns.clone(),
-            migrations: report.scheduling.migrations,
-        };
-        Attribution {
-            program: row.program.clone(),
-            machine: row.machine.clone(),
-            time_ns: row.time_ns,
-            line_bytes,
-            page_bytes,
-            threads: processors.zip(reports).zip(&self.shape.homes).map(thread).collect(),
-            objects: regions.iter().enumerate().map(object).collect(),
-            pages: starts.into_iter().map(page).collect(),
-            losses,
-            sites: std::collections::BTreeMap::new(),
-            utilisation_pct: row.controllers.iter().flatten().map(|controller| controller.utilisation_pct).collect(),
-        }
+        let objects = regions.iter().enumerate().map(object).collect();
+        attribution(Ended { description: &self.description, simulator, row, reports, objects }, |at| at)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_came_last_is_what_is_there() {
+        let block = |name: &str, start, bytes| DataObject { name: name.into(), start, bytes, site: None };
+        let kept = settled(vec![
+            block("a", 0, 64),
+            block("b", 64, 64),
+            block("c", 32, 64),
+            block("d", 200, 8),
+            block("e", 96, 32),
+        ]);
+        let names: Vec<&str> = kept.iter().map(|object| object.name.as_str()).collect();
+        assert_eq!(names, ["c", "e", "d"]);
+    }
 
     #[test]
     fn records_and_simulator_have_the_same_names() {

@@ -1,6 +1,6 @@
 //! Running a parallel program on a simulated machine.
 
-mod attribution;
+pub mod attribution;
 mod executable;
 mod jobs;
 mod memory;

@@ -123,7 +123,7 @@ impl Builder<'_> {
     /// The user's flags, those that have to go left out.
     fn kept_flags(&self) -> impl Iterator<Item = &[OsString]> {
         self.line.items.iter().filter_map(|item| match item {
-            Item::Flag(words) if !word(words).is_some_and(|flag| replaced(flag).is_some()) => Some(words.as_slice()),
+            Item::Flag(words) if word(words).is_none_or(|flag| replaced(flag).is_none()) => Some(words.as_slice()),
             _ => None,
         })
     }

@@ -126,11 +126,10 @@ impl Word {
 
     fn wake(&self) {
         match current() {
-            Some(thread) => {
-                if futex::is_waited_for(self.address()) {
-                    futex::wake(thread, self.address(), usize::MAX);
-                }
+            Some(thread) if futex::is_waited_for(self.address()) => {
+                futex::wake(thread, self.address(), usize::MAX);
             }
+            Some(_) => {}
             None if SLEEPERS.load(Ordering::SeqCst) > 0 => {
                 let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
                 // SAFETY: the kernel only takes the address for a name.

@@ -72,6 +72,16 @@ pub fn page() -> usize {
     unsafe { (*EXTENT.get()).page }
 }
 
+/// What the program itself calls a simulated address.
+pub fn named(at: u64) -> u64 {
+    // SAFETY: one thread of the host.
+    let ranges = unsafe { &(*HOT.get()).ranges };
+    match at.checked_sub(ranges.arena_start) {
+        Some(offset) => ARENA as u64 + offset,
+        None => ranges.globals as u64 + at,
+    }
+}
+
 /// Whether an address is in the arena.
 #[inline]
 pub fn is_ours(address: usize) -> bool {

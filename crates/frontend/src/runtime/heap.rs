@@ -10,6 +10,8 @@ use std::ptr::null_mut;
 
 use super::address::{self, is_ours};
 use super::callbacks::{Reference, refer_range};
+use record::DataObject;
+
 use super::state::{Mode, Single, current, mode};
 
 /// What stands in front of a block.
@@ -41,9 +43,18 @@ struct Heap {
     fresh: [(usize, usize); CLASSES],
     /// Free runs of pages, by size and address.
     runs: BTreeMap<(usize, usize), ()>,
+    /// What was ever handed out, if what is lost is to be told: address, bytes, and the code that asked.
+    told: Vec<(usize, usize, usize)>,
+    tells: bool,
 }
 
-static HEAP: Single<Heap> = Single::new(Heap { free: [0; CLASSES], fresh: [(0, 0); CLASSES], runs: BTreeMap::new() });
+static HEAP: Single<Heap> = Single::new(Heap {
+    free: [0; CLASSES],
+    fresh: [(0, 0); CLASSES],
+    runs: BTreeMap::new(),
+    told: Vec::new(),
+    tells: false,
+});
 
 /// The class of blocks of `bytes`, header included, and how many bytes those have.
 fn class_of(bytes: usize) -> (usize, usize) {
@@ -69,6 +80,9 @@ impl Heap {
             let (start, fresh) = self.take_run(size)?;
             (start, size, fresh)
         };
+        if self.tells {
+            self.told.push((start + HEADER, bytes, site));
+        }
         // SAFETY: the block is the arena's, and nobody's.
         unsafe { *(start as *mut Header) = Header { size: (size - HEADER) as u64, site: site as u64 } };
         Some((start + HEADER, fresh))
@@ -116,6 +130,21 @@ impl Heap {
             self.runs.insert((size, start), ());
         }
     }
+}
+
+/// From here on, what is handed out is noted.
+pub fn note_blocks() {
+    heap().tells = true;
+}
+
+/// The blocks that the program asked for, in that order.
+pub fn blocks() -> impl Iterator<Item = DataObject> {
+    heap().told.iter().map(|&(start, bytes, site)| DataObject {
+        name: "heap".to_owned(),
+        start: start as u64,
+        bytes: bytes as u64,
+        site: Some(site as u64),
+    })
 }
 
 /// Where the block begins that was handed out as `block`.

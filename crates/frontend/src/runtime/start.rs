@@ -7,8 +7,10 @@ use std::ptr::null_mut;
 use std::time::Instant;
 
 use experiments::OwnProgram;
+use experiments::attribution::{Ended, attribution, settled};
 use machine::Description;
 use machine::description::PlacementKind;
+use record::DataObject;
 use sim::{Mode as SimulatorMode, Options, SimError, Simulator, Thread, ThreadReport};
 use units::{CpuId, Duration};
 
@@ -145,6 +147,9 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
             end(status)
         });
     });
+    if run().request.causes {
+        super::heap::note_blocks();
+    }
     crash::watch();
     let reports = simulator.run_process(processors, first);
     // The rest of the program, which is what it has asked to be done at its exit, runs on this computer.
@@ -170,7 +175,7 @@ fn prepare(request: &Request) -> Result<Prepared, String> {
     let options = Options {
         mode: if request.lock_step { SimulatorMode::LockStep } else { SimulatorMode::LookAhead },
         seed: request.seed,
-        miss_causes: request.causes,
+        attribute: request.causes,
         ..Options::default()
     };
     let simulator = Simulator::new(&description, options).map_err(|error| error.to_string())?;
@@ -218,6 +223,18 @@ unsafe fn copy_strings(list: *mut *mut c_char, environment: bool) -> Option<*mut
     }
 }
 
+/// What the program's memory is called, beside its variables: blocks of the heap, and stacks.
+fn objects() -> Vec<DataObject> {
+    let stack = |&thread: &*mut UserThread| {
+        // SAFETY: threads are never freed.
+        let (number, (start, bytes)) = unsafe { ((*thread).number, (*thread).stack) };
+        DataObject { name: format!("stack of thread {number}"), start: start as u64, bytes: bytes as u64, site: None }
+    };
+    let mut objects: Vec<DataObject> = run().threads.iter().map(stack).collect();
+    objects.extend(super::heap::blocks());
+    settled(objects)
+}
+
 /// What is to be told of a run that is over.
 fn conclude(
     description: &Description,
@@ -244,6 +261,8 @@ fn conclude(
                 row.machine,
                 row.references as f64 / seconds / 1e6,
             ));
+            let data = Ended { description, simulator, row: &row, reports: &reports, objects: objects() };
+            answer.attribution = causes.then(|| attribution(data, address::named));
             answer.row = Some(row);
         }
         Ok(_) => answer.status = 1,

@@ -82,7 +82,8 @@ mod tests {
     fn files_are_read_as_they_are_now() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let mut text = Text::open(file.path()).unwrap();
-        assert_eq!((text.read().unwrap(), text.read_whole().unwrap()), ("", ""));
+        assert_eq!(text.read().unwrap(), "");
+        assert_eq!(text.read_whole().unwrap(), "");
         let long = "0123456789".repeat(1000);
         file.write_all(long.as_bytes()).unwrap();
         assert_eq!(text.read_whole().unwrap(), long);

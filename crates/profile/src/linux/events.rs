@@ -81,6 +81,9 @@ struct Request {
     asked: Option<String>,
 }
 
+/// A counter, and for each object by its place the groups that count for it.
+type Opened = (Counter, Vec<(usize, Vec<usize>)>);
+
 impl NodeEvents {
     pub(super) fn new(
         files: &KernelFiles,
@@ -116,7 +119,7 @@ impl NodeEvents {
     /// Opens what can be opened, and notes what cannot.
     fn open(&mut self, requests: Vec<Request>, paranoia: Option<i32>) -> Result<(), EventError> {
         let mut refused: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        let mut opened: Vec<(Counter, Vec<(usize, Vec<usize>)>)> = Vec::new();
+        let mut opened: Vec<Opened> = Vec::new();
         for request in requests {
             let mut by_object: Vec<(usize, Vec<usize>)> = Vec::new();
             let mut failed = None;
@@ -152,7 +155,7 @@ impl NodeEvents {
     }
 
     /// Gives every counter its place among the readings.
-    fn place(&mut self, opened: Vec<(Counter, Vec<(usize, Vec<usize>)>)>) {
+    fn place(&mut self, opened: Vec<Opened>) {
         self.counters = opened.iter().map(|(counter, _)| counter.clone()).collect();
         let layout = crate::Readings::new(&self.counters);
         let mut start = 0;

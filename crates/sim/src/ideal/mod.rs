@@ -35,7 +35,7 @@ use crate::flash::{self, Directory, MagicDescription, MagicTiming, Protocol, Sum
 use crate::memory::LineMap;
 use crate::processor::{Ask, CachedCopy, MissId, Post};
 use crate::statistics::{Histogram, NodeStatistics, Tally};
-use crate::system::{Blueprint, Controller, EnvelopeId, Event, Incoherence, System, Unfinished};
+use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, System, Unfinished};
 use crate::{SimError, StallTerms};
 
 use event::IdealEvent;
@@ -214,6 +214,11 @@ impl Controller for Ideals {
 
     fn statistics(system: &System<Self>, node: NodeId) -> NodeStatistics {
         system.controllers.nodes[node.index()].statistics()
+    }
+
+    /// Nothing but the bus is ever held.
+    fn held(system: &System<Self>, node: NodeId, time: Time) -> Held {
+        Held { bus: system.controllers.nodes[node.index()].bus.busy_before(time), ..Held::default() }
     }
 
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms> {

@@ -88,19 +88,13 @@ impl RunCommand {
             selection.check(sources.objects()).map_err(Failure::input)?;
         }
         selection.metrics(&declared, sources.counters(), &preamble.constants).map_err(Failure::input)?;
+        Program::find(&self.command[0]).map_err(|error| self.cannot_be_started(&error))?;
         let mut output: Output<SampleRow> = self.records.open()?;
         let path = self.output.clone().unwrap_or_else(|| default_trace(&self.command[0]));
         let file = create("--output", &path)?;
         let mut writer = TraceWriter::new(BufWriter::new(file), &preamble, sources.counters()).map_err(Failure::run)?;
         let interrupted = interruption()?;
-        let mut program = Program::start(&self.command).map_err(|error| {
-            Failure::flag(
-                "PROGRAM",
-                &self.command[0],
-                format!("cannot be started: {error}"),
-                "a program that can be run",
-            )
-        })?;
+        let mut program = Program::start(&self.command).map_err(|error| self.cannot_be_started(&error))?;
         self.sampler.move_there(&inventory)?;
         let mut since = None;
         drive(&mut sources, &mut sampler, &mut writer, |_, _| {
@@ -132,6 +126,7 @@ impl RunCommand {
         if self.list {
             return simulated::list(machine, &declared).map(|()| true);
         }
+        Program::find(&self.command[0]).map_err(|error| self.cannot_be_started(&error))?;
         let mut output: Output<SampleRow> = self.records.open()?;
         let path = self.output.clone().unwrap_or_else(|| default_trace(&self.command[0]));
         let run = SimulatedRun {
@@ -146,6 +141,10 @@ impl RunCommand {
         let trace = super::flags::open(&path)?;
         self.tell(&trace, &path, &declared, &shown, &mut output)?;
         Ok(right)
+    }
+
+    fn cannot_be_started(&self, error: &std::io::Error) -> Failure {
+        Failure::flag("PROGRAM", &self.command[0], format!("cannot be started: {error}"), "a program that can be run")
     }
 
     /// Prints what the program did over its whole life.

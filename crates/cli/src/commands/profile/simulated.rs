@@ -3,9 +3,10 @@
 use std::io::BufWriter;
 use std::path::Path;
 
-use experiments::Simulation;
 use experiments::profiling::{self, ProfileRequest};
+use experiments::{ExperimentError, Simulation};
 use profile::selection::Selection;
+use sim::SimError;
 use trace::metric::{Metric, Resolved};
 use trace::{ObjectKind, Preamble};
 use units::{CpuId, Duration, NodeId};
@@ -40,7 +41,7 @@ impl SimulatedRun<'_> {
         let simulation = single(self.machine, self.command)?;
         let request = self.request(&simulation)?;
         let file = BufWriter::new(create("--output", path)?);
-        let (simulated, _) = profiling::record(&simulation, &request, Box::new(file)).map_err(Failure::input)?;
+        let (simulated, _) = profiling::record(&simulation, &request, Box::new(file)).map_err(failure)?;
         if let Some(wrong) = &simulated.wrong {
             eprintln!("error: {}: wrong results: {wrong}", simulation.workload().name());
         }
@@ -96,6 +97,17 @@ impl SimulatedRun<'_> {
         let named = shown.links.iter().filter_map(|name| topology.ports_named(name).ok()).flatten();
         shown.links = named.map(|(router, port)| format!("r{}:{port}", router.0)).collect();
         Ok(shown)
+    }
+}
+
+/// What was asked for that there is not, or what has failed.
+fn failure(error: ExperimentError) -> Failure {
+    match error {
+        ExperimentError::Policy { .. }
+        | ExperimentError::Simulator(SimError::NoSuchProcessor { .. } | SimError::Unwatchable { .. }) => {
+            Failure::input(error)
+        }
+        other => Failure::run(other),
     }
 }
 

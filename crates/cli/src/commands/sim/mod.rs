@@ -2,7 +2,7 @@
 
 pub(super) mod flags;
 pub(super) mod journal;
-mod own;
+pub(super) mod own;
 
 use std::collections::BTreeSet;
 use std::io::Write;

@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
+use experiments::diagnosis::{self, Diagnosis};
 use frontend::launch::Launch;
-use frontend::request::Request;
+use frontend::request::{Answer, Request};
 use machine::Resolved;
-use record::SimulationRow;
+use record::{Attribution, SimulationRow};
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -48,6 +49,12 @@ pub struct Common {
     pub record: Option<PathBuf>,
 }
 
+impl Default for OwnFlags {
+    fn default() -> Self {
+        Self { command: Vec::new(), instructions: 2, stack: 8192, spin_limit: 1000, host_time: false, no_caches: false }
+    }
+}
+
 impl OwnFlags {
     /// Runs the program on each machine, on each number of processors (all of the machine's if there are none). The records, and
     /// whether the program ended well each time.
@@ -83,6 +90,34 @@ impl OwnFlags {
         cpus: Option<u16>,
         common: &Common,
     ) -> Result<(SimulationRow, bool), Failure> {
+        let (row, answer) = self.answer(launch, machine, cpus, common)?;
+        let row = match answer.attribution {
+            Some(told) => named(row, told, launch)?.row,
+            None => row,
+        };
+        if common.stats
+            && let Some(speed) = answer.speed
+        {
+            eprintln!("{speed}");
+        }
+        if answer.status != 0 {
+            eprintln!("error: {}: it ended with status {}", launch.name(), answer.status);
+        }
+        let row = if common.stats { row } else { row.without_parts() };
+        Ok((row, answer.status == 0))
+    }
+
+    /// Runs the program once: its record, and what else came of it. Notes are told on standard error.
+    ///
+    /// # Errors
+    /// When the simulation fails.
+    pub fn answer(
+        &self,
+        launch: &Launch,
+        machine: &Resolved,
+        cpus: Option<u16>,
+        common: &Common,
+    ) -> Result<(SimulationRow, Answer), Failure> {
         let request = Request {
             program: launch.name(),
             machine: machine.description.to_toml(),
@@ -98,26 +133,29 @@ impl OwnFlags {
             record: common.record.clone(),
             answer: Default::default(),
         };
-        let answer = launch.run(request).map_err(Failure::run)?;
+        let mut answer = launch.run(request).map_err(Failure::run)?;
         for note in &answer.notes {
             eprintln!("note: {}: {note}", launch.name());
         }
-        let row = match (answer.row, answer.error) {
-            (Some(row), None) => row,
+        match (answer.row.take(), answer.error.take()) {
+            (Some(row), None) => Ok((row, answer)),
             (_, error) => {
                 let problem = error.unwrap_or_else(|| "it has left no record".to_owned());
-                return Err(Failure::run(format!("{}: {problem}", launch.name())));
+                Err(Failure::run(format!("{}: {problem}", launch.name())))
             }
-        };
-        if common.stats
-            && let Some(speed) = answer.speed
-        {
-            eprintln!("{speed}");
         }
-        if answer.status != 0 {
-            eprintln!("error: {}: it ended with status {}", launch.name(), answer.status);
-        }
-        let row = if common.stats { row } else { row.without_parts() };
-        Ok((row, answer.status == 0))
     }
+}
+
+/// What an own program lost, by the names that it has for its data, and what follows from it. What cannot be told is said on
+/// standard error.
+///
+/// # Errors
+/// When the program's file cannot be read.
+pub fn named(row: SimulationRow, told: Attribution, launch: &Launch) -> Result<Diagnosis, Failure> {
+    let (diagnosis, lacking) = diagnosis::of_own(row, told, launch.file()).map_err(Failure::run)?;
+    for advice in lacking {
+        eprintln!("note: {}: {advice}", launch.name());
+    }
+    Ok(diagnosis)
 }

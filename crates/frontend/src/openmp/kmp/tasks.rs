@@ -82,10 +82,9 @@ unsafe fn finish(given: *mut Given, number: i32) {
                 routine(number, given);
             }
         }
-        if (*header(given)).flags & HAS_DESTRUCTORS != 0 {
-            if let Some(destroy) = (*given).destructors {
-                destroy(number, given);
-            }
+        let has = (*header(given)).flags & HAS_DESTRUCTORS != 0;
+        if let Some(destroy) = (*given).destructors.filter(|_| has) {
+            destroy(number, given);
         }
     }
 }
@@ -187,7 +186,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_with_deps(
     count: i32,
     list: *const Depends,
     _others: i32,
-    _list: *const Depends,
+    _more: *const Depends,
 ) -> i32 {
     // SAFETY: the caller's promise.
     unsafe { team().submit((*header(given)).task, true, &dependences(count, list)) };
@@ -205,7 +204,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_wait_deps(
     count: i32,
     list: *const Depends,
     _others: i32,
-    _list: *const Depends,
+    _more: *const Depends,
 ) {
     unsafe extern "C-unwind" fn nothing(_: *mut c_void) {}
     let task = Task::child(nothing, std::ptr::null_mut(), std::ptr::null_mut(), false);
