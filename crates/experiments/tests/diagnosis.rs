@@ -87,7 +87,9 @@ fn data_have_names_and_pages_have_homes() {
     let statistics = sums.iter().find(|object| object.name == "statistics").expect("by name");
     assert!(statistics.causes["false-sharing"] > 0, "{statistics:?}");
     assert!(told.losses.iter().filter_map(|loss| loss.line).all(|line| told.object_at(line).is_some()));
-    assert!(told.pages.iter().all(|page| page.home.is_some() && page.toucher.is_some()));
+    assert!(told.pages.iter().all(|page| page.home.is_some()));
+    // Those that the program has planned itself nobody has touched first.
+    assert!(told.pages.iter().any(|page| page.toucher.is_some_and(|cpu| cpu.0 > 0)));
 }
 
 /// The first finding on a program of `SpecOMP2001`'s kind on 16 processors, smaller than by default.
@@ -110,7 +112,7 @@ fn a_line_that_threads_share_falsely_is_found_and_put_apart() {
 
 #[test]
 fn data_that_others_touched_first_are_found_and_put_where_they_are_used() {
-    let (class, object, gain) = first("apsi", &[("breadth", 32), ("width", 24), ("rounds", 1)]);
+    let (class, object, gain) = first("apsi", &[("breadth", 64), ("width", 49), ("rounds", 1)]);
     assert_eq!((class, object.as_deref()), (Class::Misplaced, Some("fields")));
     assert!(gain > 0.1, "{gain}");
 }

@@ -82,6 +82,7 @@ fn simulation() -> SimulationRow {
         spent_ns: [("busy".into(), 800.0), ("read.local.clean".into(), 200.0)].into(),
         misses: [("read.local.clean".into(), 50)].into(),
         causes: None,
+        regions: None,
         upgrades: 0,
         local_pct: 100.0,
         references: 100,
@@ -193,7 +194,7 @@ fn csv_names_parameters_and_keeps_parts_as_json() {
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(
         lines[1],
-        "hot-spot,arctic,origin,8,hot=5 work=20,planned,none,ideal,1,ok,0123456789abcdef,0.1.0,1234.5,1000.0,2000.0,busy=800.0 read.local.clean=200.0,read.local.clean=50,,0,100.0,100,60,50,50.0,,3,2,1,500.0,10.0,20.0,30.0,,,4 0 1,,"
+        "hot-spot,arctic,origin,8,hot=5 work=20,planned,none,ideal,1,ok,0123456789abcdef,0.1.0,1234.5,1000.0,2000.0,busy=800.0 read.local.clean=200.0,read.local.clean=50,,,0,100.0,100,60,50,50.0,,3,2,1,500.0,10.0,20.0,30.0,,,4 0 1,,"
     );
     assert!(lines[2].contains(r#","[{""#) && lines[2].contains(r#"""SRPLY"":50"#), "{}", lines[2]);
 }
@@ -287,4 +288,24 @@ proptest! {
         prop_assert!((back.min - min).abs() <= min.abs() * 1e-15);
         prop_assert_eq!(Record { min, ..back }, row);
     }
+}
+
+#[test]
+fn findings_have_their_columns() {
+    let finding = record::FindingRow {
+        program: "art".into(),
+        machine: "flash-scaled-16p".into(),
+        cpus: 16,
+        rank: 1,
+        class: "hot spot".into(),
+        object: None,
+        place: None,
+        cost_pct: 4.5,
+        gain_pct: None,
+        evidence: "a controller is busy".into(),
+        remedy: "spread the data".into(),
+        trial: None,
+    };
+    let columns = <record::FindingRow as Row>::COLUMNS;
+    assert_eq!(keys(&written(Format::JsonLines, &[finding]), columns), columns);
 }
