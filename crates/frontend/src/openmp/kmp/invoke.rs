@@ -110,9 +110,8 @@ pub(super) use variadic;
 mod tests {
     use super::*;
 
-    /// What a region with twelve variables was called with.
-    unsafe extern "C-unwind" fn note(number: *const i32, bound: *const i32, seen: *mut Vec<usize>, rest: [usize; 0]) {
-        let _ = rest;
+    /// Notes what a region with one variable was called with.
+    unsafe extern "C-unwind" fn note(number: *const i32, bound: *const i32, seen: *mut Vec<usize>) {
         // SAFETY: the test's own.
         unsafe { (*seen).extend([*number as usize, *bound as usize]) };
     }
