@@ -162,8 +162,8 @@ fn makefiles_need_only_the_compilers_name() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let makefile =
-        "CFLAGS = -O2 -fopenmp -MMD\nLDFLAGS = -static -fopenmp\nLDLIBS = -lgomp -lm\nprogram: constructs.o\n";
+    let makefile = "CFLAGS = -O2 -fopenmp -MMD\nLDFLAGS = -static -fopenmp\nLDLIBS = -lgomp -lm\nprogram: constructs.o\n\
+        \t$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@\n";
     fs::write(folder.path().join("Makefile"), makefile).expect("written");
     fs::copy(programs().join("constructs.c"), folder.path().join("constructs.c")).expect("copied");
     let cc = format!("CC={CCNUMA} cc");

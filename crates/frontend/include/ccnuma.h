@@ -13,8 +13,8 @@ extern "C" {
 
 #ifdef __CCNUMA__
 
-/* What the calling thread and all others do from here on is measured, until ccnuma_roi_end(). Regions may follow one another;
- * their times add up. A program without any is measured from its first parallel section to its last. */
+/* What the calling thread does from here on is measured, until it calls ccnuma_roi_end(): each thread says so for itself. Regions
+ * may follow one another; their times add up. A program without any is measured from its first parallel section to its last. */
 void ccnuma_roi_begin(void);
 void ccnuma_roi_end(void);
 

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use addr2line::Loader;
+use symbols::{Place, Symbols};
 
 /// The text with every address of the program's code (`0x4011d6`) replaced by its function and source line, as far as the program's
 /// debug information tells. Programs for simulated machines stand at the addresses that they were linked for.
 pub fn with_lines(program: &Path, text: &str) -> String {
-    let Ok(loader) = Loader::new(program) else { return text.to_owned() };
+    let Ok(symbols) = Symbols::of(program) else { return text.to_owned() };
     let mut told = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("0x") {
@@ -15,7 +15,7 @@ pub fn with_lines(program: &Path, text: &str) -> String {
         let (before, from) = rest.split_at(start);
         let (address, after) = from.split_at(2 + digits);
         told.push_str(before);
-        let place = u64::from_str_radix(&address[2..], 16).ok().and_then(|address| place(&loader, address));
+        let place = u64::from_str_radix(&address[2..], 16).ok().and_then(|address| place(&symbols, address));
         told.push_str(place.as_deref().unwrap_or(address));
         rest = after;
     }
@@ -25,13 +25,14 @@ pub fn with_lines(program: &Path, text: &str) -> String {
 
 /// The function and the line of an instruction. A return address is looked up as the call before it: the byte before is part of
 /// that, and of an instruction that crashed the lines of both are the same but at the first of a line.
-fn place(loader: &Loader, address: u64) -> Option<String> {
-    let location = loader.find_location(address.checked_sub(1)?).ok()??;
-    let file = Path::new(location.file?).file_name()?.to_string_lossy().into_owned();
-    let line = location.line?;
-    match loader.find_symbol(address - 1) {
-        Some(function) => Some(format!("{} ({file}:{line})", addr2line::demangle_auto(function.into(), None))),
-        None => Some(format!("{file}:{line}")),
+fn place(symbols: &Symbols, address: u64) -> Option<String> {
+    let Place { function, file, line } = symbols.place(address.checked_sub(1)?);
+    let file = file.and_then(|file| Some(Path::new(&file).file_name()?.to_string_lossy().into_owned()));
+    match (function, file.zip(line)) {
+        (Some(function), Some((file, line))) => Some(format!("{function} ({file}:{line})")),
+        (Some(function), None) => Some(format!("{function} ({address:#x})")),
+        (None, Some((file, line))) => Some(format!("{file}:{line}")),
+        (None, None) => None,
     }
 }
 

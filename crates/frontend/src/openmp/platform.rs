@@ -9,10 +9,10 @@ use std::ffi::{c_int, c_long, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use sim::Cause;
+use sim::{Cause, Thread};
 
 use crate::runtime::callbacks::{Reference, refer_range};
-use crate::runtime::state::{acquire, current, indivisible, on_behalf, release};
+use crate::runtime::state::{acquire, current, indivisible, on_behalf, release, run};
 use crate::runtime::{address, clock, futex, heap, processors, threads};
 
 /// Instructions between two looks at a word: compare, branch, pause, load.
@@ -126,10 +126,7 @@ impl Word {
 
     fn wake(&self) {
         match current() {
-            Some(thread) if futex::is_waited_for(self.address()) => {
-                futex::wake(thread, self.address(), usize::MAX);
-            }
-            Some(_) => {}
+            Some(thread) => wake_simulated(thread, self.address()),
             None if SLEEPERS.load(Ordering::SeqCst) > 0 => {
                 let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
                 // SAFETY: the kernel only takes the address for a name.
@@ -137,6 +134,13 @@ impl Word {
             }
             None => {}
         }
+    }
+}
+
+/// Simulated threads that have given up their processors until a word changes go on.
+fn wake_simulated(thread: &mut Thread<'static>, address: usize) {
+    if futex::is_waited_for(address) {
+        futex::wake(thread, address, usize::MAX);
     }
 }
 
@@ -170,7 +174,10 @@ impl Counter {
     pub fn set(&self, value: u64) {
         match current() {
             None => self.0.store(value, Ordering::Release),
-            Some(thread) => release(thread, self.address(), || self.0.store(value, Ordering::Relaxed)),
+            Some(thread) => {
+                release(thread, self.address(), || self.0.store(value, Ordering::Relaxed));
+                wake_simulated(thread, self.address());
+            }
         }
     }
 
@@ -182,7 +189,11 @@ impl Counter {
         let act = || self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, &change);
         match current() {
             None => act(),
-            Some(thread) => indivisible(thread, self.address(), act),
+            Some(thread) => {
+                let changed = indivisible(thread, self.address(), act);
+                wake_simulated(thread, self.address());
+                changed
+            }
         }
     }
 
@@ -201,6 +212,10 @@ impl Counter {
 fn pause(address: usize, looks: u32, sleep: impl FnOnce()) {
     if let Some(thread) = current() {
         match address::locate(address) {
+            // Where there are more threads than processors, others need this one.
+            _ if run().alive > run().processors => {
+                futex::wait(thread, address, None);
+            }
             Some(at) => thread.spin(at, LOOK),
             None => thread.instructions(LOOK),
         }

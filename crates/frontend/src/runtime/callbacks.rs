@@ -36,7 +36,9 @@ fn refer(address: usize, access: Access, site: usize) {
     };
     let instructions = hot.instructions + hot.pending;
     hot.pending = 0;
-    thread.instructions(instructions);
+    if instructions > 0 {
+        thread.instructions(instructions);
+    }
     at_site(thread, site);
     if hot.recording {
         recording::refer(address, access, instructions, site);

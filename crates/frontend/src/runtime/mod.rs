@@ -9,6 +9,7 @@ pub mod clock;
 mod condition;
 mod crash;
 pub mod futex;
+mod futex_call;
 pub mod heap;
 mod keys;
 mod located;

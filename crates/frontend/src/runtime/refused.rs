@@ -119,10 +119,16 @@ pub unsafe extern "C" fn __wrap_syscall(
             libc::SYS_mbind => Some(unsafe { super::numa::mbind(one, two, three as c_int, four as *const u64, five) }),
             // SAFETY: the caller's promise.
             libc::SYS_set_mempolicy => Some(unsafe { super::numa::set_policy(one as c_int, two as *const u64, three) }),
-            libc::SYS_futex => super::start::fail(
-                thread,
-                "the program made the system call futex, which is not simulated: locks are where they are the C library's",
-            ),
+            // SAFETY: the caller's promise.
+            libc::SYS_futex => Some(unsafe {
+                super::futex_call::call(
+                    thread,
+                    one as *const u32,
+                    two as c_int,
+                    three as u32,
+                    four as *const libc::timespec,
+                )
+            }),
             libc::SYS_clone | libc::SYS_clone3 | libc::SYS_fork | libc::SYS_vfork | libc::SYS_execve => {
                 super::start::fail(
                     thread,

@@ -120,7 +120,7 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
             status: 0,
             error: None,
             notes: Vec::new(),
-            regions: false,
+            regions: names_regions(),
             request: request.clone(),
         });
         (*HOT.get()).instructions = request.instructions;
@@ -358,6 +358,24 @@ pub extern "C" fn ccnuma_roi_begin() {
         run().regions = true;
         measure(thread, true);
     }
+}
+
+/// Whether the program says itself what is to be measured: whether it names the function that does.
+fn names_regions() -> bool {
+    let name = b"ccnuma_roi_begin";
+    fs::read("/proc/self/exe").is_ok_and(|bytes| bytes.windows(name.len()).any(|window| window == name))
+}
+
+/// As [`ccnuma_roi_begin`], from Fortran.
+#[unsafe(no_mangle)]
+pub extern "C" fn ccnuma_roi_begin_() {
+    ccnuma_roi_begin();
+}
+
+/// As [`ccnuma_roi_end`], from Fortran.
+#[unsafe(no_mangle)]
+pub extern "C" fn ccnuma_roi_end_() {
+    ccnuma_roi_end();
 }
 
 /// And ends here.

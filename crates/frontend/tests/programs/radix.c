@@ -48,8 +48,7 @@ static void *sort(void *argument)
     }
     for (size_t i = begin; i < end; i += PAGE / sizeof *target) target[i].key = 0;
     pthread_barrier_wait(&barrier);
-    if (me == 0) ccnuma_roi_begin();
-    pthread_barrier_wait(&barrier);
+    ccnuma_roi_begin();
     for (unsigned shift = 0; shift < bits; shift += (unsigned)__builtin_ctz(digits)) {
         for (unsigned digit = 0; digit < digits; digit++) own[digit] = 0;
         for (size_t i = begin; i < end; i++) own[source[i].key >> shift & (digits - 1)]++;
@@ -77,7 +76,7 @@ static void *sort(void *argument)
         source = target;
         target = other;
     }
-    if (me == 0) ccnuma_roi_end();
+    ccnuma_roi_end();
     return source;
 }
 

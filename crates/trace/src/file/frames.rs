@@ -136,15 +136,19 @@ fn check(schema: &SchemaRef, batch: &arrow_ipc::RecordBatch<'_>, body: u64) -> R
         if node.null_count() > 0 && validity < rows.div_ceil(8) {
             return Err("a column does not say which of its rows are empty");
         }
-        let least = match field.data_type() {
-            DataType::UInt64 => rows.checked_mul(8),
-            DataType::UInt32 | DataType::Float32 => rows.checked_mul(4),
-            DataType::Utf8 if rows == 0 => Some(0),
-            DataType::Utf8 => rows.checked_add(1).and_then(|offsets| offsets.checked_mul(4)),
+        let (each, least) = match field.data_type() {
+            DataType::UInt64 => (8, rows.checked_mul(8)),
+            DataType::UInt32 | DataType::Float32 => (4, rows.checked_mul(4)),
+            DataType::Utf8 if rows == 0 => (4, Some(0)),
+            DataType::Utf8 => (4, rows.checked_add(1).and_then(|offsets| offsets.checked_mul(4))),
             _ => return Err("a column has a type that traces do not have"),
         };
-        if next()? < least.ok_or("a batch has too many rows")? {
+        let length = next()?;
+        if length < least.ok_or("a batch has too many rows")? {
             return Err("a column is shorter than it says");
+        }
+        if length % each != 0 {
+            return Err("a column ends within a value");
         }
         if *field.data_type() == DataType::Utf8 {
             next()?;

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_long, c_uint, c_ulonglong, c_void};
 
+use super::reductions::GOMP_taskgroup_reduction_register;
 use crate::openmp::dependences::Dependence;
 use crate::openmp::platform::copies;
 use crate::openmp::schedule::{trips, unsigned_trips};
@@ -14,6 +15,7 @@ const UP: c_uint = 1 << 8;
 const GRAINSIZE: c_uint = 1 << 9;
 const IF: c_uint = 1 << 10;
 const NO_GROUP: c_uint = 1 << 11;
+const REDUCTION: c_uint = 1 << 12;
 const STRICT: c_uint = 1 << 14;
 
 /// What copies the data of a task that cannot just be copied byte by byte.
@@ -179,6 +181,11 @@ impl Taskloop {
         let grouped = self.flags & NO_GROUP == 0;
         if grouped {
             team.begin_group();
+            if self.flags & REDUCTION != 0 {
+                // Behind the two bounds stands the block of what the tasks reduce.
+                // SAFETY: the caller's promise.
+                GOMP_taskgroup_reduction_register(unsafe { *self.data.from.cast::<*mut usize>().add(2) });
+            }
         }
         let mut next = 0;
         let (grain, strict) = (self.flags & GRAINSIZE != 0, self.flags & STRICT != 0);
