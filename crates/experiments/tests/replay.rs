@@ -81,7 +81,7 @@ fn the_number_of_threads_is_the_traces() {
     let program = Workload::new("private", &Settings::default()).expect("a program");
     let (_, replay) = recorded(folder.path(), "origin2000-r12k-300-8p", program, 4);
     let description = experiments::variant::resolve("origin2000-r12k-300-8p").expect("a machine").description;
-    let error = Simulation::new(description, replay, Some(3), Options::default()).err().expect("it cannot");
+    let error = Simulation::new(description, replay, Some(3), Options::default()).expect_err("it cannot");
     assert_eq!(
         error.to_string(),
         "--cpus 3: the trace of private has 4 threads; accepted: 4, and machines that have so many"

@@ -62,9 +62,9 @@ impl Timeline {
 
     /// A timeline of given values, by metric and object.
     #[cfg(test)]
-    pub fn made(times_ns: Vec<f64>, series: Vec<((&str, String), Vec<Option<f64>>)>) -> Self {
-        let named = |((metric, object), values): ((&str, String), _)| ((metric.to_owned(), object), values);
-        Self { times_ns, series: series.into_iter().map(named).collect(), ..Self::default() }
+    pub fn made(times_ns: Vec<f64>, series: impl Iterator<Item = (String, String, Vec<Option<f64>>)>) -> Self {
+        let named = |(metric, object, values)| ((metric, object), values);
+        Self { times_ns, series: series.map(named).collect(), ..Self::default() }
     }
 
     /// A metric of an object over the whole time, if it is known.

@@ -164,9 +164,10 @@ mod tests {
             let memory = intervals.iter().map(|(memory, _)| Some(memory[node] as f64));
             let links = intervals.iter().map(|(_, links)| Some(if *links { 40.0 } else { 0.1 }));
             let since = |values: &mut dyn Iterator<Item = Option<f64>>| std::iter::once(None).chain(values).collect();
-            [(("mem", name(node)), since(&mut { memory })), (("niin", name(node)), since(&mut { links }))]
+            let named = |metric: &str, values| (metric.to_owned(), name(node), values);
+            [named("mem", since(&mut { memory })), named("niin", since(&mut { links }))]
         };
-        Timeline::made(times, (0..2).flat_map(series).collect())
+        Timeline::made(times, (0..2).flat_map(series))
     }
 
     #[test]

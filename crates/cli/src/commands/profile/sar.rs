@@ -88,7 +88,7 @@ impl SarCommand {
         let width = shown.iter().map(|object| object.name.len()).max().unwrap_or(0);
         let show = Show { lines: Lines::new(&metrics, width), selection };
         let live = Live::new(metrics, sources.counters());
-        let mut look: Box<dyn FnMut(&Live, u64) -> Result<ControlFlow<()>, Failure>> = match screen {
+        let mut look: Box<Look<'_>> = match screen {
             #[cfg(feature = "screen")]
             true => {
                 let mut screen = super::screen::Screen::open(&preamble, show.selection.clone())?;
@@ -124,7 +124,7 @@ impl SarCommand {
         sampler: &mut Sampler,
         trace: &mut K,
         mut live: Live,
-        look: &mut dyn FnMut(&Live, u64) -> Result<ControlFlow<()>, Failure>,
+        look: &mut Look<'_>,
     ) -> Result<(), Failure> {
         let interrupted = interruption()?;
         let mut samples = 0;
@@ -143,6 +143,9 @@ impl SarCommand {
         })
     }
 }
+
+/// Shows a sample at a time in nanoseconds; whoever looks may have had enough.
+type Look<'a> = dyn FnMut(&Live, u64) -> Result<ControlFlow<()>, Failure> + 'a;
 
 /// Prints samples as lines or records.
 struct Show {

@@ -88,7 +88,7 @@ impl SimulatedRun<'_> {
     fn shown(&self, simulation: &Simulation) -> Result<Selection, Failure> {
         let all = profiling::metrics(simulation.description(), &self.declared).map_err(Failure::input)?;
         let mut shown = self.selection.clone();
-        let asked = |resolved: &Resolved| shown.metrics.iter().any(|name| *name == resolved.metric.name);
+        let asked = |resolved: &Resolved| shown.metrics.contains(&resolved.metric.name);
         let of_threads = all.iter().any(|resolved| resolved.metric.of == ObjectKind::Thread && asked(resolved));
         if shown.threads.is_empty() && of_threads {
             shown.threads = (0..simulation.cpus()).map(|thread| format!("t{thread}")).collect();
