@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use references::{Access, AccessKind, Event, Header, Recorder, Warning, open};
 
 fn load(address: u64) -> Event {
-    Event::Access(Access { kind: AccessKind::Load, dependent: address % 3 == 0, bytes: 8, address })
+    Event::Access(Access { kind: AccessKind::Load, dependent: address.is_multiple_of(3), bytes: 8, address })
 }
 
 /// Three threads, the last with nothing, and enough events for several blocks.

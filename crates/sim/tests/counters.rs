@@ -136,9 +136,8 @@ fn thousands_of_wraps_lose_no_count() {
     let watch = Watch { interval: ms(10), reader: None, units: units.clone() };
     let (_, seen, now) = run("lego-oil", Options::default(), Some(watch), &long_programs(6500));
     assert!(now > Time::ZERO + ms(20_000), "{now}");
-    for unit in 0..link {
-        let shape = units[unit].unit.shape();
-        assert_eq!(virtualised(&seen, unit, shape), exact(&seen, unit), "{:?}", units[unit]);
+    for (unit, watched) in units[..link].iter().enumerate() {
+        assert_eq!(virtualised(&seen, unit, watched.unit.shape()), exact(&seen, unit), "{watched:?}");
     }
     let idle = exact(&seen, 0)[0];
     assert!(idle > 1_900 << 20, "{idle} idle cycles wrap so many times");
@@ -174,11 +173,11 @@ fn links_read_every_millisecond_are_exact() {
             assert!(units.len() >= 2);
             let watch = Watch { interval: ms(1), reader: None, units: units.clone() };
             let (_, seen, now) = run("lego-oil", Options::default(), Some(watch), &long_programs(100));
-            for unit in 0..units.len() {
+            for (unit, watched) in units.iter().enumerate() {
                 let sum =
                     |register: usize| seen[1..].iter().map(|round| round.2[unit].registers[register]).sum::<u64>();
                 let sums: Vec<_> = (0..4).map(sum).collect();
-                assert_eq!(sums, exact(&seen, unit), "mode {mode} of {:?}", units[unit]);
+                assert_eq!(sums, exact(&seen, unit), "mode {mode} of {watched:?}");
                 // The histogram of a queue tells of every tick; its parts may each lack the last one.
                 let ticks = now.since(Time::ZERO) / 20_000;
                 if mode == 1 {

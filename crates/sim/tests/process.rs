@@ -34,8 +34,8 @@ fn run(cpus: u16, first: impl Fn() -> Program) -> Result<(Vec<ThreadReport>, Tim
 fn child(number: u64, done: Rc<Cell<u64>>, all: u64) -> Program {
     Box::new(move |thread: &mut Thread<'_>| {
         for step in 0..200 {
-            thread.load(units::VirtualAddr((number % 16) << 14 | step * 32));
-            thread.store(units::VirtualAddr(40 << 14 | step % 4 * 128));
+            thread.load(units::VirtualAddr(((number % 16) << 14) | (step * 32)));
+            thread.store(units::VirtualAddr((40 << 14) | (step % 4 * 128)));
             thread.instructions(10);
         }
         thread.drain();

@@ -95,7 +95,7 @@ impl RunFlags {
         let launch = Launch::new(command).map_err(Failure::input)?;
         let resolved = machines.varied(&self.variations()?)?;
         let [machine] = resolved.as_slice() else { return Err(Failure::input("one machine at a time")) };
-        let common = Common { seed: self.seed, causes: true, stats: true };
+        let common = Common { seed: self.seed, causes: true, stats: true, record: None };
         let (row, answer) = OwnFlags::default().answer(&launch, machine, self.cpus, &common)?;
         let wrong = (answer.status != 0).then(|| format!("it ended with status {}", answer.status));
         Ok(Diagnosis { wrong, ..named(row, answer.attribution.unwrap_or_default(), &launch)? })

@@ -71,15 +71,14 @@ impl Handle {
     /// Takes it if it is free, and marks it at least as `mark`. Returns whether it was free.
     fn try_take(self, thread: &mut Thread<'static>, mark: u32) -> bool {
         // SAFETY: as above.
-        let free = indivisible(thread, self.address(), || unsafe {
+        indivisible(thread, self.address(), || unsafe {
             let before = self.word().read_volatile();
             self.word().write_volatile(before.max(mark));
             if before == FREE {
                 self.set_owner(me());
             }
             before == FREE
-        });
-        free
+        })
     }
 
     /// Takes it, or gives up at a time.

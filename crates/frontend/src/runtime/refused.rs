@@ -111,8 +111,8 @@ pub unsafe extern "C" fn __wrap_syscall(
         let known = match number {
             libc::SYS_gettid => Some(super::threads::number() as c_long + 1),
             libc::SYS_sched_yield => Some(super::clock::__wrap_sched_yield().into()),
-            // SAFETY: the caller's promise.
             libc::SYS_getcpu => {
+                // SAFETY: the caller's promise.
                 Some(unsafe { super::processors::__wrap_getcpu(one as *mut c_uint, two as *mut c_uint) }.into())
             }
             // SAFETY: the caller's promise.

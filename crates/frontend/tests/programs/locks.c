@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #define THREADS 6
 #define ROUNDS 40
@@ -41,7 +42,7 @@ static void *work(void *unused) {
             int now = __sync_add_and_fetch(&readers, 1);
             if (now > most_readers) most_readers = now;
             CHECK(pthread_rwlock_trywrlock(&shared) == EBUSY);
-            for (volatile int i = 0; i < 1000; i++) {}
+            usleep(50);
             __sync_sub_and_fetch(&readers, 1);
             pthread_rwlock_unlock(&shared);
         }

@@ -109,10 +109,10 @@ pub fn page(page: &Page<'_>) -> Result<String, HtmlError> {
         title => shown(&page.title),
         nonce => shown(&nonce),
         facts => shown(&page.facts),
-        findings => shown(&page.findings),
-        regions => shown(&page.run.map(regions)),
-        causes => shown(&CAUSES),
-        parts => shown(&page.run.map(parts)),
+        findings => shown(page.findings),
+        regions => shown(page.run.map(regions)),
+        causes => shown(CAUSES),
+        parts => shown(page.run.map(parts)),
         lines => shown(&page.lines),
         // Our own drawing and our own files: these alone are markup.
         picture => page.picture.clone().map(Value::from_safe_string),
@@ -124,7 +124,7 @@ pub fn page(page: &Page<'_>) -> Result<String, HtmlError> {
         script => Value::from_safe_string(include_str!("page.js").to_owned()),
         data => data.map(Value::from_safe_string),
         warnings => shown(&warnings),
-        sources => shown(&blind),
+        sources => shown(blind),
     })?;
     Ok(page)
 }

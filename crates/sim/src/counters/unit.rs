@@ -111,7 +111,7 @@ impl CounterUnit {
     pub const fn fastest(self, clock: units::Hertz) -> f64 {
         match self {
             Self::RouterPort { .. } => 50e6,
-            _ => clock.0 as f64,
+            _ => clock.0,
         }
     }
 
