@@ -104,6 +104,8 @@ fn holds(built: &Built, words: impl Fn(&str) -> Vec<String>) {
 fn every_construct_of_openmp_works_as_gcc_compiles_it() {
     let built = Built::new("cc", "constructs.c", &["-O2", "-Wall", "-Werror", "-fopenmp"]);
     holds(&built, |_| Vec::new());
+    // More threads than processors take turns.
+    assert_eq!(built.simulated("-m arctic --cpus 4", "8", &[]).0, "8 threads: right");
 }
 
 #[test]
