@@ -5,10 +5,11 @@
 //! that the program was linked for: whoever knows where it was loaded subtracts that.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use addr2line::{Loader, demangle_auto};
-use object::{Object, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 use thiserror::Error;
 
 /// Why a file has no symbols that could be read.
@@ -76,6 +77,8 @@ impl Lacking {
 /// The symbols of a program.
 pub struct Symbols {
     loader: Loader,
+    /// Where there is code. Debug information tells of functions that the linker has left out, too, as if they were at 0.
+    code: Vec<Range<u64>>,
     /// By address; they do not overlap.
     variables: Vec<Variable>,
     has_lines: bool,
@@ -94,7 +97,11 @@ impl Symbols {
         let loader = Loader::new(file).map_err(|error| foreign(error.to_string()))?;
         let has_lines = program.section_by_name(".debug_line").is_some();
         let has_names = program.symbols().any(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
-        Ok(Self { loader, variables: variables(&program), has_lines, has_names })
+        let is_code = |section: &object::Section<'_, '_>| section.kind() == SectionKind::Text;
+        let range =
+            |section: object::Section<'_, '_>| section.address()..section.address().saturating_add(section.size());
+        let code = program.sections().filter(is_code).map(range).collect();
+        Ok(Self { loader, code, variables: variables(&program), has_lines, has_names })
     }
 
     /// What cannot be told of this program, if anything.
@@ -109,6 +116,9 @@ impl Symbols {
     /// What the instruction at an address is part of, as far as that is known.
     pub fn place(&self, address: u64) -> Place {
         let mut place = Place::default();
+        if !self.code.iter().any(|code| code.contains(&address)) {
+            return place;
+        }
         if let Ok(mut frames) = self.loader.find_frames(address)
             && let Ok(Some(frame)) = frames.next()
         {

@@ -126,7 +126,6 @@ impl RunCommand {
         if self.list {
             return simulated::list(machine, &declared).map(|()| true);
         }
-        Program::find(&self.command[0]).map_err(|error| self.cannot_be_started(&error))?;
         let mut output: Output<SampleRow> = self.records.open()?;
         let path = self.output.clone().unwrap_or_else(|| default_trace(&self.command[0]));
         let run = SimulatedRun {

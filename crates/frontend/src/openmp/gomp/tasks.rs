@@ -263,7 +263,7 @@ mod tests {
     fn lists_of_dependences_are_read_in_both_forms() {
         let read = |address| Dependence { address, writes: false };
         let write = |address| Dependence { address, writes: true };
-        let pair = [77, 3];
+        let pair = [77_usize, 3];
         // SAFETY: the lists are whole.
         unsafe {
             assert_eq!(dependences([3, 1, 10, 20, 30].as_ptr()), [write(10), read(20), read(30)]);
