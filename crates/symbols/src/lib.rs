@@ -122,15 +122,14 @@ impl Symbols {
         if let Ok(mut frames) = self.loader.find_frames(address)
             && let Ok(Some(frame)) = frames.next()
         {
-            let name =
-                |function: addr2line::FunctionName<_>| function.demangle().ok().map(std::borrow::Cow::into_owned);
+            let name = |function: addr2line::FunctionName<_>| function.raw_name().ok().map(|name| plain(&name));
             place.function = frame.function.and_then(name);
             if let Some(location) = frame.location {
                 (place.file, place.line) = (location.file.map(str::to_owned), location.line);
             }
         }
         if place.function.is_none() {
-            place.function = self.loader.find_symbol(address).map(|name| demangle_auto(name.into(), None).into_owned());
+            place.function = self.loader.find_symbol(address).map(plain);
         }
         place
     }
@@ -149,6 +148,16 @@ impl Symbols {
     }
 }
 
+/// What a symbol is called in the source. Only names that compilers have made are taken apart: a variable of C that is called `b` is
+/// no `bool`.
+fn plain(name: &str) -> String {
+    if name.starts_with("_Z") || name.starts_with("_R") {
+        demangle_auto(name.into(), None).into_owned()
+    } else {
+        name.to_owned()
+    }
+}
+
 /// Data symbols with a size, those inside of others left out: of several names for one thing the first by alphabet counts.
 fn variables(program: &object::File<'_>) -> Vec<Variable> {
     let is_data = |symbol: &object::Symbol<'_, '_>| {
@@ -157,7 +166,7 @@ fn variables(program: &object::File<'_>) -> Vec<Variable> {
     };
     let variable = |symbol: object::Symbol<'_, '_>| {
         let name = symbol.name().ok().filter(|name| !name.is_empty())?;
-        let name = demangle_auto(name.into(), None).into_owned();
+        let name = plain(name);
         Some(Variable { name, start: symbol.address(), bytes: symbol.size() })
     };
     let mut found: Vec<Variable> = program.symbols().filter(is_data).filter_map(variable).collect();

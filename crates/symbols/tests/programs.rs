@@ -6,7 +6,7 @@ use std::process::Command;
 use proptest::prelude::*;
 use symbols::{Lacking, Symbols, SymbolsError};
 
-const SOURCE: &str = "double field[100];
+const SOURCE: &str = "double field[100]; long b = 7;
 static long counter;
 long bump(long by) {
     counter += by;
@@ -41,6 +41,10 @@ fn variables_functions_and_lines_have_names() {
     );
     assert!(symbols.variable(field.start + 800).is_none_or(|(found, _)| found.name != "field"));
     assert!(symbols.variables().iter().any(|variable| variable.name == "counter" && variable.bytes == 8));
+    assert!(
+        symbols.variables().iter().any(|variable| variable.name == "b"),
+        "a name that looks like one of C++'s types"
+    );
     // Some address is in line 4 of bump.
     let text = 0x40_0000..0x41_0000;
     let bump = text.map(|address| symbols.place(address)).find(|place| place.line == Some(4)).expect("a line");

@@ -102,9 +102,9 @@ pub fn saw(address: usize) {
     }
 }
 
-/// What is to be measured begins or ends.
-pub fn measured(on: bool) {
+/// What is to be measured of thread number `thread` begins or ends.
+pub fn measured(thread: usize, on: bool) {
     if let Some(Recording { recorder, .. }) = recording() {
-        recorder.record(threads::number(), Event::Measure(on));
+        recorder.record(thread, Event::Measure(on));
     }
 }

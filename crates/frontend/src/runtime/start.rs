@@ -332,9 +332,11 @@ pub fn thread_begins(thread: &mut Thread<'static>) {
 }
 
 /// A new thread is measured from its birth, unless the program says otherwise.
-pub fn measured_from_birth(thread: &mut Thread<'_>) {
+pub fn measured_from_birth(thread: &mut Thread<'_>, number: usize) {
     if !run().regions {
-        measure(thread, true);
+        // It is not yet the one that runs.
+        thread.measure(true);
+        recording::measured(number, true);
     }
 }
 
@@ -348,7 +350,7 @@ pub fn joined(thread: &mut Thread<'static>) {
 /// What is to be measured begins or ends.
 fn measure(thread: &mut Thread<'_>, on: bool) {
     thread.measure(on);
-    recording::measured(on);
+    recording::measured(super::threads::number(), on);
 }
 
 /// What is to be measured begins here, in the words of the program.

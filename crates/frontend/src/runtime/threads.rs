@@ -321,7 +321,7 @@ pub fn make(
     super::start::thread_begins(thread);
     clock::system_call(thread);
     let program = Box::new(move |thread: &mut Thread<'_>| {
-        super::start::measured_from_birth(thread);
+        super::start::measured_from_birth(thread, number);
         UserThread::live(user, thread, body);
     });
     // SAFETY: threads are never freed.
