@@ -40,6 +40,7 @@ fn refer(address: usize, access: Access, site: usize) {
         thread.instructions(instructions);
     }
     at_site(thread, site);
+    hot.site = site;
     if hot.recording {
         recording::refer(address, access, instructions, site);
     }

@@ -46,6 +46,8 @@ pub struct Hot {
     pub user: *mut UserThread,
     /// What is simulated memory.
     pub ranges: Ranges,
+    /// The code of the latest reference.
+    pub site: usize,
     /// Instructions that a reference stands for beside itself.
     pub instructions: u32,
     /// Instructions that the compiler has counted and that have not been issued.
@@ -73,6 +75,7 @@ pub static HOT: Single<Hot> = Single::new(Hot {
     timed: std::ptr::null_mut(),
     user: std::ptr::null_mut(),
     ranges: Ranges::NONE,
+    site: 0,
     instructions: 0,
     pending: 0,
     foreign: 0,

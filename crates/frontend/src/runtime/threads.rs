@@ -44,6 +44,8 @@ pub struct UserThread {
     pub call: usize,
     /// Its name, as C has it; null if there was none.
     pub called: *const c_char,
+    /// The code of its latest reference, while another thread runs.
+    pub site: usize,
     /// Where it wants the pages that it maps.
     pub wish: Wish,
     /// The processors it may run on, if it or its maker has said so.
@@ -104,6 +106,7 @@ impl UserThread {
             values: Vec::new(),
             woken: false,
             call: 0,
+            site: 0,
             called: std::ptr::null(),
             wish: Wish::None,
             affinity: None,
@@ -150,6 +153,10 @@ fn entered(this: usize) {
     // SAFETY: threads are never freed, and one runs at a time.
     unsafe {
         let hot = &mut *HOT.get();
+        if let Some(before) = hot.user.as_mut() {
+            before.site = hot.site;
+        }
+        hot.site = (*this).site;
         hot.thread = (*this).thread;
         hot.timed = if hot.counting { null_mut() } else { hot.thread };
         hot.user = this;
