@@ -1,32 +1,98 @@
 //! Atomic operations of the program: indivisible in simulated time, and seen by others when they are done.
 //!
-//! gcc and clang call these in place of the operation itself. The host has one thread, so plain reads and writes at the thread's own
-//! simulated time are atomic.
+//! gcc and clang call these in place of the operation itself. While simulated, all threads are one of the host's, so plain reads and
+//! writes at the thread's own simulated time are atomic; a program that was started by itself has real threads, and real atomics.
 
 use std::ptr::{read_volatile, write_volatile};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, fence};
 
 use sim::Cause;
 
 use super::state::{acquire, current, indivisible, note_change, on_behalf, release};
 
-fn load<T: Copy + PartialEq>(address: *const T) -> T {
-    // SAFETY: the program loads from there.
-    let look = || unsafe { read_volatile(address) };
-    let Some(thread) = current() else { return look() };
-    on_behalf(thread, Cause::Lock, |thread| acquire(thread, address as usize, look))
+/// A word that this computer changes indivisibly, for programs whose threads are its own.
+trait Word: Copy + PartialEq {
+    /// What is there.
+    unsafe fn look(address: *const Self) -> Self;
+    /// Stores a value.
+    unsafe fn put(address: *mut Self, value: Self);
+    /// Stores `after` if `before` is there; else tells what is.
+    unsafe fn replace(address: *mut Self, before: Self, after: Self) -> Result<(), Self>;
 }
 
-fn store<T: Copy>(address: *mut T, value: T) {
-    note_change();
-    // SAFETY: the program stores there.
-    let change = || unsafe { write_volatile(address, value) };
-    match current() {
-        None => change(),
-        Some(thread) => on_behalf(thread, Cause::Lock, |thread| release(thread, address as usize, change)),
+macro_rules! words {
+    ($($type:ty: $atomic:ty;)*) => {$(
+        impl Word for $type {
+            unsafe fn look(address: *const Self) -> Self {
+                // SAFETY: the program does the same there.
+                unsafe { <$atomic>::from_ptr(address.cast_mut()) }.load(SeqCst)
+            }
+
+            unsafe fn put(address: *mut Self, value: Self) {
+                // SAFETY: the program does the same there.
+                unsafe { <$atomic>::from_ptr(address) }.store(value, SeqCst);
+            }
+
+            unsafe fn replace(address: *mut Self, before: Self, after: Self) -> Result<(), Self> {
+                // SAFETY: the program does the same there.
+                unsafe { <$atomic>::from_ptr(address) }.compare_exchange(before, after, SeqCst, SeqCst).map(|_| ())
+            }
+        }
+    )*};
+}
+
+words! {
+    u8: AtomicU8;
+    u16: AtomicU16;
+    u32: AtomicU32;
+    u64: AtomicU64;
+}
+
+impl Word for u128 {
+    unsafe fn look(address: *const Self) -> Self {
+        // Replaces zero by zero, or nothing: there is no load of 16 bytes.
+        // SAFETY: the caller's promise.
+        unsafe { Self::replace(address.cast_mut(), 0, 0) }.err().unwrap_or(0)
+    }
+
+    unsafe fn put(address: *mut Self, value: Self) {
+        let mut there = 0;
+        // SAFETY: the caller's promise.
+        while let Err(found) = unsafe { Self::replace(address, there, value) } {
+            there = found;
+        }
+    }
+
+    unsafe fn replace(address: *mut Self, before: Self, after: Self) -> Result<(), Self> {
+        // SAFETY: every processor of this kind has the instruction but the very first; the program has the same in its place.
+        let found = unsafe { std::arch::x86_64::cmpxchg16b(address, before, after, SeqCst, SeqCst) };
+        if found == before { Ok(()) } else { Err(found) }
     }
 }
 
-fn modify<T: Copy + PartialEq>(address: *mut T, change: impl FnOnce(T) -> T) -> T {
+fn load<T: Word>(address: *const T) -> T {
+    // SAFETY: the program loads from there.
+    let Some(thread) = current() else { return unsafe { T::look(address) } };
+    // SAFETY: as above.
+    on_behalf(thread, Cause::Lock, |thread| acquire(thread, address as usize, || unsafe { read_volatile(address) }))
+}
+
+fn store<T: Word>(address: *mut T, value: T) {
+    note_change();
+    match current() {
+        // SAFETY: the program stores there.
+        None => unsafe { T::put(address, value) },
+        Some(thread) => {
+            // SAFETY: as above.
+            let change = || unsafe { write_volatile(address, value) };
+            on_behalf(thread, Cause::Lock, |thread| release(thread, address as usize, change));
+        }
+    }
+}
+
+fn modify<T: Word>(address: *mut T, change: impl Fn(T) -> T) -> T {
+    let Some(thread) = current() else { return modify_here(address, change) };
     let act = || {
         // SAFETY: the program changes what is there.
         unsafe {
@@ -39,14 +105,22 @@ fn modify<T: Copy + PartialEq>(address: *mut T, change: impl FnOnce(T) -> T) -> 
             before
         }
     };
-    match current() {
-        None => act(),
-        Some(thread) => on_behalf(thread, Cause::Lock, |thread| indivisible(thread, address as usize, act)),
+    on_behalf(thread, Cause::Lock, |thread| indivisible(thread, address as usize, act))
+}
+
+/// The same where the program's threads are this computer's.
+fn modify_here<T: Word>(address: *mut T, change: impl Fn(T) -> T) -> T {
+    // SAFETY: the program changes what is there.
+    let mut there = unsafe { T::look(address) };
+    // SAFETY: as above.
+    while let Err(found) = unsafe { T::replace(address, there, change(there)) } {
+        there = found;
     }
+    there
 }
 
 /// Stores `new` if `expected` is there. What was there, and whether that was so.
-fn compare<T: Copy + PartialEq>(address: *mut T, expected: T, new: T) -> (T, bool) {
+fn compare<T: Word>(address: *mut T, expected: T, new: T) -> (T, bool) {
     let before = modify(address, |before| if before == expected { new } else { before });
     (before, before == expected)
 }
@@ -168,9 +242,12 @@ atomics! {
 /// A fence: everything before it is done.
 #[unsafe(no_mangle)]
 pub extern "C" fn __tsan_atomic_thread_fence(_order: i32) {
-    if let Some(thread) = current() {
-        thread.drain();
-        thread.order();
+    match current() {
+        None => fence(SeqCst),
+        Some(thread) => {
+            thread.drain();
+            thread.order();
+        }
     }
 }
 
