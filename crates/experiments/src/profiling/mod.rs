@@ -224,7 +224,7 @@ impl Tracing {
     }
 }
 
-/// Runs a program as [`Simulation::run`], and reads the trace that [`record`] writes of it.
+/// Runs a program as [`Simulation::run`], and reads the trace that [`record()`] writes of it.
 ///
 /// # Errors
 /// As there.
@@ -232,7 +232,7 @@ pub fn trace_of(simulation: &Simulation, request: &ProfileRequest) -> Result<(Si
     traced(simulation, request).map(|(simulated, trace)| (simulated, Timeline::of(&trace)))
 }
 
-/// Runs a program as [`Simulation::run`], with the trace that [`record`] writes of it.
+/// Runs a program as [`Simulation::run`], with the trace that [`record()`] writes of it.
 ///
 /// # Errors
 /// As there.
