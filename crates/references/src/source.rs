@@ -98,7 +98,7 @@ pub enum ReferenceError {
     },
 }
 
-/// The events of one thread, in order. Ends early where the trace is damaged: [`Source::scan`] tells.
+/// The events of one thread, in order. Ends early where the trace is damaged: [`Source::warnings`] tell.
 pub type ThreadEvents = Box<dyn Iterator<Item = Event> + Send>;
 
 /// A trace that can be read, thread by thread, as often as needed.

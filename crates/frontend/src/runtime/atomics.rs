@@ -68,14 +68,14 @@ impl Word for u128 {
     unsafe fn replace(address: *mut Self, before: Self, after: Self) -> Result<(), Self> {
         let (mut low, mut high) = (before as u64, (before >> 64) as u64);
         // SAFETY: the program does the same there; every processor of this kind but the very first has the instruction. The compiler
-        // keeps `rbx` for itself, so it is put aside and back.
+        // keeps `rbx` for itself, so it is put aside and back; no operand may be in it meanwhile.
         unsafe {
             asm!(
-                "xchg {after}, rbx",
-                "lock cmpxchg16b [{address}]",
-                "mov rbx, {after}",
-                address = in(reg) address,
-                after = inout(reg) after as u64 => _,
+                "xchg rsi, rbx",
+                "lock cmpxchg16b [rdi]",
+                "mov rbx, rsi",
+                in("rdi") address,
+                inout("rsi") after as u64 => _,
                 in("rcx") (after >> 64) as u64,
                 inout("rax") low,
                 inout("rdx") high,
