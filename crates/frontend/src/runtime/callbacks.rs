@@ -224,6 +224,20 @@ both! {
     16: __tsan_read_write16 __tsan_unaligned_read_write16;
 }
 
+/// Functions that take the place of the C library's and are told where they were called from, behind their arguments.
+macro_rules! sited {
+    ($($register:literal: $($name:ident $act:ident)*;)*) => {$($(
+        /// The C library's function of that name, whose references to simulated memory are seen.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub extern "C" fn $name() {
+            std::arch::naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {}", sym $act)
+        }
+    )*)*};
+}
+
+pub(super) use sited;
+
 /// Callbacks with a length.
 macro_rules! ranges {
     ($($access:ident: $name:ident;)*) => {$(

@@ -3,13 +3,12 @@
 //! Small blocks come from pages of their size class, large ones are runs of pages of their own, as in the C library's allocator. In
 //! front of each stand its size and the code that asked for it.
 
-use std::arch::naked_asm;
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 
 use super::address::{self, is_ours};
-use super::callbacks::{Reference, refer_range};
+use super::callbacks::{Reference, refer_range, sited};
 use record::DataObject;
 
 use super::state::{Mode, Single, current, mode};
@@ -329,18 +328,6 @@ extern "C" fn reallocarray(old: *mut c_void, count: usize, bytes: usize, site: u
         Some(bytes) => realloc(old, bytes, site),
         None => fail(),
     }
-}
-
-/// Functions that note where they were called from, behind their arguments.
-macro_rules! sited {
-    ($($register:literal: $($name:ident $act:ident)*;)*) => {$($(
-        /// The C library's function of that name, on the simulated heap.
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        pub extern "C" fn $name() {
-            naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {}", sym $act)
-        }
-    )*)*};
 }
 
 sited! {

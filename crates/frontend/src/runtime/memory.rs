@@ -1,9 +1,8 @@
 //! Functions of the C library that move memory: what they load and store is referred to, word by word.
 
-use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
 
-use super::callbacks::{Reference, refer_range};
+use super::callbacks::{Reference, refer_range, sited};
 
 extern "C" fn memcpy(to: *mut c_void, from: *const c_void, bytes: usize, site: usize) -> *mut c_void {
     refer_range(from as usize, bytes, Reference::Load, site);
@@ -20,17 +19,6 @@ extern "C" fn memset(to: *mut c_void, value: c_int, bytes: usize, site: usize) -
 
 extern "C" fn bzero(to: *mut c_void, bytes: usize, site: usize) {
     memset(to, 0, bytes, site);
-}
-
-macro_rules! sited {
-    ($($register:literal: $($name:ident $act:ident)*;)*) => {$($(
-        /// The C library's function of that name, whose references are seen.
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        pub extern "C" fn $name() {
-            naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {}", sym $act)
-        }
-    )*)*};
 }
 
 sited! {
