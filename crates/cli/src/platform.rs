@@ -32,6 +32,11 @@ impl MachinesFlag {
         !self.names.is_empty()
     }
 
+    /// Whether this computer is meant: it is asked for, or nothing is.
+    pub fn is_host(&self) -> bool {
+        self.names.iter().all(|name| name == HOST)
+    }
+
     /// The machines that are asked for, each in all its variations.
     ///
     /// # Errors

@@ -10,3 +10,14 @@ pub fn bar(total: usize, what: &'static str) -> ProgressBar {
     }
     bar.with_message(what)
 }
+
+/// Does `act` under a bar of steps whose number shows meanwhile: `act` tells how many are done, of how many.
+pub fn growing<T>(what: &'static str, act: impl FnOnce(&mut dyn FnMut(usize, usize)) -> T) -> T {
+    let bar = bar(0, what);
+    let result = act(&mut |done, all| {
+        bar.set_length(all as u64);
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+    result
+}

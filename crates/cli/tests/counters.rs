@@ -19,7 +19,8 @@ fn printed_in(directory: &std::path::Path, line: &str) -> String {
 #[test]
 fn a_simulated_program_leaves_a_trace() {
     let directory = tempfile::tempdir().expect("a directory");
-    let line = "run -m lego-oil -s 20us --node 0 --node 1 --metric alocal,mem -o t.arrows --json -- fft --cpus 4";
+    let line =
+        "run -m lego-oil -s 20us --node /hw/nodenum/0 --node 1 --metric alocal,mem -o t.arrows --json -- fft --cpus 4";
     let rows = records(&printed_in(directory.path(), line));
     let first = std::fs::read(directory.path().join("t.arrows")).expect("a trace");
     let of = |metric: &str| {

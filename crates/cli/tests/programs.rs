@@ -118,6 +118,86 @@ fn every_construct_of_openmp_works_as_clang_compiles_it() {
 }
 
 #[test]
+fn what_newer_versions_of_openmp_have_works() {
+    for compiler in ["gcc", "clang"] {
+        if !installed(compiler) {
+            continue;
+        }
+        let named = format!("--ccnuma-compiler={compiler}");
+        let built = Built::new("cc", "modern.c", &[&named, "-O2", "-Wall", "-Werror", "-fopenmp"]);
+        holds(&built, |_| Vec::new());
+        let variables = [("OMP_NUM_THREADS", "4"), ("OMP_MAX_TASK_PRIORITY", "5")];
+        let simulated = [CCNUMA, "sim", "-m", "arctic", "--cpus", "16", "--", "./program"];
+        let ordered = printed(&run(built.folder.path(), &simulated, &variables));
+        assert!(ordered.starts_with("4 threads: right\n"), "{compiler}, by priority: {ordered}");
+    }
+}
+
+#[test]
+fn constructs_are_cancelled_if_the_environment_says_so() {
+    for compiler in ["gcc", "clang"] {
+        if !installed(compiler) {
+            continue;
+        }
+        let named = format!("--ccnuma-compiler={compiler}");
+        let built = Built::new("cc", "cancellation.c", &[&named, "-O2", "-Wall", "-Werror", "-fopenmp"]);
+        for threads in ["1", "4", "12"] {
+            for (wanted, told) in [("true", "on"), ("false", "off")] {
+                let variables = [("OMP_NUM_THREADS", threads), ("OMP_CANCELLATION", wanted)];
+                let expected = format!("{threads} threads, cancellation {told}: right\n");
+                assert_eq!(printed(&run(built.folder.path(), &["./program"], &variables)), expected, "{compiler}");
+                let simulated = [CCNUMA, "sim", "-m", "arctic", "--cpus", "16", "--", "./program"];
+                let first = printed(&run(built.folder.path(), &simulated, &variables));
+                assert!(first.starts_with(&expected), "{compiler}: {first}");
+                assert_eq!(first, printed(&run(built.folder.path(), &simulated, &variables)), "a second run differs");
+            }
+        }
+    }
+}
+
+/// References to arrays whose addresses go nowhere are counted to the last where the compiler announces them, and atomic ones once.
+#[test]
+fn references_to_local_arrays_are_seen() {
+    for (compiler, flag, arrays) in [("gcc", "-O3", 0), ("clang", "-O3", 2), ("clang", "--ccnuma-no-locals", 0)] {
+        if !installed(compiler) {
+            continue;
+        }
+        let named = format!("--ccnuma-compiler={compiler}");
+        let built = Built::new("cc", "local_arrays.c", &["-O3", &named, flag]);
+        for (options, atomic) in [("", 4), ("--no-caches", 0)] {
+            let options = format!("-m arctic --cpus 1 {options}");
+            let references = |rounds| figure(&built.simulated(&options, "1", &[rounds]).1, "references");
+            let found = references("3000") - references("1000");
+            assert_eq!(found, f64::from(2000 * (arrays + atomic)), "{compiler} {flag} {options}");
+        }
+    }
+}
+
+/// Clang tells of every block, as gcc does: a loop without a reference takes as long.
+#[test]
+fn instructions_are_counted_alike_as_gcc_and_clang_compile_them() {
+    if !installed("gcc") || !installed("clang") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = "int main(int argc, char **argv)\n{\ndouble x = argc, y = 0.5;\n\
+        for (long i = 0; i < 1000000; i++) { double t = x * y - 0.25 * x; y = x * 0.5 + y * t; x = t + 0.125; }\n\
+        return x + y > 1e9;\n}\n";
+    fs::write(folder.path().join("loop.c"), source).expect("written");
+    let built = Built { folder };
+    let times = ["gcc", "clang"].map(|compiler| {
+        let named = format!("--ccnuma-compiler={compiler}");
+        printed(&run(built.folder.path(), &[CCNUMA, "cc", &named, "-O2", "loop.c", "-o", "program"], &[]));
+        ["", "--no-caches"].map(|options| {
+            let record = built.simulated(&format!("-m arctic --cpus 1 {options}"), "1", &[]).1;
+            figure(&record, "time_ns")
+        })
+    });
+    let all = times.as_flattened();
+    assert!(all.iter().all(|&time| time > 1e6 && (time / all[0] - 1.0).abs() < 0.2), "{times:?}");
+}
+
+#[test]
 fn threads_of_the_cxx_library_work() {
     for compiler in ["g++", "clang++"] {
         if installed(compiler) {
@@ -248,6 +328,58 @@ fn links_named_after_compilers_are_compilers() {
 }
 
 #[test]
+fn a_command_that_is_copied_has_all_that_programs_are_built_with() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let command = Path::new(CCNUMA);
+    let library = command.parent().expect("a folder").join("deps").join(frontend::wrapped::LIBRARY);
+    for part in [command, &library] {
+        let there = folder.path().join(part.file_name().expect("a name"));
+        fs::hard_link(part, &there).or_else(|_| fs::copy(part, &there).map(drop)).expect("copied");
+    }
+    let source = "#include <ccnuma.h>\n#include <stdio.h>\nint main(void)\n{\nccnuma_roi_begin();\nputs(\"measured\");\n\
+        ccnuma_roi_end();\nreturn 0;\n}\n";
+    fs::write(folder.path().join("measured.c"), source).expect("written");
+    let words = ["./ccnuma", "cc", "--ccnuma-verbose", "measured.c", "-o", "program"];
+    let path = folder.path().to_str().expect("UTF-8");
+    let sources = programs().ancestors().nth(3).expect("the workspace").to_str().expect("UTF-8").to_owned();
+    // A cache, and a home that nothing can be written to.
+    for (name, home) in [("XDG_CACHE_HOME", path), ("HOME", "/dev/null")] {
+        let variables = [("XDG_CACHE_HOME", ""), ("TMPDIR", path), (name, home)];
+        let output = run(folder.path(), &words, &variables);
+        printed(&output);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(told.contains(&format!("-I {path}/ccnuma")) && !told.contains(&sources), "{told}");
+        let simulated =
+            printed(&run(folder.path(), &["./ccnuma", "sim", "-m", "origin2000-r12k-300-8p", "--", "./program"], &[]));
+        assert!(simulated.starts_with("measured\n"), "{simulated}");
+    }
+}
+
+/// As in the compilers' own runtimes: all of gcc's threads change one word and look at another, each of clang's has two of its own
+/// that one other thread looks at.
+#[test]
+fn threads_of_gcc_meet_at_a_counter_and_those_of_clang_in_a_tree() {
+    const THREADS: f64 = 64.0;
+    const BARRIERS: f64 = 40.0;
+    let measured = |compiler: &str| {
+        let built = Built::new("cc", "barriers.c", &[&format!("--ccnuma-compiler={compiler}"), "-O2", "-fopenmp"]);
+        let run = || built.simulated("-m origin2000-r10k-195-64p", "64", &[]);
+        let (text, record) = run();
+        assert_eq!(text, "64 threads: right", "{compiler}");
+        assert_eq!((text, record.clone()), run(), "a second run differs");
+        let of = |name: &str| figure(&record, name);
+        (of("secondary_misses") / BARRIERS / THREADS, of("refusals") / BARRIERS, of("time_ns") / BARRIERS)
+    };
+    let (misses, refusals, time) = measured("gcc");
+    assert!((1.9..2.2).contains(&misses) && refusals > THREADS, "{misses} misses a thread, {refusals} refusals");
+    if installed("clang") {
+        let (tree_misses, tree_refusals, tree_time) = measured("clang");
+        assert!((3.7..4.1).contains(&tree_misses), "{tree_misses} misses a thread: two words, written and read");
+        assert!(tree_refusals < refusals / 20.0 && tree_time < time / 3.0, "{tree_refusals} refusals, {tree_time} ns");
+    }
+}
+
+#[test]
 fn threads_go_where_the_environment_says() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = "#define _GNU_SOURCE\n#include <omp.h>\n#include <sched.h>\n#include <stdio.h>\nint main(void)\n{\n\
@@ -268,6 +400,43 @@ fn threads_go_where_the_environment_says() {
 }
 
 #[test]
+fn tasks_are_over_when_their_events_are_fulfilled() {
+    for compiler in ["gcc", "clang"] {
+        if installed(compiler) {
+            let named = format!("--ccnuma-compiler={compiler}");
+            let built = Built::new("cc", "detached.c", &[&named, "-O2", "-fopenmp"]);
+            holds(&built, |_| Vec::new());
+        }
+    }
+}
+
+#[test]
+fn openmp_tells_its_settings_and_where_threads_are() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = "#include <omp.h>\n#include <stdio.h>\nint main(void)\n{\nchar text[64];\n\
+        omp_set_affinity_format(\"%0.3n of %N on %A\");\n#pragma omp parallel\n#pragma omp critical\n{ }\n\
+        size_t length = omp_capture_affinity(text, sizeof text, \"level %L%%\");\n\
+        printf(\"%s %zu\\n\", text, length);\nlength = omp_get_affinity_format(text, 6);\nprintf(\"%s %zu\\n\", text, length);\n\
+        return 0;\n}\n";
+    fs::write(folder.path().join("told.c"), source).expect("written");
+    printed(&run(folder.path(), &[CCNUMA, "cc", "-fopenmp", "told.c", "-o", "program"], &[]));
+    let variables = [
+        ("OMP_NUM_THREADS", "2"),
+        ("OMP_PLACES", "{0,1},{4}"),
+        ("OMP_DISPLAY_ENV", "true"),
+        ("OMP_DISPLAY_AFFINITY", "true"),
+    ];
+    let words = [CCNUMA, "sim", "-m", "arctic", "--cpus", "16", "--", "./program"];
+    let output = run(folder.path(), &words, &variables);
+    let told = printed(&output);
+    assert!(told.starts_with("level 0% 8\n%0.3n 17\n"), "{told}");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    for line in ["  OMP_NUM_THREADS = '2'", "  OMP_PLACES = '{0-1},{4}'", "000 of 2 on 0-1", "001 of 2 on 4"] {
+        assert!(errors.lines().any(|told| told == line), "{line}: {errors}");
+    }
+}
+
+#[test]
 fn what_cannot_be_built_is_refused() {
     common::refused("cc --ccnuma-fast a.c", &["--ccnuma-fast", "no such flag", "--ccnuma-no-blocks"]);
     common::refused("cc -m32 -c a.c", &["-m32", "64 bits", "accepted: -m64"]);
@@ -275,4 +444,48 @@ fn what_cannot_be_built_is_refused() {
         "fc --ccnuma-compiler=no-such-one a.f90",
         &["--ccnuma-compiler", "no-such-one", "cannot be started"],
     );
+}
+
+/// The findings about a program on eight processors of a small machine.
+fn findings(built: &Built, arguments: &[&str]) -> Vec<serde_json::Value> {
+    let words = [&[CCNUMA, "diagnose", "-m", "flash-scaled-8p", "--json", "--", "./program"], arguments].concat();
+    let text = printed(&run(built.folder.path(), &words, &[]));
+    // The program has its own line before them, once: trials are not seen.
+    let (own, records) = text.split_once('\n').expect("lines");
+    assert_eq!(own, "right");
+    records.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
+}
+
+#[test]
+fn remedies_of_own_programs_are_tried() {
+    let built = Built::new("cc", "faults.c", &["-g", "-O1", "-pthread"]);
+    for (argument, class, object) in
+        [("sharing", "cache-line false sharing", "counters"), ("misplaced", "node-level false sharing", "heap")]
+    {
+        let found = findings(&built, &[argument]);
+        let first = found.first().expect("a finding");
+        assert_eq!(first["class"], class, "{argument}: {found:?}");
+        assert!(first["object"].as_str().is_some_and(|name| name.contains(object)), "{first}");
+        let (cost, gain) = (first["cost_pct"].as_f64().unwrap_or_default(), first["gain_pct"].as_f64());
+        assert!(cost > 5.0 && gain.is_some_and(|gain| gain > 5.0), "{first}");
+    }
+}
+
+#[test]
+fn counters_are_read_while_own_programs_run() {
+    let built = Built::new("cc", "faults.c", &["-g", "-O1", "-pthread"]);
+    let words = [CCNUMA, "run", "-m", "arctic", "-s", "20us", "-o", "trace", "--json=rows", "--", "./program"];
+    let told = printed(&run(built.folder.path(), &words, &[]));
+    // Of its threads, and not of those that the machine has room for.
+    assert!(told.starts_with("right\narctic") && told.contains("\nt8  =") && !told.contains("\nt9  ="), "{told}");
+    let words = [CCNUMA, "info", "trace"];
+    let told = printed(&run(built.folder.path(), &words, &[]));
+    assert!(told.contains("arctic") && told.contains("ticks, 0.02 ms/tick"), "{told}");
+}
+
+#[test]
+fn an_own_program_cannot_have_more_processors_than_there_are() {
+    let built = Built::new("cc", "faults.c", &["-O1", "-pthread"]);
+    let program = built.folder.path().join("program");
+    common::refused(&format!("sim -m arctic --cpus 999 -- {}", program.display()), &["999", "arctic"]);
 }

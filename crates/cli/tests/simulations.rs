@@ -218,6 +218,7 @@ fn tables_show_where_the_time_went_and_what_more_processors_bring() {
 #[test]
 fn what_cannot_run_is_refused_with_what_can() {
     refused("sim -m flash-4p fft --barrier magic", &["--barrier magic", "llsc"]);
+    refused("sim -m flash-4p water --locks tree", &["--locks tree", "llsc at-memory"]);
     refused("sim -m flash-4p fft --scheduler fair", &["--scheduler fair", "run-queue", "cache-affinity"]);
     refused("sim -m flash-4p fft --placement nowhere", &["-m flash-4p", "nowhere", "round-robin"]);
     refused("sim -m flash-4p fft --vary colour=red", &["--vary colour", "TABLE.KEY"]);

@@ -1,5 +1,6 @@
 //! A finding: a class of fault, what it costs, what it follows from, what would help, and how to try that.
 
+use serde::{Deserialize, Serialize};
 use units::{CpuId, NodeId};
 
 /// The classes of faults.
@@ -49,7 +50,7 @@ impl Class {
 }
 
 /// Words of a line that are to be with one processor.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Apart {
     /// Address of the line.
     pub line: u64,
@@ -97,6 +98,9 @@ pub struct Finding {
     pub cost: f64,
     /// Whether only a trial can tell what it costs.
     pub cost_unknown: bool,
+    /// A share of the run that no remedy can gain more than, as far as work and all else that takes time stay as they are; none where the
+    /// run does not tell.
+    pub bound: Option<f64>,
     /// What it follows from.
     pub evidence: String,
     /// What to change.

@@ -23,12 +23,16 @@ pub fn diagnose(run: &Attribution, fewer: Option<&Attribution>) -> Vec<Finding> 
     let mut survey = Survey::new(run);
     let mut findings = rules::lines::false_sharing(&mut survey);
     findings.extend(rules::pages::placement(&survey));
+    findings.extend(rules::touched::placement(&survey));
     findings.extend(rules::nodes::hot_spots(&survey));
     findings.extend(rules::blocking::translation(&survey));
     findings.extend(rules::waiting::locks(&survey));
     findings.extend(rules::waiting::imbalance(&survey));
     findings.extend(rules::waiting::migration(&survey));
     findings.extend(fewer.and_then(|fewer| rules::growth::communication(&survey, &Survey::new(fewer))));
+    for finding in &mut findings {
+        finding.cost = finding.bound.map_or(finding.cost, |bound| finding.cost.min(bound));
+    }
     findings.retain(|finding| finding.cost >= WORTH_TELLING || finding.cost_unknown);
     rank(&mut findings);
     findings

@@ -1,6 +1,6 @@
 //! What was lost, brought together by line and by page, with the prices of misses.
 
-use record::{Attribution, LineLoss, Losses};
+use record::{Attribution, LineLoss, Losses, first_used};
 use rustc_hash::FxHashMap;
 use units::{CpuId, NodeId};
 
@@ -26,7 +26,7 @@ pub struct User {
 pub struct LineUse {
     /// Its address.
     pub at: u64,
-    /// The object that it begins in.
+    /// The object that its first word in use is of.
     pub object: Option<usize>,
     /// Where it is.
     pub home: Option<NodeId>,
@@ -99,7 +99,10 @@ impl<'r> Survey<'r> {
         let line = |(at, mut users): (u64, Vec<User>)| {
             users.sort_unstable_by_key(|user| user.cpu);
             let home = run.page_at(at).and_then(|page| page.home);
-            LineUse { at, object: run.object_at(at).map(|object| named[object]), home, users, explained: 0.0 }
+            let [written, read] = [|user: &User| user.written, |user: &User| user.read]
+                .map(|words| users.iter().fold(0, |all, user| all | words(user)));
+            let object = run.object_at(first_used(at, written, read)).map(|object| named[object]);
+            LineUse { at, object, home, users, explained: 0.0 }
         };
         let mut lines: Vec<LineUse> = by_line.into_iter().map(line).collect();
         lines.sort_unstable_by_key(|line| line.at);

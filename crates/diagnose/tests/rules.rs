@@ -18,6 +18,7 @@ fn run(busy: &[f64]) -> Attribution {
         time_ns: TIME,
         spent_ns: BTreeMap::from([("busy".to_owned(), *busy), ("barrier".to_owned(), TIME - busy)]),
         migrations: 0,
+        title: None,
     };
     Attribution {
         program: "test".into(),
@@ -193,6 +194,36 @@ fn work_that_is_spread_unevenly_is_imbalance_and_even_work_is_none() {
     assert_eq!(classes(&even()), []);
 }
 
+/// What cannot be tried has a bound: whoever waits least has that much to do, whatever becomes of what the others wait for.
+#[test]
+fn no_remedy_against_waiting_gains_more_than_who_waits_least() {
+    let contended = |least: f64| {
+        let mut run = run(&[TIME; 4]);
+        for (cpu, waits) in (0..).zip([least, 0.3, 0.3, 0.3]) {
+            lose(&mut run, cpu, 0, only("lock", 0, waits * TIME), (1, 1));
+        }
+        run
+    };
+    let cost = |run: &Attribution| {
+        let found = found(run);
+        found.iter().find(|finding| finding.class == Class::Locks).map(|locks| (locks.cost, locks.bound))
+    };
+    let close = |(cost, bound): (f64, Option<f64>), expected: f64| {
+        (cost - expected).abs() < 1e-9 && (bound.unwrap() - expected).abs() < 1e-9
+    };
+    assert!(cost(&contended(0.1)).is_some_and(|told| close(told, 0.1)), "{:?}", cost(&contended(0.1)));
+    // One thread never waits: the run takes as long as that one's work, whatever the locks cost the others.
+    assert_eq!(cost(&contended(0.0)), None);
+}
+
+/// In each phase another thread has more to do: over the whole run all have the same, and wait all the same.
+#[test]
+fn imbalance_from_phase_to_phase_is_bounded_by_all_waiting() {
+    let found = found(&run(&[0.62, 0.6, 0.6, 0.58].map(|share| share * TIME)));
+    let [Finding { class: Class::Imbalance, cost, bound: Some(bound), .. }] = found[..] else { panic!("{found:?}") };
+    assert!((cost - 0.02).abs() < 1e-9 && (bound - 0.4).abs() < 1e-9, "{found:?}");
+}
+
 #[test]
 fn misses_that_multiply_with_processors_are_growing_communication() {
     let of = |threads: u16, each: u64| {
@@ -206,6 +237,14 @@ fn misses_that_multiply_with_processors_are_growing_communication() {
     };
     let found = diagnose(&of(8, 50), Some(&of(2, 50)));
     assert_eq!(found[0].class, Class::Communication, "{found:?}");
+    // All that is remote, the half of the time that all wait, and the work of three quarters of the threads.
+    let few = diagnose(&of(8, 10), Some(&of(2, 10)));
+    let remote = 7.0 * 8.0 * 10.0 * 1000.0 / (8.0 * TIME);
+    assert!(few[0].bound.is_some_and(|bound| (bound - remote - 0.5 - 0.375).abs() < 1e-9), "{few:?}");
+    // As many misses more, but all processors together are no longer at it than the few were.
+    let made_up_for = Attribution { time_ns: 4.0 * TIME, ..of(2, 50) };
+    let made_up_for = diagnose(&of(8, 50), Some(&made_up_for));
+    assert!(made_up_for.iter().all(|finding| finding.class != Class::Communication), "{made_up_for:?}");
     let same = diagnose(&of(8, 50), Some(&of(8, 50)));
     assert!(same.iter().all(|finding| finding.class != Class::Communication), "{same:?}");
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use diagnose::{Finding, diagnose, rank};
+use machine::Description;
 use record::{Attribution, DataObject, FindingRow, SimulationRow, SourceLine};
 use report::html::SourceLoss;
 use symbols::{Symbols, SymbolsError};
@@ -12,7 +13,8 @@ use symbols::{Symbols, SymbolsError};
 use crate::error::ExperimentError;
 use crate::parallel;
 use crate::simulation::attribution::settled;
-use crate::simulation::{Simulated, Simulation};
+use crate::simulation::trial::remedied;
+use crate::simulation::{Relocation, Simulated, Simulation};
 
 /// The run to compare with has this many times fewer processors.
 const FEWER: usize = 4;
@@ -65,8 +67,9 @@ pub fn run(
     Ok(Diagnosis { row: run.row, told: base, wrong: run.wrong, findings })
 }
 
-/// Diagnoses a run of a program of the user's own, whose file is `program`: what is lost is told by the names of its variables, the
-/// places where it allocates, and its lines. Also what cannot be told, and what to do about it.
+/// Diagnoses a run of a program of the user's own, whose file is `program`, on a simulated machine or on this computer: what is lost
+/// is told by the names of its variables, the places where it allocates, and its lines. Also what cannot be told, and what to do
+/// about it.
 ///
 /// # Errors
 /// When the program's file cannot be read.
@@ -76,15 +79,49 @@ pub fn of_own(
     program: &Path,
 ) -> Result<(Diagnosis, Vec<&'static str>), SymbolsError> {
     let symbols = Symbols::of(program)?;
-    let mut place = |site: u64| {
-        let found = symbols.place(site);
-        told.sites.insert(site, SourceLine { function: found.function, file: found.file, line: found.line });
+    name(&mut told, &symbols);
+    let row = SimulationRow { regions: Some(told.by_object()), ..row };
+    let findings = diagnose(&told, None);
+    let lacking = symbols.lacking().map(symbols::Lacking::advice).into_iter().collect();
+    Ok((Diagnosis { row, told, wrong: None, findings }, lacking))
+}
+
+/// Diagnoses a run of a program on this computer: `told` gives the account of it, once it is known whether the kernel loads the program
+/// elsewhere than it was linked for. Also what cannot be told, and what to do about it.
+pub fn of_host(program: &Path, row: SimulationRow, told: impl FnOnce(bool) -> Attribution) -> (Diagnosis, Vec<String>) {
+    let symbols = Symbols::of(program);
+    let mut told = told(symbols.as_ref().is_ok_and(Symbols::moves));
+    let lacking = match &symbols {
+        Ok(symbols) => {
+            name(&mut told, symbols);
+            symbols.lacking().map(|lacking| lacking.advice().to_owned())
+        }
+        // A script has none.
+        Err(error) => Some(error.to_string()),
     };
+    let row = SimulationRow {
+        cpus: told.threads.len() as u32,
+        time_ns: told.time_ns,
+        regions: Some(told.by_object()),
+        ..row
+    };
+    let findings = diagnose(&told, None);
+    (Diagnosis { row, told, wrong: None, findings }, lacking.into_iter().collect())
+}
+
+/// Calls places and data by the names that a program has for them.
+fn name(told: &mut Attribution, symbols: &Symbols) {
     let allocated = told.objects.iter().filter_map(|object| object.site);
     let sites: BTreeSet<u64> =
         told.losses.iter().map(|loss| loss.site).filter(|&site| site != 0).chain(allocated).collect();
-    // The address is that of the instruction after the call.
-    sites.into_iter().for_each(&mut place);
+    for site in sites {
+        let found = symbols.place(site);
+        let found = SourceLine { function: found.function, file: found.file, line: found.line };
+        // What is in a library may be known by that already.
+        if found != SourceLine::default() || !told.sites.contains_key(&site) {
+            told.sites.insert(site, found);
+        }
+    }
     let names: Vec<Option<String>> = told
         .objects
         .iter()
@@ -103,11 +140,12 @@ pub fn of_own(
     };
     told.objects.extend(symbols.variables().iter().map(variable));
     told.objects = settled(std::mem::take(&mut told.objects));
-    let mut row = row;
-    row.regions = Some(told.by_object());
-    let findings = diagnose(&told, None);
-    let lacking = symbols.lacking().map(symbols::Lacking::advice).into_iter().collect();
-    Ok((Diagnosis { row, told, wrong: None, findings }, lacking))
+}
+
+/// The findings whose remedies are tried, by their numbers.
+fn worth_trying(findings: &[Finding]) -> Vec<usize> {
+    let worth = |finding: &Finding| finding.cost >= WORTH_TRYING || finding.cost_unknown;
+    (0..findings.len()).filter(|&number| worth(&findings[number]) && findings[number].trial.is_some()).collect()
 }
 
 /// Runs the program once more for each remedy that can be tried, and notes what it gains.
@@ -118,9 +156,7 @@ fn try_remedies(
     before: usize,
     mut progress: impl FnMut(usize, usize),
 ) -> Result<(), ExperimentError> {
-    let worth = |finding: &Finding| finding.cost >= WORTH_TRYING || finding.cost_unknown;
-    let tried: Vec<usize> =
-        (0..findings.len()).filter(|&number| worth(&findings[number]) && findings[number].trial.is_some()).collect();
+    let tried = worth_trying(findings);
     let mut trials = Vec::new();
     for &number in &tried {
         if let Some(trial) = &findings[number].trial {
@@ -137,6 +173,34 @@ fn try_remedies(
 }
 
 impl Diagnosis {
+    /// Tries what can be tried of the remedies for a program of the user's own, which was diagnosed on `machine`: `again` runs it on
+    /// a machine, with its memory so, and tells the nanoseconds that it took, if it came to its end. `progress` is told of each run
+    /// that is over, and how many there are.
+    ///
+    /// # Errors
+    /// When the machine cannot be changed as a remedy has it.
+    pub fn try_own(
+        &mut self,
+        machine: &Description,
+        again: impl Fn(&Description, &Relocation) -> Option<f64> + Send + Sync,
+        mut progress: impl FnMut(usize, usize),
+    ) -> Result<(), ExperimentError> {
+        let mut trials = Vec::new();
+        for number in worth_trying(&self.findings) {
+            let Some(trial) = &self.findings[number].trial else { continue };
+            trials.extend(remedied(machine, trial, &self.told)?.map(|remedied| (number, remedied)));
+        }
+        let (findings, before) = (&mut self.findings, self.told.time_ns);
+        let work = |(_, (machine, relocation)): &(usize, (Description, Relocation))| again(machine, relocation);
+        let deliver = |index: usize, time_ns: Option<f64>| -> Result<(), ExperimentError> {
+            findings[trials[index].0].gain = time_ns.map(|time_ns| 1.0 - time_ns / before);
+            Ok(())
+        };
+        parallel::in_order(&trials, work, |done| progress(done, trials.len()), deliver)?;
+        rank(&mut self.findings);
+        Ok(())
+    }
+
     fn describe(&self, site: u64) -> String {
         self.told.describe(site).0
     }
@@ -152,6 +216,7 @@ impl Diagnosis {
             object: finding.object.clone(),
             place: finding.site.map(|site| self.describe(site)),
             cost_pct: 100.0 * finding.cost,
+            bound_pct: finding.bound.map(|bound| 100.0 * bound),
             gain_pct: finding.gain.map(|gain| 100.0 * gain),
             evidence: finding.evidence.clone(),
             remedy: finding.remedy.clone(),

@@ -30,10 +30,10 @@ pub mod variant;
 pub use error::ExperimentError;
 pub use outcome::Outcome;
 pub use reproduction::{FailedMeasurement, Outcomes, PreparedTable, Reproduced, Reproduction};
-pub use run::{Finished, run, run_plan, run_program, run_windows};
+pub use run::{Finished, run, run_once, run_plan, run_program, run_windows};
 pub use simulation::attribution;
 pub use simulation::{
-    Executable, OwnProgram, Simulated, Simulation, Sweep, Synchronisation, Variations, description_label, policies,
-    program_rows, run_together,
+    Executable, OwnProgram, Relocation, Simulated, Simulation, Sweep, Synchronisation, Variations, description_label,
+    policies, program_rows, run_together,
 };
 pub use system::{System, Systems};

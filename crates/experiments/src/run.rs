@@ -50,7 +50,7 @@ pub fn run_once(
             Ok(Outcome::Profile(Box::new(Profile { row, timeline })))
         }
         Subject::Scheduled(scheduled) => {
-            Ok(Outcome::Program(Box::new(run_scheduled(description, *scheduled, options)?)))
+            Ok(Outcome::Program(Box::new(scheduled_once(description, *scheduled, options, finished)?)))
         }
         Subject::SharedRegion { threads } => Ok(Outcome::Traffic(shared_region::run(description, *threads, options)?)),
     }
@@ -125,38 +125,52 @@ fn program_once(
     finished: &dyn Finished,
 ) -> Result<SimulationRow, ExperimentError> {
     let simulation = prepared(description, run, options)?;
-    if let Some(row) = finished.known(&simulation.identity()).filter(SimulationRow::is_right) {
+    unless_known(&simulation, 1, finished, || Ok(right(&simulation)?.row))
+}
+
+/// The record of the run of `processes` like `simulation`, from those that have `finished` or of `run`, which is noted there.
+fn unless_known(
+    simulation: &Simulation,
+    processes: u16,
+    finished: &dyn Finished,
+    run: impl FnOnce() -> Result<SimulationRow, ExperimentError>,
+) -> Result<SimulationRow, ExperimentError> {
+    if let Some(row) = finished.known(&simulation.identity_among(processes)).filter(SimulationRow::is_right) {
         return Ok(row);
     }
-    let row = right(&simulation)?.row;
-    finished
-        .note(&row)
-        .map_err(|reason| ExperimentError::NotKept { program: run.workload.name().to_owned(), reason })?;
+    let row = run()?;
+    let program = || simulation.workload().name().to_owned();
+    finished.note(&row).map_err(|reason| ExperimentError::NotKept { program: program(), reason })?;
     Ok(row)
 }
 
 /// Runs equal programs at once on a new machine of `description`: what the last of them to end has to say, but that its time is
 /// that from the start of all until it has ended, if there are several. Threads look at a word until the last has come to a
-/// barrier: an ideal barrier would give processors to others that threads of the FLASH dissertation's programs keep.
-///
-/// # Errors
-/// As [`run_program`].
-pub fn run_scheduled(
+/// barrier: an ideal barrier would give processors to others that threads of the FLASH dissertation's programs keep. Equal runs
+/// that have `finished` are not run again; what is new is noted there.
+fn scheduled_once(
     description: &Description,
     scheduled: Scheduled,
     options: sim::Options,
+    finished: &dyn Finished,
 ) -> Result<SimulationRow, ExperimentError> {
     let Scheduled { run, processes, scheduling } = scheduled;
-    let synchronisation = Synchronisation { barrier: Some(BarrierKind::LlSc) };
-    let simulation = prepared(description, run, options)?.with_synchronisation(synchronisation);
+    let synchronisation = Synchronisation { barrier: Some(BarrierKind::LlSc), ..Synchronisation::default() };
+    let simulation = prepared(description, run, options)?.with_synchronisation(synchronisation)?;
     let simulation = simulation.with_scheduling(scheduling)?;
-    let all = run_together(&vec![simulation; usize::from(processes)])?;
+    unless_known(&simulation, processes, finished, || together(&simulation, processes))
+}
+
+/// Runs so many `processes` like `simulation` at once: the record of the last to end.
+fn together(simulation: &Simulation, processes: u16) -> Result<SimulationRow, ExperimentError> {
+    let all = run_together(&vec![simulation.clone(); usize::from(processes)])?;
     if let Some(wrong) = all.iter().find_map(|each| each.wrong.clone()) {
-        return Err(ExperimentError::WrongResult { program: run.workload.name().to_owned(), wrong });
+        return Err(ExperimentError::WrongResult { program: simulation.workload().name().to_owned(), wrong });
     }
     let last = all.into_iter().max_by_key(|each| each.finished);
+    let machine = || simulation.description().name.clone();
     let Simulated { mut row, finished, .. } =
-        last.ok_or(ExperimentError::Processors { machine: description.name.clone(), asked: 0, most: 0 })?;
+        last.ok_or_else(|| ExperimentError::Processors { machine: machine(), asked: 0, most: 0 })?;
     if processes > 1 {
         row.time_ns = finished.as_ns();
     }

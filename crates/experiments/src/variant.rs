@@ -72,6 +72,24 @@ pub fn load(name: &str) -> Result<Description, DescriptionError> {
     resolve(name).map(|resolved| resolved.description)
 }
 
+/// A machine with the value of `key` (`table.key`) replaced, whatever file it is from.
+///
+/// # Errors
+/// As for any description: no such key, no such value.
+pub fn changed(machine: &Description, key: &str, value: &str) -> Result<Description, DescriptionError> {
+    let (name, text) = (with(&machine.name, key, value), machine.to_toml());
+    let parsed = match text.parse::<Table>() {
+        Ok(mut document) => {
+            document.insert("name".to_owned(), Value::from(name.as_str()));
+            insert(&mut document, key, scalar(value));
+            machine::parse(&name, &document.to_string())
+        }
+        // It is told by whoever knows the lines of a description.
+        Err(_) => machine::parse(&name, &text),
+    };
+    parsed.map(|resolved| resolved.description)
+}
+
 /// The keys that a change is about, with their values.
 fn keys(change: &str) -> Vec<(&str, &str)> {
     if let Some((_, key)) = WORDS.iter().find(|(word, _)| *word == change) {

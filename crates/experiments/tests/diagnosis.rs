@@ -1,15 +1,19 @@
 //! What is lost, told by line, adds up to what processors say of themselves; and what programs suffer from is found.
 
 use diagnose::Class;
-use experiments::{Simulated, Simulation, diagnosis, variant};
+use experiments::{Simulated, Simulation, Synchronisation, diagnosis, variant};
 use record::{Attribution, Losses};
 use sim::{Mode, Options};
-use workloads::{Settings, Workload};
+use workloads::{LockKind, Settings, Workload};
 
 fn simulation(machine: &str, program: &str, settings: &[(&str, u64)], options: Options) -> Simulation {
     let settings = settings.iter().fold(Settings::default(), |all, &(name, value)| all.with(name, value));
     let workload = Workload::new(program, &settings).expect("a program");
     Simulation::new(variant::load(machine).expect("a machine"), workload, None, options).expect("it fits")
+}
+
+fn with_locks(simulation: Simulation, locks: LockKind) -> Simulation {
+    simulation.with_synchronisation(Synchronisation { locks, ..Synchronisation::default() }).expect("there is room")
 }
 
 fn run(simulation: &Simulation) -> (Simulated, Attribution) {
@@ -35,8 +39,10 @@ fn sum(told: &Attribution) -> Losses<f64> {
 #[test]
 fn what_is_lost_adds_up_to_the_time_that_processors_account_for() {
     for machine in ["flash-scaled-8p", "origin2000-r12k-300-8p", "flash-scaled-8p+placement=round-robin"] {
-        for (program, settings) in SMALL {
-            let simulation = simulation(machine, program, settings, Options::default()).attributed(true);
+        let of_kind = |(locks, _)| SMALL.map(|(program, settings)| (program, settings, locks));
+        for (program, settings, locks) in LockKind::ALL.into_iter().flat_map(of_kind) {
+            let simulation = with_locks(simulation(machine, program, settings, Options::default()), locks);
+            let simulation = simulation.attributed(true);
             let (run, told) = run(&simulation);
             let spent = |of: &dyn Fn(&str) -> bool| -> f64 {
                 run.row.spent_ns.iter().filter(|(name, _)| of(name)).map(|(_, ns)| ns).sum()
@@ -94,10 +100,16 @@ fn data_have_names_and_pages_have_homes() {
 
 /// The first finding on a program of `SpecOMP2001`'s kind on 16 processors, smaller than by default.
 fn first(program: &str, settings: &[(&str, u64)]) -> (Class, Option<String>, f64) {
+    first_with(LockKind::default(), program, settings)
+}
+
+/// The same of a program that takes such locks.
+fn first_with(locks: LockKind, program: &str, settings: &[(&str, u64)]) -> (Class, Option<String>, f64) {
     let whole = simulation("flash-scaled-16p", program, settings, Options::default());
     let workload = whole.workload().clone();
     let cpus = diagnosis::fewer_processors(whole.cpus());
     let fewer = Simulation::new(whole.description().clone(), workload, cpus, Options::default()).expect("it fits");
+    let [whole, fewer] = [whole, fewer].map(|each| with_locks(each, locks));
     let found = diagnosis::run(&whole, Some(&fewer), true, |_, _| {}).expect("it runs");
     let first = found.findings.first().expect("a finding");
     (first.class, first.object.clone(), first.worth())
@@ -112,13 +124,15 @@ fn a_line_that_threads_share_falsely_is_found_and_put_apart() {
 
 #[test]
 fn data_that_others_touched_first_are_found_and_put_where_they_are_used() {
-    let (class, object, gain) = first("apsi", &[("breadth", 64), ("width", 49), ("rounds", 1)]);
+    let (class, object, gain) = first("apsi", &[("breadth", 64), ("width", 98), ("rounds", 1)]);
     assert_eq!((class, object.as_deref()), (Class::Misplaced, Some("fields")));
     assert!(gain > 0.1, "{gain}");
 }
 
 #[test]
 fn locks_that_threads_wait_for_are_found() {
-    let (class, object, _) = first("gafort", &[("generations", 1), ("genes", 128)]);
-    assert_eq!((class, object.as_deref()), (Class::Locks, Some("locks")));
+    for (locks, name) in LockKind::ALL {
+        let (class, object, _) = first_with(locks, "gafort", &[("generations", 1), ("genes", 128)]);
+        assert_eq!((class, object.as_deref()), (Class::Locks, Some("locks")), "{name}");
+    }
 }

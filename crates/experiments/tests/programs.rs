@@ -7,7 +7,12 @@ use workloads::{Settings, Workload};
 
 /// Every program, small.
 fn programs() -> Vec<Workload> {
-    let limits = [
+    programs_with(&[])
+}
+
+/// The same with other values, too.
+fn programs_with(others: &[(&'static str, u64)]) -> Vec<Workload> {
+    let small = [
         ("lines", 12),
         ("rounds", 3),
         ("references", 40),
@@ -42,7 +47,7 @@ fn programs() -> Vec<Workload> {
         ("levels", 4),
         ("terms", 4),
     ];
-    Workload::all_with(&limits).expect("values in range")
+    Workload::all_with(&[&small, others].concat()).expect("values in range")
 }
 
 fn run(machine: &str, program: Workload, cpus: Option<u16>, mode: Mode) -> SimulationRow {
@@ -85,6 +90,29 @@ fn programs_run_on_one_processor_and_on_many() {
         for program in programs() {
             let row = run(machine, program, Some(cpus), Mode::LookAhead);
             assert_eq!(row.cpus, u32::from(cpus));
+        }
+    }
+}
+
+/// Rounds that are not measured take place all the same; the last is measured in any case.
+#[test]
+fn first_rounds_can_be_left_out() {
+    let row = |name: &str, unmeasured| {
+        let rounds = ["rounds", "steps", "iterations", "generations"].map(|of| (of, 3));
+        let programs = programs_with(&[&rounds[..], &[("unmeasured", unmeasured)]].concat());
+        let program = programs.into_iter().find(|program| program.name() == name).expect("a program");
+        run("flash-3p", program, None, Mode::LookAhead)
+    };
+    let parameter = |program: &Workload| program.parameters().iter().any(|(each, _)| each.name == "unmeasured");
+    let names: Vec<_> = programs().iter().filter(|each| parameter(each)).map(Workload::name).collect();
+    assert_eq!(names.len(), 8, "{names:?}");
+    for name in names {
+        let rows = [0, 1, 2, 3].map(|unmeasured| row(name, unmeasured));
+        let [all, two, one, last] = rows.each_ref().map(|row| row.references);
+        assert!(all > two && two > one && one == last, "{name}: {all}, {two}, {one}, {last}");
+        assert!(rows.iter().all(|row| row.run_ns == rows[0].run_ns), "{name}");
+        if name == "swim" {
+            assert_eq!((all, two), (3 * one, 2 * one), "every step sweeps over the same points");
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use experiments::{Executable, Simulated, Simulation};
+use experiments::{Executable, Simulated, Simulation, Synchronisation};
 use sim::{Mode, Options};
-use workloads::{Settings, Workload};
+use workloads::{LockKind, Settings, Workload};
 
 fn run(machine: &str, program: impl Into<Executable>, cpus: Option<u16>, options: Options) -> Simulated {
     let description = experiments::variant::resolve(machine).expect("a machine").description;
@@ -13,9 +13,22 @@ fn run(machine: &str, program: impl Into<Executable>, cpus: Option<u16>, options
 
 /// Records `program` on a machine, and replays it on another.
 fn recorded(folder: &Path, machine: &str, program: Workload, cpus: u16) -> (Simulated, Executable) {
+    recorded_with(LockKind::default(), folder, machine, program, cpus)
+}
+
+/// The same of a program that takes such locks.
+fn recorded_with(
+    locks: LockKind,
+    folder: &Path,
+    machine: &str,
+    program: Workload,
+    cpus: u16,
+) -> (Simulated, Executable) {
     let path = folder.join(format!("{}.references", program.name()));
     let description = experiments::variant::resolve(machine).expect("a machine").description;
     let simulation = Simulation::new(description, program, Some(cpus), Options::default()).expect("it fits");
+    let synchronisation = Synchronisation { locks, ..Synchronisation::default() };
+    let simulation = simulation.with_synchronisation(synchronisation).expect("there is room");
     let original = simulation.recorded_in(path.clone()).run().expect("it runs");
     let replay = Executable::named(path.to_str().expect("a name"), &Settings::default()).expect("a trace");
     (original, replay)
@@ -52,11 +65,13 @@ fn a_static_program_misses_as_it_did() {
 fn locks_keep_their_order_on_another_machine() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = Workload::new("raytrace", &Settings::default().with("pixels", 32)).expect("a program");
-    let (_, replay) = recorded(folder.path(), "origin2000-r12k-300-8p", program, 8);
-    let flash = |mode| run("flash-16p", replay.clone(), Some(8), Options { mode, ..Options::default() });
-    let (ahead, lock_step) = (flash(Mode::default()), flash(Mode::LockStep));
-    assert_eq!(ahead.row, lock_step.row);
-    assert!(ahead.row.secondary_misses > 0);
+    for (locks, _) in LockKind::ALL {
+        let (_, replay) = recorded_with(locks, folder.path(), "origin2000-r12k-300-8p", program, 8);
+        let flash = |mode| run("flash-16p", replay.clone(), Some(8), Options { mode, ..Options::default() });
+        let (ahead, lock_step) = (flash(Mode::default()), flash(Mode::LockStep));
+        assert_eq!(ahead.row, lock_step.row);
+        assert!(ahead.row.secondary_misses > 0);
+    }
 }
 
 #[test]

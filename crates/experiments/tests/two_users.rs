@@ -18,7 +18,10 @@ fn two_users(time: TimeSharing, space: SpaceSharing) -> (f64, u64) {
         let simulation =
             Simulation::new(description.clone(), program, Some(7), Options { seed: 1, ..Options::default() });
         let barrier = Some(BarrierKind::LlSc);
-        let simulation = simulation.expect("it can run").with_synchronisation(Synchronisation { barrier });
+        let simulation = simulation
+            .expect("it can run")
+            .with_synchronisation(Synchronisation { barrier, ..Synchronisation::default() })
+            .expect("there is room");
         simulation.with_scheduling(Scheduling { time, space }).expect("there is room")
     };
     let together = run_together(&[one(), one()]).expect("it runs");

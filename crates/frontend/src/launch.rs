@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use thiserror::Error;
 
 use crate::lines::with_lines;
-use crate::request::{Answer, Request, VARIABLE};
+use crate::request::{self, Answer, BUILD, ReadError, Request, VARIABLE};
 use crate::wrapped::LIBRARY;
 
 /// Why a program cannot be run, or was not run to its end.
@@ -47,6 +47,17 @@ pub enum LaunchError {
         program: String,
         /// What the system says.
         problem: String,
+    },
+    /// Its runtime is of another build than this.
+    #[error(
+        "{program}: its runtime is of build {theirs}, this `ccnuma` of build {BUILD}; accepted: a program linked with the runtime of this \
+         command (`ccnuma cc`, `cxx` or `fc` of this build link it), or run it with the `ccnuma` that belongs to its runtime"
+    )]
+    OtherBuild {
+        /// Its path.
+        program: String,
+        /// The runtime's build.
+        theirs: String,
     },
     /// It ended before the simulation did.
     #[error("{program} ended before its simulation did: {how}")]
@@ -102,7 +113,7 @@ impl Launch {
     /// # Errors
     /// When it cannot be started, or ends without an answer.
     pub fn run(&self, request: Request) -> Result<Answer, LaunchError> {
-        self.start(request, Stdio::inherit()).map(|(answer, _)| answer)
+        self.start(request, [Stdio::inherit(), Stdio::inherit(), Stdio::inherit()]).map(|(answer, _)| answer)
     }
 
     /// The same, with what the program prints on its standard output.
@@ -110,29 +121,41 @@ impl Launch {
     /// # Errors
     /// As [`Self::run`].
     pub fn run_captured(&self, request: Request) -> Result<(Answer, Vec<u8>), LaunchError> {
-        self.start(request, Stdio::piped())
+        self.start(request, [Stdio::inherit(), Stdio::piped(), Stdio::inherit()])
     }
 
-    fn start(&self, request: Request, printed: Stdio) -> Result<(Answer, Vec<u8>), LaunchError> {
+    /// Runs it once more for what comes of it alone: it reads nothing, and nobody sees what it prints.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_unseen(&self, request: Request) -> Result<Answer, LaunchError> {
+        self.start(request, [Stdio::null(), Stdio::null(), Stdio::null()]).map(|(answer, _)| answer)
+    }
+
+    fn start(
+        &self,
+        request: Request,
+        [read, printed, complained]: [Stdio; 3],
+    ) -> Result<(Answer, Vec<u8>), LaunchError> {
         let program = self.program.display().to_string();
         let failed = |problem: String| LaunchError::Failed { program: program.clone(), problem };
         let folder = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
         let (asked, answer) = (folder.path().join("request.json"), folder.path().join("answer.json"));
         let request = Request { answer: answer.clone(), ..request };
-        let text = serde_json::to_vec(&request).map_err(|error| failed(error.to_string()))?;
+        let text = request::written(&request).map_err(|error| failed(error.to_string()))?;
         fs::write(&asked, text).map_err(|error| failed(error.to_string()))?;
         std::io::stdout().flush().map_err(|error| failed(error.to_string()))?;
         let mut command = Command::new(&self.program);
-        command
-            .args(&self.arguments)
-            .env(VARIABLE, &asked)
-            .stdout(printed)
-            .stderr(Stdio::inherit())
-            .stdin(Stdio::inherit());
+        command.args(&self.arguments).env(VARIABLE, &asked).stdout(printed).stderr(complained).stdin(read);
         let output = command.output().map_err(|error| failed(error.to_string()))?;
         match fs::read(&answer) {
             Ok(text) => {
-                let mut answer: Answer = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+                let mut answer: Answer = request::read(&text).map_err(|error| match error {
+                    ReadError::OtherBuild { theirs, .. } => {
+                        LaunchError::OtherBuild { program: program.clone(), theirs }
+                    }
+                    ReadError::Malformed(error) => failed(error.to_string()),
+                })?;
                 answer.error = answer.error.map(|error| with_lines(&self.program, &error));
                 Ok((answer, output.stdout))
             }

@@ -1,12 +1,72 @@
-//! What the command asks of the runtime in a program, and what the runtime answers: two files.
+//! What the command asks of the runtime in a program, and what the runtime answers: two files, each with the name of the build that
+//! wrote it, since only the same build surely understands it.
 
 use std::path::PathBuf;
 
+use experiments::Relocation;
+use experiments::profiling::ProfileRequest;
 use record::{Attribution, SimulationRow};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The variable of the environment that names the file of a [`Request`]. Without it a program runs on this computer.
 pub const VARIABLE: &str = "CCNUMA_SIMULATION";
+
+/// The name of this build: the version, and a hash of all sources but the command's own.
+pub const BUILD: &str = env!("CCNUMA_BUILD");
+
+/// Why a file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// Another build wrote it.
+    #[error("was written by build {theirs} and is read by build {BUILD}")]
+    OtherBuild {
+        /// The build that wrote it.
+        theirs: String,
+        /// What it wrote.
+        told: Value,
+    },
+    /// It is not what it should be.
+    #[error("{0}")]
+    Malformed(#[from] serde_json::Error),
+}
+
+/// A file.
+#[derive(Serialize, Deserialize)]
+struct Told<T> {
+    build: String,
+    told: T,
+}
+
+/// Whoever wrote it.
+#[derive(Deserialize)]
+struct Writer {
+    #[serde(default)]
+    build: String,
+}
+
+/// A file that tells `what`.
+///
+/// # Errors
+/// It cannot be told: a number is none.
+pub fn written<T: Serialize>(what: &T) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec(&Told { build: BUILD.to_owned(), told: what })
+}
+
+/// What a file tells.
+///
+/// # Errors
+/// It was not written by this build, or is not what it should be.
+pub fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, ReadError> {
+    let Writer { build } = serde_json::from_slice(text)?;
+    if build == BUILD {
+        return Ok(serde_json::from_slice::<Told<T>>(text)?.told);
+    }
+    let told = serde_json::from_slice::<Value>(text)?["told"].take();
+    let theirs = if build.is_empty() { "unknown (before builds had names)".to_owned() } else { build };
+    Err(ReadError::OtherBuild { theirs, told })
+}
 
 /// A run of a program on a simulated machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +95,10 @@ pub struct Request {
     pub stack: u64,
     /// The file into which references are recorded, if they are.
     pub record: Option<PathBuf>,
+    /// Which counters are read meanwhile, and the file that the trace of them goes to, if any are.
+    pub profile: Option<(ProfileRequest, PathBuf)>,
+    /// What of the program's memory is elsewhere than it would be.
+    pub relocation: Relocation,
     /// Where the answer goes.
     pub answer: PathBuf,
 }
@@ -54,4 +118,28 @@ pub struct Answer {
     pub speed: Option<String>,
     /// What a reader of the record should know: what was not simulated.
     pub notes: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_same_build_wrote_is_read() {
+        let answer = Answer { status: 3, ..Answer::default() };
+        let text = written(&answer).expect("it can be told");
+        assert_eq!(read::<Answer>(&text).expect("the same build"), answer);
+        let other = String::from_utf8(text).expect("text").replace(BUILD, "0.0.1-0");
+        match read::<Answer>(other.as_bytes()) {
+            Err(ReadError::OtherBuild { theirs, told }) => {
+                assert_eq!((theirs.as_str(), told["status"].as_i64()), ("0.0.1-0", Some(3)))
+            }
+            other => panic!("{other:?}"),
+        }
+        let old = serde_json::to_vec(&answer).expect("it can be told");
+        assert!(
+            matches!(read::<Answer>(&old), Err(ReadError::OtherBuild { theirs, .. }) if theirs.starts_with("unknown"))
+        );
+        assert!(matches!(read::<Answer>(b"{"), Err(ReadError::Malformed(_))));
+    }
 }

@@ -19,13 +19,19 @@ pub const GCC_FLAGS: &[&str] =
 pub const CLANG_FLAGS: &[&str] = &[
     "-fsanitize=thread",
     "-fno-plt",
-    "-fno-vectorize",
-    "-fno-slp-vectorize",
     "-mllvm",
     "-tsan-instrument-read-before-write=1",
     "-mllvm",
     "-tsan-distinguish-volatile=1",
 ];
+
+/// What clang has to be told after the user's own flags, since a level of optimisation puts it back: instructions that refer to more
+/// than sixteen bytes would not be announced.
+pub const CLANG_FLAGS_AFTER: &[&str] = &["-fno-vectorize", "-fno-slp-vectorize"];
+
+/// What makes clang announce the references to local arrays, too: its sanitizer is left the atomic operations, and all loads and stores are traced as if for coverage (`-fsanitize-coverage`, since clang 14).
+pub const CLANG_TRACES: &[&str] =
+    &["-mllvm", "-tsan-instrument-memory-accesses=0", "-fsanitize-coverage=trace-loads,trace-stores"];
 
 /// Functions that calls from the program, and from what is linked into it statically, do not reach: `--wrap=NAME` has them call
 /// `__wrap_NAME`, which is the runtime's.
@@ -72,6 +78,14 @@ pub const SYMBOLS: &[&str] = &[
     "pthread_getspecific",
     "pthread_setspecific",
     "pthread_cancel",
+    "pthread_setcancelstate",
+    "pthread_setcanceltype",
+    "pthread_testcancel",
+    "__pthread_register_cancel",
+    "__pthread_unregister_cancel",
+    "__pthread_register_cancel_defer",
+    "__pthread_unregister_cancel_restore",
+    "__pthread_unwind_next",
     "pthread_setname_np",
     "pthread_getattr_np",
     "__cxa_guard_acquire",
@@ -147,6 +161,7 @@ pub const SYMBOLS: &[&str] = &[
     "set_mempolicy",
     "get_mempolicy",
     "move_pages",
+    "migrate_pages",
     "numa_available",
     "numa_max_node",
     "numa_num_configured_nodes",
@@ -162,6 +177,30 @@ pub const SYMBOLS: &[&str] = &[
     "numa_interleave_memory",
     "numa_set_preferred",
     "numa_set_localalloc",
+    // What else a thread may be cancelled at.
+    "read",
+    "write",
+    "pread",
+    "pwrite",
+    "readv",
+    "writev",
+    "open",
+    "open64",
+    "openat",
+    "creat",
+    "close",
+    "fsync",
+    "msync",
+    "poll",
+    "select",
+    "accept",
+    "connect",
+    "recv",
+    "recvfrom",
+    "recvmsg",
+    "send",
+    "sendto",
+    "sendmsg",
     // What no simulated thread can do.
     "fork",
     "vfork",

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{build, error_of, request, run, run_right};
+use common::{build, build_with_blocks, error_of, request, run, run_right};
 
 #[test]
 fn locks_of_every_kind_hold() {
@@ -20,6 +20,27 @@ fn conditions_are_signalled_and_time_out() {
 #[test]
 fn threads_have_results_storage_keys_and_places() {
     assert_eq!(run_right("threads", &[]).1, "threads work\n");
+}
+
+#[test]
+fn threads_are_cancelled_where_the_standard_says() {
+    assert_eq!(run_right("cancelled", &[]).1, "threads are cancelled\n");
+    let alone = ccnuma_frontend::request::Request { no_caches: true, ..request() };
+    assert_eq!(run(&build_with_blocks("cancelled"), &[], alone).1, "threads are cancelled\n");
+}
+
+#[test]
+fn pages_move_where_programs_ask() {
+    let (answer, printed) = run_right("moves", &[]);
+    assert_eq!(printed, "pages move\n");
+    assert!(answer.row.expect("a record").spent_ns["system"] > 0.0, "the operating system has done it");
+    let program = build("moves");
+    let step = run(&program, &[], ccnuma_frontend::request::Request { lock_step: true, ..request() });
+    assert_eq!((run(&program, &[], request()).0.row, "pages move\n"), (step.0.row, step.1.as_str()));
+    // A machine that cannot copy pages says so.
+    let flash = machine::load("flash-scaled-8p").expect("a machine").to_toml();
+    let (answer, printed) = run(&program, &["stay"], ccnuma_frontend::request::Request { machine: flash, ..request() });
+    assert_eq!((printed.as_str(), answer.notes.len()), ("pages stay\n", 1), "{:?}", answer.notes);
 }
 
 #[test]
@@ -44,7 +65,12 @@ fn running_ahead_changes_nothing() {
 
 #[test]
 fn without_a_simulation_programs_run_on_this_computer() {
-    for (name, printed) in [("locks", "locks hold\n"), ("conditions", "sum 7140\n"), ("spinning", "10 rounds\n")] {
+    for (name, printed) in [
+        ("locks", "locks hold\n"),
+        ("conditions", "sum 7140\n"),
+        ("spinning", "10 rounds\n"),
+        ("cancelled", "threads are cancelled\n"),
+    ] {
         let output = std::process::Command::new(build(name)).output().expect("it runs");
         assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stdout).as_ref()), (Some(0), printed));
     }
@@ -60,6 +86,29 @@ fn references_alone_are_counted_without_caches() {
     let ratio = counted.references as f64 / all.references as f64;
     assert!((1.0..1.05).contains(&ratio), "{} and {}", counted.references, all.references);
     assert!(counted.secondary_misses * 100 < all.secondary_misses, "only what threads wait with is timed");
+}
+
+#[test]
+fn references_without_a_call_are_counted_to_the_last() {
+    let program = build_with_blocks("blocks");
+    let timed = run(&program, &[], request());
+    let alone = ccnuma_frontend::request::Request { no_caches: true, ..request() };
+    let counted = run(&program, &[], alone);
+    assert_eq!((timed.0.status, counted.0.status), (0, 0));
+    let (timed, counted) = (timed.0.row.expect("a record"), counted.0.row.expect("a record"));
+    assert!(timed.references > 20_000, "there is something to count");
+    assert_eq!(counted.references, timed.references);
+}
+
+#[test]
+fn without_caches_others_get_their_turn() {
+    for (name, printed) in [("spinning", "10 rounds\n"), ("locks", "locks hold\n"), ("conditions", "sum 7140\n")] {
+        let alone = || ccnuma_frontend::request::Request { no_caches: true, ..request() };
+        let program = build_with_blocks(name);
+        let (first, again) = (run(&program, &[], alone()), run(&program, &[], alone()));
+        assert_eq!((first.0.error.as_deref(), first.1.as_str()), (None, printed), "{name}");
+        assert_eq!((first.0.row, first.1), (again.0.row, again.1), "{name}");
+    }
 }
 
 #[test]

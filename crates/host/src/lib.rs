@@ -12,6 +12,7 @@ mod error;
 pub mod interference;
 pub mod kernels;
 pub mod memory;
+pub mod monitoring_group;
 pub mod perf;
 pub mod statistics;
 pub mod threads;

@@ -1,4 +1,4 @@
-//! Pinning threads, and checking that they are where they should be.
+//! Pinning threads, checking that they are where they should be, and putting them before all others.
 
 use std::io;
 
@@ -49,6 +49,45 @@ pub fn set_affinity(cpus: &[CpuId]) -> io::Result<()> {
     if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// The priorities of the real-time scheduler's first-in-first-out class (sched(7)).
+pub const REAL_TIME: std::ops::RangeInclusive<u8> = 1..=99;
+
+/// Puts the calling thread before all that share time, at a real-time priority (`SCHED_FIFO`); what it starts is not.
+///
+/// # Errors
+/// When the user may not, with what would let them.
+pub fn run_before_others(priority: u8) -> Result<(), HostError> {
+    // Some C libraries have fields for sporadic servers in it, too.
+    // SAFETY: a structure of numbers, for all of which zero is a value.
+    let mut parameter: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameter.sched_priority = i32::from(priority);
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // By number: musl's function of that name does nothing.
+    // SAFETY: the kernel reads one structure of this function's own.
+    let failed = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const parameter) } != 0;
+    if !failed {
+        return Ok(());
+    }
+    let source = io::Error::last_os_error();
+    let advice = match source.raw_os_error() {
+        Some(libc::EPERM) => format!(
+            "it takes CAP_SYS_NICE, or a limit of real-time priorities of {priority} or more (ulimit -r, RLIMIT_RTPRIO; here {}); \
+             in a control group with a share of real time of its own, that must not be none",
+            real_time_limit().map_or("unknown".to_owned(), |limit| limit.to_string())
+        ),
+        _ => format!("accepted: priorities {} to {}", REAL_TIME.start(), REAL_TIME.end()),
+    };
+    Err(HostError::Call { call: format!("sched_setscheduler(SCHED_FIFO, {priority})"), source, advice })
+}
+
+/// The highest real-time priority that the user may have without a privilege.
+fn real_time_limit() -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel writes one structure of this function's own.
+    let failed = unsafe { libc::getrlimit(libc::RLIMIT_RTPRIO, &raw mut limit) } != 0;
+    (!failed).then_some(limit.rlim_cur)
+}
+
 /// The CPU that the calling thread runs on right now, and that CPU's node.
 pub fn current_cpu() -> (CpuId, NodeId) {
     let (mut cpu, mut node) = (0_u32, 0_u32);
@@ -58,4 +97,31 @@ pub fn current_cpu() -> (CpuId, NodeId) {
     debug_assert_eq!(status, 0, "getcpu(2) fails only for bad addresses");
     // Kernels are built for at most 8192 CPUs and 1024 nodes.
     (CpuId(cpu as u16), NodeId(node as u16))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the user may or not; a priority that there is none of is refused to everybody.
+    #[test]
+    fn a_thread_is_put_before_others_or_told_what_that_takes() {
+        let at = |priority| std::thread::spawn(move || (run_before_others(priority), scheduled())).join().unwrap();
+        match at(1) {
+            (Ok(()), policy) => assert_eq!(policy, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK),
+            (Err(error), policy) => {
+                let said = error.to_string();
+                assert!(said.contains("CAP_SYS_NICE") && said.contains("ulimit -r"), "{said}");
+                assert_eq!(policy, libc::SCHED_OTHER);
+            }
+        }
+        let (refused, policy) = at(100);
+        assert!(refused.unwrap_err().to_string().contains("accepted: priorities 1 to 99"));
+        assert_eq!(policy, libc::SCHED_OTHER);
+    }
+
+    fn scheduled() -> i32 {
+        // SAFETY: takes a number and returns one.
+        (unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) }) as i32
+    }
 }

@@ -6,8 +6,8 @@ use trace::{Counter, Object, ObjectKind};
 /// What is wanted: everything of a kind of which nothing is named.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Selection {
-    /// Nodes by number.
-    pub nodes: Vec<u64>,
+    /// Nodes by number, by name, or by name in full.
+    pub nodes: Vec<String>,
     /// Links by name or by name in full.
     pub links: Vec<String>,
     /// Threads by name, by name in full, or by the kernel's number.
@@ -16,6 +16,8 @@ pub struct Selection {
     pub metrics: Vec<String>,
     /// All metrics that there are.
     pub all: bool,
+    /// How many threads there were, if that is known only afterwards: objects with greater numbers stand for none.
+    pub begun: Option<u64>,
 }
 
 /// Why something that was named is not there.
@@ -36,15 +38,21 @@ impl Selection {
     /// Whether an object is wanted. Where nodes are named links and threads are shown only if they are, too, and the other way
     /// round; where nothing is named all are.
     pub fn wants(&self, object: &Object) -> bool {
+        if object.kind == ObjectKind::Thread && self.begun.is_some_and(|begun| object.key >= begun) {
+            return false;
+        }
         if self.nodes.is_empty() && self.links.is_empty() && self.threads.is_empty() {
             return true;
         }
         let named = |names: &[String]| {
-            let number = object.title.rsplit(':').next().unwrap_or_default();
+            let number = match object.kind {
+                ObjectKind::Node => object.key.to_string(),
+                _ => object.title.rsplit(':').next().unwrap_or_default().to_owned(),
+            };
             names.iter().any(|name| *name == object.name || *name == object.title || *name == number)
         };
         match object.kind {
-            ObjectKind::Node => self.nodes.contains(&object.key),
+            ObjectKind::Node => named(&self.nodes),
             ObjectKind::Link => named(&self.links),
             ObjectKind::Thread => named(&self.threads),
             ObjectKind::Machine | ObjectKind::Process => false,
@@ -61,16 +69,14 @@ impl Selection {
             let names: Vec<&str> = of_kind.map(|object| object.name.as_str()).collect();
             if names.is_empty() { format!("there are no {kind}s") } else { names.join(" ") }
         };
-        for node in &self.nodes {
-            if !objects.iter().any(|object| object.kind == ObjectKind::Node && object.key == *node) {
-                return Err(missing("--node", node.to_string(), "there is no such node", names(ObjectKind::Node)));
-            }
-        }
-        for (flag, kind, wanted) in
-            [("--link", ObjectKind::Link, &self.links), ("--thread", ObjectKind::Thread, &self.threads)]
-        {
+        for (flag, kind, wanted) in [
+            ("--node", ObjectKind::Node, &self.nodes),
+            ("--link", ObjectKind::Link, &self.links),
+            ("--thread", ObjectKind::Thread, &self.threads),
+        ] {
             for name in wanted {
-                let only = Self { links: vec![name.clone()], threads: vec![name.clone()], ..Self::default() };
+                let [nodes, links, threads] = [(); 3].map(|()| vec![name.clone()]);
+                let only = Self { nodes, links, threads, ..Self::default() };
                 if !objects.iter().any(|object| object.kind == kind && only.wants(object)) {
                     return Err(missing(flag, name.clone(), &format!("there is no such {kind}"), names(kind)));
                 }
@@ -156,15 +162,21 @@ mod tests {
     fn what_is_named_is_shown_and_nothing_else() {
         let objects = [
             Object::node(0, ""),
-            Object::node(1, ""),
+            Object::node(1, "/hw/node"),
             Object::new(ObjectKind::Link, 0, "r3:2", "/hw/router/stat/2"),
             Object::new(ObjectKind::Thread, 0, "t0", "prog:4711"),
         ];
         let shown = |selection: &Selection| objects.iter().map(|object| selection.wants(object)).collect::<Vec<_>>();
         assert_eq!(shown(&Selection::default()), [true; 4]);
-        let some = Selection { nodes: vec![1], threads: vec!["4711".into()], ..Selection::default() };
-        assert_eq!(shown(&some), [false, true, false, true]);
-        assert_eq!(some.check(&objects), Ok(()));
+        let some =
+            |node: &str| Selection { nodes: vec![node.into()], threads: vec!["4711".into()], ..Selection::default() };
+        for node in ["1", "n1", "/hw/node"] {
+            assert_eq!(shown(&some(node)), [false, true, false, true]);
+            assert_eq!(some(node).check(&objects), Ok(()));
+        }
+        let said = some("2").check(&objects).unwrap_err().to_string();
+        assert_eq!(said, "--node 2: there is no such node; accepted: n0 n1");
+        let some = some("0");
         let wrong = Selection { links: vec!["r3:3".into()], ..some };
         let said = wrong.check(&objects).unwrap_err().to_string();
         assert_eq!(said, "--link r3:3: there is no such link; accepted: r3:2");

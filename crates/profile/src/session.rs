@@ -2,7 +2,7 @@
 
 use std::io;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -109,14 +109,14 @@ pub struct Program {
 }
 
 impl Program {
-    /// Whether there is such a program, so that nothing is done for one that there is not.
+    /// The file of a program, if there is one, so that nothing is done for one that there is not.
     ///
     /// # Errors
     /// `NotFound`, or `PermissionDenied` where there is one that may not be run.
-    pub fn find(name: &str) -> io::Result<()> {
+    pub fn find(name: &str) -> io::Result<PathBuf> {
         use std::os::unix::fs::PermissionsExt;
         let runs = |path: &Path| match std::fs::metadata(path) {
-            Ok(metadata) if metadata.is_file() && metadata.permissions().mode() & 0o111 != 0 => Ok(()),
+            Ok(metadata) if metadata.is_file() && metadata.permissions().mode() & 0o111 != 0 => Ok(path.to_owned()),
             Ok(_) => Err(io::Error::from(io::ErrorKind::PermissionDenied)),
             Err(error) => Err(error),
         };
@@ -124,20 +124,23 @@ impl Program {
             return runs(Path::new(name));
         }
         let folders = std::env::var_os("PATH").unwrap_or_default();
-        let found = std::env::split_paths(&folders).any(|folder| runs(&folder.join(name)).is_ok());
-        if found { Ok(()) } else { Err(io::Error::from(io::ErrorKind::NotFound)) }
+        let found = std::env::split_paths(&folders).find_map(|folder| runs(&folder.join(name)).ok());
+        found.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     }
 
-    /// Starts a program with our own input and output. Its orphans will be ours.
+    /// Starts a program with our own input and output, which `source` watches. Its orphans will be ours.
     ///
     /// # Errors
     /// When there is no such program or it cannot be started.
-    pub fn start(command: &[String]) -> io::Result<Self> {
+    pub fn start(command: &[String], source: &mut dyn CounterSource) -> io::Result<Self> {
         let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         // Without it a daemon's traces would be lost, which is no reason to refuse the program.
         let _orphans_stay_elsewhere = children::adopt_orphans();
         // Not waited for by its handle, which would take its end from `ended`.
-        let child = Command::new(program).args(arguments).spawn()?;
+        source.starting(true);
+        let child = Command::new(program).args(arguments).spawn();
+        source.starting(false);
+        let child = child?;
         Ok(Self { process: child.id() as i32, status: None })
     }
 
@@ -175,7 +178,7 @@ mod tests {
     #[test]
     fn programs_are_found_before_they_are_started() {
         assert!(Program::find("sh").is_ok() && Program::find("/bin/sh").is_ok());
-        let kind = |name: &str| Program::find(name).map_err(|error| error.kind());
+        let kind = |name: &str| Program::find(name).map(|_| ()).map_err(|error| error.kind());
         assert_eq!(kind("no-such-program-anywhere"), Err(io::ErrorKind::NotFound));
         assert_eq!(kind("/no/such/program"), Err(io::ErrorKind::NotFound));
         assert_eq!(kind("/etc/passwd"), Err(io::ErrorKind::PermissionDenied));

@@ -53,6 +53,11 @@ pub trait CounterSource {
         false
     }
 
+    /// Told by the thread that starts the program which is watched, just before (`begins`) and just after it does.
+    fn starting(&mut self, begins: bool) {
+        let _nothing_to_do = begins;
+    }
+
     /// The least time between two readings that is worth it, in nanoseconds; zero if reading is cheap.
     fn pace_ns(&self) -> u64 {
         0

@@ -59,6 +59,12 @@ impl Sources {
         all
     }
 
+    /// The same sources, each read as often as it is asked for, whatever that takes. For measuring what a reading takes.
+    #[must_use]
+    pub fn at_any_cost(self) -> Self {
+        Self { cpus: u64::MAX, ..self }
+    }
+
     /// What each source sees and does not.
     pub fn descriptions(&self) -> Vec<SourceDescription> {
         self.parts.iter().map(|part| part.source.describe()).collect()
@@ -126,6 +132,10 @@ impl CounterSource for Sources {
         changed
     }
 
+    fn starting(&mut self, begins: bool) {
+        self.parts.iter_mut().for_each(|part| part.source.starting(begins));
+    }
+
     fn now(&mut self) -> u64 {
         self.parts.first_mut().map_or(0, |part| part.source.now())
     }
@@ -143,7 +153,7 @@ impl CounterSource for Sources {
                 Some(more) if part.cost_ns > 0 => part.cost_ns + more / SMOOTH,
                 _ => cost,
             };
-            part.due_ns = now + part.source.pace_ns().max(part.cost_ns * SHARE / cpus);
+            part.due_ns = now + part.source.pace_ns().max(part.cost_ns.saturating_mul(SHARE) / cpus);
             for &(own, all, count) in &part.places {
                 readings[all..all + count].copy_from_slice(&part.readings[own..own + count]);
             }

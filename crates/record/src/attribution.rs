@@ -131,6 +131,12 @@ pub struct LineLoss {
     pub written: u32,
 }
 
+/// The address of the first word of a line that is stored to, or else loaded: a line may begin in one object and be about the next.
+pub fn first_used(line: u64, written: u32, read: u32) -> u64 {
+    let words = if written != 0 { written } else { read };
+    if words == 0 { line } else { line + u64::from(words.trailing_zeros()) * 8 }
+}
+
 /// A stretch of memory with a name: an array, a global variable, what was allocated at some place, a stack.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct DataObject {
@@ -178,8 +184,12 @@ pub struct ThreadTime {
     pub time_ns: f64,
     /// Where that went, as in [`crate::SimulationRow::spent_ns`].
     pub spent_ns: BTreeMap<String, f64>,
-    /// How often it changed processors.
+    /// How often it changed processors; on a real computer, how often it was seen on another node.
     pub migrations: u64,
+    /// What it is called, where processors are not what counts: on a real computer each thread has a number of its own as if it had a
+    /// processor.
+    #[serde(default)]
+    pub title: Option<String>,
 }
 
 /// Where a run lost time.
@@ -213,6 +223,18 @@ impl Attribution {
     /// Time of all processors together, in nanoseconds: what a share of run time is a share of.
     pub fn processor_ns(&self) -> f64 {
         self.time_ns * self.threads.len() as f64
+    }
+
+    /// What a processor, or the thread that stands for one, is called.
+    pub fn who(&self, cpu: CpuId) -> String {
+        let title = self.threads.iter().find(|thread| thread.cpu == cpu).and_then(|thread| thread.title.clone());
+        match title {
+            Some(title) => format!("thread {title}"),
+            None if self.threads.iter().any(|thread| thread.title.is_some()) => {
+                "a thread that does little else".to_owned()
+            }
+            None => format!("processor {}", cpu.0),
+        }
     }
 
     /// What a place of the program is called: file and line, else function, else its address; and the function, if it is known.
@@ -255,7 +277,8 @@ impl Attribution {
             of.bytes += object.bytes;
         }
         for loss in &self.losses {
-            let Some(object) = loss.line.and_then(|line| self.object_at(line)) else { continue };
+            let at = |line| first_used(line, loss.written, loss.read);
+            let Some(object) = loss.line.and_then(|line| self.object_at(at(line))) else { continue };
             let Some(of) = found.get_mut(self.objects[object].name.as_str()) else { continue };
             let home = loss.line.and_then(|line| self.page_at(line)).and_then(|page| page.home);
             of.misses += loss.count.misses();

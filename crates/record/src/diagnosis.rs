@@ -23,6 +23,8 @@ pub struct FindingRow {
     pub place: Option<String>,
     /// What it costs, in percent of the run's processor time.
     pub cost_pct: f64,
+    /// What no remedy can gain more than, in percent of the run's time; absent where the run does not tell.
+    pub bound_pct: Option<f64>,
     /// By how much the run became shorter when the remedy was tried, in percent; absent where it was not.
     pub gain_pct: Option<f64>,
     /// What it follows from.
@@ -35,7 +37,18 @@ pub struct FindingRow {
 
 impl Row for FindingRow {
     const COLUMNS: &'static [&'static str] = &[
-        "program", "machine", "cpus", "rank", "class", "object", "place", "cost_pct", "gain_pct", "evidence", "remedy",
+        "program",
+        "machine",
+        "cpus",
+        "rank",
+        "class",
+        "object",
+        "place",
+        "cost_pct",
+        "bound_pct",
+        "gain_pct",
+        "evidence",
+        "remedy",
         "trial",
     ];
 }

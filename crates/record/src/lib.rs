@@ -20,7 +20,7 @@ mod verification;
 mod warning;
 mod writer;
 
-pub use attribution::{Attribution, DataObject, LineLoss, Losses, PageHome, SourceLine, ThreadTime};
+pub use attribution::{Attribution, DataObject, LineLoss, Losses, PageHome, SourceLine, ThreadTime, first_used};
 pub use conditions::{Conditions, Disturbance};
 pub use diagnosis::FindingRow;
 pub use fit::FitRow;

@@ -35,8 +35,12 @@ pub struct SimulationRow {
     pub placement: String,
     /// Who decided which thread ran where: `none` if every thread had the processor of its number.
     pub scheduler: String,
+    /// How many runs of the program shared the machine, this one included.
+    pub processes: u32,
     /// How threads met at barriers.
     pub barrier: String,
+    /// How threads took locks.
+    pub locks: String,
     /// Seed of the program's and the hardware's random choices.
     pub seed: u64,
     /// What the program's check of its own results said.
@@ -114,11 +118,12 @@ impl SimulationRow {
     /// What the run is one of: runs that agree in this are equal in all else. It has no lines.
     pub fn identity(&self) -> String {
         let parameters: Vec<_> = self.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let Self { program, machine, machine_digest, protocol, cpus, placement, scheduler, barrier, .. } = self;
+        let Self { program, machine, machine_digest, protocol, cpus, placement, scheduler, .. } = self;
+        let Self { processes, barrier, locks, .. } = self;
         let (parameters, seed, version) = (parameters.join(" "), self.seed, &self.version);
         format!(
             "{version} {program} {parameters} on {cpus} of {machine} {machine_digest} {protocol} {placement} {scheduler} \
-             {barrier} {seed}"
+             {processes} {barrier} {locks} {seed}"
         )
     }
 
@@ -137,7 +142,9 @@ impl Row for SimulationRow {
         "parameters",
         "placement",
         "scheduler",
+        "processes",
         "barrier",
+        "locks",
         "seed",
         "result",
         "machine_digest",

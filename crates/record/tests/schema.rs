@@ -71,7 +71,9 @@ fn simulation() -> SimulationRow {
         parameters: [("work".into(), 20), ("hot".into(), 5)].into(),
         placement: "planned".into(),
         scheduler: "none".into(),
+        processes: 1,
         barrier: "ideal".into(),
+        locks: "llsc".into(),
         seed: 1,
         result: CheckResult::Ok,
         machine_digest: "0123456789abcdef".into(),
@@ -194,7 +196,7 @@ fn csv_names_parameters_and_keeps_parts_as_json() {
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(
         lines[1],
-        "hot-spot,arctic,origin,8,hot=5 work=20,planned,none,ideal,1,ok,0123456789abcdef,0.1.0,1234.5,1000.0,2000.0,busy=800.0 read.local.clean=200.0,read.local.clean=50,,,0,100.0,100,60,50,50.0,,3,2,1,500.0,10.0,20.0,30.0,,,4 0 1,,"
+        "hot-spot,arctic,origin,8,hot=5 work=20,planned,none,1,ideal,llsc,1,ok,0123456789abcdef,0.1.0,1234.5,1000.0,2000.0,busy=800.0 read.local.clean=200.0,read.local.clean=50,,,0,100.0,100,60,50,50.0,,3,2,1,500.0,10.0,20.0,30.0,,,4 0 1,,"
     );
     assert!(lines[2].contains(r#","[{""#) && lines[2].contains(r#"""SRPLY"":50"#), "{}", lines[2]);
 }
@@ -301,6 +303,7 @@ fn findings_have_their_columns() {
         object: None,
         place: None,
         cost_pct: 4.5,
+        bound_pct: Some(9.0),
         gain_pct: None,
         evidence: "a controller is busy".into(),
         remedy: "spread the data".into(),

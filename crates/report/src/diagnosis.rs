@@ -12,6 +12,7 @@ pub fn findings(rows: &[FindingRow]) -> Table {
         Column::text("data"),
         Column::text("place"),
         Column::number("cost", "% of time"),
+        Column::number("at most", "% of time"),
         Column::number("gain", "% of time"),
         Column::text("tried"),
     ];
@@ -23,6 +24,7 @@ pub fn findings(rows: &[FindingRow]) -> Table {
             row.object.clone().unwrap_or_default(),
             row.place.clone().unwrap_or_default(),
             format!("{:.1}", row.cost_pct),
+            row.bound_pct.map_or_else(String::new, |bound| format!("{bound:.1}")),
             row.gain_pct.map_or_else(String::new, |gain| format!("{gain:.1}")),
             row.trial.clone().filter(|_| row.gain_pct.is_some()).unwrap_or_default(),
         ]);
@@ -32,6 +34,9 @@ pub fn findings(rows: &[FindingRow]) -> Table {
     if rows.is_empty() {
         table.note("nothing that costs more than a percent of the time");
     }
-    table.note("cost: of all processors' time, as estimated; gain: by how much the run became shorter when the remedy was tried");
+    table.note(
+        "cost: of all processors' time, as estimated; at most: a bound, what no remedy gains more than while all other work takes what \
+         it does; gain: measured, by how much the run became shorter when the remedy was tried",
+    );
     table
 }

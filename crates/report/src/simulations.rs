@@ -268,6 +268,9 @@ pub(crate) fn with<'r>(
     let policies = [(&row.scheduler, "none"), (&row.barrier, "ideal")].into_iter();
     let unusual =
         policies.filter(|(policy, usual)| !policy.is_empty() && policy != usual).map(|(policy, _)| policy.clone());
+    // That a program of the user's own has its own is said of its barriers.
+    let locks = Some(&row.locks).filter(|locks| !["", "llsc", "own"].contains(&locks.as_str()));
+    let unusual = unusual.chain(locks.map(|locks| format!("{locks} locks")));
     let differing = row.parameters.iter().filter(|(name, _)| varied.contains(&(row.program.as_str(), name.as_str())));
     unusual.chain(differing.map(|(name, value)| format!("{name}={value}")))
 }
@@ -312,6 +315,10 @@ mod tests {
         assert_eq!(words(lines[2])[..7], ["uniform", "lines=8", "arctic", "origin", "8", "12.3", "0.0"]);
         assert_eq!(words(lines[4])[..4], ["migratory", "arctic", "origin", "8"], "{text}");
         assert!(!text.contains("work=") && !text.contains("latency"), "{text}");
+        let policies = SimulationRow { barrier: "at-memory".into(), locks: "at-memory".into(), ..row("uniform", 8) };
+        let usual = SimulationRow { barrier: "ideal".into(), locks: "llsc".into(), ..row("migratory", 8) };
+        let text = simulations("", &[policies, usual]).to_string();
+        assert!(text.contains("at-memory at-memory locks") && !text.contains("llsc"), "{text}");
     }
 
     #[test]

@@ -60,6 +60,7 @@ fn hostile_page() -> String {
         object: Some(HOSTILE[2].into()),
         place: Some(HOSTILE[3].into()),
         cost_pct: 12.0,
+        bound_pct: Some(20.0),
         gain_pct: Some(3.0),
         evidence: HOSTILE[0].into(),
         remedy: HOSTILE[1].into(),

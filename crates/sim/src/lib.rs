@@ -23,6 +23,7 @@ mod statistics;
 mod system;
 mod thread;
 mod thread_calls;
+mod thread_changes;
 
 pub use attribution::{LineLoss, Loss, WORD_BITS, WordSet};
 pub use causes::MissCause;

@@ -26,6 +26,7 @@ trait Simulated {
     fn allocate(&mut self, home: NodeId, bytes: Bytes) -> Result<PhysicalAddr, SimError>;
     fn map(&mut self, planned: &[Option<NodeId>]) -> Result<VirtualAddr, SimError>;
     fn place_of(&self, at: VirtualAddr) -> Option<PhysicalAddr>;
+    fn let_pages_move(&mut self) -> bool;
     fn toucher_of(&self, at: VirtualAddr) -> Option<CpuId>;
     fn losses(&self) -> Vec<LineLoss>;
     fn paging(&self) -> &PagingCounters;
@@ -69,6 +70,10 @@ impl<C: Controller> Simulated for System<C> {
 
     fn place_of(&self, at: VirtualAddr) -> Option<PhysicalAddr> {
         self.place_of(at)
+    }
+
+    fn let_pages_move(&mut self) -> bool {
+        self.let_pages_move()
     }
 
     fn toucher_of(&self, at: VirtualAddr) -> Option<CpuId> {
@@ -229,6 +234,12 @@ impl Simulator {
     /// A node that is asked for does not exist, or has no room left.
     pub fn map(&mut self, planned: &[Option<NodeId>]) -> Result<VirtualAddr, SimError> {
         self.machine.map(planned)
+    }
+
+    /// From here on pages may move because programs ask for it ([`crate::Thread::move_page`]): processors learn by traps where pages
+    /// are, as they do where pages migrate by themselves. Returns whether this machine can copy pages at all; else nothing changes.
+    pub fn let_pages_move(&mut self) -> bool {
+        self.machine.let_pages_move()
     }
 
     /// Where a virtual address is now, if its page has been placed.

@@ -45,6 +45,8 @@ pub(crate) enum Call {
     Map(Vec<Option<NodeId>>),
     /// Pages, each by an address in it, are planned on nodes.
     Plan(Vec<(VirtualAddr, NodeId)>),
+    /// The page of an address is to move to a node.
+    Move(VirtualAddr, NodeId),
     /// Where an address is.
     Whereabouts(VirtualAddr),
     /// The whole process is over.
@@ -237,7 +239,7 @@ impl<'a> Thread<'a> {
 
     /// From here on, all that the processor spends time on is on behalf of `cause`: of a barrier or a lock made of loads and
     /// stores; with `None`, of the program again. Returns what it was before.
-    pub fn on_behalf(&mut self, cause: Option<Cause>) -> Option<Cause> {
+    pub(crate) fn charge(&mut self, cause: Option<Cause>) -> Option<Cause> {
         self.processor().on_behalf(cause)
     }
 
@@ -287,6 +289,11 @@ impl<'a> Thread<'a> {
         if let Err(wait) = processor.spin(named, at, instructions) {
             self.suspend(wait);
         }
+    }
+
+    /// The memory has changed the word at `at` for the program: in what is told of lines, that is a store to it.
+    pub fn note_change(&mut self, at: impl Location) {
+        self.processor().note_change(at.raw());
     }
 
     /// A word has changed that other threads may be looking at.

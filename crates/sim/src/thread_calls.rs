@@ -67,6 +67,12 @@ impl Thread<'_> {
         self.call(Call::Plan(pages));
     }
 
+    /// The page of `at` begins to move to `node`, if the machine has engines that copy pages, pages may move
+    /// ([`crate::Simulator::let_pages_move`]), it is placed elsewhere, and there is room. It is there when [`Thread::home_of`] says so.
+    pub fn move_page(&mut self, at: VirtualAddr, node: NodeId) {
+        self.call(Call::Move(at, node));
+    }
+
     /// The node that a virtual address is on now, if its page has been placed.
     pub fn home_of(&mut self, at: VirtualAddr) -> Option<NodeId> {
         self.call(Call::Whereabouts(at));

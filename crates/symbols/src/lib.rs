@@ -83,6 +83,7 @@ pub struct Symbols {
     variables: Vec<Variable>,
     has_lines: bool,
     has_names: bool,
+    moves: bool,
 }
 
 impl Symbols {
@@ -101,7 +102,8 @@ impl Symbols {
         let range =
             |section: object::Section<'_, '_>| section.address()..section.address().saturating_add(section.size());
         let code = program.sections().filter(is_code).map(range).collect();
-        Ok(Self { loader, code, variables: variables(&program), has_lines, has_names })
+        let moves = program.kind() == object::ObjectKind::Dynamic;
+        Ok(Self { loader, code, variables: variables(&program), has_lines, has_names, moves })
     }
 
     /// What cannot be told of this program, if anything.
@@ -111,6 +113,11 @@ impl Symbols {
             (false, true) => Some(Lacking::Lines),
             (false, false) => Some(Lacking::Names),
         }
+    }
+
+    /// Whether the kernel loads it elsewhere than it was linked for.
+    pub const fn moves(&self) -> bool {
+        self.moves
     }
 
     /// What the instruction at an address is part of, as far as that is known.

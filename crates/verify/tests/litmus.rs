@@ -27,16 +27,17 @@ fn what_promises_sequential_consistency_has_it() {
 
 /// FLASH dissertation, Section 5.2.3: with acknowledgement to requester, a processor goes on while others still read what it
 /// has overwritten. Nobody else sees its store before that is over, since the home stays pending: so messages passed and
-/// stores buffered show the relaxed order, and independent readers still agree.
+/// stores buffered show the relaxed order, and independent readers still agree. Of the two that buffer stores, the one at the
+/// home waits as ever, which takes two steps more.
 #[test]
 fn acknowledgement_to_requester_shows_its_relaxed_order() {
     let relaxed: Vec<_> = protocols().filter(|protocol| protocol.consistency == Consistency::Relaxed).collect();
     assert!(relaxed.iter().all(|protocol| protocol.name.ends_with("/IR")) && relaxed.len() == 3);
     for protocol in relaxed {
-        for litmus in [Litmus::MESSAGE_PASSING, Litmus::STORE_BUFFERING] {
+        for (litmus, steps) in [(Litmus::MESSAGE_PASSING, 14), (Litmus::STORE_BUFFERING, 16)] {
             let trace = broken(protocol, &litmus).unwrap_or_else(|| panic!("{}: {}", protocol.name, litmus.name));
             assert_eq!(trace.violation.property, Property::SequentialConsistency, "{trace}");
-            assert_eq!(trace.steps.len(), 14, "{trace}");
+            assert_eq!(trace.steps.len(), steps, "{trace}");
         }
         assert!(broken(protocol, &Litmus::INDEPENDENT_READS).is_none(), "{}", protocol.name);
     }

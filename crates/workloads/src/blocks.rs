@@ -37,7 +37,14 @@ mod tests {
 
     #[test]
     fn blocks_start_on_pages_and_lines_on_lines() {
-        let shape = Shape { homes: vec![NodeId(0); 3], nodes: 2, line_words: 16, page_words: 2048, seed: 0 };
+        let shape = Shape {
+            homes: vec![NodeId(0); 3],
+            nodes: 2,
+            line_words: 16,
+            page_words: 2048,
+            seed: 0,
+            locks: Default::default(),
+        };
         let blocks = Blocks::new(&shape, 129);
         assert_eq!([blocks.word(0, 3), blocks.word(1, 0), blocks.word(2, 128)], [48, 4096, 8192 + 2048]);
         let plan = blocks.plan([NodeId(1), NodeId(0)]);

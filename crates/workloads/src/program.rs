@@ -3,6 +3,7 @@
 use thiserror::Error;
 use units::NodeId;
 
+use crate::parallel::LockKind;
 use crate::parameter::Declared;
 use crate::thread::Thread;
 
@@ -19,6 +20,8 @@ pub struct Shape {
     pub page_words: usize,
     /// Seed of the program's random choices: equal seeds give equal references.
     pub seed: u64,
+    /// How threads take locks.
+    pub locks: LockKind,
 }
 
 impl Shape {
@@ -155,7 +158,7 @@ mod tests {
     #[test]
     fn pages_lie_with_the_owner_of_their_first_word() {
         let homes = vec![NodeId(0), NodeId(0), NodeId(1)];
-        let shape = Shape { homes, nodes: 2, line_words: 16, page_words: 512, seed: 0 };
+        let shape = Shape { homes, nodes: 2, line_words: 16, page_words: 512, seed: 0, locks: Default::default() };
         // Pages begin at words 0, 512, 1024 and 1536.
         let plan = RegionPlan::first_touch(&shape, 1537, |word| word / 700);
         let part = |home, pages: usize| Part { home: Some(NodeId(home)), words: pages * 512 };

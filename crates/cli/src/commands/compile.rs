@@ -44,6 +44,8 @@ const HELP: &str = "Flags of ours, anywhere among the compiler's:
   --ccnuma-compiler=PROGRAM  the compiler that does the work; else CCNUMA_CC, CCNUMA_CXX or CCNUMA_FC names it, else gcc, g++,
                              gfortran, or clang and clang++ where those are not installed
   --ccnuma-no-blocks         do not count instructions by basic blocks: each reference then counts as a few instructions
+  --ccnuma-no-locals         leave out references to a function's own arrays whose addresses go nowhere; clang announces them from version
+                             14 on where it counts instructions, gcc takes them for registers (static arrays are always seen)
   --ccnuma-verbose           print the command lines
 
 Examples:
@@ -55,7 +57,7 @@ Examples:
   ccnuma sim -m arctic -- ./fft -p16 -m20
 
 Where one word must name a compiler, link ccnuma-cc, ccnuma-cxx or ccnuma-fc to ccnuma: called so, it is that compiler.
-ccnuma.h tells what a program may say to the simulator; it need not say anything.";
+ccnuma.h, which the command brings, tells what a program may say to the simulator; it need not say anything.";
 
 impl CCommand {
     /// Runs the compiler; its exit status.

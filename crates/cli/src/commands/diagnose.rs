@@ -8,6 +8,8 @@ use experiments::{Simulation, Sweep, Variations};
 use frontend::launch::Launch;
 use record::FindingRow;
 
+use super::diagnose_host::{self, OnHost};
+use super::profile::preamble;
 use super::sim::flags::{ParameterFlags, after_help};
 use super::sim::own::{Common, OwnFlags, named};
 use crate::failure::Failure;
@@ -22,13 +24,16 @@ const EXAMPLES: &str = "Examples:
   ccnuma diagnose -m arctic radix --cpus 16 --json
   ccnuma cc -g -O2 -o fft fft.c -lm && ccnuma diagnose -m flash-16p -- ./fft -p16
                                                  a program of your own: its variables, its lines
+  ccnuma diagnose -- ./fft -p4                   any program, on this computer, as far as its kernel tells
 
 Every remedy that a simulated machine can try is tried: pages are placed where they are used, words that processors share only
 by accident are put apart, a parameter is changed; the program runs again, and what became shorter is the gain. A finding
-without a gain could not be tried: its cost counts. Runs on a quarter of the processors tell what grows with the machine.
+without a gain could not be tried: its cost counts. Runs of built-in programs on a quarter of the processors tell what grows
+with the machine.
 Exit code 1 if the program's check of its own results fails.";
 
-/// Find what keeps a program on a simulated machine from being faster: false sharing, misplaced data, locks and more.
+/// Find what keeps a program from being faster, on a simulated machine or on this computer: false sharing, misplaced data, locks
+/// and more.
 #[derive(Args, Debug)]
 #[command(after_help = after_help(EXAMPLES))]
 pub struct DiagnoseCommand {
@@ -44,7 +49,8 @@ pub struct DiagnoseCommand {
     run: RunFlags,
     #[command(flatten)]
     output: OutputFlags,
-    /// A program that was built with `ccnuma cc`, `cxx` or `fc`, and its arguments. Remedies are proposed, and none is tried.
+    /// A program that was built with `ccnuma cc`, `cxx` or `fc`, and its arguments; on this computer any program. To try a remedy
+    /// it is run again: it reads nothing then, and what it prints is not shown.
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "program")]
     command: Vec<OsString>,
 }
@@ -64,6 +70,9 @@ pub struct RunFlags {
     /// How threads meet, as for `ccnuma sim`.
     #[arg(long, value_name = "KIND")]
     barrier: Option<String>,
+    /// How threads take locks, as for `ccnuma sim`.
+    #[arg(long, value_name = "KIND")]
+    locks: Option<String>,
     /// Seed of random choices, of the program and of simulated hardware.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -91,19 +100,50 @@ impl RunFlags {
     ///
     /// # Errors
     /// When there is no such program, or more than one machine; when the simulation fails.
-    pub fn of_own(&self, machines: &MachinesFlag, command: &[OsString]) -> Result<Diagnosis, Failure> {
+    pub fn of_own(&self, machines: &MachinesFlag, command: &[OsString], tries: bool) -> Result<Diagnosis, Failure> {
         let launch = Launch::new(command).map_err(Failure::input)?;
         let resolved = machines.varied(&self.variations()?)?;
         let [machine] = resolved.as_slice() else { return Err(Failure::input("one machine at a time")) };
-        let common = Common { seed: self.seed, causes: true, stats: true, record: None };
-        let (row, answer) = OwnFlags::default().answer(&launch, machine, self.cpus, &common)?;
+        let common = Common { seed: self.seed, causes: true, stats: true, ..Common::default() };
+        let (own, machine) = (OwnFlags::default(), &machine.description);
+        let (row, answer) = own.answer(&launch, machine, self.cpus, &common)?;
         let wrong = (answer.status != 0).then(|| format!("it ended with status {}", answer.status));
-        Ok(Diagnosis { wrong, ..named(row, answer.attribution.unwrap_or_default(), &launch)? })
+        let mut found = Diagnosis { wrong, ..named(row, answer.attribution.unwrap_or_default(), &launch)? };
+        if tries {
+            own.try_remedies(&mut found, &launch, machine, self.cpus, self.seed)?;
+        }
+        Ok(found)
+    }
+
+    /// What only simulated machines heed is refused on this computer.
+    fn refuse_on_host(&self) -> Result<(), Failure> {
+        let text = |value: &Option<u16>| value.map(|value| value.to_string());
+        let given = [
+            ("--cpus", text(&self.cpus)),
+            ("--placement", self.placement.clone()),
+            ("--scheduler", self.scheduler.clone()),
+            ("--barrier", self.barrier.clone()),
+            ("--locks", self.locks.clone()),
+        ];
+        match given.into_iter().find_map(|(flag, value)| Some((flag, value?))) {
+            Some((flag, value)) => Err(Failure::flag(
+                flag,
+                &value,
+                "this computer decides that itself",
+                "-m MACHINE with a simulated machine",
+            )),
+            None => Ok(()),
+        }
     }
 
     fn variations(&self) -> Result<Variations, Failure> {
         let mut variations = Variations::default();
-        let own = [("placement", &self.placement), ("scheduler", &self.scheduler), ("barrier", &self.barrier)];
+        let own = [
+            ("placement", &self.placement),
+            ("scheduler", &self.scheduler),
+            ("barrier", &self.barrier),
+            ("locks", &self.locks),
+        ];
         for (key, value) in own {
             let Some(value) = value else { continue };
             let values = std::slice::from_ref(value);
@@ -135,13 +175,22 @@ impl RunFlags {
 /// # Errors
 /// When a simulation fails.
 pub fn diagnosed(simulation: &Simulation, fewer: Option<&Simulation>, tries: bool) -> Result<Diagnosis, Failure> {
-    let bar = progress::bar(0, "simulations");
-    let found = diagnosis::run(simulation, fewer, tries, |done, all| {
-        bar.set_length(all as u64);
-        bar.set_position(done as u64);
-    });
-    bar.finish_and_clear();
+    let found = progress::growing("simulations", |told| diagnosis::run(simulation, fewer, tries, told));
     found.map_err(Failure::run)
+}
+
+/// Writes and prints what was found, after `before`. True if the program ended well.
+fn tell(found: &Diagnosis, before: &str, output: &mut Output<FindingRow>) -> Result<bool, Failure> {
+    let rows = found.rows();
+    rows.iter().try_for_each(|row| output.write(row))?;
+    if output.wants_table() {
+        print(before)?;
+        print(format!("\n{}", report::findings(&rows)))?;
+    }
+    if let Some(wrong) = &found.wrong {
+        eprintln!("error: {}: {wrong}", found.row.program);
+    }
+    Ok(found.wrong.is_none())
 }
 
 impl DiagnoseCommand {
@@ -156,20 +205,28 @@ impl DiagnoseCommand {
                 let output: Output<FindingRow> = self.output.open()?;
                 (diagnosed(&simulation, fewer.as_ref(), !self.no_trials)?, output)
             }
+            None if self.machines.is_host() => return self.on_host(),
             None => {
                 let output = self.output.open()?;
-                (self.run.of_own(&self.machines, &self.command)?, output)
+                (self.run.of_own(&self.machines, &self.command, !self.no_trials)?, output)
             }
         };
-        let rows = found.rows();
-        rows.iter().try_for_each(|row| output.write(row))?;
-        if output.wants_table() {
-            print(report::time_split(std::slice::from_ref(&found.row)))?;
-            print(format!("\n{}", report::findings(&rows)))?;
-        }
-        if let Some(wrong) = &found.wrong {
-            eprintln!("error: {}: {wrong}", found.row.program);
-        }
-        Ok(found.wrong.is_none())
+        let times = report::time_split(std::slice::from_ref(&found.row)).to_string();
+        tell(&found, &times, &mut output)
+    }
+
+    /// The same on this computer, where nothing can be tried.
+    fn on_host(&self) -> Result<bool, Failure> {
+        self.run.refuse_on_host()?;
+        let mut output = self.output.open()?;
+        let OnHost { found, sight } = diagnose_host::run(&self.command)?;
+        let about = format!(
+            "{} on {}: {:.3} s\n{}",
+            found.row.program,
+            found.row.machine,
+            found.row.time_ns / 1e9,
+            preamble::sight(&sight)
+        );
+        tell(&found, &about, &mut output)
     }
 }

@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod compile;
 pub mod diagnose;
+pub mod diagnose_host;
 pub mod fit;
 pub mod machines;
 pub mod profile;

@@ -133,3 +133,58 @@ pub fn print_tables(reproduction: &Reproduction, outcomes: &Outcomes) -> Result<
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use experiments::formula::{Measurement, ProgramRun, Scheduled, Subject};
+    use experiments::{Outcome, run_once};
+    use sim::{Options, Scheduling};
+    use workloads::{Settings, Workload};
+
+    use super::*;
+
+    /// So many small programs at once under a scheduler.
+    fn scheduled(processes: u16) -> Measurement {
+        let settings = Settings::default().with("points", 256);
+        let workload = Workload::new("fft", &settings).expect("a program");
+        let scheduling = Scheduling::default();
+        let run = ProgramRun { workload, cpus: 4 };
+        Measurement {
+            machine: "flash-4p".into(),
+            subject: Subject::Scheduled(Scheduled { run, processes, scheduling }),
+        }
+    }
+
+    fn row(measurement: &Measurement, journal: &Journal) -> SimulationRow {
+        let description = machine::load(&measurement.machine).expect("a machine");
+        let options = Options { seed: 5, ..Options::default() };
+        match run_once(&description, measurement, options, journal).expect("it runs") {
+            Outcome::Program(row) => *row,
+            other => panic!("{other:?} is no program"),
+        }
+    }
+
+    /// Of two runs that were over the record of the second is torn: the first is taken, the second is run again.
+    #[test]
+    fn runs_under_a_scheduler_go_on_where_a_journal_was_cut() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runs = folder.path().join("figures.jsonl.runs");
+        let open =
+            |resume| Journal::open(Some(&runs), resume, Wanted { parts: true, causes: false }).expect("a journal");
+        let journal = open(false);
+        let [alone, both] = [1, 2].map(|processes| row(&scheduled(processes), &journal));
+        assert!(both.time_ns > alone.time_ns && (alone.processes, both.processes) == (1, 2));
+        drop(journal);
+        let part = beside(&runs, "part");
+        let text = std::fs::read_to_string(&part).expect("a journal");
+        // The first says something that no run would, so it must be the one that is taken.
+        let marked = text.replacen(&format!("\"refusals\":{},", alone.refusals), "\"refusals\":4711,", 1);
+        std::fs::write(&part, &marked[..marked.len() - 40]).expect("torn");
+        let journal = open(true);
+        assert_eq!(row(&scheduled(1), &journal), SimulationRow { refusals: 4711, ..alone });
+        assert_eq!(row(&scheduled(2), &journal), both);
+        drop(journal);
+        let whole = std::fs::read_to_string(&part).expect("a journal");
+        assert_eq!(whole.lines().count(), 2, "{whole}");
+    }
+}

@@ -23,6 +23,7 @@ pub fn translation(survey: &Survey<'_>) -> Option<Finding> {
         site: survey.worst_site(|loss| loss.stalled_ns.translation),
         cost: survey.share(lost),
         cost_unknown: false,
+        bound: None,
         evidence: format!(
             "{refills} refills of the translation buffer are for {name}, {:.0} % of what they take in all, beside {misses} \
              cache misses in all",

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::survey::Survey;
+use super::waiting;
+use crate::survey::{LineUse, Survey, User};
 use crate::{Class, Finding};
 
 /// Communication grows if there is this many times as much of it.
@@ -55,7 +56,10 @@ pub fn communication(many: &Survey<'_>, few: &Survey<'_>) -> Option<Finding> {
     let (now, then) = (counts(many), counts(few));
     let ratio = |now: f64, then: f64| if then > 0.0 { now / then } else { 1.0 };
     let (remote, all) = (ratio(now.remote, then.remote), ratio(now.remote + now.local, then.remote + then.local));
-    if remote < GROWS && all < GROWS {
+    // Where all processors together need no more time than fewer did, what is communicated more is made up for, as by caches that
+    // together hold more (section 2.3): it does not keep the program from scaling.
+    let grown = many.share(many.run.processor_ns() - few.run.processor_ns());
+    if remote < GROWS && all < GROWS || grown <= 0.0 {
         return None;
     }
     let misses = (now.remote - then.remote) * now.remote_ns + (now.local - then.local) * now.local_ns;
@@ -67,16 +71,22 @@ pub fn communication(many: &Survey<'_>, few: &Survey<'_>) -> Option<Finding> {
     });
     let object = most.and_then(|(object, _)| *object);
     let name = many.name(object);
+    let is_remote = |line: &LineUse, user: &User| line.home.is_some_and(|home| home != user.node);
+    let lost = many.lines.iter().flat_map(|line| line.users.iter().filter(|user| is_remote(line, user)));
+    let lost: f64 = lost.map(|user| user.stalled.misses()).sum();
     let (processors, fewer) = (many.run.threads.len(), few.run.threads.len());
     Some(Finding {
         class: Class::Communication,
         site: None,
-        cost: many.share(misses.max(0.0) + busy),
+        cost: many.share(misses.max(0.0) + busy).min(grown),
         cost_unknown: false,
+        // Were nothing remote, nobody to do more work than before, and all the rest evenly spread.
+        bound: Some(many.share(lost + busy + waiting::waits(many).iter().sum::<f64>()).min(1.0)),
         evidence: format!(
             "from {fewer} to {processors} processors misses grow to {all:.1} times as many, remote ones to {remote:.1} times as \
-             many, most of them on {name}; work grows to {:.1} times as much",
-            ratio(now.busy_ns, then.busy_ns)
+             many, most of them on {name}; work grows to {:.1} times as much, the time of all processors by {:.0} %",
+            ratio(now.busy_ns, then.busy_ns),
+            100.0 * (ratio(many.run.processor_ns(), few.run.processor_ns()) - 1.0)
         ),
         remedy: "give threads larger pieces: a larger problem, fewer processors, or loops whose work does not grow with the \
                  number of threads"

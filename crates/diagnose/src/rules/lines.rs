@@ -81,6 +81,7 @@ pub fn false_sharing(survey: &mut Survey<'_>) -> Vec<Finding> {
             site: survey.worst_site(|loss| loss.stalled_ns.false_sharing),
             cost: survey.share(cost),
             cost_unknown: false,
+            bound: None,
             evidence: format!(
                 "{falsely} misses on {lines} lines of {name} for words that nobody else had stored to; up to {writers} \
                  processors store to different words of a line of {} bytes",

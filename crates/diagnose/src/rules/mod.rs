@@ -5,4 +5,5 @@ pub mod growth;
 pub mod lines;
 pub mod nodes;
 pub mod pages;
+pub mod touched;
 pub mod waiting;

@@ -58,6 +58,7 @@ pub fn hot_spots(survey: &Survey<'_>) -> Option<Finding> {
         site: None,
         cost: survey.share(lost * (1.0 - other / here)),
         cost_unknown: false,
+        bound: None,
         evidence: format!(
             "the controller of node {} is held for {held:.0} % of the time, the middle one for {middle:.0} %; a miss on {name} \
              there costs {here:.0} ns, a remote miss elsewhere {other:.0} ns",

@@ -115,6 +115,7 @@ fn findings(survey: &Survey<'_>, object: Option<usize>, seen: Seen) -> Vec<Findi
             site: None,
             cost: survey.share(seen.shared * saved),
             cost_unknown: false,
+            bound: None,
             evidence: format!(
                 "{} pages of {name} are used by up to {} nodes each, every line mostly by one of them",
                 seen.shared_pages, seen.most_nodes
@@ -159,6 +160,7 @@ fn misplaced(survey: &Survey<'_>, object: Option<usize>, pages: &[(u64, NodeId, 
         site: None,
         cost: survey.share(lost * survey.saved_by_locality()),
         cost_unknown: false,
+        bound: None,
         evidence,
         remedy: format!(
             "let the threads that use {name} touch it first, in the order in which they use it, or place it for them"

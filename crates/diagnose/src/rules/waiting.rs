@@ -40,6 +40,17 @@ fn awaited(survey: &Survey<'_>, locks: bool) -> Awaited {
     found
 }
 
+/// How long each thread waits for others, in nanoseconds, in the order of threads: at barriers, for locks and flags, or with nothing
+/// to do.
+pub(super) fn waits(survey: &Survey<'_>) -> Vec<f64> {
+    let [locks, flags] = [true, false].map(|locks| awaited(survey, locks).by_cpu);
+    let of = |thread: &ThreadTime| {
+        let at = |awaited: &BTreeMap<CpuId, f64>| awaited.get(&thread.cpu).copied().unwrap_or(0.0);
+        spent(thread, &["barrier", "idle"]) + at(&locks) + at(&flags)
+    };
+    survey.run.threads.iter().map(of).collect()
+}
+
 /// Locks, by the thread that waits longest for them: the others then wait for it (FLASH dissertation, 6.3).
 pub fn locks(survey: &Survey<'_>) -> Option<Finding> {
     let Awaited { by_cpu, by_object, lines } = awaited(survey, true);
@@ -47,12 +58,14 @@ pub fn locks(survey: &Survey<'_>) -> Option<Finding> {
     let all: f64 = by_cpu.values().sum();
     let (object, _) = by_object.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
     let name = survey.name(*object);
-    let time = survey.run.time_ns;
+    let (time, least) = (survey.run.time_ns, waits(survey).into_iter().reduce(f64::min));
     Some(Finding {
         class: Class::Locks,
         site: survey.worst_site(|loss| loss.stalled_ns.lock),
         cost: if time > 0.0 { longest / time } else { 0.0 },
         cost_unknown: false,
+        // Whoever waits least has all its own work to do.
+        bound: least.filter(|_| time > 0.0).map(|least| (least / time).min(1.0)),
         evidence: format!(
             "threads spend {:.1} % of their time on {} lines of {name} that several store to and wait for, the one that waits longest {:.1} %",
             100.0 * survey.share(all),
@@ -76,9 +89,9 @@ pub fn imbalance(survey: &Survey<'_>) -> Vec<Finding> {
     busy.sort_by(|a, b| b.0.total_cmp(&a.0));
     let [(first, cpu), (second, _), ..] = busy[..] else { return Vec::new() };
     let mean = busy.iter().map(|(busy, _)| busy).sum::<f64>() / busy.len() as f64;
-    let flags = awaited(survey, false);
-    let waits: f64 = threads.iter().map(|thread| spent(thread, &["barrier", "idle"])).sum::<f64>()
-        + flags.by_cpu.values().sum::<f64>();
+    let waits = waits(survey);
+    // Who waits for a lock waits for whoever has it, not for whoever has more to do.
+    let others = waits.iter().sum::<f64>() - awaited(survey, true).by_cpu.values().sum::<f64>();
     let uneven = (first - mean).max(0.0) * busy.len() as f64;
     let last = busy.last().map_or(second, |(busy, _)| *busy);
     let alone = second - last < ALONE * (first - second);
@@ -91,19 +104,21 @@ pub fn imbalance(survey: &Survey<'_>) -> Vec<Finding> {
         )
     };
     // Whoever has more to do makes others wait no longer than they do wait.
-    let cost = survey.share(uneven.min(waits));
+    let cost = survey.share(uneven.min(others));
     vec![Finding {
         class,
         object: None,
         site: survey.worst_site(|loss| loss.stalled_ns.barrier),
         cost,
         cost_unknown: false,
+        // Spread evenly over the run's every phase, all work together takes as long as it does now.
+        bound: Some(survey.share(waits.iter().sum())),
         evidence: format!(
-            "processor {} works for {:.1} % of the time, all of them for {:.1} % on average; waiting takes {:.1} %",
-            cpu.0,
+            "{} works for {:.1} % of the time, all of them for {:.1} % on average; waiting takes {:.1} %",
+            survey.run.who(cpu),
             100.0 * first / survey.run.time_ns.max(f64::MIN_POSITIVE),
             100.0 * mean / survey.run.time_ns.max(f64::MIN_POSITIVE),
-            100.0 * survey.share(waits)
+            100.0 * survey.share(others)
         ),
         remedy,
         trial: None,
@@ -120,6 +135,7 @@ pub fn migration(survey: &Survey<'_>) -> Option<Finding> {
         site: None,
         cost: 0.0,
         cost_unknown: true,
+        bound: None,
         evidence: format!("threads changed processors {moves} times"),
         remedy: "pin threads to processors".to_owned(),
         trial: Some(Trial::Pin),

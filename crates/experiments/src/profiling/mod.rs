@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use machine::Description;
 use profile::Sampler;
+use serde::{Deserialize, Serialize};
 use sim::Simulator;
 use sim::counters::{Round, Watch};
 use trace::metric::Metric;
@@ -28,7 +29,7 @@ pub use timeline::Timeline;
 const FLUSH: u64 = 256;
 
 /// What is to be looked at, and how.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ProfileRequest {
     /// Nodes; none for those on which threads run first.
     pub nodes: Vec<NodeId>,

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use sim::{Job, Program, Scheduling, Simulator, ThreadReport, places};
 use units::{CpuId, Time};
-use workloads::{Barrier, BarrierKind, RecordedRegion, Recording};
+use workloads::{Barrier, BarrierKind, LockKind, RecordedRegion, Recording};
 
 use super::memory::SharedRegion;
 use super::recorded::Record;
@@ -23,6 +23,8 @@ pub struct Synchronisation {
     /// references and its imbalance cost. That is the default: the FLASH dissertation finds that how a barrier is built matters
     /// little (6.3), and counts of references follow from the program alone.
     pub barrier: Option<BarrierKind>,
+    /// How they take locks.
+    pub locks: LockKind,
 }
 
 /// A program with its memory, before it runs and after.
@@ -35,8 +37,14 @@ struct Prepared<'s> {
 
 impl Simulation {
     /// The same with threads that wait for each other otherwise.
-    pub fn with_synchronisation(self, synchronisation: Synchronisation) -> Self {
-        Self { synchronisation, ..self }
+    ///
+    /// # Errors
+    /// When a node has too little memory for what locks of another kind want.
+    pub fn with_synchronisation(mut self, synchronisation: Synchronisation) -> Result<Self, ExperimentError> {
+        self.synchronisation = synchronisation;
+        self.shape.locks = synchronisation.locks;
+        self.check_memory()?;
+        Ok(self)
     }
 
     /// The same under a scheduler of the operating system. Without, every thread has the processor of its number, and nothing
@@ -168,9 +176,10 @@ fn run_all(
         }
     };
     let reports: Vec<Vec<ThreadReport>> = reports?;
-    let took = start.elapsed();
+    let (took, processes) = (start.elapsed(), simulations.len() as u32);
     let finish = |(each, reports): (Prepared<'_>, Vec<ThreadReport>)| {
         let (mut row, wrong) = each.finish(&simulator, &reports);
+        row.processes = processes;
         let page = each.simulation.description.tlb.page;
         let homes = each.regions.iter().map(|region| region.homes(&simulator, page)).collect();
         let paging = simulator.paging().clone();

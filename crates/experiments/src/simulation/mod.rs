@@ -10,12 +10,13 @@ mod recorded;
 mod statistics;
 mod sweep;
 mod thread;
-mod trial;
+pub(crate) mod trial;
 
 pub use executable::Executable;
 pub use jobs::{Synchronisation, run_together, run_watched};
 pub use own::OwnProgram;
 pub use sweep::{Sweep, Variations};
+pub use trial::Relocation;
 
 use std::collections::BTreeMap;
 use std::hash::Hasher;
@@ -28,11 +29,10 @@ use record::{Attribution, CheckResult, ProgramRow, SimulationRow};
 use rustc_hash::FxHasher;
 use sim::{Options, PagingCounters, Scheduling, SchedulingCounters, Simulator, ThreadReport};
 use units::{Bytes, CpuId, NodeId};
-use workloads::{Parameter, Shape, Workload, Wrong};
+use workloads::{LockKind, Parameter, Shape, Workload, Wrong};
 
 use crate::error::ExperimentError;
 use memory::{SharedRegion, WORD};
-use trial::Relocation;
 
 /// A program and the machine to run it on: checked, not yet run.
 #[derive(Clone, Debug)]
@@ -159,6 +159,7 @@ impl Simulation {
             line_words: (description.l2.line.0 / WORD) as usize,
             page_words: (description.tlb.page.0 / WORD) as usize,
             seed: options.seed,
+            locks: LockKind::default(),
         };
         let (synchronisation, scheduling, relocation, record) = Default::default();
         let processors = order;
@@ -186,7 +187,12 @@ impl Simulation {
 
     /// What distinguishes it from other runs, as its record does ([`SimulationRow::identity`]).
     pub fn identity(&self) -> String {
-        self.row(true).identity()
+        self.identity_among(1)
+    }
+
+    /// The same if so many `processes` like it share the machine, it included ([`run_together`]).
+    pub fn identity_among(&self, processes: u16) -> String {
+        SimulationRow { processes: processes.into(), ..self.row(true) }.identity()
     }
 
     /// What its threads are called, and the processors that they begin on.
@@ -263,7 +269,9 @@ impl Simulation {
             seed: self.options.seed,
             placement: policies::placement_name(&self.description.os),
             scheduler: policies::scheduler_name(self.scheduling),
+            processes: 1,
             barrier: policies::barrier_name(self.synchronisation.barrier).to_owned(),
+            locks: policies::locks_name(self.synchronisation.locks).to_owned(),
             result: if right { CheckResult::Ok } else { CheckResult::Wrong },
             machine_digest: digest(&self.description),
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -63,7 +63,9 @@ impl OwnProgram<'_> {
             seed: self.seed,
             placement: policies::placement_name(&self.description.os),
             scheduler: policies::scheduler_name(None),
-            barrier: OWN_BARRIER.to_owned(),
+            processes: 1,
+            barrier: OWN.to_owned(),
+            locks: OWN.to_owned(),
             result: CheckResult::Ok,
             machine_digest: digest(self.description),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -73,5 +75,5 @@ impl OwnProgram<'_> {
     }
 }
 
-/// How threads of a program of the user's own meet: as that has it.
-const OWN_BARRIER: &str = "own";
+/// How threads of a program of the user's own meet, and take locks: as that has it.
+const OWN: &str = "own";

@@ -2,7 +2,7 @@
 
 use machine::description::{OsSpec, PlacementKind};
 use sim::{Scheduling, SpaceSharing, TimeSharing};
-use workloads::BarrierKind;
+use workloads::{BarrierKind, LockKind};
 
 use crate::error::ExperimentError;
 
@@ -81,6 +81,23 @@ pub fn barrier_name(barrier: Option<BarrierKind>) -> &'static str {
     barrier.map_or(IDEAL, |kind| name_of(&BarrierKind::ALL, &kind))
 }
 
+/// The locks called `name`.
+///
+/// # Errors
+/// When there are none of this name.
+pub fn locks(name: &str) -> Result<LockKind, ExperimentError> {
+    named(&LockKind::ALL, name).ok_or_else(|| ExperimentError::Policy {
+        what: "kind of lock",
+        name: name.to_owned(),
+        accepted: words(&LockKind::ALL),
+    })
+}
+
+/// The name of locks.
+pub fn locks_name(locks: LockKind) -> &'static str {
+    name_of(&LockKind::ALL, &locks)
+}
+
 /// The name of what places and moves pages.
 pub fn placement_name(os: &OsSpec) -> String {
     let mut name = match os.placement {
@@ -112,8 +129,11 @@ mod tests {
         for name in ["ideal", "llsc", "at-memory", "tree"] {
             assert_eq!(barrier_name(barrier(name).expect(name)), name);
         }
-        let refused = [scheduler("gang/fair").map(drop), barrier("magic").map(drop)];
-        for (refused, name) in refused.into_iter().zip(["gang/fair", "magic"]) {
+        for name in ["llsc", "at-memory"] {
+            assert_eq!(locks_name(locks(name).expect(name)), name);
+        }
+        let refused = [scheduler("gang/fair").map(drop), barrier("magic").map(drop), locks("tree").map(drop)];
+        for (refused, name) in refused.into_iter().zip(["gang/fair", "magic", "tree"]) {
             let message = refused.expect_err("no such policy").to_string();
             assert!(message.contains(name) && message.contains("accepted: "), "{message}");
         }

@@ -2,7 +2,7 @@
 
 use machine::{DescriptionError, Resolved};
 use sim::{Options, Scheduling, Simulator};
-use workloads::{BarrierKind, Settings};
+use workloads::{BarrierKind, LockKind, Settings};
 
 use super::{Executable, Simulation, Synchronisation, policies};
 use crate::error::ExperimentError;
@@ -33,13 +33,14 @@ pub struct Variations {
     protocols: Vec<String>,
     schedulers: Vec<Option<Scheduling>>,
     barriers: Vec<Option<BarrierKind>>,
+    locks: Vec<LockKind>,
 }
 
 impl Variations {
-    /// Adds values to what `key` is to be: `protocol`, `placement`, `scheduler`, `barrier`, or a machine's `TABLE.KEY`.
+    /// Adds values to what `key` is to be: `protocol`, `placement`, `scheduler`, `barrier`, `locks`, or a machine's `TABLE.KEY`.
     ///
     /// # Errors
-    /// When nothing of that name can be varied, or there is no such scheduler or barrier.
+    /// When nothing of that name can be varied, or there is no such scheduler, barrier or kind of locks.
     pub fn add(&mut self, key: &str, values: &[String]) -> Result<(), ExperimentError> {
         match key {
             "protocol" => self.protocols.extend_from_slice(values),
@@ -53,6 +54,11 @@ impl Variations {
                     self.barriers.push(policies::barrier(value)?);
                 }
             }
+            "locks" => {
+                for value in values {
+                    self.locks.push(policies::locks(value)?);
+                }
+            }
             key if key == variant::PLACEMENT || key.contains('.') => {
                 match self.changes.iter_mut().find(|(known, _)| known == key) {
                     Some((_, known)) => known.extend_from_slice(values),
@@ -60,7 +66,7 @@ impl Variations {
                 }
             }
             _ => {
-                let accepted = "protocol, placement, scheduler, barrier, or TABLE.KEY as in a machine's file";
+                let accepted = "protocol, placement, scheduler, barrier, locks, or TABLE.KEY as in a machine's file";
                 return Err(ExperimentError::Vary { key: key.to_owned(), accepted: accepted.to_owned() });
             }
         }
@@ -128,15 +134,17 @@ impl Sweep {
         Ok(simulations)
     }
 
-    /// A simulation under every scheduler, with every barrier.
+    /// A simulation under every scheduler, with every barrier and all locks.
     fn under_policies(&self, plain: &Simulation, all: &mut Vec<Simulation>) -> Result<(), ExperimentError> {
         for scheduler in or_default(&self.variations.schedulers) {
             for barrier in or_default(&self.variations.barriers) {
-                let simulation = plain.clone().with_synchronisation(Synchronisation { barrier });
-                all.push(match scheduler {
-                    Some(scheduling) => simulation.with_scheduling(scheduling)?,
-                    None => simulation,
-                });
+                for locks in or_default(&self.variations.locks) {
+                    let simulation = plain.clone().with_synchronisation(Synchronisation { barrier, locks })?;
+                    all.push(match scheduler {
+                        Some(scheduling) => simulation.with_scheduling(scheduling)?,
+                        None => simulation,
+                    });
+                }
             }
         }
         Ok(())
@@ -195,6 +203,7 @@ mod tests {
         add("tlb.miss_ns", &["50"]).expect("more of it");
         add("protocol", &["bit-vector", "hybrid"]).expect("protocols");
         add("barrier", &["ideal", "llsc"]).expect("barriers");
+        add("locks", &["llsc", "at-memory"]).expect("locks");
         assert!(add("colour", &["red"]).expect_err("no such key").contains("TABLE.KEY"));
         assert!(add("scheduler", &["fair"]).expect_err("no such scheduler").contains("run-queue"));
         let machines = variations.of("flash-4p").expect("machines");
@@ -208,7 +217,7 @@ mod tests {
         let programs = vec!["migratory".into()];
         let simulations = Sweep { machines, variations, programs, ..Sweep::default() }.simulations().expect("all run");
         let identities: std::collections::BTreeSet<_> = simulations.iter().map(Simulation::identity).collect();
-        assert_eq!((simulations.len(), identities.len()), (8, 8));
+        assert_eq!((simulations.len(), identities.len()), (16, 16));
     }
 
     #[test]

@@ -21,37 +21,15 @@ impl<'t, 'y> SimulatedThread<'t, 'y> {
         Self { thread, number, barrier }
     }
 
-    /// Does what costs time on behalf of `cause`, unless it is part of something bigger that already has one.
-    fn on_behalf<T>(&mut self, cause: Cause, act: impl FnOnce(&mut Self) -> T) -> T {
-        let outer = self.thread.on_behalf(Some(cause));
-        if outer.is_some() {
-            self.thread.on_behalf(outer);
-        }
-        let result = act(self);
-        self.thread.on_behalf(outer);
-        result
-    }
-
-    /// A load-linked and a store-conditional that finds the line fetched for writing at once, as `lmbench-cas` has it. The
-    /// value changes at the time at which the store is done, and not before. Returns what was there.
+    /// Changes a word indivisibly. Returns what was there.
     fn indivisible(&mut self, region: &SharedRegion, word: usize, change: impl FnOnce(u64) -> u64) -> u64 {
-        let at = region.at(word);
-        self.on_behalf(Cause::Lock, |this| {
-            this.thread.store(at);
-            this.thread.load(at);
-            this.change(region, word, change)
+        self.thread.on_behalf(Cause::Lock, |thread| {
+            thread.indivisible(Some(region.at(word)), || {
+                let before = region.get(word);
+                region.set(word, change(before));
+                before
+            })
         })
-    }
-
-    /// Waits until all is done, and changes a word that was stored to. Others see the change because their copies are gone; who
-    /// has taken the line back from here meanwhile, or after the thread was taken off its processor, is told to look again.
-    fn change(&mut self, region: &SharedRegion, word: usize, change: impl FnOnce(u64) -> u64) -> u64 {
-        self.thread.drain();
-        self.thread.order();
-        let before = region.get(word);
-        region.set(word, change(before));
-        self.thread.publish(region.at(word));
-        before
     }
 }
 
@@ -90,22 +68,15 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
     }
 
     fn load_acquire(&mut self, region: &SharedRegion, word: usize) -> u64 {
-        self.on_behalf(Cause::Lock, |this| {
-            this.thread.load(region.at(word));
-            this.thread.drain();
-            this.thread.order();
-        });
-        region.get(word)
+        let at = Some(region.at(word));
+        self.thread.on_behalf(Cause::Lock, |thread| thread.acquire(at, || region.get(word)))
     }
 
     /// What a critical section stored is done before its lock is seen free: the release starts after all else has ended.
     fn store_release(&mut self, region: &SharedRegion, word: usize, value: u64) {
-        let at = region.at(word);
+        let at = Some(region.at(word));
         self.thread.drain();
-        self.on_behalf(Cause::Lock, |this| {
-            this.thread.store(at);
-            this.change(region, word, |_| value);
-        });
+        self.thread.on_behalf(Cause::Lock, |thread| thread.release(at, || region.set(word, value)));
     }
 
     fn await_change(&mut self, region: &SharedRegion, word: usize, held: u64) -> u64 {
@@ -114,7 +85,7 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
             if found != held {
                 return found;
             }
-            self.on_behalf(Cause::Lock, |this| this.thread.spin(region.at(word), SPIN));
+            self.thread.on_behalf(Cause::Lock, |thread| thread.spin(region.at(word), SPIN));
         }
     }
 
@@ -122,6 +93,7 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
     /// from the Origin's memory, and read and written on FLASH's, is all the same to the processor.
     fn fetch_add_at_memory(&mut self, region: &SharedRegion, word: usize, addend: u64) -> u64 {
         let before = self.load_at_memory(region, word);
+        self.thread.note_change(region.at(word));
         self.thread.tell_news();
         region.set(word, before.wrapping_add(addend));
         before
@@ -129,9 +101,11 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
 
     fn load_at_memory(&mut self, region: &SharedRegion, word: usize) -> u64 {
         self.thread.drain();
-        self.thread.load_uncached(region.at(word));
-        self.thread.drain();
-        self.thread.order();
+        self.thread.on_behalf(Cause::Lock, |thread| {
+            thread.load_uncached(region.at(word));
+            thread.drain();
+            thread.order();
+        });
         region.get(word)
     }
 
@@ -159,7 +133,11 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
         match self.barrier.take() {
             None => self.thread.barrier(),
             Some(mut barrier) => {
-                self.on_behalf(Cause::Barrier, |this| barrier.wait(this));
+                let Self { thread, number, .. } = self;
+                let number = *number;
+                thread.on_behalf(Cause::Barrier, |thread| {
+                    barrier.wait(&mut SimulatedThread { thread, number, barrier: None });
+                });
                 self.barrier = Some(barrier);
             }
         }

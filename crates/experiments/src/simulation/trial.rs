@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use diagnose::{Apart, Trial};
+use machine::Description;
 use machine::description::PlacementKind;
 use record::Attribution;
+use serde::{Deserialize, Serialize};
 use sim::{Scheduling, SimError, Simulator, SpaceSharing};
 use units::{Bytes, CpuId, NodeId, VirtualAddr};
 
@@ -15,7 +17,7 @@ use crate::error::ExperimentError;
 use crate::variant;
 
 /// Where a program's memory is to be, other than it says itself.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Relocation {
     /// By address, the node of a page.
     homes: BTreeMap<u64, NodeId>,
@@ -29,6 +31,11 @@ impl Relocation {
         self.homes.is_empty() && self.apart.is_empty()
     }
 
+    /// The node that the page which begins at `start` is to be on, if any.
+    pub fn home(&self, start: u64) -> Option<NodeId> {
+        self.homes.get(&start).copied()
+    }
+
     /// The nodes of a region's pages of `page` bytes, which begins at `start`: as `planned`, but for those that are to be elsewhere.
     pub fn place(&self, start: u64, page: Bytes, planned: &mut [Option<NodeId>]) {
         for (&at, &node) in self.homes.range(start..start + planned.len() as u64 * page.0) {
@@ -36,7 +43,32 @@ impl Relocation {
         }
     }
 
-    /// Gives the words that are to be apart lines of their own, on pages of those who use them.
+    /// Makes room for the words that are to be apart: for each processor on pages of its node, for each piece a line. Where each
+    /// line begins.
+    ///
+    /// # Errors
+    /// When a node has no room left.
+    pub fn lay_out(
+        &self,
+        simulator: &mut Simulator,
+        line: Bytes,
+        page: Bytes,
+    ) -> Result<Vec<(Apart, VirtualAddr)>, SimError> {
+        let mut by_user: BTreeMap<CpuId, (NodeId, Vec<Apart>)> = BTreeMap::new();
+        for &(apart, node) in &self.apart {
+            by_user.entry(apart.cpu).or_insert_with(|| (node, Vec::new())).1.push(apart);
+        }
+        let mut laid_out = Vec::with_capacity(self.apart.len());
+        for (node, pieces) in by_user.into_values() {
+            let pages = (pieces.len() as u64 * line.0).div_ceil(page.0);
+            let start = simulator.map(&vec![Some(node); pages as usize])?;
+            let place = |(number, piece)| (piece, VirtualAddr(start.0 + number as u64 * line.0));
+            laid_out.extend(pieces.into_iter().enumerate().map(place));
+        }
+        Ok(laid_out)
+    }
+
+    /// Gives the words of regions that are to be apart lines of their own, on pages of those who use them.
     ///
     /// # Errors
     /// When a node has no room left.
@@ -47,26 +79,52 @@ impl Relocation {
         line: Bytes,
         page: Bytes,
     ) -> Result<(), SimError> {
-        let mut by_user: BTreeMap<CpuId, (NodeId, Vec<Apart>)> = BTreeMap::new();
-        for &(apart, node) in &self.apart {
-            by_user.entry(apart.cpu).or_insert_with(|| (node, Vec::new())).1.push(apart);
-        }
         let mut moved: HashMap<usize, Moved> = HashMap::new();
-        for (node, pieces) in by_user.into_values() {
-            let pages = (pieces.len() as u64 * line.0).div_ceil(page.0);
-            let start = simulator.map(&vec![Some(node); pages as usize])?;
-            for (number, piece) in pieces.iter().enumerate() {
-                let at = VirtualAddr(start.0 + number as u64 * line.0);
-                let Some(region) = regions.iter().position(|region| region.contains(piece.line)) else { continue };
-                let own = moved.entry(region).or_insert_with(|| Moved::of(&regions[region], line));
-                own.put(piece.line - regions[region].at(0).0, piece.words, at);
-            }
+        for (piece, at) in self.lay_out(simulator, line, page)? {
+            let Some(region) = regions.iter().position(|region| region.contains(piece.line)) else { continue };
+            let own = moved.entry(region).or_insert_with(|| Moved::of(&regions[region], line));
+            own.put(piece.line - regions[region].at(0).0, piece.words, at);
         }
         for (region, moved) in moved {
             regions[region].relocate(moved);
         }
         Ok(())
     }
+
+    /// Pages are asked for where they came to be, if a policy that heeds no wishes put them there.
+    fn keep_homes(&mut self, machine: &mut Description, base: &Attribution) {
+        let heeds_wishes = matches!(machine.os.placement, PlacementKind::Planned | PlacementKind::FirstTouch);
+        if !heeds_wishes {
+            self.homes.extend(base.pages.iter().filter_map(|page| Some((page.start, page.home?))));
+        }
+        machine.os.placement = PlacementKind::Planned;
+    }
+}
+
+/// The machine, and where a program's memory is on it, if a remedy is tried that a diagnosis of `base`, what the program lost as it
+/// is, proposes. None if it is about neither.
+///
+/// # Errors
+/// When the machine cannot be changed so.
+pub fn remedied(
+    machine: &Description,
+    trial: &Trial,
+    base: &Attribution,
+) -> Result<Option<(Description, Relocation)>, ExperimentError> {
+    let (mut machine, mut relocation) = (machine.clone(), Relocation::default());
+    match trial {
+        Trial::Place(pages) => {
+            relocation.keep_homes(&mut machine, base);
+            relocation.homes.extend(pages.iter().copied());
+        }
+        Trial::Separate(pieces) => {
+            relocation.keep_homes(&mut machine, base);
+            relocation.apart = pieces.iter().filter_map(|piece| Some((*piece, base.node_of(piece.cpu)?))).collect();
+        }
+        Trial::Machine(key, value) => machine = variant::changed(&machine, key, value)?,
+        Trial::Pin => return Ok(None),
+    }
+    Ok(Some((machine, relocation)))
 }
 
 impl Simulation {
@@ -75,34 +133,14 @@ impl Simulation {
     /// # Errors
     /// When the machine cannot be changed so, or a node has too little memory.
     pub fn with_trial(mut self, trial: &Trial, base: &Attribution) -> Result<Self, ExperimentError> {
-        match trial {
-            Trial::Place(pages) => {
-                self.keep_homes(base);
-                self.relocation.homes.extend(pages.iter().copied());
-            }
-            Trial::Separate(pieces) => {
-                self.keep_homes(base);
-                let apart = pieces.iter().filter_map(|piece| Some((*piece, base.node_of(piece.cpu)?)));
-                self.relocation.apart.extend(apart);
-            }
-            Trial::Machine(key, value) => {
-                self.description = variant::load(&variant::with(&self.description.name, key, value))?;
-            }
-            Trial::Pin => {
+        match remedied(&self.description, trial, base)? {
+            Some((machine, relocation)) => (self.description, self.relocation) = (machine, relocation),
+            None => {
                 let scheduling = self.scheduling.unwrap_or_default();
                 self.scheduling = Some(Scheduling { space: SpaceSharing::PinnedInOrder, ..scheduling });
             }
         }
         Ok(self)
-    }
-
-    /// Pages are asked for where they came to be, if a policy that heeds no wishes put them there.
-    fn keep_homes(&mut self, base: &Attribution) {
-        let heeds_wishes = matches!(self.description.os.placement, PlacementKind::Planned | PlacementKind::FirstTouch);
-        if !heeds_wishes {
-            self.relocation.homes.extend(base.pages.iter().filter_map(|page| Some((page.start, page.home?))));
-        }
-        self.description.os.placement = PlacementKind::Planned;
     }
 }
 

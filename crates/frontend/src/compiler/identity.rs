@@ -62,6 +62,8 @@ pub struct Compiler {
     pub words: Vec<OsString>,
     /// Its family.
     pub family: Family,
+    /// Whether it can trace loads and stores for coverage, as clang does since version 14.
+    pub traces: bool,
 }
 
 impl Compiler {
@@ -91,7 +93,9 @@ impl Compiler {
 
     fn of(words: Vec<OsString>, said: &str) -> Result<Self, CompilerError> {
         match family_of(said) {
-            Some(family) => Ok(Self { words, family }),
+            Some(family) => {
+                Ok(Self { words, family, traces: family == Family::Clang && clang_version(said) >= Some(14) })
+            }
             None => {
                 let name = words.first().cloned().unwrap_or_default();
                 Err(CompilerError::UnknownFamily { name, said: said.lines().next().unwrap_or_default().to_owned() })
@@ -120,9 +124,29 @@ fn family_of(said: &str) -> Option<Family> {
     }
 }
 
+/// The first number of the version of a clang that prints this about itself.
+fn clang_version(said: &str) -> Option<u32> {
+    let (_, version) = said.split_once("clang version ")?;
+    version.split('.').next()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn clangs_trace_references_since_version_14() {
+        for (said, traces) in [
+            ("Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu\n", true),
+            ("Ubuntu clang version 18.1.3 (1ubuntu1)\n", true),
+            ("clang version 9.0.1-12\n", false),
+            ("clang version unknown\n", false),
+            ("cc (Debian 12.2.0-14+deb12u1) 12.2.0\nCopyright (C) 2022 Free Software Foundation, Inc.\n", false),
+        ] {
+            let compiler = Compiler::of(vec!["cc".into()], said).expect("a family");
+            assert_eq!(compiler.traces, traces, "{said}");
+        }
+    }
 
     #[test]
     fn families_are_told_by_what_compilers_say() {

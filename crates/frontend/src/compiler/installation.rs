@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use super::CompilerError;
+use super::header::folder_of_header;
 use crate::wrapped::LIBRARY;
 
 /// The parts that a program is built with.
@@ -19,7 +20,7 @@ impl Installation {
     /// The parts that belong to the running command. `CCNUMA_RUNTIME` names another runtime.
     ///
     /// # Errors
-    /// One of them is not there.
+    /// There is no runtime, or no place for `ccnuma.h`.
     pub fn find() -> Result<Self, CompilerError> {
         let command = env::current_exe().and_then(|path| path.canonicalize()).unwrap_or_default();
         let folder = command.parent().unwrap_or(Path::new("."));
@@ -32,9 +33,9 @@ impl Installation {
                 [folder.join("deps").join(LIBRARY), folder.join(LIBRARY), folder.join("../lib").join(LIBRARY)],
             )?,
         };
-        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
-        let include = first("ccnuma.h", [folder.join("../include/ccnuma.h"), sources.join("ccnuma.h")])?;
-        Ok(Self { runtime, include: include.parent().map(Path::to_path_buf).unwrap_or_default() })
+        let beside = [runtime.parent().unwrap_or(folder).to_path_buf(), folder.join("../include")];
+        let include = folder_of_header(&beside, |name| env::var_os(name))?;
+        Ok(Self { runtime, include })
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod command_line;
 mod flags;
+mod header;
 mod identity;
 mod installation;
 mod plan;
@@ -56,7 +57,9 @@ pub enum CompilerError {
         said: String,
     },
     /// A flag of ours that there is not.
-    #[error("{0}: no such flag; accepted: --ccnuma-compiler=PROGRAM, --ccnuma-no-blocks, --ccnuma-verbose")]
+    #[error(
+        "{0}: no such flag; accepted: --ccnuma-compiler=PROGRAM, --ccnuma-no-locals, --ccnuma-no-blocks, --ccnuma-verbose"
+    )]
     UnknownFlag(String),
     /// A flag that cannot be had together with the runtime.
     #[error("{flag}: {reason}; accepted: {accepted}")]
@@ -87,6 +90,17 @@ pub enum CompilerError {
     /// No folder for objects that nobody keeps.
     #[error("no temporary folder can be made: {0}")]
     Scratch(std::io::Error),
+    /// `ccnuma.h` lies nowhere, and cannot be put anywhere.
+    #[error(
+        "{}: ccnuma.h cannot be put there: {error}; name a folder that can be written to in XDG_CACHE_HOME or TMPDIR",
+        .folder.display()
+    )]
+    Header {
+        /// The folder that was tried last.
+        folder: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
     /// A part of what is installed is missing.
     #[error("{what} is not installed: {} does not exist; build it with `cargo build --release --workspace`", .path.display())]
     NotInstalled {

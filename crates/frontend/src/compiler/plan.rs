@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::command_line::{CommandLine, Input, Item, Stage};
-use super::flags::{kept_from_linker, refused, replaced, to_compile};
+use super::flags::{kept_from_linker, refused, replaced, to_compile, to_compile_after};
 use super::response::expand;
 use super::{Compiler, CompilerError, Family, Installation, Language};
 use crate::wrapped::{BUILT_WITH, INSTRUMENTATION};
@@ -16,6 +16,8 @@ pub struct Options {
     pub compiler: Option<OsString>,
     /// Whether basic blocks tell when they are entered, so that instructions can be counted.
     pub blocks: bool,
+    /// Whether references to local arrays are announced, by compilers that can.
+    pub locals: bool,
     /// Whether to print the command lines.
     pub verbose: bool,
 }
@@ -26,12 +28,13 @@ impl Options {
     /// # Errors
     /// A flag of ours that there is not.
     pub fn take(arguments: Vec<OsString>) -> Result<(Self, Vec<OsString>), CompilerError> {
-        let mut options = Self { compiler: None, blocks: true, verbose: false };
+        let mut options = Self { compiler: None, blocks: true, locals: true, verbose: false };
         let mut rest = Vec::with_capacity(arguments.len());
         for argument in expand(arguments)? {
             match argument.to_str().filter(|text| text.starts_with("--ccnuma-")) {
                 None => rest.push(argument),
                 Some("--ccnuma-no-blocks") => options.blocks = false,
+                Some("--ccnuma-no-locals") => options.locals = false,
                 Some("--ccnuma-verbose") => options.verbose = true,
                 Some(text) => match text.strip_prefix("--ccnuma-compiler=").filter(|name| !name.is_empty()) {
                     Some(name) => options.compiler = Some(name.into()),
@@ -133,7 +136,9 @@ impl Builder<'_> {
     }
 
     fn compile(&self) -> Step {
-        self.with_all(self.begin(&to_compile(self.compiler.family, self.options.blocks)))
+        let mut step = self.with_all(self.begin(&to_compile(self.compiler, self.options)));
+        step.extend(to_compile_after(self.compiler).iter().map(OsString::from));
+        step
     }
 
     /// All that the user's command line says, in its order.
@@ -161,7 +166,7 @@ impl Builder<'_> {
     /// Compiles one source of a command that links. The sanitizer and OpenMP are for the compiler and not for the linker, and one
     /// command cannot tell them apart.
     fn compile_one(&self, input: &Input, object: &Path) -> Step {
-        let mut step = self.begin(&to_compile(self.compiler.family, self.options.blocks));
+        let mut step = self.begin(&to_compile(self.compiler, self.options));
         let for_linker = |flag: &str| {
             flag.starts_with("-Wl,") || flag.starts_with("-l") || matches!(flag, "-shared" | "-Xlinker" | "-z")
         };
@@ -173,6 +178,7 @@ impl Builder<'_> {
             step.extend(["-x".into(), language.into()]);
         }
         step.extend(["-c".into(), input.path.clone(), "-o".into(), object.into()]);
+        step.extend(to_compile_after(self.compiler).iter().map(OsString::from));
         step
     }
 
@@ -286,7 +292,7 @@ mod tests {
     fn planned(family: Family, line: &str) -> Result<Plan, CompilerError> {
         let words = line.split_whitespace().map(OsString::from).collect();
         let (options, arguments) = Options::take(words)?;
-        let compiler = Compiler { words: vec!["gcc".into()], family };
+        let compiler = Compiler { words: vec!["gcc".into()], family, traces: family == Family::Clang };
         let installation = Installation { runtime: "/l/runtime.so".into(), include: "/i".into() };
         plan(Language::C, &compiler, &installation, &["malloc", "time"], &options, &arguments, Path::new("/s"))
     }
@@ -300,9 +306,10 @@ mod tests {
         -Wl,--pop-state";
     const GNU: &str = "gcc -g -D__CCNUMA__=1 -U__SANITIZE_THREAD__ -fsanitize=thread -fno-ipa-reference --param \
         tsan-distinguish-volatile=1 -fno-plt -Wno-tsan -fsanitize-coverage=trace-pc -I /i";
-    const CLANG: &str = "gcc -g -D__CCNUMA__=1 -U__SANITIZE_THREAD__ -fsanitize=thread -fno-plt -fno-vectorize -fno-slp-vectorize -mllvm \
+    const CLANG: &str = "gcc -g -D__CCNUMA__=1 -U__SANITIZE_THREAD__ -fsanitize=thread -fno-plt -mllvm \
         -tsan-instrument-read-before-write=1 -mllvm -tsan-distinguish-volatile=1 -Wno-unused-command-line-argument \
-        -fsanitize-coverage=trace-pc -I /i";
+        -fsanitize-coverage=trace-pc,no-prune -mllvm -tsan-instrument-memory-accesses=0 \
+        -fsanitize-coverage=trace-loads,trace-stores -I /i";
 
     /// What each command line becomes; GNU, CLANG and LINKED stand for the words above.
     const LINES: &[(&str, &[&str])] = &[
@@ -357,8 +364,12 @@ mod tests {
                 let plan = planned(family, line).expect("a plan");
                 let found: Vec<String> = plan.before.iter().chain([&plan.last]).map(text).collect();
                 let linked = LINKED.replace("VERSION", &format!("{:#x}", INSTRUMENTATION));
-                let mut wanted: Vec<String> =
-                    expected.iter().map(|step| step.replace("GNU", begin).replace("LINKED", &linked)).collect();
+                let after = if family == Family::Clang { " -fno-vectorize -fno-slp-vectorize" } else { "" };
+                let whole = |step: &str| match step.strip_prefix("GNU") {
+                    Some(rest) => format!("{begin}{rest}{after}"),
+                    None => step.replace("LINKED", &linked),
+                };
+                let mut wanted: Vec<String> = expected.iter().map(|step| whole(step)).collect();
                 if family == Family::Clang {
                     wanted.iter_mut().for_each(|step| *step = step.replace("-MF p-a.d", "-MF a.d"));
                 }
@@ -385,6 +396,17 @@ mod tests {
         assert_eq!(error, "-m32: programs are simulated with addresses of 64 bits; accepted: -m64");
         let error = planned(Family::Gnu, "--ccnuma-fast a.c").expect_err("no such flag").to_string();
         assert!(error.starts_with("--ccnuma-fast: no such flag; accepted: "), "{error}");
+    }
+
+    #[test]
+    fn references_to_local_arrays_are_announced_where_compilers_can() {
+        let announced = |family, flags: &str| {
+            let line = text(&planned(family, &format!("{flags} -c a.c")).expect("a plan").last);
+            line.contains("trace-loads")
+        };
+        for (flags, clang) in [("", true), ("--ccnuma-no-locals", false), ("--ccnuma-no-blocks", false)] {
+            assert_eq!((announced(Family::Gnu, flags), announced(Family::Clang, flags)), (false, clang), "{flags}");
+        }
     }
 
     #[test]

@@ -75,10 +75,10 @@ pub extern "C" fn omp_get_nested() -> c_int {
     (member().controls.get().levels > 1).into()
 }
 
-/// Regions may be cancelled: no.
+/// Whether constructs can be cancelled.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_cancellation() -> c_int {
-    0
+    globals().settings.cancellation.into()
 }
 
 /// What `schedule(runtime)` is to mean: static, dynamic, guided or auto, from one on.
@@ -116,10 +116,10 @@ pub unsafe extern "C" fn omp_get_schedule(kind: *mut c_int, chunk: *mut c_int) {
     }
 }
 
-/// The most threads that a program has.
+/// The most threads that the next region may have.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_thread_limit() -> c_int {
-    int(globals().settings.limit)
+    int(member().controls.get().limit)
 }
 
 /// Levels of regions that may have several threads: told back, but one.
@@ -258,48 +258,8 @@ pub unsafe extern "C" fn omp_get_partition_place_nums(numbers: *mut c_int) {
     }
 }
 
-/// The host: there is no other device.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_get_num_devices() -> c_int {
-    0
-}
-
-/// The number of the host.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_get_initial_device() -> c_int {
-    0
-}
-
-/// The device of regions that are to be on another: the host.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_get_default_device() -> c_int {
-    0
-}
-
-/// There is only the host.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_set_default_device(_device: c_int) {}
-
-/// Whether this is the host: it is.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_is_initial_device() -> c_int {
-    1
-}
-
-/// Teams of a league: one.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_get_num_teams() -> c_int {
-    1
-}
-
-/// The number of the team.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_get_team_num() -> c_int {
-    0
-}
-
-/// The highest priority of tasks: it is not looked at.
+/// The highest priority of tasks.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_max_task_priority() -> c_int {
-    0
+    globals().settings.priority
 }

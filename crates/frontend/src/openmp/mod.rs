@@ -3,19 +3,27 @@
 //! One mechanism with two faces. [`team`] has parallel regions and barriers, [`sharing`] the work that a team shares, [`tasks`]
 //! explicit tasks, all made of words in the program's memory ([`platform`]), so that what a barrier or the next chunk of a loop
 //! costs is what its references cost. [`gomp`] is the face that gcc and gfortran know, `kmp` clang's, [`api`] what programs
-//! themselves call. Nested regions have one thread.
+//! themselves call; [`cancellation`] is about what ends before its end, [`memory`] about allocators, [`tree`] about how clang's
+//! threads meet. Nested regions have one thread.
 
 mod api;
+mod cancellation;
 mod dependences;
+mod detached;
+mod device;
+mod display;
 mod doacross;
 mod fortran;
 mod gomp;
 mod kmp;
 mod locks;
+mod memory;
 mod places;
 mod platform;
+mod queues;
 mod schedule;
 mod settings;
 mod sharing;
 mod tasks;
 mod team;
+mod tree;

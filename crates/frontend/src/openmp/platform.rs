@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use sim::{Cause, Thread};
 
 use crate::runtime::callbacks::{Reference, refer_range};
-use crate::runtime::state::{acquire, current, indivisible, on_behalf, release, run};
+use crate::runtime::state::{acquire, current, indivisible, release, run};
 use crate::runtime::{address, clock, futex, heap, processors, threads};
 
 /// Instructions between two looks at a word: compare, branch, pause, load.
@@ -60,6 +60,11 @@ impl Word {
 
     fn address(&self) -> usize {
         std::ptr::from_ref(self) as usize
+    }
+
+    /// Its value, as the runtime knows it without looking.
+    pub fn peek(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
     }
 
     /// Its value, and with it all that was stored before it.
@@ -232,7 +237,7 @@ fn pause(address: usize, looks: u32, sleep: impl FnOnce()) {
 pub fn charged<T>(cause: Cause, act: impl FnOnce() -> T) -> T {
     match current() {
         None => act(),
-        Some(thread) => on_behalf(thread, cause, |_| act()),
+        Some(thread) => thread.on_behalf(cause, |_| act()),
     }
 }
 

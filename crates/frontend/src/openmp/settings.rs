@@ -1,5 +1,6 @@
 //! What the environment says to an OpenMP program (OpenMP 4.5, chapter 4).
 
+use super::display::FORMAT;
 use super::places::{Places, parse_places};
 use super::schedule::{Kind, Schedule};
 
@@ -50,6 +51,8 @@ pub struct Settings {
     pub schedule: Schedule,
     /// `OMP_DYNAMIC`.
     pub dynamic: bool,
+    /// `OMP_CANCELLATION`.
+    pub cancellation: bool,
     /// `OMP_PROC_BIND`.
     pub bind: Bind,
     /// `OMP_PLACES`; none without binding.
@@ -60,13 +63,25 @@ pub struct Settings {
     pub limit: u32,
     /// `OMP_MAX_ACTIVE_LEVELS`, told to who asks; nested regions have one thread anyway.
     pub levels: i32,
+    /// `OMP_MAX_TASK_PRIORITY`: what priorities of tasks may be.
+    pub priority: i32,
+    /// `OMP_NUM_TEAMS` and `OMP_TEAMS_THREAD_LIMIT`, told to who asks; zero where nothing is said.
+    pub leagues: (i32, i32),
+    /// `OMP_DISPLAY_ENV`: whether all of this is told at the beginning.
+    pub display: bool,
+    /// `OMP_DISPLAY_AFFINITY`: whether threads tell where they are.
+    pub display_affinity: bool,
+    /// `OMP_AFFINITY_FORMAT`: how.
+    pub affinity_format: String,
 }
 
 impl Settings {
     /// Reads the environment, which `value` knows, for a program that may use `processors` processors with `per_node` on a node.
     pub fn read(value: impl Fn(&str) -> Option<String>, processors: usize, per_node: usize) -> Self {
         let value = |name: &str| value(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        let is_true = |name: &str| value(name).is_some_and(|text| text.eq_ignore_ascii_case("true"));
         let positive = |name: &str| value(name).and_then(|text| parse_positive(&text));
+        let league = |name: &str| positive(name).and_then(|number| i32::try_from(number).ok()).unwrap_or(0);
         let asked = value("OMP_PLACES").and_then(|text| parse_places(&text, processors, per_node));
         let bind = value("OMP_PROC_BIND").and_then(|text| parse_bind(&text));
         // Whoever names places wants threads to be bound to them (4.5, 2.5.2).
@@ -82,12 +97,19 @@ impl Settings {
             schedule: value("OMP_SCHEDULE")
                 .and_then(|text| parse_schedule(&text))
                 .unwrap_or(Schedule { kind: Kind::Dynamic, chunk: 1 }),
-            dynamic: value("OMP_DYNAMIC").is_some_and(|text| text.eq_ignore_ascii_case("true")),
+            dynamic: is_true("OMP_DYNAMIC"),
+            cancellation: is_true("OMP_CANCELLATION"),
             bind,
             places,
             stack: value("OMP_STACKSIZE").and_then(|text| parse_bytes(&text)),
             limit: positive("OMP_THREAD_LIMIT").unwrap_or(u32::MAX),
             levels: positive("OMP_MAX_ACTIVE_LEVELS").and_then(|levels| i32::try_from(levels).ok()).unwrap_or(1),
+            priority: value("OMP_MAX_TASK_PRIORITY").and_then(|text| text.parse().ok()).unwrap_or(0).max(0),
+            leagues: (league("OMP_NUM_TEAMS"), league("OMP_TEAMS_THREAD_LIMIT")),
+            display: is_true("OMP_DISPLAY_ENV")
+                || value("OMP_DISPLAY_ENV").is_some_and(|text| text.eq_ignore_ascii_case("verbose")),
+            display_affinity: is_true("OMP_DISPLAY_AFFINITY"),
+            affinity_format: value("OMP_AFFINITY_FORMAT").unwrap_or_else(|| FORMAT.to_owned()),
         }
     }
 }
@@ -159,7 +181,7 @@ mod tests {
         assert_eq!(settings.threads, None);
         assert_eq!(settings.schedule, Schedule { kind: Kind::Dynamic, chunk: 1 });
         assert_eq!((settings.bind, settings.dynamic, settings.levels), (Bind::False, false, 1));
-        assert!(settings.places.is_empty());
+        assert!(settings.places.is_empty() && !settings.cancellation);
     }
 
     #[test]
@@ -171,11 +193,14 @@ mod tests {
             ("OMP_DYNAMIC", "TRUE"),
             ("OMP_STACKSIZE", "2 M"),
             ("OMP_THREAD_LIMIT", "6"),
+            ("OMP_CANCELLATION", "True"),
+            ("OMP_MAX_TASK_PRIORITY", "10"),
+            ("OMP_NUM_TEAMS", "6"),
         ]);
         assert_eq!((settings.threads, settings.limit, settings.stack), (Some(4), 6, Some(2 << 20)));
         assert_eq!(settings.schedule, Schedule { kind: Kind::Guided, chunk: 7 });
-        assert_eq!((settings.bind, settings.dynamic), (Bind::Spread, true));
-        assert_eq!(settings.places.len(), 8);
+        assert_eq!((settings.bind, settings.dynamic, settings.cancellation), (Bind::Spread, true, true));
+        assert_eq!((settings.places.len(), settings.priority, settings.leagues), (8, 10, (6, 0)));
         assert_eq!(parse_bytes("100"), Some(100 << 10));
         assert_eq!(parse_schedule("static"), Some(Schedule { kind: Kind::Static, chunk: 0 }));
     }
@@ -196,6 +221,7 @@ mod tests {
             ("OMP_PROC_BIND", "glue"),
             ("OMP_PLACES", "{"),
             ("OMP_STACKSIZE", "9999999999999999999g"),
+            ("OMP_MAX_TASK_PRIORITY", "-1"),
         ]);
         assert_eq!(wrong, read(&[]));
     }

@@ -109,6 +109,12 @@ impl Share {
         stores(&self.what);
     }
 
+    /// It is as new, for construct number `number`.
+    pub fn renew(&self, number: usize) {
+        self.take_down();
+        self.turn.set(number as u32);
+    }
+
     fn take_down(&self) {
         Doacross::take_down(self);
         let memory = self.memory.replace(std::ptr::null_mut());

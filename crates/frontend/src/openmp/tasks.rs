@@ -4,7 +4,6 @@
 //! that goes when nobody knows it any more: neither a queue, nor a child, nor a later task that may depend on it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::ptr::{drop_in_place, from_ref, null_mut};
 
@@ -12,8 +11,10 @@ use rustc_hash::FxHashMap;
 use sim::Cause;
 
 use super::dependences::{Dependence, Uses, depend, forget_uses};
+use super::detached::Event;
 use super::platform::{Word, allocate, charged, free, keep, loads, stores};
-use super::team::{Body, Controls, TASKS, Team, member};
+use super::queues::Ready;
+use super::team::{Body, Controls, TASKS, Team, globals, member};
 
 /// Tasks that may be queued for each thread before new ones are done at once, as in libgomp.
 const QUEUED_PER_THREAD: u32 = 64;
@@ -21,8 +22,8 @@ const QUEUED_PER_THREAD: u32 = 64;
 /// The tasks of a team.
 #[derive(Default)]
 pub struct Queue {
-    /// Those to be done, first come first; some may have been done meanwhile.
-    order: VecDeque<&'static Task>,
+    /// Those to be done, first come first.
+    order: Ready,
     /// How many are to be done.
     queued: u32,
     /// How many have been made and not ended.
@@ -53,6 +54,12 @@ pub struct Task {
     group: Cell<Option<&'static Group>>,
     /// Whether its children are done at once.
     pub is_final: bool,
+    /// Whether it need not be done when it is cancelled before it has begun: nothing but itself would end what it keeps.
+    pub may_be_dropped: Cell<bool>,
+    /// Of two that can be done, the one with the higher number is done first.
+    pub(super) priority: Cell<i32>,
+    /// What else has to happen before it is over.
+    pub(super) event: Cell<Event>,
     /// Changes when one of those ends that its thread waits for.
     wake: Word,
     /// Who knows it.
@@ -75,8 +82,8 @@ pub(super) struct Inner {
     pub(super) successors: Vec<&'static Task>,
     /// Children that have not ended.
     children: u32,
-    /// Children that were queued, the latest last; some may have been done meanwhile.
-    queued: Vec<&'static Task>,
+    /// Children that were queued.
+    queued: Ready,
     /// Whether its thread waits for children.
     waits: bool,
     /// What its children use, by address.
@@ -86,10 +93,13 @@ pub(super) struct Inner {
 /// Tasks that are waited for together, with their descendants.
 pub struct Group {
     outer: Option<&'static Group>,
+    /// Whether it is a construct's own and not the program's, which then means the one around it.
+    hidden: bool,
     left: Cell<u32>,
-    queued: RefCell<Vec<&'static Task>>,
+    queued: Ready,
     waits: Cell<bool>,
     wake: Word,
+    cancelled: Word,
     /// Reductions that its tasks take part in.
     pub reductions: Cell<*mut usize>,
 }
@@ -107,6 +117,9 @@ impl Task {
             parent,
             group: Cell::new(group),
             is_final,
+            may_be_dropped: Cell::new(true),
+            priority: Cell::new(0),
+            event: Cell::default(),
             wake: Word::default(),
             holds: Cell::new(1),
             controls: Cell::new(member().controls.get()),
@@ -117,7 +130,7 @@ impl Task {
                 blockers: 0,
                 successors: Vec::new(),
                 children: 0,
-                queued: Vec::new(),
+                queued: Ready::default(),
                 waits: false,
                 uses: FxHashMap::default(),
             }),
@@ -141,6 +154,11 @@ impl Task {
         task.block.set(block);
         stores(&task.body);
         task
+    }
+
+    /// It is done before others that can be done, if its priority is the higher one.
+    pub fn prefer(&self, priority: i32) {
+        self.priority.set(priority.clamp(0, globals().settings.priority));
     }
 
     /// The group that its children belong to.
@@ -203,55 +221,27 @@ impl Task {
 
     /// The latest child that can be done.
     fn take_child(&self) -> Option<&'static Self> {
-        take_latest(&mut self.inner.borrow_mut().queued)
+        self.inner.borrow().queued.take_latest()
     }
-}
-
-/// Takes the latest of a queue that has not been done meanwhile.
-fn take_latest(queue: &mut Vec<&'static Task>) -> Option<&'static Task> {
-    while let Some(task) = queue.pop() {
-        let ready = task.is(State::Queued);
-        task.let_go();
-        if ready {
-            return Some(task);
-        }
-    }
-    None
-}
-
-/// Puts a task at the end of a queue, from which those go that have been done meanwhile, now and then.
-fn put(queue: &mut Vec<&'static Task>, task: &'static Task) {
-    const MANY: usize = 256;
-    if queue.len() >= MANY && queue.len().is_power_of_two() {
-        queue.retain(|task| {
-            let stays = task.is(State::Queued);
-            if !stays {
-                task.let_go();
-            }
-            stays
-        });
-    }
-    task.hold();
-    queue.push(task);
 }
 
 impl Team {
     /// Has a task done: at once, if `deferred` is not set, else some time.
     pub fn submit(&'static self, task: &'static Task, deferred: bool, depends: &[Dependence]) {
-        let alone = self.is_one() || member().region.get().team.levels.get().0 == 0;
-        if alone {
+        let outside = member().region.get().team.levels.get().0 == 0;
+        if (self.is_one() || outside) && !self.detaches.get() {
             // Its elders are done.
             self.tasks.with(|queue| task.count(queue));
             return self.execute(task);
         }
-        self.tasked.set(true);
+        self.note_tasks();
         let (now, blocked) = self.tasks.with(|queue| {
             task.count(queue);
             if let Some(parent) = task.parent {
                 depend(parent, task, depends);
             }
             let full = queue.queued >= QUEUED_PER_THREAD * self.threads.get();
-            let at_once = !deferred || task.parent.is_some_and(|parent| parent.is_final) || full;
+            let at_once = !deferred || task.parent.is_some_and(|parent| parent.is_final) || full || outside;
             let blocked = task.inner.borrow().blockers > 0;
             task.inner.borrow_mut().at_once = at_once;
             match (blocked, at_once) {
@@ -266,24 +256,37 @@ impl Team {
                 // Whoever waits for a task does what that waits for.
                 self.wait(|_| !task.is(State::Blocked), || task.parent.and_then(Task::take_child), task.parent);
             }
+            let awaited = !deferred && task.event.get() != Event::None;
+            if awaited {
+                task.hold();
+            }
             self.execute(task);
+            if awaited {
+                self.wait(|_| task.is(State::Done), || task.parent.and_then(Task::take_child), task.parent);
+                self.tasks.with(|_| task.let_go());
+            }
         }
+    }
+
+    /// Barriers of the region are over only when its tasks are.
+    fn note_tasks(&self) {
+        self.tasked.set(true);
+        self.call_from_tree();
     }
 
     /// Queues a task, and tells those who wait for such.
     fn enqueue(&self, queue: &mut Queue, task: &'static Task) {
         task.mark(State::Queued);
-        task.hold();
-        queue.order.push_back(task);
+        queue.order.put(task);
         queue.queued += 1;
         if let Some(parent) = task.parent {
-            put(&mut parent.inner.borrow_mut().queued, task);
+            parent.inner.borrow().queued.put(task);
             if parent.inner.borrow().waits {
                 parent.wake.add(1);
             }
         }
         if let Some(group) = task.group.get() {
-            put(&mut group.queued.borrow_mut(), task);
+            group.queued.put(task);
             if group.waits.get() {
                 group.wake.add(1);
             }
@@ -298,7 +301,7 @@ impl Team {
         task.mark(State::Running);
         queue.queued -= 1;
         if queue.queued == 0 {
-            queue.order.drain(..).for_each(Task::let_go);
+            queue.order.clear();
             if self.phase.look() & TASKS != 0 {
                 let _before = self.phase.change(|phase| Some(phase & !TASKS));
             }
@@ -308,15 +311,9 @@ impl Team {
     /// Does the first task that is queued; whether there was one.
     pub fn do_one(&'static self) -> bool {
         let task = self.tasks.with(|queue| {
-            while let Some(task) = queue.order.pop_front() {
-                let ready = task.is(State::Queued);
-                task.let_go();
-                if ready {
-                    self.dequeue(queue, task);
-                    return Some(task);
-                }
-            }
-            None
+            let task = queue.order.take_first()?;
+            self.dequeue(queue, task);
+            Some(task)
         });
         if let Some(task) = task {
             self.execute(task);
@@ -327,9 +324,10 @@ impl Team {
     fn execute(&'static self, task: &'static Task) {
         let outer = self.enter(task);
         loads(&task.body);
-        if let Some((body, data)) = task.body.get() {
+        match task.body.get().filter(|_| !self.drops(task)) {
             // SAFETY: the program's own outlined function, with the data that the task was made with.
-            unsafe { body(data) };
+            Some((body, data)) => unsafe { body(data) },
+            None => task.event.set(Event::None),
         }
         self.leave(task, outer);
     }
@@ -347,12 +345,14 @@ impl Team {
         let member = member();
         member.controls.set(task.controls.get());
         member.update(|region| region.task = outer);
-        self.finish(task);
+        if self.is_over(task) {
+            self.finish(task);
+        }
     }
 
     /// The running thread begins a task that the program itself does, at once.
     pub fn begin_undeferred(&self, task: &'static Task) {
-        self.tasked.set(true);
+        self.note_tasks();
         self.tasks.with(|queue| task.count(queue));
         let _parent = self.enter(task);
     }
@@ -363,7 +363,7 @@ impl Team {
     }
 
     /// A task is over.
-    fn finish(&'static self, task: &'static Task) {
+    pub(super) fn finish(&'static self, task: &'static Task) {
         let goes_on = self.tasks.with(|queue| {
             task.mark(State::Done);
             let (successors, uses, rest) = {
@@ -374,7 +374,7 @@ impl Team {
                     std::mem::take(&mut inner.queued),
                 )
             };
-            rest.into_iter().for_each(Task::let_go);
+            rest.clear();
             forget_uses(uses);
             for successor in successors {
                 self.unblock(queue, successor);
@@ -383,7 +383,7 @@ impl Team {
             if let Some(parent) = task.parent {
                 let mut inner = parent.inner.borrow_mut();
                 inner.children -= 1;
-                if inner.waits && inner.children == 0 {
+                if inner.waits && (inner.children == 0 || task.event.get() != Event::None) {
                     parent.wake.add(1);
                 }
             }
@@ -489,7 +489,7 @@ impl Team {
                 let mut inner = task.inner.borrow_mut();
                 (std::mem::take(&mut inner.uses), std::mem::take(&mut inner.queued))
             };
-            rest.into_iter().for_each(Task::let_go);
+            rest.clear();
             forget_uses(uses);
             task.let_go();
         });
@@ -498,7 +498,13 @@ impl Team {
     /// From here on, tasks of the running one belong together.
     pub fn begin_group(&self) {
         let task = Task::current();
-        task.group.set(Some(Group::make(task.group.get())));
+        task.group.set(Some(Group::make(task.group.get(), false)));
+    }
+
+    /// The same for a construct whose tasks reduce: the program does not know of the group.
+    pub fn begin_hidden_group(&self) {
+        let task = Task::current();
+        task.group.set(Some(Group::make(task.group.get(), true)));
     }
 
     /// Waits until the tasks of the group are done, and does them.
@@ -511,7 +517,7 @@ impl Team {
                     return Err(None);
                 }
                 group.waits.set(true);
-                let next = take_latest(&mut group.queued.borrow_mut());
+                let next = group.queued.take_latest();
                 next.into_iter().for_each(|task| self.dequeue(queue, task));
                 next.ok_or_else(|| Some(group.wake.look()))
             });
@@ -524,27 +530,49 @@ impl Team {
             }
         }
         task.group.set(group.outer);
-        self.tasks.with(|_| group.queued.borrow_mut().drain(..).for_each(Task::let_go));
+        self.tasks.with(|_| group.queued.clear());
         group.give_back();
     }
 }
 
 impl Group {
     /// A group within another.
-    pub fn make(outer: Option<&'static Self>) -> &'static Self {
+    pub fn make(outer: Option<&'static Self>, hidden: bool) -> &'static Self {
         keep(Self {
             outer,
+            hidden,
             left: Cell::new(0),
-            queued: RefCell::default(),
+            queued: Ready::default(),
             waits: Cell::new(false),
             wake: Word::default(),
+            cancelled: Word::default(),
             reductions: Cell::new(outer.map_or(null_mut(), |outer| outer.reductions.get())),
         })
     }
 
+    /// The reductions that were known where it began.
+    pub fn before(&self) -> *mut usize {
+        self.outer.map_or(null_mut(), |outer| outer.reductions.get())
+    }
+
+    /// The program's own group around this one, or this one if it is.
+    fn known(&self) -> &Self {
+        self.outer.filter(|_| self.hidden).unwrap_or(self)
+    }
+
+    /// Its tasks that have not begun need not be done.
+    pub fn cancel(&self) {
+        self.known().cancelled.set(1);
+    }
+
+    /// Whether that was said.
+    pub fn is_cancelled(&self) -> bool {
+        self.known().cancelled.look() != 0
+    }
+
     /// Its tasks are done, and nobody knows it any more.
     pub fn give_back(&'static self) {
-        self.queued.borrow_mut().drain(..).for_each(Task::let_go);
+        self.queued.clear();
         let place = from_ref(self).cast_mut();
         // SAFETY: see above.
         unsafe {

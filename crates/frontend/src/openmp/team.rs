@@ -7,10 +7,12 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::c_void;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicI32;
 
 use rustc_hash::FxHashMap;
 use sim::Cause;
 
+use super::display;
 use super::kmp::Dimension;
 use super::places::place_of;
 use super::platform::{
@@ -21,6 +23,7 @@ use super::schedule::{Kind, Schedule};
 use super::settings::{Bind, Settings};
 use super::sharing::{Progress, Share};
 use super::tasks::{Group, Queue, Task};
+use super::tree::Tree;
 
 /// What a region does: the outlined function of the compiler, or what calls it.
 pub type Body = unsafe extern "C-unwind" fn(*mut c_void);
@@ -36,6 +39,8 @@ const THREAD_BITS: u32 = 12;
 pub struct Globals {
     /// What the environment says.
     pub settings: Settings,
+    /// The most teams of a league, and the most threads of each; zero where nobody says.
+    pub leagues: (AtomicI32, AtomicI32),
     /// The lock of critical regions without a name.
     pub critical: Line<Lock>,
     /// The lock of atomic operations that processors have no instruction for.
@@ -50,12 +55,11 @@ pub fn globals() -> &'static Globals {
     GLOBALS.get_or_init(|| {
         let processors = processors() as usize;
         let per_node = crate::runtime::processors::per_node();
-        keep(Globals {
-            settings: Settings::read(|name| std::env::var(name).ok(), processors, per_node),
-            critical: Line::default(),
-            atomic: Line::default(),
-            reduction: Line::default(),
-        })
+        let settings = Settings::read(|name| std::env::var(name).ok(), processors, per_node);
+        display::at_the_beginning(&settings, processors as u32);
+        let leagues = (settings.leagues.0.into(), settings.leagues.1.into());
+        let (critical, atomic, reduction) = <(Line<Lock>, Line<Lock>, Line<Lock>)>::default();
+        keep(Globals { settings, leagues, critical, atomic, reduction })
     })
 }
 
@@ -81,14 +85,22 @@ pub struct Team {
     pub base: Cell<u32>,
     /// What each thread begins with.
     controls: Cell<Controls>,
+    /// Where threads meet whom clang's code began.
+    pub tree: Tree,
     /// Threads that have come to the barrier.
     arrived: Line<Word>,
-    /// Twice the number of barriers that are over, and one if there are tasks to be done.
+    /// Threads that have come to one at which they wait no longer when the region is cancelled.
+    pub arrived_early: Line<Word>,
+    /// The number of barriers that are over, above the bits that tell of tasks to be done and of cancellation.
     pub phase: Line<Word>,
+    /// Whether anything was cancelled since the region began.
+    pub cancelled: Cell<bool>,
     /// Explicit tasks.
     pub tasks: Guarded<Queue>,
     /// Whether there were any.
     pub tasked: Cell<bool>,
+    /// Whether some of its tasks are over only when an event is fulfilled: they cannot all be done at once.
+    pub detaches: Cell<bool>,
     /// The group that the tasks of all threads belong to, if the region has reductions of tasks.
     pub group: Cell<Option<&'static Group>>,
     /// What a single region has copied out.
@@ -108,6 +120,8 @@ pub struct Controls {
     pub schedule: Schedule,
     /// How many levels of regions may have several threads: told to who asks.
     pub levels: i32,
+    /// The most threads that a region may have.
+    pub limit: u32,
 }
 
 /// Where a thread is in a region.
@@ -135,12 +149,16 @@ pub struct Member {
     pub pushed: Cell<Option<u32>>,
     /// How those are to be bound.
     pub pushed_bind: Cell<Option<Bind>>,
+    /// The most threads of the next league's team, if that has been said (clang's interface).
+    pub league_limit: Cell<u32>,
     /// The place that it is bound to.
     pub place: OnceCell<Option<usize>>,
     /// Those who work for it.
     pool: OnceCell<&'static Pool>,
     /// Teams of one that are not in use.
     spare: Cell<Option<&'static Team>>,
+    /// Whether it is in a loop whose iterations it asks for (clang's interface).
+    pub asks: Cell<bool>,
     /// Regions around the ones that it is alone in.
     left_behind: RefCell<Vec<(Region, Controls)>>,
     /// Loops that wait for one another's iterations, which it is in: the number of the construct, and its dimensions (clang's
@@ -148,6 +166,8 @@ pub struct Member {
     pub crossing: RefCell<Vec<(u32, Vec<Dimension>)>>,
     /// Copies of variables that are its own, in clang's interface without thread-local storage.
     pub own: RefCell<FxHashMap<usize, *mut c_void>>,
+    /// What it has told last of where it is.
+    pub told: RefCell<Option<String>>,
 }
 
 /// Threads that wait for the regions of one.
@@ -181,14 +201,27 @@ impl Team {
             begun: Cell::new(false),
             base: Cell::new(0),
             controls: Cell::new(Controls::of_the_environment()),
+            tree: Tree::default(),
             arrived: Line::default(),
+            arrived_early: Line::default(),
             phase: Line::default(),
+            cancelled: Cell::new(false),
             tasks: Guarded::default(),
             tasked: Cell::new(false),
+            detaches: Cell::new(false),
             group: Cell::new(None),
             copied: Cell::new(std::ptr::null_mut()),
             shares: std::array::from_fn(Share::new),
         })
+    }
+
+    /// All constructs are as if no thread had come to any.
+    pub fn renew(&self) {
+        for (number, share) in self.shares.iter().enumerate() {
+            share.renew(number);
+        }
+        self.arrived_early.set(0);
+        self.base.set(0);
     }
 
     /// The construct number `number` of the region: all threads come to it in turn.
@@ -203,15 +236,30 @@ impl Team {
 
     /// Waits until all have come here and all tasks are done, and does tasks meanwhile.
     pub fn barrier(&'static self) {
+        if !self.meet_in_tree() {
+            self.meet(&self.arrived, 0);
+        }
+    }
+
+    /// Waits until all have come here, who are counted in `arrived`, and all tasks are done, or until one of the bits `end` of the
+    /// phase is set; whether one is. Does tasks meanwhile.
+    pub fn meet(&'static self, arrived: &Word, end: u32) -> bool {
         charged(Cause::Barrier, || {
-            // Who is alone has done its tasks as they came.
-            if self.is_one() {
-                return;
+            // Who is alone has done its tasks as they came, but for those that somebody else ends.
+            if self.is_one() && !self.detaches.get() {
+                if self.cancelled.get() {
+                    let _before = self.phase.change(|phase| Some(phase & !CONSTRUCT_CANCELLED));
+                }
+                return end != 0 && self.phase.look() & end != 0;
             }
-            let phase = self.phase.look() & !TASKS;
-            let last = self.arrived.add(1) + 1 == self.threads.get();
+            let mut seen = self.phase.look() & !TASKS;
+            if seen & end != 0 {
+                return true;
+            }
+            let last = arrived.add(1) + 1 == self.threads.get();
             if last && self.none_left() {
-                return self.pass();
+                self.pass();
+                return false;
             }
             // Whoever queues a task after this sees that somebody is here.
             let mut wanted = self.tasked.get();
@@ -220,24 +268,33 @@ impl Team {
                     while self.do_one() {}
                 }
                 // The bit goes with the last task that is queued, so it is news when it is there again.
-                let now = self.phase.wait_while(phase);
-                if now & !TASKS != phase {
-                    return;
+                let now = self.phase.wait_while(seen);
+                if (now ^ seen) >= PASSED {
+                    return false;
                 }
+                if now & end != 0 {
+                    return true;
+                }
+                seen = now & !TASKS;
                 wanted = true;
             }
-        });
+        })
     }
 
     /// Whether somebody is at the barrier.
     pub fn anybody_waits(&self) -> bool {
-        self.arrived.look() > 0
+        self.arrived.look() > 0 || (globals().settings.cancellation && self.arrived_early.look() > 0)
     }
 
     /// All are here, and nothing is left to do: they may go on.
     pub fn pass(&self) {
-        self.arrived.set(0);
-        let advanced = |phase: u32| Some((phase & !TASKS).wrapping_add(2));
+        for arrived in [&self.arrived, &self.arrived_early] {
+            if arrived.peek() > 0 {
+                arrived.set(0);
+            }
+        }
+        // All have come to the end of what they shared.
+        let advanced = |phase: u32| Some((phase & !(TASKS | CONSTRUCT_CANCELLED)).wrapping_add(PASSED));
         if self.tasked.get() {
             // Nobody can have changed it: tasks come from threads, and all of them are here.
             let _before = self.phase.change(advanced);
@@ -249,6 +306,12 @@ impl Team {
 
 /// The bit of [`Team::phase`] that tells of tasks to be done.
 pub const TASKS: u32 = 1;
+/// The bit that tells that the region is cancelled.
+pub const REGION_CANCELLED: u32 = 2;
+/// The bit that tells that the loop or sections are cancelled which threads of the team are in.
+pub const CONSTRUCT_CANCELLED: u32 = 4;
+/// What a barrier adds.
+const PASSED: u32 = 8;
 
 impl Region {
     /// Where a thread is that begins a region.
@@ -265,6 +328,7 @@ impl Controls {
             dynamic: settings.dynamic,
             schedule: settings.schedule,
             levels: settings.levels,
+            limit: settings.limit,
         }
     }
 }
@@ -284,11 +348,14 @@ fn adopt(team: &'static Team, number: u32) -> &'static Member {
         controls: Cell::new(team.controls.get()),
         pushed: Cell::new(None),
         pushed_bind: Cell::new(None),
+        league_limit: Cell::new(0),
         place: OnceCell::new(),
         pool: OnceCell::new(),
         spare: Cell::new(None),
+        asks: Cell::new(false),
         left_behind: RefCell::default(),
         own: RefCell::default(),
+        told: RefCell::default(),
         crossing: RefCell::default(),
     });
     remember(std::ptr::from_ref(member).cast_mut().cast());
@@ -318,7 +385,7 @@ impl Member {
             return 1;
         }
         let wanted = if wanted > 0 { wanted } else { pushed.unwrap_or(controls.threads) };
-        let limit = globals().settings.limit.min(MOST_THREADS);
+        let limit = controls.limit.min(MOST_THREADS);
         let limit = if controls.dynamic { limit.min(processors()) } else { limit };
         wanted.clamp(1, limit)
     }
@@ -343,6 +410,7 @@ impl Member {
         let threads = self.grow(pool, threads, bind);
         let outer = self.region.get();
         let team = pool.team;
+        team.forget_cancellation();
         let (levels, active) = outer.team.levels.get();
         team.threads.set(threads);
         team.levels.set((levels + 1, active + 1));
@@ -354,6 +422,7 @@ impl Member {
         stores(&team.data);
         stores(&team.threads);
         team.group.set(None);
+        team.tree.forget();
         let begun = begin(team);
         team.begun.set(begun);
         team.tasked.set(false);
@@ -377,6 +446,7 @@ impl Member {
     pub fn go_in(&self, body: Body, data: *mut c_void) -> &'static Team {
         let outer = self.region.get();
         let team = self.spare.take().unwrap_or_else(Team::new);
+        team.forget_cancellation();
         let (levels, active) = outer.team.levels.get();
         team.levels.set((levels + 1, active));
         team.around.set(Some((outer.team, outer.number)));
@@ -428,6 +498,7 @@ impl Member {
         if team.begun.get() {
             self.enter();
         }
+        display::in_region();
         loads(&team.body);
         loads(&team.data);
         let (body, data) = (team.body.get(), team.data.get());

@@ -4,7 +4,11 @@
 //! from those by a subtraction: first the data of the executable, then the first thread's own variables, then as much of the arena as
 //! is in use.
 
-use units::VirtualAddr;
+use experiments::Relocation;
+use sim::{SimError, Simulator};
+use units::{Bytes, NodeId, VirtualAddr};
+
+use super::divided::{self, divided};
 
 use super::state::{HOT, Single, current};
 
@@ -31,12 +35,40 @@ pub struct Ranges {
     own: usize,
     own_length: usize,
     own_start: u64,
+    /// Whether all of that is told by [`divided`], because words of some lines are apart.
+    divided: bool,
 }
 
 impl Ranges {
     /// Nothing is.
-    pub const NONE: Self =
-        Self { globals: 0, globals_length: 0, arena_length: 0, arena_start: 0, own: 0, own_length: 0, own_start: 0 };
+    pub const NONE: Self = Self {
+        globals: 0,
+        globals_length: 0,
+        arena_length: 0,
+        arena_start: 0,
+        own: 0,
+        own_length: 0,
+        own_start: 0,
+        divided: false,
+    };
+
+    /// Where a byte of the program is in simulated memory, if it is there.
+    #[inline(always)]
+    pub fn locate(&self, address: usize) -> Option<VirtualAddr> {
+        let offset = address.wrapping_sub(ARENA);
+        if offset < self.arena_length {
+            return Some(VirtualAddr(self.arena_start + offset as u64));
+        }
+        let offset = address.wrapping_sub(self.globals);
+        if offset < self.globals_length {
+            return Some(VirtualAddr(offset as u64));
+        }
+        let offset = address.wrapping_sub(self.own);
+        if offset < self.own_length {
+            return Some(VirtualAddr(self.own_start + offset as u64));
+        }
+        if self.divided { divided(address) } else { None }
+    }
 }
 
 /// Bytes of the arena that are reserved, and that are handed out.
@@ -53,17 +85,13 @@ static EXTENT: Single<Extent> = Single::new(Extent { reserved: 0, used: 0, page:
 #[inline(always)]
 pub fn locate(address: usize) -> Option<VirtualAddr> {
     // SAFETY: one thread of the host.
-    let ranges = unsafe { &(*HOT.get()).ranges };
-    let offset = address.wrapping_sub(ARENA);
-    if offset < ranges.arena_length {
-        return Some(VirtualAddr(ranges.arena_start + offset as u64));
-    }
-    let offset = address.wrapping_sub(ranges.globals);
-    if offset < ranges.globals_length {
-        return Some(VirtualAddr(offset as u64));
-    }
-    let offset = address.wrapping_sub(ranges.own);
-    (offset < ranges.own_length).then_some(VirtualAddr(ranges.own_start + offset as u64))
+    unsafe { (*HOT.get()).ranges.locate(address) }
+}
+
+/// What is simulated memory, whoever tells it.
+fn ranges() -> &'static mut Ranges {
+    // SAFETY: one thread of the host, and nobody keeps the reference.
+    unsafe { divided::ranges().unwrap_or(&mut (*HOT.get()).ranges) }
 }
 
 /// Bytes of a simulated page.
@@ -72,10 +100,16 @@ pub fn page() -> usize {
     unsafe { (*EXTENT.get()).page }
 }
 
+/// The beginnings of all pages that the program uses.
+pub fn pages() -> impl Iterator<Item = VirtualAddr> {
+    // SAFETY: one thread of the host.
+    let used = unsafe { (*EXTENT.get()).used } as u64;
+    (0..ranges().arena_start + used).step_by(page()).map(VirtualAddr)
+}
+
 /// What the program itself calls a simulated address.
 pub fn named(at: u64) -> u64 {
-    // SAFETY: one thread of the host.
-    let ranges = unsafe { &(*HOT.get()).ranges };
+    let ranges = ranges();
     match at.checked_sub(ranges.arena_start) {
         Some(offset) => ARENA as u64 + offset,
         None => ranges.globals as u64 + at,
@@ -137,14 +171,12 @@ pub fn take(bytes: usize, align: usize) -> Option<usize> {
     }
     extent.used = end;
     if let Some(thread) = current() {
-        // SAFETY: as above.
-        let (page, length) = unsafe { (extent.page, (*HOT.get()).ranges.arena_length) };
+        let (page, length) = (extent.page, ranges().arena_length);
         if end > length {
             let growth = (end - length).max(STEP).max(length / 2).next_multiple_of(page);
-            let mapped = thread.map(vec![None; growth / page]);
+            let mapped = thread.map(planned(&super::state::run().request.relocation, ARENA + length, growth, page));
             if mapped.is_ok() {
-                // SAFETY: as above.
-                unsafe { (*HOT.get()).ranges.arena_length = length + growth };
+                ranges().arena_length = length + growth;
             }
         }
     }
@@ -173,22 +205,48 @@ fn globals() -> (usize, usize) {
     found
 }
 
-/// Says what is simulated memory, now that there is a machine with pages of `page` bytes: `map` makes so many pages more.
+/// The plan for `bytes` from the program's address `start` on, by pages of `page` bytes.
+fn planned(relocation: &Relocation, start: usize, bytes: usize, page: usize) -> Vec<Option<NodeId>> {
+    let mut planned = vec![None; bytes.div_ceil(page)];
+    relocation.place(start as u64, Bytes(page as u64), &mut planned);
+    planned
+}
+
+/// Says what is simulated memory, now that there is a machine with pages of `page` bytes and lines of `line`; some of it is elsewhere
+/// as `relocation` says.
 ///
 /// # Errors
-/// What `map` says.
-pub fn simulate<E>(page: usize, mut map: impl FnMut(usize) -> Result<VirtualAddr, E>) -> Result<(), E> {
+/// When a node has too little memory for what is to be on it.
+pub fn simulate(simulator: &mut Simulator, relocation: &Relocation, page: usize, line: usize) -> Result<(), SimError> {
     let (start, end) = globals();
     let first = start & !(page - 1);
-    map((end - first).div_ceil(page))?;
+    simulator.map(&planned(relocation, first, end - first, page))?;
     // SAFETY: one thread of the host.
-    let (extent, ranges) = unsafe { (&mut *EXTENT.get(), &mut (*HOT.get()).ranges) };
+    let extent = unsafe { &mut *EXTENT.get() };
     extent.page = page;
     let length = (extent.used + STEP).next_multiple_of(page);
     let (own, own_length) = super::tls::variables_of_first();
-    let (globals_length, own_page) = (end - first, map(own_length.div_ceil(page))?);
-    let arena_start = map(length / page)?.0;
-    let own_start = own_page.0;
-    *ranges = Ranges { globals: first, globals_length, arena_length: length, arena_start, own, own_length, own_start };
+    let own_start = simulator.map(&vec![None; own_length.div_ceil(page)])?.0;
+    let apart = relocation.lay_out(simulator, Bytes(line as u64), Bytes(page as u64))?;
+    // The last, so that it can grow.
+    let arena_start = simulator.map(&planned(relocation, ARENA, length, page))?.0;
+    let ranges = Ranges {
+        globals: first,
+        globals_length: end - first,
+        arena_length: length,
+        arena_start,
+        own,
+        own_length,
+        own_start,
+        divided: false,
+    };
+    let ranges = if apart.is_empty() {
+        ranges
+    } else {
+        divided::divide(ranges, &apart, line);
+        Ranges { divided: true, ..Ranges::NONE }
+    };
+    // SAFETY: one thread of the host.
+    unsafe { (*HOT.get()).ranges = ranges };
     Ok(())
 }

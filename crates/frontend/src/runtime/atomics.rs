@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, fence};
 
 use sim::Cause;
 
-use super::state::{acquire, current, indivisible, note_change, on_behalf, release};
+use super::state::{acquire, current, indivisible, note_change, release};
 
 /// A word that this computer changes indivisibly, for programs whose threads are its own.
 trait Word: Copy + PartialEq {
@@ -91,7 +91,7 @@ fn load<T: Word>(address: *const T) -> T {
     // SAFETY: the program loads from there.
     let Some(thread) = current() else { return unsafe { T::look(address) } };
     // SAFETY: as above.
-    on_behalf(thread, Cause::Lock, |thread| acquire(thread, address as usize, || unsafe { read_volatile(address) }))
+    thread.on_behalf(Cause::Lock, |thread| acquire(thread, address as usize, || unsafe { read_volatile(address) }))
 }
 
 fn store<T: Word>(address: *mut T, value: T) {
@@ -102,7 +102,7 @@ fn store<T: Word>(address: *mut T, value: T) {
         Some(thread) => {
             // SAFETY: as above.
             let change = || unsafe { write_volatile(address, value) };
-            on_behalf(thread, Cause::Lock, |thread| release(thread, address as usize, change));
+            thread.on_behalf(Cause::Lock, |thread| release(thread, address as usize, change));
         }
     }
 }
@@ -121,7 +121,7 @@ fn modify<T: Word>(address: *mut T, change: impl Fn(T) -> T) -> T {
             before
         }
     };
-    on_behalf(thread, Cause::Lock, |thread| indivisible(thread, address as usize, act))
+    thread.on_behalf(Cause::Lock, |thread| indivisible(thread, address as usize, act))
 }
 
 /// The same where the program's threads are this computer's.

@@ -6,7 +6,7 @@ use libc::{pthread_barrier_t, pthread_barrierattr_t};
 use sim::Cause;
 
 use super::futex;
-use super::state::{Mode, acquire, current, indivisible, mode, on_behalf, release};
+use super::state::{Mode, acquire, current, indivisible, mode, release};
 
 /// What the runtime keeps in the program's structure.
 #[repr(C)]
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn barrier_wait(barrier: *mut pthread_barrier_t) -> c_int 
         let barrier = barrier.cast::<Barrier>();
         (&raw mut (*barrier).arrived, &raw mut (*barrier).rounds, (*barrier).threads)
     };
-    on_behalf(thread, Cause::Barrier, |thread| {
+    thread.on_behalf(Cause::Barrier, |thread| {
         // SAFETY: words of the program's barrier.
         let round = unsafe { rounds.read_volatile() };
         // SAFETY: as above.

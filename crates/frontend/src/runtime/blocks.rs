@@ -6,23 +6,23 @@
 //! an estimate, a little too high.
 
 use std::arch::naked_asm;
-use std::ffi::{c_int, c_void};
 
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction};
 
+use super::code::{Callee, Code, Target, target, targets};
 use super::state::{HOT, Single};
+use super::{callbacks, counted};
 
 /// What is known of the blocks of the executable's code.
 struct Blocks {
-    /// Where its code begins.
-    start: usize,
+    code: Code,
     /// By byte of code, one more than the instructions of the block whose call returns there; zero where nothing is known.
     costs: Vec<u8>,
-    /// The code of this library: calls that lead there are the instrumentation's.
-    runtime: (usize, usize),
+    /// By byte of code, whether anything jumps there; looked for only where calls are removed.
+    entered: Vec<bool>,
 }
 
-static BLOCKS: Single<Blocks> = Single::new(Blocks { start: 0, costs: Vec::new(), runtime: (0, 0) });
+static BLOCKS: Single<Blocks> = Single::new(Blocks { code: Code::NONE, costs: Vec::new(), entered: Vec::new() });
 
 /// Instructions of a block of which nothing can be read: about one in five instructions of integer programs is a branch.
 const UNKNOWN: u32 = 4;
@@ -46,11 +46,17 @@ extern "C" fn enter(at: usize) {
     if hot.thread.is_null() {
         return;
     }
-    match blocks.costs.get(at.wrapping_sub(blocks.start)) {
-        Some(&cost) if cost > 0 => hot.pending += u32::from(cost - 1),
+    match blocks.costs.get(at.wrapping_sub(blocks.code.start)) {
+        Some(&cost) if cost > 0 => hot.budget.pending += u32::from(cost - 1),
         _ => read(at),
     }
+    if hot.budget.pending >= MANY {
+        callbacks::take_turn();
+    }
 }
+
+/// Instructions without a reference after which others get their turn: the count ends at twice as many.
+const MANY: u32 = 1 << 31;
 
 /// A block is met for the first time.
 #[cold]
@@ -60,125 +66,70 @@ fn read(at: usize) {
     // Blocks are counted, so that references need not stand for the instructions around them.
     hot.instructions = 0;
     if blocks.costs.is_empty() {
-        *blocks = Blocks::of_executable();
+        *blocks = Blocks::of_executable(hot.counting);
     }
-    let Some(length) = blocks.costs.len().checked_sub(at.wrapping_sub(blocks.start)) else {
-        hot.pending += UNKNOWN;
+    let Blocks { code, costs, entered } = blocks;
+    let bytes = code.from(at);
+    if bytes.is_empty() {
+        hot.budget.pending += UNKNOWN;
         return;
-    };
-    // SAFETY: the bytes are code of the executable.
-    let code = unsafe { std::slice::from_raw_parts(at as *const u8, length) };
-    let count = instructions(code, at, |target| blocks.callee(target));
-    blocks.costs[at - blocks.start] = count as u8 + 1;
-    hot.pending += count as u32;
+    }
+    let entered = |at: usize| entered.get(at - code.start).is_none_or(|&entered| entered);
+    let block = decode(bytes, at, |target| code.callee(target), entered);
+    costs[at - code.start] = block.instructions as u8 + 1;
+    hot.budget.pending += block.instructions as u32;
+    if hot.counting {
+        hot.budget.left -= counted::remove_calls(code, at, &block);
+    }
 }
 
 impl Blocks {
-    /// The code of the executable, and of this library, where the dynamic linker says they are.
-    fn of_executable() -> Self {
-        unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
-            // SAFETY: the dynamic linker hands over a valid description, and the list below.
-            unsafe {
-                let headers = std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum.into());
-                let found = &mut *found.cast::<Vec<(usize, usize)>>();
-                let code =
-                    headers.iter().filter(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0);
-                let bounds = code.map(|header| {
-                    let start = (*info).dlpi_addr as usize + header.p_vaddr as usize;
-                    (start, start + header.p_memsz as usize)
-                });
-                let whole = bounds.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
-                found.push(whole.unwrap_or_default());
-            }
-            0
-        }
-        let mut found: Vec<(usize, usize)> = Vec::new();
-        // SAFETY: `note` takes what it is given.
-        unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut found).cast()) };
-        let here = enter as *const () as usize;
-        let runtime = found.iter().copied().find(|&(start, end)| (start..end).contains(&here)).unwrap_or_default();
-        let (start, end) = found.first().copied().unwrap_or_default();
-        Self { start, costs: vec![0; end - start], runtime }
-    }
-
-    /// What a call of `target` calls, if that is instrumentation's: whether it leads to this library, directly or by the linkage table.
-    fn callee(&self, target: Target) -> Callee {
-        let of = |at: usize| match at {
-            at if at == __sanitizer_cov_trace_pc as *const () as usize => Callee::Block,
-            at if (self.runtime.0..self.runtime.1).contains(&at) => Callee::Callback,
-            _ => Callee::Program,
-        };
-        let target = match target {
-            // SAFETY: a slot of the linkage table.
-            Target::Slot(slot) => unsafe { *(slot as *const usize) },
-            Target::Code(target) => target,
-        };
-        let offset = target.wrapping_sub(self.start);
-        if offset >= self.costs.len() {
-            return of(target);
-        }
-        // SAFETY: code of the executable.
-        let code = unsafe { std::slice::from_raw_parts(target as *const u8, (self.costs.len() - offset).min(32)) };
-        let mut decoder = Decoder::with_ip(64, code, target as u64, DecoderOptions::NONE);
-        let mut step = Instruction::default();
-        for _ in 0..3 {
-            decoder.decode_out(&mut step);
-            if step.mnemonic() == Mnemonic::Jmp && step.is_ip_rel_memory_operand() {
-                // SAFETY: the linkage table's slot.
-                return of(unsafe { *(step.ip_rel_memory_address() as *const usize) });
-            }
-        }
-        Callee::Program
+    /// None is known yet; with `jumps`, where the code jumps to.
+    fn of_executable(jumps: bool) -> Self {
+        let code = Code::of_executable();
+        let entered = if jumps { targets(code.from(code.start), code.start) } else { Vec::new() };
+        Self { costs: vec![0; code.bytes], entered, code }
     }
 }
 
-/// Where a call leads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Target {
-    /// To code.
-    Code(usize),
-    /// To what stands in a slot of the linkage table.
-    Slot(usize),
+/// A block of code.
+#[derive(PartialEq, Eq, Debug, Default)]
+pub(super) struct Block {
+    /// Its instructions, but for references and what belongs to callbacks.
+    pub(super) instructions: usize,
+    /// The references that its calls announce, as far as nobody jumps between them.
+    pub(super) references: i32,
+    /// Those calls, and those that do nothing: where they are, their bytes, and whether the program goes on behind them.
+    pub(super) calls: Vec<(usize, usize, bool)>,
 }
 
-/// What code calls.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Callee {
-    /// The beginning of the next block.
-    Block,
-    /// What instrumentation has added.
-    Callback,
-    /// The program's own, or the C library's.
-    Program,
-}
-
-/// The instructions of a block that begins at `at`, but for references and what belongs to callbacks.
-fn instructions(code: &[u8], at: usize, callee: impl Fn(Target) -> Callee) -> usize {
+/// The block that begins at `at`.
+fn decode(code: &[u8], at: usize, callee: impl Fn(Target) -> Callee, entered: impl Fn(usize) -> bool) -> Block {
     let mut decoder = Decoder::with_ip(64, code, at as u64, DecoderOptions::NONE);
-    let (mut count, mut added) = (0usize, 0usize);
+    let (mut block, mut count, mut added, mut alone) = (Block::default(), 0usize, 0usize, true);
     let mut step = Instruction::default();
     while decoder.can_decode() && count < MOST {
         decoder.decode_out(&mut step);
         if step.is_invalid() {
             break;
         }
+        let place = step.ip() as usize;
+        alone &= !entered(place);
         count += 1;
-        let through_table = step.flow_control() == FlowControl::IndirectCall && step.is_ip_rel_memory_operand();
-        let target = match step.flow_control() {
-            FlowControl::Call if step.op0_kind() == OpKind::NearBranch64 => {
-                Some(Target::Code(step.near_branch_target() as usize))
-            }
-            _ => through_table.then(|| Target::Slot(step.ip_rel_memory_address() as usize)),
-        };
-        if let Some(target) = target {
-            match callee(target) {
-                Callee::Block => {
+        if let Some(target) = target(&step) {
+            let (called, goes_on) = (callee(target), step.flow_control() != FlowControl::IndirectBranch);
+            match called {
+                Callee::Block if goes_on => {
                     count -= 1;
                     break;
                 }
                 // The reference that it announces is an instruction of the processor already.
-                Callee::Callback => added += ADDED + 1,
-                Callee::Program => {}
+                Callee::Reference | Callee::Nothing | Callee::Callback if goes_on => added += ADDED + 1,
+                _ => {}
+            }
+            if alone && (called == Callee::Nothing || (called == Callee::Reference && goes_on)) {
+                block.calls.push((place, step.len(), goes_on));
+                block.references += i32::from(called == Callee::Reference);
             }
         }
         match step.flow_control() {
@@ -186,7 +137,8 @@ fn instructions(code: &[u8], at: usize, callee: impl Fn(Target) -> Callee) -> us
             _ => break,
         }
     }
-    count.saturating_sub(added)
+    block.instructions = count.saturating_sub(added);
+    block
 }
 
 #[cfg(test)]
@@ -201,13 +153,29 @@ mod tests {
             0xc9, 0x75, 0xf0, 0x90,
         ];
         let target = 0x40_0000 + 12 + 0x100;
-        let count = |code: &[u8], callee| {
-            instructions(code, 0x40_0000, |to| if to == Target::Code(target) { callee } else { Callee::Program })
+        let block = |code: &[u8], callee, jumped: Option<usize>| {
+            let callee = |to| if to == Target::Code(target) { callee } else { Callee::Program };
+            decode(code, 0x40_0000, callee, |at| Some(at) == jumped.map(|offset| 0x40_0000 + offset))
         };
+        let count = |code: &[u8], callee| block(code, callee, None).instructions;
         assert_eq!(count(&code, Callee::Callback), 3, "an addition, a decrement, a branch");
         assert_eq!(count(&code, Callee::Program), 6);
         assert_eq!(count(&code, Callee::Block), 2, "what is before the next block");
         assert_eq!(count(&[0xc3], Callee::Program), 1);
         assert_eq!(count(&[], Callee::Program), 0);
+        let calls = vec![(0x40_0007, 5, true)];
+        assert_eq!(
+            block(&code, Callee::Reference, None),
+            Block { instructions: 3, references: 1, calls: calls.clone() }
+        );
+        assert_eq!(block(&code, Callee::Nothing, None), Block { instructions: 3, references: 0, calls });
+        let kept = Block { instructions: 3, references: 0, calls: Vec::new() };
+        for entered in [0, 3, 7] {
+            assert_eq!(block(&code, Callee::Reference, Some(entered)), kept, "somebody jumps there");
+        }
+        assert_eq!(block(&code, Callee::Callback, None), kept, "it may be many references");
+        let entered = targets(&code, 0x40_0000);
+        assert_eq!(entered.iter().filter(|&&entered| entered).count(), 1);
+        assert!(entered[5], "the jump back");
     }
 }

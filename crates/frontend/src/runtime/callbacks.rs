@@ -10,7 +10,7 @@ use self::reference::Access;
 
 use super::address::locate;
 use super::recording;
-use super::state::{HOT, Hot};
+use super::state::{Budget, HOT, Hot};
 
 /// What a reference does.
 mod reference {
@@ -34,10 +34,10 @@ fn refer(address: usize, access: Access, site: usize) {
         }
         return;
     };
-    let instructions = hot.instructions + hot.pending;
-    hot.pending = 0;
+    let instructions = hot.instructions + hot.budget.pending;
+    hot.budget.pending = 0;
     if instructions > 0 {
-        thread.instructions(instructions);
+        issue(hot, thread, instructions);
     }
     at_site(thread, site);
     hot.site = site;
@@ -54,39 +54,80 @@ fn refer(address: usize, access: Access, site: usize) {
     }
 }
 
+/// The thread issues what was counted.
+#[inline(always)]
+fn issue(hot: &mut Hot, thread: &mut sim::Thread<'static>, instructions: u32) {
+    thread.instructions(instructions);
+    // Who computes for long does not wait for a change.
+    hot.stores += u64::from(instructions >= LONG);
+}
+
+/// Instructions that no loop has that waits for another thread.
+const LONG: u32 = 1 << 20;
+
 /// References after which others get their turn, where there are no caches.
-pub(super) const TURN: u32 = 20_000;
+pub(super) const TURN: i32 = 20_000;
 
 /// A reference where there are no caches: it is an instruction, and time passes now and then.
 #[inline(always)]
 fn count(hot: &mut Hot) {
-    hot.left = hot.left.wrapping_sub(1);
-    if hot.left == 0 {
+    hot.budget.left -= 1;
+    if hot.budget.left < 0 {
         take_turn();
     }
+}
+
+/// References that were counted since others had their turn: a block may count a few more than there were to be.
+fn since(hot: &Hot) -> u32 {
+    TURN.abs_diff(hot.budget.left)
 }
 
 /// How many references were counted where there are no caches.
 pub(super) fn counted() -> u64 {
     // SAFETY: one thread of the host.
     let hot = unsafe { &*HOT.get() };
-    hot.counted + u64::from(TURN - hot.left)
+    hot.counted + u64::from(since(hot))
+}
+
+/// The instructions of what was counted since others had their turn; the next turn begins.
+fn take_counted(hot: &mut Hot) -> u32 {
+    let references = since(hot);
+    hot.budget.left = TURN;
+    hot.counted += u64::from(references);
+    // Which of them were stores nobody knows.
+    hot.stores += u64::from(references > 0);
+    references * (1 + hot.instructions) + std::mem::take(&mut hot.budget.pending)
+}
+
+/// What was counted is done before the thread does what others may wait for, or ends.
+pub(super) fn settle(thread: &mut sim::Thread<'static>) {
+    // SAFETY: one thread of the host.
+    let hot = unsafe { &mut *HOT.get() };
+    let instructions = if hot.counting { take_counted(hot) } else { std::mem::take(&mut hot.budget.pending) };
+    if instructions > 0 {
+        issue(hot, thread, instructions);
+    }
 }
 
 /// Time passes for the references that were counted, and others get their turn.
 #[cold]
-extern "C" fn take_turn() {
+pub(super) fn take_turn() {
     // SAFETY: one thread of the host.
     let hot = unsafe { &mut *HOT.get() };
-    hot.left = TURN;
-    hot.counted += u64::from(TURN);
-    // Which of them were stores nobody knows.
-    hot.stores += 1;
-    let instructions = TURN * (1 + hot.instructions) + std::mem::take(&mut hot.pending);
+    let instructions = take_counted(hot);
     // SAFETY: as in `refer`.
     if let Some(thread) = unsafe { hot.thread.as_mut() } {
-        thread.instructions(instructions);
+        issue(hot, thread, instructions);
         thread.order();
+    }
+}
+
+/// The same where the program itself is what is returned to: a thread that was cancelled meanwhile ends.
+pub(super) extern "C-unwind" fn take_turn_or_end() {
+    take_turn();
+    // SAFETY: one thread of the host.
+    if unsafe { (*HOT.get()).ends } {
+        super::cancel::end_here();
     }
 }
 
@@ -126,20 +167,31 @@ pub fn refer_range(address: usize, bytes: usize, access: Access, site: usize) {
     }
 }
 
+/// A reference to `BYTES` bytes of which the compiler does not tell whether they lie in one word. Where references are only counted
+/// it is one in any case.
+#[inline(always)]
+fn traced<const BYTES: usize>(address: usize, access: Access, site: usize) {
+    if address % WORD + BYTES <= WORD {
+        refer(address, access, site);
+    } else {
+        refer_range(address, BYTES, access, site);
+    }
+}
+
 pub use self::reference::Access as Reference;
 
 /// Bytes that one instruction of the simulated processor loads or stores at most.
 const WORD: usize = 8;
 
-/// Callbacks for one reference each: of at most eight bytes in one word.
+/// Callbacks for one reference each, of at most eight bytes: the sanitizer's, and those of clang's coverage.
 macro_rules! single {
-    ($($access:ident: $($name:ident)*;)*) => {$($(
+    ($($access:ident $how:path: $($name:ident)*;)*) => {$($(
         #[doc = "Called by instrumented code."]
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
-        pub extern "C" fn $name() {
+        pub extern "C-unwind" fn $name() {
             extern "C" fn act(address: usize, site: usize) {
-                refer(address, Access::$access, site);
+                $how(address, Access::$access, site);
             }
             // What is not timed is done right here, without a detour: nothing natively, counting where there are no caches.
             naked_asm!(
@@ -151,27 +203,46 @@ macro_rules! single {
                 "cmp byte ptr [rip + {hot} + {counting}], 0",
                 "je 3f",
                 "dec dword ptr [rip + {hot} + {left}]",
-                "je 4f",
+                "js 4f",
+                "ret",
                 "3:",
+                "cmp byte ptr [rip + {hot} + {ends}], 0",
+                "jne 5f",
                 "ret",
                 "4:",
                 "jmp {turn}",
+                "5:",
+                "jmp {end}",
                 hot = sym HOT,
                 timed = const offset_of!(Hot, timed),
                 counting = const offset_of!(Hot, counting),
-                left = const offset_of!(Hot, left),
+                left = const offset_of!(Hot, budget) + offset_of!(Budget, left),
                 act = sym act,
-                turn = sym take_turn,
+                ends = const offset_of!(Hot, ends),
+                turn = sym take_turn_or_end,
+                end = sym super::cancel::end_here,
             )
         }
-    )*)*};
+    )*)*
+
+    /// The callbacks for one reference each.
+    pub(super) const SINGLE: &[extern "C-unwind" fn()] = &[$($($name,)*)*];
+    };
 }
 
 single! {
-    Load: __tsan_read1 __tsan_read2 __tsan_read4 __tsan_read8 __tsan_vptr_read
+    Load refer: __tsan_read1 __tsan_read2 __tsan_read4 __tsan_read8 __tsan_vptr_read
         __tsan_volatile_read1 __tsan_volatile_read2 __tsan_volatile_read4 __tsan_volatile_read8;
-    Store: __tsan_write1 __tsan_write2 __tsan_write4 __tsan_write8 __tsan_vptr_update
+    Store refer: __tsan_write1 __tsan_write2 __tsan_write4 __tsan_write8 __tsan_vptr_update
         __tsan_volatile_write1 __tsan_volatile_write2 __tsan_volatile_write4 __tsan_volatile_write8;
+    Load traced::<1>: __sanitizer_cov_load1;
+    Load traced::<2>: __sanitizer_cov_load2;
+    Load traced::<4>: __sanitizer_cov_load4;
+    Load traced::<8>: __sanitizer_cov_load8;
+    Store traced::<1>: __sanitizer_cov_store1;
+    Store traced::<2>: __sanitizer_cov_store2;
+    Store traced::<4>: __sanitizer_cov_store4;
+    Store traced::<8>: __sanitizer_cov_store8;
 }
 
 /// Callbacks for references of a size that is known, but that may take several instructions.
@@ -193,11 +264,13 @@ wide! {
     Load 2: __tsan_unaligned_read2 __tsan_unaligned_volatile_read2;
     Load 4: __tsan_unaligned_read4 __tsan_unaligned_volatile_read4;
     Load 8: __tsan_unaligned_read8 __tsan_unaligned_volatile_read8;
-    Load 16: __tsan_read16 __tsan_unaligned_read16 __tsan_volatile_read16 __tsan_unaligned_volatile_read16;
+    Load 16: __tsan_read16 __tsan_unaligned_read16 __tsan_volatile_read16 __tsan_unaligned_volatile_read16
+        __sanitizer_cov_load16;
     Store 2: __tsan_unaligned_write2 __tsan_unaligned_volatile_write2;
     Store 4: __tsan_unaligned_write4 __tsan_unaligned_volatile_write4;
     Store 8: __tsan_unaligned_write8 __tsan_unaligned_volatile_write8;
-    Store 16: __tsan_write16 __tsan_unaligned_write16 __tsan_volatile_write16 __tsan_unaligned_volatile_write16;
+    Store 16: __tsan_write16 __tsan_unaligned_write16 __tsan_volatile_write16 __tsan_unaligned_volatile_write16
+        __sanitizer_cov_store16;
 }
 
 /// Callbacks for references that both load and store, as clang announces them.
@@ -269,6 +342,16 @@ pub extern "C" fn __tsan_func_entry(_caller: usize) {}
 /// Called when a function ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn __tsan_func_exit() {}
+
+/// The callbacks that do nothing.
+pub(super) fn idle() -> [usize; 4] {
+    [
+        __tsan_func_entry as *const () as usize,
+        __tsan_func_exit as *const () as usize,
+        __tsan_ignore_thread_begin as *const () as usize,
+        __tsan_ignore_thread_end as *const () as usize,
+    ]
+}
 
 /// Called by gcc where a thread's own storage is known to be its own.
 #[unsafe(no_mangle)]

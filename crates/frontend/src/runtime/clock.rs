@@ -6,7 +6,8 @@ use libc::{clockid_t, time_t, timespec, timeval};
 use sim::{Cause, Thread};
 use units::{Duration, Time};
 
-use super::state::{HOT, current, note_change, on_behalf, run};
+use super::cancel;
+use super::state::{HOT, current, note_change, run};
 
 /// Instructions of a system call that does little: into the kernel, a queue looked up, and out again. A round figure for systems
 /// of the machines' time.
@@ -36,7 +37,7 @@ fn simulated() -> Option<&'static mut Thread<'static>> {
 fn now(thread: &mut Thread<'static>) -> u64 {
     // What the compiler has counted since the last reference is done before this.
     // SAFETY: one thread of the host.
-    thread.instructions(unsafe { std::mem::take(&mut (*HOT.get()).pending) });
+    thread.instructions(unsafe { std::mem::take(&mut (*HOT.get()).budget.pending) });
     thread.now().0
 }
 
@@ -165,10 +166,10 @@ pub unsafe extern "C" fn __wrap_times(buffer: *mut libc::tms) -> libc::clock_t {
 /// Does nothing until `until`.
 fn sleep_until(thread: &mut Thread<'static>, until: Time) {
     system_call(thread);
-    on_behalf(thread, Cause::Idle, |thread| {
-        while thread.now() < until {
+    thread.on_behalf(Cause::Idle, |thread| {
+        while thread.now() < until && !cancel::is_due() {
             note_change();
-            thread.park(Some(until));
+            cancel::waiting(|| thread.park(Some(until)));
         }
     });
 }
@@ -182,8 +183,7 @@ fn sleep_for(thread: &mut Thread<'static>, picoseconds: u64) {
 ///
 /// # Safety
 /// As of `nanosleep`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_nanosleep(time: *const timespec, left: *mut timespec) -> c_int {
+pub unsafe extern "C" fn nap(time: *const timespec, left: *mut timespec) -> c_int {
     match current() {
         // SAFETY: the caller's promise.
         None => unsafe { libc::nanosleep(time, left) },
@@ -199,8 +199,7 @@ pub unsafe extern "C" fn __wrap_nanosleep(time: *const timespec, left: *mut time
 ///
 /// # Safety
 /// As of `clock_nanosleep`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_clock_nanosleep(
+pub unsafe extern "C" fn clock_nap(
     clock: clockid_t,
     flags: c_int,
     time: *const timespec,
@@ -223,8 +222,7 @@ pub unsafe extern "C" fn __wrap_clock_nanosleep(
 }
 
 /// Sleeps for microseconds.
-#[unsafe(no_mangle)]
-pub extern "C" fn __wrap_usleep(microseconds: c_uint) -> c_int {
+pub extern "C" fn sleep_microseconds(microseconds: c_uint) -> c_int {
     match current() {
         // SAFETY: nothing is handed over.
         None => unsafe { libc::usleep(microseconds) },
@@ -236,8 +234,7 @@ pub extern "C" fn __wrap_usleep(microseconds: c_uint) -> c_int {
 }
 
 /// Sleeps for seconds.
-#[unsafe(no_mangle)]
-pub extern "C" fn __wrap_sleep(seconds: c_uint) -> c_uint {
+pub extern "C" fn sleep_seconds(seconds: c_uint) -> c_uint {
     match current() {
         // SAFETY: nothing is handed over.
         None => unsafe { libc::sleep(seconds) },
@@ -255,7 +252,7 @@ pub extern "C" fn __wrap_sched_yield() -> c_int {
         // SAFETY: nothing is handed over.
         None => unsafe { libc::sched_yield() },
         Some(thread) => {
-            on_behalf(thread, Cause::Lock, |thread| {
+            thread.on_behalf(Cause::Lock, |thread| {
                 system_call(thread);
                 thread.drain();
                 thread.order();

@@ -7,8 +7,8 @@ use sim::{Cause, Thread};
 use units::Time;
 
 use super::clock::deadline;
-use super::state::{Mode, acquire, current, indivisible, mode, on_behalf};
-use super::{futex, mutex};
+use super::state::{Mode, acquire, current, indivisible, mode};
+use super::{cancel, futex, mutex};
 
 /// What the runtime keeps in the program's structure. All zero is what static initialisers make.
 #[repr(C)]
@@ -31,8 +31,11 @@ fn wait(
     lock: *mut pthread_mutex_t,
     until: Option<Time>,
 ) -> c_int {
+    if cancel::is_due() {
+        return 0;
+    }
     let word = signals(condition);
-    on_behalf(thread, Cause::Lock, |thread| {
+    thread.on_behalf(Cause::Lock, |thread| {
         // SAFETY: the program's condition variable.
         let look = || unsafe { word.read_volatile() };
         let seen = acquire(thread, word as usize, look);
@@ -41,7 +44,7 @@ fn wait(
             return given;
         }
         let now = acquire(thread, word as usize, look);
-        let in_time = now != seen || futex::wait(thread, word as usize, until);
+        let in_time = now != seen || futex::wait_at_point(thread, word as usize, until);
         let taken = mutex::take(thread, lock, None);
         if taken == 0 && !in_time { libc::ETIMEDOUT } else { taken }
     })
@@ -49,7 +52,7 @@ fn wait(
 
 fn signal(thread: &mut Thread<'static>, condition: *mut pthread_cond_t, most: usize) -> c_int {
     let word = signals(condition);
-    on_behalf(thread, Cause::Lock, |thread| {
+    thread.on_behalf(Cause::Lock, |thread| {
         // SAFETY: the program's condition variable.
         indivisible(thread, word as usize, || unsafe { word.write_volatile(word.read_volatile().wrapping_add(1)) });
         futex::wake(thread, word as usize, most);

@@ -5,6 +5,7 @@
 use sim::Thread;
 use units::Time;
 
+use super::cancel;
 use super::clock::system_call;
 use super::state::run;
 use super::threads::{UserThread, this};
@@ -12,6 +13,15 @@ use super::threads::{UserThread, this};
 /// Waits until another thread wakes those that wait for the word at `address`, or until a time. The caller has looked at the word
 /// at its own time ([`super::state::acquire`]) and found that it has to wait. Returns whether it was woken.
 pub fn wait(thread: &mut Thread<'static>, address: usize, until: Option<Time>) -> bool {
+    wait_unless(thread, address, until, || false)
+}
+
+/// The same at a cancellation point: nor does it wait any longer when it is cancelled ([`cancel::is_due`]).
+pub fn wait_at_point(thread: &mut Thread<'static>, address: usize, until: Option<Time>) -> bool {
+    cancel::waiting(|| wait_unless(thread, address, until, cancel::is_due))
+}
+
+fn wait_unless(thread: &mut Thread<'static>, address: usize, until: Option<Time>, ends: impl Fn() -> bool) -> bool {
     let user = this();
     // SAFETY: threads are never freed; this one's own state.
     unsafe { (*user).woken = false };
@@ -24,7 +34,7 @@ pub fn wait(thread: &mut Thread<'static>, address: usize, until: Option<Time>) -
             super::recording::saw(address);
             return true;
         }
-        if until.is_some_and(|until| thread.now() >= until) {
+        if until.is_some_and(|until| thread.now() >= until) || ends() {
             forget(address, user);
             return false;
         }

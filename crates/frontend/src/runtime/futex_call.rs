@@ -8,7 +8,7 @@ use sim::{Cause, Thread};
 use units::Time;
 
 use super::clock::deadline;
-use super::state::{acquire, on_behalf};
+use super::state::acquire;
 use super::{futex, start};
 
 /// Waits for a word or wakes those who do: what the kernel would return, or minus one with `errno` set.
@@ -34,7 +34,7 @@ pub unsafe fn call(
                     _ => deadline(time, clock),
                 }
             });
-            on_behalf(thread, Cause::Lock, |thread| {
+            thread.on_behalf(Cause::Lock, |thread| {
                 // SAFETY: the caller's promise.
                 let found = acquire(thread, address, || unsafe { read_volatile(word) });
                 if found != value {
@@ -53,7 +53,8 @@ pub unsafe fn call(
     }
 }
 
-fn failed(code: c_int) -> c_long {
+/// What a system call returns that has failed, after `errno` was told why.
+pub(super) fn failed(code: c_int) -> c_long {
     // SAFETY: the thread's own.
     unsafe { *libc::__errno_location() = code };
     -1

@@ -169,6 +169,14 @@ fn heap() -> &'static mut Heap {
 fn charge() {
     if let Some(thread) = current() {
         thread.instructions(ALLOCATION);
+        in_turn(thread);
+    }
+}
+
+/// Which thread gets which block is decided by the time at which they ask, not by who has run ahead.
+fn in_turn(thread: &mut sim::Thread<'static>) {
+    if super::state::run().alive > 1 {
+        thread.order();
     }
 }
 
@@ -331,9 +339,9 @@ extern "C" fn reallocarray(old: *mut c_void, count: usize, bytes: usize, site: u
 }
 
 sited! {
-    "rsi": __wrap_malloc malloc __wrap_valloc valloc __wrap_pvalloc pvalloc __wrap_strdup strdup_whole;
+    "rsi": __wrap_malloc malloc __wrap_valloc valloc __wrap_pvalloc pvalloc __wrap_strdup strdup_whole kmp_malloc malloc;
     "rdx": __wrap_calloc calloc __wrap_realloc realloc __wrap_memalign memalign __wrap_aligned_alloc aligned_alloc
-        __wrap_strndup strndup;
+        __wrap_strndup strndup kmp_calloc calloc kmp_realloc realloc;
     "rcx": __wrap_posix_memalign posix_memalign __wrap_reallocarray reallocarray;
 }
 
@@ -376,6 +384,7 @@ pub unsafe extern "C" fn __wrap_mmap(
     }
     if let Some(thread) = current() {
         super::clock::system_call(thread);
+        in_turn(thread);
     }
     // A run may have been used before, so it is mapped anew, which makes it zero.
     let Some((run, _)) = heap().take_run(length.next_multiple_of(PAGE)) else {

@@ -1,16 +1,18 @@
 //! Where the program asks for its pages: `mbind`, policies, and what programs use of libnuma.
 //!
 //! What is asked for is the plan of pages that nobody has touched yet, as on the host, where it is heeded when they are first touched.
-//! Pages that have been placed stay. A machine whose placement heeds no plans (`os.placement`) takes none; that is noted.
+//! A machine whose placement heeds no plans (`os.placement`) takes none; that is noted. Pages that have been placed stay, unless they
+//! are asked to move ([`super::moves`]).
 
 use std::ffi::{c_int, c_long, c_void};
 
 use units::NodeId;
 
 use super::address::{locate, page};
-use super::heap;
+use super::futex_call::failed;
 use super::state::{current, run};
 use super::threads::this;
+use super::{heap, moves};
 
 /// The policies of the kernel's interface (`linux/mempolicy.h`), without their flags.
 mod policy {
@@ -39,7 +41,7 @@ pub enum Wish {
 ///
 /// # Safety
 /// The mask is that long.
-unsafe fn nodes(mask: *const u64, bits: usize) -> Vec<NodeId> {
+pub unsafe fn nodes(mask: *const u64, bits: usize) -> Vec<NodeId> {
     if mask.is_null() {
         return Vec::new();
     }
@@ -68,21 +70,31 @@ unsafe fn wish(mode: c_int, mask: *const u64, bits: usize) -> Option<Wish> {
     }
 }
 
+/// The nodes that a wish of the running thread is about, in turn; none if it has no wish.
+fn nodes_of(wish: &Wish) -> Vec<NodeId> {
+    match (wish, current()) {
+        (Wish::Local, Some(thread)) => vec![NodeId((thread.cpu().index() / run().per_node) as u16)],
+        (Wish::Nodes(nodes), _) => nodes.clone(),
+        _ => Vec::new(),
+    }
+}
+
 /// Plans the pages of a range that have not been touched.
 pub fn plan(start: usize, bytes: usize, wish: &Wish) {
     let Some(thread) = current() else { return };
-    let here = NodeId((thread.cpu().index() / run().per_node) as u16);
-    let nodes = match wish {
-        Wish::None => return,
-        Wish::Local => &[here][..],
-        Wish::Nodes(nodes) => nodes,
-    };
+    let nodes = nodes_of(wish);
+    if nodes.is_empty() {
+        return;
+    }
     if !run().heeds_plans {
         super::start::note("the program asks for pages on nodes, which this machine's placement does not heed (see --placement planned)".to_owned());
         return;
     }
     let page = page();
     let pages = (start / page..(start + bytes).div_ceil(page)).enumerate();
+    // Where a remedy is tried, its pages are where it wants them, whatever the program says.
+    let relocation = &run().request.relocation;
+    let pages = pages.filter(|(_, at)| relocation.home((at * page) as u64).is_none());
     let planned = pages.filter_map(|(number, at)| Some((locate(at * page)?, nodes[number % nodes.len()])));
     thread.plan(planned.collect());
 }
@@ -91,14 +103,19 @@ pub fn plan(start: usize, bytes: usize, wish: &Wish) {
 ///
 /// # Safety
 /// As of the system call.
-pub unsafe fn mbind(start: usize, bytes: usize, mode: c_int, mask: *const u64, bits: usize) -> c_long {
+pub unsafe fn mbind(start: usize, bytes: usize, mode: c_int, mask: *const u64, bits: usize, flags: u32) -> c_long {
+    /// `MPOL_MF_MOVE` and `MPOL_MF_MOVE_ALL`.
+    const MOVE: u32 = 6;
     // SAFETY: the caller's promise.
     match unsafe { wish(mode, mask, bits) } {
         Some(wish) => {
             plan(start, bytes, &wish);
+            if flags & MOVE != 0 {
+                moves::move_range(start, bytes, &nodes_of(&wish));
+            }
             0
         }
-        None => refuse(),
+        None => failed(libc::EINVAL),
     }
 }
 
@@ -114,15 +131,9 @@ pub unsafe fn set_policy(mode: c_int, mask: *const u64, bits: usize) -> c_long {
                 (*this()).wish = wish;
                 0
             }
-            None => refuse(),
+            None => failed(libc::EINVAL),
         }
     }
-}
-
-fn refuse() -> c_long {
-    // SAFETY: it is the running thread's.
-    unsafe { *libc::__errno_location() = libc::EINVAL };
-    -1
 }
 
 /// Fresh memory of the running thread is planned as that wishes.
@@ -153,7 +164,7 @@ pub unsafe extern "C" fn __wrap_mbind(
     // SAFETY: the caller's promise.
     unsafe {
         match current() {
-            Some(_) => mbind(start as usize, bytes, mode, mask, bits),
+            Some(_) => mbind(start as usize, bytes, mode, mask, bits, flags),
             None => libc::syscall(libc::SYS_mbind, start, bytes, mode, mask, bits, flags),
         }
     }
@@ -198,37 +209,6 @@ pub unsafe extern "C" fn __wrap_get_mempolicy(
     if !mode.is_null() {
         // SAFETY: the caller's promise.
         unsafe { *mode = node };
-    }
-    0
-}
-
-/// Where pages are, or that they be elsewhere: those that have been placed stay where they are, and say so.
-///
-/// # Safety
-/// As of `move_pages`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_move_pages(
-    process: c_int,
-    count: usize,
-    pages: *const *mut c_void,
-    wishes: *const c_int,
-    status: *mut c_int,
-    flags: c_int,
-) -> c_long {
-    let Some(thread) = current() else {
-        // SAFETY: the caller's promise.
-        return unsafe { libc::syscall(libc::SYS_move_pages, process, count, pages, wishes, status, flags) };
-    };
-    for number in 0..count {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let at = *pages.add(number) as usize;
-            if !wishes.is_null() {
-                plan(at, 1, &Wish::Nodes(vec![NodeId(*wishes.add(number) as u16)]));
-            }
-            let node = locate(at).and_then(|at| thread.home_of(at));
-            *status.add(number) = node.map_or(-libc::ENOENT, |node| c_int::from(node.0));
-        }
     }
     0
 }

@@ -115,8 +115,19 @@ pub unsafe extern "C" fn __wrap_syscall(
                 // SAFETY: the caller's promise.
                 Some(unsafe { super::processors::__wrap_getcpu(one as *mut c_uint, two as *mut c_uint) }.into())
             }
+            libc::SYS_mbind => {
+                // SAFETY: the caller's promise.
+                Some(unsafe { super::numa::mbind(one, two, three as c_int, four as *const u64, five, six as u32) })
+            }
+            libc::SYS_move_pages => {
+                let (pages, wishes, found) = (three as *const *mut c_void, four as *const c_int, five as *mut c_int);
+                // SAFETY: the caller's promise.
+                Some(unsafe { super::moves::__wrap_move_pages(one as c_int, two, pages, wishes, found, six as c_int) })
+            }
             // SAFETY: the caller's promise.
-            libc::SYS_mbind => Some(unsafe { super::numa::mbind(one, two, three as c_int, four as *const u64, five) }),
+            libc::SYS_migrate_pages => Some(unsafe {
+                super::moves::__wrap_migrate_pages(one as c_int, two, three as *const u64, four as *const u64)
+            }),
             // SAFETY: the caller's promise.
             libc::SYS_set_mempolicy => Some(unsafe { super::numa::set_policy(one as c_int, two as *const u64, three) }),
             // SAFETY: the caller's promise.

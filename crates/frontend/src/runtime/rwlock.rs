@@ -9,7 +9,7 @@ use units::Time;
 use super::clock::deadline;
 use super::futex;
 use super::mutex::alone;
-use super::state::{Mode, current, indivisible, mode, on_behalf};
+use super::state::{Mode, current, indivisible, mode};
 
 /// What the runtime keeps in the program's structure: all zero is free, as static initialisers make it.
 #[repr(C)]
@@ -50,7 +50,7 @@ fn count_waiting(thread: &mut Thread<'static>, lock: *mut Words, change: i32) {
 fn take(lock: *mut pthread_rwlock_t, writes: bool, until: Option<Time>) -> c_int {
     let Some(thread) = current() else { return 0 };
     let lock = lock.cast::<Words>();
-    on_behalf(thread, Cause::Lock, |thread| {
+    thread.on_behalf(Cause::Lock, |thread| {
         while !try_take(thread, lock, writes) {
             count_waiting(thread, lock, 1);
             // It may have become free since: whoever gave it back saw nobody wait.
@@ -70,7 +70,7 @@ fn take(lock: *mut pthread_rwlock_t, writes: bool, until: Option<Time>) -> c_int
 fn give(lock: *mut pthread_rwlock_t) -> c_int {
     let Some(thread) = current() else { return 0 };
     let lock = lock.cast::<Words>();
-    on_behalf(thread, Cause::Lock, |thread| {
+    thread.on_behalf(Cause::Lock, |thread| {
         thread.drain();
         // SAFETY: the program's lock.
         let after = indivisible(thread, lock as usize, || unsafe {
@@ -137,7 +137,7 @@ macro_rules! takes {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $try(lock: *mut pthread_rwlock_t) -> c_int {
             match current() {
-                Some(thread) => on_behalf(thread, Cause::Lock, |thread| {
+                Some(thread) => thread.on_behalf(Cause::Lock, |thread| {
                     if try_take(thread, lock.cast(), $writes) { 0 } else { libc::EBUSY }
                 }),
                 None if alone() => 0,

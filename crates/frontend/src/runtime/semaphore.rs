@@ -7,9 +7,9 @@ use sim::Cause;
 use units::Time;
 
 use super::clock::deadline;
-use super::futex;
 use super::mutex::alone;
-use super::state::{Mode, current, indivisible, mode, on_behalf};
+use super::state::{Mode, current, indivisible, mode};
+use super::{cancel, futex};
 
 /// Takes one if there is any.
 fn try_take(thread: &mut sim::Thread<'static>, count: *mut u32) -> bool {
@@ -25,11 +25,14 @@ fn try_take(thread: &mut sim::Thread<'static>, count: *mut u32) -> bool {
 
 fn take(semaphore: *mut sem_t, until: Option<Time>) -> c_int {
     let Some(thread) = current() else { return 0 };
+    if cancel::is_due() {
+        return 0;
+    }
     let count = semaphore.cast::<u32>();
-    let in_time = on_behalf(thread, Cause::Lock, |thread| {
+    let in_time = thread.on_behalf(Cause::Lock, |thread| {
         while !try_take(thread, count) {
             // SAFETY: the program's semaphore.
-            if unsafe { count.read_volatile() } == 0 && !futex::wait(thread, count as usize, until) {
+            if unsafe { count.read_volatile() } == 0 && !futex::wait_at_point(thread, count as usize, until) {
                 return false;
             }
         }
@@ -86,7 +89,7 @@ pub unsafe extern "C" fn semaphore_wait(semaphore: *mut sem_t) -> c_int {
 pub unsafe extern "C" fn __wrap_sem_trywait(semaphore: *mut sem_t) -> c_int {
     match current() {
         Some(thread) => {
-            let taken = on_behalf(thread, Cause::Lock, |thread| try_take(thread, semaphore.cast()));
+            let taken = thread.on_behalf(Cause::Lock, |thread| try_take(thread, semaphore.cast()));
             if taken { 0 } else { fail(libc::EAGAIN) }
         }
         None if alone() => 0,
@@ -128,7 +131,7 @@ pub unsafe extern "C" fn __wrap_sem_post(semaphore: *mut sem_t) -> c_int {
         return if alone() { 0 } else { unsafe { libc::sem_post(semaphore) } };
     };
     let count = semaphore.cast::<u32>();
-    on_behalf(thread, Cause::Lock, |thread| {
+    thread.on_behalf(Cause::Lock, |thread| {
         thread.drain();
         // SAFETY: the program's semaphore.
         indivisible(thread, count as usize, || unsafe { count.write_volatile(count.read_volatile() + 1) });

@@ -2,12 +2,14 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs;
+use std::io::BufWriter;
 use std::path::Path;
 use std::ptr::null_mut;
 use std::time::Instant;
 
 use experiments::OwnProgram;
 use experiments::attribution::{Ended, attribution, settled};
+use experiments::profiling::Recording;
 use machine::Description;
 use machine::description::PlacementKind;
 use record::DataObject;
@@ -17,7 +19,7 @@ use units::{CpuId, Duration};
 use super::state::{HOT, MODE, Mode, RUN, Run, Single, current, mode, run};
 use super::threads::UserThread;
 use super::{address, callbacks, crash, places, recording, tls};
-use crate::request::{Answer, Request, VARIABLE};
+use crate::request::{self, Answer, ReadError, Request, VARIABLE};
 
 /// A program's `main`.
 type Main = extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
@@ -68,13 +70,7 @@ extern "C-unwind" fn first_main(count: c_int, arguments: *mut *mut c_char, varia
     if mode() == Mode::Native {
         return main(count, arguments, variables);
     }
-    let request = match read_request() {
-        Ok(request) => request,
-        Err(problem) => {
-            complain(&problem);
-            return 2;
-        }
-    };
+    let Some(request) = read_request() else { return 2 };
     let path = request.answer.clone();
     let answer = simulate(request, main, (count, arguments, variables));
     let status = answer.status;
@@ -82,11 +78,26 @@ extern "C-unwind" fn first_main(count: c_int, arguments: *mut *mut c_char, varia
     status
 }
 
-fn read_request() -> Result<Request, String> {
-    let path = std::env::var_os(VARIABLE).ok_or_else(|| format!("{VARIABLE} is gone"))?;
-    let refused = |problem: String| format!("{VARIABLE} {}: {problem}; `ccnuma sim` sets it", path.display());
-    let text = fs::read(&path).map_err(|error| refused(error.to_string()))?;
-    serde_json::from_slice(&text).map_err(|error| refused(error.to_string()))
+/// What is asked for; if that cannot be read, whoever asks learns why.
+fn read_request() -> Option<Request> {
+    let path = std::env::var_os(VARIABLE)?;
+    let refused = |problem: String| {
+        complain(&format!("{VARIABLE} {}: {problem}; `ccnuma sim` sets it", path.display()));
+        None
+    };
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(error) => return refused(error.to_string()),
+    };
+    match request::read(&text) {
+        Ok(request) => Some(request),
+        Err(ReadError::OtherBuild { told, .. }) if told["answer"].is_string() => {
+            // The command tells what is wrong, from the build that the answer is of.
+            deliver(&Answer::default(), Path::new(told["answer"].as_str().unwrap_or_default()));
+            None
+        }
+        Err(error) => refused(error.to_string()),
+    }
 }
 
 /// Says on standard error what is wrong, without whatever the program has done to its streams.
@@ -106,6 +117,8 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
         Ok(prepared) => prepared,
         Err(problem) => return Answer { error: Some(problem), status: 2, ..Answer::default() },
     };
+    let pages_move =
+        [&b"move_pages"[..], b"migrate_pages", b"mbind"].into_iter().any(names) && simulator.let_pages_move();
     tls::begin();
     // SAFETY: one thread of the host.
     unsafe {
@@ -113,6 +126,7 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
             processors: processors.len(),
             nodes: simulator.topology().nodes().len(),
             heeds_plans: description.os.placement == PlacementKind::Planned,
+            pages_move,
             per_node: description.topology.processors_per_node as usize,
             threads: Vec::new(),
             alive: 1,
@@ -120,35 +134,46 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
             status: 0,
             error: None,
             notes: Vec::new(),
-            regions: names_regions(),
+            // It says itself what is to be measured.
+            regions: names(b"ccnuma_roi_begin"),
             request: request.clone(),
         });
         (*HOT.get()).instructions = request.instructions;
         (*HOT.get()).patience = Duration(request.spin_limit_ms.saturating_mul(1_000_000_000));
-        ((*HOT.get()).counting, (*HOT.get()).left) = (request.no_caches, callbacks::TURN);
+        ((*HOT.get()).counting, (*HOT.get()).budget.left) = (request.no_caches, callbacks::TURN);
     }
     let Some((user, arguments)) = first_thread(&request, arguments) else {
         let error = Some("no memory for the program's first stack".to_owned());
         return Answer { error, status: 1, ..Answer::default() };
     };
     run().threads.push(user);
-    let page = description.tlb.page.0 as usize;
-    if let Err(error) = address::simulate(page, |pages| simulator.map(&vec![None; pages])) {
+    let (page, line) = (description.tlb.page.0 as usize, description.l2.line.0 as usize);
+    if let Err(error) = address::simulate(&mut simulator, &request.relocation, page, line) {
         return Answer { error: Some(error.to_string()), status: 1, ..Answer::default() };
     }
     let begun = request.record.as_ref().map(|path| recording::begin(path, &request.program, &description.name));
     if let Some(Err(error)) = begun {
         return Answer { error: Some(error.to_string()), status: 1, ..Answer::default() };
     }
+    let profiled = match profile(&mut simulator, &description, &processors, &request) {
+        Ok(profiled) => profiled,
+        Err(problem) => return Answer { error: Some(problem), status: 2, ..Answer::default() },
+    };
     let first = Box::new(move |thread: &mut Thread<'_>| {
-        UserThread::live(user, thread, move || {
+        let body = move || {
             let (count, values, variables) = arguments;
             let status = main(count, values, variables);
             end(status)
-        });
+        };
+        UserThread::live(user, thread, Box::new(body));
     });
     if run().request.causes {
         super::heap::note_blocks();
+    }
+    if names(b"__sanitizer_cov_load") && !super::doubled::remove() {
+        note(
+            "atomic loads and stores count twice: this computer does not let the program's code be changed".to_owned(),
+        );
     }
     crash::watch();
     let reports = simulator.run_process(processors, first);
@@ -161,7 +186,10 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
     }
     tls::leave();
     crash::unwatch();
-    let answer = conclude(&description, &simulator, reports, start);
+    let mut answer = conclude(&description, &simulator, reports, start);
+    if let Some(Err(error)) = profiled.map(Recording::finish) {
+        answer.error.get_or_insert_with(|| error.to_string());
+    }
     // Threads that were cut off have left frames that nobody can unwind.
     std::mem::forget(simulator);
     answer
@@ -181,6 +209,21 @@ fn prepare(request: &Request) -> Result<Prepared, String> {
     let simulator = Simulator::new(&description, options).map_err(|error| error.to_string())?;
     let processors = OwnProgram::processors(&description, request.cpus).map_err(|error| error.to_string())?;
     Ok((description, simulator, processors))
+}
+
+/// Begins to read counters, if any are asked for. Threads are called by the order in which they begin.
+fn profile(
+    simulator: &mut Simulator,
+    description: &Description,
+    processors: &[CpuId],
+    request: &Request,
+) -> Result<Option<Recording>, String> {
+    let Some((asked, path)) = &request.profile else { return Ok(None) };
+    let file = fs::File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let threads: Vec<(String, CpuId)> =
+        processors.iter().enumerate().map(|(number, &cpu)| (format!("thread {number}"), cpu)).collect();
+    let started = Recording::start(simulator, description, &threads, asked, Box::new(BufWriter::new(file)));
+    started.map(Some).map_err(|error| error.to_string())
 }
 
 /// The first thread, and its arguments and variables in simulated memory: their places do not depend on where the host has put its
@@ -290,7 +333,7 @@ pub fn give_up() -> ! {
 
 /// Writes an answer where it is expected.
 fn deliver(answer: &Answer, path: &Path) {
-    let written = serde_json::to_vec(answer).map_err(|error| error.to_string());
+    let written = request::written(answer).map_err(|error| error.to_string());
     if let Err(problem) = written.and_then(|text| fs::write(path, text).map_err(|error| error.to_string())) {
         complain(&format!("cannot write {}: {problem}", path.display()));
     }
@@ -298,12 +341,14 @@ fn deliver(answer: &Answer, path: &Path) {
 
 /// The program ends with a status, wherever its threads are.
 fn end(status: c_int) -> ! {
-    run().status = status;
+    // What a parent gets to see of a status.
+    run().status = status & 0xff;
     stop()
 }
 
 fn stop() -> ! {
     if let Some(thread) = current() {
+        callbacks::settle(thread);
         thread.end_process();
     }
     unreachable!("a thread that ended its process is not resumed")
@@ -314,6 +359,18 @@ pub fn fail(thread: &mut Thread<'static>, problem: &str) -> ! {
     let (at, number) = (thread.clock(), super::threads::number());
     run().error.get_or_insert_with(|| format!("{problem} (thread {number}, simulated time {at})"));
     stop()
+}
+
+/// The program cannot go on, simulated or not: what has happened is told, and it ends.
+pub fn cannot_go_on(problem: &str) -> ! {
+    match current() {
+        Some(thread) => fail(thread, problem),
+        None => {
+            complain(problem);
+            // SAFETY: takes nothing.
+            unsafe { libc::abort() }
+        }
+    }
 }
 
 /// Something that the reader of the results should know.
@@ -362,9 +419,8 @@ pub extern "C" fn ccnuma_roi_begin() {
     }
 }
 
-/// Whether the program says itself what is to be measured: whether it names the function that does.
-fn names_regions() -> bool {
-    let name = b"ccnuma_roi_begin";
+/// Whether the program names a function of the runtime's.
+fn names(name: &[u8]) -> bool {
     fs::read("/proc/self/exe").is_ok_and(|bytes| bytes.windows(name.len()).any(|window| window == name))
 }
 

@@ -7,10 +7,11 @@ use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
-use sim::{Cause, Thread};
-use units::{Duration, Time, VirtualAddr};
+use sim::Thread;
+use units::{Duration, Time};
 
 use super::address::{self, Ranges};
+use super::callbacks;
 use super::recording;
 use super::threads::UserThread;
 use crate::request::Request;
@@ -50,12 +51,12 @@ pub struct Hot {
     pub site: usize,
     /// Instructions that a reference stands for beside itself.
     pub instructions: u32,
-    /// Instructions that the compiler has counted and that have not been issued.
-    pub pending: u32,
     /// References to memory that is not simulated, in a row.
     pub foreign: u32,
     /// Whether references are only counted.
     pub counting: bool,
+    /// Whether the thread that runs is to end at its next reference; it has no `timed` then.
+    pub ends: bool,
     /// Whether what threads do is written down.
     pub recording: bool,
     /// Stores so far, and changes of words by atomic operations.
@@ -63,10 +64,19 @@ pub struct Hot {
     /// How many there were when one was last seen, when that was, and when it is too long ago.
     pub seen: (u64, Time),
     pub patience: Duration,
-    /// References that are still to be counted before others get their turn.
-    pub left: u32,
-    /// References that were counted, but for those.
+    /// What is counted, until others get their turn.
+    pub budget: Budget,
+    /// References that were counted before.
     pub counted: u64,
+}
+
+/// What a block of code counts, in one addition of eight bytes.
+#[repr(C, align(8))]
+pub struct Budget {
+    /// Instructions that the compiler has counted and that have not been issued.
+    pub pending: u32,
+    /// References that are only counted before others get their turn, less those that were; below zero when it is time.
+    pub left: i32,
 }
 
 /// The hot part of the state.
@@ -77,14 +87,14 @@ pub static HOT: Single<Hot> = Single::new(Hot {
     ranges: Ranges::NONE,
     site: 0,
     instructions: 0,
-    pending: 0,
     foreign: 0,
     counting: false,
+    ends: false,
     recording: false,
     stores: 0,
     seen: (0, Time::ZERO),
     patience: Duration::ZERO,
-    left: 0,
+    budget: Budget { pending: 0, left: 0 },
     counted: 0,
 });
 
@@ -114,6 +124,8 @@ pub struct Run {
     pub nodes: usize,
     /// Whether the machine places pages where programs ask for them.
     pub heeds_plans: bool,
+    /// Whether pages move where programs ask for it.
+    pub pages_move: bool,
     /// Processors on a node.
     pub per_node: usize,
     /// The threads that ever were, by number.
@@ -174,63 +186,32 @@ fn first_look() -> Mode {
     mode
 }
 
-/// Does `act` with all that it costs charged to `cause`, unless it is part of something bigger that already has one.
-pub fn on_behalf<T>(thread: &mut Thread<'static>, cause: Cause, act: impl FnOnce(&mut Thread<'static>) -> T) -> T {
-    let outer = thread.on_behalf(Some(cause));
-    if outer.is_some() {
-        thread.on_behalf(outer);
-    }
-    let result = act(thread);
-    thread.on_behalf(outer);
-    result
-}
-
-/// Changes a word of the program indivisibly: a load-linked and a store-conditional that finds the line fetched for writing at
-/// once. The value changes at the time at which the store is done. Returns what `change` does.
+/// Changes a word of the program indivisibly ([`Thread::indivisible`]). Returns what `change` does.
 pub fn indivisible<T>(thread: &mut Thread<'static>, address: usize, change: impl FnOnce() -> T) -> T {
-    let place = address::locate(address);
-    if let Some(at) = place {
-        thread.store(at);
-        thread.load(at);
-    }
-    settle(thread, address, place, change)
+    callbacks::settle(thread);
+    thread.indivisible(address::locate(address), || noted(address, change))
 }
 
-/// Stores to a word of the program for others to see, after all that was stored before.
+/// Stores to a word of the program for others to see, after all that was stored before ([`Thread::release`]).
 pub fn release<T>(thread: &mut Thread<'static>, address: usize, change: impl FnOnce() -> T) -> T {
-    let place = address::locate(address);
-    thread.drain();
-    if let Some(at) = place {
-        thread.store(at);
-    }
-    settle(thread, address, place, change)
+    callbacks::settle(thread);
+    thread.release(address::locate(address), || noted(address, change))
 }
 
-fn settle<T>(
-    thread: &mut Thread<'static>,
-    address: usize,
-    place: Option<VirtualAddr>,
-    change: impl FnOnce() -> T,
-) -> T {
-    thread.drain();
-    thread.order();
+/// A change that is written down where what threads do is.
+fn noted<T>(address: usize, change: impl FnOnce() -> T) -> T {
     let result = change();
     recording::changed(address);
-    if let Some(at) = place {
-        thread.publish(at);
-    }
     result
 }
 
-/// Loads a word of the program for what others have stored there: what `look` finds is of the thread's own time.
+/// Loads a word of the program for what others have stored there ([`Thread::acquire`]).
 pub fn acquire<T>(thread: &mut Thread<'static>, address: usize, look: impl FnOnce() -> T) -> T {
-    if let Some(at) = address::locate(address) {
-        thread.load(at);
-    }
-    thread.drain();
-    thread.order();
-    recording::saw(address);
-    look()
+    callbacks::settle(thread);
+    thread.acquire(address::locate(address), || {
+        recording::saw(address);
+        look()
+    })
 }
 
 /// Something changes, or may while nobody runs: threads that wait for that do not wait in vain.

@@ -1,17 +1,17 @@
 //! The program's threads: coroutines on stacks in simulated memory.
 
-use std::any::Any;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::null_mut;
 
 use corosensei::stack::{Stack, StackPointer};
 use sim::{Cause, Thread, ThreadId};
 use units::CpuId;
 
+use super::cancel::Cancel;
 use super::numa::Wish;
-use super::state::{HOT, Mode, current, mode, on_behalf, run};
-use super::{address, clock, futex, keys, tls};
+use super::state::{HOT, Mode, current, mode, run};
+use super::unwinding::{Body, Unwinding, bounded, unwind};
+use super::{address, cancel, clock, futex, keys, tls};
 
 /// What a thread starts with.
 type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
@@ -31,7 +31,7 @@ pub struct UserThread {
     /// Whether nobody will join it.
     detached: bool,
     /// What it ended with.
-    result: *mut c_void,
+    pub result: *mut c_void,
     /// One when it has ended, in simulated memory: who joins it waits for this word.
     ended: *mut u32,
     /// Whether somebody joins it.
@@ -50,10 +50,11 @@ pub struct UserThread {
     pub wish: Wish,
     /// The processors it may run on, if it or its maker has said so.
     pub affinity: Option<Vec<CpuId>>,
+    /// Its cancellation.
+    pub cancel: Cancel,
+    /// How it ends in the midst of what it does.
+    pub unwinding: Unwinding,
 }
-
-/// What `pthread_exit` unwinds the stack with.
-struct Exit;
 
 /// A stack of the arena.
 struct ArenaStack {
@@ -110,11 +111,13 @@ impl UserThread {
             called: std::ptr::null(),
             wish: Wish::None,
             affinity: None,
+            cancel: Cancel::default(),
+            unwinding: Unwinding::default(),
         })))
     }
 
     /// Runs `body` as this thread, on its stack, on the processor of `thread`.
-    pub fn live(this: *mut Self, thread: &mut Thread<'_>, body: impl FnOnce() -> *mut c_void) {
+    pub fn live(this: *mut Self, thread: &mut Thread<'_>, body: Body) {
         // SAFETY: the thread's own state; `thread` outlives all that is done here.
         let user = unsafe { &mut *this };
         user.thread = std::ptr::from_mut(thread).cast();
@@ -124,14 +127,8 @@ impl UserThread {
         let stack = ArenaStack { limit: user.stack.0, base: user.stack.0 + user.stack.1 - stagger(user.number) };
         let result = corosensei::on_stack(stack, || {
             tls::settle();
-            let outcome = catch_unwind(AssertUnwindSafe(body));
-            let result = outcome.unwrap_or_else(|cause: Box<dyn Any + Send>| {
-                if !cause.is::<Exit>() {
-                    resume_unwind(cause);
-                }
-                // SAFETY: the thread's own state.
-                unsafe { (*this).result }
-            });
+            let result = bounded(this, body);
+            cancel::begin_end();
             keys::destroy(this);
             result
         });
@@ -158,9 +155,10 @@ fn entered(this: usize) {
         }
         hot.site = (*this).site;
         hot.thread = (*this).thread;
-        hot.timed = if hot.counting { null_mut() } else { hot.thread };
+        hot.ends = (*this).cancel.at_once();
+        hot.timed = if hot.counting || hot.ends { null_mut() } else { hot.thread };
         hot.user = this;
-        hot.pending = 0;
+        hot.budget.pending = 0;
         tls::enter((*this).base);
         let now = (*hot.thread).clock();
         if hot.seen.0 != hot.stores {
@@ -307,11 +305,7 @@ impl Wishes {
 }
 
 /// Makes a thread that does `body`. Returns its number, or an error number of the C library.
-pub fn make(
-    thread: &mut Thread<'static>,
-    wishes: &Wishes,
-    body: Box<dyn FnOnce() -> *mut c_void>,
-) -> Result<usize, c_int> {
+pub fn make(thread: &mut Thread<'static>, wishes: &Wishes, body: Body) -> Result<usize, c_int> {
     let number = run().threads.len();
     let made = tls::make().and_then(|base| UserThread::new(number, wishes.stack.max(MIN_STACK), base));
     let Some(user) = made else {
@@ -362,8 +356,11 @@ pub unsafe extern "C" fn join(handle: libc::pthread_t, result: *mut *mut c_void)
     if user.detached || user.joined {
         return libc::EINVAL;
     }
+    if cancel::is_due() {
+        return 0;
+    }
     user.joined = true;
-    on_behalf(thread, Cause::Idle, |thread| {
+    thread.on_behalf(Cause::Idle, |thread| {
         loop {
             let ended = super::state::acquire(thread, user.ended as usize, || {
                 // SAFETY: a word of the arena.
@@ -372,9 +369,15 @@ pub unsafe extern "C" fn join(handle: libc::pthread_t, result: *mut *mut c_void)
             if ended != 0 {
                 break;
             }
-            futex::wait(thread, user.ended as usize, None);
+            if !futex::wait_at_point(thread, user.ended as usize, None) {
+                user.joined = false;
+                break;
+            }
         }
     });
+    if !user.joined {
+        return 0;
+    }
     if !result.is_null() {
         // SAFETY: the caller's promise.
         unsafe { *result = user.result };
@@ -430,7 +433,8 @@ pub unsafe extern "C-unwind" fn __wrap_pthread_exit(result: *mut c_void) -> ! {
     }
     // SAFETY: threads are never freed.
     unsafe { (*this()).result = result };
-    resume_unwind(Box::new(Exit))
+    cancel::begin_end();
+    unwind()
 }
 
 /// The thread that calls it.
@@ -458,19 +462,6 @@ pub extern "C" fn __wrap_pthread_equal(one: libc::pthread_t, other: libc::pthrea
 #[unsafe(no_mangle)]
 pub extern "C" fn __wrap_pthread_setname_np(_: libc::pthread_t, _: *const libc::c_char) -> c_int {
     0
-}
-
-/// Cancels a thread: nobody can do that to a simulated one.
-///
-/// # Safety
-/// As of `pthread_cancel`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_pthread_cancel(handle: libc::pthread_t) -> c_int {
-    match current() {
-        // SAFETY: the caller's promise.
-        None => unsafe { libc::pthread_cancel(handle) },
-        Some(thread) => super::start::fail(thread, "pthread_cancel cannot be simulated"),
-    }
 }
 
 /// Where the stack of a thread is.

@@ -19,6 +19,15 @@ fn libraries() -> PathBuf {
 
 /// Compiles a C program of `programs` as `ccnuma cc` does, into a folder that cargo keeps for tests.
 pub fn build(name: &str) -> PathBuf {
+    build_with(name, &[])
+}
+
+/// The same with calls at the beginnings of blocks, as `ccnuma cc` asks for where the compiler has them.
+pub fn build_with_blocks(name: &str) -> PathBuf {
+    build_with(name, &["-fsanitize-coverage=trace-pc"])
+}
+
+fn build_with(name: &str, flags: &[&str]) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name).with_extension("c");
     // Tests run at the same time, and a program that runs cannot be written.
     static BUILT: AtomicUsize = AtomicUsize::new(0);
@@ -29,7 +38,12 @@ pub fn build(name: &str) -> PathBuf {
         let output = command.output().expect("gcc is installed");
         assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     };
-    run(Command::new("gcc").args(["-O2", "-g", "-fno-pie", "-c", "-o"]).arg(&object).arg(&source).args(GCC_FLAGS));
+    run(Command::new("gcc")
+        .args(["-O2", "-g", "-fno-pie", "-c", "-o"])
+        .arg(&object)
+        .arg(&source)
+        .args(GCC_FLAGS)
+        .args(flags));
     let folder = libraries();
     let wraps = SYMBOLS.iter().map(|symbol| format!("-Wl,--wrap={symbol}"));
     let mut link = Command::new("gcc");
@@ -55,6 +69,8 @@ pub fn request() -> Request {
         spin_limit_ms: 1000,
         stack: 1 << 20,
         record: None,
+        profile: None,
+        relocation: Default::default(),
         answer: PathBuf::new(),
     }
 }

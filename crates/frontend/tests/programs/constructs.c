@@ -298,12 +298,42 @@ static void questions(void)
     expect("time", omp_get_wtime() > start && omp_get_wtick() > 0, 1);
 }
 
+/* Memory by what it is to be like, and devices, of which there is one. */
+static void memory(void)
+{
+    omp_alloctrait_t traits[] = {
+        {omp_atk_alignment, 256}, {omp_atk_pool_size, 4096}, {omp_atk_fallback, omp_atv_null_fb}};
+    omp_allocator_handle_t small = omp_init_allocator(omp_default_mem_space, 3, traits);
+    char *first = omp_alloc(4000, small);
+    expect("alignment", (long)((size_t)first % 256), 0);
+    expect("a pool that is used up", omp_alloc(200, small) == NULL, 1);
+    omp_free(first, small);
+    char *second = omp_alloc(200, small);
+    expect("a pool that is free again", second != NULL, 1);
+    omp_free(second, small);
+    omp_destroy_allocator(small);
+    long sum = 0;
+    int own_copy = 5;
+#pragma omp parallel firstprivate(own_copy) allocate(omp_default_mem_alloc : own_copy) reduction(+ : sum)
+    {
+        own_copy += omp_get_thread_num();
+        sum += own_copy;
+    }
+    int threads = omp_get_max_threads();
+    expect("variables of an allocator", sum, 5L * threads + (long)threads * (threads - 1) / 2);
+    long there = 0;
+#pragma omp target map(tofrom : there)
+    there = omp_is_initial_device() + 6;
+    expect("the host", there, 7);
+}
+
 int main(void)
 {
     loops();
     sharing();
     tasks();
     questions();
+    memory();
     printf("%d threads: %s\n", omp_get_max_threads(), wrong ? "wrong" : "right");
     return wrong;
 }

@@ -6,9 +6,11 @@ mod forbid;
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use host::HostError;
 use host::discovery::{Inventory, KernelFiles};
@@ -22,12 +24,20 @@ const RESTRICTED: &str = "restricted";
 const AFFINE: &str = "affine";
 /// The argument with which it is started again to be forbidden the kernel's NUMA calls.
 const FORBIDDEN: &str = "forbidden";
+/// The argument with which it is started again to be diagnosed.
+const TOUCHING: &str = "touching";
+/// The argument with which it is started again to be watched by somebody without a privilege.
+const BUSY: &str = "busy";
+/// Who that is: nobody.
+const NOBODY: u32 = 65534;
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
         Some(RESTRICTED) => restricted(),
         Some(AFFINE) => affine(),
         Some(FORBIDDEN) => forbidden(),
+        Some(TOUCHING) => touching(),
+        Some(BUSY) => busy(),
         _ => init(),
     }
 }
@@ -49,6 +59,8 @@ fn init() {
     again(Command::new("/init").arg(FORBIDDEN), "forbidden");
     command(&["topology", "--json"], "topology");
     command(&["bench", "--home", "3", "--local", "2", "--lines", "512", "lmbench-read", "--json"], "bench");
+    command(&["diagnose", "--json", "--", "/init", TOUCHING], "diagnose");
+    unprivileged();
     println!("finished: all");
     power_off();
 }
@@ -194,6 +206,66 @@ fn forbidden() {
         forbid::forbid(&[call]).expect("the kernel has seccomp filters");
         let outcome = Mapping::on_node(&inventory, NodeId(2), Bytes::from_mib(2), PageKind::Base);
         println!("{name}: {}", told(outcome.map(|mapping| mapping.obtained().to_string())));
+    }
+}
+
+/// Has one thread touch memory that threads of all nodes then use for some time.
+fn touching() {
+    const WORDS: usize = (8 << 20) / 8;
+    // Emulated, looking for threads takes long, and is done once a second.
+    const LONG: Duration = Duration::from_secs(5);
+    threads::set_affinity(&[CpuId(0)]).expect("CPU 0 is there");
+    let memory: Vec<u64> = (0..WORDS as u64).collect();
+    std::thread::scope(|scope| {
+        for cpu in [1, 2, 4].map(CpuId) {
+            let memory = &memory;
+            scope.spawn(move || {
+                threads::set_affinity(&[cpu]).expect("the CPU is there");
+                let start = Instant::now();
+                while start.elapsed() < LONG {
+                    std::hint::black_box(memory.iter().sum::<u64>());
+                }
+            });
+        }
+    });
+}
+
+/// Keeps two threads of two nodes at work for long enough to be seen.
+fn busy() {
+    std::thread::scope(|scope| {
+        for cpu in [0, 2].map(CpuId) {
+            scope.spawn(move || {
+                threads::set_affinity(&[cpu]).expect("the CPU is there");
+                let start = Instant::now();
+                while start.elapsed() < Duration::from_secs(3) {
+                    std::hint::black_box((0..100_000_u64).sum::<u64>());
+                }
+            });
+        }
+    });
+}
+
+/// Everything that watches, as somebody without a privilege where the kernel lets nobody else count anything.
+fn unprivileged() {
+    const ANYBODYS: &str = "/tmp";
+    if let Err(error) = fs::write("/proc/sys/kernel/perf_event_paranoid", "3") {
+        println!("perf_event_paranoid: {error}");
+    }
+    let open =
+        fs::create_dir_all(ANYBODYS).and_then(|()| fs::set_permissions(ANYBODYS, fs::Permissions::from_mode(0o1777)));
+    if let Err(error) = open {
+        println!("{ANYBODYS}: {error}");
+    }
+    let watches: [(&str, &[&str]); 4] = [
+        ("run", &["run", "-s", "100ms", "--", "/init", BUSY]),
+        ("sar", &["sar", "500ms", "3"]),
+        ("diagnose", &["diagnose", "--", "/init", BUSY]),
+        ("first", &["sar", "500ms", "1", "--rtprio=9"]),
+    ];
+    for (name, arguments) in watches {
+        let mut command = Command::new("/ccnuma");
+        command.args(arguments).current_dir(ANYBODYS).uid(NOBODY).gid(NOBODY);
+        again(&mut command, &format!("unprivileged {name}"));
     }
 }
 

@@ -5,12 +5,14 @@
 //! own business: [`Mapping::obtained`] tells, and [`Mapping::exactly`] refuses a mixture.
 
 mod calls;
+mod homes;
 mod kind;
 mod mapping;
 mod migration;
 mod obtained;
 mod room;
 
+pub use homes::homes_of;
 pub use kind::PageKind;
 pub use mapping::{Mapping, PageLocation};
 pub use migration::Migration;

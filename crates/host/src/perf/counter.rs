@@ -80,10 +80,27 @@ impl EventGroup {
         }
         let mut group = Self { files: Vec::with_capacity(events.len()) };
         for event in events {
-            let leader = group.files.first().map_or(-1, File::as_raw_fd);
-            group.files.push(open_one(event, scope, leader, user_only)?);
+            group.join(event, scope, user_only)?;
         }
         Ok(group)
+    }
+
+    /// One more event in the group, which is opened on what the others are; its number among them.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and when the group is full; it goes on counting what it did.
+    pub fn join(&mut self, event: &EventCode, scope: Scope, user_only: bool) -> io::Result<usize> {
+        if self.files.len() == MOST {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput));
+        }
+        let leader = self.files.first().map_or(-1, File::as_raw_fd);
+        self.files.push(open_one(event, scope, leader, user_only)?);
+        Ok(self.files.len() - 1)
+    }
+
+    /// Whether one more event can join.
+    pub fn has_room(&self) -> bool {
+        self.files.len() < MOST
     }
 
     /// Reads all counts at one moment. Does not allocate.

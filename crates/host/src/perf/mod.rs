@@ -3,10 +3,14 @@
 
 mod counter;
 mod named;
+mod served;
+mod touches;
 mod unit;
 
 pub use counter::{EventGroup, GroupReading, Scope};
 pub use named::{NamedEvent, hardware_events, software_events};
+pub use served::Served;
+pub use touches::{Heard, Loads, Mapping, Sampled, Touch, Touches};
 pub use unit::{EventCode, MonitoringUnit, UnitEvent, monitoring_units};
 
 use crate::discovery::KernelFiles;

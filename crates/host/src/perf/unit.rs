@@ -14,6 +14,13 @@ pub struct EventCode {
     pub config: [u64; 4],
 }
 
+impl EventCode {
+    /// Whether the kernel counts it in memory, and it needs none of the processor's counters.
+    pub fn is_software(&self) -> bool {
+        self.kind == perf_event_open_sys::bindings::PERF_TYPE_SOFTWARE
+    }
+}
+
 /// An event that a monitoring unit announces by name.
 #[derive(Clone, PartialEq, Debug)]
 pub struct UnitEvent {

@@ -12,5 +12,5 @@ mod text;
 pub use cpu::{CpuTimes, cpu_times};
 pub use keyed::{find_keys, read_keys};
 pub use numa_maps::{NodeMemory, numa_maps};
-pub use task::{TaskSched, TaskStat, TaskStatus, run_times, task_sched, task_stat, task_status};
+pub use task::{RunTimes, TaskSched, TaskStat, TaskStatus, run_times, task_sched, task_stat, task_status};
 pub use text::Text;

@@ -90,11 +90,21 @@ pub fn task_sched(text: &str) -> TaskSched {
     found
 }
 
-/// Nanoseconds on a CPU and waiting for one: the first two numbers of `schedstat`
-/// (Documentation/scheduler/sched-stats.rst).
-pub fn run_times(schedstat: &str) -> Option<(u64, u64)> {
+/// What `schedstat` tells of a thread (Documentation/scheduler/sched-stats.rst).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RunTimes {
+    /// Nanoseconds on a CPU, up to the last tick or switch.
+    pub run_ns: u64,
+    /// Nanoseconds waiting for a CPU.
+    pub wait_ns: u64,
+    /// Times that it was given a CPU.
+    pub turns: u64,
+}
+
+/// Parses `schedstat`; none if it is something else.
+pub fn run_times(schedstat: &str) -> Option<RunTimes> {
     let mut numbers = schedstat.split_ascii_whitespace().map(|number| number.parse().ok());
-    Some((numbers.next()??, numbers.next()??))
+    Some(RunTimes { run_ns: numbers.next()??, wait_ns: numbers.next()??, turns: numbers.next()?? })
 }
 
 #[cfg(test)]
@@ -119,7 +129,7 @@ mod tests {
         let expected =
             TaskSched { migrations: Some(3), pages_migrated: None, numa_faults: Some(9), preferred_node: None };
         assert_eq!(task_sched(sched), expected);
-        assert_eq!(run_times("81632 5012 3\n"), Some((81632, 5012)));
+        assert_eq!(run_times("81632 5012 3\n"), Some(RunTimes { run_ns: 81632, wait_ns: 5012, turns: 3 }));
     }
 
     proptest! {

@@ -131,6 +131,8 @@ fn build() -> PathBuf {
         .args(["--bin", "ccnuma", "--target", TARGET, "--target-dir"])
         .arg(&target)
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        // What would make the next build faster is larger than what is built.
+        .env("CARGO_INCREMENTAL", "0")
         .env("RUSTFLAGS", "-C target-feature=+crt-static -C strip=symbols -C debuginfo=0")
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()

@@ -117,6 +117,8 @@ fn four_nodes_are_discovered_used_and_refused_as_they_should_be() {
     pinning(&console);
     restriction(&console);
     measurement(&console);
+    diagnosis(&console);
+    unprivileged(&console);
 }
 
 /// `ccnuma topology` tells what QEMU was told.
@@ -235,4 +237,41 @@ fn measurement(console: &Console) {
     assert_eq!((&record["home"], &record["local"]), (&Value::from(3), &Value::from(2)));
     assert_eq!((&record["pages_asked"], &record["pages_obtained"]), (&Value::from("base"), &Value::from("4 KiB")));
     assert!(record["median"].as_f64().is_some_and(|median| median > 0.0), "{record}");
+}
+
+/// Memory that one thread touched first and threads of three nodes use is told of, with the kernel's own samples.
+fn diagnosis(console: &Console) {
+    console.says("diagnose status", &["exit status: 0"]);
+    let found = console.records("diagnose {");
+    let misplaced = found.iter().find(|finding| finding["class"] == "misplaced data");
+    let evidence = misplaced.and_then(|finding| finding["evidence"].as_str()).unwrap_or_default();
+    assert!(
+        evidence.contains("first touched by") || evidence.contains("used from other nodes"),
+        "{found:?}; {}",
+        console.text
+    );
+}
+
+/// Where the kernel counts nothing for users without a privilege (`perf_event_paranoid` of 3, as Debian's kernels know it), what is
+/// missing is said, with why, and the rest is shown.
+fn unprivileged(console: &Console) {
+    let shown = [
+        ("run", ["sees by thread: time", "= /sys/devices/system/node/node2", "init:", "]: "]),
+        ("sar", ["sees ", "= /sys/devices/system/node/node2", " n1 ", "]: 4 ticks"]),
+        ("diagnose", ["sees by thread: time", "/init busy", "who touches which page (page faults)", "what loads cost"]),
+    ];
+    for (command, parts) in shown {
+        let key = format!("unprivileged {command}");
+        console.says(&format!("{key} status"), &["exit status: 0"]);
+        let said: Vec<&str> = console.text.lines().filter_map(|line| line.trim().strip_prefix(&key)).collect();
+        let forbidden = said.iter().find(|line| line.contains("does not see") && line.contains("cycles"));
+        let why = "the kernel forbids it to this user (kernel.perf_event_paranoid is 3)";
+        assert!(forbidden.is_some_and(|line| line.contains(why)), "{}", console.text);
+        for part in parts {
+            assert!(said.iter().any(|line| line.contains(part)), "{key} lacks `{part}`; {}", console.text);
+        }
+    }
+    console.says("unprivileged first status", &["exit status: 2"]);
+    let refused = console.text.lines().find(|line| line.contains("unprivileged first error"));
+    assert!(refused.is_some_and(|line| line.contains("CAP_SYS_NICE") && line.contains("here 0")), "{}", console.text);
 }

@@ -49,8 +49,15 @@ pub enum EventError {
 const LINKS: &[&str] = &["upi", "qpi", "xgmi", "ccix", "cxl", "c2c", "nvlink"];
 /// Units that count accesses to memory: what they announce is counted without being asked for.
 const MEMORY: &[&str] = &["imc", "umc", "ddr", "dmc", "cha_clockticks", "mcf", "nest_mc"];
+/// Events of families of units that announce none: AMD's memory controllers, whose column accesses for reads and for writes its
+/// manuals number (Processor Programming Reference of family 19h, UMC performance monitor events).
+const UNANNOUNCED: &[(&str, &str)] = &[("amd_umc", "event=0x0a,rdwrmask=0x1"), ("amd_umc", "event=0x0a,rdwrmask=0x2")];
 /// The most events that are counted of a family of units without being asked for.
 const MOST_OF_A_FAMILY: usize = 8;
+
+/// Reading a CPU's counters interrupts it, and wakes it if it sleeps: for faults and switches alone, which need no sample of
+/// their own to be told apart, no more often than this, in nanoseconds.
+const INTERRUPT_NS: u64 = 50_000_000;
 
 /// A counter that is a sum over open events.
 struct Sum {
@@ -70,6 +77,8 @@ pub(super) struct NodeEvents {
     groups: Vec<EventGroup>,
     sums: Vec<Sum>,
     answers: Vec<Option<host::perf::GroupReading>>,
+    /// Whether all that is counted is what the kernel counts in memory.
+    software_only: bool,
 }
 
 /// What is to be counted where, before anything is opened.
@@ -81,8 +90,8 @@ struct Request {
     asked: Option<String>,
 }
 
-/// A counter, and for each object by its place the groups that count for it.
-type Opened = (Counter, Vec<(usize, Vec<usize>)>);
+/// A counter, and for each object by its place the groups that count for it and its number in each.
+type Opened = (Counter, Vec<(usize, Vec<(usize, usize)>)>);
 
 impl NodeEvents {
     pub(super) fn new(
@@ -109,6 +118,7 @@ impl NodeEvents {
             groups: Vec::new(),
             sums: Vec::new(),
             answers: Vec::new(),
+            software_only: true,
         };
         source.open(requests, paranoia(files))?;
         source.describe_units(&units);
@@ -120,20 +130,16 @@ impl NodeEvents {
     fn open(&mut self, requests: Vec<Request>, paranoia: Option<i32>) -> Result<(), EventError> {
         let mut refused: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut opened: Vec<Opened> = Vec::new();
+        let mut software = BTreeMap::new();
         for request in requests {
-            let mut by_object: Vec<(usize, Vec<usize>)> = Vec::new();
+            let mut by_object: Vec<(usize, Vec<(usize, usize)>)> = Vec::new();
             let mut failed = None;
             for (object, code, cpu) in request.on {
-                // Alone in its group: what does not fit beside others is counted in turns, not never.
-                match EventGroup::open_with(&[code], Scope::Cpu(cpu), false) {
-                    Ok(group) => {
-                        self.groups.push(group);
-                        let group = self.groups.len() - 1;
-                        match by_object.iter_mut().find(|(known, _)| *known == object) {
-                            Some((_, groups)) => groups.push(group),
-                            None => by_object.push((object, vec![group])),
-                        }
-                    }
+                match self.open_one(&mut software, code, cpu) {
+                    Ok(member) => match by_object.iter_mut().find(|(known, _)| *known == object) {
+                        Some((_, members)) => members.push(member),
+                        None => by_object.push((object, vec![member])),
+                    },
                     Err(error) => failed = Some(why(&error, paranoia)),
                 }
             }
@@ -154,6 +160,28 @@ impl NodeEvents {
         Ok(())
     }
 
+    /// Opens an event on a CPU; its group, and its number in it. What the kernel counts in memory takes no register of the
+    /// processor's, so all of a CPU is one group: every reading of another CPU's interrupts it. An event of the processor is
+    /// alone in its group: what does not fit beside others is counted in turns, not never.
+    fn open_one(
+        &mut self,
+        software: &mut BTreeMap<CpuId, usize>,
+        code: EventCode,
+        cpu: CpuId,
+    ) -> std::io::Result<(usize, usize)> {
+        let known = software.get(&cpu).copied().filter(|&group| code.is_software() && self.groups[group].has_room());
+        if let Some(group) = known {
+            return Ok((group, self.groups[group].join(&code, Scope::Cpu(cpu), false)?));
+        }
+        self.groups.push(EventGroup::open_with(&[code], Scope::Cpu(cpu), false)?);
+        let group = self.groups.len() - 1;
+        match code.is_software() {
+            true => drop(software.insert(cpu, group)),
+            false => self.software_only = false,
+        }
+        Ok((group, 0))
+    }
+
     /// Gives every counter its place among the readings.
     fn place(&mut self, opened: Vec<Opened>) {
         self.counters = opened.iter().map(|(counter, _)| counter.clone()).collect();
@@ -162,8 +190,8 @@ impl NodeEvents {
         for (object, found) in self.objects.iter().enumerate() {
             let of_kind = opened.iter().filter(|(counter, _)| counter.of == found.kind).enumerate();
             for (i, (_, by_object)) in of_kind {
-                if let Some((_, groups)) = by_object.iter().find(|(known, _)| *known == object) {
-                    self.sums.push(Sum { place: start + i, events: groups.iter().map(|&group| (group, 0)).collect() });
+                if let Some((_, events)) = by_object.iter().find(|(known, _)| *known == object) {
+                    self.sums.push(Sum { place: start + i, events: events.clone() });
                 }
             }
             start += layout.of_kind(found.kind);
@@ -199,6 +227,7 @@ impl NodeEvents {
             let why = "the kernel announces no monitoring unit of a link between sockets";
             self.description.blind.push(Blind::new("traffic of links", why, ""));
         }
+        self.description.blind.extend(silent(units));
         for problem in units.iter().flat_map(|unit| &unit.problems) {
             let why = "its declaration needs values that only its user knows";
             self.description.blind.push(Blind::new(problem.clone(), why, "ask for it by name, with values: --event"));
@@ -223,6 +252,24 @@ fn general(inventory: &Inventory) -> Vec<Request> {
 
 /// What is counted of memory controllers and links without being asked for, by family of units.
 fn by_default(units: &[MonitoringUnit]) -> Vec<(String, Option<String>)> {
+    let events = families(units).into_iter().flat_map(|(family, unit)| {
+        let announced = unit.events.iter().map(|event| event.name.as_str());
+        let terms = announced.take(MOST_OF_A_FAMILY).chain(unannounced(unit));
+        terms.map(move |terms| (format!("{family}/{terms}/"), None))
+    });
+    events.collect()
+}
+
+/// The events of a unit that announces none, where they are known and it takes their terms.
+fn unannounced(unit: &MonitoringUnit) -> impl Iterator<Item = &str> {
+    let of_unit = UNANNOUNCED
+        .iter()
+        .filter(|(family, terms)| unit.events.is_empty() && *family == unit.family() && unit.encode(terms).is_ok());
+    of_unit.map(|(_, terms)| *terms)
+}
+
+/// Families of units of memory controllers and links, with one of each.
+fn families(units: &[MonitoringUnit]) -> Vec<(&str, &MonitoringUnit)> {
     let mut families: Vec<(&str, &MonitoringUnit)> = Vec::new();
     for unit in units.iter().filter(|unit| unit.cpus.is_some()) {
         let wanted = MEMORY.iter().chain(LINKS).any(|word| unit.name.contains(word));
@@ -230,10 +277,17 @@ fn by_default(units: &[MonitoringUnit]) -> Vec<(String, Option<String>)> {
             families.push((unit.family(), unit));
         }
     }
-    let events = families.iter().flat_map(|(family, unit)| {
-        unit.events.iter().take(MOST_OF_A_FAMILY).map(move |event| (format!("{family}/{}/", event.name), None))
-    });
-    events.collect()
+    families
+}
+
+/// Units of memory controllers and links of which nothing is counted, because nobody says what they can count.
+fn silent(units: &[MonitoringUnit]) -> Vec<Blind> {
+    let is_silent = |(_, unit): &(&str, &MonitoringUnit)| unit.events.is_empty() && unannounced(unit).next().is_none();
+    let blind = |(family, _): (&str, &MonitoringUnit)| {
+        let advice = format!("--event {family}/event=NUMBER/, with a number from the processor's manual");
+        Blind::new(format!("what {family} counts"), "the kernel announces the unit and none of its events", advice)
+    };
+    families(units).into_iter().filter(is_silent).map(blind).collect()
 }
 
 /// An event of all units of a family, on the nodes or links that they belong to.
@@ -336,6 +390,10 @@ impl CounterSource for NodeEvents {
         self.constants.clone()
     }
 
+    fn pace_ns(&self) -> u64 {
+        if self.software_only { INTERRUPT_NS } else { 0 }
+    }
+
     fn now(&mut self) -> u64 {
         self.clock.now()
     }
@@ -355,5 +413,53 @@ impl CounterSource for NodeEvents {
             }
             readings[sum.place] = reading;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn units(files: &[(&str, &str)]) -> Vec<MonitoringUnit> {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join("sys/bus/event_source/devices").join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        monitoring_units(&KernelFiles::at(root.path()))
+    }
+
+    #[test]
+    fn memory_controllers_are_counted_whether_they_announce_events_or_not() {
+        let units = units(&[
+            ("uncore_imc_0/type", "13"),
+            ("uncore_imc_0/cpumask", "0"),
+            ("uncore_imc_0/format/event", "config:0-7"),
+            ("uncore_imc_0/events/cas_count_read", "event=4"),
+            ("amd_umc_0/type", "14"),
+            ("amd_umc_0/cpumask", "0"),
+            ("amd_umc_0/format/event", "config:0-7"),
+            ("amd_umc_0/format/rdwrmask", "config:8-9"),
+            ("amd_umc_1/type", "15"),
+            ("amd_umc_1/cpumask", "0"),
+            ("uncore_upi_0/type", "16"),
+            ("uncore_upi_0/cpumask", "0"),
+            ("uncore_cbox_0/type", "17"),
+            ("uncore_cbox_0/cpumask", "0"),
+        ]);
+        let counted: Vec<String> = by_default(&units).into_iter().map(|(event, _)| event).collect();
+        let expected =
+            ["amd_umc/event=0x0a,rdwrmask=0x1/", "amd_umc/event=0x0a,rdwrmask=0x2/", "uncore_imc/cas_count_read/"];
+        assert_eq!(counted, expected);
+        // What the metrics of AMD's controllers are formulas of.
+        let names = counted.iter().map(|event| Counter::name_from(event.trim_end_matches('/')));
+        let names: Vec<String> = names.collect();
+        for name in &names {
+            let formula = trace::metric::built_in().into_iter().any(|metric| metric.formula.contains(name.as_str()));
+            assert!(formula, "{name}");
+        }
+        let silent: Vec<String> = silent(&units).into_iter().map(|blind| blind.what).collect();
+        assert_eq!(silent, ["what uncore_upi counts"]);
     }
 }

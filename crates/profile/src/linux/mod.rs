@@ -4,6 +4,7 @@ mod events;
 mod nodes;
 mod resctrl;
 mod tasks;
+mod touched;
 mod tree;
 
 use std::time::Instant;
@@ -12,6 +13,7 @@ use host::discovery::{Inventory, KernelFiles};
 use trace::{Blind, Counter, ObjectKind};
 
 pub use events::EventError;
+pub use touched::{Lives, Touched};
 
 use crate::{CounterSource, Sources};
 
@@ -35,6 +37,9 @@ pub fn sources(files: &KernelFiles, inventory: &Inventory, wanted: &Wanted) -> R
     all.push(Box::new(events::NodeEvents::new(files, inventory, &wanted.events, clock)?));
     all.push(Box::new(resctrl::Bandwidth::new(files, inventory, clock)));
     if wanted.descendants {
+        if let Some(of_program) = resctrl::Bandwidth::of_program(files, inventory, clock) {
+            all.push(Box::new(of_program));
+        }
         all.push(Box::new(tasks::Tasks::new(files, inventory, std::process::id() as i32, clock)));
     }
     let cpus = inventory.cpus.iter().filter(|cpu| cpu.online).count();

@@ -23,6 +23,8 @@ pub(super) fn objects(inventory: &Inventory) -> Vec<Object> {
 /// A file of names and numbers, and which of them are counters.
 struct Keyed {
     text: Text,
+    /// Whether the kernel makes it in one piece, as all of sysfs.
+    whole: bool,
     keys: Vec<String>,
 }
 
@@ -32,12 +34,13 @@ impl Keyed {
         let failed = |error: std::io::Error| no_file(path.rsplit('/').next().unwrap_or(path), path, &error.to_string());
         let mut text = Text::open(&files.path(path)).map_err(failed)?;
         let keys = find_keys(text.read().map_err(failed)?, wanted);
-        Ok(Self { text, keys })
+        Ok(Self { text, whole: path.starts_with("sys/"), keys })
     }
 
     fn read(&mut self, readings: &mut [Reading]) {
         readings.fill(Reading::MISSING);
-        let Ok(text) = self.text.read() else { return };
+        let text = if self.whole { self.text.read_whole() } else { self.text.read() };
+        let Ok(text) = text else { return };
         let keys = self.keys.iter().map(String::as_str);
         read_keys(text, keys, |i, value| readings[i] = value.map_or(Reading::MISSING, Reading::of));
     }

@@ -14,8 +14,10 @@ use crate::{CounterSource, Reading};
 
 /// Looking for new threads, and reading what takes the kernel long, may take this part of all time.
 const PART: u64 = 200;
-/// Looked for no more often than this, in nanoseconds.
+/// Looked for no more often than this, in nanoseconds; and, whatever that takes, no less often than this: threads that nobody saw
+/// are threads that nothing is told of.
 const LOOK_NS: u64 = 5_000_000;
+const LOOK_AT_LEAST_NS: u64 = 1_000_000_000;
 /// `status` and `sched` are read no more often than this.
 const DETAILS_NS: u64 = 100_000_000;
 /// `numa_maps` makes the kernel walk all pages of a process: soon after it began, then half as often each time, down to once a
@@ -45,6 +47,8 @@ fn thread_counters() -> Vec<Counter> {
     ]
 }
 
+/// How many counters are of `schedstat`.
+const TIMES: usize = 2;
 /// Where the counters of the slower files begin, and end.
 const DETAILS: usize = 8;
 const EVENTS: usize = 14;
@@ -59,6 +63,8 @@ struct Task {
     node: Option<u64>,
     schedstat: Option<Text>,
     stat: Option<Text>,
+    /// What `stat` told when it slept, and how often it had been given a CPU by then: until it is again, nothing changes.
+    asleep: Option<(u64, [Reading; DETAILS - TIMES])>,
     status: Option<Text>,
     sched: Option<Text>,
     events: Vec<EventGroup>,
@@ -177,6 +183,7 @@ impl Tasks {
             node: None,
             schedstat: open("schedstat"),
             stat: Some(stat),
+            asleep: None,
             status: open("status"),
             sched: open("sched"),
             events: self.groups.iter().filter_map(event).collect(),
@@ -313,16 +320,25 @@ fn events(
 impl Task {
     /// Reads the files that are quickly read; whether it has another name now.
     fn read_fast(&mut self, node_of: &[Option<u64>], readings: &mut [Reading]) -> bool {
-        if let Some((run, wait)) = self.schedstat.as_mut().and_then(|file| run_times(file.read_whole().ok()?)) {
-            readings[..2].copy_from_slice(&[Reading::of(run), Reading::of(wait)]);
+        let (times, places) = readings[..DETAILS].split_at_mut(TIMES);
+        let ran = self.schedstat.as_mut().and_then(|file| run_times(file.read_whole().ok()?));
+        if let Some(ran) = ran {
+            times.copy_from_slice(&[Reading::of(ran.run_ns), Reading::of(ran.wait_ns)]);
+        }
+        if let (Some((turns, told)), Some(ran)) = (&self.asleep, ran)
+            && *turns == ran.turns
+        {
+            places.copy_from_slice(told);
+            return false;
         }
         let Some(stat) = self.stat.as_mut().and_then(|file| task_stat(file.read_whole().ok()?)) else { return false };
-        let node = node_of.get(usize::from(stat.cpu)).copied().flatten();
-        self.node = node;
-        readings[2] = Reading::of(u64::from(stat.cpu));
-        readings[3] = node.map_or(Reading::MISSING, Reading::of);
+        self.node = node_of.get(usize::from(stat.cpu)).copied().flatten();
         let counts = [stat.minor_faults, stat.major_faults, stat.user_ticks, stat.system_ticks];
-        readings[4..DETAILS].copy_from_slice(&counts.map(Reading::of));
+        places[0] = Reading::of(u64::from(stat.cpu));
+        places[1] = self.node.map_or(Reading::MISSING, Reading::of);
+        places[2..].copy_from_slice(&counts.map(Reading::of));
+        let sleeps = stat.state != 'R';
+        self.asleep = ran.filter(|_| sleeps).and_then(|ran| Some((ran.turns, (&*places).try_into().ok()?)));
         let renamed = self.name != stat.name;
         if renamed {
             self.name = stat.name.to_owned();
@@ -384,7 +400,7 @@ impl CounterSource for Tasks {
             self.arrange();
         }
         let spent = self.clock.now() - now;
-        self.look_due_ns = now + LOOK_NS.max(spent * PART);
+        self.look_due_ns = now + (spent * PART).clamp(LOOK_NS, LOOK_AT_LEAST_NS);
         changed
     }
 

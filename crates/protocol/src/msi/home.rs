@@ -378,11 +378,12 @@ impl<S: SharingSet, F: FnMut(Message, &SetWork)> Home<'_, S, F> {
         acknowledgements > 0
     }
 
-    /// Ownership of a clean line: other sharers are invalidated first (or, `/IR`, at the same time).
+    /// Ownership of a clean line: other sharers are invalidated first (or, `/IR` and another node's request, at the same
+    /// time: where requester and home are one, there is nobody to move the collecting to).
     #[inline]
     fn grant_exclusive(&mut self) -> HomeWork {
         let Message { line, requester, kind, .. } = *self.message;
-        let relaxed = self.context.variant.acknowledge_requester;
+        let relaxed = self.context.variant.acknowledge_requester && requester != self.context.site.home;
         let collector = if relaxed { Agent::Node(requester) } else { Agent::Home(self.context.site.home) };
         let mut work = HomeWork::new(Transaction::WriteInvalidating);
         let Home { set, entry, store, context, work: set_work, send, .. } = self;

@@ -25,8 +25,9 @@ impl Clustering {
 pub struct Variant {
     /// Clustered invalidation (`/IC`).
     pub clustering: Option<Clustering>,
-    /// Acknowledgement to requester (`/IR`): the requester gets the line at once and collects. It relaxes the order of
-    /// memory: the requester may go on while others still read the old contents (FLASH dissertation, Section 5.2.3).
+    /// Acknowledgement to requester (`/IR`): a requester that is not the home gets the line at once and collects. It relaxes
+    /// the order of memory: the requester may go on while others still read the old contents (FLASH dissertation, Section
+    /// 5.2.3, which calls the variant meaningless where requester and home are one node).
     pub acknowledge_requester: bool,
 }
 

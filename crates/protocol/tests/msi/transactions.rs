@@ -85,6 +85,24 @@ fn a_requester_that_collects_is_answered_at_once() {
     assert_eq!(machine.lines[0].entry.state, DirectoryState::Dirty { owner: NodeId(12) });
 }
 
+/// Section 5.2.3: where requester and home are one node, there is nobody to move the collecting to.
+#[test]
+fn a_home_that_asks_itself_collects_as_ever() {
+    let stores = |variant| {
+        let mut machine = Machine::new(CoarseVector::BIT_VECTOR, 64, variant);
+        let home = machine.context.site.home;
+        (home.0..home.0 + 4).for_each(|node| {
+            machine.access(node, Access::Load);
+        });
+        machine.access(home.0, Access::Store);
+        assert_eq!(machine.lines[0].entry.state, DirectoryState::Dirty { owner: home });
+        machine.sent
+    };
+    let sent = stores(Variant { acknowledge_requester: true, ..BASE });
+    assert_eq!(sent, stores(BASE));
+    assert_eq!(sent.last(), Some(&"UPGRADE_ACK"), "after the acknowledgements");
+}
+
 /// Figure 5.5: a message a cluster, and an acknowledgement a cluster.
 #[test]
 fn clusters_are_invalidated_by_one_message_each() {

@@ -90,6 +90,16 @@ fn a_list_is_read_link_by_link_between_its_messages() {
     assert_eq!(bench.touched, [2, 1, 0]);
 }
 
+/// Nobody waits for links to be free again.
+#[test]
+fn a_list_is_given_back_after_its_last_message() {
+    let mut bench = shared_by(DynamicPointer { links: 8, search: 16 }, 4);
+    let work = bench.handle(0, MessageKind::Upgrade, 7);
+    assert_eq!(work.set.freed, 3);
+    assert!(bench.sent.iter().all(|(_, before)| before.freed == 0));
+    assert_eq!(bench.store.free_links(), 8);
+}
+
 #[test]
 fn a_hint_touches_the_links_that_it_looks_at_and_the_one_before_the_hole() {
     let mut bench = shared_by(DynamicPointer { links: 8, search: 16 }, 4);

@@ -105,13 +105,11 @@ pub const fn of_node(kind: MessageKind) -> Handler {
 
 /// Cycles before the first message that each look at a header of several formats costs a handler: who is to be told must be
 /// found in it. A copy from memory goes out without that (FLASH dissertation, 5.3.1: the hybrid's reads are as fast as others').
+/// That there is nobody to tell shows in the format itself: that is what the hybrid has `ONE_SHARER` for (5.2.2).
 #[inline]
 pub const fn lookup(spec: &HandlerSpec, handler: Handler) -> u32 {
     match handler {
-        Handler::Forward => spec.format_lookup_cycles,
-        // Where to begin, and then whom to tell. That there is nobody to tell shows in the format itself: that is what the
-        // hybrid has `ONE_SHARER` for (5.2.2).
-        Handler::WriteInvalidate => 2 * spec.format_lookup_cycles,
+        Handler::Forward | Handler::WriteInvalidate => spec.format_lookup_cycles,
         _ => 0,
     }
 }

@@ -32,6 +32,17 @@ pub const fn msi(state: Mesi) -> Msi {
     }
 }
 
+/// Whether an invalidation goes on to the processor. MAGIC knows what the remote access cache holds, but not what its processor's
+/// caches do: those must look for a line even where nobody has it any more.
+const fn goes_on_to_processor(outcome: NodeOutcome) -> bool {
+    match outcome {
+        NodeOutcome::Invalidated(place) | NodeOutcome::Relayed { place, .. } => {
+            !matches!(place, Some(Place::RemoteAccessCache))
+        }
+        _ => false,
+    }
+}
+
 impl Magics {
     /// The protocol's view of a line that has just left the processor's caches.
     pub(super) fn evicted(&self, node: NodeId, line: LineAddr, copy: CachedCopy) -> CacheLine {
@@ -53,11 +64,34 @@ impl Magics {
         }
     }
 
-    /// Whether the invalidation collection table of `node` has a row for a request for ownership of `line` (`/IR`).
+    /// Whether the invalidation collection table of `node` has a row for a request for ownership of `line` (`/IR`). A node's own
+    /// lines take none: their home collects.
     pub(super) fn has_free_row(&self, node: NodeId, line: LineAddr) -> bool {
-        let taken = |(other, cache): &&(LineAddr, CacheLine)| *other != line && cache.has_collection_row();
-        let rows = self.nodes[node.index()].outstanding.iter().filter(taken).count();
-        !self.relaxes_order || rows < self.collection_rows
+        if !self.relaxes_order || self.lines.home(line) == node {
+            return true;
+        }
+        let taken = |(other, cache): &&(LineAddr, CacheLine)| {
+            *other != line && cache.has_collection_row() && self.lines.home(*other) != node
+        };
+        self.nodes[node.index()].outstanding.iter().filter(taken).count() < self.collection_rows
+    }
+
+    /// Cycles that a node's handler of `message` looks for its line's row of the invalidation collection table (`/IR`), to enter
+    /// acknowledgements that were announced or to count one: one row after the other. That a line has no row yet shows after the
+    /// last one, as most often at the first acknowledgement: those are said to come before the answer that announces them.
+    fn row_search(&self, node: NodeId, message: &Message) -> u32 {
+        let entered = message.acknowledgements > 0;
+        if !self.relaxes_order || !(entered || message.kind == MessageKind::InvalidateAcknowledge) {
+            return 0;
+        }
+        let outstanding = &self.nodes[node.index()].outstanding;
+        // What a clustered invalidation waits for is no matter of the table.
+        if outstanding.iter().any(|(line, cache)| *line == message.line && cache.relay.is_some()) {
+            return 0;
+        }
+        let mut used = outstanding.iter().filter(|(_, cache)| cache.collection != Collection::IDLE);
+        let rows = used.position(|(line, _)| *line == message.line).map_or(self.collection_rows, |before| before + 1);
+        rows as u32 * self.design.handlers.collection_row_cycles
     }
 }
 
@@ -206,11 +240,16 @@ impl System<Magics> {
     /// An answer, an invalidation or an acknowledgement from another node: its handler runs.
     fn handle_at_node(&mut self, node: NodeId, message: &Message) -> Time {
         let handler = of_node(message.kind);
+        let search = self.controllers.row_search(node, message);
         let Some((outcome, sent)) = self.receive(node, message) else { return self.now };
         let (now, delay) = (self.now, self.random_delay());
         let Magics { design, nodes, .. } = &mut self.controllers;
-        let after = design.handlers.send_cycles * (sent.len() as u32).saturating_sub(1);
-        let run = nodes[node.index()].run(design, now, handler, 0, after, delay);
+        // What goes on to the processor is a message more, and goes after the acknowledgement (FLASH dissertation, 5.2.3).
+        let messages = sent.len() as u32 + u32::from(goes_on_to_processor(outcome));
+        let sends = design.handlers.send_cycles * messages.saturating_sub(1);
+        // Whoever waits for the line gets it first; of an acknowledgement the row says whether it is the last.
+        let (before, after) = if handler == Handler::Collect { (search, sends) } else { (0, sends + search) };
+        let run = nodes[node.index()].run(design, now, handler, before, after, delay);
         self.conclude(node, run.first, message, outcome);
         self.send_in_turn(node, run.first, sent, handler);
         run.first
@@ -302,16 +341,14 @@ impl System<Magics> {
                 let again = at + self.controllers.design.timing.retry;
                 self.schedule(node, again, MagicEvent::Retry(cpu, miss));
             }
-            NodeOutcome::Invalidated(Some(Place::Cache)) | NodeOutcome::Relayed { place: Some(Place::Cache), .. } => {
-                let id = self.envelop(*message, node);
-                self.controllers.nodes[node.index()].threats += 1;
-                self.schedule(node, out, MagicEvent::Drop(id));
+            NodeOutcome::Invalidated(_) | NodeOutcome::Relayed { .. } => {
+                if goes_on_to_processor(outcome) {
+                    let id = self.envelop(*message, node);
+                    self.controllers.nodes[node.index()].threats += 1;
+                    self.schedule(node, out, MagicEvent::Drop(id));
+                }
             }
-            NodeOutcome::Invalidated(_)
-            | NodeOutcome::Relayed { .. }
-            | NodeOutcome::Refilling
-            | NodeOutcome::Acknowledged
-            | NodeOutcome::LastAcknowledged => {}
+            NodeOutcome::Refilling | NodeOutcome::Acknowledged | NodeOutcome::LastAcknowledged => {}
             NodeOutcome::Supplied(_) | NodeOutcome::NotSupplied => {
                 debug_assert!(false, "forwarded requests go by the processor");
             }

@@ -102,7 +102,7 @@ pub fn unhindered(timing: &MagicTiming, parts: &MagicDescription<'_>, blueprint:
     let service = service(timing, handlers, parts);
     let to_inbox = timing.bus.request_seen + timing.interface_in + timing.inbox;
     let between_buses = to_inbox + service + timing.outbox + timing.interface_out;
-    let processor = ProcessorTiming::new(blueprint.description, timing.release);
+    let processor = ProcessorTiming::new(blueprint.description, timing.release, Duration::ZERO);
     let turnaround = processor.turnaround(timing.bus.critical, timing.bus.line).max(timing.bus.data);
     let minimum = turnaround.align_up(timing.bus.grid) + between_buses.align_up(timing.bus.grid);
     let interfaces = timing.outbox + timing.network_out + timing.network_in + timing.inbox;

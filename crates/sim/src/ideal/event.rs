@@ -9,21 +9,33 @@ use crate::system::{EnvelopeId, NodeEvent};
 /// An event of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IdealEvent {
-    /// A processor's request is at its pins.
-    Request(CpuId, MissId, Access),
+    /// A processor's request is at its pins: an access that misses, or, without one, an operation that the memory performs.
+    Request(CpuId, MissId, Option<Access>),
     /// The answer to it is at the bus.
-    Answer(CpuId, MissId, Access),
+    Answer(CpuId, MissId, Option<Access>),
     /// A line that has left a processor's caches is at its pins.
     Evict(CpuId, EnvelopeId),
 }
 
 /// The bit of an operand that says that the access is a store.
 const STORE: u32 = 1 << 8;
+/// The bit that says that it is an operation of the memory.
+const OPERATION: u32 = 1 << 9;
 
-const fn operand(miss: MissId, access: Access) -> u32 {
-    match access {
-        Access::Load => miss.0 as u32,
-        Access::Store => miss.0 as u32 | STORE,
+const fn operand(miss: MissId, access: Option<Access>) -> u32 {
+    let access = match access {
+        Some(Access::Load) => 0,
+        Some(Access::Store) => STORE,
+        None => OPERATION,
+    };
+    miss.0 as u32 | access
+}
+
+const fn access(operand: u32) -> Option<Access> {
+    match (operand & OPERATION, operand & STORE) {
+        (0, 0) => Some(Access::Load),
+        (0, _) => Some(Access::Store),
+        (_, _) => None,
     }
 }
 
@@ -40,7 +52,7 @@ impl NodeEvent for IdealEvent {
     #[inline]
     fn unpack(kind: u8, first: u32, second: u32) -> Self {
         let cpu = CpuId(first as u16);
-        let (miss, access) = (MissId(second as u8), if second & STORE == 0 { Access::Load } else { Access::Store });
+        let (miss, access) = (MissId(second as u8), access(second));
         match kind {
             0 => Self::Request(cpu, miss, access),
             1 => Self::Answer(cpu, miss, access),
@@ -57,9 +69,10 @@ mod tests {
     fn packing_loses_nothing() {
         let (cpu, miss) = (CpuId(63), MissId(7));
         let events = [
-            IdealEvent::Request(cpu, miss, Access::Load),
-            IdealEvent::Request(cpu, miss, Access::Store),
-            IdealEvent::Answer(cpu, miss, Access::Store),
+            IdealEvent::Request(cpu, miss, Some(Access::Load)),
+            IdealEvent::Request(cpu, miss, Some(Access::Store)),
+            IdealEvent::Answer(cpu, miss, Some(Access::Store)),
+            IdealEvent::Answer(cpu, miss, None),
             IdealEvent::Evict(cpu, EnvelopeId(1 << 27)),
         ];
         for event in events {

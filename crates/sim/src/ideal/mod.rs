@@ -17,7 +17,8 @@
 //! handlers ([`protocol::msi`]), so that a machine and its ideal have the same kinds of misses. They are run functionally: when an
 //! answer comes to the bus of the processor that missed, its request and all that follows from it, forwarded requests,
 //! invalidations and acknowledgements, are done at once. So the order in which misses are answered is the order of memory, between
-//! events no line is pending, and nobody has to try again.
+//! events no line is pending, and nobody has to try again. An operation that the memory performs takes as long as a miss, and
+//! no cache learns of it.
 
 mod event;
 mod transaction;
@@ -244,7 +245,10 @@ impl Ideals {
 impl System<Ideals> {
     /// A processor misses: its request will be at the pins.
     fn on_miss(&mut self, cpu: CpuId, post: &Post, access: Access) {
-        let Some(wanted) = flash::wanted(access) else { return self.fail(SimError::NoUncached { cpu }) };
+        let wanted = flash::wanted(access);
+        if wanted.is_none() && access != Access::UncachedRead {
+            return self.fail(SimError::NoUncached { cpu });
+        }
         let Some(miss) = self.processor_mut(cpu).miss_on(post.line) else { return };
         let node = self.node_of(cpu);
         self.controllers.nodes[node.index()].terms.begin(miss, post.measured);
@@ -261,7 +265,7 @@ impl System<Ideals> {
     }
 
     /// A request takes the bus. When its answer will come is known from now on.
-    fn on_request(&mut self, cpu: CpuId, miss: MissId, access: msi::Access) {
+    fn on_request(&mut self, cpu: CpuId, miss: MissId, access: Option<msi::Access>) {
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
         let (now, node, delay) = (self.now, self.node_of(cpu), self.random_delay());
         let unhindered = self.controllers.unhindered(node, line);
@@ -273,11 +277,18 @@ impl System<Ideals> {
     }
 
     /// The answer to a miss is at the bus: the access is performed, and all that follows from it elsewhere with it.
-    fn on_answer(&mut self, cpu: CpuId, miss: MissId, access: msi::Access) {
+    fn on_answer(&mut self, cpu: CpuId, miss: MissId, access: Option<msi::Access>) {
         self.controllers.answers -= 1;
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
         let node = self.node_of(cpu);
-        let data = match self.perform(node, line, access) {
+        let performed = match access {
+            Some(access) => self.perform(node, line, access),
+            None => {
+                self.processor_mut(cpu).await_answer(miss, false);
+                Ok(false)
+            }
+        };
+        let data = match performed {
             Ok(data) => data,
             Err(error) => return self.fail(error),
         };

@@ -101,8 +101,7 @@ impl System<Hubs> {
             Transfer::Copy(_, _, to) => node_of(to),
         };
         // The processor in whose name it speaks loses copies at any time from then on: no sooner than by an invalidation.
-        let timing = &self.controllers.timing;
-        let at = self.now + timing.crossbar + timing.interface_in;
+        let at = self.now + self.controllers.timing.soonest_invalidation();
         let hub = &mut self.controllers.hubs[node.index()];
         hub.threats += 1;
         hub.engine.queue.push_back(transfer);

@@ -98,6 +98,25 @@ impl HubTiming {
             backoff_packets: u64::from(hub.backoff_packets),
         })
     }
+
+    /// From a Hub's crossbar to the bus of its processors.
+    pub fn inwards(&self) -> Duration {
+        self.crossbar + self.interface_in
+    }
+
+    /// From a home to the bus of its own node's processors: no message that it sends is there sooner.
+    pub fn soonest_invalidation(&self) -> Duration {
+        self.directory.min(self.memory_data) + self.inwards()
+    }
+
+    /// No event leads to a message at the bus of other processors sooner than this, but for those of messages that have come as
+    /// far as their Hub. `delivery` is the shortest time from a message's last channel to its node.
+    pub fn lookahead(&self, delivery: Option<Duration>) -> Duration {
+        let network = delivery.map(|delivery| delivery + self.network_in + self.inwards());
+        // An intervention that was held back until a line was whole is answered, perhaps to the owner's neighbour.
+        let answer = self.snoop_answer.min(self.dirty_answer + self.supply_seen) + self.interface_out + self.inwards();
+        network.into_iter().fold(self.soonest_invalidation().min(answer), Duration::min)
+    }
 }
 
 /// Messages by kind.
@@ -135,7 +154,8 @@ pub struct Hub {
     pub engine: CopyEngine,
     /// Gives ranks to the Hub's events.
     pub source: Source,
-    /// Interventions, invalidations and interrupts on their way to this node's processors, and pages being copied in their name.
+    /// Messages and interrupts on their way to this node's processors that have come as far as its Hub, lines that an owner is
+    /// reading out, refusals that are to be answered, and pages being copied in their name.
     pub threats: u32,
     /// Messages handled by the home.
     pub received: MessageCounts,

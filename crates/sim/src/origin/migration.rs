@@ -29,8 +29,7 @@ impl System<Hubs> {
         let Some(references) = &mut self.controllers.references else { return };
         let Some(block) = references.count(home, offset, from) else { return };
         // It takes as long to the processor as an invalidation.
-        let timing = &self.controllers.timing;
-        let at = self.now + timing.crossbar + timing.interface_in;
+        let at = self.now + self.controllers.timing.soonest_invalidation();
         self.controllers.hubs[home.index()].threats += 1;
         self.schedule(home, at, HubEvent::Interrupt(home, block));
     }

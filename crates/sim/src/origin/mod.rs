@@ -33,6 +33,7 @@ pub struct Hubs {
     geometry: Geometry,
     lines: LineMap,
     timing: HubTiming,
+    lookahead: Duration,
     hubs: Vec<Hub>,
     directory: LineTable<(DirectoryEntry, Version)>,
     /// By processor, the lines about which the protocol has something pending.
@@ -113,6 +114,8 @@ impl Controller for Hubs {
     type Message = Message;
     type Event = HubEvent;
     const WRITE_PREFETCHES_STORE: bool = false;
+    const MOVES_PAGES: bool = true;
+    const FORESEES_ANSWERS: bool = true;
 
     fn new(blueprint: &Blueprint<'_>, sources: impl Iterator<Item = Source>) -> Result<Self, SimError> {
         let topology = blueprint.network.topology();
@@ -123,10 +126,12 @@ impl Controller for Hubs {
             processors_per_node: blueprint.description.topology.processors_per_node as u16,
             priority_limit: Geometry::ORIGIN_PRIORITY_LIMIT,
         };
+        let timing = HubTiming::new(blueprint.description)?;
         Ok(Self {
             geometry,
             lines: blueprint.lines,
-            timing: HubTiming::new(blueprint.description)?,
+            lookahead: timing.lookahead(blueprint.network.soonest_delivery()),
+            timing,
             hubs: sources.map(Hub::new).collect(),
             directory: LineTable::new(nodes, blueprint.lines),
             outstanding: vec![Vec::new(); usize::from(geometry.processors())],
@@ -147,9 +152,10 @@ impl Controller for Hubs {
         false
     }
 
-    /// The shortest way of an intervention or invalidation: within a node, with the bus free.
+    /// A message threatens the processors that it is for from when their own home or the last channel sends it; what leads to one
+    /// in their own processor interface does so before.
     fn lookahead(&self) -> Duration {
-        self.timing.crossbar + self.timing.interface_in
+        self.lookahead
     }
 
     #[inline]

@@ -42,9 +42,6 @@ impl System<Hubs> {
                 return;
             }
         };
-        if message.kind.class() == MessageClass::Intervention {
-            self.controllers.hubs[to.index()].threats += 1;
-        }
         let envelope = self.envelop(message, to);
         let timing = &self.controllers.timing;
         let through = at + timing.crossbar;
@@ -53,7 +50,8 @@ impl System<Hubs> {
         } else if at_home {
             (through, HubEvent::Home(envelope))
         } else {
-            (through + timing.interface_in, HubEvent::Interface(envelope))
+            self.controllers.hubs[to.index()].threats += 1;
+            (at + timing.inwards(), HubEvent::Interface(envelope))
         };
         self.schedule(from, time, event);
     }
@@ -81,6 +79,7 @@ impl System<Hubs> {
         let mut inside = (arrival + lag).align_up(timing.cycle) + timing.network_in + timing.crossbar;
         if !matches!(envelope.message.to, Agent::Home(_)) {
             inside += timing.interface_in;
+            self.controllers.hubs[envelope.to.index()].threats += 1;
         }
         self.schedule_channel(channel, inside, Event::Node(HubEvent::Arrive(id)));
     }

@@ -80,6 +80,8 @@ pub struct Paging {
     pub(super) changing: FxHashMap<PageNumber, (u32, Vec<CpuId>)>,
     /// By processor, what it knows: the same for all if pages never move.
     known: Vec<Translations>,
+    /// Whether pages move where programs ask for it.
+    on_request: bool,
     pub(super) counters: PagingCounters,
 }
 
@@ -97,6 +99,7 @@ impl Paging {
             changing: FxHashMap::default(),
             nodes: (0..topology.processors() as u16).filter_map(|cpu| topology.node_of(CpuId(cpu))).collect(),
             known: vec![Translations::default(); topology.processors() as usize],
+            on_request: false,
             counters: PagingCounters { placed: vec![0; topology.nodes().len()], ..PagingCounters::default() },
         }
     }
@@ -153,7 +156,13 @@ impl Paging {
 
     /// Whether what a processor knows may become wrong.
     pub fn is_changing(&self) -> bool {
-        self.spec.migration || self.spec.replication
+        self.spec.migration || self.spec.replication || self.on_request
+    }
+
+    /// From here on pages may move because a program asks for it, so that processors have to learn where they are.
+    pub fn let_move(&mut self) {
+        self.on_request = true;
+        self.renew_knowledge();
     }
 
     /// What a processor knows of where pages are.
@@ -230,15 +239,23 @@ impl Paging {
     /// often as it may, has left, or would find no room.
     pub fn begin_move(&mut self, at: PhysicalAddr, to: NodeId, memory: &mut Memory) -> Option<Transfer> {
         let page = self.owner(at)?;
+        let Page { frame, moves, .. } = self.pages[page.0];
+        frame.filter(|frame| frame.page(self.page) == at.page(self.page) && moves < self.spec.migration_limit)?;
+        self.begin_move_of(page, to, memory)
+    }
+
+    /// The same of the page of `at`, because a program asks for it: as often as it does.
+    pub fn begin_requested_move(&mut self, at: VirtualAddr, to: NodeId, memory: &mut Memory) -> Option<Transfer> {
+        let page = self.number(at);
+        self.pages.get(page.0)?;
+        self.begin_move_of(page, to, memory)
+    }
+
+    fn begin_move_of(&mut self, page: PageNumber, to: NodeId, memory: &mut Memory) -> Option<Transfer> {
         let Page { frame, next, moves, .. } = self.pages[page.0];
-        let from = frame.filter(|frame| frame.page(self.page) == at.page(self.page))?;
+        let from = frame?;
         let copied = self.copies.contains_key(&page) || self.changing.contains_key(&page);
-        if copied
-            || next.is_some()
-            || moves >= self.spec.migration_limit
-            || node_of(from) == to
-            || memory.free_frames(to) == 0
-        {
+        if copied || next.is_some() || node_of(from) == to || memory.free_frames(to) == 0 {
             return None;
         }
         // Early versions of IRIX forgot the colour (Prestor 2001, 3.3.2).

@@ -372,7 +372,7 @@ impl Processor {
     }
 
     pub(super) fn post(&mut self, at: Time, ask: Ask, line: LineAddr, copy: CachedCopy) {
-        self.horizon = self.horizon.min(at);
+        self.horizon = self.horizon.min(at + self.timing.soonest_answer);
         self.posts.push(Post { at, ask, line, copy, measured: self.meter.is_open() });
     }
 

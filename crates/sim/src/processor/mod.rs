@@ -285,6 +285,12 @@ impl Processor {
         self.misses.is_empty() && self.writebacks.is_empty()
     }
 
+    /// Whether no answer to what it asked for has come as far as its bus, and no software waits for one.
+    #[inline]
+    pub fn is_waiting_far(&self) -> bool {
+        self.misses.is_empty() || self.misses.iter().all(|(_, miss)| miss.value_at.is_none() && !miss.trapped)
+    }
+
     /// The line whose writeback has been outstanding longest.
     pub fn oldest_writeback(&self) -> Option<LineAddr> {
         self.writebacks.first().copied()

@@ -42,15 +42,29 @@ impl Processor {
     }
 
     /// An access to `at`, which the program calls `named`, is done, or as good as.
-    #[inline]
+    #[inline(always)]
     pub(super) fn note_touch(&mut self, named: u64, at: PhysicalAddr, access: Access) {
-        if self.causes.is_some() && matches!(access, Access::Load | Access::Store) {
+        if self.causes.is_some() {
+            self.tell_touch(named, at, access);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_touch(&mut self, named: u64, at: PhysicalAddr, access: Access) {
+        if matches!(access, Access::Load | Access::Store) {
             let line = LineAddr(at.0 >> self.timing.line_shift);
             let word = (at.0 & ((1 << self.timing.line_shift) - 1)) >> WORD_SHIFT;
             self.note_cause(line, |causes, cpu| causes.touch(cpu, line, word as usize, access.writes()));
             if let Some(attribution) = &mut self.attribution {
                 attribution.touch(named, access.writes());
             }
+        }
+    }
+
+    /// What the program calls `named` was changed for it where it is.
+    pub fn note_change(&mut self, named: u64) {
+        if let Some(attribution) = &mut self.attribution {
+            attribution.touch(named, true);
         }
     }
 

@@ -28,6 +28,8 @@ pub struct ProcessorTiming {
     pub own_invalidation: Duration,
     /// From the completion of a miss until its request buffer serves another.
     pub release: Duration,
+    /// What the processor says, nobody answers sooner than this after it is at the pins.
+    pub soonest_answer: Duration,
     /// Block size of the primary cache, a shift.
     pub block_shift: u32,
     /// Load-to-use time of a primary hit.
@@ -65,8 +67,9 @@ pub struct ProcessorTiming {
 }
 
 impl ProcessorTiming {
-    /// The processor of `description`; its controller lets a request buffer serve another request after `release`.
-    pub fn new(description: &Description, release: Duration) -> Self {
+    /// The processor of `description`; its controller lets a request buffer serve another request after `release`, and answers
+    /// nothing before `soonest_answer`.
+    pub fn new(description: &Description, release: Duration, soonest_answer: Duration) -> Self {
         let (processor, l1, l2, tlb) = (&description.processor, &description.l1, &description.l2, &description.tlb);
         let cycle = processor.clock.period();
         let bus = l2.bus_clock.period();
@@ -83,6 +86,7 @@ impl ProcessorTiming {
             data_to_use: cycle * u64::from(processor.data_to_use_cycles),
             own_invalidation: cycle * u64::from(processor.own_invalidation_cycles),
             release,
+            soonest_answer,
             block_shift: shift(l1.line),
             primary_hit: cycle * u64::from(l1.hit_cycles),
             secondary_hit: cycle * u64::from(l2.hit_cycles),

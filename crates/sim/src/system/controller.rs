@@ -50,6 +50,8 @@ pub trait Controller: Sized + 'static {
     type Event: NodeEvent;
     /// Whether the protocol makes new contents when it grants a write prefetch: it has no copy that is exclusive and clean.
     const WRITE_PREFETCHES_STORE: bool;
+    /// Whether nodes have engines that copy pages ([`Controller::transfer`]).
+    const MOVES_PAGES: bool = false;
 
     /// The idle controllers of a machine; `sources` gives each its source of events.
     ///
@@ -76,11 +78,17 @@ pub trait Controller: Sized + 'static {
         false
     }
 
-    /// No event can lead to an intervention or invalidation at a processor sooner than this after it.
+    /// No event can lead to an intervention or invalidation at a processor sooner than this after it, unless the controller
+    /// [threatens](Self::threatens) the processor's node.
     fn lookahead(&self) -> Duration;
 
-    /// Whether an intervention or invalidation is on its way to the node's processors.
+    /// Whether an intervention or invalidation is on its way to the node's processors, and may be there within the lookahead.
     fn threatens(&self, node: NodeId) -> bool;
+
+    /// Whether what is said of interventions and invalidations holds for all that a node's processors are told, answers and
+    /// refusals, too, and for what they cause themselves: a processor that has asked for something may then run as far ahead as
+    /// others.
+    const FORESEES_ANSWERS: bool = false;
 
     /// The virtual network that a message travels on.
     fn network(message: &Self::Message) -> VirtualNetwork;

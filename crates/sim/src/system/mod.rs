@@ -126,7 +126,8 @@ impl<C: Controller> System<C> {
         let controllers = C::new(&blueprint, source.by_ref().take(nodes))?;
         let capacity = Bytes(description.topology.node_memory.0.saturating_sub(controllers.reserved().0));
         let way = Bytes(description.l2.size.0 / u64::from(description.l2.ways));
-        let timing = ProcessorTiming::new(description, controllers.release());
+        let soonest_answer = if C::FORESEES_ANSWERS { controllers.lookahead() } else { Duration::ZERO };
+        let timing = ProcessorTiming::new(description, controllers.release(), soonest_answer);
         let (announces_clean, controllers_relax) = (controllers.announces_clean(), controllers.relaxes_order());
         let make_observer = || Rc::new(RefCell::new(Observer::new(controllers_relax, C::WRITE_PREFETCHES_STORE)));
         let observer = options.check_loads.then(make_observer);

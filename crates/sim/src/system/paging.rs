@@ -37,6 +37,17 @@ impl<C: Controller> System<C> {
         self.paging.frame_of(at)
     }
 
+    /// From here on pages may move because programs ask for it. Returns whether they can.
+    pub fn let_pages_move(&mut self) -> bool {
+        if C::MOVES_PAGES {
+            self.paging.let_move();
+            for processor in self.processors.iter_mut().flatten() {
+                processor.set_translations(self.paging.known(processor.cpu()).clone());
+            }
+        }
+        C::MOVES_PAGES
+    }
+
     /// Who was the first to touch the page of a virtual address, if anybody was.
     pub fn toucher_of(&self, at: VirtualAddr) -> Option<CpuId> {
         self.paging.toucher_of(at)
@@ -68,7 +79,9 @@ impl<C: Controller> System<C> {
                 if !self.processor_mut(cpu).begin_trap(at, now) {
                     return true;
                 }
-                let Some(cost) = self.paging.first_touch(node, at, &mut self.memory) else {
+                let began_on = self.schedule.as_ref().and_then(|schedule| schedule.scheduler.began_on(cpu));
+                let toucher = began_on.map_or(node, |began_on| self.node_of(began_on));
+                let Some(cost) = self.paging.first_touch(toucher, at, &mut self.memory) else {
                     self.fail(SimError::MemoryFull { cpu, page: at, at: now });
                     return false;
                 };

@@ -90,6 +90,7 @@ impl<C: Controller> System<C> {
                 Call::Wake(thread) => self.wake_parked(thread),
                 Call::Map(planned) => team.answer_map(self.map(&planned)),
                 Call::Plan(pages) => self.plan_pages(pages),
+                Call::Move(at, node) => self.move_page(cpu, at, node),
                 Call::Whereabouts(at) => team.answer_place(self.place_of(at)),
                 Call::End => {
                     if let Some(process) = &mut self.process {
@@ -186,5 +187,17 @@ impl<C: Controller> System<C> {
         for (at, node) in pages.into_iter().filter(|(_, node)| node.index() < nodes) {
             self.paging.plan(at, node);
         }
+    }
+
+    /// The thread on `cpu` asks for a page on another node: the operating system has it copied.
+    fn move_page(&mut self, cpu: CpuId, at: VirtualAddr, node: NodeId) {
+        if !C::MOVES_PAGES || !self.paging.is_changing() || node.index() >= self.network.topology().nodes().len() {
+            return;
+        }
+        let Some(transfer) = self.paging.begin_requested_move(at, node, &mut self.memory) else { return };
+        self.announce_frames();
+        let (now, cost) = (self.now, self.paging.spec().migrate);
+        self.processor_mut(cpu).spend_in_os(now, cost);
+        C::transfer(self, transfer);
     }
 }

@@ -213,8 +213,12 @@ impl<C: Controller> System<C> {
         }
         let node = self.node_of(cpu);
         let next = self.queue.peek_time().unwrap_or(Time::MAX);
+        let calm = |processor: &Processor| match C::FORESEES_ANSWERS {
+            true => processor.is_waiting_far(),
+            false => processor.is_quiet(),
+        };
         let unthreatened = !self.controllers.threatens(node)
-            && self.processors[cpu.index()].as_ref().is_some_and(|processor| processor.is_quiet());
+            && self.processors[cpu.index()].as_ref().is_some_and(|processor| calm(processor));
         let horizon = if unthreatened { Time(next.0.saturating_add(self.lookahead.0)) } else { next };
         // A thread that only looks at words would never come back while all others wait.
         let horizon = if self.process.is_some() { horizon.min(Time(self.now.0 + TURN.0)) } else { horizon };

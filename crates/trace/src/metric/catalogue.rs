@@ -1,12 +1,12 @@
 //! The metrics that are declared: `counters/*.toml`, built in, and files of the user's own.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::formula::{self, FormulaError};
 use crate::ObjectKind;
 
 /// A metric: a formula with a name and a meaning.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
     /// What it is called in flags and columns: `alocal`.

@@ -79,8 +79,10 @@ impl<S: SharingSet> Msi<S> {
     fn class(&self, node: u8) -> (u16, u16, bool) {
         let cluster = self.context.variant.clustering.map_or(0, |clustering| u16::from(node) / clustering.nodes);
         let node = NodeId(node.into());
-        let keeps_evicted = self.remote_access_cache && node != self.context.site.home;
-        (self.set.class(&self.context.site, node), cluster, keeps_evicted)
+        // A home keeps none of its own lines in a remote access cache, and does not let itself collect acknowledgements (`/IR`).
+        let home_differs = self.remote_access_cache || self.context.variant.acknowledge_requester;
+        let is_other = home_differs && node != self.context.site.home;
+        (self.set.class(&self.context.site, node), cluster, is_other)
     }
 
     /// Every exchange of interchangeable nodes and lines, the identity first. A clustered invalidation goes to the first of

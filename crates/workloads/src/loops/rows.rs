@@ -92,7 +92,8 @@ mod tests {
     fn rows_lie_with_their_owners_and_apart() {
         for (threads, count) in [(1, 5), (3, 7), (4, 8), (8, 3)] {
             let homes = (0..threads as u16).map(NodeId).collect();
-            let shape = Shape { homes, nodes: threads, line_words: 4, page_words: 32, seed: 0 };
+            let shape =
+                Shape { homes, nodes: threads, line_words: 4, page_words: 32, seed: 0, locks: Default::default() };
             let one = [false, true].map(|interleaved| (1, Rows::new(&shape, count, 9, interleaved)));
             for (matrices, rows) in one.into_iter().chain([(3, Rows::several(&shape, 3, count, 9))]) {
                 let plan = rows.plan(&shape);

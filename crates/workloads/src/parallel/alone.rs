@@ -8,6 +8,13 @@ use crate::thread::Thread;
 /// Words that nobody else touches.
 pub(crate) type Words = Vec<Cell<u64>>;
 
+/// A machine for tests of what one thread does: lines of 16 words, pages of 2048.
+#[cfg(test)]
+pub(crate) fn shape_of_one() -> Shape {
+    let homes = vec![units::NodeId(0)];
+    Shape { homes, nodes: 1, line_words: 16, page_words: 2048, seed: 3, locks: Default::default() }
+}
+
 /// The only thread of a program. No time passes for it.
 pub(crate) struct Alone;
 

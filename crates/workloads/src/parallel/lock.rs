@@ -1,8 +1,26 @@
-//! Locks in shared memory: test, then test-and-set by load-linked and store-conditional, as PARMACS have them on MIPS.
+//! Locks in shared memory, as a threads library has them where the machine has none.
 
 use crate::Blocks;
 use crate::program::{RegionPlan, Shape};
 use crate::thread::Thread;
+
+/// How threads take locks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LockKind {
+    /// Test, then test-and-set by load-linked and store-conditional, as PARMACS have them on MIPS. Who is first when a lock is
+    /// given back takes it.
+    #[default]
+    LlSc,
+    /// Each draws a ticket from a counter that the memory increments, as the Origin's Hub does for uncached loads and FLASH's MAGIC
+    /// by a handler, and looks at another word until that says that it is its turn (Prestor 2001, 3.2.2; FLASH dissertation, 6.3). A
+    /// lock is asked for by one reference, however many want it, and goes to them in the order in which they asked.
+    AtMemory,
+}
+
+impl LockKind {
+    /// All, with their names.
+    pub const ALL: [(Self, &'static str); 2] = [(Self::LlSc, "llsc"), (Self::AtMemory, "at-memory")];
+}
 
 const FREE: u64 = 0;
 const HELD: u64 = 1;
@@ -10,18 +28,53 @@ const HELD: u64 = 1;
 /// Locks, in a region of their own or in what they guard.
 #[derive(Debug)]
 pub struct Locks<'r, R> {
+    /// The words that say whether locks are free, or whose turn it is.
+    words: Words<'r, R>,
+    /// The counters that tickets are drawn from, if they are.
+    tickets: Option<Words<'r, R>>,
+}
+
+/// A lock that is held.
+#[derive(Debug)]
+#[must_use = "a lock that is not released keeps all others out"]
+pub struct Held {
+    lock: usize,
+    /// What its word says when it is given back.
+    after: u64,
+}
+
+/// A word of each lock.
+#[derive(Debug)]
+struct Words<'r, R> {
     region: &'r R,
     places: Places,
 }
 
-/// Where locks are.
+/// Where a word of each lock is.
 #[derive(Clone, Copy, Debug)]
 enum Places {
-    /// Each in a line of its own, dealt round the nodes of the threads.
-    Apart { blocks: Blocks, threads: usize },
+    /// Each in a line of its own, dealt round the nodes of the threads: the first in line `first` of the block there.
+    Apart { blocks: Blocks, threads: usize, first: usize },
     /// At equal distances from a word on.
     Strided { first: usize, stride: usize },
 }
+
+impl Places {
+    fn word(self, lock: usize) -> usize {
+        match self {
+            Self::Apart { blocks, threads, first } => blocks.word(lock % threads, first + lock / threads),
+            Self::Strided { first, stride } => first + lock * stride,
+        }
+    }
+}
+
+impl<R> Clone for Words<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Words<'_, R> {}
 
 impl<R> Clone for Locks<'_, R> {
     fn clone(&self) -> Self {
@@ -31,59 +84,102 @@ impl<R> Clone for Locks<'_, R> {
 
 impl<R> Copy for Locks<'_, R> {}
 
-impl<'r, R> Locks<'r, R> {
-    fn blocks(shape: &Shape, count: usize) -> Blocks {
-        Blocks::new(shape, count.div_ceil(shape.threads()))
-    }
+/// Lines of `count` words apart that fall to each thread.
+fn lines(shape: &Shape, count: usize) -> usize {
+    count.div_ceil(shape.threads())
+}
 
-    /// The region that `count` locks want, each in a line of its own.
+/// Where `kinds` words of each of `count` locks lie apart.
+fn apart(shape: &Shape, count: usize, kinds: usize) -> impl Fn(usize) -> Places {
+    let (each, threads) = (lines(shape, count), shape.threads());
+    let blocks = Blocks::new(shape, kinds * each);
+    move |kind| Places::Apart { blocks, threads, first: kind * each }
+}
+
+/// How many words a lock of the shape's kind has.
+fn kinds(shape: &Shape) -> usize {
+    match shape.locks {
+        LockKind::LlSc => 1,
+        LockKind::AtMemory => 2,
+    }
+}
+
+impl<'r, R> Locks<'r, R> {
+    /// The region that `count` locks want, each word in a line of its own.
     pub fn plan(shape: &Shape, count: usize) -> RegionPlan {
-        Self::blocks(shape, count).plan(shape.homes.iter().copied())
+        Blocks::new(shape, kinds(shape) * lines(shape, count)).plan(shape.homes.iter().copied())
     }
 
     /// The `count` locks of a region that was planned for as many. All are free as long as nobody took them.
     pub fn new(shape: &Shape, region: &'r R, count: usize) -> Self {
-        Self { region, places: Places::Apart { blocks: Self::blocks(shape, count), threads: shape.threads() } }
+        let places = apart(shape, count, kinds(shape));
+        let words = |kind| Words { region, places: places(kind) };
+        Self { words: words(0), tickets: (kinds(shape) > 1).then(|| words(1)) }
     }
 
     /// The locks that a region holds one after the other, a word each, as an array of a language's locks: they share lines.
-    pub fn packed(region: &'r R) -> Self {
-        Self::within(region, 0, 1)
+    /// Tickets are drawn as [`Self::within`] says.
+    pub fn packed(shape: &Shape, region: &'r R, count: usize, tickets: Option<&'r R>) -> Self {
+        Self::within(shape, region, [0, 1], count, tickets)
     }
 
-    /// Locks that are words of what they guard: the first is word `first`, and each further one `stride` words after. Whoever
-    /// takes one has the line of what it guards.
-    pub fn within(region: &'r R, first: usize, stride: usize) -> Self {
-        Self { region, places: Places::Strided { first, stride } }
+    /// `count` locks that are words of what they guard: the first is word `first`, and each further one `stride` words after.
+    /// Whoever takes one has the line of what it guards. No line may be cached that the memory changes: if tickets are
+    /// drawn, it is from another region, that of [`Self::ticket_plan`].
+    pub fn within(
+        shape: &Shape,
+        region: &'r R,
+        [first, stride]: [usize; 2],
+        count: usize,
+        tickets: Option<&'r R>,
+    ) -> Self {
+        let tickets = tickets.map(|region| Words { region, places: apart(shape, count, 1)(0) });
+        Self { words: Words { region, places: Places::Strided { first, stride } }, tickets }
     }
 
-    fn word(&self, lock: usize) -> usize {
-        match self.places {
-            Places::Apart { blocks, threads } => blocks.word(lock % threads, lock / threads),
-            Places::Strided { first, stride } => first + lock * stride,
+    /// The region that `count` locks within another one draw their tickets from, if they do: each counter in a line of its own.
+    pub fn ticket_plan(shape: &Shape, count: usize) -> Option<RegionPlan> {
+        let plan = || Blocks::new(shape, lines(shape, count)).plan(shape.homes.iter().copied());
+        (shape.locks == LockKind::AtMemory).then(plan)
+    }
+
+    /// What the word of `lock`, one of `count` within another region, holds when nobody has it or waits for it: `drawn` reads a
+    /// word of the region of [`Self::ticket_plan`].
+    pub fn free_word(shape: &Shape, count: usize, lock: usize, drawn: impl FnOnce(usize) -> u64) -> u64 {
+        match shape.locks {
+            LockKind::LlSc => FREE,
+            LockKind::AtMemory => drawn(apart(shape, count, 1)(0).word(lock)),
         }
     }
 
-    /// Waits until a lock is free and takes it: what its last holder stored is seen.
-    pub fn acquire<T: Thread<Region = R>>(&self, thread: &mut T, lock: usize) {
-        let word = self.word(lock);
-        while thread.load_acquire(self.region, word) != FREE
-            || thread.compare_and_swap(self.region, word, FREE, HELD) != FREE
-        {
-            thread.await_change(self.region, word, HELD);
+    /// Waits until a lock is free, or it is its turn, and takes it: what its last holder stored is seen.
+    pub fn acquire<T: Thread<Region = R>>(&self, thread: &mut T, lock: usize) -> Held {
+        let (region, word) = (self.words.region, self.words.places.word(lock));
+        let Some(tickets) = self.tickets else {
+            while thread.load_acquire(region, word) != FREE || thread.compare_and_swap(region, word, FREE, HELD) != FREE
+            {
+                thread.await_change(region, word, HELD);
+            }
+            return Held { lock, after: FREE };
+        };
+        let ticket = thread.fetch_add_at_memory(tickets.region, tickets.places.word(lock), 1);
+        let mut turn = thread.load_acquire(region, word);
+        while turn != ticket {
+            turn = thread.await_change(region, word, turn);
         }
+        Held { lock, after: ticket + 1 }
     }
 
     /// Gives a lock back, all that was stored before done.
-    pub fn release<T: Thread<Region = R>>(&self, thread: &mut T, lock: usize) {
-        thread.store_release(self.region, self.word(lock), FREE);
+    pub fn release<T: Thread<Region = R>>(&self, thread: &mut T, held: Held) {
+        thread.store_release(self.words.region, self.words.places.word(held.lock), held.after);
     }
 
     /// A critical section: `body` while holding a lock.
     pub fn critical<T: Thread<Region = R>, V>(&self, thread: &mut T, lock: usize, body: impl FnOnce(&mut T) -> V) -> V {
-        self.acquire(thread, lock);
+        let held = self.acquire(thread, lock);
         let value = body(thread);
-        self.release(thread, lock);
+        self.release(thread, held);
         value
     }
 }

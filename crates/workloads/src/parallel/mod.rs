@@ -10,13 +10,13 @@ mod openmp;
 mod reduction;
 mod share;
 
-#[cfg(test)]
-pub(crate) use alone::Alone;
 pub(crate) use alone::alone;
+#[cfg(test)]
+pub(crate) use alone::{Alone, shape_of_one};
 pub(crate) use array::element;
 pub use array::{Array, Element};
 pub use barrier::{Barrier, BarrierKind};
-pub use lock::Locks;
+pub use lock::{LockKind, Locks};
 pub use openmp::{SharedSums, Team};
 pub use reduction::Reduction;
 pub use share::Share;

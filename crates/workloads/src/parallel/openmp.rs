@@ -23,6 +23,8 @@ pub struct Team<'r, R> {
     share: Share,
     /// Sections so far.
     forks: u64,
+    /// Whether sections are measured.
+    measured: bool,
 }
 
 impl<'r, R> Team<'r, R> {
@@ -33,7 +35,14 @@ impl<'r, R> Team<'r, R> {
 
     /// The place of thread `number` in the team of all threads; `region` was so planned.
     pub fn new(shape: &Shape, region: &'r R, number: usize) -> Self {
-        Self { region, share: Share::new(shape, number), forks: 0 }
+        Self { region, share: Share::new(shape, number), forks: 0, measured: true }
+    }
+
+    /// Round `round` of `rounds` that are alike begins. Its sections are measured unless it is one of the first `unmeasured`, or
+    /// the last. Published programs have thousands of rounds: that the first finds caches empty, and lines that nobody has
+    /// read yet and no write has to invalidate, is nothing there, and half of two rounds.
+    pub fn begin_round(&mut self, round: u64, rounds: u64, unmeasured: u64) {
+        self.measured = round >= unmeasured.min(rounds.saturating_sub(1));
     }
 
     /// What only the master does, while the others wait for the next section. Nothing for them.
@@ -59,12 +68,12 @@ impl<'r, R> Team<'r, R> {
         let before = self.forks;
         self.forks += 1;
         if self.share.number == MASTER {
-            thread.measure(true);
+            thread.measure(self.measured);
             thread.store_release(self.region, FORK, self.forks);
         } else {
             // The join of a section is before the fork of the next: no count is ever missed.
             thread.await_change(self.region, FORK, before);
-            thread.measure(true);
+            thread.measure(self.measured);
         }
     }
 

@@ -464,16 +464,14 @@ impl Program for Art {
 
 #[cfg(test)]
 mod tests {
-    use units::NodeId;
-
     use super::*;
+    use crate::parallel::shape_of_one;
 
     /// Where a pattern is shown it is recognised, of like strength or not, and hardly ever where it is not.
     #[test]
     fn patterns_are_seen_where_they_are_shown_and_nowhere_else() {
         let art = Art { positions: 33, window: 11, patterns: 7, tuned: 0 };
-        let shape = Shape { homes: vec![NodeId(0)], nodes: 1, line_words: 16, page_words: 2048, seed: 3 };
-        let (_, alone) = alone(&art, &shape);
+        let (_, alone) = alone(&art, &shape_of_one());
         let found = |window| element::<[f64; 2]>(|word| alone[FOUND][word], window);
         let shown: Vec<_> = art.shown().collect();
         assert_eq!(shown.len(), 7);

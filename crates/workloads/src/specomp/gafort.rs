@@ -29,6 +29,8 @@ program! {
         genes: 512, 1 to 4096;
         /// Generations.
         generations: 3, 1 to 10_000;
+        /// Generations of these that come before what is measured; the last is measured in any case.
+        unmeasured: 0, 0 to 10_000;
         /// Of a hundred swaps, how many go anywhere ahead; all of them if not tuned.
         shuffle_percent: 25, 0 to 100;
         /// How far swaps go: 0, anywhere ahead; 1, most of them among the thread's own.
@@ -53,13 +55,14 @@ const CHOOSE: u32 = 8;
 const MIX: u32 = 6 + 2 * DRAW;
 
 /// Regions: what the team forks by; locks; chromosomes and fitnesses of even and of odd generations; parts of sums; the mean and
-/// the highest fitness of each generation.
+/// the highest fitness of each generation; what tickets for the locks are drawn from, if they are.
 const TEAM: usize = 0;
 const LOCKS: usize = 1;
 const CHROMOSOMES: usize = 2;
 const FITNESSES: usize = 4;
 const PARTS: usize = 6;
 const HISTORY: usize = 7;
+const TICKETS: usize = 8;
 
 /// What is drawn for a generation, as streams of random numbers that differ.
 #[derive(Clone, Copy)]
@@ -126,6 +129,7 @@ fn of_generation<R, E: Element>(regions: &[R], first: usize, generation: u64) ->
 struct Body<'r, R> {
     program: Gafort,
     regions: &'r [R],
+    locks: Locks<'r, R>,
     seed: u64,
 }
 
@@ -145,9 +149,9 @@ impl<'r, R> Body<'r, R> {
 
     /// Draws its part of the first generation, and touches that of the second.
     fn initialise<T: Thread<Region = R>>(&self, thread: &mut T, share: Share) {
-        let (genes, locks) = (self.program.genes(), Array::<_, u64>::new(&self.regions[LOCKS]));
+        let (genes, words) = (self.program.genes(), Array::<_, u64>::new(&self.regions[LOCKS]));
         for individual in self.own(share) {
-            locks.store(thread, individual, 0);
+            words.store(thread, individual, 0);
             let mut random = self.program.random(self.seed, Draw::Chromosome, 0, individual);
             for gene in individual * genes..(individual + 1) * genes {
                 self.chromosomes(0).store(thread, gene, random.below(usize::MAX) as u64);
@@ -208,8 +212,7 @@ impl<'r, R> Body<'r, R> {
     /// Shuffles a generation, beginning with its own individuals. Two locks are always taken in their order: nobody waits for
     /// one that waits for him.
     fn shuffle<T: Thread<Region = R>>(&self, thread: &mut T, share: Share, generation: u64) {
-        let locks = Locks::packed(&self.regions[LOCKS]);
-        let own = self.own(share);
+        let (locks, own) = (self.locks, self.own(share));
         for one in own.clone() {
             thread.instructions(2 * DRAW);
             if let Some(other) = self.program.partner(self.seed, generation, one, own.end) {
@@ -306,6 +309,7 @@ impl Program for Gafort {
         "odd fitnesses",
         "partial sums",
         "history",
+        "tickets",
     ];
 
     /// Who swaps first decides what is swapped; and a shuffle is a shuffle either way.
@@ -316,15 +320,19 @@ impl Program for Gafort {
         let unplaced = |words| RegionPlan::unplaced(shape, words);
         let population = [individuals, genes, genes, individuals, individuals].map(unplaced);
         let history = unplaced(2 * (self.generations as usize + 1));
-        [Team::<()>::plan(shape)].into_iter().chain(population).chain([Reduction::<()>::plan(shape), history]).collect()
+        let shared = population.into_iter().chain([Reduction::<()>::plan(shape), history]);
+        let tickets = Locks::<()>::ticket_plan(shape, individuals);
+        [Team::<()>::plan(shape)].into_iter().chain(shared).chain(tickets).collect()
     }
 
     fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
         let mut team = Team::new(shape, &regions[TEAM], thread.number());
         let mut sums = Reduction::new(shape, &regions[PARTS]);
-        let body = Body { program: *self, regions, seed: shape.seed };
+        let locks = Locks::packed(shape, &regions[LOCKS], self.individuals(), regions.get(TICKETS));
+        let body = Body { program: *self, regions, locks, seed: shape.seed };
         team.prepare(thread, |thread, share| body.initialise(thread, share));
         for generation in 0..=self.generations {
+            team.begin_round(generation, self.generations, self.unmeasured);
             team.parallel(thread, |thread, share| body.evaluate(thread, share, &mut sums, generation));
             if generation < self.generations {
                 team.parallel(thread, |thread, share| body.shuffle(thread, share, generation));
@@ -337,7 +345,8 @@ impl Program for Gafort {
     /// The last two generations are whole, the last is the children of the one before as the shuffle left it, and locks are free.
     fn check(&self, shape: &Shape, read: &dyn Fn(usize, usize) -> u64) -> Result<(), Wrong> {
         (0..self.individuals()).try_for_each(|individual| {
-            Wrong::unless_equal(read(LOCKS, individual), 0, || format!("the lock of individual {individual}"))
+            let free = Locks::<()>::free_word(shape, self.individuals(), individual, |word| read(TICKETS, word));
+            Wrong::unless_equal(read(LOCKS, individual), free, || format!("the lock of individual {individual}"))
         })?;
         let left = Left { program: self, read };
         left.check_generation(self.generations - 1)?;
@@ -348,22 +357,16 @@ impl Program for Gafort {
 
 #[cfg(test)]
 mod tests {
-    use units::NodeId;
-
     use super::*;
-    use crate::parallel::alone;
+    use crate::parallel::{alone, shape_of_one};
     use crate::parameter::{Declared, Settings};
-
-    fn shape() -> Shape {
-        Shape { homes: vec![NodeId(0)], nodes: 1, line_words: 16, page_words: 2048, seed: 3 }
-    }
 
     #[test]
     fn generations_become_fitter() {
         let gafort = Gafort { families: 40, genes: 8, generations: 25, ..Gafort::with(&Settings::default()) };
         for tuned in [0, 1] {
             let gafort = Gafort { tuned, ..gafort };
-            let (_, alone) = alone(&gafort, &shape());
+            let (_, alone) = alone(&gafort, &shape_of_one());
             let mean = |generation| element::<[f64; 2]>(|word| alone[HISTORY][word], generation)[0];
             assert!(mean(25) > 1.5 * mean(0), "tuned {tuned}: {} after {}", mean(25), mean(0));
         }
@@ -372,8 +375,8 @@ mod tests {
     /// The first generation is known: after its shuffle all are there, and hardly anyone where he was.
     #[test]
     fn a_shuffle_keeps_everybody() {
-        let gafort = Gafort { families: 50, genes: 2, generations: 1, shuffle_percent: 25, tuned: 0 };
-        let (_, alone) = alone(&gafort, &shape());
+        let gafort = Gafort { families: 50, genes: 2, generations: 1, unmeasured: 0, shuffle_percent: 25, tuned: 0 };
+        let (_, alone) = alone(&gafort, &shape_of_one());
         let drawn = |individual: usize| {
             let mut random = gafort.random(3, Draw::Chromosome, 0, individual);
             [(); 2].map(|()| random.below(usize::MAX) as u64)
@@ -391,7 +394,7 @@ mod tests {
     #[test]
     fn partners_are_ahead_and_mostly_near_if_tuned() {
         let far = |tuned, shuffle_percent| {
-            let gafort = Gafort { families: 500, genes: 1, generations: 1, shuffle_percent, tuned };
+            let gafort = Gafort { families: 500, genes: 1, generations: 1, unmeasured: 0, shuffle_percent, tuned };
             let partners = (0..100).map(|number| (number, gafort.partner(1, 0, number, 100)));
             partners
                 .filter(|&(number, partner)| {

@@ -1,4 +1,4 @@
-//! Multigrid in three dimensions: a Poisson equation on a periodic cube.
+//! Multigrid in three dimensions: a Poisson equation on a periodic cube or bar.
 
 use super::field::{Field, index, ring};
 use super::{DRAW, LINE};
@@ -15,12 +15,17 @@ program! {
     /// 6.1, where remote misses grow sixfold from 8 to 63 processors). There is no fault to repair: what helps is a larger cube.
     ///
     /// The cube of 64 keeps about what the published one of 433 MB (Table 3.2) has to secondary caches of 2 MB if caches have
-    /// 32 to 64 kB.
-    Mgrid is "mgrid": "multigrid on a cube, shared by slices: borders are read by neighbours, more the thinner slices are" {
-        /// Distances between points along an edge of the cube, whose last point is next to the first: a power of 2.
+    /// 32 to 64 kB. A bar keeps something else, too: with the planes of the published cube a thread's slice is as thick as there,
+    /// and as much of it lies at its borders, however few points a plane has.
+    Mgrid is "mgrid": "multigrid, shared by slices: borders are read by neighbours, more the thinner slices are" {
+        /// Distances between points along the edge that is shared, whose last point is next to the first: a power of 2.
         intervals: 64, 4 to 1024, powers of 2;
+        /// How many times shorter the other two edges are: 1 for a cube.
+        narrower: 1, 1 to 1024, powers of 2;
         /// V-cycles.
         rounds: 2, 1 to 1000;
+        /// V-cycles of these that come before what is measured; the last is measured in any case.
+        unmeasured: 0, 0 to 10_000;
     }
 }
 
@@ -52,20 +57,23 @@ const NORMS: usize = 3;
 const SUM: usize = 4;
 const TEAM: usize = 5;
 
+/// Planes, rows and columns of a level.
+type Sides = [usize; 3];
+
 /// The points of a plane.
-fn points(side: usize, plane: usize) -> impl Iterator<Item = [usize; 3]> {
-    (0..side).flat_map(move |row| (0..side).map(move |column| [plane, row, column]))
+fn points([_, rows, columns]: Sides, plane: usize) -> impl Iterator<Item = [usize; 3]> {
+    (0..rows).flat_map(move |row| (0..columns).map(move |column| [plane, row, column]))
 }
 
-/// The room of a level in memory. Lines and planes are longer than the cube by the two points that a border would take, as in
+/// The room of a level in memory. Lines and planes are longer than the box by the two points that a border would take, as in
 /// the original: lines beside each other would else fall into one set of the primary cache.
-fn room(side: usize) -> [usize; 3] {
-    [side, side + 2, side + 2]
+fn room([planes, rows, columns]: Sides) -> [usize; 3] {
+    [planes, rows + 2, columns + 2]
 }
 
 /// The words of a level.
-fn words(side: usize) -> usize {
-    room(side).iter().product()
+fn words(sides: Sides) -> usize {
+    room(sides).iter().product()
 }
 
 /// A line's sums around each of its points: the point, four beside it, four diagonally beside it in the planes across.
@@ -80,7 +88,7 @@ fn weigh([w0, w1, w2, w3]: Weights, [before, here, after]: [Sums; 3]) -> f64 {
 
 /// A thread's view of all levels, the finest first.
 struct Grids<'r, R> {
-    sides: Vec<usize>,
+    sides: Vec<Sides>,
     solutions: Vec<Field<'r, R, f64>>,
     residuals: Vec<Field<'r, R, f64>>,
     charges: Field<'r, R, f64>,
@@ -91,14 +99,14 @@ impl<R> Grids<'_, R> {
     fn sums<T: Thread<Region = R>>(
         thread: &mut T,
         field: Field<'_, R, f64>,
-        side: usize,
+        [planes, rows, columns]: Sides,
         [plane, row]: [usize; 2],
         sums: &mut Vec<Sums>,
     ) {
-        let ([below, _, above], [north, _, south]) = (ring(plane, side), ring(row, side));
+        let ([below, _, above], [north, _, south]) = (ring(plane, planes), ring(row, rows));
         thread.instructions(LINE);
         sums.clear();
-        for column in 0..side {
+        for column in 0..columns {
             let mut at = |plane, row| field.load(thread, [plane, row, column]);
             let beside = at(plane, north) + at(plane, south) + at(below, row) + at(above, row);
             let across = at(below, north) + at(below, south) + at(above, north) + at(above, south);
@@ -117,11 +125,12 @@ impl<R> Grids<'_, R> {
 
     /// Residuals of a plane: what is asked for less the Laplacian of the solution. Returns the sum of their squares.
     fn residual<T: Thread<Region = R>>(&self, thread: &mut T, level: usize, plane: usize) -> f64 {
-        let (side, mut sums, mut squares) = (self.sides[level], Vec::new(), 0.0);
+        let (sides, mut sums, mut squares) = (self.sides[level], Vec::new(), 0.0);
+        let [_, rows, columns] = sides;
         let asked = if level == 0 { self.charges } else { self.residuals[level] };
-        for row in 0..side {
-            Self::sums(thread, self.solutions[level], side, [plane, row], &mut sums);
-            for column in 0..side {
+        for row in 0..rows {
+            Self::sums(thread, self.solutions[level], sides, [plane, row], &mut sums);
+            for column in 0..columns {
                 let point = [plane, row, column];
                 let left = asked.load(thread, point) - Self::around(thread, LAPLACIAN, &sums, column);
                 self.residuals[level].store(thread, point, left);
@@ -134,10 +143,11 @@ impl<R> Grids<'_, R> {
 
     /// Smooths a plane: adds to the solution what the residuals ask for.
     fn smooth<T: Thread<Region = R>>(&self, thread: &mut T, level: usize, plane: usize) {
-        let (side, mut sums) = (self.sides[level], Vec::new());
-        for row in 0..side {
-            Self::sums(thread, self.residuals[level], side, [plane, row], &mut sums);
-            for column in 0..side {
+        let (sides, mut sums) = (self.sides[level], Vec::new());
+        let [_, rows, columns] = sides;
+        for row in 0..rows {
+            Self::sums(thread, self.residuals[level], sides, [plane, row], &mut sums);
+            for column in 0..columns {
                 let point = [plane, row, column];
                 let change = Self::around(thread, SMOOTHER, &sums, column);
                 let value = self.solutions[level].load(thread, point) + change;
@@ -149,9 +159,10 @@ impl<R> Grids<'_, R> {
     /// Restricts residuals to a plane of the next coarser level, and makes its solution zero.
     fn restrict<T: Thread<Region = R>>(&self, thread: &mut T, level: usize, plane: usize) {
         let (coarser, mut sums) = (level + 1, Vec::new());
-        for row in 0..self.sides[coarser] {
+        let [_, rows, columns] = self.sides[coarser];
+        for row in 0..rows {
             Self::sums(thread, self.residuals[level], self.sides[level], [2 * plane, 2 * row], &mut sums);
-            for column in 0..self.sides[coarser] {
+            for column in 0..columns {
                 let value = Self::around(thread, RESTRICTION, &sums, 2 * column);
                 self.residuals[coarser].store(thread, [plane, row, column], value);
                 self.solutions[coarser].store(thread, [plane, row, column], 0.0);
@@ -161,12 +172,12 @@ impl<R> Grids<'_, R> {
 
     /// Adds the next coarser level's solution to a plane: between its points the mean of the two, four or eight around.
     fn interpolate<T: Thread<Region = R>>(&self, thread: &mut T, level: usize, plane: usize) {
-        let (side, coarse) = (self.sides[level], self.sides[level + 1]);
-        let around = |number: usize| [number / 2, number.div_ceil(2) % coarse];
-        for row in 0..side {
+        let ([_, rows, columns], coarse) = (self.sides[level], self.sides[level + 1]);
+        let around = |(number, coarse): (usize, usize)| [number / 2, number.div_ceil(2) % coarse];
+        for row in 0..rows {
             thread.instructions(LINE);
-            for column in 0..side {
-                let sides = [plane, row, column].map(around);
+            for column in 0..columns {
+                let sides = [(plane, coarse[0]), (row, coarse[1]), (column, coarse[2])].map(around);
                 let distinct = [plane, row, column].map(|number| 1 + number % 2);
                 let mut sum = 0.0;
                 for corner in 0..distinct.iter().product() {
@@ -186,38 +197,51 @@ impl<R> Grids<'_, R> {
     fn cycle<T: Thread<Region = R>>(&self, team: &mut Team<'_, R>, thread: &mut T) {
         let coarsest = self.sides.len() - 1;
         for level in 0..coarsest {
-            team.parallel_for(thread, self.sides[level + 1], |thread, plane| self.restrict(thread, level, plane));
+            team.parallel_for(thread, self.sides[level + 1][0], |thread, plane| self.restrict(thread, level, plane));
         }
-        team.parallel_for(thread, self.sides[coarsest], |thread, plane| self.smooth(thread, coarsest, plane));
+        team.parallel_for(thread, self.sides[coarsest][0], |thread, plane| self.smooth(thread, coarsest, plane));
         for level in (0..coarsest).rev() {
-            let side = self.sides[level];
-            team.parallel_for(thread, side, |thread, plane| self.interpolate(thread, level, plane));
+            let planes = self.sides[level][0];
+            team.parallel_for(thread, planes, |thread, plane| self.interpolate(thread, level, plane));
             self.lower(team, thread, level);
-            team.parallel_for(thread, side, |thread, plane| self.smooth(thread, level, plane));
+            team.parallel_for(thread, planes, |thread, plane| self.smooth(thread, level, plane));
         }
     }
 
     /// Residuals of a level, all planes. Returns the sum of the squares of a thread's own.
     fn lower<T: Thread<Region = R>>(&self, team: &mut Team<'_, R>, thread: &mut T, level: usize) {
-        team.parallel_for(thread, self.sides[level], |thread, plane| {
+        team.parallel_for(thread, self.sides[level][0], |thread, plane| {
             self.residual(thread, level, plane);
         });
     }
 }
 
 impl Mgrid {
-    /// Sides of the levels, the finest first: the coarsest has two points along an edge.
-    fn sides(&self) -> Vec<usize> {
-        (1..=self.intervals.ilog2()).rev().map(|power| 1 << power).collect()
+    /// Sides of the levels, the finest first: the coarsest has two points along the longest edge. An edge of one point, which is
+    /// next to itself, stays so: what is left to solve is the same along it.
+    fn sides(&self) -> Vec<Sides> {
+        let across = self.intervals / self.narrower;
+        let coarsened = |level: u32| [self.intervals, across, across].map(|side: u64| (side >> level).max(1) as usize);
+        (0..self.intervals.ilog2()).map(coarsened).collect()
     }
 
-    /// Where the charges are: the same number of either sign, so that there is a solution on a periodic cube.
+    /// Sides of the finest level.
+    fn finest(&self) -> Sides {
+        self.sides()[0]
+    }
+
+    /// Points of the finest level.
+    fn points(&self) -> usize {
+        self.finest().iter().product()
+    }
+
+    /// Where the charges are: the same number of either sign, so that there is a solution in a periodic box.
     fn charges(&self, seed: u64) -> Vec<([usize; 3], f64)> {
-        let (side, mut random) = (self.intervals as usize, Random::new(seed, 0));
+        let (sides, mut random) = (self.finest(), Random::new(seed, 0));
         let mut charges: Vec<([usize; 3], f64)> = Vec::new();
-        let count = 2 * CHARGES.min(side * side * side / 8);
+        let count = 2 * CHARGES.min(self.points() / 8);
         while charges.len() < count {
-            let point = std::array::from_fn(|_| random.below(side));
+            let point = sides.map(|side| random.below(side));
             if charges.iter().all(|&(other, _)| other != point) {
                 charges.push((point, if charges.len().is_multiple_of(2) { 1.0 } else { -1.0 }));
             }
@@ -233,11 +257,11 @@ impl Mgrid {
         thread: &mut T,
         seed: u64,
     ) {
-        for (level, &side) in grids.sides.iter().enumerate() {
+        for (level, &sides) in grids.sides.iter().enumerate() {
             let charges = (level == 0).then_some(grids.charges);
             let fields: Vec<_> = charges.into_iter().chain([grids.solutions[level], grids.residuals[level]]).collect();
             team.prepare(thread, |thread, share| {
-                for point in share.block(side).flat_map(|plane| points(side, plane)) {
+                for point in share.block(sides[0]).flat_map(|plane| points(sides, plane)) {
                     fields.iter().for_each(|field| field.store(thread, point, 0.0));
                     thread.instructions(2);
                 }
@@ -253,11 +277,10 @@ impl Mgrid {
 
     /// The root of the mean square of what is left, from fields as they are at the end: computed point by point.
     fn left(&self, solution: impl Fn([usize; 3]) -> f64, charge: impl Fn([usize; 3]) -> f64) -> f64 {
-        let side = self.intervals as usize;
+        let sides = self.finest();
         let mut squares = 0.0;
-        for place in 0..side.pow(3) {
-            let point = [place / side / side, place / side % side, place % side];
-            let around = point.map(|number| ring(number, side));
+        for point in (0..sides[0]).flat_map(|plane| points(sides, plane)) {
+            let around: [[usize; 3]; 3] = std::array::from_fn(|axis| ring(point[axis], sides[axis]));
             let mut left = charge(point);
             for neighbour in 0..27 {
                 let steps: [usize; 3] = [neighbour / 9, neighbour / 3 % 3, neighbour % 3];
@@ -266,7 +289,7 @@ impl Mgrid {
             }
             squares += left * left;
         }
-        (squares / side.pow(3) as f64).sqrt()
+        (squares / self.points() as f64).sqrt()
     }
 }
 
@@ -276,27 +299,29 @@ impl Program for Mgrid {
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let levels: usize = self.sides().into_iter().map(words).sum();
         let [solution, residual] = [levels; 2].map(|words| RegionPlan::unplaced(shape, words));
-        let charge = RegionPlan::unplaced(shape, words(self.intervals as usize));
+        let charge = RegionPlan::unplaced(shape, words(self.finest()));
         let norms = RegionPlan::unplaced(shape, self.rounds as usize);
         vec![solution, residual, charge, norms, Reduction::<()>::plan(shape), Team::<()>::plan(shape)]
     }
 
     fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
         let sides = self.sides();
-        let firsts = sides.iter().scan(0, |next, side| Some(std::mem::replace(next, *next + words(*side))));
+        let firsts = sides.iter().scan(0, |next, sides| Some(std::mem::replace(next, *next + words(*sides))));
         let firsts: Vec<usize> = firsts.collect();
         let levels = |region: usize| {
-            let field = |(&side, &first): (&usize, &usize)| Field::new(&regions[region], first, room(side));
+            let field = |(&sides, &first): (&Sides, &usize)| Field::new(&regions[region], first, room(sides));
             sides.iter().zip(&firsts).map(field).collect::<Vec<_>>()
         };
-        let charges = Field::new(&regions[CHARGE], 0, room(self.intervals as usize));
+        let charges = Field::new(&regions[CHARGE], 0, room(self.finest()));
         let grids = Grids { solutions: levels(SOLUTION), residuals: levels(RESIDUAL), charges, sides: sides.clone() };
         let mut team = Team::new(shape, &regions[TEAM], thread.number());
         let mut sums = Reduction::new(shape, &regions[SUM]);
         let norms = Array::<_, f64>::new(&regions[NORMS]);
         self.initialise(&grids, &mut team, thread, shape.seed);
+        team.begin_round(0, self.rounds, self.unmeasured);
         grids.lower(&mut team, thread, 0);
         for round in 0..self.rounds as usize {
+            team.begin_round(round as u64, self.rounds, self.unmeasured);
             grids.cycle(&mut team, thread);
             let squares = team.parallel(thread, |thread, share: Share| {
                 let planes = share.block(self.intervals as usize);
@@ -304,7 +329,7 @@ impl Program for Mgrid {
                 sums.sum(thread, part)
             });
             team.master(thread, |thread| {
-                norms.store(thread, round, (squares / self.intervals.pow(3) as f64).sqrt());
+                norms.store(thread, round, (squares / self.points() as f64).sqrt());
             });
         }
         0
@@ -319,11 +344,11 @@ impl Program for Mgrid {
                 Wrong::unless_equal(read(region, word), expected, || format!("word {word} of region {region}"))?;
             }
         }
-        let room = room(self.intervals as usize);
+        let room = room(self.finest());
         let value = |region| move |point| element(|word| read(region, word), index(room, point));
         let left = self.left(value(SOLUTION), value(CHARGE));
         let charges = self.charges(shape.seed).len() as f64;
-        let mut before = (charges / self.intervals.pow(3) as f64).sqrt();
+        let mut before = (charges / self.points() as f64).sqrt();
         for round in 0..self.rounds as usize {
             let norm: f64 = element(|word| read(NORMS, word), round);
             // A cycle leaves a tenth or so, until there is nothing left but rounding.

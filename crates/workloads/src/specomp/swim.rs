@@ -22,6 +22,8 @@ program! {
         side: 384, 3 to 8192;
         /// Steps in time.
         rounds: 4, 1 to 10_000;
+        /// Steps of these that come before what is measured; the last is measured in any case.
+        unmeasured: 0, 0 to 10_000;
     }
 }
 
@@ -123,6 +125,9 @@ fn smooth(grids: &mut impl Around, smoothing: f64) -> [f64; 6] {
 
 /// Who goes over the grids, from point to point: a thread over its rows, or the check over all.
 trait Sweep: Around {
+    /// A step begins.
+    fn begin_round(&mut self, round: u64);
+
     /// Computes `to` at every point in `cost` instructions.
     fn sweep<const N: usize>(&mut self, to: [Name; N], cost: u32, compute: impl Fn(&mut Self) -> [f64; N]);
 }
@@ -130,6 +135,7 @@ trait Sweep: Around {
 /// All steps. The first has no last step: it begins and ends in the middle of a leap.
 fn steps(sweeps: &mut impl Sweep, rounds: u64) {
     for round in 0..rounds {
+        sweeps.begin_round(round);
         let (time, smoothing) = if round == 0 { (STEP, 0.0) } else { (2.0 * STEP, SMOOTHING) };
         sweeps.sweep([FLUX_U, FLUX_V, VORTICITY, HEIGHT], FLUXES, |grids| fluxes(grids));
         sweeps.sweep([NEXT_U, NEXT_V, NEXT_P], ADVANCE, |grids| advance(grids, time));
@@ -148,7 +154,7 @@ struct Shared<'t, 'r, T: Thread> {
     team: Team<'r, T::Region>,
     region: &'t T::Region,
     rows: Rows,
-    side: usize,
+    program: Swim,
     /// The rows and the columns around the point.
     at: [[usize; 3]; 2],
 }
@@ -162,12 +168,17 @@ impl<T: Thread> Around for Shared<'_, '_, T> {
 }
 
 impl<T: Thread> Sweep for Shared<'_, '_, T> {
+    fn begin_round(&mut self, round: u64) {
+        self.team.begin_round(round, self.program.rounds, self.program.unmeasured);
+    }
+
     fn sweep<const N: usize>(&mut self, to: [Name; N], cost: u32, compute: impl Fn(&mut Self) -> [f64; N]) {
+        let side = self.program.side as usize;
         self.team.fork(self.thread);
         for row in self.rows.own(self.thread.number()) {
             self.thread.instructions(LINE);
-            for column in 0..self.side {
-                self.at = [ring(row, self.side), ring(column, self.side)];
+            for column in 0..side {
+                self.at = [ring(row, side), ring(column, side)];
                 let values = compute(self);
                 self.thread.instructions(cost);
                 for (grid, value) in to.into_iter().zip(values) {
@@ -193,6 +204,8 @@ impl Around for Serial {
 }
 
 impl Sweep for Serial {
+    fn begin_round(&mut self, _: u64) {}
+
     fn sweep<const N: usize>(&mut self, to: [Name; N], _: u32, compute: impl Fn(&mut Self) -> [f64; N]) {
         for point in 0..self.side * self.side {
             self.at = [ring(point / self.side, self.side), ring(point % self.side, self.side)];
@@ -255,7 +268,7 @@ impl Program for Swim {
                 }
             }
         });
-        steps(&mut Shared { thread, team, region, rows, side: self.side as usize, at: [[0; 3]; 2] }, self.rounds);
+        steps(&mut Shared { thread, team, region, rows, program: *self, at: [[0; 3]; 2] }, self.rounds);
         0
     }
 

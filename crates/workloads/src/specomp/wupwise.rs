@@ -26,6 +26,8 @@ program! {
         time: 252, 1 to 4096;
         /// Iterations, unless the residual has vanished before.
         iterations: 2, 1 to 1000;
+        /// Iterations of these that come before what is measured; the last is measured in any case.
+        unmeasured: 0, 0 to 10_000;
     }
 }
 
@@ -307,13 +309,14 @@ impl<'r, R> Body<'r, R> {
     }
 
     /// Stabilised biconjugate gradients from nothing.
-    fn solve<H: Thread<Region = R>>(&mut self, thread: &mut H, iterations: u64, source: f64) {
+    fn solve<H: Thread<Region = R>>(&mut self, thread: &mut H, program: &Wupwise, source: f64) {
         let (mut rho, mut damp) = (Complex64::from(source), ONE);
         let (mut ratio, mut left) = (Complex64::ZERO, source);
-        for _ in 0..iterations {
+        for iteration in 0..program.iterations {
             if left <= VANISHED * source {
                 break;
             }
+            self.team.begin_round(iteration, program.iterations, program.unmeasured);
             self.section(thread, |body, thread, site| {
                 let [r, p, v] = [R, P, V].map(|name| body.load(thread, name, site));
                 body.store(thread, P, site, &plus(&r, ratio, &plus(&p, -damp, &v)));
@@ -376,7 +379,7 @@ impl Program for Wupwise {
         let sums = Reduction::new(shape, &regions[SUMS]);
         let mut body = Body { lattice: self.lattice(), regions, team, sums };
         let source = body.initialise(thread, shape.seed);
-        body.solve(thread, self.iterations, source);
+        body.solve(thread, self, source);
         0
     }
 

@@ -1,6 +1,6 @@
 //! What holds of every program.
 
-use workloads::{Settings, Workload};
+use workloads::{LockKind, Settings, Shape, Workload};
 
 use crate::mock::{Kind, race, run, shape};
 
@@ -57,6 +57,16 @@ fn results_are_right_on_any_number_of_threads() {
 }
 
 #[test]
+fn results_are_right_with_every_kind_of_lock() {
+    for program in small() {
+        for (locks, name) in LockKind::ALL {
+            let run = run(&program, &Shape { locks, ..shape(5, 7) });
+            assert_eq!((run.wrong_loads, &run.check), (0, &Ok(())), "{} with {name}", program.name());
+        }
+    }
+}
+
+#[test]
 fn a_spoilt_word_is_found() {
     for program in small() {
         let run = run(&program, &shape(4, 7));
@@ -104,11 +114,13 @@ fn regions_are_whole_pages_and_references_lie_in_them() {
 #[test]
 fn threads_do_not_race() {
     for program in small().into_iter().filter(|program| !program.races()) {
-        for threads in [2, 4, 8] {
-            let run = run(&program, &shape(threads, 3));
-            assert_eq!(run.unordered, None, "{} on {threads} threads", program.name());
+        for (threads, (locks, kind)) in
+            [2, 4, 8].into_iter().flat_map(|threads| LockKind::ALL.map(|kind| (threads, kind)))
+        {
+            let run = run(&program, &Shape { locks, ..shape(threads, 3) });
+            assert_eq!(run.unordered, None, "{} on {threads} threads, {kind}", program.name());
             if !program.dynamic() {
-                assert_eq!(race(&run.references), None, "{} on {threads} threads", program.name());
+                assert_eq!(race(&run.references), None, "{} on {threads} threads, {kind}", program.name());
             }
         }
     }

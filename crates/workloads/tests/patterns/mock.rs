@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex};
 
 use units::NodeId;
-use workloads::{RegionPlan, Shape, Thread, Workload, Wrong};
+use workloads::{LockKind, RegionPlan, Shape, Thread, Workload, Wrong};
 
 use crate::order::{Clock, Meeting, Touch, Touches, lock};
 
@@ -73,6 +73,10 @@ pub struct Noting<'a> {
     unordered: Option<(usize, usize)>,
     references: Vec<Reference>,
     locks: Vec<(usize, usize)>,
+    /// The ticket that it drew last.
+    pub ticket: Option<u64>,
+    /// Whether its turn has not come yet.
+    waits: bool,
     /// Where what is measured begins or ends: so many references were before.
     pub measured: Vec<(bool, usize)>,
 }
@@ -140,7 +144,21 @@ impl Thread for Noting<'_> {
     fn load_acquire(&mut self, region: &Region, word: usize) -> u64 {
         // Others may have to run before it changes.
         std::thread::yield_now();
-        self.touch(Touch::Acquire, region, word, |at| at.load(Ordering::Acquire))
+        let found = self.touch(Touch::Acquire, region, word, |at| at.load(Ordering::Acquire));
+        if self.waits && self.ticket == Some(found) {
+            self.waits = false;
+            self.locks.push((region.number, word));
+        }
+        found
+    }
+
+    /// Whoever draws a ticket holds the lock of the word that says next that it is its turn. Who draws which depends on who
+    /// came first.
+    fn fetch_add_at_memory(&mut self, region: &Region, word: usize, addend: u64) -> u64 {
+        self.note(Kind::Synchronisation, region, word);
+        let ticket = self.touch(Touch::Add, region, word, |at| at.fetch_add(addend, Ordering::Relaxed));
+        (self.ticket, self.waits) = (Some(ticket), true);
+        ticket
     }
 
     fn store_release(&mut self, region: &Region, word: usize, value: u64) {
@@ -164,17 +182,24 @@ impl Thread for Noting<'_> {
         self.meeting.leave(self.phase, self.number, &mut self.clock);
     }
 
-    /// All threads say so when a barrier or the fork of a team has ordered them: what the master did alone was before.
+    /// All threads say so, `on` or not, when a barrier or the fork of a team has ordered them: what the master did alone was before.
     fn measure(&mut self, on: bool) {
-        self.section += usize::from(on);
+        self.section += 1;
         self.measured.push((on, self.references.len()));
     }
 }
 
-/// `threads` threads, two to a node.
+/// `threads` threads, two to a node, that take locks by load-linked and store-conditional.
 pub fn shape(threads: usize, seed: u64) -> Shape {
     let homes = (0..threads).map(|thread| NodeId(thread as u16 / 2)).collect();
-    Shape { homes, nodes: threads.div_ceil(2), line_words: LINE_WORDS, page_words: PAGE_WORDS, seed }
+    Shape {
+        homes,
+        nodes: threads.div_ceil(2),
+        line_words: LINE_WORDS,
+        page_words: PAGE_WORDS,
+        seed,
+        locks: LockKind::LlSc,
+    }
 }
 
 /// What a program did.
@@ -236,6 +261,8 @@ fn run_noting(
             unordered: None,
             references: Vec::new(),
             locks: Vec::new(),
+            ticket: None,
+            waits: false,
             measured: Vec::new(),
         };
         let returned = body(&regions, &mut thread);

@@ -1,6 +1,6 @@
 //! Locks, reductions and teams, and that races are found where they are missing.
 
-use workloads::{Array, Locks, Reduction, Share, SharedSums, Team, Thread};
+use workloads::{Array, LockKind, Locks, Reduction, RegionPlan, Shape, Share, SharedSums, Team, Thread};
 
 use crate::mock::{Kind, Reference, race, run_threads, shape};
 
@@ -17,13 +17,14 @@ enum Guard {
 }
 
 /// All threads add to each of some words, under its lock or without.
-fn additions(guard: Guard) -> (Vec<u64>, Option<(usize, usize, usize)>) {
-    let shape = shape(THREADS, 0);
+fn additions(guard: Guard, kind: LockKind) -> (Vec<u64>, Option<(usize, usize, usize)>) {
+    let shape = Shape { locks: kind, ..shape(THREADS, 0) };
     let plan = Locks::<()>::plan(&shape, LOCKS);
-    let (regions, ended) = run_threads(&shape, &[plan.clone(), plan], |regions, thread| {
+    let plans = [plan.clone(), plan].into_iter().chain(Locks::<()>::ticket_plan(&shape, LOCKS));
+    let (regions, ended) = run_threads(&shape, &plans.collect::<Vec<_>>(), |regions, thread| {
         let words = Array::<_, u64>::new(&regions[1]);
         let locks = match guard {
-            Guard::Packed => Locks::packed(&regions[0]),
+            Guard::Packed => Locks::packed(&shape, &regions[0], LOCKS, regions.get(2)),
             _ => Locks::new(&shape, &regions[0], LOCKS),
         };
         let add = |thread: &mut _, word| {
@@ -44,27 +45,57 @@ fn additions(guard: Guard) -> (Vec<u64>, Option<(usize, usize, usize)>) {
 
 #[test]
 fn a_lock_keeps_others_out_and_its_absence_is_found() {
-    for guard in [Guard::Apart, Guard::Packed] {
-        assert_eq!(additions(guard), (vec![(THREADS * ROUNDS) as u64; LOCKS], None));
+    for (kind, name) in LockKind::ALL {
+        for guard in [Guard::Apart, Guard::Packed] {
+            assert_eq!(additions(guard, kind), (vec![(THREADS * ROUNDS) as u64; LOCKS], None), "{name}");
+        }
     }
-    assert_eq!(additions(Guard::Nothing).1, Some((0, 1, 0)));
+    assert_eq!(additions(Guard::Nothing, LockKind::LlSc).1, Some((0, 1, 0)));
+}
+
+/// Who holds the lock notes his ticket in the next free place.
+#[test]
+fn tickets_are_served_in_the_order_in_which_they_were_drawn() {
+    let shape = Shape { locks: LockKind::AtMemory, ..shape(THREADS, 0) };
+    let plans = [Locks::<()>::plan(&shape, 1), RegionPlan::unplaced(&shape, 1 + THREADS * ROUNDS)];
+    let (regions, ended) = run_threads(&shape, &plans, |regions, thread| {
+        let (locks, words) = (Locks::new(&shape, &regions[0], 1), Array::<_, u64>::new(&regions[1]));
+        for _ in 0..ROUNDS {
+            locks.critical(thread, 0, |thread| {
+                let served = words.load(thread, 0);
+                let ticket = thread.ticket.unwrap_or(u64::MAX);
+                words.store(thread, 1 + served as usize, ticket);
+                words.store(thread, 0, served + 1);
+            });
+        }
+        0
+    });
+    let tickets: Vec<_> = (0..THREADS * ROUNDS).map(|served| regions[1].word(1 + served)).collect();
+    assert_eq!(tickets, (0..(THREADS * ROUNDS) as u64).collect::<Vec<_>>());
+    let references: Vec<_> = ended.into_iter().map(|(references, _)| references).collect();
+    assert_eq!(race(&references), None);
 }
 
 #[test]
 fn locks_lie_in_lines_of_their_own() {
-    let shape = shape(THREADS, 0);
-    let (_, ended) = run_threads(&shape, &[Locks::<()>::plan(&shape, LOCKS)], |regions, thread| {
-        let locks = Locks::new(&shape, &regions[0], LOCKS);
+    for (kind, words) in [(LockKind::LlSc, 1), (LockKind::AtMemory, 2)] {
+        lines_of_locks(&Shape { locks: kind, ..shape(THREADS, 0) }, words * LOCKS);
+    }
+}
+
+fn lines_of_locks(shape: &Shape, expected: usize) {
+    let (_, ended) = run_threads(shape, &[Locks::<()>::plan(shape, LOCKS)], |regions, thread| {
+        let locks = Locks::new(shape, &regions[0], LOCKS);
         (0..LOCKS).for_each(|lock| locks.critical(thread, lock, |_| ()));
         0
     });
     let mut lines: Vec<_> = ended[0].0.iter().map(|each| (each.kind, each.line())).collect();
     assert!(lines.iter().all(|&(kind, _)| kind == Kind::Synchronisation));
     lines.dedup();
-    assert_eq!(lines.len(), LOCKS);
+    assert_eq!(lines.len(), expected);
     lines.sort();
     lines.dedup();
-    assert_eq!(lines.len(), LOCKS);
+    assert_eq!(lines.len(), expected);
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn what_threads_note_of_their_matches_shares_lines_and_a_page_unless_tuned() {
 fn markers_take_work_of_each_thread_for_all_and_less_of_it_if_tuned() {
     let (nodes, steps) = (64, 2);
     let of = |tuned, threads| {
-        let run = run(&Workload::Equake(Equake { edge: 4, steps, tuned }), &shape(threads, 3));
+        let run = run(&Workload::Equake(Equake { edge: 4, steps, unmeasured: 0, tuned }), &shape(threads, 3));
         assert_eq!((&run.check, race(&run.references)), (&Ok(()), None));
         let markers = |kind| {
             let all = run.references.iter().flatten();
@@ -69,7 +69,7 @@ fn markers_take_work_of_each_thread_for_all_and_less_of_it_if_tuned() {
 #[test]
 fn swaps_are_ordered_and_stay_at_home_if_told_so() {
     for (tuned, shuffle_percent, away) in [(0, 0, true), (1, 100, true), (1, 0, false)] {
-        let gafort = Gafort { families: 25, genes: 4, generations: 1, shuffle_percent, tuned };
+        let gafort = Gafort { families: 25, genes: 4, generations: 1, unmeasured: 0, shuffle_percent, tuned };
         let run = run(&Workload::Gafort(gafort), &shape(THREADS, 3));
         assert_eq!((&run.check, run.unordered), (&Ok(()), None));
         // Of the first generation's chromosomes, which only the shuffle stores to when they have been drawn.
@@ -97,13 +97,15 @@ fn results_are_right_whatever_the_shape() {
         programs.extend([0, 1].map(|tuned| Workload::Art(Art { positions, window, patterns, tuned })));
     }
     for (edge, steps) in [(2, 0), (2, 3), (5, 2)] {
-        programs.extend([0, 1].map(|tuned| Workload::Equake(Equake { edge, steps, tuned })));
+        programs.extend([0, 1].map(|tuned| Workload::Equake(Equake { edge, steps, unmeasured: 1, tuned })));
     }
     for (width, length, steps) in [(1, 1, 3), (1, 7, 12), (3, 2, 4)] {
-        programs.push(Workload::Fma3d(Fma3d { width, length, steps }));
+        programs.push(Workload::Fma3d(Fma3d { width, length, steps, unmeasured: 1 }));
     }
     for (families, genes, generations) in [(1, 1, 1), (2, 3, 5), (13, 2, 2)] {
-        let gafort = |tuned| Workload::Gafort(Gafort { families, genes, generations, shuffle_percent: 40, tuned });
+        let gafort = |tuned| {
+            Workload::Gafort(Gafort { families, genes, generations, unmeasured: 1, shuffle_percent: 40, tuned })
+        };
         programs.extend([0, 1].map(gafort));
     }
     for program in programs {

@@ -31,7 +31,7 @@ fn local(program: Workload, threads: usize) -> f64 {
 
 #[test]
 fn lattices_are_local_on_any_number_of_threads() {
-    let program = Workload::Wupwise(Wupwise { sites: 2, time: 32, iterations: 2 });
+    let program = Workload::Wupwise(Wupwise { sites: 2, time: 32, iterations: 2, unmeasured: 0 });
     let shares = [2, 4, 8].map(|threads| local(program, threads));
     assert!(shares.iter().all(|&share| share > 0.75), "{shares:?}");
 }
@@ -39,16 +39,18 @@ fn lattices_are_local_on_any_number_of_threads() {
 /// The thinner the slices, the more of what their borders need is another's; a cube of twice the side makes up for it.
 #[test]
 fn slices_of_a_cube_are_less_local_the_more_there_are() {
-    let program = |intervals| Workload::Mgrid(Mgrid { intervals, rounds: 1 });
+    let program = |intervals| Workload::Mgrid(Mgrid { intervals, narrower: 1, rounds: 1, unmeasured: 0 });
     let shares = [2, 4, 8].map(|threads| local(program(16), threads));
     assert!(shares.windows(2).all(|pair| pair[1] < pair[0] - 0.03), "{shares:?}");
     assert!(local(program(32), 8) > shares[2] + 0.05);
+    let bar = Workload::Mgrid(Mgrid { intervals: 32, narrower: 2, rounds: 1, unmeasured: 0 });
+    assert!(local(bar, 8) > shares[2] + 0.02, "planes are as small, and slices thicker");
 }
 
 /// Scratch is most of what is used.
 #[test]
 fn scratch_is_local_if_its_users_initialise_it() {
-    let program = |tuned| Workload::Applu(Applu { side: 14, planes: 5, rounds: 1, tuned });
+    let program = |tuned| Workload::Applu(Applu { side: 14, planes: 5, rounds: 1, unmeasured: 0, tuned });
     for threads in [6, 8] {
         let [untuned, tuned] = [0, 1].map(|tuned| local(program(tuned), threads));
         assert!(untuned < 0.6 && tuned > 0.9, "{untuned} {tuned}");
@@ -57,7 +59,7 @@ fn scratch_is_local_if_its_users_initialise_it() {
 
 #[test]
 fn columns_are_local_if_they_are_stored_and_touched_as_they_are_used() {
-    let program = |tuned| Workload::Apsi(Apsi { breadth: 32, width: 8, levels: 8, rounds: 1, tuned });
+    let program = |tuned| Workload::Apsi(Apsi { breadth: 32, width: 8, levels: 8, rounds: 1, unmeasured: 0, tuned });
     for threads in [4, 8] {
         let shares = [0, 1, 2].map(|tuned| local(program(tuned), threads));
         let even = 1.0 / threads as f64;
@@ -66,13 +68,13 @@ fn columns_are_local_if_they_are_stored_and_touched_as_they_are_used() {
     }
 }
 
-/// Untuned, sums go through shared memory, where they are next to those of others: with each strip of fourteen columns, each of
-/// four sums.
+/// Untuned, sums go through shared memory, where they are next to those of others: with each strip of 28 columns, each of four
+/// sums.
 #[test]
 fn sums_that_nobody_declared_share_lines() {
-    let (breadth, width, rounds, threads) = (9, 15, 2, 4);
+    let (breadth, width, rounds, threads) = (9, 29, 2, 4);
     for (tuned, expected) in [(1, 4 * (breadth * 2 + threads) * rounds), (2, 0)] {
-        let program = Workload::Apsi(Apsi { breadth, width, levels: 3, rounds, tuned });
+        let program = Workload::Apsi(Apsi { breadth, width, levels: 3, rounds, unmeasured: 0, tuned });
         let run = run(&program, &shape(threads as usize, 3));
         const PARTS: usize = 2;
         let stores: Vec<_> = run
@@ -92,15 +94,17 @@ fn sums_that_nobody_declared_share_lines() {
 fn results_are_right_whatever_the_shape() {
     let mut programs = Vec::new();
     for (side, planes, tuned) in [(4, 3, 0), (9, 4, 1), (17, 3, 0)] {
-        programs.push(Workload::Applu(Applu { side, planes, rounds: 3, tuned }));
+        programs.push(Workload::Applu(Applu { side, planes, rounds: 3, unmeasured: 1, tuned }));
     }
     for (breadth, width, levels, tuned) in [(3, 3, 2, 0), (5, 3, 7, 1), (11, 4, 3, 2)] {
-        programs.push(Workload::Apsi(Apsi { breadth, width, levels, rounds: 3, tuned }));
+        programs.push(Workload::Apsi(Apsi { breadth, width, levels, rounds: 3, unmeasured: 1, tuned }));
     }
     for (sites, time, iterations) in [(1, 1, 40), (1, 4, 40), (2, 3, 6), (3, 5, 2)] {
-        programs.push(Workload::Wupwise(Wupwise { sites, time, iterations }));
+        programs.push(Workload::Wupwise(Wupwise { sites, time, iterations, unmeasured: 1 }));
     }
-    programs.extend([(4, 30), (16, 2)].map(|(intervals, rounds)| Workload::Mgrid(Mgrid { intervals, rounds })));
+    for (intervals, narrower, rounds) in [(4, 1, 30), (16, 1, 2), (32, 8, 30), (16, 32, 5)] {
+        programs.push(Workload::Mgrid(Mgrid { intervals, narrower, rounds, unmeasured: 1 }));
+    }
     for program in programs {
         for threads in [1, 5, 6] {
             let run = run(&program, &shape(threads, 11));

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use host::discovery::{Inventory, KernelFiles};
+use host::threads;
 use profile::Sources;
 use profile::linux::{self, Wanted};
 use profile::selection::Selection;
@@ -49,9 +50,9 @@ impl<const BARE: u64> FromStr for Nanoseconds<BARE> {
 /// Which objects and metrics are shown.
 #[derive(Args, Debug, Clone)]
 pub struct SelectionFlags {
-    /// Show this node (repeatable); links and threads are then shown only if they are named, too.
+    /// Show this node (repeatable), by its number or its path; links and threads are then shown only if they are named, too.
     #[arg(long, short = 'n', value_name = "N")]
-    node: Vec<u64>,
+    node: Vec<String>,
     /// Show this link or router port (repeatable), by its name or its path.
     #[arg(long, visible_alias = "port", value_name = "NAME")]
     link: Vec<String>,
@@ -78,6 +79,7 @@ impl SelectionFlags {
             threads: self.thread.clone(),
             metrics: self.metric.clone(),
             all: self.all,
+            begun: None,
         }
     }
 
@@ -99,15 +101,19 @@ impl SelectionFlags {
 }
 
 /// How this computer is sampled.
-#[derive(Args, Debug, Clone)]
+#[derive(Args, Debug, Clone, Default)]
 pub struct SamplerFlags {
     /// Count this event, too (repeatable), as the kernel names it: uncore_imc/cas_count_read/, cpu/event=0xb7,umask=1/.
     #[arg(long, value_name = "UNIT/EVENT/")]
     event: Vec<String>,
     /// Keep the sampler on this CPU, out of the program's way; on a simulated machine, have this processor read the counters
     /// and pay for it [default there: an observer from outside, at no cost].
-    #[arg(long, value_name = "CPU")]
+    #[arg(short = 'r', long, value_name = "CPU")]
     runon: Option<u16>,
+    /// Have the sampler come before all that share time, at this real-time priority; for who may [without P: 1].
+    #[arg(long, value_name = "P", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+          value_parser = clap::value_parser!(u8).range(i64::from(*threads::REAL_TIME.start())..=i64::from(*threads::REAL_TIME.end())))]
+    rtprio: Option<u8>,
 }
 
 impl SamplerFlags {
@@ -116,14 +122,13 @@ impl SamplerFlags {
     /// # Errors
     /// When something is asked for that only this computer has.
     pub fn simulated_reader(&self) -> Result<Option<CpuId>, Failure> {
-        match self.event.first() {
-            Some(event) => Err(Failure::flag(
-                "--event",
-                event,
-                "a simulated machine has no kernel",
-                "--metric COUNTER; see --list",
-            )),
-            None => Ok(self.runon.map(CpuId)),
+        let refused = |flag, value: String, accepted| {
+            Err(Failure::flag(flag, value, "a simulated machine has no kernel", accepted))
+        };
+        match (self.event.first(), self.rtprio) {
+            (Some(event), _) => refused("--event", event.clone(), "--metric COUNTER; see --list"),
+            (_, Some(priority)) => refused("--rtprio", priority.to_string(), "--runon CPU"),
+            _ => Ok(self.runon.map(CpuId)),
         }
     }
 
@@ -146,6 +151,14 @@ impl SamplerFlags {
         Ok((files, inventory, sources))
     }
 
+    /// Puts the calling thread before others if that was asked for. A program that it starts is not.
+    ///
+    /// # Errors
+    /// When the user may not.
+    pub fn come_first(&self) -> Result<(), Failure> {
+        self.rtprio.map_or(Ok(()), |priority| threads::run_before_others(priority).map_err(Failure::input))
+    }
+
     /// Moves the calling thread to the CPU that was asked for. To be called after the program was started, which would
     /// inherit it.
     ///
@@ -153,7 +166,7 @@ impl SamplerFlags {
     /// When the kernel refuses.
     pub fn move_there(&self, inventory: &Inventory) -> Result<(), Failure> {
         match self.runon {
-            Some(cpu) => host::threads::pin(CpuId(cpu), inventory).map_err(Failure::run),
+            Some(cpu) => threads::pin(CpuId(cpu), inventory).map_err(Failure::run),
             None => Ok(()),
         }
     }

@@ -73,6 +73,7 @@ impl SarCommand {
         let selection = self.selection.selection();
         selection.check(sources.objects()).map_err(Failure::input)?;
         let metrics = selection.metrics(&declared, sources.counters(), &preamble.constants).map_err(Failure::input)?;
+        self.sampler.come_first()?;
         let mut output: Output<SampleRow> = self.records.open()?;
         let trace = self.output.as_deref().map(|path| create("--output", path)).transpose()?;
         let shown: Vec<_> = sources.objects().iter().filter(|object| selection.wants(object)).collect();

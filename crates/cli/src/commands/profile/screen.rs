@@ -221,7 +221,7 @@ mod tests {
         for part in ["1.5 s  a machine", "n0 first", "n1 second", "load", "25.00 %", " - ", "q quits"] {
             assert!(text.contains(part), "no {part:?} in\n{text}");
         }
-        let text = drawn(100, 8, Selection { nodes: vec![1], ..Selection::default() });
+        let text = drawn(100, 8, Selection { nodes: vec!["1".into()], ..Selection::default() });
         assert!(!text.contains("first") && text.contains("second"), "{text}");
     }
 

@@ -1,10 +1,13 @@
 //! `ccnuma run -m MACHINE`: a program on a simulated machine, and what the machine's counters say meanwhile.
 
+use std::ffi::OsString;
 use std::io::BufWriter;
 use std::path::Path;
 
+use experiments::ExperimentError;
 use experiments::profiling::{self, ProfileRequest};
-use experiments::{ExperimentError, Simulation};
+use frontend::launch::Launch;
+use machine::Description;
 use profile::selection::Selection;
 use sim::SimError;
 use trace::metric::{Metric, Resolved};
@@ -12,6 +15,7 @@ use trace::{ObjectKind, Preamble};
 use units::{CpuId, Duration, NodeId};
 
 use super::preamble;
+use crate::commands::sim::own::{Common, OwnFlags, ended_well};
 use crate::commands::sim::single;
 use crate::failure::Failure;
 use crate::output::{create, print};
@@ -38,19 +42,38 @@ impl SimulatedRun<'_> {
     /// # Errors
     /// When the input cannot be used, the simulation fails, or the file cannot be written.
     pub fn record(self, path: &Path) -> Result<(Selection, bool), Failure> {
+        if self.command.first().is_some_and(|program| program.contains('/')) {
+            return self.record_own(path);
+        }
         let simulation = single(self.machine, self.command)?;
-        let request = self.request(&simulation)?;
+        let request = self.request(simulation.description())?;
         let file = BufWriter::new(create("--output", path)?);
         let (simulated, _) = profiling::record(&simulation, &request, Box::new(file)).map_err(failure)?;
         if let Some(wrong) = &simulated.wrong {
             eprintln!("error: {}: wrong results: {wrong}", simulation.workload().name());
         }
-        Ok((self.shown(&simulation)?, simulated.wrong.is_none()))
+        Ok((self.shown(simulation.description(), simulation.cpus())?, simulated.wrong.is_none()))
     }
 
-    fn request(&self, simulation: &Simulation) -> Result<ProfileRequest, Failure> {
-        let topology = machine::Topology::new(simulation.description());
-        let node = |number: &u64| topology.node_named(&number.to_string());
+    /// The same with a program of the user's own, whose path was given.
+    fn record_own(self, path: &Path) -> Result<(Selection, bool), Failure> {
+        let command: Vec<OsString> = self.command.iter().map(OsString::from).collect();
+        let launch = Launch::new(&command).map_err(Failure::input)?;
+        let machine = experiments::variant::load(self.machine).map_err(Failure::input)?;
+        let request = self.request(&machine)?;
+        let there = std::path::absolute(path).map_err(Failure::run)?;
+        // Whoever cannot write it says so now, by its flag.
+        create("--output", path)?;
+        let common = Common { profile: Some((request, there)), ..Common::default() };
+        let (row, answer) = OwnFlags::default().answer(&launch, &machine, None, &common)?;
+        let well = ended_well(&launch, answer.status);
+        let shown = self.shown(&machine, row.cpus as usize)?;
+        Ok((Selection { begun: Some(row.cpus.into()), ..shown }, well))
+    }
+
+    fn request(&self, machine: &Description) -> Result<ProfileRequest, Failure> {
+        let topology = machine::Topology::new(machine);
+        let node = |name: &String| topology.node_named(name);
         let nodes: Result<Vec<NodeId>, _> = self.selection.nodes.iter().map(node).collect();
         let nodes = nodes.map_err(|error| Failure::input(format!("--node {error}")))?;
         let mut ports = Vec::new();
@@ -58,7 +81,7 @@ impl SimulatedRun<'_> {
             ports.extend(topology.ports_named(name).map_err(|error| Failure::input(format!("--link {error}")))?);
         }
         let metrics = match self.selection.all {
-            true => self.all_metrics(simulation)?,
+            true => self.all_metrics(machine)?,
             false => self.selection.metrics.clone(),
         };
         Ok(ProfileRequest {
@@ -74,8 +97,8 @@ impl SimulatedRun<'_> {
     }
 
     /// All that there are but those of ports that cannot be had together with their utilisation.
-    fn all_metrics(&self, simulation: &Simulation) -> Result<Vec<String>, Failure> {
-        let all = profiling::metrics(simulation.description(), &self.declared).map_err(Failure::input)?;
+    fn all_metrics(&self, machine: &Description) -> Result<Vec<String>, Failure> {
+        let all = profiling::metrics(machine, &self.declared).map_err(Failure::input)?;
         let counts_queues = |metric: &Metric| ["damq", "age"].iter().any(|counter| metric.formula.contains(counter));
         let of_others = |resolved: &Resolved| {
             let metric = &resolved.metric;
@@ -85,15 +108,17 @@ impl SimulatedRun<'_> {
     }
 
     /// What was asked for; of threads, all of them if a metric of theirs was asked for and none of them was named.
-    fn shown(&self, simulation: &Simulation) -> Result<Selection, Failure> {
-        let all = profiling::metrics(simulation.description(), &self.declared).map_err(Failure::input)?;
+    fn shown(&self, machine: &Description, threads: usize) -> Result<Selection, Failure> {
+        let all = profiling::metrics(machine, &self.declared).map_err(Failure::input)?;
         let mut shown = self.selection.clone();
         let asked = |resolved: &Resolved| shown.metrics.contains(&resolved.metric.name);
         let of_threads = all.iter().any(|resolved| resolved.metric.of == ObjectKind::Thread && asked(resolved));
         if shown.threads.is_empty() && of_threads {
-            shown.threads = (0..simulation.cpus()).map(|thread| format!("t{thread}")).collect();
+            shown.threads = (0..threads).map(|thread| format!("t{thread}")).collect();
         }
-        let topology = machine::Topology::new(simulation.description());
+        let topology = machine::Topology::new(machine);
+        let named = shown.nodes.iter().filter_map(|name| topology.node_named(name).ok());
+        shown.nodes = named.map(|node| node.0.to_string()).collect();
         let named = shown.links.iter().filter_map(|name| topology.ports_named(name).ok()).flatten();
         shown.links = named.map(|(router, port)| format!("r{}:{port}", router.0)).collect();
         Ok(shown)

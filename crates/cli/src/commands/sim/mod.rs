@@ -47,8 +47,11 @@ pub struct SimCommand {
     /// How threads meet: ideal (at no cost but the wait for the last one), llsc, at-memory, tree.
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     barrier: Vec<String>,
-    /// Makes a run for each value of KEY (repeatable): protocol, placement, scheduler, barrier, or a parameter of machines, as
-    /// tlb.miss_ns.
+    /// How threads take locks: llsc (test and test-and-set), at-memory (tickets that the memory counts).
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    locks: Vec<String>,
+    /// Makes a run for each value of KEY (repeatable): protocol, placement, scheduler, barrier, locks, or a parameter of machines,
+    /// as tlb.miss_ns.
     #[arg(long, value_name = "KEY=V1,V2")]
     vary: Vec<Variation>,
     /// Also print, and put into records, what each controller and processor did. Tells the simulation's speed on standard
@@ -122,7 +125,7 @@ impl SimCommand {
         let cpus: Vec<u16> = self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect();
         let runs = machines.len() * cpus.len().max(1);
         let record = one_run(runs, self.record.as_deref())?;
-        let common = Common { seed: self.seed, causes: self.causes, stats: self.stats, record };
+        let common = Common { seed: self.seed, causes: self.causes, stats: self.stats, record, profile: None };
         let mut output: Output<SimulationRow> = self.output.open()?;
         for machine in &machines {
             let name = experiments::description_label(&machine.description);
@@ -156,6 +159,7 @@ impl SimCommand {
             ("placement", &self.placement),
             ("scheduler", &self.scheduler),
             ("barrier", &self.barrier),
+            ("locks", &self.locks),
         ];
         for (key, values) in own.into_iter().filter(|(_, values)| !values.is_empty()) {
             variations.add(key, values).map_err(|error| Failure::input(format!("--{key} {error}")))?;

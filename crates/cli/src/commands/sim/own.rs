@@ -4,14 +4,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
+use experiments::Relocation;
 use experiments::diagnosis::{self, Diagnosis};
+use experiments::profiling::ProfileRequest;
 use frontend::launch::Launch;
 use frontend::request::{Answer, Request};
-use machine::Resolved;
+use machine::{Description, Resolved};
 use record::{Attribution, SimulationRow};
 
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::progress;
 
 /// The flags that only programs of the user's own heed.
 #[derive(Args, Debug)]
@@ -38,6 +41,7 @@ pub struct OwnFlags {
 }
 
 /// What all runs have in common.
+#[derive(Default)]
 pub struct Common {
     /// Seed of the hardware's random choices.
     pub seed: u64,
@@ -47,6 +51,8 @@ pub struct Common {
     pub stats: bool,
     /// The file into which references are recorded, if they are.
     pub record: Option<PathBuf>,
+    /// Which counters are read, and the file that the trace of them goes to, if any are.
+    pub profile: Option<(ProfileRequest, PathBuf)>,
 }
 
 impl Default for OwnFlags {
@@ -90,7 +96,7 @@ impl OwnFlags {
         cpus: Option<u16>,
         common: &Common,
     ) -> Result<(SimulationRow, bool), Failure> {
-        let (row, answer) = self.answer(launch, machine, cpus, common)?;
+        let (row, answer) = self.answer(launch, &machine.description, cpus, common)?;
         let row = match answer.attribution {
             Some(told) => named(row, told, launch)?.row,
             None => row,
@@ -100,11 +106,9 @@ impl OwnFlags {
         {
             eprintln!("{speed}");
         }
-        if answer.status != 0 {
-            eprintln!("error: {}: it ended with status {}", launch.name(), answer.status);
-        }
+        let well = ended_well(launch, answer.status);
         let row = if common.stats { row } else { row.without_parts() };
-        Ok((row, answer.status == 0))
+        Ok((row, well))
     }
 
     /// Runs the program once: its record, and what else came of it. Notes are told on standard error.
@@ -114,13 +118,31 @@ impl OwnFlags {
     pub fn answer(
         &self,
         launch: &Launch,
-        machine: &Resolved,
+        machine: &Description,
         cpus: Option<u16>,
         common: &Common,
     ) -> Result<(SimulationRow, Answer), Failure> {
-        let request = Request {
+        let request = self.request(launch, machine, cpus, common);
+        let mut answer = launch.run(request).map_err(Failure::run)?;
+        for note in &answer.notes {
+            eprintln!("note: {}: {note}", launch.name());
+        }
+        match (answer.row.take(), answer.error.take()) {
+            (Some(row), None) => Ok((row, answer)),
+            // What was asked for cannot be had: the program has not begun.
+            (None, Some(error)) if answer.status == 2 => Err(Failure::input(error)),
+            (_, error) => {
+                let problem = error.unwrap_or_else(|| "it has left no record".to_owned());
+                Err(Failure::run(format!("{}: {problem}", launch.name())))
+            }
+        }
+    }
+
+    /// What is asked of the program's runtime.
+    fn request(&self, launch: &Launch, machine: &Description, cpus: Option<u16>, common: &Common) -> Request {
+        Request {
             program: launch.name(),
-            machine: machine.description.to_toml(),
+            machine: machine.to_toml(),
             cpus,
             seed: common.seed,
             causes: common.causes,
@@ -131,19 +153,32 @@ impl OwnFlags {
             spin_limit_ms: self.spin_limit,
             stack: self.stack << 10,
             record: common.record.clone(),
-            answer: Default::default(),
+            profile: common.profile.clone(),
+            relocation: Relocation::default(),
+            answer: PathBuf::new(),
+        }
+    }
+
+    /// Tries what can be tried of the remedies that `found` proposes: the program runs again, unseen.
+    ///
+    /// # Errors
+    /// When the machine cannot be changed as a remedy has it.
+    pub fn try_remedies(
+        &self,
+        found: &mut Diagnosis,
+        launch: &Launch,
+        machine: &Description,
+        cpus: Option<u16>,
+        seed: u64,
+    ) -> Result<(), Failure> {
+        let common = Common { seed, ..Common::default() };
+        let again = |machine: &Description, relocation: &Relocation| {
+            let request = self.request(launch, machine, cpus, &common);
+            let answer = launch.run_unseen(Request { relocation: relocation.clone(), ..request }).ok()?;
+            Some(answer.row.filter(|_| answer.error.is_none() && answer.status == 0)?.time_ns)
         };
-        let mut answer = launch.run(request).map_err(Failure::run)?;
-        for note in &answer.notes {
-            eprintln!("note: {}: {note}", launch.name());
-        }
-        match (answer.row.take(), answer.error.take()) {
-            (Some(row), None) => Ok((row, answer)),
-            (_, error) => {
-                let problem = error.unwrap_or_else(|| "it has left no record".to_owned());
-                Err(Failure::run(format!("{}: {problem}", launch.name())))
-            }
-        }
+        let tried = progress::growing("simulations", |told| found.try_own(machine, again, told));
+        tried.map_err(Failure::run)
     }
 }
 
@@ -158,4 +193,12 @@ pub fn named(row: SimulationRow, told: Attribution, launch: &Launch) -> Result<D
         eprintln!("note: {}: {advice}", launch.name());
     }
     Ok(diagnosis)
+}
+
+/// Whether a program ended well; says so if not.
+pub fn ended_well(launch: &Launch, status: i32) -> bool {
+    if status != 0 {
+        eprintln!("error: {}: it ended with status {}", launch.name(), status);
+    }
+    status == 0
 }

@@ -1,25 +1,44 @@
 //! Loops of gcc whose iterations wait for certain earlier ones. Iterations are numbered from zero on in each dimension.
 
-use std::ffi::{c_long, c_uint, c_ulonglong};
+use std::ffi::{c_long, c_uint, c_ulonglong, c_void};
 
+use super::reductions::{come_to, schedule_of};
 use crate::openmp::doacross::Doacross;
 use crate::openmp::schedule::{Kind, Schedule};
-use crate::openmp::sharing::Loop;
+use crate::openmp::sharing::{Loop, Share};
 use crate::openmp::team::{member, runtime_schedule};
+
+/// Sets a loop of `depth` dimensions up.
+///
+/// # Safety
+/// There are as many counts.
+unsafe fn set_up(depth: c_uint, counts: *const u64, schedule: Schedule) -> impl FnOnce(&Share) {
+    // SAFETY: the caller's promise.
+    let counts = unsafe { std::slice::from_raw_parts(counts, depth as usize) };
+    move |share| {
+        share.set_up(Loop::of(counts.first().copied().unwrap_or(0), schedule));
+        Doacross::set_up(share, counts);
+    }
+}
 
 /// Begins a loop of `depth` dimensions.
 ///
 /// # Safety
 /// There are as many counts; the places are to be written to.
 unsafe fn begin(depth: c_uint, counts: *const u64, schedule: Schedule, first: *mut u64, last: *mut u64) -> bool {
-    // SAFETY: the caller's promise.
-    let counts = unsafe { std::slice::from_raw_parts(counts, depth as usize) };
     let member = member();
-    member.come(|share| {
-        share.set_up(Loop::of(counts.first().copied().unwrap_or(0), schedule));
-        Doacross::set_up(share, counts);
-    });
-    let Some((from, to)) = member.next_values() else { return false };
+    // SAFETY: the caller's promise.
+    member.come(unsafe { set_up(depth, counts, schedule) });
+    // SAFETY: the caller's promise.
+    unsafe { first_values(first, last) }
+}
+
+/// The first iterations of the thread, where the compiler wants them; whether there are any.
+///
+/// # Safety
+/// The places are to be written to.
+unsafe fn first_values(first: *mut u64, last: *mut u64) -> bool {
+    let Some((from, to)) = member().next_values() else { return false };
     // SAFETY: the caller's promise.
     unsafe {
         first.write(from as u64);
@@ -91,6 +110,32 @@ pub unsafe extern "C-unwind" fn GOMP_loop_ull_doacross_runtime_start(
 ) -> bool {
     // SAFETY: the caller's promise.
     unsafe { begin(depth, counts, runtime_schedule(), first, last) }
+}
+
+macro_rules! starts_with_more {
+    ($($name:ident $count:ty;)*) => {$(
+        #[doc = "A thread comes to a loop with reductions of tasks, or with memory that all share, of the schedule of a number."]
+        ///
+        /// # Safety
+        /// As compilers call it: there are so many counts, and the places are to be written to.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $name(
+            depth: c_uint, counts: *const $count, schedule: c_long, chunk: $count, first: *mut $count, last: *mut $count,
+            reductions: *mut usize, memory: *mut *mut c_void,
+        ) -> bool {
+            let schedule = schedule_of(schedule, u64::try_from(chunk).unwrap_or(0));
+            // SAFETY: the caller's promise.
+            unsafe {
+                come_to(set_up(depth, counts.cast(), schedule), reductions, memory);
+                first_values(first.cast(), last.cast())
+            }
+        }
+    )*};
+}
+
+starts_with_more! {
+    GOMP_loop_doacross_start c_long;
+    GOMP_loop_ull_doacross_start c_ulonglong;
 }
 
 /// Does `act` with the loop and an iteration of it, one number a dimension.

@@ -173,11 +173,11 @@ pub extern "C-unwind" fn GOMP_loop_end_nowait() {
     member().leave();
 }
 
-/// As [`GOMP_loop_end`]; nothing is ever cancelled.
+/// As [`GOMP_loop_end`], but nobody waits when the region is cancelled: whether it is.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_loop_end_cancel() -> bool {
-    GOMP_loop_end();
-    false
+    member().leave();
+    team().barrier_or_cancelled()
 }
 
 /// A thread comes to sections: the number of the one it is to do, zero for none.
@@ -205,7 +205,7 @@ pub extern "C-unwind" fn GOMP_sections_end_nowait() {
     GOMP_loop_end_nowait();
 }
 
-/// As [`GOMP_sections_end`]; nothing is ever cancelled.
+/// As [`GOMP_sections_end`], but nobody waits when the region is cancelled: whether it is.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_sections_end_cancel() -> bool {
     GOMP_loop_end_cancel()

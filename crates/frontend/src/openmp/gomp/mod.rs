@@ -7,4 +7,4 @@ mod reductions;
 mod sync;
 mod tasks;
 
-pub use tasks::portions;
+pub use tasks::{GOMP_taskwait_depend, portions};

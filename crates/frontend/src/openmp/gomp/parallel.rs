@@ -90,30 +90,3 @@ pub extern "C-unwind" fn GOMP_parallel_sections(
 ) {
     with_loop(body, data, threads, flags, sections_of(count));
 }
-
-/// `#pragma omp teams` on the host: a league of one team.
-#[unsafe(no_mangle)]
-pub extern "C-unwind" fn GOMP_teams_reg(body: Body, data: *mut c_void, _teams: c_uint, _limit: c_uint, _flags: c_uint) {
-    // SAFETY: the program's own outlined function, with its data.
-    unsafe { body(data) };
-}
-
-/// `#pragma omp target`: there is no device, so the host does it.
-///
-/// # Safety
-/// As compilers call it: `body` takes the addresses.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn GOMP_target_ext(
-    _device: i32,
-    body: Body,
-    _count: usize,
-    addresses: *mut c_void,
-    _sizes: *const usize,
-    _kinds: *const u16,
-    _flags: c_uint,
-    _depends: *const c_void,
-    _arguments: *const c_void,
-) {
-    // SAFETY: the caller's promise.
-    unsafe { body(addresses) };
-}

@@ -167,7 +167,7 @@ pub unsafe extern "C-unwind" fn GOMP_parallel_reductions(
     // SAFETY: the caller's promise.
     let block = unsafe { *data.cast::<*mut usize>() };
     let had = Cell::new(1);
-    let group = Group::make(None);
+    let group = Group::make(None, true);
     super::parallel::with_team(body, data, threads, flags, |team| {
         had.set(team.threads.get());
         register(block, std::ptr::null_mut(), std::ptr::null_mut(), team.threads.get());
@@ -184,12 +184,21 @@ pub unsafe extern "C-unwind" fn GOMP_parallel_reductions(
 /// # Safety
 /// As compilers call it: `memory` holds how many bytes are wanted.
 unsafe fn come(what: Loop, reductions: *mut usize, memory: *mut *mut c_void) {
+    // SAFETY: the caller's promise.
+    unsafe { come_to(|share| share.set_up(what), reductions, memory) };
+}
+
+/// The same for a construct that whoever comes first sets up by `begin`.
+///
+/// # Safety
+/// As of [`come`].
+pub unsafe fn come_to(begin: impl FnOnce(&Share), reductions: *mut usize, memory: *mut *mut c_void) {
     if !reductions.is_null() {
-        team().begin_group();
+        team().begin_hidden_group();
     }
     let member = member();
     let set_up = |share: &Share| {
-        share.set_up(what);
+        begin(share);
         if !reductions.is_null() {
             register(reductions, known(), std::ptr::null_mut(), team().threads.get());
             share.reductions.set(reductions);
@@ -240,7 +249,7 @@ pub extern "C-unwind" fn GOMP_workshare_task_reduction_unregister(cancelled: boo
 }
 
 /// The schedule of a number, as libgomp has them.
-fn schedule_of(number: c_long, chunk: u64) -> Schedule {
+pub fn schedule_of(number: c_long, chunk: u64) -> Schedule {
     match number & 0x7fff_ffff {
         0 => runtime_schedule(),
         2 => Schedule { kind: Kind::Dynamic, chunk },

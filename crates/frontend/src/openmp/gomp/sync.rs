@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use sim::Cause;
 
+use crate::openmp::cancellation::{Construct, cancel, is_cancelled};
 use crate::openmp::platform::{Lock, charged};
 use crate::openmp::team::{globals, member, team};
 
@@ -42,11 +43,10 @@ pub extern "C-unwind" fn GOMP_barrier() {
     team().barrier();
 }
 
-/// As [`GOMP_barrier`]; nothing is ever cancelled.
+/// As [`GOMP_barrier`], unless the region is cancelled: whether it is.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_barrier_cancel() -> bool {
-    team().barrier();
-    false
+    team().barrier_or_cancelled()
 }
 
 /// A critical region without a name begins.
@@ -95,14 +95,25 @@ pub extern "C-unwind" fn GOMP_atomic_end() {
     charged(Cause::Lock, || globals().atomic.release());
 }
 
-/// Asks that a construct be cancelled: cancellation is off, as it is unless the environment turns it on.
-#[unsafe(no_mangle)]
-pub extern "C-unwind" fn GOMP_cancel(_which: c_int, _cancel: bool) -> bool {
-    false
+/// The construct of one of gcc's numbers: loops and sections have numbers of their own.
+const fn construct_of(which: c_int) -> Construct {
+    const SHARED: c_int = 2 | 4;
+    const GROUP: c_int = 8;
+    match which {
+        _ if which & SHARED != 0 => Construct::Shared,
+        _ if which & GROUP != 0 => Construct::Group,
+        _ => Construct::Region,
+    }
 }
 
-/// Whether a construct was cancelled.
+/// Cancels a construct, if `does` is set; whether the thread is to go to its end.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn GOMP_cancellation_point(_which: c_int) -> bool {
-    false
+pub extern "C-unwind" fn GOMP_cancel(which: c_int, does: bool) -> bool {
+    if does { cancel(construct_of(which)) } else { is_cancelled(construct_of(which)) }
+}
+
+/// Whether the thread is to go to the end of a construct, because that is cancelled.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn GOMP_cancellation_point(which: c_int) -> bool {
+    is_cancelled(construct_of(which))
 }

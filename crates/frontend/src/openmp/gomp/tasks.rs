@@ -3,19 +3,22 @@
 use std::ffi::{c_int, c_long, c_uint, c_ulonglong, c_void};
 
 use super::reductions::GOMP_taskgroup_reduction_register;
-use crate::openmp::dependences::Dependence;
+use crate::openmp::dependences::{Dependence, Use};
+use crate::openmp::detached;
 use crate::openmp::platform::copies;
 use crate::openmp::schedule::{trips, unsigned_trips};
 use crate::openmp::tasks::{Task, block};
 use crate::openmp::team::{Body, team};
 
 const FINAL: c_uint = 1 << 1;
+const PRIORITY: c_uint = 1 << 4;
 const DEPENDS: c_uint = 1 << 3;
 const UP: c_uint = 1 << 8;
 const GRAINSIZE: c_uint = 1 << 9;
 const IF: c_uint = 1 << 10;
 const NO_GROUP: c_uint = 1 << 11;
 const REDUCTION: c_uint = 1 << 12;
+const DETACH: c_uint = 1 << 13;
 const STRICT: c_uint = 1 << 14;
 
 /// What copies the data of a task that cannot just be copied byte by byte.
@@ -30,13 +33,17 @@ struct Data {
 }
 
 impl Data {
-    /// A copy for a task of its own: the block, and where in it the data begin.
+    /// Room for a copy for a task of its own: the block, and where in it the data begin.
+    fn room(&self) -> (*mut c_void, *mut c_void) {
+        let room = block(self.bytes + self.alignment);
+        (room, (room as usize).next_multiple_of(self.alignment.max(1)) as *mut c_void)
+    }
+
+    /// Makes the copy.
     ///
     /// # Safety
-    /// The data are as long as they say, and the copying function is theirs.
-    unsafe fn copied(&self) -> (*mut c_void, *mut c_void) {
-        let room = block(self.bytes + self.alignment);
-        let data = (room as usize).next_multiple_of(self.alignment.max(1)) as *mut c_void;
+    /// The data are as long as they say, the copying function is theirs, and the room was made for them.
+    unsafe fn copy_to(&self, data: *mut c_void) {
         // SAFETY: the caller's promise; the block has room for it.
         unsafe {
             match self.copy {
@@ -47,7 +54,6 @@ impl Data {
                 }
             }
         }
-        (room, data)
     }
 }
 
@@ -59,24 +65,32 @@ impl Data {
 /// The list is whole.
 pub unsafe fn dependences(list: *const usize) -> Vec<Dependence> {
     const READS: usize = 1;
+    const SET: usize = 5;
     if list.is_null() {
         return Vec::new();
     }
+    let one = |address, writes| Dependence { address, does: if writes { Use::Changes } else { Use::Reads } };
     // SAFETY: the caller's promise.
     let at = |index: usize| unsafe { *list.add(index) };
     if at(0) != 0 {
-        return (0..at(0)).map(|index| Dependence { address: at(2 + index), writes: index < at(1) }).collect();
+        return (0..at(0)).map(|index| one(at(2 + index), index < at(1))).collect();
     }
     let (all, written, any_order, read) = (at(1), at(2), at(3), at(4));
     let plain = written + any_order + read;
     let each = (0..all).map(|index| {
         let address = at(5 + index);
         if index < plain {
-            return Dependence { address, writes: index < written + any_order };
+            return one(address, index < written + any_order);
         }
         let pair = address as *const usize;
         // SAFETY: the caller's promise.
-        unsafe { Dependence { address: *pair, writes: *pair.add(1) != READS } }
+        let (address, kind) = unsafe { (*pair, *pair.add(1)) };
+        let does = match kind {
+            READS => Use::Reads,
+            SET => Use::ChangesWithOthers,
+            _ => Use::Changes,
+        };
+        Dependence { address, does }
     });
     each.collect()
 }
@@ -95,15 +109,29 @@ pub unsafe extern "C-unwind" fn GOMP_task(
     deferred: bool,
     flags: c_uint,
     depends: *const usize,
-    _priority: c_int,
-    _detach: *mut c_void,
+    priority: c_int,
+    detach: *mut usize,
 ) {
     let data = Data { from, copy, bytes: bytes.max(0) as usize, alignment: alignment.max(1) as usize };
     // SAFETY: the caller's promise.
     unsafe {
         let depends = if flags & DEPENDS != 0 { dependences(depends) } else { Vec::new() };
-        let (room, data) = data.copied();
-        let task = Task::child(body, data, room, flags & FINAL != 0);
+        let (room, place) = data.room();
+        let task = Task::child(body, place, room, flags & FINAL != 0);
+        if flags & PRIORITY != 0 {
+            task.prefer(priority);
+        }
+        if flags & DETACH != 0 {
+            // The task's own copy of the variable is the first of its data.
+            let event = detached::detach(task);
+            *detach = event;
+            if !from.is_null() {
+                *from.cast() = event;
+            }
+        }
+        data.copy_to(place);
+        // What was constructed is destroyed by the task itself.
+        task.may_be_dropped.set(copy.is_none());
         team().submit(task, deferred, &depends);
     }
 }
@@ -169,6 +197,7 @@ struct Taskloop {
     data: Data,
     flags: c_uint,
     wanted: u64,
+    priority: c_int,
 }
 
 impl Taskloop {
@@ -192,9 +221,12 @@ impl Taskloop {
         for portion in portions(total, self.wanted, grain, strict, team.threads.get().into()) {
             // SAFETY: the caller's promise: the data begin with two numbers of eight bytes.
             unsafe {
-                let (room, data) = self.data.copied();
+                let (room, data) = self.data.room();
+                self.data.copy_to(data);
                 data.cast::<[u64; 2]>().write([value(next), value(next + portion)]);
                 let task = Task::child(self.body, data, room, self.flags & FINAL != 0);
+                task.prefer(self.priority);
+                task.may_be_dropped.set(self.data.copy.is_none());
                 team.submit(task, self.flags & IF != 0, &[]);
             }
             next += portion;
@@ -218,13 +250,13 @@ pub unsafe extern "C-unwind" fn GOMP_taskloop(
     alignment: c_long,
     flags: c_uint,
     wanted: std::ffi::c_ulong,
-    _priority: c_int,
+    priority: c_int,
     start: c_long,
     end: c_long,
     step: c_long,
 ) {
     let data = Data { from, copy, bytes: bytes.max(0) as usize, alignment: alignment.max(1) as usize };
-    let taskloop = Taskloop { body, data, flags, wanted };
+    let taskloop = Taskloop { body, data, flags, wanted, priority };
     let value = |at: u64| start.wrapping_add((at as i64).wrapping_mul(step)) as u64;
     // SAFETY: the caller's promise.
     unsafe { taskloop.run(trips(start, end, step), value) };
@@ -243,13 +275,13 @@ pub unsafe extern "C-unwind" fn GOMP_taskloop_ull(
     alignment: c_long,
     flags: c_uint,
     wanted: std::ffi::c_ulong,
-    _priority: c_int,
+    priority: c_int,
     start: c_ulonglong,
     end: c_ulonglong,
     step: c_ulonglong,
 ) {
     let data = Data { from, copy, bytes: bytes.max(0) as usize, alignment: alignment.max(1) as usize };
-    let taskloop = Taskloop { body, data, flags, wanted };
+    let taskloop = Taskloop { body, data, flags, wanted, priority };
     let value = |at: u64| start.wrapping_add(at.wrapping_mul(step));
     // SAFETY: the caller's promise.
     unsafe { taskloop.run(unsigned_trips(flags & UP != 0, start, end, step), value) };
@@ -261,14 +293,15 @@ mod tests {
 
     #[test]
     fn lists_of_dependences_are_read_in_both_forms() {
-        let read = |address| Dependence { address, writes: false };
-        let write = |address| Dependence { address, writes: true };
-        let pair = [77_usize, 3];
+        let read = |address| Dependence { address, does: Use::Reads };
+        let write = |address| Dependence { address, does: Use::Changes };
+        let (pair, set) = ([77_usize, 3], [88_usize, 5]);
         // SAFETY: the lists are whole.
         unsafe {
             assert_eq!(dependences([3, 1, 10, 20, 30].as_ptr()), [write(10), read(20), read(30)]);
-            let new = [0, 4, 1, 1, 1, 10, 20, 30, pair.as_ptr() as usize];
-            assert_eq!(dependences(new.as_ptr()), [write(10), write(20), read(30), write(77)]);
+            let new = [0, 5, 1, 1, 1, 10, 20, 30, pair.as_ptr() as usize, set.as_ptr() as usize];
+            let with_others = Dependence { address: 88, does: Use::ChangesWithOthers };
+            assert_eq!(dependences(new.as_ptr()), [write(10), write(20), read(30), write(77), with_others]);
             assert!(dependences(std::ptr::null()).is_empty());
         }
     }

@@ -135,6 +135,7 @@ macro_rules! loops {
         ) {
             let (schedule, ordered) = schedule_of(schedule, chunk as i64);
             member().begin_loop(loop_of($signed, lower as i64, upper as i64, step as i64, schedule, ordered));
+            member().asks.set(true);
         }
 
         #[doc = "The next iterations of the loop: whether there are any."]
@@ -149,6 +150,7 @@ macro_rules! loops {
             let share = member.share();
             let what = share.what();
             let Some(range) = member.next_of(share, &what) else {
+                member.asks.set(false);
                 member.leave();
                 return 0;
             };

@@ -1,8 +1,10 @@
 //! What code compiled by clang calls: the interface of LLVM's runtime. Thread numbers are those in the team.
 
 mod doacross;
+mod extensions;
 mod invoke;
 mod loops;
+mod reductions;
 mod regions;
 mod sync;
 mod tasks;

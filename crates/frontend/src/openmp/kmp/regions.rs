@@ -4,6 +4,7 @@ use std::ffi::c_void;
 
 use super::Location;
 use super::invoke::{Microtask, invoke, variadic};
+use crate::openmp::device::in_league;
 use crate::openmp::settings::Bind;
 use crate::openmp::team::{member, team};
 
@@ -48,7 +49,10 @@ unsafe extern "C-unwind" fn fork_call(
 ) {
     // SAFETY: the caller's promise.
     let mut fork = Fork { region, variables: unsafe { variables(count, registers, stack) } };
-    member().parallel(work, (&raw mut fork).cast(), 0, None, |_| false);
+    member().parallel(work, (&raw mut fork).cast(), 0, None, |team| {
+        team.tree.use_for(team.threads.get());
+        false
+    });
 }
 
 /// A league of one team, which begins with its first thread alone.
@@ -65,7 +69,8 @@ unsafe extern "C-unwind" fn fork_teams(
     // SAFETY: the caller's promise.
     unsafe {
         let mut fork = Fork { region, variables: variables(count, registers, stack) };
-        work((&raw mut fork).cast());
+        let limit = member().league_limit.take();
+        in_league(limit, || work((&raw mut fork).cast()));
     }
 }
 
@@ -86,10 +91,22 @@ pub extern "C" fn __kmpc_push_proc_bind(_location: *const Location, _number: i32
     member().pushed_bind.set(Bind::of(bind));
 }
 
-/// The next league is to have so many teams: it has one.
+/// The next league is to have so many teams, each of so many threads at most: it has one.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_push_num_teams(_location: *const Location, _number: i32, _teams: i32, threads: i32) {
-    member().pushed.set(u32::try_from(threads).ok().filter(|&threads| threads > 0));
+    member().league_limit.set(u32::try_from(threads).unwrap_or(0));
+}
+
+/// The same, as newer compilers call it.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_push_num_teams_51(
+    location: *const Location,
+    number: i32,
+    _least: i32,
+    most: i32,
+    threads: i32,
+) {
+    __kmpc_push_num_teams(location, number, most, threads);
 }
 
 /// A region begins in which the thread is alone, and which it calls itself.

@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use sim::Cause;
 
 use super::Location;
+use crate::openmp::cancellation::{Construct, cancel, is_cancelled};
 use crate::openmp::platform::{Lock, allocate, charged, copies, fence};
 use crate::openmp::team::{globals, member, team};
 
@@ -17,23 +18,39 @@ pub extern "C-unwind" fn __kmpc_barrier(_location: *const Location, _number: i32
     team().barrier();
 }
 
-/// As [`__kmpc_barrier`]; nothing is ever cancelled.
+/// As [`__kmpc_barrier`]: all threads come to one, also those that go to the end of a cancelled region. Whether it is cancelled.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_cancel_barrier(_location: *const Location, _number: i32) -> i32 {
-    team().barrier();
-    0
+    team().barrier_then_cancelled().into()
 }
 
-/// Asks that a construct be cancelled: cancellation is off.
-#[unsafe(no_mangle)]
-pub extern "C-unwind" fn __kmpc_cancel(_location: *const Location, _number: i32, _which: i32) -> i32 {
-    0
+/// The construct of one of clang's numbers: loops and sections have numbers of their own.
+const fn construct_of(which: i32) -> Construct {
+    match which {
+        2 | 3 => Construct::Shared,
+        4 => Construct::Group,
+        _ => Construct::Region,
+    }
 }
 
-/// Whether a construct was cancelled.
+/// The thread goes to the end of the construct, if `goes` says so.
+fn going(construct: Construct, goes: bool) -> i32 {
+    if goes && construct == Construct::Shared {
+        member().leave_cancelled();
+    }
+    goes.into()
+}
+
+/// Cancels a construct; whether the thread is to go to its end.
 #[unsafe(no_mangle)]
-pub extern "C-unwind" fn __kmpc_cancellationpoint(_location: *const Location, _number: i32, _which: i32) -> i32 {
-    0
+pub extern "C-unwind" fn __kmpc_cancel(_location: *const Location, _number: i32, which: i32) -> i32 {
+    going(construct_of(which), cancel(construct_of(which)))
+}
+
+/// Whether the thread is to go to the end of a construct, because that is cancelled.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_cancellationpoint(_location: *const Location, _number: i32, which: i32) -> i32 {
+    going(construct_of(which), is_cancelled(construct_of(which)))
 }
 
 /// Whether the thread is the first.

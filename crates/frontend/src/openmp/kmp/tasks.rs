@@ -2,8 +2,9 @@
 
 use std::ffi::c_void;
 
-use super::Location;
-use crate::openmp::dependences::Dependence;
+use super::{Location, reductions};
+use crate::openmp::dependences::{Dependence, Use};
+use crate::openmp::detached;
 use crate::openmp::gomp::portions;
 use crate::openmp::platform::copies;
 use crate::openmp::tasks::{Task, block};
@@ -11,6 +12,7 @@ use crate::openmp::team::{member, team};
 
 const FINAL: i32 = 1 << 1;
 const HAS_DESTRUCTORS: i32 = 1 << 3;
+const HAS_PRIORITY: i32 = 1 << 5;
 
 /// What stands before a task as the compiler knows it.
 #[repr(C)]
@@ -41,7 +43,8 @@ pub struct Given {
     part: i32,
     /// What ends the lives of its variables, if it has such.
     destructors: Option<Routine>,
-    other: usize,
+    /// Its priority, if it has one.
+    priority: usize,
 }
 
 /// The runtime's part of a task.
@@ -96,13 +99,29 @@ fn allocate(flags: i32, private: usize, shared: usize, routine: Option<Routine>)
     let room = block(HEADER + bytes);
     let given: *mut Given = room.wrapping_byte_add(HEADER).cast();
     let task = Task::child(run, given.cast(), room, flags & FINAL != 0);
+    task.may_be_dropped.set(flags & HAS_DESTRUCTORS == 0);
     // SAFETY: the block has room for it all.
     unsafe {
         room.cast::<Header>().write(Header { task, flags, begun: false, again: false, bytes, private });
         let shared = if shared > 0 { given.byte_add(private).cast() } else { std::ptr::null_mut() };
-        given.write(Given { shared, routine, part: 0, destructors: None, other: 0 });
+        given.write(Given { shared, routine, part: 0, destructors: None, priority: 0 });
     }
     given
+}
+
+/// The compiler has filled the task in: it is to be done after those that it depends on.
+///
+/// # Safety
+/// It came from [`__kmpc_omp_task_alloc`].
+unsafe fn submit(given: *mut Given, deferred: bool, depends: &[Dependence]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let Header { task, flags, .. } = *header(given);
+        if flags & HAS_PRIORITY != 0 {
+            task.prefer((*given).priority as i32);
+        }
+        team().submit(task, deferred, depends);
+    }
 }
 
 /// Makes a task, which does nothing yet.
@@ -145,10 +164,24 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task(_location: *const Location, _num
             // The thread that does it does its next part, too.
             (*header).again = true;
         } else {
-            team().submit((*header).task, true, &[]);
+            submit(given, true, &[]);
         }
     }
     0
+}
+
+/// Gives a task that has not been submitted an event, which is told back.
+///
+/// # Safety
+/// It came from [`__kmpc_omp_task_alloc`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_task_allow_completion_event(
+    _location: *const Location,
+    _number: i32,
+    given: *mut Given,
+) -> usize {
+    // SAFETY: the caller's promise.
+    detached::detach(unsafe { (*header(given)).task })
 }
 
 /// A variable that a task depends on, as the compiler tells it.
@@ -161,6 +194,8 @@ pub struct Depends {
 
 /// The flag of a variable that is only read.
 const READS: u8 = 1;
+/// That of one which several tasks may change at a time.
+const SET: u8 = 8;
 
 /// # Safety
 /// There are so many.
@@ -169,7 +204,12 @@ unsafe fn dependences(count: i32, list: *const Depends) -> Vec<Dependence> {
     // SAFETY: the caller's promise.
     let each = |index: usize| unsafe {
         let told = &*list.add(index);
-        Dependence { address: told.address, writes: told.flags != READS }
+        let does = match told.flags {
+            READS => Use::Reads,
+            SET => Use::ChangesWithOthers,
+            _ => Use::Changes,
+        };
+        Dependence { address: told.address, does }
     };
     (0..count).map(each).collect()
 }
@@ -189,7 +229,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_task_with_deps(
     _more: *const Depends,
 ) -> i32 {
     // SAFETY: the caller's promise.
-    unsafe { team().submit((*header(given)).task, true, &dependences(count, list)) };
+    unsafe { submit(given, true, &dependences(count, list)) };
     0
 }
 
@@ -210,6 +250,36 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_wait_deps(
     let task = Task::child(nothing, std::ptr::null_mut(), std::ptr::null_mut(), false);
     // SAFETY: the caller's promise.
     team().submit(task, false, &unsafe { dependences(count, list) });
+}
+
+/// The same, as newer compilers call it.
+///
+/// # Safety
+/// As compilers call it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_omp_taskwait_deps_51(
+    location: *const Location,
+    number: i32,
+    count: i32,
+    list: *const Depends,
+    others: i32,
+    more: *const Depends,
+    _nowait: i32,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { __kmpc_omp_wait_deps(location, number, count, list, others, more) };
+}
+
+/// Where a task would like to be done is not looked at, as in LLVM's runtime.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn __kmpc_omp_reg_task_with_affinity(
+    _location: *const Location,
+    _number: i32,
+    _given: *mut Given,
+    _count: i32,
+    _list: *const c_void,
+) -> i32 {
+    0
 }
 
 /// The program does a task itself, at once: it begins.
@@ -264,7 +334,9 @@ pub extern "C-unwind" fn __kmpc_taskgroup(_location: *const Location, _number: i
 /// It ends, when its tasks have.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_end_taskgroup(_location: *const Location, _number: i32) {
+    let reduction = reductions::of_group();
     team().end_group();
+    reductions::end(reduction);
 }
 
 /// Makes a copy of a task, for a part of its iterations.
@@ -276,8 +348,8 @@ type Duplicate = unsafe extern "C-unwind" fn(*mut Given, *mut Given, i32);
 /// As compilers call it: the bounds lie in the task.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_taskloop(
-    _location: *const Location,
-    _number: i32,
+    location: *const Location,
+    number: i32,
     given: *mut Given,
     condition: i32,
     lower: *mut u64,
@@ -288,33 +360,70 @@ pub unsafe extern "C-unwind" fn __kmpc_taskloop(
     wanted: u64,
     duplicate: Option<Duplicate>,
 ) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        __kmpc_taskloop_5(
+            location, number, given, condition, lower, upper, step, no_group, schedule, wanted, 0, duplicate,
+        );
+    }
+}
+
+/// The same; `strict` is not zero if all tasks but the last have as many iterations as were asked for.
+///
+/// # Safety
+/// As compilers call it: the bounds lie in the task.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __kmpc_taskloop_5(
+    _location: *const Location,
+    _number: i32,
+    given: *mut Given,
+    condition: i32,
+    lower: *mut u64,
+    upper: *mut u64,
+    step: i64,
+    no_group: i32,
+    schedule: i32,
+    wanted: u64,
+    strict: i32,
+    duplicate: Option<Duplicate>,
+) {
     const GRAIN: i32 = 1;
     let team = team();
     // SAFETY: the caller's promise.
     unsafe {
-        let (first, last) = (*lower as i64, *upper as i64);
-        let empty = if step > 0 { first > last } else { first < last };
-        let total = if empty || step == 0 { 0 } else { (last.abs_diff(first)) / step.unsigned_abs() + 1 };
+        let (first, last) = (*lower, *upper);
+        let total = iterations(first, last, step);
         let bound = |place: *mut u64, copy: *mut Given| copy.byte_offset(place.byte_offset_from(given)).cast::<u64>();
         if no_group == 0 {
             team.begin_group();
         }
         let mut next = 0;
-        for portion in portions(total, wanted, schedule == GRAIN, false, team.threads.get().into()) {
+        for portion in portions(total, wanted, schedule == GRAIN, strict != 0, team.threads.get().into()) {
             let copy = copied(given);
-            let value = |at: u64| first.wrapping_add((at as i64).wrapping_mul(step)) as u64;
+            let value = |at: u64| first.wrapping_add(at.wrapping_mul(step as u64));
             bound(lower, copy).write(value(next));
             bound(upper, copy).write(value(next + portion - 1));
             next += portion;
             if let Some(duplicate) = duplicate {
                 duplicate(copy, given, (next == total).into());
             }
-            team.submit((*header(copy)).task, condition != 0, &[]);
+            submit(copy, condition != 0, &[]);
         }
         if no_group == 0 {
             team.end_group();
         }
         (*header(given)).task.discard();
+    }
+}
+
+/// Iterations from `first` to `last`, both included, of whatever sign they are: the compiler has seen to it that there are some, but
+/// for none in steps of one.
+fn iterations(first: u64, last: u64, step: i64) -> u64 {
+    match step {
+        0 => 0,
+        1 => last.wrapping_sub(first).wrapping_add(1),
+        _ if step > 0 => last.wrapping_sub(first) / step as u64 + 1,
+        _ => first.wrapping_sub(last) / step.unsigned_abs() + 1,
     }
 }
 
@@ -332,5 +441,20 @@ unsafe fn copied(given: *mut Given) -> *mut Given {
         copy.cast::<u8>().copy_from_nonoverlapping(given.cast(), bytes);
         (*copy).shared = shared;
         copy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn iterations_are_counted_whatever_their_sign() {
+        assert_eq!(iterations(0, 9, 1), 10);
+        assert_eq!(iterations(0, u64::MAX, 1), 0, "none: the last is the one before the first");
+        assert_eq!(iterations((-5_i64) as u64, 5, 5), 3);
+        assert_eq!(iterations(5, (-6_i64) as u64, -5), 3);
+        assert_eq!(iterations(u64::MAX - 10, u64::MAX - 1, 3), 4);
+        assert_eq!(iterations(1, u64::MAX, 1 << 62), 4);
     }
 }

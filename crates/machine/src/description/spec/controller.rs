@@ -197,6 +197,8 @@ section! {
         relay_cycles: u32 = "relay_cycles", cycles(0, 1000);
         /// Counting an acknowledgement at the requester, in its collection table.
         collect_cycles: u32 = "collect_cycles", cycles(0, 1000);
+        /// Each row of the collection table that is looked at to find a line's.
+        collection_row_cycles: u32 = "collection_row_cycles", cycles(0, 1000);
         /// After a handler's last message, until the next handler can start.
         finish_cycles: u32 = "finish_cycles", cycles(0, 1000);
         /// Each message after the first.

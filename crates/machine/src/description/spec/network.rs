@@ -34,7 +34,7 @@ section! {
         /// Whether routers pass a packet by the queue when it is empty; off in systems with metarouters.
         router_bypass: bool = "router_bypass", Flag;
         /// Main memory of one node.
-        node_memory: Bytes = "node_memory_mib", mib(64, 4096);
+        node_memory: Bytes = "node_memory_mib", mib(1, 4096);
         /// The time a signal takes for one metre.
         propagation_per_m: Duration = "propagation_ns_per_m", ns_per_m(3.3, 20.0);
     }

@@ -7,6 +7,8 @@ use crate::description::kind::{count, ns};
 
 /// Ten seconds and more: what happens rarely on a real machine.
 const LONGEST_NS: f64 = 1e11;
+/// The longest that a program has run before it is looked at: a day.
+const OLDEST_NS: f64 = 1e14;
 
 section! {
     /// The scheduler. Times are those of a real machine, on which programs run for minutes; all are divided by the compression
@@ -30,6 +32,9 @@ section! {
         daemon_interval: Duration = "daemon_interval_ns", ns(0.0, LONGEST_NS);
         /// For how long such a piece has the processor.
         daemon_length: Duration = "daemon_length_ns", ns(1000.0, LONGEST_NS);
+        /// For how long programs have run when the simulation begins: their memory is where they began, and their threads are where
+        /// the scheduler has taken them since.
+        age: Duration = "age_ns", ns(0.0, OLDEST_NS);
         /// From one tick of the clock to the next.
         tick: Duration = "tick_ns", ns(1000.0, LONGEST_NS);
         /// Of each tick of processor 0, what the operating system takes.

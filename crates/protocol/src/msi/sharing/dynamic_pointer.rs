@@ -99,6 +99,15 @@ impl LinkStore {
         self.give_back(index, work);
         link
     }
+
+    /// Frees the links of a list that have been read, from the first on.
+    fn give_back_all(&mut self, first: Option<u32>, work: &mut SetWork) {
+        let mut current = first;
+        while let Some(index) = current {
+            current = self.links[index as usize].following();
+            self.give_back(index, work);
+        }
+    }
 }
 
 /// The head of a list, in a directory header.
@@ -179,6 +188,7 @@ impl SharingSet for DynamicPointer {
         }
     }
 
+    /// Nobody waits for the links: they are given back when all have been told.
     fn drain(
         &self,
         _: &Site,
@@ -195,10 +205,11 @@ impl SharingSet for DynamicPointer {
         let mut current = list;
         while let Some(index) = current {
             work.walked += 1;
-            let link = store.release(index, work);
+            let link = store.read(index, work);
             visit(link.node, work);
             current = link.following();
         }
+        store.give_back_all(list, work);
     }
 
     /// A link at random, or the next one in use, followed to the end of its list.

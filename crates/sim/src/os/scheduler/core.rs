@@ -92,9 +92,11 @@ pub struct Scheduler {
     pub(super) jobs: Vec<JobState>,
     pub(super) queues: RunQueues,
     pub(super) gangs: Gangs,
-    daemons: Daemons,
+    pub(super) daemons: Daemons,
     pub(super) actions: Vec<Action>,
     pub(super) next: Time,
+    /// Whether there were threads from the beginning: those that are born later have no past.
+    pub(super) had_threads: bool,
 }
 
 impl Scheduler {
@@ -125,18 +127,21 @@ impl Scheduler {
             }));
             states.push(JobState { threads: first..first + count, alive: count, started: false });
         }
-        Self {
+        let mut young = Self {
             policy,
             costs,
             cpus: (0..processors).map(cpu).collect(),
             threads,
             jobs: states,
             queues: RunQueues::new(processors),
-            gangs: Gangs::default(),
+            gangs: Gangs::new(seed),
             daemons: Daemons::new(processors, costs.daemon_interval, seed, now),
             actions: Vec::new(),
             next: Time::MAX,
-        }
+            had_threads: jobs.iter().any(|&threads| threads > 0),
+        };
+        young.live_through_past(seed, now);
+        young
     }
 
     /// When it is to be told the time, at the latest.
@@ -156,6 +161,7 @@ impl Scheduler {
 
     /// Everything starts.
     pub fn start(&mut self, now: Time, actions: &mut Vec<Action>) {
+        self.go_on(now);
         self.admit(now);
         self.answer(now, actions);
     }

@@ -33,6 +33,11 @@ impl Daemons {
         self.next[cpu] = now + Duration(drawn.max(self.interval.0 / 100));
     }
 
+    /// When the next ones come up.
+    pub fn times(&mut self) -> impl Iterator<Item = &mut Time> {
+        self.next.iter_mut()
+    }
+
     /// When the next one comes up on `cpu`.
     pub fn next(&self, cpu: usize) -> Time {
         self.next[cpu]

@@ -3,13 +3,20 @@
 //! One place decides for all, and takes time for each thread that it places. A gang whose time is up is stopped even if
 //! nobody else waits, since the operating system weighs it like any thread. A processor that a gang leaves idle seats the
 //! first thread of a process that waits: when that is run next, it is away from its data and caches.
+//!
+//! While a gang is put on processors, all of them are idle. A thread comes back to the queue of one of them, but every idle
+//! processor looks through the queues of others (4.1.1), and whichever looks first takes it along before its own does (4.1.2):
+//! each turn shuffles the threads that are not pinned, under cache affinity and memory affinity alike. A thread by itself, of a
+//! batch or a run queue, comes back to a machine that is busy, where hardly anybody looks.
 
 use std::collections::VecDeque;
 
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use units::{CpuId, Time};
 
+use super::TimeSharing;
 use super::core::{Cpu, Doing, Progress, Scheduler, Why};
-use super::{SpaceSharing, TimeSharing};
 
 /// What the gangs are doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -26,15 +33,29 @@ enum Stage {
 }
 
 /// Processes that take turns.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Gangs {
     stage: Stage,
     waiting: VecDeque<usize>,
     /// Threads that were seated on a processor that was idle.
     seats: Vec<(usize, CpuId)>,
+    /// Which idle processor looks first.
+    looks: Xoshiro256PlusPlus,
 }
 
 impl Gangs {
+    /// No processes yet; idle processors look round as `seed` says.
+    pub fn new(seed: u64) -> Self {
+        let looks = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x6a46_0000);
+        Self { stage: Stage::default(), waiting: VecDeque::new(), seats: Vec::new(), looks }
+    }
+
+    /// The one of these idle processors that looks first: any of them alike.
+    fn first_to_look(&mut self, idle: &[CpuId]) -> Option<CpuId> {
+        let drawn = self.looks.next_u64() % (idle.len() as u64).max(1);
+        idle.get(drawn as usize).copied()
+    }
+
     /// Whether the threads of a process may run.
     pub fn runs(&self, job: usize) -> bool {
         matches!(self.stage, Stage::Running(running, _) if running == job)
@@ -139,32 +160,31 @@ impl Scheduler {
         self.seat_waiting();
     }
 
-    /// A processor for each of `threads`: its own, where that is free, else any.
-    fn places_of_gang(&self, threads: &[usize]) -> Option<Vec<(usize, CpuId)>> {
-        let mut free: Vec<bool> = self.cpus.iter().map(|cpu| cpu.doing == Doing::Nothing).collect();
+    /// A processor for each of `threads`: where it has to be, if that is free, else whichever looks first.
+    fn places_of_gang(&mut self, threads: &[usize]) -> Option<Vec<(usize, CpuId)>> {
+        let mut idle: Vec<CpuId> = (0..self.cpus.len() as u16).map(CpuId).collect();
+        idle.retain(|cpu| self.cpus[cpu.index()].doing == Doing::Nothing);
         let mut places: Vec<Option<CpuId>> = vec![None; threads.len()];
         for (place, &thread) in places.iter_mut().zip(threads) {
-            let wanted = self.wanted(thread);
-            *place = wanted.filter(|cpu| std::mem::take(&mut free[cpu.index()]));
+            let held = self.held(thread).and_then(|cpu| idle.iter().position(|&other| other == cpu));
+            *place = held.map(|at| idle.remove(at));
         }
         for (place, &thread) in places.iter_mut().zip(threads) {
-            if place.is_none() && (!self.policy.space.is_pinned() || self.wanted(thread).is_none()) {
-                let cpu = free.iter().position(|&free| free)?;
-                free[cpu] = false;
-                *place = Some(CpuId(cpu as u16));
+            if place.is_none() && (!self.policy.space.is_pinned() || self.held(thread).is_none()) {
+                let cpu = self.gangs.first_to_look(&idle)?;
+                idle.retain(|&other| other != cpu);
+                *place = Some(cpu);
             }
         }
         threads.iter().zip(places).map(|(&thread, place)| Some((thread, place?))).collect()
     }
 
-    /// Where a thread of a gang would like to run.
-    fn wanted(&self, thread: usize) -> Option<CpuId> {
+    /// The processor from which no other takes a thread of a gang: the one that it is pinned to, the seat that it has, or where it
+    /// is to begin.
+    fn held(&self, thread: usize) -> Option<CpuId> {
         let seat = self.gangs.seats.iter().find(|&&(seated, _)| seated == thread).map(|&(_, cpu)| cpu);
         let state = &self.threads[thread];
-        seat.or(match self.policy.space {
-            SpaceSharing::CacheAffinity => state.last.or(state.home),
-            _ => state.home,
-        })
+        seat.or(state.home.filter(|_| self.policy.space.is_pinned() || state.last.is_none()))
     }
 
     /// A processor that is left over takes the first thread of a process that waits, as it would take any.

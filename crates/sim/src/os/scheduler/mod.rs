@@ -7,6 +7,7 @@ mod arrivals;
 mod core;
 mod daemons;
 mod gang;
+mod past;
 mod queues;
 #[cfg(test)]
 mod tests;
@@ -131,6 +132,7 @@ pub(super) struct Costs {
     pub spin_limit: Duration,
     pub daemon_interval: Duration,
     pub daemon_length: Duration,
+    pub age: Duration,
     pub tick: Duration,
     /// Of each tick of processor 0, what the operating system takes.
     pub boot_load: Duration,
@@ -155,6 +157,7 @@ impl Costs {
             // Zero is never.
             daemon_interval: scaled(spec.daemon_interval),
             daemon_length: waited(spec.daemon_length),
+            age: scaled(spec.age),
             tick,
             boot_load: Duration(tick.0 * u64::from(spec.boot_load_percent) / 100),
         }

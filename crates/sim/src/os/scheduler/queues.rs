@@ -67,6 +67,11 @@ impl RunQueues {
         self.local[other].remove(place).map(|waiting| waiting.thread)
     }
 
+    /// Since when everybody waits.
+    pub fn times(&mut self) -> impl Iterator<Item = &mut Time> {
+        self.local.iter_mut().flatten().chain(&mut self.common).map(|waiting| &mut waiting.since)
+    }
+
     /// A thread waits no longer.
     pub fn forget(&mut self, thread: usize) {
         for queue in self.local.iter_mut().chain([&mut self.common]) {

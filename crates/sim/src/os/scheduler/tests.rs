@@ -20,6 +20,7 @@ fn spec() -> SchedulerSpec {
         spin_limit: unit * 3,
         daemon_interval: Duration::ZERO,
         daemon_length: unit * 4,
+        age: Duration::ZERO,
         tick: unit,
         boot_load_percent: 0,
     }
@@ -284,6 +285,68 @@ fn a_gang_alone_pays_for_its_turns() {
     // A turn of ten units, and a tenth for each of seven threads.
     assert_eq!(machine.total(|counters| counters.involuntary_switches, 7), 7 * 100);
     assert_eq!(machine.scheduler.counters(0).descheduled, Duration(UNIT * 7 / 10) * 100);
+}
+
+/// While a gang is put on processors all of them are idle, and any may take any thread (FLASH dissertation, 4.1.2 and 4.2.2).
+#[test]
+fn turns_of_a_gang_shuffle_threads_that_are_not_pinned() {
+    for space in ALL_SPACES {
+        let mut machine = Machine::new(&spec(), TimeSharing::Gang, space, 16, &[15]);
+        let places = |machine: &Machine| (0..15).map(|thread| machine.cpu_of(thread)).collect::<Vec<_>>();
+        let began = places(&machine);
+        assert!(began.iter().all(Option::is_some), "{space:?}: all run, where they begin");
+        machine.pass(12);
+        let second = places(&machine);
+        let moved = began.iter().zip(&second).filter(|(first, second)| first != second).count();
+        if space.is_pinned() {
+            assert_eq!(moved, 0, "{space:?}");
+        } else {
+            assert!(moved > 8, "{space:?}: {moved} of 15 are elsewhere after one turn");
+        }
+    }
+}
+
+/// Daemons that come too seldom for the simulation to meet them have moved threads before it begins.
+#[test]
+fn the_past_has_taken_threads_away_from_where_they_began() {
+    let old = SchedulerSpec { daemon_interval: Duration(UNIT * 300), age: Duration(UNIT * 30_000), ..spec() };
+    let away = |spec: &SchedulerSpec, time, space| {
+        let machine = Machine::new(spec, time, space, 8, &[7]);
+        let began = |thread: usize| {
+            let cpu = machine.cpu_of(thread).expect("it runs");
+            machine.scheduler.began_on(CpuId(cpu as u16)).is_some_and(|began| began.index() != cpu)
+        };
+        (0..7).filter(|&thread| began(thread)).count()
+    };
+    let (batch, gang) = (TimeSharing::Batch, TimeSharing::Gang);
+    assert!(away(&old, batch, SpaceSharing::CacheAffinity) > 3, "each stays where it was taken");
+    assert_eq!(away(&old, batch, SpaceSharing::MemoryAffinity), 0, "each returned");
+    assert!(away(&old, gang, SpaceSharing::MemoryAffinity) > 3, "turns shuffle them");
+    assert_eq!(away(&old, batch, SpaceSharing::PinnedTopDown), 0);
+    assert_eq!(away(&spec(), batch, SpaceSharing::CacheAffinity), 0, "no past");
+}
+
+/// Two processes that share processors thread by thread are not in step after a while, as they would be if all began at once.
+#[test]
+fn the_past_has_taken_turns_out_of_step() {
+    let young = SchedulerSpec { daemon_interval: Duration(UNIT * 300), ..spec() };
+    let old = SchedulerSpec { age: Duration(UNIT * 30_000), ..young.clone() };
+    let of_the_first = |spec: &SchedulerSpec| {
+        let machine = Machine::new(spec, TimeSharing::RunQueue, SpaceSharing::MemoryAffinity, 16, &[16, 16]);
+        assert!(machine.running.iter().filter(|thread| thread.is_some()).count() >= 15, "daemons have one at most");
+        assert_eq!(machine.total(|counters| counters.involuntary_switches, 32), 0, "what was before is not counted");
+        machine.running.iter().flatten().filter(|&&thread| thread < 16).count()
+    };
+    assert_eq!(of_the_first(&young), 16);
+    assert!((3..14).contains(&of_the_first(&old)), "{} of 16 run", of_the_first(&old));
+    // It goes on as it would have.
+    let mut machine = Machine::new(&old, TimeSharing::RunQueue, SpaceSharing::MemoryAffinity, 16, &[16, 16]);
+    let mut ran = [false; 32];
+    for _ in 0..40 {
+        machine.running.iter().flatten().for_each(|&thread| ran[thread] = true);
+        machine.pass(1);
+    }
+    assert_eq!(ran, [true; 32]);
 }
 
 #[test]

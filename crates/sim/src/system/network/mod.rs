@@ -74,6 +74,16 @@ impl Network {
         starts.iter().map(arrival).collect()
     }
 
+    /// The shortest time in which a message that a channel accepts is at the node at its end, if any channel ends at a node.
+    pub fn soonest_delivery(&self) -> Option<Duration> {
+        let router = |from| match from {
+            End::Node(_) => Duration::ZERO,
+            End::Router(_) => self.router.bypass.unwrap_or(self.router.queued).min(self.router.queued),
+        };
+        let last = self.channels.iter().map(|channel| &channel.spec).filter(|spec| matches!(spec.to, End::Node(_)));
+        last.map(|spec| router(spec.from) + spec.propagation).min()
+    }
+
     /// A channel.
     #[inline]
     pub fn channel(&self, id: ChannelId) -> &Channel {

@@ -27,9 +27,13 @@ impl Pieces {
     /// `planes` planes of `side` by `side` points.
     pub fn new(shape: &Shape, side: usize, planes: usize) -> Self {
         let (down, across) = thread_grid(shape.threads());
-        let points = side.div_ceil(down) * side.div_ceil(across);
+        // Whoever is at the rim has walls besides.
+        let [inside, all] = [0, 2].map(|walls| {
+            let longest = |threads: usize| (side - 2).div_ceil(threads) + if threads == 1 { walls } else { walls / 2 };
+            longest(down) * longest(across)
+        });
         let pages = |words: usize| words.next_multiple_of(shape.page_words);
-        let (words, scratch_words) = (pages(planes * points * STATE), pages(KINDS * points * BLOCK));
+        let (words, scratch_words) = (pages(planes * all * STATE), pages(KINDS * inside * BLOCK));
         Self { grid: [down, across], side, planes, words, scratch_words }
     }
 
@@ -55,8 +59,13 @@ impl Pieces {
 
     /// The rows and the columns of the piece at a place.
     fn of_place(&self, place: [usize; 2]) -> [Range<usize>; 2] {
-        let block = |axis: usize| Share { number: place[axis], threads: self.grid[axis] }.block(self.side);
-        [block(0), block(1)]
+        // What is computed is shared; walls go to who is next to them.
+        [0, 1].map(|axis| {
+            let (number, threads) = (place[axis], self.grid[axis]);
+            let inside = Share { number, threads }.block(self.side - 2);
+            let start = if number == 0 { 0 } else { inside.start + 1 };
+            start..if number + 1 == threads { self.side } else { inside.end + 1 }
+        })
     }
 
     /// The rows and the columns of a thread's piece, those on the rim included.
@@ -74,7 +83,11 @@ impl Pieces {
 
     /// The word at which the state of a point begins.
     pub fn word(&self, [plane, row, column]: [usize; 3]) -> usize {
-        let owner = |axis: usize, number| Share::owner(self.grid[axis], self.side, number);
+        let owner = |axis: usize, number: usize| match number {
+            0 => 0,
+            last if last + 1 == self.side => self.grid[axis] - 1,
+            inside => Share::owner(self.grid[axis], self.side - 2, inside - 1),
+        };
         let place = [owner(0, row), owner(1, column)];
         let [rows, columns] = self.of_place(place);
         let before = (plane * rows.len() + row - rows.start) * columns.len() + column - columns.start;
@@ -117,7 +130,7 @@ mod tests {
 
     fn shape(threads: usize) -> Shape {
         let homes = (0..threads as u16).map(NodeId).collect();
-        Shape { homes, nodes: threads, line_words: 4, page_words: 32, seed: 0 }
+        Shape { homes, nodes: threads, line_words: 4, page_words: 32, seed: 0, locks: Default::default() }
     }
 
     #[test]

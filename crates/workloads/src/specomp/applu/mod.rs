@@ -35,6 +35,8 @@ program! {
         planes: 50, 3 to 512;
         /// Steps of pseudo-time.
         rounds: 1, 1 to 1000;
+        /// Steps of these that come before what is measured; the last is measured in any case.
+        unmeasured: 0, 0 to 10_000;
         /// Whether scratch is initialised by those who use it.
         tuned: 0, 0 to 1;
     }
@@ -301,6 +303,7 @@ impl Program for Applu {
         let mut sums = Reduction::new(shape, &regions[SUMS]);
         team.prepare(thread, |thread, _| body.initialise(thread, &model, self.tuned == 1));
         for round in 0..=self.rounds {
+            team.begin_round(round, self.rounds, self.unmeasured);
             let squares = team.parallel(thread, |thread, _| {
                 let part = body.change(thread);
                 sums.sum(thread, part)

@@ -31,6 +31,8 @@ program! {
         edge: 24, 2 to 256;
         /// Time steps.
         steps: 3, 0 to 10_000;
+        /// Time steps of these that come before what is measured; the last is measured in any case.
+        unmeasured: 0, 0 to 10_000;
         /// How partial sums are gathered: 0, in loops of their own, node by node; 1, in one, thread by thread.
         tuned: 0, 0 to 1;
     }
@@ -336,6 +338,7 @@ impl Program for Equake {
             body.initialise(thread, &self.mesh(shape), share.block(nodes), &Tremor { seed: shape.seed });
         });
         for step in 0..self.steps as usize {
+            team.begin_round(step as u64, self.steps, self.unmeasured);
             let places = Body::<T::Region>::places(step + 1, nodes);
             match self.tuned {
                 0 => body.product(thread, &mut team, places),
@@ -369,16 +372,14 @@ impl Program for Equake {
 
 #[cfg(test)]
 mod tests {
-    use units::NodeId;
-
     use super::*;
+    use crate::parallel::shape_of_one;
 
     /// A step that is too long would blow up; without a source, tremor would die down.
     #[test]
     fn waves_reach_the_border_and_stay_small() {
-        let equake = Equake { edge: 7, steps: 400, tuned: 1 };
-        let shape = Shape { homes: vec![NodeId(0)], nodes: 1, line_words: 16, page_words: 2048, seed: 3 };
-        let (_, alone) = alone(&equake, &shape);
+        let equake = Equake { edge: 7, steps: 400, unmeasured: 0, tuned: 1 };
+        let (_, alone) = alone(&equake, &shape_of_one());
         let amount =
             |node| equake.displacement(|word| alone[PLACES][word], node).into_iter().map(f64::abs).sum::<f64>();
         let largest = (0..equake.nodes()).map(amount).fold(0.0, f64::max);

@@ -30,6 +30,8 @@ program! {
         length: 252, 1 to 4096;
         /// Time steps.
         steps: 4, 1 to 100_000;
+        /// Time steps of these that come before what is measured; the last is measured in any case.
+        unmeasured: 0, 0 to 10_000;
     }
 }
 
@@ -257,7 +259,8 @@ impl Program for Fma3d {
             body.initialise(thread, share.block(bar.elements()), share.block(bar.nodes()));
         });
         let (_, mut step) = element::at_rest(&bar.corners(0).map(|node| bar.place(node)));
-        for _ in 0..self.steps {
+        for round in 0..self.steps {
+            team.begin_round(round, self.steps, self.unmeasured);
             let next = team.parallel(thread, |thread, share| {
                 let stable = body.stress(thread, share.block(bar.elements()), step);
                 parts.combine(thread, stable, f64::min)
@@ -298,9 +301,8 @@ impl Program for Fma3d {
 
 #[cfg(test)]
 mod tests {
-    use units::NodeId;
-
     use super::*;
+    use crate::parallel::shape_of_one;
 
     #[test]
     fn nodes_know_the_elements_that_know_them() {
@@ -321,10 +323,9 @@ mod tests {
     /// The bar yields at the wall and not yet far from it, bulges, and has lost part of its energy of motion, and no more.
     #[test]
     fn a_bar_that_hits_a_wall_yields_there() {
-        let fma3d = Fma3d { width: 4, length: 20, steps: 20 };
+        let fma3d = Fma3d { width: 4, length: 20, steps: 20, unmeasured: 0 };
         let bar = fma3d.bar();
-        let shape = Shape { homes: vec![NodeId(0)], nodes: 1, line_words: 16, page_words: 2048, seed: 3 };
-        let (_, alone) = alone(&fma3d, &shape);
+        let (_, alone) = alone(&fma3d, &shape_of_one());
         let strain = |element: usize| element_of::<State>(|word| alone[STATES][word], element)[6];
         let layer = bar.width * bar.width;
         assert!((0..layer).all(|element| strain(element) > 0.01), "{}", strain(0));

@@ -153,9 +153,9 @@ impl<R> Tree<'_, R> {
                 continue;
             }
             let lock = cell % self.lock_count;
-            self.locks.acquire(thread, lock);
+            let held = self.locks.acquire(thread, lock);
             let done = self.put(body, word, centre_of(octant, centre, half), thread);
-            self.locks.release(thread, lock);
+            self.locks.release(thread, held);
             if let Some(done) = done {
                 return done;
             }

@@ -60,10 +60,11 @@ const LOCK: usize = 8;
 /// cells; how often they entered one.
 const ACCOUNT_WORDS: usize = 9;
 
-/// Regions.
+/// Regions; the last is what tickets for the cells' locks are drawn from, if they are.
 const PARTICLES: usize = 0;
 const CELLS: usize = 1;
 const ACCOUNTS: usize = 2;
+const TICKETS: usize = 3;
 
 /// What rounding may change of a sum, relative to the sum of magnitudes.
 const ROUNDING: f64 = 1e-11;
@@ -244,15 +245,16 @@ impl<R> Body<'_, R> {
 }
 
 impl Program for Mp3d {
-    const REGIONS: &'static [&'static str] = &["particles", "cells", "accounts"];
+    const REGIONS: &'static [&'static str] = &["particles", "cells", "accounts", "tickets"];
     const DYNAMIC: bool = true;
 
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
-        vec![
+        let plans = [
             RegionPlan::unplaced(shape, self.particles as usize * PARTICLE_WORDS),
             RegionPlan::unplaced(shape, flow::cells() * CELL_WORDS),
             Self::accounts(shape).plan(shape.homes.iter().copied()),
-        ]
+        ];
+        plans.into_iter().chain(Locks::<()>::ticket_plan(shape, flow::cells())).collect()
     }
 
     fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
@@ -267,7 +269,7 @@ impl Program for Mp3d {
             own: own.clone(),
             particles: &regions[PARTICLES],
             cells: &regions[CELLS],
-            locks: Locks::within(&regions[CELLS], LOCK, CELL_WORDS),
+            locks: Locks::within(shape, &regions[CELLS], [LOCK, CELL_WORDS], flow::cells(), regions.get(TICKETS)),
             random: Random::new(shape.seed, STREAM + share.number as u64),
             density,
             gained: [0.0; 4],

@@ -99,7 +99,8 @@ mod tests {
     fn every_point_has_a_word_and_an_owner_at_home_on_all_levels() {
         for threads in [1, 2, 6, 8, 63] {
             let homes = (0..threads as u16).map(NodeId).collect();
-            let shape = Shape { homes, nodes: threads, line_words: 4, page_words: 16, seed: 0 };
+            let shape =
+                Shape { homes, nodes: threads, line_words: 4, page_words: 16, seed: 0, locks: Default::default() };
             let (fine, coarse) = (Layout::new(16, &shape), Layout::new(8, &shape));
             let words: BTreeSet<usize> = (0..17)
                 .flat_map(|row| (0..17).map(move |column| (row, column)))

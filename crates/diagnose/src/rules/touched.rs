@@ -1,0 +1,164 @@
+//! Pages that are not where they are used, as page faults tell on a computer whose processor samples no loads.
+//!
+//! The kernel places a page near whoever touches it first, so that an array that one thread begins is all on one node (FLASH
+//! dissertation, 6.2.2). Where the kernel balances nodes it lets pages fault again, which tells who uses them later. What the
+//! distance costs faults do not tell.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use units::{CpuId, NodeId};
+
+use crate::survey::Survey;
+use crate::{Class, Finding};
+
+/// Smaller objects are not worth a word.
+const PAGES: usize = 64;
+/// One thread has touched an object if it has touched this much of it.
+const NEARLY_ALL: f64 = 0.9;
+
+/// What faults tell of an object's pages.
+#[derive(Default)]
+struct Seen {
+    touchers: BTreeMap<CpuId, usize>,
+    /// Pages that were used later, of these those that other nodes used than the page's, and those that only others did.
+    used: usize,
+    shared: usize,
+    elsewhere: usize,
+}
+
+/// Objects whose pages are where one thread came first, or where nobody uses them.
+pub fn placement(survey: &Survey<'_>) -> Vec<Finding> {
+    let run = survey.run;
+    let nodes: BTreeMap<CpuId, NodeId> = run.threads.iter().map(|thread| (thread.cpu, thread.node)).collect();
+    let sampled = survey.lines.iter().flat_map(|line| &line.users).any(|user| user.stalled.misses() > 0.0);
+    if sampled || nodes.values().collect::<BTreeSet<_>>().len() < 2 {
+        return Vec::new();
+    }
+    let mut later: BTreeMap<u64, BTreeSet<NodeId>> = BTreeMap::new();
+    for line in &survey.lines {
+        let users = line.users.iter().filter(|user| user.count.unsettled > 0).map(|user| user.node);
+        later.entry(line.at - line.at % run.page_bytes).or_default().extend(users);
+    }
+    let mut objects: BTreeMap<String, Seen> = BTreeMap::new();
+    for page in &run.pages {
+        let seen = objects.entry(survey.name(run.object_at(page.start))).or_default();
+        if let Some(toucher) = page.toucher {
+            *seen.touchers.entry(toucher).or_default() += 1;
+        }
+        let users = later.get(&page.start).filter(|users| !users.is_empty());
+        if let (Some(users), Some(home)) = (users, page.home) {
+            seen.used += 1;
+            seen.shared += usize::from(users.iter().any(|node| *node != home));
+            seen.elsewhere += usize::from(!users.contains(&home));
+        }
+    }
+    objects.into_iter().filter_map(|(name, seen)| finding(survey, &name, &seen)).collect()
+}
+
+fn finding(survey: &Survey<'_>, name: &str, seen: &Seen) -> Option<Finding> {
+    let pages: usize = seen.touchers.values().sum();
+    let (first, most) = seen.touchers.iter().max_by_key(|(_, pages)| **pages)?;
+    let threads = survey.run.threads.len();
+    let evidence = if seen.elsewhere >= PAGES && 2 * seen.elsewhere > seen.used {
+        format!(
+            "{} of {} pages of {name} that were used again when the kernel asked were used from other nodes alone",
+            seen.elsewhere, seen.used
+        )
+    } else if pages >= PAGES
+        && *most as f64 > NEARLY_ALL * pages as f64
+        && (seen.used < PAGES || 2 * seen.shared > seen.used)
+    {
+        format!(
+            "{most} of {pages} pages of {name} were first touched by {}, and are near it; {threads} threads on several nodes work",
+            survey.run.who(*first)
+        )
+    } else {
+        return None;
+    };
+    Some(Finding {
+        class: Class::Misplaced,
+        object: Some(name.to_owned()),
+        site: None,
+        cost: 0.0,
+        cost_unknown: true,
+        bound: None,
+        evidence,
+        remedy: format!(
+            "let the threads that use {name} touch it first, in the order in which they use it; or numactl --interleave, if all \
+             use all of it"
+        ),
+        trial: None,
+        gain: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Attribution, DataObject, LineLoss, Losses, PageHome, ThreadTime};
+
+    use super::*;
+
+    /// Two threads on two nodes; an array of 100 pages on node 0, all of them first touched by thread 0.
+    fn run(later: bool) -> Attribution {
+        let thread = |number: u16| ThreadTime {
+            cpu: CpuId(number),
+            node: NodeId(number),
+            time_ns: 1e9,
+            spent_ns: BTreeMap::new(),
+            migrations: 0,
+            title: Some(format!("p:{number}")),
+        };
+        let page = |number: u64| PageHome { start: number * 4096, home: Some(NodeId(0)), toucher: Some(CpuId(0)) };
+        let loss = |number: u64| LineLoss {
+            cpu: CpuId(1),
+            site: 0,
+            line: Some(number * 4096),
+            count: Losses { unsettled: u64::from(later), ..Losses::default() },
+            stalled_ns: Losses::default(),
+            interventions: 0,
+            invalidations: 0,
+            read: 1,
+            written: 0,
+        };
+        Attribution {
+            time_ns: 1e9,
+            line_bytes: 64,
+            page_bytes: 4096,
+            threads: (0..2).map(thread).collect(),
+            objects: vec![DataObject { name: "array".into(), start: 0, bytes: 100 * 4096, site: None }],
+            pages: (0..100).map(page).collect(),
+            losses: (0..100).map(loss).collect(),
+            ..Attribution::default()
+        }
+    }
+
+    #[test]
+    fn one_that_came_first_is_told_and_so_are_others_that_came_later() {
+        for (later, part) in [(false, "first touched by thread p:0"), (true, "used from other nodes alone")] {
+            let run = run(later);
+            let found = placement(&Survey::new(&run));
+            assert_eq!(found.len(), 1, "{found:?}");
+            let Finding { class, object, cost_unknown, evidence, .. } = &found[0];
+            assert_eq!((*class, object.as_deref(), *cost_unknown), (Class::Misplaced, Some("array"), true));
+            assert!(evidence.contains(part), "{evidence}");
+        }
+    }
+
+    #[test]
+    fn what_all_nodes_use_is_told_and_what_only_its_own_uses_is_not() {
+        for (users, found) in [(vec![0, 1], 1), (vec![0], 0)] {
+            let mut run = run(true);
+            let losses = std::mem::take(&mut run.losses);
+            let by = |loss: LineLoss| users.iter().map(move |&user| LineLoss { cpu: CpuId(user), ..loss });
+            run.losses = losses.into_iter().flat_map(by).collect();
+            assert_eq!(placement(&Survey::new(&run)).len(), found, "{users:?}");
+        }
+    }
+
+    #[test]
+    fn on_one_node_nothing_is_far() {
+        let mut run = run(true);
+        run.threads[1].node = NodeId(0);
+        assert_eq!(placement(&Survey::new(&run)), []);
+    }
+}
