@@ -308,9 +308,13 @@ impl Team {
         }
     }
 
-    /// Does the first task that is queued; whether there was one.
-    pub fn do_one(&'static self) -> bool {
+    /// Does the first task that is queued, unless the barrier is over at which the thread has seen this phase: tasks after it are
+    /// those of another region, perhaps of fewer threads. Whether there was one.
+    pub fn do_one(&'static self, seen: u32) -> bool {
         let task = self.tasks.with(|queue| {
+            if self.is_past(seen) {
+                return None;
+            }
             let task = queue.order.take_first()?;
             self.dequeue(queue, task);
             Some(task)

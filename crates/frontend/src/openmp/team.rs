@@ -265,7 +265,7 @@ impl Team {
             let mut wanted = self.tasked.get();
             loop {
                 if wanted {
-                    while self.do_one() {}
+                    while self.do_one(seen) {}
                 }
                 // The bit goes with the last task that is queued, so it is news when it is there again.
                 let now = self.phase.wait_while(seen);
@@ -279,6 +279,11 @@ impl Team {
                 wanted = true;
             }
         })
+    }
+
+    /// Whether the barrier is over at which the phase was this one.
+    pub fn is_past(&self, seen: u32) -> bool {
+        (self.phase.peek() ^ seen) >= PASSED
     }
 
     /// Whether somebody is at the barrier.

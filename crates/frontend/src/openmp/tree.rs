@@ -95,16 +95,17 @@ fn children(number: u32, level: u32, threads: u32) -> impl DoubleEndedIterator<I
         .map(|child| child as usize)
 }
 
-/// Waits until a seat's word is what is wanted; false if the thread is called away before.
-fn wait_for(word: &Word, wanted: u32) -> bool {
+/// Waits until a seat's word is what is wanted; false if the thread is called away before. Who is let go late may be called already
+/// by a thread that went on from the same barrier before: whether it is over, `passed` tells.
+fn wait_for(word: &Word, wanted: u32, passed: &Cell<u32>) -> bool {
     let mut now = word.look();
     loop {
-        // Who is let go late may be called already from the next barrier, to which it has not come.
         if now & !CALLED == wanted {
             return true;
         }
         if now & CALLED != 0 {
-            return false;
+            // Threads of smaller teams may have been through more barriers since.
+            return passed.get().wrapping_sub(wanted).cast_signed() >= 0;
         }
         now = word.wait_while(now);
     }
@@ -125,7 +126,7 @@ impl Team {
             let wanted = tree.passed.get().wrapping_add(PASSED);
             let top = level_of(number, threads);
             let mut below = (0..top).step_by(BITS as usize).flat_map(|level| children(number, level, threads));
-            if !below.all(|child| wait_for(&seats[child].arrived, wanted)) {
+            if !below.all(|child| wait_for(&seats[child].arrived, wanted, &tree.passed)) {
                 return false;
             }
             if number == 0 {
@@ -133,7 +134,7 @@ impl Team {
             } else {
                 let seat = &seats[number as usize];
                 seat.arrived.set(wanted);
-                if !wait_for(&seat.go, wanted) {
+                if !wait_for(&seat.go, wanted, &tree.passed) {
                     return false;
                 }
             }
@@ -188,6 +189,18 @@ mod tests {
         for (number, parent) in [(1, 0), (16, 0), (48, 0), (20, 16), (23, 20), (63, 60), (60, 48)] {
             assert_eq!(parents[number], [parent], "thread {number}");
         }
+    }
+
+    #[test]
+    fn who_is_called_from_a_barrier_that_is_over_goes_on() {
+        let (before, wanted) = (4 * PASSED, 5 * PASSED);
+        let (called, passed) = (Word::new(before | CALLED), Cell::new(before));
+        assert!(!wait_for(&called, wanted, &passed), "somebody has made a task before the barrier");
+        passed.set(wanted);
+        assert!(wait_for(&called, wanted, &passed), "a thread went on from it and made one");
+        passed.set(wanted + PASSED);
+        assert!(wait_for(&called, wanted, &passed), "others have met again");
+        assert!(wait_for(&Word::new(wanted | CALLED), wanted, &Cell::new(before)), "it was let go, too");
     }
 
     proptest! {
