@@ -38,7 +38,7 @@ program relaxation
   use omp_lib
   use shared_state
   implicit none
-  integer :: i, j, step, threads, singles, nodes, order, kept, counted
+  integer :: i, j, step, threads, singles, nodes, order, kept, locked, nested, named, parts
   integer(omp_lock_kind) :: lock
   integer(omp_nest_lock_kind) :: nest
   real(8) :: change, serial, total, start
@@ -72,7 +72,7 @@ program relaxation
   end do
   if (abs(total - serial) > 1d-9 * serial .or. change <= 0) wrong = .true.
 
-  singles = 0; kept = 0; counted = 0; order = 0; nodes = 0
+  singles = 0; kept = 0; locked = 0; nested = 0; named = 0; parts = 0; order = 0; nodes = 0
   in_order = .true.
   call omp_init_lock(lock)
   call omp_init_nest_lock(nest)
@@ -82,16 +82,16 @@ program relaxation
   singles = singles + 1
   !$omp end single
   call omp_set_lock(lock)
-  counted = counted + 1
+  locked = locked + 1
   call omp_unset_lock(lock)
   call omp_set_nest_lock(nest)
   call omp_set_nest_lock(nest)
-  counted = counted + 1
+  nested = nested + 1
   call omp_unset_nest_lock(nest)
   call omp_unset_nest_lock(nest)
-  !$omp critical (named)
-  counted = counted + 1
-  !$omp end critical (named)
+  !$omp critical (one_by_one)
+  named = named + 1
+  !$omp end critical (one_by_one)
   !$omp do ordered schedule(dynamic, 2)
   do i = 1, 40
     !$omp ordered
@@ -103,10 +103,10 @@ program relaxation
   !$omp sections
   !$omp section
   !$omp atomic
-  counted = counted + 1000
+  parts = parts + 1000
   !$omp section
   !$omp atomic
-  counted = counted + 1000
+  parts = parts + 1000
   !$omp end sections
   !$omp atomic
   kept = kept + merge(1, 0, mine == omp_get_thread_num())
@@ -115,7 +115,10 @@ program relaxation
   !$omp end single
   !$omp end parallel
   call expect('single', singles, 1, wrong)
-  call expect('locks, critical, sections', counted, 3 * threads + 2000, wrong)
+  call expect('locks', locked, threads, wrong)
+  call expect('nested locks', nested, threads, wrong)
+  call expect('critical regions', named, threads, wrong)
+  call expect('sections', parts, 2000, wrong)
   call expect('threadprivate', kept, threads, wrong)
   call expect('tasks', nodes, 127, wrong)
   if (.not. in_order .or. omp_get_wtime() <= start) wrong = .true.

@@ -143,11 +143,13 @@ void futures()
     auto thrown = std::async(std::launch::async, []() -> int { throw std::runtime_error("as it should"); });
     std::promise<int> promise;
     auto later = promise.get_future();
+    std::atomic<bool> waited{false};
     std::thread giver([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        while (!waited) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         promise.set_value(11);
     });
     expect("future that is not there yet", later.wait_for(std::chrono::microseconds(1)) == std::future_status::timeout, true);
+    waited = true;
     expect("promise", later.get(), 11);
     giver.join();
     expect("async", sum.get(), 499500L);
