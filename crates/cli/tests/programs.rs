@@ -134,6 +134,19 @@ fn what_newer_versions_of_openmp_have_works() {
 }
 
 #[test]
+fn teams_shrink_and_grow_and_end_with_the_threads_that_have_them() {
+    for (compiler, flag) in [("gcc", "-O2"), ("clang", "-O2"), ("clang", "-fnoopenmp-use-tls")] {
+        if !installed(compiler) {
+            continue;
+        }
+        let named = format!("--ccnuma-compiler={compiler}");
+        let built = Built::new("cc", "teams.c", &[&named, flag, "-O2", "-Wall", "-Werror", "-fopenmp", "-pthread"]);
+        holds(&built, |_| Vec::new());
+        assert_eq!(built.natively("3", &["counted"]), "3 threads: right\n", "{compiler}");
+    }
+}
+
+#[test]
 fn constructs_are_cancelled_if_the_environment_says_so() {
     for compiler in ["gcc", "clang"] {
         if !installed(compiler) {

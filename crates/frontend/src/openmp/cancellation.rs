@@ -67,12 +67,6 @@ impl Team {
         false
     }
 
-    /// As [`Team::barrier`], to which all come, whether the region is cancelled or not: whether it is.
-    pub fn barrier_then_cancelled(&'static self) -> bool {
-        self.barrier();
-        globals().settings.cancellation && self.has(REGION_CANCELLED)
-    }
-
     /// Whether a task is not to be done any more, which has not begun.
     pub fn drops(&self, task: &Task) -> bool {
         let cancels = globals().settings.cancellation && task.may_be_dropped.get();

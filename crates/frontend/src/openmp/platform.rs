@@ -7,13 +7,14 @@
 use std::cell::{Cell, RefCell, RefMut};
 use std::ffi::{c_int, c_long, c_void};
 use std::ptr::null_mut;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use sim::{Cause, Thread};
 
 use crate::runtime::callbacks::{Reference, refer_range};
 use crate::runtime::state::{acquire, current, indivisible, release, run};
-use crate::runtime::{address, clock, futex, heap, processors, threads};
+use crate::runtime::{address, clock, futex, heap, keys, processors, threads};
 
 /// Instructions between two looks at a word: compare, branch, pause, load.
 const LOOK: u32 = 4;
@@ -385,6 +386,31 @@ pub fn spawn(
         let made = threads::__wrap_pthread_create(&raw mut handle, wished, body, argument) == 0;
         libc::pthread_attr_destroy(&raw mut attributes);
         made
+    }
+}
+
+/// Something that is done when threads end which have asked for it.
+pub struct AtEnd {
+    act: extern "C-unwind" fn(*mut c_void),
+    key: OnceLock<libc::pthread_key_t>,
+}
+
+impl AtEnd {
+    /// `act`.
+    pub const fn new(act: extern "C-unwind" fn(*mut c_void)) -> Self {
+        Self { act, key: OnceLock::new() }
+    }
+
+    /// Has it done with `what` when the running thread ends.
+    pub fn ask(&self, what: *const c_void) {
+        let key = *self.key.get_or_init(|| {
+            let mut key = 0;
+            // SAFETY: the key is this one's own, and so are its values.
+            unsafe { keys::__wrap_pthread_key_create(&raw mut key, Some(self.act)) };
+            key
+        });
+        // SAFETY: as above.
+        unsafe { keys::__wrap_pthread_setspecific(key, what) };
     }
 }
 

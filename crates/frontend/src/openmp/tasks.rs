@@ -97,8 +97,8 @@ pub struct Group {
     hidden: bool,
     left: Cell<u32>,
     queued: Ready,
-    waits: Cell<bool>,
-    wake: Word,
+    /// Who waits for its end.
+    waiter: Cell<Option<&'static Task>>,
     cancelled: Word,
     /// Reductions that its tasks take part in.
     pub reductions: Cell<*mut usize>,
@@ -235,10 +235,14 @@ impl Team {
             return self.execute(task);
         }
         self.note_tasks();
-        let (now, blocked) = self.tasks.with(|queue| {
+        let (now, blocked, awaited) = self.tasks.with(|queue| {
             task.count(queue);
             if let Some(parent) = task.parent {
                 depend(parent, task, depends);
+            }
+            let awaited = !deferred && task.event.get() != Event::None;
+            if awaited {
+                task.hold();
             }
             let full = queue.queued >= QUEUED_PER_THREAD * self.threads.get();
             let at_once = !deferred || task.parent.is_some_and(|parent| parent.is_final) || full || outside;
@@ -249,16 +253,12 @@ impl Team {
                 (false, true) => task.mark(State::Running),
                 (false, false) => self.enqueue(queue, task),
             }
-            (at_once, blocked)
+            (at_once, blocked, awaited)
         });
         if now {
             if blocked {
                 // Whoever waits for a task does what that waits for.
                 self.wait(|_| !task.is(State::Blocked), || task.parent.and_then(Task::take_child), task.parent);
-            }
-            let awaited = !deferred && task.event.get() != Event::None;
-            if awaited {
-                task.hold();
             }
             self.execute(task);
             if awaited {
@@ -279,17 +279,20 @@ impl Team {
         task.mark(State::Queued);
         queue.order.put(task);
         queue.queued += 1;
-        if let Some(parent) = task.parent {
+        // Who is done waits for nobody.
+        if let Some(parent) = task.parent.filter(|parent| !parent.is(State::Done)) {
             parent.inner.borrow().queued.put(task);
-            if parent.inner.borrow().waits {
-                parent.wake.add(1);
-            }
         }
         if let Some(group) = task.group.get() {
             group.queued.put(task);
-            if group.waits.get() {
-                group.wake.add(1);
-            }
+        }
+        let parent = task.parent.filter(|parent| parent.inner.borrow().waits);
+        let waiter = task.group.get().and_then(|group| group.waiter.get());
+        if let Some(parent) = parent {
+            parent.wake.add(1);
+        }
+        if let Some(waiter) = waiter.filter(|waiter| !parent.is_some_and(|parent| std::ptr::eq(parent, *waiter))) {
+            waiter.wake.add(1);
         }
         if self.anybody_waits() && self.phase.look() & TASKS == 0 {
             let _before = self.phase.change(|phase| Some(phase | TASKS));
@@ -393,8 +396,8 @@ impl Team {
             }
             if let Some(group) = task.group.get() {
                 group.left.set(group.left.get() - 1);
-                if group.waits.get() && group.left.get() == 0 {
-                    group.wake.add(1);
+                if let Some(waiter) = group.waiter.get().filter(|_| group.left.get() == 0) {
+                    waiter.wake.add(1);
                 }
             }
             queue.left -= 1;
@@ -515,27 +518,23 @@ impl Team {
     pub fn end_group(&'static self) {
         let task = Task::current();
         let Some(group) = task.group.get() else { return };
-        loop {
-            let next = self.tasks.with(|queue| {
-                if group.left.get() == 0 {
-                    return Err(None);
-                }
-                group.waits.set(true);
-                let next = group.queued.take_latest();
-                next.into_iter().for_each(|task| self.dequeue(queue, task));
-                next.ok_or_else(|| Some(group.wake.look()))
-            });
-            match next {
-                Ok(task) => self.execute(task),
-                Err(Some(seen)) => {
-                    charged(Cause::Lock, || group.wake.wait_while(seen));
-                }
-                Err(None) => break,
-            }
-        }
+        self.tasks.with(|_| group.waiter.set(Some(task)));
+        // Tasks of the group may wait for children from before it.
+        let next = || group.queued.take_latest().or_else(|| task.take_child());
+        self.wait(|_| group.left.get() == 0, next, Some(task));
         task.group.set(group.outer);
+        self.give_back(group);
+    }
+
+    /// The tasks of a group are done, and nobody knows it any more.
+    pub fn give_back(&self, group: &'static Group) {
         self.tasks.with(|_| group.queued.clear());
-        group.give_back();
+        let place = from_ref(group).cast_mut();
+        // SAFETY: see above.
+        unsafe {
+            drop_in_place(place);
+            free(place.cast());
+        }
     }
 }
 
@@ -547,8 +546,7 @@ impl Group {
             hidden,
             left: Cell::new(0),
             queued: Ready::default(),
-            waits: Cell::new(false),
-            wake: Word::default(),
+            waiter: Cell::new(None),
             cancelled: Word::default(),
             reductions: Cell::new(outer.map_or(null_mut(), |outer| outer.reductions.get())),
         })
@@ -572,17 +570,6 @@ impl Group {
     /// Whether that was said.
     pub fn is_cancelled(&self) -> bool {
         self.known().cancelled.look() != 0
-    }
-
-    /// Its tasks are done, and nobody knows it any more.
-    pub fn give_back(&'static self) {
-        self.queued.clear();
-        let place = from_ref(self).cast_mut();
-        // SAFETY: see above.
-        unsafe {
-            drop_in_place(place);
-            free(place.cast());
-        }
     }
 }
 

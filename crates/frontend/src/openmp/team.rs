@@ -7,7 +7,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::c_void;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicI32;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use rustc_hash::FxHashMap;
 use sim::Cause;
@@ -16,8 +16,8 @@ use super::display;
 use super::kmp::Dimension;
 use super::places::place_of;
 use super::platform::{
-    Counter, Guarded, LINE, Line, Lock, Word, charged, instructions, keep, loads, processor, processors, remember,
-    remembered, spawn, stores,
+    AtEnd, Counter, Guarded, LINE, Line, Lock, Word, charged, instructions, keep, loads, processor, processors,
+    remember, remembered, spawn, stores,
 };
 use super::schedule::{Kind, Schedule};
 use super::settings::{Bind, Settings};
@@ -34,6 +34,8 @@ pub const AHEAD: usize = 64;
 /// Threads that the word that begins regions has room for.
 const MOST_THREADS: u32 = (1 << THREAD_BITS) - 1;
 const THREAD_BITS: u32 = 12;
+/// Threads of a region that there will not be: those who wait for one may go.
+const NOBODY: u32 = 0;
 
 /// What all threads use.
 pub struct Globals {
@@ -156,7 +158,9 @@ pub struct Member {
     /// Those who work for it.
     pool: OnceCell<&'static Pool>,
     /// Teams of one that are not in use.
-    spare: Cell<Option<&'static Team>>,
+    spare: RefCell<Vec<&'static Team>>,
+    /// Whether it is the first thread of all: what others have copies of is its own.
+    pub is_first: bool,
     /// Whether it is in a loop whose iterations it asks for (clang's interface).
     pub asks: Cell<bool>,
     /// Regions around the ones that it is alone in.
@@ -256,7 +260,9 @@ impl Team {
             if seen & end != 0 {
                 return true;
             }
-            let last = arrived.add(1) + 1 == self.threads.get();
+            // Once it has been counted, this may be the team of the next region.
+            let threads = self.threads.get();
+            let last = arrived.add(1) + 1 == threads;
             if last && self.none_left() {
                 self.pass();
                 return false;
@@ -342,12 +348,15 @@ impl Controls {
 pub fn member() -> &'static Member {
     let known: *const Member = remembered().cast();
     // SAFETY: what is remembered is null, or what [`adopt`] kept for ever.
-    unsafe { known.as_ref() }.unwrap_or_else(|| adopt(Team::new(), 0))
+    unsafe { known.as_ref() }.unwrap_or_else(|| {
+        static IS_KNOWN: AtomicBool = AtomicBool::new(false);
+        adopt(Team::new(), 0, !IS_KNOWN.swap(true, Ordering::Relaxed))
+    })
 }
 
 /// The runtime gets to know the running thread.
 #[cold]
-fn adopt(team: &'static Team, number: u32) -> &'static Member {
+fn adopt(team: &'static Team, number: u32, is_first: bool) -> &'static Member {
     let member = keep(Member {
         region: Cell::new(Region::beginning(team, number)),
         controls: Cell::new(team.controls.get()),
@@ -356,7 +365,8 @@ fn adopt(team: &'static Team, number: u32) -> &'static Member {
         league_limit: Cell::new(0),
         place: OnceCell::new(),
         pool: OnceCell::new(),
-        spare: Cell::new(None),
+        spare: RefCell::default(),
+        is_first,
         asks: Cell::new(false),
         left_behind: RefCell::default(),
         own: RefCell::default(),
@@ -364,7 +374,26 @@ fn adopt(team: &'static Team, number: u32) -> &'static Member {
         crossing: RefCell::default(),
     });
     remember(std::ptr::from_ref(member).cast_mut().cast());
+    static END: AtEnd = AtEnd::new(dismiss);
+    END.ask(std::ptr::from_ref(member).cast());
     member
+}
+
+/// A thread ends: so do those who wait for its regions.
+extern "C-unwind" fn dismiss(member: *mut c_void) {
+    // SAFETY: members are kept for ever.
+    let member = unsafe { &*member.cast::<Member>() };
+    if let Some(pool) = member.pool.get().filter(|pool| pool.size.get() > 1) {
+        pool.launch.set(pool.next_region() | NOBODY);
+        pool.size.set(1);
+    }
+}
+
+impl Pool {
+    /// The number of the next region, in its place in the word that begins it.
+    fn next_region(&self) -> u32 {
+        (self.launch.look() >> THREAD_BITS).wrapping_add(1) << THREAD_BITS
+    }
 }
 
 impl Member {
@@ -416,6 +445,7 @@ impl Member {
         let outer = self.region.get();
         let team = pool.team;
         team.forget_cancellation();
+        team.detaches.set(false);
         let (levels, active) = outer.team.levels.get();
         team.threads.set(threads);
         team.levels.set((levels + 1, active + 1));
@@ -431,8 +461,7 @@ impl Member {
         let begun = begin(team);
         team.begun.set(begun);
         team.tasked.set(false);
-        let region = pool.launch.look() >> THREAD_BITS;
-        pool.launch.set((region.wrapping_add(1) << THREAD_BITS) | threads);
+        pool.launch.set(pool.next_region() | threads);
         self.work(team, 0);
         team.base.set(self.region.get().begun);
         self.region.set(outer);
@@ -450,8 +479,10 @@ impl Member {
     /// Begins a region of its own, in which it is alone.
     pub fn go_in(&self, body: Body, data: *mut c_void) -> &'static Team {
         let outer = self.region.get();
-        let team = self.spare.take().unwrap_or_else(Team::new);
+        let spare = self.spare.borrow_mut().pop();
+        let team = spare.unwrap_or_else(Team::new);
         team.forget_cancellation();
+        team.detaches.set(false);
         let (levels, active) = outer.team.levels.get();
         team.levels.set((levels + 1, active));
         team.around.set(Some((outer.team, outer.number)));
@@ -469,7 +500,7 @@ impl Member {
         let region = self.region.get();
         region.team.forget(region.task);
         region.team.base.set(region.begun);
-        self.spare.set(Some(region.team));
+        self.spare.borrow_mut().push(region.team);
         let before = self.left_behind.borrow_mut().pop();
         if let Some((outer, controls)) = before {
             self.region.set(outer);
@@ -519,10 +550,13 @@ impl Member {
 extern "C-unwind" fn be_born(birth: *mut c_void) -> *mut c_void {
     // SAFETY: made by [`Member::grow`] for this thread alone.
     let Birth { pool, number, place, mut seen } = *unsafe { Box::from_raw(birth.cast::<Birth>()) };
-    let member = adopt(pool.team, number);
+    let member = adopt(pool.team, number, false);
     let _first = member.place.set(place);
     loop {
         seen = charged(Cause::Idle, || pool.launch.wait_while(seen));
+        if seen & MOST_THREADS == NOBODY {
+            return std::ptr::null_mut();
+        }
         if number < seen & MOST_THREADS {
             loads(&pool.team.threads);
             instructions(DISPATCH);

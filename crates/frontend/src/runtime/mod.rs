@@ -16,7 +16,7 @@ mod doubled;
 pub mod futex;
 mod futex_call;
 pub mod heap;
-mod keys;
+pub mod keys;
 mod located;
 mod memory;
 mod moves;

@@ -99,6 +99,23 @@ static void regions(void)
         after++;
     }
     expect("after a loop", after == (on ? 0 : 2 * threads) && looped <= N, after);
+    long together = 0;
+    after = 0;
+#pragma omp parallel
+    {
+#pragma omp atomic
+        together++;
+#pragma omp barrier
+        /* Some may still be on their way from there. */
+        if (omp_get_thread_num() == threads - 1) {
+#pragma omp cancel parallel
+        }
+#pragma omp barrier
+#pragma omp atomic
+        after++;
+    }
+    expect("before a barrier", together == threads, together);
+    expect("after two barriers", after == (on ? 0 : threads), after);
 }
 
 static void tasks(void)

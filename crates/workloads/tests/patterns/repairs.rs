@@ -97,7 +97,7 @@ fn results_are_right_whatever_the_shape() {
         programs.extend([0, 1].map(|tuned| Workload::Art(Art { positions, window, patterns, tuned })));
     }
     for (edge, steps) in [(2, 0), (2, 3), (5, 2)] {
-        programs.extend([0, 1].map(|tuned| Workload::Equake(Equake { edge, steps, unmeasured: 1, tuned })));
+        programs.extend([0, 1, 2].map(|tuned| Workload::Equake(Equake { edge, steps, unmeasured: 1, tuned })));
     }
     for (width, length, steps) in [(1, 1, 3), (1, 7, 12), (3, 2, 4)] {
         programs.push(Workload::Fma3d(Fma3d { width, length, steps, unmeasured: 1 }));

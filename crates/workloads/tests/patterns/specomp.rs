@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use workloads::{Applu, Apsi, Mgrid, Workload, Wupwise};
+use workloads::{Applu, Apsi, Equake, Mgrid, Workload, Wupwise};
 
 use crate::mock::{Kind, LINE_WORDS, race, run, shape};
 
@@ -65,6 +65,16 @@ fn columns_are_local_if_they_are_stored_and_touched_as_they_are_used() {
         let even = 1.0 / threads as f64;
         assert!((shares[0] - even).abs() < 0.1 * even, "{shares:?}");
         assert!(shares[1] > 0.7 && shares[2] > 0.7, "{shares:?}");
+    }
+}
+
+/// Threads with less than a plane of the mesh add to nodes of several others.
+#[test]
+fn partial_sums_are_local_to_who_fills_them_if_threads_touch_their_own_first() {
+    let program = |tuned| Workload::Equake(Equake { edge: 12, steps: 2, unmeasured: 0, tuned });
+    for threads in [24, 32] {
+        let [by_nodes, by_threads] = [1, 2].map(|tuned| local(program(tuned), threads));
+        assert!(by_threads > by_nodes + 0.02, "{by_nodes} {by_threads}");
     }
 }
 

@@ -166,17 +166,20 @@ pub unsafe extern "C-unwind" fn GOMP_parallel_reductions(
 ) -> c_uint {
     // SAFETY: the caller's promise.
     let block = unsafe { *data.cast::<*mut usize>() };
-    let had = Cell::new(1);
+    let team = Cell::new(None);
     let group = Group::make(None, true);
-    super::parallel::with_team(body, data, threads, flags, |team| {
-        had.set(team.threads.get());
-        register(block, std::ptr::null_mut(), std::ptr::null_mut(), team.threads.get());
+    super::parallel::with_team(body, data, threads, flags, |begun| {
+        team.set(Some((begun, begun.threads.get())));
+        register(block, std::ptr::null_mut(), std::ptr::null_mut(), begun.threads.get());
         group.reductions.set(block);
-        team.group.set(Some(group));
+        begun.group.set(Some(group));
         false
     });
-    group.give_back();
-    had.get()
+    // Others may still forget what they have done.
+    team.get().map_or(1, |(team, threads)| {
+        team.give_back(group);
+        threads
+    })
 }
 
 /// What a construct that is begun with reductions or memory has: the thread's group, and what the first thread has made.
@@ -237,14 +240,12 @@ fn known() -> *mut usize {
 pub extern "C-unwind" fn GOMP_workshare_task_reduction_unregister(cancelled: bool) {
     let data = known();
     team().end_group();
-    if member().region.get().number == 0 && !data.is_null() {
-        // All others have to be through with their tasks before.
-        if !cancelled {
-            team().barrier();
-        }
-        GOMP_taskgroup_reduction_unregister(data);
-    } else if !cancelled {
+    // In a cancelled region nobody knows when all others are through with their tasks: the copies stay.
+    if !cancelled {
         team().barrier();
+        if member().region.get().number == 0 && !data.is_null() {
+            GOMP_taskgroup_reduction_unregister(data);
+        }
     }
 }
 

@@ -117,9 +117,10 @@ pub extern "C" fn __kmpc_serialized_parallel(_location: *const Location, _number
     member().go_in(nothing, std::ptr::null_mut());
 }
 
-/// It ends.
+/// It ends, when its tasks have.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_end_serialized_parallel(_location: *const Location, _number: i32) {
+pub extern "C-unwind" fn __kmpc_end_serialized_parallel(_location: *const Location, _number: i32) {
+    team().barrier();
     member().come_out();
 }
 

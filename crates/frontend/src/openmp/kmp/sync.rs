@@ -18,10 +18,11 @@ pub extern "C-unwind" fn __kmpc_barrier(_location: *const Location, _number: i32
     team().barrier();
 }
 
-/// As [`__kmpc_barrier`]: all threads come to one, also those that go to the end of a cancelled region. Whether it is cancelled.
+/// As [`__kmpc_barrier`], unless the region is cancelled: whether it is. Who cancels it comes here once more, where others do not
+/// come, and then to the region's end as they do.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_cancel_barrier(_location: *const Location, _number: i32) -> i32 {
-    team().barrier_then_cancelled().into()
+    team().barrier_or_cancelled().into()
 }
 
 /// The construct of one of clang's numbers: loops and sections have numbers of their own.
@@ -239,16 +240,16 @@ pub unsafe extern "C-unwind" fn __kmpc_end_reduce(location: *const Location, _nu
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __kmpc_threadprivate_cached(
     _location: *const Location,
-    number: i32,
+    _number: i32,
     variable: *mut c_void,
     bytes: usize,
     _cache: *mut *mut *mut c_void,
 ) -> *mut c_void {
-    // The first thread has the variable itself.
-    if number == 0 {
+    let member = member();
+    if member.is_first {
         return variable;
     }
-    let mut own = member().own.borrow_mut();
+    let mut own = member.own.borrow_mut();
     *own.entry(variable as usize).or_insert_with(|| {
         let copy = allocate(bytes);
         copies(variable, copy, bytes);
