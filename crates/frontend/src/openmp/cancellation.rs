@@ -6,7 +6,8 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use super::tasks::{Group, Task};
+use super::groups::Group;
+use super::tasks::Task;
 use super::team::{CONSTRUCT_CANCELLED, Member, REGION_CANCELLED, Team, globals, member};
 
 /// What is cancelled.

@@ -1,7 +1,7 @@
 //! OpenMP on the program's threads, real or simulated: what gcc, gfortran and clang call in place of their own libraries.
 //!
-//! One mechanism with two faces. [`team`] has parallel regions and barriers, [`sharing`] the work that a team shares, [`tasks`]
-//! explicit tasks, all made of words in the program's memory ([`platform`]), so that what a barrier or the next chunk of a loop
+//! One mechanism with two faces. [`team`] has barriers, [`pool`] parallel regions, [`sharing`] the work that a team shares, [`tasks`]
+//! explicit tasks and [`groups`] groups of them, all made of words in the program's memory ([`platform`]), so that what a barrier or the next chunk of a loop
 //! costs is what its references cost. [`gomp`] is the face that gcc and gfortran know, `kmp` clang's, [`api`] what programs
 //! themselves call; [`cancellation`] is about what ends before its end, [`memory`] about allocators, [`tree`] about how clang's
 //! threads meet. Nested regions have one thread.
@@ -15,11 +15,13 @@ mod display;
 mod doacross;
 mod fortran;
 mod gomp;
+mod groups;
 mod kmp;
 mod locks;
 mod memory;
 mod places;
 mod platform;
+mod pool;
 mod queues;
 mod schedule;
 mod settings;

@@ -5,13 +5,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
-use std::ptr::{drop_in_place, from_ref, null_mut};
+use std::ptr::{drop_in_place, from_ref};
 
 use rustc_hash::FxHashMap;
 use sim::Cause;
 
 use super::dependences::{Dependence, Uses, depend, forget_uses};
 use super::detached::Event;
+use super::groups::Group;
 use super::platform::{Word, allocate, charged, free, keep, loads, stores};
 use super::queues::Ready;
 use super::team::{Body, Controls, TASKS, Team, globals, member};
@@ -51,7 +52,7 @@ pub struct Task {
     /// Memory that goes with it.
     block: Cell<*mut c_void>,
     parent: Option<&'static Task>,
-    group: Cell<Option<&'static Group>>,
+    pub(super) group: Cell<Option<&'static Group>>,
     /// Whether its children are done at once.
     pub is_final: bool,
     /// Whether it need not be done when it is cancelled before it has begun: nothing but itself would end what it keeps.
@@ -88,20 +89,6 @@ pub(super) struct Inner {
     waits: bool,
     /// What its children use, by address.
     pub(super) uses: FxHashMap<usize, Uses>,
-}
-
-/// Tasks that are waited for together, with their descendants.
-pub struct Group {
-    outer: Option<&'static Group>,
-    /// Whether it is a construct's own and not the program's, which then means the one around it.
-    hidden: bool,
-    left: Cell<u32>,
-    queued: Ready,
-    /// Who waits for its end.
-    waiter: Cell<Option<&'static Task>>,
-    cancelled: Word,
-    /// Reductions that its tasks take part in.
-    pub reductions: Cell<*mut usize>,
 }
 
 impl Task {
@@ -220,7 +207,7 @@ impl Task {
     }
 
     /// The latest child that can be done.
-    fn take_child(&self) -> Option<&'static Self> {
+    pub(super) fn take_child(&self) -> Option<&'static Self> {
         self.inner.borrow().queued.take_latest()
     }
 }
@@ -440,7 +427,7 @@ impl Team {
     }
 
     /// Does tasks that `next` finds until there is `enough`, for which the thread that does `waiter` waits.
-    fn wait(
+    pub(super) fn wait(
         &'static self,
         enough: impl Fn(&Queue) -> bool,
         next: impl Fn() -> Option<&'static Task>,
@@ -500,76 +487,6 @@ impl Team {
             forget_uses(uses);
             task.let_go();
         });
-    }
-
-    /// From here on, tasks of the running one belong together.
-    pub fn begin_group(&self) {
-        let task = Task::current();
-        task.group.set(Some(Group::make(task.group.get(), false)));
-    }
-
-    /// The same for a construct whose tasks reduce: the program does not know of the group.
-    pub fn begin_hidden_group(&self) {
-        let task = Task::current();
-        task.group.set(Some(Group::make(task.group.get(), true)));
-    }
-
-    /// Waits until the tasks of the group are done, and does them.
-    pub fn end_group(&'static self) {
-        let task = Task::current();
-        let Some(group) = task.group.get() else { return };
-        self.tasks.with(|_| group.waiter.set(Some(task)));
-        // Tasks of the group may wait for children from before it.
-        let next = || group.queued.take_latest().or_else(|| task.take_child());
-        self.wait(|_| group.left.get() == 0, next, Some(task));
-        task.group.set(group.outer);
-        self.give_back(group);
-    }
-
-    /// The tasks of a group are done, and nobody knows it any more.
-    pub fn give_back(&self, group: &'static Group) {
-        self.tasks.with(|_| group.queued.clear());
-        let place = from_ref(group).cast_mut();
-        // SAFETY: see above.
-        unsafe {
-            drop_in_place(place);
-            free(place.cast());
-        }
-    }
-}
-
-impl Group {
-    /// A group within another.
-    pub fn make(outer: Option<&'static Self>, hidden: bool) -> &'static Self {
-        keep(Self {
-            outer,
-            hidden,
-            left: Cell::new(0),
-            queued: Ready::default(),
-            waiter: Cell::new(None),
-            cancelled: Word::default(),
-            reductions: Cell::new(outer.map_or(null_mut(), |outer| outer.reductions.get())),
-        })
-    }
-
-    /// The reductions that were known where it began.
-    pub fn before(&self) -> *mut usize {
-        self.outer.map_or(null_mut(), |outer| outer.reductions.get())
-    }
-
-    /// The program's own group around this one, or this one if it is.
-    fn known(&self) -> &Self {
-        self.outer.filter(|_| self.hidden).unwrap_or(self)
-    }
-
-    /// Its tasks that have not begun need not be done.
-    pub fn cancel(&self) {
-        self.known().cancelled.set(1);
-    }
-
-    /// Whether that was said.
-    pub fn is_cancelled(&self) -> bool {
-        self.known().cancelled.look() != 0
     }
 }
 

@@ -10,10 +10,11 @@ use std::cell::Cell;
 use std::ffi::{c_long, c_uint, c_ulonglong, c_void};
 
 use super::loops::{loop_of, next, sections_of, unsigned_loop_of};
+use crate::openmp::groups::Group;
 use crate::openmp::platform::{allocate, free};
 use crate::openmp::schedule::{Kind, Schedule};
 use crate::openmp::sharing::{Loop, Share};
-use crate::openmp::tasks::{Group, Task};
+use crate::openmp::tasks::Task;
 use crate::openmp::team::{Body, member, runtime_schedule, team};
 
 /// The words of a block.
