@@ -119,8 +119,22 @@ fn every_kernel_takes_its_steps(platform: &mut dyn Platform, region: Region, cpu
     Ok(())
 }
 
-/// A list is walked faster from the cache than after it was dropped, and work instructions take time.
+/// How often it is tried whether caches matter: on a busy computer, whoever runs between two phases empties them.
+const ATTEMPTS: usize = 20;
+
+/// A list is walked at least twice as fast from the cache as after it was dropped, and work instructions take time: at least once.
 fn caches_matter(platform: &mut dyn Platform, region: Region, cpu: CpuId) -> Result<(), String> {
+    let mut told = Ok(());
+    for _ in 0..ATTEMPTS {
+        told = caches_matter_now(platform, region, cpu);
+        if told.is_ok() {
+            break;
+        }
+    }
+    told
+}
+
+fn caches_matter_now(platform: &mut dyn Platform, region: Region, cpu: CpuId) -> Result<(), String> {
     let all = list(platform, region, cpu, Kernel::Walk { work: 0 });
     platform.arrange(&[all]).map_err(|error| format!("arranging a list: {error}"))?;
     let mut time = |kernel: Kernel| {
@@ -132,20 +146,20 @@ fn caches_matter(platform: &mut dyn Platform, region: Region, cpu: CpuId) -> Res
         time(Kernel::Walk { work: 0 })?;
         time(emptying)?;
         let (again, warm) = (time(Kernel::Walk { work: 0 })?, time(Kernel::Walk { work: 0 })?);
-        if warm >= again {
+        if warm * 2 > again {
             return Err(format!("{LINES} lines took {warm} in the cache, {again} after {emptying:?}"));
         }
     }
     let warm = time(Kernel::Walk { work: 0 })?;
     let working = time(Kernel::Walk { work: 200 })?;
     let after = time(Kernel::Walk { work: 0 })?;
-    if after >= working {
+    if after * 2 > working {
         return Err(format!("a phase that took {working} delayed the next one: {after}, {warm} before"));
     }
-    if warm >= cold {
+    if warm * 2 > cold {
         return Err(format!("{LINES} lines took {warm} in the cache, {cold} when they had just been arranged"));
     }
-    if working <= warm {
+    if working < warm * 2 {
         return Err(format!("{LINES} lines took {warm} without work, {working} with 200 instructions each"));
     }
     Ok(())
@@ -155,7 +169,7 @@ fn caches_matter(platform: &mut dyn Platform, region: Region, cpu: CpuId) -> Res
 fn first_finisher_stops_the_rest(platform: &mut dyn Platform, region: Region, cpus: &[CpuId]) -> Result<(), String> {
     let mut tasks: Vec<Task> = cpus.iter().map(|&cpu| list(platform, region, cpu, Kernel::Sum)).collect();
     // On a busy computer the first may have to wait for its processor while the second has its own.
-    tasks[1].count = LINES * 5_000_000;
+    tasks[1].count = LINES * 1_000_000_000;
     let phase = Phase { tasks: &tasks, first_finisher_stops_all: true };
     let measurements = platform.run(phase).map_err(|error| format!("a phase that is stopped: {error}"))?;
     if measurements[0].steps != LINES || measurements[1].steps >= tasks[1].count {

@@ -86,7 +86,7 @@ fn bad_input_is_refused_before_anything_starts() {
 #[test]
 fn a_program_is_run_and_its_trace_says_what_it_did() {
     let folder = tempfile::tempdir().expect("a folder");
-    let script = "echo its own words; sleep 0.2 & i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; wait; exit 3";
+    let script = "echo its own words; sleep 1 & i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; wait; exit 3";
     let output =
         run(folder.path(), &["run", "-s", "5ms", "--metric", "cpu,cpuid", "-o", "t.arrows", "--", "sh", "-c", script]);
     let (said, errors) = (text(&output.stdout), text(&output.stderr));
@@ -96,7 +96,7 @@ fn a_program_is_run_and_its_trace_says_what_it_did() {
 
     let info = ccnuma_in(folder.path(), "info t.arrows --counters");
     let said = words(&info.stdout);
-    for part in ["Linux ", "t0 = ", "p0 = ", "cpu =", "thread.run_ns", "ended with exit status 3", "t.arrows[0.0"] {
+    for part in ["Linux ", "t0 = ", "p0 = ", "cpu =", "thread.run_ns", "ended with exit status 3", "t.arrows["] {
         assert!(said.contains(part), "no {part:?} in {said}");
     }
     assert_eq!(text(&info.stderr), "");

@@ -342,8 +342,9 @@ fn links_named_after_compilers_are_compilers() {
 
 #[test]
 fn a_command_that_is_copied_has_all_that_programs_are_built_with() {
-    let folder = tempfile::tempdir().expect("a folder");
     let command = Path::new(CCNUMA);
+    // Where links can be made: copies are long, and a file that was just written may be too busy to be started.
+    let folder = tempfile::tempdir_in(command.parent().expect("a folder")).expect("a folder");
     let library = command.parent().expect("a folder").join("deps").join(frontend::wrapped::LIBRARY);
     for part in [command, &library] {
         let there = folder.path().join(part.file_name().expect("a name"));

@@ -190,7 +190,7 @@ fn threads_and_children_of_a_program_are_followed() {
     // The child lives until it has been seen, however seldom anybody looks; then the shell ends with a status of its own.
     let folder = tempfile::tempdir().unwrap();
     let seen = folder.path().join("seen");
-    let script = "sleep 60 & while [ ! -e \"$0\" ]; do :; done; kill $!; exit 7";
+    let script = "sleep 6000 & while [ ! -e \"$0\" ]; do :; done; kill $!; exit 7";
     let command = ["sh".to_owned(), "-c".to_owned(), script.to_owned(), seen.display().to_string()];
     let mut program = Program::start(&command, &mut all).unwrap();
     let mut both = Awaited { writer: &mut writer, seen };

@@ -155,7 +155,8 @@ fn filled(format: &str, field: impl Fn(&str) -> Option<String>) -> String {
         let (zeros, after) = after.strip_prefix('0').map_or((false, after), |after| (true, after));
         let (right, after) = after.strip_prefix('.').map_or((false, after), |after| (true, after));
         let digits = after.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(after.len());
-        let width = after[..digits].parse().unwrap_or(0);
+        // No wider than the standard library can make it.
+        let width = after[..digits].parse().map_or(0, |width: usize| width.min(usize::from(u16::MAX)));
         let after = &after[digits..];
         let (name, after) = match after.strip_prefix('{').and_then(|inside| inside.split_once('}')) {
             Some(both) => both,
@@ -380,6 +381,12 @@ mod tests {
         for line in ["OMP_PLACES = '{0-3},{4-7}'", "OMP_SCHEDULE = 'GUIDED,4'", "OMP_NUM_THREADS = '8'"] {
             assert!(text.lines().any(|told| told.trim() == line), "{line}: {text}");
         }
+    }
+
+    #[test]
+    fn fields_have_a_greatest_width() {
+        let text = filled("%66000n|%.66000n|", known);
+        assert_eq!(text.len(), 2 * usize::from(u16::MAX) + 2);
     }
 
     proptest! {

@@ -16,7 +16,7 @@ static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static sem_t none, ready;
 static pthread_key_t key;
 static volatile long counter;
-static volatile int order[16], ordered;
+static volatile int order[16], ordered, cancelled;
 
 static void note(void *what) { order[ordered++] = (int)(long)what; }
 static void unlock(void *held) { pthread_mutex_unlock(held); }
@@ -58,10 +58,9 @@ static void *waits_for_thread(void *other) {
 static void *writes(void *unused) {
     int nowhere[2];
     CHECK(pipe(nowhere) == 0);
-    sem_post(&ready);
     for (char byte = 0;; byte++) {
         CHECK(write(nowhere[1], &byte, 1) == 1 && read(nowhere[0], &byte, 1) == 1);
-        counter++;
+        if (counter++ == 0) sem_post(&ready);
     }
     return unused;
 }
@@ -91,6 +90,7 @@ static void *not_now(void *unused) {
     CHECK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before) == 0 && before == PTHREAD_CANCEL_ENABLE);
     CHECK(pthread_setcancelstate(7, NULL) == EINVAL);
     sem_post(&ready);
+    while (!cancelled) usleep(100);
     usleep(2000);
     pthread_testcancel();
     note((void *)5);
@@ -131,10 +131,12 @@ static void *returns(void *value) {
 static void *ended_as(void *(*body)(void *), void *argument, int cancel) {
     pthread_t thread;
     void *result = NULL;
+    cancelled = 0;
     CHECK(pthread_create(&thread, NULL, body, argument) == 0);
     sem_wait(&ready);
     usleep(100);
     CHECK(!cancel || pthread_cancel(thread) == 0);
+    cancelled = 1;
     CHECK(pthread_join(thread, &result) == 0);
     return result;
 }

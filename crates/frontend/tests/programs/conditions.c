@@ -74,7 +74,7 @@ int main(void) {
     CHECK(wait_for(CLOCK_REALTIME, 3000000) == ETIMEDOUT);
     CHECK(wait_for(CLOCK_MONOTONIC, 3000000) == ETIMEDOUT);
     pthread_create(&threads[0], NULL, late, NULL);
-    long until = nanoseconds(CLOCK_REALTIME) + 50000000;
+    long until = nanoseconds(CLOCK_REALTIME) + 100 * 1000000000L;
     struct timespec deadline = {until / 1000000000L, until % 1000000000L};
     pthread_mutex_lock(&lock);
     while (!used) CHECK(pthread_cond_timedwait(&filled, &lock, &deadline) == 0);

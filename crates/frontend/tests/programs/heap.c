@@ -57,6 +57,7 @@ int main(void) {
     char *line = NULL;
     size_t length = 0;
     FILE *file = tmpfile();
+    CHECK(file != NULL);
     fputs("of the C library's own heap\n", file);
     rewind(file);
     CHECK(getline(&line, &length, file) > 0);

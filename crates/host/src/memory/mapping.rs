@@ -349,6 +349,20 @@ pub(super) fn addresses(region: &Region, range: &Range<usize>) -> Range<usize> {
     start + range.start..start + range.end
 }
 
+/// As [`locate`], asked again where the kernel is just moving a page, to make room for larger ones.
+fn locate_settled(region: &Region, granule: Bytes, range: &Range<usize>) -> io::Result<Vec<PageLocation>> {
+    const TIMES: usize = 10;
+    let moving = |page: &PageLocation| matches!(page.node, Err(libc::EBUSY | libc::ENOENT));
+    for _ in 1..TIMES {
+        let found = locate(region, granule, range.clone())?;
+        if !found.iter().any(moving) {
+            return Ok(found);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    locate(region, granule, range.clone())
+}
+
 /// Checks that every page lies on the node of its part.
 pub(super) fn verify_nodes(
     inventory: &Inventory,
@@ -366,7 +380,7 @@ pub(super) fn verify_nodes(
             problem,
             advice: advice.to_owned(),
         };
-        let found = match locate(region, granule, part.range.clone()) {
+        let found = match locate_settled(region, granule, &part.range) {
             Ok(found) => found,
             Err(error) if forbidden(&error) => return verify_by_account(inventory, region, parts, pages, &error),
             Err(error) => return Err(refuse(format!("move_pages: {error}"), FORBIDDEN_ADVICE)),

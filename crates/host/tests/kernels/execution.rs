@@ -136,9 +136,25 @@ proptest! {
     }
 }
 
+/// What `run` does until it is told to stop, which is some time later: longer if it had not got so far.
+pub fn stopped<T>(run: impl Fn(&AtomicBool) -> Option<T>) -> T {
+    let mut tries = [20, 200, 2000, 20_000].into_iter().map(|milliseconds| {
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(milliseconds));
+                stop.store(true, Ordering::Relaxed);
+            });
+            run(&stop)
+        })
+    });
+    tries.find_map(|ran| ran).expect("a step in twenty seconds")
+}
+
 #[test]
 fn what_runs_without_end_stops_when_told() {
     let memory = Guarded::new(128 * LINE_WORDS, Against::Front);
+    let clock = crate::clock();
     // SAFETY: the memory has 128 lines, and nobody else uses it.
     unsafe { list::link(memory.start(), 128, Bytes(64), list::Order::Ascending) };
     for operation in [
@@ -150,15 +166,11 @@ fn what_runs_without_end_stops_when_told() {
         Operation::SignChange { window: Bytes(64) },
     ] {
         let routine = Routine::assemble(operation, Bytes(64), &Features::detect()).unwrap();
-        let stop = AtomicBool::new(false);
         let course = Course::new(memory.start(), 128, u64::MAX);
-        let ran = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(Duration::from_millis(20));
-                stop.store(true, Ordering::Relaxed);
-            });
+        let ran = stopped(|stop| {
             // SAFETY: the memory has 128 lines and holds a list; sign changes come last.
-            unsafe { routine.run(crate::clock(), &course, Some(&stop)) }
+            let ran = unsafe { routine.run(clock, &course, Some(stop)) };
+            (ran.steps > 0).then_some(ran)
         });
         assert!(ran.steps > 0 && ran.steps < u64::MAX / 2, "{operation:?} took {} steps", ran.steps);
         assert!(ran.ticks() > 0);

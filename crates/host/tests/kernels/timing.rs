@@ -8,7 +8,7 @@ use crate::guarded::{Against, Guarded};
 use crate::model::LINE_WORDS;
 
 const STEPS: u64 = 5_000;
-const ATTEMPTS: usize = 10;
+const ATTEMPTS: usize = 50;
 
 /// Cycles of a step over a list of one element, the fastest of many runs.
 fn cycles_in_first_level(operation: Operation) -> f64 {
@@ -94,7 +94,6 @@ fn timing_flushed_lines_come_from_memory() {
             .min()
             .unwrap()
     };
-    let (cached, flushed) = (after(&touch), after(&flush));
-    println!("{LINES} cached lines: {cached} ticks, flushed: {flushed} ticks");
-    assert!(flushed > 4 * cached, "{LINES} lines: {cached} ticks cached, {flushed} ticks flushed");
+    let ratio = || after(&flush) as f64 / after(&touch) as f64;
+    within(4.0..f64::INFINITY, &format!("time of {LINES} flushed lines over that of cached ones"), ratio);
 }
