@@ -51,6 +51,7 @@ impl Eviction {
             Some(&area) => area,
             None => {
                 let free = inventory.node(from).map_or(LEAST, |node| node.free);
+                let free = inventory.limits.cgroup.memory_left.map_or(free, |left| left.min(free));
                 let most = MOST.min(Bytes(free.0 / 4)).max(LEAST);
                 let wanted = self.size.unwrap_or(most);
                 let area = crew.add(Mapping::on_node(inventory, from, wanted, pages)?);
