@@ -23,6 +23,11 @@ fn installed(tool: &str) -> bool {
     there
 }
 
+/// The compilers of C that there are.
+fn compilers() -> impl Iterator<Item = &'static str> {
+    ["gcc", "clang"].into_iter().filter(|compiler| installed(compiler))
+}
+
 /// Runs a command in a folder, with variables of the environment.
 fn run(folder: &Path, words: &[&str], variables: &[(&str, &str)]) -> Output {
     let (program, arguments) = words.split_first().expect("a command");
@@ -56,6 +61,12 @@ impl Built {
         let words = [&[CCNUMA, compiler], flags, &[source.to_str().expect("UTF-8"), "-o", "program"]].concat();
         printed(&run(folder.path(), &words, &[]));
         Self { folder }
+    }
+
+    /// Builds `source` in C as `program` by one of the [`compilers`], with flags.
+    #[track_caller]
+    fn by(compiler: &str, source: &str, flags: &[&str]) -> Self {
+        Self::new("cc", source, &[&[format!("--ccnuma-compiler={compiler}").as_str()], flags].concat())
     }
 
     /// What it prints on this computer.
@@ -111,20 +122,15 @@ fn every_construct_of_openmp_works_as_gcc_compiles_it() {
 #[test]
 fn every_construct_of_openmp_works_as_clang_compiles_it() {
     if installed("clang") {
-        let built =
-            Built::new("cc", "constructs.c", &["--ccnuma-compiler=clang", "-O2", "-Wall", "-Werror", "-fopenmp"]);
+        let built = Built::by("clang", "constructs.c", &["-O2", "-Wall", "-Werror", "-fopenmp"]);
         holds(&built, |_| Vec::new());
     }
 }
 
 #[test]
 fn what_newer_versions_of_openmp_have_works() {
-    for compiler in ["gcc", "clang"] {
-        if !installed(compiler) {
-            continue;
-        }
-        let named = format!("--ccnuma-compiler={compiler}");
-        let built = Built::new("cc", "modern.c", &[&named, "-O2", "-Wall", "-Werror", "-fopenmp"]);
+    for compiler in compilers() {
+        let built = Built::by(compiler, "modern.c", &["-O2", "-Wall", "-Werror", "-fopenmp"]);
         holds(&built, |_| Vec::new());
         let variables = [("OMP_NUM_THREADS", "4"), ("OMP_MAX_TASK_PRIORITY", "5")];
         let simulated = [CCNUMA, "sim", "-m", "arctic", "--cpus", "16", "--", "./program"];
@@ -139,8 +145,7 @@ fn teams_shrink_and_grow_and_end_with_the_threads_that_have_them() {
         if !installed(compiler) {
             continue;
         }
-        let named = format!("--ccnuma-compiler={compiler}");
-        let built = Built::new("cc", "teams.c", &[&named, flag, "-O2", "-Wall", "-Werror", "-fopenmp", "-pthread"]);
+        let built = Built::by(compiler, "teams.c", &[flag, "-O2", "-Wall", "-Werror", "-fopenmp", "-pthread"]);
         holds(&built, |_| Vec::new());
         assert_eq!(built.natively("3", &["counted"]), "3 threads: right\n", "{compiler}");
     }
@@ -148,12 +153,8 @@ fn teams_shrink_and_grow_and_end_with_the_threads_that_have_them() {
 
 #[test]
 fn constructs_are_cancelled_if_the_environment_says_so() {
-    for compiler in ["gcc", "clang"] {
-        if !installed(compiler) {
-            continue;
-        }
-        let named = format!("--ccnuma-compiler={compiler}");
-        let built = Built::new("cc", "cancellation.c", &[&named, "-O2", "-Wall", "-Werror", "-fopenmp"]);
+    for compiler in compilers() {
+        let built = Built::by(compiler, "cancellation.c", &["-O2", "-Wall", "-Werror", "-fopenmp"]);
         for threads in ["1", "4", "12"] {
             for (wanted, told) in [("true", "on"), ("false", "off")] {
                 let variables = [("OMP_NUM_THREADS", threads), ("OMP_CANCELLATION", wanted)];
@@ -175,8 +176,7 @@ fn references_to_local_arrays_are_seen() {
         if !installed(compiler) {
             continue;
         }
-        let named = format!("--ccnuma-compiler={compiler}");
-        let built = Built::new("cc", "local_arrays.c", &["-O3", &named, flag]);
+        let built = Built::by(compiler, "local_arrays.c", &["-O3", flag]);
         for (options, atomic) in [("", 4), ("--no-caches", 0)] {
             let options = format!("-m arctic --cpus 1 {options}");
             let references = |rounds| figure(&built.simulated(&options, "1", &[rounds]).1, "references");
@@ -376,7 +376,7 @@ fn threads_of_gcc_meet_at_a_counter_and_those_of_clang_in_a_tree() {
     const THREADS: f64 = 64.0;
     const BARRIERS: f64 = 40.0;
     let measured = |compiler: &str| {
-        let built = Built::new("cc", "barriers.c", &[&format!("--ccnuma-compiler={compiler}"), "-O2", "-fopenmp"]);
+        let built = Built::by(compiler, "barriers.c", &["-O2", "-fopenmp"]);
         let run = || built.simulated("-m origin2000-r10k-195-64p", "64", &[]);
         let (text, record) = run();
         assert_eq!(text, "64 threads: right", "{compiler}");
@@ -415,12 +415,9 @@ fn threads_go_where_the_environment_says() {
 
 #[test]
 fn tasks_are_over_when_their_events_are_fulfilled() {
-    for compiler in ["gcc", "clang"] {
-        if installed(compiler) {
-            let named = format!("--ccnuma-compiler={compiler}");
-            let built = Built::new("cc", "detached.c", &[&named, "-O2", "-fopenmp"]);
-            holds(&built, |_| Vec::new());
-        }
+    for compiler in compilers() {
+        let built = Built::by(compiler, "detached.c", &["-O2", "-fopenmp"]);
+        holds(&built, |_| Vec::new());
     }
 }
 

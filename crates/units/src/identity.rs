@@ -119,9 +119,9 @@ impl VirtualAddr {
 }
 
 /// Prints ascending numbers as Linux does: `0-3,8`.
-pub fn ranges(numbers: impl IntoIterator<Item = u16>) -> String {
-    let mut ranges: Vec<(u16, u16)> = Vec::new();
-    for number in numbers {
+pub fn ranges(numbers: impl IntoIterator<Item = impl Into<usize>>) -> String {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for number in numbers.into_iter().map(Into::into) {
         match ranges.last_mut() {
             Some((_, last)) if number.checked_sub(1) == Some(*last) => *last = number,
             _ => ranges.push((number, number)),

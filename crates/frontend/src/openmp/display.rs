@@ -5,6 +5,8 @@ use std::ffi::{CStr, c_char, c_int};
 use std::fmt::Write as _;
 use std::sync::RwLock;
 
+use units::ranges;
+
 use super::api::{omp_get_ancestor_thread_num, omp_get_level};
 use super::platform::processors;
 use super::schedule::{Kind, Schedule};
@@ -42,7 +44,8 @@ fn environment(settings: &Settings, processors: u32) -> String {
         Bind::Close => "CLOSE",
         Bind::Spread => "SPREAD",
     };
-    let places: Vec<String> = settings.places.iter().map(|place| format!("{{{}}}", ranges(place))).collect();
+    let places: Vec<String> =
+        settings.places.iter().map(|place| format!("{{{}}}", ranges(place.iter().copied()))).collect();
     let rows = [
         ("OMP_DYNAMIC", boolean(settings.dynamic)),
         ("OMP_NESTED", boolean(settings.levels > 1)),
@@ -81,20 +84,6 @@ pub fn at_the_beginning(settings: &Settings, processors: u32) {
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_display_env(_verbose: c_int) {
     tell(&environment(&globals().settings, processors()));
-}
-
-/// Numbers that are in order, neighbours as ranges.
-fn ranges(numbers: &[usize]) -> String {
-    let mut parts: Vec<(usize, usize)> = Vec::new();
-    for &number in numbers {
-        match parts.last_mut() {
-            Some((_, last)) if *last + 1 == number => *last = number,
-            _ => parts.push((number, number)),
-        }
-    }
-    let part =
-        |&(first, last): &(usize, usize)| if first == last { first.to_string() } else { format!("{first}-{last}") };
-    parts.iter().map(part).collect::<Vec<_>>().join(",")
 }
 
 /// What a field of a format stands for, told by its letter or its long name.
@@ -136,8 +125,8 @@ fn native() -> i64 {
 fn affinity() -> String {
     let place = member().place.get().copied().flatten();
     match place.and_then(|place| globals().settings.places.get(place)) {
-        Some(cpus) => ranges(cpus),
-        None => ranges(&(0..processors() as usize).collect::<Vec<_>>()),
+        Some(cpus) => ranges(cpus.iter().copied()),
+        None => ranges(0..processors() as usize),
     }
 }
 
@@ -366,8 +355,8 @@ mod tests {
         ] {
             assert_eq!(filled(format, known), expected, "{format}");
         }
-        assert_eq!(ranges(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
-        assert_eq!(ranges(&[]), "");
+        assert_eq!(ranges([0_usize, 1, 2, 5, 7, 8]), "0-2,5,7-8");
+        assert_eq!(ranges([0_usize; 0]), "");
     }
 
     #[test]
