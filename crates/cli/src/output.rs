@@ -4,25 +4,28 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use record::{Format, RecordWriter, Row};
+use record::{DescriptionRow, Format, Provenance, RecordWriter, Row};
 use report::Plot;
 
 use crate::failure::Failure;
+use crate::provenance;
 
 /// The flags of everything that prints a table.
 #[derive(clap::Args, Debug, Clone, Default)]
 pub struct OutputFlags {
-    /// Write one JSON object a line, to FILE or in place of the table.
+    /// Write one JSON object a line, to FILE or in place of the table (`ccnuma schema` describes them). A file also holds the
+    /// descriptions of simulated machines.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     json: Option<Option<PathBuf>>,
-    /// Write CSV, to FILE or in place of the table.
+    /// Write CSV, to FILE or in place of the table: the fields of --json but lists of parts.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     csv: Option<Option<PathBuf>>,
 }
 
 /// The open destinations of the records of one run.
 pub struct Output<R: Row> {
-    writers: Vec<RecordWriter<Box<dyn Write>, R>>,
+    /// The writers; true of those to files.
+    writers: Vec<(bool, RecordWriter<Box<dyn Write>, R>)>,
     table: bool,
 }
 
@@ -49,9 +52,23 @@ impl OutputFlags {
                 }
                 Some(path) => Box::new(create(flag, path)?),
             };
-            output.writers.push(RecordWriter::new(format, writer));
+            output.writers.push((destination.is_some(), RecordWriter::new(format, writer, provenance::of_software())));
         }
         Ok(output)
+    }
+
+    /// Refuses the flags where there is nothing to write records of.
+    ///
+    /// # Errors
+    /// When one was given.
+    pub fn refuse(&self, problem: &str) -> Result<(), Failure> {
+        for (flag, destination) in [("--json", &self.json), ("--csv", &self.csv)] {
+            if let Some(file) = destination {
+                let file = file.as_ref().map_or_else(|| "(no file)".to_owned(), |file| file.display().to_string());
+                return Err(Failure::flag(flag, file, problem, "no such flag here"));
+            }
+        }
+        Ok(())
     }
 
     /// The file of --json, if there is one.
@@ -62,25 +79,6 @@ impl OutputFlags {
     /// Whether records take the place of the table on standard output.
     pub fn replaces_table(&self) -> bool {
         matches!((&self.json, &self.csv), (Some(None), _) | (_, Some(None)))
-    }
-
-    /// Writes `text`, a machine description, beside each result file: as `FILE.machine.toml`, or `FILE.NAME.machine.toml`
-    /// where a result takes several machines.
-    ///
-    /// # Errors
-    /// When such a file cannot be written.
-    pub fn describe_machine(&self, name: Option<&str>, text: &str) -> Result<(), Failure> {
-        for (flag, destination) in [("--json", &self.json), ("--csv", &self.csv)] {
-            let Some(Some(path)) = destination else { continue };
-            let mut beside = path.clone().into_os_string();
-            if let Some(name) = name {
-                // Names of protocols have slashes in them.
-                beside.push(format!(".{}", name.replace(['/', '\\'], "-")));
-            }
-            beside.push(".machine.toml");
-            create(flag, Path::new(&beside))?.write_all(text.as_bytes())?;
-        }
-        Ok(())
     }
 }
 
@@ -95,8 +93,34 @@ impl<R: Row> Output<R> {
     /// # Errors
     /// When a destination fails.
     pub fn write(&mut self, row: &R) -> Result<(), Failure> {
-        for writer in &mut self.writers {
+        for (_, writer) in &mut self.writers {
             writer.write(row)?;
+        }
+        Ok(())
+    }
+
+    /// Changes the origin of the records that follow: without it, they tell the software alone.
+    #[must_use]
+    pub fn of(mut self, provenance: &Provenance) -> Self {
+        self.writers.iter_mut().for_each(|(_, writer)| writer.set_provenance(provenance.clone()));
+        self
+    }
+
+    /// Has CSV provide columns for these keys of a map.
+    #[must_use]
+    pub fn with_keys(mut self, map: &'static str, keys: &[String]) -> Self {
+        self.writers.iter_mut().for_each(|(_, writer)| writer.expect_keys(map, keys.iter().cloned()));
+        self
+    }
+
+    /// Writes the description of a machine that the records are about into every file that can hold one. Standard output is
+    /// for records of one kind.
+    ///
+    /// # Errors
+    /// When a destination fails.
+    pub fn describe(&mut self, machine: &DescriptionRow) -> Result<(), Failure> {
+        for (_, writer) in self.writers.iter_mut().filter(|(is_file, _)| *is_file) {
+            writer.describe(machine)?;
         }
         Ok(())
     }

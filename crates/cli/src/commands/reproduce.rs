@@ -65,7 +65,7 @@ impl ReproduceCommand {
         let journal = self.journal()?;
         let mut output: Output<ReproductionRow> = self.output.open()?;
         for machine in reproduction.machines() {
-            self.output.describe_machine(Some(&machine.name), &machine.to_toml())?;
+            output.describe(&experiments::bare_description_row(&machine))?;
         }
         let bar = progress::bar(reproduction.measurements().len(), "measurements");
         let finished = |done| bar.set_position(done as u64);

@@ -18,7 +18,7 @@ use crate::commands::topology;
 use crate::failure::Failure;
 use crate::interruption::interruption;
 use crate::output::{Output, draw, make_drawings, print};
-use crate::progress;
+use crate::{progress, provenance};
 
 /// Trials that are interleaved with each other: as many as fit into a few seconds, so that results reach the disk while a
 /// long suite runs.
@@ -93,7 +93,7 @@ impl BenchCommand {
     ) -> Result<Vec<Outcome>, Failure> {
         let started = Instant::now();
         let together = if limit.is_some() { plans.len() } else { INTERLEAVED };
-        let mut output: Output<Record> = self.output.open()?;
+        let mut output: Output<Record> = self.output.open()?.of(&provenance::of_host(platform.inventory()));
         let interrupted = interruption()?;
         let samples = plans.first().map_or(1, |plan| plan.settings.iterations);
         let trials: Result<Vec<Trial>, _> = plans.iter().map(|plan| Trial::new(plan, platform.layout())).collect();

@@ -58,7 +58,7 @@ impl BenchCommand {
         mut keep: impl FnMut(&Plan, bench::Outcome),
     ) -> Result<Option<Vec<Record>>, Failure> {
         let mut output: Output<Record> = self.output.open()?;
-        self.output.describe_machine(None, &machine.to_toml())?;
+        output.describe(&experiments::description_row(machine))?;
         let bar = progress::bar(plans.len(), "experiments");
         let (options, description) = (self.thoroughness.simulation(), &machine.description);
         let mut records = Vec::new();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use experiments::fitting::{Analysis, Identity, Model, Surroundings, analyse};
 use experiments::{System, Systems};
-use record::{FitRow, Record};
+use record::{FitRow, Format, Provenance, Record, RecordWriter};
 use units::Bytes;
 
 use crate::failure::Failure;
@@ -69,6 +69,8 @@ struct Measured {
     /// The machine's name in the records.
     name: String,
     records: Vec<Record>,
+    /// Where they come from.
+    provenance: Provenance,
     /// The machine, if it is described.
     system: Option<std::rc::Rc<System>>,
     /// What a description needs beside measurements.
@@ -85,7 +87,7 @@ impl FitCommand {
         self.check_files()?;
         let measured =
             if self.data.is_empty() { self.measure(&models)? } else { data::read(&self.data, &self.machine)? };
-        let mut output: Output<FitRow> = self.output.open()?;
+        let mut output: Output<FitRow> = self.output.open()?.of(&measured.provenance);
         let (analyses, failures) = analysed(&models, &measured);
         if let (true, Some(first)) = (analyses.is_empty(), failures.first()) {
             return Err(Failure::run(first));
@@ -154,7 +156,8 @@ impl FitCommand {
             }
         };
         if let Some(path) = &self.data_out {
-            let mut file = record::RecordWriter::new(record::Format::JsonLines, create("--data-out", path)?);
+            let file = create("--data-out", path)?;
+            let mut file = RecordWriter::new(Format::JsonLines, file, measured.provenance.clone());
             measured.records.iter().try_for_each(|record| file.write(record))?;
         }
         Ok(measured)

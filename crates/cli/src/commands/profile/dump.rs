@@ -13,6 +13,7 @@ use super::flags::{Nanoseconds, SECONDS, SelectionFlags, open};
 use super::{preamble, summary};
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, create, print};
+use crate::provenance;
 
 /// Print metrics over time from a trace file, or turn it into other formats.
 #[derive(Args, Debug)]
@@ -56,7 +57,7 @@ impl DumpCommand {
         let declared = self.selection.declared()?;
         let metrics =
             selection.metrics(&declared, &trace.counters, &trace.preamble.constants).map_err(Failure::input)?;
-        let mut output: Output<SampleRow> = self.output.open()?;
+        let mut output: Output<SampleRow> = self.output.open()?.of(&provenance::of_trace(&trace.preamble));
         if let Some(path) = &self.perfetto {
             let mut file = std::io::BufWriter::new(create("--perfetto", path)?);
             export::perfetto(&trace, &metrics, &mut file)?;

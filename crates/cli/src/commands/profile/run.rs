@@ -13,10 +13,11 @@ use trace::{Trace, TraceWriter};
 
 use super::flags::{MILLISECONDS, Nanoseconds, SamplerFlags, SelectionFlags};
 use super::simulated::{self, SimulatedRun};
-use super::{preamble, sar, summary, watched};
+use super::{observable, preamble, summary, watched};
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, create, print};
 use crate::platform::HOST;
+use crate::provenance;
 
 /// Start a program, sample it and the machine into a trace, and tell what it did when it has ended.
 #[derive(Args, Debug)]
@@ -67,7 +68,7 @@ impl RunCommand {
         let preamble = watched::preamble(&files, &inventory, &self.command, &sampler, &sources);
         let declared = self.selection.declared()?;
         if self.list {
-            return sar::list(&declared, &sources, &preamble).map(|()| true);
+            return observable::list(&declared, &sources, &preamble, &self.records, &inventory).map(|()| true);
         }
         let selection = self.selection.selection();
         if selection.threads.is_empty() {
@@ -76,7 +77,7 @@ impl RunCommand {
         selection.metrics(&declared, sources.counters(), &preamble.constants).map_err(Failure::input)?;
         Program::find(&self.command[0]).map_err(|error| watched::cannot_be_started(&self.command[0], &error))?;
         self.sampler.come_first()?;
-        let mut output: Output<SampleRow> = self.records.open()?;
+        let mut output: Output<SampleRow> = self.records.open()?.of(&provenance::of_host(&inventory));
         let path = self.output.clone().unwrap_or_else(|| default_trace(&self.command[0]));
         let file = create("--output", &path)?;
         let mut writer = TraceWriter::new(BufWriter::new(file), &preamble, sources.counters()).map_err(Failure::run)?;
@@ -99,7 +100,7 @@ impl RunCommand {
     fn run_simulated(&self, machine: &str) -> Result<bool, Failure> {
         let declared = self.selection.declared()?;
         if self.list {
-            return simulated::list(machine, &declared).map(|()| true);
+            return simulated::list(machine, &declared, &self.records).map(|()| true);
         }
         let mut output: Output<SampleRow> = self.records.open()?;
         let path = self.output.clone().unwrap_or_else(|| default_trace(&self.command[0]));

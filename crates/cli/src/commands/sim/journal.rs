@@ -13,6 +13,7 @@ use record::{Format, RecordWriter, SimulationRow};
 
 use crate::failure::Failure;
 use crate::output::create;
+use crate::provenance;
 
 /// What a record tells beside what all tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -60,7 +61,7 @@ impl Journal {
         }
         // What is known is safe in the new journal before the old files are touched.
         let new = beside(results, "part.new");
-        let mut writer = RecordWriter::new(Format::JsonLines, create("--json", &new)?);
+        let mut writer = RecordWriter::new(Format::JsonLines, create("--json", &new)?, provenance::of_software());
         known.values().try_for_each(|row| writer.write(row))?;
         fs::rename(&new, &part)?;
         Ok(Self { known, part: Some((part, Mutex::new(writer))) })
@@ -97,7 +98,7 @@ pub fn beside(path: &Path, ending: &str) -> PathBuf {
     beside.into()
 }
 
-/// The records in a file, none if there is no such file. A last line without an end is none.
+/// The records in a file that this version made, none if there is no such file. A last line without an end is none.
 fn read(path: &Path) -> Result<Vec<SimulationRow>, Failure> {
     let refused = |problem: String| {
         let accepted = "a file of records of sim of this version, or a new one";
@@ -109,11 +110,9 @@ fn read(path: &Path) -> Result<Vec<SimulationRow>, Failure> {
         Err(error) => return Err(refused(format!("cannot be read: {error}"))),
     };
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    let lines = whole.lines().enumerate().filter(|(_, line)| !line.is_empty());
-    let row = |(number, line): (usize, &str)| {
-        serde_json::from_str(line).map_err(|error| refused(format!("line {} is no record: {error}", number + 1)))
-    };
-    lines.map(row).collect()
+    let contents = record::read(whole).map_err(|error| refused(error.to_string()))?;
+    // Another version may make other records of the same runs.
+    Ok(contents.rows.into_iter().filter(|(_, origin)| provenance::is_ours(origin)).map(|(row, _)| row).collect())
 }
 
 #[cfg(test)]
@@ -137,7 +136,9 @@ mod tests {
         let part = beside(&results, "part");
         let text = fs::read_to_string(&part).expect("a journal");
         fs::write(&part, &text[..text.len() - 3]).expect("torn");
-        fs::write(&results, serde_json::to_string(&row(4)).expect("a record") + "\n").expect("writable");
+        let file = File::create(&results).expect("writable");
+        let mut writer = RecordWriter::new(Format::JsonLines, file, provenance::of_software());
+        writer.write(&row(4)).expect("writable");
         let resumed = open(true, false).expect("resumed");
         let known = |cpus| resumed.known(&row(cpus).identity());
         assert_eq!([1, 2, 4].map(|cpus| known(cpus).is_some()), [true, false, true]);
@@ -148,6 +149,17 @@ mod tests {
         assert!(open(true, true).expect("again").known(&row(4).identity()).is_none(), "it has no parts");
         resumed.close().expect("removable");
         assert!(!part.exists());
+    }
+
+    #[test]
+    fn records_of_another_version_are_not_taken() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let results = folder.path().join("runs.jsonl");
+        let file = File::create(&results).expect("writable");
+        let mut writer = RecordWriter::new(Format::JsonLines, file, record::Provenance::of_software("0.0.0", None));
+        writer.write(&row(4)).expect("writable");
+        let journal = Journal::open(Some(&results), true, Wanted::default()).expect("resumed");
+        assert_eq!(journal.known(&row(4).identity()), None);
     }
 
     #[test]
