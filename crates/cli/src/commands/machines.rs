@@ -47,7 +47,10 @@ impl MachinesCommand {
                 self.output.refuse("it belongs behind the machine, as in `ccnuma machines show arctic --json`")?;
                 let mut output: Output<DescriptionRow> = output.open()?;
                 output.write(&experiments::description_row(&resolved))?;
-                if output.wants_table() { print(resolved.to_toml()) } else { Ok(()) }
+                if output.wants_table() {
+                    print(resolved.to_toml())?;
+                }
+                output.finish()
             }
             None => list(&self.output),
         }
@@ -70,7 +73,7 @@ fn list(flags: &OutputFlags) -> Result<(), Failure> {
         }
         print(table)?;
     }
-    Ok(())
+    output.finish()
 }
 
 fn row(machine: &machine::Description) -> MachineRow {

@@ -12,7 +12,7 @@ use machine::{Endpoint, RouterPlace, Topology, VirtualNetwork};
 use record::{DeadlockRow, Provenance, TopologyPart, TopologyRow};
 
 use crate::failure::Failure;
-use crate::output::{OutputFlags, create, print};
+use crate::output::{Kind, OutputFlags, print};
 use crate::platform::{Machine, MachineFlag};
 use crate::provenance;
 
@@ -82,7 +82,9 @@ impl TopologyCommand {
     ) -> Result<(), Failure> {
         if let Some(path) = &self.svg {
             self.output.refuse("a drawing takes the place of the list: leave --svg out, or this")?;
-            return Ok(create("--svg", path)?.write_all(drawing().as_bytes())?);
+            let mut file = self.output.files().whole("--svg", path, Kind::Svg)?;
+            file.write_all(drawing().as_bytes())?;
+            return file.complete();
         }
         let mut output = self.output.open()?.of(origin);
         for row in rows {
@@ -94,7 +96,7 @@ impl TopologyCommand {
                 print(format!("\n{table}"))?;
             }
         }
-        Ok(())
+        output.finish()
     }
 
     fn check(&self, file: Option<&Path>) -> Result<bool, Failure> {
@@ -125,6 +127,7 @@ impl TopologyCommand {
                 print(verdict(row))?;
             }
         }
+        output.finish()?;
         Ok(rows.iter().all(|row| !row.deadlock))
     }
 }

@@ -36,13 +36,14 @@ pub fn list(
         output.write(&row)?;
     }
     if !output.wants_table() {
-        return Ok(());
+        return output.finish();
     }
     print(available(&resolved))?;
     if !lacking.is_empty() {
         print(format!("\n{}", unavailable(&lacking)))?;
     }
-    print(format!("\n{}", preamble::sight(&preamble.sources)))
+    print(format!("\n{}", preamble::sight(&preamble.sources)))?;
+    output.finish()
 }
 
 /// Lists the metrics of a simulated machine.
@@ -55,10 +56,11 @@ pub fn list_simulated(machine: &str, metrics: &[Resolved], flags: &OutputFlags) 
         output.write(&metric_row(machine, metric, None))?;
     }
     if !output.wants_table() {
-        return Ok(());
+        return output.finish();
     }
     let preamble = Preamble { machine: format!("{machine} (simulated)"), ..Preamble::default() };
-    print(preamble::text(&preamble, [].iter(), metrics))
+    print(preamble::text(&preamble, [].iter(), metrics))?;
+    output.finish()
 }
 
 fn columns() -> Vec<Column> {
