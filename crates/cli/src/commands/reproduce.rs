@@ -69,7 +69,7 @@ impl ReproduceCommand {
         let mut output: Output<ReproductionRow> = self.output.open()?;
         output.tell_early(tables_so_far(&reproduction));
         for machine in reproduction.machines() {
-            self.output.describe_machine(Some(&machine.name), &machine.to_toml())?;
+            output.describe(&experiments::bare_description_row(&machine))?;
         }
         let bar = progress::bar(reproduction.measurements().len(), "measurements");
         let finished = |done| bar.at(done);
