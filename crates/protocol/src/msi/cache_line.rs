@@ -3,7 +3,7 @@
 use units::NodeId;
 
 use super::{Agent, MessageKind};
-use crate::Version;
+use crate::{CopyState, Rights, Version};
 
 /// State of a line in a node's cache (FLASH dissertation, Section 5.2.1: MSI).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -15,6 +15,29 @@ pub enum Msi {
     Shared,
     /// The only copy.
     Dirty,
+}
+
+impl From<Msi> for CopyState {
+    #[inline]
+    fn from(state: Msi) -> Self {
+        match state {
+            Msi::Invalid => Self::INVALID,
+            Msi::Shared => Self::SHARED,
+            Msi::Dirty => Self::MODIFIED,
+        }
+    }
+}
+
+/// The protocol has no clean exclusive state: whoever may write is taken to have written.
+impl From<CopyState> for Msi {
+    #[inline]
+    fn from(state: CopyState) -> Self {
+        match state.rights() {
+            Rights::None => Self::Invalid,
+            Rights::Read => Self::Shared,
+            Rights::Write => Self::Dirty,
+        }
+    }
 }
 
 /// Where a node keeps its copy.

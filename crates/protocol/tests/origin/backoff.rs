@@ -1,7 +1,8 @@
 //! Backoff: the home's output queue is nearly full, and it answers with replies only (Prestor 2001, Section 4.1.3).
 
-use protocol::MessageKind as K;
-use protocol::{Access, CacheOutcome, Mesi, MessageClass, Transaction};
+use protocol::Access;
+use protocol::origin::MessageKind as K;
+use protocol::origin::{CacheOutcome, Mesi, MessageClass, Transaction, miss_request};
 
 use crate::world::World;
 
@@ -53,7 +54,7 @@ fn the_requester_asks_the_owner() {
             let mut world = full();
             world.run(6, owners_access);
             world.access(2, access);
-            assert_eq!(world.deliver(access.miss_request()).work().transaction, transaction);
+            assert_eq!(world.deliver(miss_request(access)).work().transaction, transaction);
             assert_eq!(world.network.iter().map(|message| message.kind).collect::<Vec<_>>(), [backoff]);
             assert_eq!(world.deliver(backoff).outcome(), CacheOutcome::Waiting);
             assert_eq!(world.network.iter().map(|message| message.kind).collect::<Vec<_>>(), [intervention]);

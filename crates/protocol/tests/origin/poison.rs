@@ -1,7 +1,8 @@
 //! Directory poisoning: the page copy engine takes lines away from everybody (Prestor 2001, Section 3.2.1).
 
-use protocol::MessageKind as K;
-use protocol::{Access, CacheOutcome, DirectoryState, Eviction, Mesi, RequestOutcome, Transaction};
+use protocol::Access;
+use protocol::origin::MessageKind as K;
+use protocol::origin::{CacheOutcome, DirectoryState, Eviction, Mesi, RequestOutcome, Transaction, miss_request};
 
 use crate::world::World;
 
@@ -75,7 +76,7 @@ fn every_access_to_a_poisoned_line_is_a_bus_error() {
         let mut world = World::small();
         world.run(2, Access::PoisonRead);
         world.access(4, access);
-        assert_eq!(world.deliver(access.miss_request()).work().transaction, Transaction::BusError);
+        assert_eq!(world.deliver(miss_request(access)).work().transaction, Transaction::BusError);
         assert_eq!(world.deliver(K::BusError).outcome(), CacheOutcome::BusError);
         world.settle();
         assert_poisoned(&world);

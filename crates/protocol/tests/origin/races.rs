@@ -1,7 +1,8 @@
 //! Every race by name: messages overtake each other in the way that hurts, and the outcome is still right.
 
-use protocol::MessageKind as K;
-use protocol::{Access, Agent, CacheOutcome, DirectoryState, Mesi, Pending, Supplied, Transaction};
+use protocol::origin::MessageKind as K;
+use protocol::origin::{CacheOutcome, DirectoryState, Mesi, Pending, Supplied, Transaction, miss_request};
+use protocol::{Access, Agent};
 use units::CpuId;
 
 use crate::world::World;
@@ -11,7 +12,7 @@ fn intervention_in_flight(access: Access) -> World {
     let mut world = World::small();
     world.run(2, Access::Store);
     world.access(4, access);
-    world.deliver_of(4, access.miss_request());
+    world.deliver_of(4, miss_request(access));
     world
 }
 
@@ -120,7 +121,7 @@ fn a_writeback_crosses_an_exclusive_intervention_that_is_late() {
     world.deliver(K::Writeback);
     assert_eq!(world.deliver(K::WritebackBusyAcknowledge).outcome(), CacheOutcome::WritebackAnsweredIntervention);
     // The intervention is still to come, and could be taken for a later one: no new request before it is in.
-    assert_eq!(world.access(2, Access::Load), protocol::RequestOutcome::Blocked);
+    assert_eq!(world.access(2, Access::Load), protocol::origin::RequestOutcome::Blocked);
     assert_eq!(world.deliver(K::InterventionExclusive).outcome(), CacheOutcome::InterventionIgnored);
     assert_eq!(world.cache(2).pending, Pending::None);
     world.settle();
@@ -267,12 +268,12 @@ fn priority_stops_at_its_limit() {
 fn messages_that_cannot_come_are_errors() {
     let mut world = World::small();
     let context = world.context(2);
-    let mut outbox = protocol::Outbox::new();
+    let mut outbox = protocol::origin::Outbox::new();
     for kind in K::ALL.iter().copied().filter(|kind| !matches!(kind, K::InterventionShared | K::InterventionExclusive))
     {
-        let message = protocol::Message::new(kind, context.line, Agent::Processor(CpuId(2)), CpuId(2));
-        let error =
-            protocol::receive(&mut world.caches[2], &context, &message, &mut outbox).expect_err("nothing is due");
+        let message = protocol::origin::Message::new(kind, context.line, Agent::Processor(CpuId(2)), CpuId(2));
+        let error = protocol::origin::receive(&mut world.caches[2], &context, &message, &mut outbox)
+            .expect_err("nothing is due");
         assert!(error.to_string().starts_with(kind.mnemonic()), "{error}");
     }
     assert!(outbox.as_slice().is_empty());

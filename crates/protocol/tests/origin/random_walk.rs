@@ -1,7 +1,8 @@
 //! Random walks on machines too large to explore: many nodes, coarse vectors, every access, arbitrary reordering.
 
 use proptest::prelude::*;
-use protocol::{Access, Agent, Geometry, Message};
+use protocol::origin::{Geometry, Message};
+use protocol::{Access, Agent};
 
 use crate::world::World;
 
@@ -95,17 +96,17 @@ proptest! {
 
 /// What a message is for follows from its kind alone.
 fn goes_where_it_should(message: &Message) -> bool {
-    use protocol::MessageClass as C;
+    use protocol::origin::MessageClass as C;
     match (message.kind.class(), message.to) {
         (C::Request | C::Revision, Agent::Home(_)) | (C::Reply, Agent::Processor(_)) => true,
-        (C::Intervention, Agent::Interface(_)) => message.kind == protocol::MessageKind::Invalidate,
-        (C::Intervention, Agent::Processor(_)) => message.kind != protocol::MessageKind::Invalidate,
+        (C::Intervention, Agent::Interface(_)) => message.kind == protocol::origin::MessageKind::Invalidate,
+        (C::Intervention, Agent::Processor(_)) => message.kind != protocol::origin::MessageKind::Invalidate,
         _ => false,
     }
 }
 
 impl World {
     fn is_refused(&self, cpu: u16) -> bool {
-        matches!(self.cache(cpu).pending, protocol::Pending::Request(request) if request.refused)
+        matches!(self.cache(cpu).pending, protocol::origin::Pending::Request(request) if request.refused)
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use protocol::{Access, DirectoryState, Geometry, Mesi, SharerVector, VectorMode};
+use protocol::Access;
+use protocol::origin::{DirectoryState, Geometry, Mesi, SharerVector, VectorMode};
 use units::{CpuId, NodeId};
 
 use crate::world::World;
@@ -76,7 +77,7 @@ fn a_store_to_a_coarsely_shared_line_invalidates_bystanders_too() {
     world.run(2, Access::ReadPrefetch);
     world.run(399, Access::ReadPrefetch);
     world.access(100, Access::Store);
-    let work = world.deliver(protocol::MessageKind::ReadExclusive).work();
+    let work = world.deliver(protocol::origin::MessageKind::ReadExclusive).work();
     assert_eq!(work.invalidations, 16);
     world.settle();
     assert_eq!((world.mesi(100), world.mesi(2), world.mesi(399)), (Mesi::Modified, Mesi::Invalid, Mesi::Invalid));
@@ -89,7 +90,7 @@ fn a_group_of_eight_ends_where_the_machine_ends() {
     world.run(259, Access::ReadPrefetch);
     world.access(100, Access::Store);
     // Nodes 0 to 7, and of the group of 128 to 135 the two that exist.
-    assert_eq!(world.deliver(protocol::MessageKind::ReadExclusive).work().invalidations, 10);
+    assert_eq!(world.deliver(protocol::origin::MessageKind::ReadExclusive).work().invalidations, 10);
     world.settle();
 }
 

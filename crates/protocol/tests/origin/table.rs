@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use protocol::{DirectoryState, HomeCase, MessageKind, home_cases};
+use protocol::origin::{DirectoryState, HomeCase, MessageKind, home_cases};
 
 /// Set it to write the table instead of comparing it.
 const UPDATE: &str = "UPDATE_TRANSITIONS";
@@ -11,7 +11,7 @@ const UPDATE: &str = "UPDATE_TRANSITIONS";
 const HEADING: &str = "\
 # What a home does
 
-Generated from the home's handler by the test `table` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew.
+Generated from the home's handler by the test `origin` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew.
 \"Me\" is the processor that sent the message. Busy states also keep the refused request's priority.
 
 ";
@@ -57,7 +57,7 @@ fn row(text: &mut String, case: &HomeCase) {
 
 #[test]
 fn the_documented_table_is_the_one_that_runs() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("TRANSITIONS.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("TRANSITIONS-origin.md");
     let rendered = render();
     if std::env::var_os(UPDATE).is_some() {
         std::fs::write(&path, &rendered).expect("the crate's folder is writable");

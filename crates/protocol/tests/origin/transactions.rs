@@ -1,7 +1,10 @@
 //! Transactions without races, as Prestor 2001, Sections 4.1.2 and 4.1.3, describes them: which messages each takes.
 
-use protocol::MessageKind as K;
-use protocol::{Access, CacheOutcome, DirectoryState, Eviction, Mesi, RequestOutcome, Supplied, Transaction, hit};
+use protocol::Access;
+use protocol::origin::MessageKind as K;
+use protocol::origin::{
+    CacheOutcome, DirectoryState, Eviction, Mesi, RequestOutcome, Supplied, Transaction, miss_request,
+};
 use units::CpuId;
 
 use crate::world::World;
@@ -43,7 +46,7 @@ fn an_owner_that_dropped_its_clean_copy_gets_it_again_at_once() {
         let mut world = World::small();
         world.run(2, Access::Load);
         assert_eq!(world.evict(2), Eviction::Silent);
-        assert_eq!(world.run(2, access), [access.miss_request(), reply]);
+        assert_eq!(world.run(2, access), [miss_request(access), reply]);
     }
 }
 
@@ -203,20 +206,20 @@ fn hits_need_no_message_and_stores_to_shared_copies_are_no_hits() {
     let writes = [Access::Store, Access::WritePrefetch];
     for state in [Mesi::Shared, Mesi::Exclusive, Mesi::Modified] {
         for access in reads {
-            assert_eq!(hit(state, access), Some(state));
+            assert_eq!(state.after(access), Some(state));
         }
         for access in writes {
-            assert_eq!(hit(state, access), (state != Mesi::Shared).then_some(Mesi::Modified));
+            assert_eq!(state.after(access), (state != Mesi::Shared).then_some(Mesi::Modified));
         }
     }
     for access in reads.into_iter().chain(writes).chain([Access::PoisonRead]) {
-        assert_eq!(hit(Mesi::Invalid, access), None);
+        assert_eq!(Mesi::Invalid.after(access), None);
     }
 }
 
 #[test]
 fn a_message_and_an_entry_are_small() {
     // The simulator copies messages between queues, and keeps an entry a line.
-    assert!(size_of::<protocol::Message>() <= 48);
-    assert!(size_of::<protocol::DirectoryEntry>() <= 24);
+    assert!(size_of::<protocol::origin::Message>() <= 48);
+    assert!(size_of::<protocol::origin::DirectoryEntry>() <= 24);
 }

@@ -1,9 +1,10 @@
 //! One line, its home, every processor, and a network from which a test picks the next message to arrive.
 
-use protocol::{
-    Access, Agent, CacheContext, CacheLine, CacheOutcome, DirectoryEntry, DirectoryState, Geometry, HomeContext,
-    HomeWork, Mesi, Message, MessageKind, Outbox, Pending, RequestOutcome, Version,
+use protocol::origin::{
+    CacheContext, CacheLine, CacheOutcome, DirectoryEntry, DirectoryState, Geometry, HomeContext, HomeWork, Mesi,
+    Message, MessageKind, Outbox, Pending, RequestOutcome,
 };
+use protocol::{Access, Agent, Version};
 use units::{CpuId, LineAddr, NodeId};
 
 pub const LINE: LineAddr = LineAddr(0x40);
@@ -81,7 +82,8 @@ impl World {
     pub fn access(&mut self, cpu: u16, access: Access) -> RequestOutcome {
         let mut outbox = Outbox::new();
         let context = self.context(cpu);
-        let outcome = protocol::processor_request(&mut self.caches[usize::from(cpu)], &context, access, &mut outbox);
+        let outcome =
+            protocol::origin::processor_request(&mut self.caches[usize::from(cpu)], &context, access, &mut outbox);
         self.send(&outbox);
         if matches!(outcome, RequestOutcome::Hit(_)) {
             self.performed(cpu, access);
@@ -89,10 +91,10 @@ impl World {
         outcome
     }
 
-    pub fn evict(&mut self, cpu: u16) -> protocol::Eviction {
+    pub fn evict(&mut self, cpu: u16) -> protocol::origin::Eviction {
         let mut outbox = Outbox::new();
         let context = self.context(cpu);
-        let eviction = protocol::evict(&mut self.caches[usize::from(cpu)], &context, &mut outbox);
+        let eviction = protocol::origin::evict(&mut self.caches[usize::from(cpu)], &context, &mut outbox);
         self.send(&outbox);
         eviction
     }
@@ -100,14 +102,15 @@ impl World {
     pub fn retry(&mut self, cpu: u16) {
         let mut outbox = Outbox::new();
         let context = self.context(cpu);
-        protocol::retry(&mut self.caches[usize::from(cpu)], &context, &mut outbox).expect("a request was refused");
+        protocol::origin::retry(&mut self.caches[usize::from(cpu)], &context, &mut outbox)
+            .expect("a request was refused");
         self.send(&outbox);
     }
 
-    pub fn serve_deferred(&mut self, cpu: u16) -> Option<protocol::Supplied> {
+    pub fn serve_deferred(&mut self, cpu: u16) -> Option<protocol::origin::Supplied> {
         let mut outbox = Outbox::new();
         let context = self.context(cpu);
-        let supplied = protocol::serve_deferred(&mut self.caches[usize::from(cpu)], &context, &mut outbox)
+        let supplied = protocol::origin::serve_deferred(&mut self.caches[usize::from(cpu)], &context, &mut outbox)
             .expect("the line is one that its owner can be asked for");
         self.send(&outbox);
         supplied
@@ -141,17 +144,17 @@ impl World {
         let arrival = match message.to {
             Agent::Home(node) => {
                 let context = HomeContext { node, geometry: self.geometry, output_queue_nearly_full: self.nearly_full };
-                let work = protocol::home(&mut self.entry, &mut self.memory, &message, &context, &mut outbox);
+                let work = protocol::origin::home(&mut self.entry, &mut self.memory, &message, &context, &mut outbox);
                 Arrival::Home(work.unwrap_or_else(|error| panic!("{error}")))
             }
             Agent::Processor(cpu) => Arrival::Processor(self.receive(cpu, &message, &mut outbox)),
             Agent::Interface(node) => {
                 for cpu in self.geometry.processors_of(node).filter(|&cpu| cpu != message.requester) {
                     let context = self.context(cpu.0);
-                    protocol::invalidate(&mut self.caches[cpu.index()], &context)
+                    protocol::origin::invalidate(&mut self.caches[cpu.index()], &context)
                         .unwrap_or_else(|error| panic!("{error}"));
                 }
-                outbox.push(protocol::invalidation_acknowledgement(&message));
+                outbox.push(protocol::origin::invalidation_acknowledgement(&message));
                 Arrival::Interface
             }
             Agent::Sharers => panic!("the network interface expands {message:?}"),
@@ -163,7 +166,7 @@ impl World {
     fn receive(&mut self, cpu: CpuId, message: &Message, outbox: &mut Outbox) -> CacheOutcome {
         let context = self.context(cpu.0);
         let before = self.caches[cpu.index()].pending;
-        let outcome = protocol::receive(&mut self.caches[cpu.index()], &context, message, outbox)
+        let outcome = protocol::origin::receive(&mut self.caches[cpu.index()], &context, message, outbox)
             .unwrap_or_else(|error| panic!("{error}"));
         if let (CacheOutcome::Completed(_), Pending::Request(request)) = (outcome, before) {
             self.performed(cpu.0, request.access);

@@ -1,6 +1,6 @@
 //! What the counters of a Hub would show: memory and directory in six modes, and the traffic of its input and output section.
 
-use protocol::{DirectoryState, Geometry, Message, MessageKind};
+use protocol::origin::{DirectoryState, Geometry, Message, MessageKind};
 use units::{Duration, NodeId, Time};
 
 use super::hub::{Hub, HubTiming};

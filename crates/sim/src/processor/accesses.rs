@@ -1,6 +1,6 @@
 //! What a program's instructions do to its processor: the path of a reference through the hierarchy.
 
-use protocol::{Access, Mesi, hit};
+use protocol::{Access, CopyState, Rights};
 use units::{Duration, LineAddr, PhysicalAddr, Time, VirtualAddr};
 
 use super::cache::{Slot, Victim};
@@ -88,7 +88,7 @@ impl Processor {
         }
         let block = at.0 >> self.timing.block_shift;
         let state = self.primary.lookup(block);
-        if hit(state, access) == Some(state) && !self.upgrade_blocks(block, access) {
+        if state.after(access) == Some(state) && !self.upgrade_blocks(block, access) {
             self.retire(access, self.time + self.timing.primary_hit, Cause::PrimaryCache);
             self.observe_hit(self.line_of_block(block), access, false);
             self.note_touch(named, at, access);
@@ -209,12 +209,12 @@ impl Processor {
             return Err(Wait::Writeback(line));
         }
         let found = self.secondary.probe(line);
-        let old = found.map_or(Mesi::Invalid, |found| found.state);
-        if hit(old, access).is_some() {
+        let old = found.map_or(CopyState::INVALID, |found| found.state);
+        if old.after(access).is_some() {
             self.hit_secondary(block, access);
             return Ok(());
         }
-        let id = self.free_miss(access.writes(), old == Mesi::Shared)?;
+        let id = self.free_miss(access.writes(), old.rights() == Rights::Read)?;
         if let Some(&oldest) = self.writebacks.first()
             && self.writebacks.len() >= self.timing.misses
         {
@@ -252,9 +252,9 @@ impl Processor {
             }
             Access::Store | Access::WritePrefetch if !writes => return Err(Wait::Miss(id)),
             // The line has been granted and taken away again before it was whole.
-            Access::Store if done && hit(copy.state, access).is_none() => return Err(Wait::Miss(id)),
+            Access::Store if done && copy.state.after(access).is_none() => return Err(Wait::Miss(id)),
             // The shared copy is still there (R12000), or the upgrade must be waited for (R10000).
-            Access::Load if upgrade && copy.state == Mesi::Shared && !self.timing.upgrade_blocks_loads => {
+            Access::Load if upgrade && copy.state.rights() == Rights::Read && !self.timing.upgrade_blocks_loads => {
                 let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
                 self.observe_join(id, access);
                 self.retire(access, start + self.timing.secondary_hit, Cause::SecondaryCache);
@@ -285,7 +285,7 @@ impl Processor {
         let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
         let Some(found) = self.secondary.lookup(line) else { return };
         let wrong_way = if found.predicted { Duration::ZERO } else { self.timing.other_way };
-        let state = hit(found.state, access).unwrap_or(found.state);
+        let state = found.state.after(access).unwrap_or(found.state);
         let version = self.secondary.version(found.slot);
         let version = if access == Access::Store { version.next() } else { version };
         self.secondary.update(found.slot, line, state, version);
@@ -317,7 +317,7 @@ impl Processor {
             }
             None => (CachedCopy::default(), self.timing.tag_check + self.timing.other_way),
         };
-        let upgrade = copy.state == Mesi::Shared;
+        let upgrade = copy.state.rights() == Rights::Read;
         self.counters.upgrades += u64::from(upgrade);
         self.bus.hold(start, tags);
         self.post(start + tags + self.timing.miss_to_request, Ask::Request(access), line, copy);
@@ -356,10 +356,10 @@ impl Processor {
     /// A line leaves the secondary cache, and its blocks the primary one. If it is modified it is read out for the controller;
     /// of a clean one the controller is told, if it wants to be.
     pub(super) fn evict(&mut self, victim: Victim) {
-        self.clear_primary(victim.line, Mesi::Invalid);
+        self.clear_primary(victim.line, CopyState::INVALID);
         self.note_loss(victim.line, true);
         let mut at = self.time;
-        if victim.state == Mesi::Modified {
+        if victim.state.is_dirty() {
             self.counters.writebacks += 1;
             let start = self.bus.start(self.time, self.timing.secondary_grid);
             self.bus.hold(start, self.timing.line_read);

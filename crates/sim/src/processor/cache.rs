@@ -1,38 +1,41 @@
 //! Tag stores: the set-associative primary data cache and the off-chip secondary cache.
 
-use protocol::{Mesi, Version};
+use protocol::{CopyState, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use units::LineAddr;
 
-/// One tag: the line's address in the upper bits, its MESI state in the two lowest. Zero is an empty way.
+/// One tag: the line's address in the upper bits, the byte of its [`CopyState`] in the lowest eight. Zero is an empty way.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 struct Tag(u64);
 
 impl Tag {
+    const STATE_BITS: u32 = u8::BITS;
+
+    /// The tag of a line; an empty one if `state` is none.
     #[inline]
-    fn new(line: u64, state: Mesi) -> Self {
-        Self(line << 2 | state as u64)
+    fn new(line: u64, state: CopyState) -> Self {
+        if state.is_valid() { Self(line << Self::STATE_BITS | u64::from(state.bits())) } else { Self(0) }
     }
 
     #[inline]
     fn line(self) -> u64 {
-        self.0 >> 2
+        self.0 >> Self::STATE_BITS
     }
 
     #[inline]
-    fn state(self) -> Mesi {
-        match self.0 & 3 {
-            0 => Mesi::Invalid,
-            1 => Mesi::Shared,
-            2 => Mesi::Exclusive,
-            _ => Mesi::Modified,
-        }
+    fn state(self) -> CopyState {
+        CopyState::from_bits(self.0 as u8)
+    }
+
+    #[inline]
+    fn is_empty(self) -> bool {
+        self.0 == 0
     }
 
     #[inline]
     fn matches(self, line: u64) -> bool {
-        self.line() == line && self.0 & 3 != 0
+        self.line() == line && !self.is_empty()
     }
 }
 
@@ -53,7 +56,7 @@ impl PrimaryCache {
 
     /// The state of `block` (an address divided by the block size); looking marks the way as recently used.
     #[inline]
-    pub fn lookup(&mut self, block: u64) -> Mesi {
+    pub fn lookup(&mut self, block: u64) -> CopyState {
         let set = (block & self.set_mask) as usize;
         let ways = &self.tags[set];
         if ways[0].matches(block) {
@@ -63,41 +66,41 @@ impl PrimaryCache {
             self.recent[set] = 1;
             ways[1].state()
         } else {
-            Mesi::Invalid
+            CopyState::INVALID
         }
     }
 
     /// Brings `block` in and returns the block that had to leave, if that one was modified.
-    pub fn fill(&mut self, block: u64, state: Mesi) -> Option<u64> {
+    pub fn fill(&mut self, block: u64, state: CopyState) -> Option<u64> {
         let set = (block & self.set_mask) as usize;
         let ways = &mut self.tags[set];
         let way = match ways.iter().position(|tag| tag.matches(block)) {
             Some(way) => way,
-            None => ways.iter().position(|tag| tag.0 & 3 == 0).unwrap_or(1 - usize::from(self.recent[set])),
+            None => ways.iter().position(|tag| tag.is_empty()).unwrap_or(1 - usize::from(self.recent[set])),
         };
         let victim = ways[way];
         ways[way] = Tag::new(block, state);
         self.recent[set] = way as u8;
-        (victim.state() == Mesi::Modified && victim.line() != block).then(|| victim.line())
+        (victim.state().is_dirty() && victim.line() != block).then(|| victim.line())
     }
 
     /// Empties the way that [`PrimaryCache::fill`] will choose for `block`; returns whether a modified block stood there.
     pub fn make_room(&mut self, block: u64) -> bool {
         let set = (block & self.set_mask) as usize;
         let ways = &mut self.tags[set];
-        if ways.iter().any(|tag| tag.matches(block) || tag.0 & 3 == 0) {
+        if ways.iter().any(|tag| tag.matches(block) || tag.is_empty()) {
             return false;
         }
-        std::mem::take(&mut ways[1 - usize::from(self.recent[set])]).state() == Mesi::Modified
+        std::mem::take(&mut ways[1 - usize::from(self.recent[set])]).state().is_dirty()
     }
 
     /// Changes the state of `block` if it is present; returns whether it was present and modified.
-    pub fn set_state(&mut self, block: u64, state: Mesi) -> bool {
+    pub fn set_state(&mut self, block: u64, state: CopyState) -> bool {
         let set = (block & self.set_mask) as usize;
         for tag in &mut self.tags[set] {
             if tag.matches(block) {
-                let modified = tag.state() == Mesi::Modified;
-                *tag = if state == Mesi::Invalid { Tag::default() } else { Tag::new(block, state) };
+                let modified = tag.state().is_dirty();
+                *tag = Tag::new(block, state);
                 return modified;
             }
         }
@@ -122,8 +125,8 @@ pub struct Slot {
 pub struct Found {
     /// Where.
     pub slot: Slot,
-    /// Its state, never [`Mesi::Invalid`].
-    pub state: Mesi,
+    /// Its state, never [`CopyState::INVALID`].
+    pub state: CopyState,
     /// Whether the way prediction (most recently used way first) was right, so that one tag access was enough.
     pub predicted: bool,
 }
@@ -134,7 +137,7 @@ pub struct Victim {
     /// Which line.
     pub line: LineAddr,
     /// The state it was in.
-    pub state: Mesi,
+    pub state: CopyState,
     /// The version of its data.
     pub version: Version,
 }
@@ -196,7 +199,7 @@ impl SecondaryCache {
     ) -> Option<(Slot, Option<Victim>)> {
         let set = self.set_of(line);
         let slot = |way: u8| Slot { set: set as u32, way };
-        let empty = (0..2).find(|&way| self.tags[set][usize::from(way)] & 3 == 0 && !reserved(slot(way)));
+        let empty = (0..2).find(|&way| self.tags[set][usize::from(way)] == 0 && !reserved(slot(way)));
         let way = match empty {
             Some(way) => way,
             None => {
@@ -205,7 +208,7 @@ impl SecondaryCache {
             }
         };
         let tag = Tag(std::mem::take(&mut self.tags[set][usize::from(way)]));
-        let victim = (tag.0 & 3 != 0).then(|| Victim {
+        let victim = (!tag.is_empty()).then(|| Victim {
             line: LineAddr(tag.line()),
             state: tag.state(),
             version: Version(self.versions[set][usize::from(way)]),
@@ -230,9 +233,9 @@ impl SecondaryCache {
     }
 
     /// Places `line` in `slot`.
-    pub fn place(&mut self, slot: Slot, line: LineAddr, state: Mesi, version: Version) {
+    pub fn place(&mut self, slot: Slot, line: LineAddr, state: CopyState, version: Version) {
         let set = slot.set as usize;
-        self.tags[set][usize::from(slot.way)] = if state == Mesi::Invalid { 0 } else { Tag::new(line.0, state).0 };
+        self.tags[set][usize::from(slot.way)] = Tag::new(line.0, state).0;
         self.versions[set][usize::from(slot.way)] = version.0;
         self.recent[set] = slot.way;
     }
@@ -245,9 +248,9 @@ impl SecondaryCache {
 
     /// Changes state and version of the line in `slot`.
     #[inline]
-    pub fn update(&mut self, slot: Slot, line: LineAddr, state: Mesi, version: Version) {
+    pub fn update(&mut self, slot: Slot, line: LineAddr, state: CopyState, version: Version) {
         let set = slot.set as usize;
-        self.tags[set][usize::from(slot.way)] = if state == Mesi::Invalid { 0 } else { Tag::new(line.0, state).0 };
+        self.tags[set][usize::from(slot.way)] = Tag::new(line.0, state).0;
         self.versions[set][usize::from(slot.way)] = version.0;
     }
 
@@ -255,7 +258,7 @@ impl SecondaryCache {
     pub fn lines(&self) -> impl Iterator<Item = Victim> + '_ {
         let present = |(&tag, &version): (&u64, &u32)| {
             let tag = Tag(tag);
-            (tag.0 & 3 != 0).then(|| Victim {
+            (!tag.is_empty()).then(|| Victim {
                 line: LineAddr(tag.line()),
                 state: tag.state(),
                 version: Version(version),
@@ -271,7 +274,7 @@ impl SecondaryCache {
     pub fn take_from(&mut self, cursor: usize) -> Option<(Victim, usize)> {
         let sets = self.tags.iter_mut().zip(&self.versions).enumerate().skip(cursor);
         for (set, (ways, versions)) in sets {
-            let Some(way) = ways.iter().position(|tag| tag & 3 != 0) else { continue };
+            let Some(way) = ways.iter().position(|&tag| tag != 0) else { continue };
             let tag = Tag(std::mem::take(&mut ways[way]));
             let version = Version(versions[way]);
             return Some((Victim { line: LineAddr(tag.line()), state: tag.state(), version }, set));
@@ -290,13 +293,13 @@ mod tests {
     #[test]
     fn the_primary_cache_replaces_the_way_used_longest_ago() {
         let mut cache = PrimaryCache::new(4);
-        assert_eq!(cache.fill(0, Mesi::Modified), None);
-        assert_eq!(cache.fill(4, Mesi::Shared), None);
-        assert_eq!(cache.lookup(0), Mesi::Modified);
-        assert_eq!(cache.fill(8, Mesi::Shared), None, "block 4 leaves and was clean");
-        assert_eq!(cache.lookup(4), Mesi::Invalid);
-        assert_eq!(cache.lookup(8), Mesi::Shared);
-        assert_eq!(cache.fill(12, Mesi::Shared), Some(0), "block 0 leaves and was modified");
+        assert_eq!(cache.fill(0, CopyState::MODIFIED), None);
+        assert_eq!(cache.fill(4, CopyState::SHARED), None);
+        assert_eq!(cache.lookup(0), CopyState::MODIFIED);
+        assert_eq!(cache.fill(8, CopyState::SHARED), None, "block 4 leaves and was clean");
+        assert_eq!(cache.lookup(4), CopyState::INVALID);
+        assert_eq!(cache.lookup(8), CopyState::SHARED);
+        assert_eq!(cache.fill(12, CopyState::SHARED), Some(0), "block 0 leaves and was modified");
     }
 
     #[test]
@@ -305,13 +308,13 @@ mod tests {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         let (first, none) = cache.make_room(LineAddr(0), |_| false, &mut random).unwrap();
         assert_eq!(none, None);
-        cache.place(first, LineAddr(0), Mesi::Modified, Version(7));
+        cache.place(first, LineAddr(0), CopyState::MODIFIED, Version(7));
         let (second, _) = cache.make_room(LineAddr(2), |slot| slot == first, &mut random).unwrap();
         assert_ne!(first, second);
         assert!(cache.make_room(LineAddr(4), |_| true, &mut random).is_none());
         let (again, victim) = cache.make_room(LineAddr(4), |slot| slot == second, &mut random).unwrap();
         assert_eq!(again, first);
-        assert_eq!(victim, Some(Victim { line: LineAddr(0), state: Mesi::Modified, version: Version(7) }));
+        assert_eq!(victim, Some(Victim { line: LineAddr(0), state: CopyState::MODIFIED, version: Version(7) }));
     }
 
     proptest! {
@@ -324,14 +327,14 @@ mod tests {
             for (block, fill) in steps {
                 let set = &mut model[(block % SETS) as usize];
                 let known = set.iter().position(|&other| other == block);
-                prop_assert_eq!(cache.lookup(block) != Mesi::Invalid, known.is_some());
+                prop_assert_eq!(cache.lookup(block) != CopyState::INVALID, known.is_some());
                 if let Some(at) = known {
                     set.remove(at);
                     set.push(block);
                 } else if fill {
                     let victim = if set.len() == 2 { Some(set.remove(0)) } else { None };
                     set.push(block);
-                    prop_assert_eq!(cache.fill(block, Mesi::Modified), victim);
+                    prop_assert_eq!(cache.fill(block, CopyState::MODIFIED), victim);
                 }
             }
         }
@@ -345,7 +348,7 @@ mod tests {
             for line in lines {
                 if cache.lookup(LineAddr(line)).is_none() {
                     let (slot, victim) = cache.make_room(LineAddr(line), |_| false, &mut random).unwrap();
-                    cache.place(slot, LineAddr(line), Mesi::Shared, Version(line as u32));
+                    cache.place(slot, LineAddr(line), CopyState::SHARED, Version(line as u32));
                     model.insert(line);
                     if let Some(victim) = victim {
                         prop_assert!(model.remove(&victim.line.0));
@@ -371,7 +374,7 @@ mod tests {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         for line in [0, 2] {
             let (slot, _) = cache.make_room(LineAddr(line), |_| false, &mut random).unwrap();
-            cache.place(slot, LineAddr(line), Mesi::Shared, Version(0));
+            cache.place(slot, LineAddr(line), CopyState::SHARED, Version(0));
         }
         assert!(!cache.lookup(LineAddr(0)).unwrap().predicted);
         assert!(cache.lookup(LineAddr(0)).unwrap().predicted);

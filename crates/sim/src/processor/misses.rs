@@ -1,6 +1,6 @@
 //! Outstanding misses: the processor's side of the coherency request buffer.
 
-use protocol::{Access, Mesi, hit};
+use protocol::{Access, Rights};
 use units::{LineAddr, Time};
 
 use super::cache::Slot;
@@ -193,7 +193,7 @@ impl Processor {
     pub fn set_value(&mut self, id: MissId, at: Time) {
         let Some(miss) = self.miss_mut(id) else { return };
         miss.value_at = Some(at);
-        let stored = !miss.then_store || hit(miss.copy.state, Access::Store).is_some();
+        let stored = !miss.then_store || miss.copy.state.after(Access::Store).is_some();
         let (block, fill_end, service, charge) = (miss.block, miss.fill_end, miss.service, miss.charge());
         if self.value_from == Some(id) {
             self.value_from = None;
@@ -215,12 +215,12 @@ impl Processor {
             return false;
         }
         miss.then_store = false;
-        if let Some(state) = hit(miss.copy.state, Access::Store) {
+        if let Some(state) = miss.copy.state.after(Access::Store) {
             miss.copy = CachedCopy { state, version: miss.copy.version.next() };
             self.observe_waiting_store(id, now);
             return false;
         }
-        (miss.upgrade, miss.access, miss.granted) = (miss.copy.state == Mesi::Shared, Access::Store, false);
+        (miss.upgrade, miss.access, miss.granted) = (miss.copy.state.rights() == Rights::Read, Access::Store, false);
         (miss.writes, miss.requested, miss.buffered, miss.value_at, miss.fill_end) =
             (true, true, false, None, Time::ZERO);
         let (line, copy) = (miss.line, miss.copy);
@@ -238,7 +238,7 @@ impl Processor {
         if miss.upgrade {
             self.clear_primary(miss.line, miss.copy.state);
         }
-        if miss.copy.state != Mesi::Invalid {
+        if miss.copy.state.is_valid() {
             self.primary.fill(miss.block, miss.copy.state);
         }
         free

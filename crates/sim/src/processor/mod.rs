@@ -23,7 +23,7 @@ mod timing;
 mod tlb;
 mod window;
 
-use protocol::{Access, Mesi, Version};
+use protocol::{Access, CopyState, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use units::{CpuId, Duration, LineAddr, Time, VirtualAddr};
@@ -137,8 +137,8 @@ pub struct Post {
 /// A processor's copy of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CachedCopy {
-    /// Its state; with [`Mesi::Invalid`] there is none.
-    pub state: Mesi,
+    /// Its state; with [`CopyState::INVALID`] there is none.
+    pub state: CopyState,
     /// The version of its data.
     pub version: Version,
 }

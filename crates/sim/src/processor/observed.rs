@@ -3,7 +3,7 @@
 //! A store that hits a modified block changes nothing that anybody could notice by time, so its line keeps its version; under
 //! observation it makes the next one, like every other store.
 
-use protocol::{Access, Mesi};
+use protocol::Access;
 use units::{CpuId, LineAddr, PhysicalAddr, Time};
 
 use super::{CachedCopy, MissId, Processor};
@@ -202,7 +202,7 @@ impl Processor {
                 }
             }
             // Contents that were taken away again before they were all here had been loaded when they came.
-            Access::Load if copy.state != Mesi::Invalid => observer.loaded(self.cpu, line, copy, self.time),
+            Access::Load if copy.state.is_valid() => observer.loaded(self.cpu, line, copy, self.time),
             _ => {}
         }
     }

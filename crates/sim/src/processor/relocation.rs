@@ -1,6 +1,6 @@
 //! Misses on lines whose page has moved: they end in a bus error, and go on where the page is now.
 
-use protocol::Mesi;
+use protocol::CopyState;
 use units::{LineAddr, Time};
 
 use super::{Ask, CachedCopy, Cause, Miss, MissId, Processor};
@@ -10,11 +10,11 @@ impl Processor {
     /// `now` on. Returns what the copy was and when it is at the pins.
     pub fn give_up(&mut self, line: LineAddr, now: Time) -> (CachedCopy, Time) {
         let copy = self.copy(line);
-        if copy.state == Mesi::Invalid {
+        if !copy.state.is_valid() {
             return (copy, now);
         }
-        self.set_copy(line, CachedCopy { state: Mesi::Invalid, ..copy }, false);
-        if copy.state != Mesi::Modified {
+        self.set_copy(line, CachedCopy { state: CopyState::INVALID, ..copy }, false);
+        if !copy.state.is_dirty() {
             return (copy, now);
         }
         self.counters.writebacks += 1;

@@ -1,6 +1,7 @@
 //! The safety properties of the Origin model, looked up in the packed state.
 
-use protocol::{DirectoryState, Mesi, Version};
+use protocol::Version;
+use protocol::origin::{DirectoryState, Mesi};
 
 use super::Origin;
 use super::packed::{State, cache, directory_state, entry, message, pending, state};

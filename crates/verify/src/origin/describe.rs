@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use protocol::{Agent, CacheLine, DirectoryState, HomeAnswer, Mesi, OwnerAnswer, Pending, Version};
+use protocol::origin::{CacheLine, DirectoryState, HomeAnswer, Mesi, OwnerAnswer, Pending};
+use protocol::{Agent, Version};
 
 use super::Origin;
 use super::packed::{State, unpack_cache, unpack_entry, unpack_message};

@@ -14,7 +14,8 @@ mod symmetry;
 mod transition;
 mod version;
 
-use protocol::{Access, CacheContext, Geometry, HomeContext, Version};
+use protocol::origin::{CacheContext, Geometry, HomeContext};
+use protocol::{Access, Version};
 use units::{CpuId, LineAddr, NodeId};
 
 pub use packed::State;

@@ -1,6 +1,8 @@
 //! Faults to be planted, each in one rule of the protocol: the checker must find every one of them.
 
-use protocol::{CacheLine, DirectoryEntry, DirectoryState, Message, MessageKind, Outbox, Pending, SharerVector};
+use protocol::origin::{
+    CacheLine, DirectoryEntry, DirectoryState, Message, MessageKind, Outbox, Pending, SharerVector,
+};
 use units::NodeId;
 
 use crate::config::Config;

@@ -3,10 +3,11 @@
 //! A step unpacks the words it touches, runs the protocol's handler, and packs them again. Fields without meaning in the
 //! state they are in are packed as zeros, so that they tell no states apart.
 
-use protocol::{
-    Access, Agent, CacheLine, DirectoryEntry, DirectoryState, HomeAnswer, Intervention, Mesi, Message, MessageKind,
-    OwnerAnswer, Pending, Purpose, Request, SharerVector, Version,
+use protocol::origin::{
+    CacheLine, DirectoryEntry, DirectoryState, HomeAnswer, Intervention, Mesi, Message, MessageKind, OwnerAnswer,
+    Pending, Purpose, Request, SharerVector, miss_request,
 };
+use protocol::{Access, Agent, Version};
 use units::{CpuId, LineAddr, NodeId};
 
 /// Most caches that a word has room to name.
@@ -263,7 +264,7 @@ fn unpack_request(word: u32) -> Request {
     let acknowledgements = ((cache::ACKNOWLEDGEMENTS.get(word) << 12) as u16 as i16) >> 12;
     Request {
         access,
-        kind: if upgrade { MessageKind::Upgrade } else { access.miss_request() },
+        kind: if upgrade { MessageKind::Upgrade } else { miss_request(access) },
         priority: cache::PRIORITY.get(word) as u8,
         home: HOME_ANSWERS[cache::HOME.get(word) as usize],
         owner: OWNER_ANSWERS[cache::OWNER.get(word) as usize],

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use protocol::{Access, Agent, Message};
+use protocol::origin::Message;
+use protocol::{Access, Agent};
 use units::CpuId;
 
 /// One step.

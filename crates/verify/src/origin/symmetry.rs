@@ -1,6 +1,6 @@
 //! Which caches and lines are interchangeable, and the canonical form of a state under such exchanges.
 
-use protocol::{DirectoryState, Geometry, MessageKind};
+use protocol::origin::{DirectoryState, Geometry, MessageKind};
 use units::CpuId;
 
 use super::packed::{MAX_CACHES, MAX_LINES, State, cache, directory_state, entry, kind, message, pending};

@@ -1,9 +1,10 @@
 //! The transitions of the Origin model: unpack what a step touches, run the protocol's handler, pack, renumber, check.
 
-use protocol::{
-    Access, Agent, CacheLine, CacheOutcome, DirectoryState, Eviction, Message, MessageClass, MessageKind, Outbox,
-    Pending, ProtocolError, RequestOutcome, Transaction, hit,
+use protocol::origin::{
+    CacheLine, CacheOutcome, DirectoryState, Eviction, Message, MessageClass, MessageKind, Outbox, Pending,
+    RequestOutcome, Transaction,
 };
+use protocol::{Access, Agent, ProtocolError};
 use units::CpuId;
 
 use super::mutation::Mutation;
@@ -39,13 +40,13 @@ impl Origin {
             }
             pending::REQUEST if cache::REFUSED.get(word) == 1 && !self.has(Mutation::ForgetRetry) => {
                 let retried = self.at_processor(state, line, cpu, |cache, outbox| {
-                    protocol::retry(cache, &self.cache_context(cpu, line), outbox)
+                    protocol::origin::retry(cache, &self.cache_context(cpu, line), outbox)
                 });
                 visit(OriginStep::Retry { cpu, line }, retried);
             }
             pending::INTERVENTION => {
                 let served = self.at_processor(state, line, cpu, |cache, outbox| {
-                    protocol::serve_deferred(cache, &self.cache_context(cpu, line), outbox).map(|_| ())
+                    protocol::origin::serve_deferred(cache, &self.cache_context(cpu, line), outbox).map(|_| ())
                 });
                 visit(OriginStep::ServeDeferred { cpu, line }, served);
             }
@@ -92,14 +93,14 @@ impl Origin {
         access: Access,
         before: CacheLine,
     ) -> Option<Result<State, Violation>> {
-        match hit(before.state, access) {
+        match before.state.after(access) {
             Some(after) if after == before.state && access != Access::Store => return None,
             None if !self.may_miss(state, cpu.index(), line) => return None,
             _ => {}
         }
         let mut stored = false;
         let after = self.at_processor(state, line, cpu, |cache, outbox| {
-            let outcome = protocol::processor_request(cache, &self.cache_context(cpu, line), access, outbox);
+            let outcome = protocol::origin::processor_request(cache, &self.cache_context(cpu, line), access, outbox);
             stored = access == Access::Store && matches!(outcome, RequestOutcome::Hit(_));
             Ok(())
         });
@@ -108,7 +109,7 @@ impl Origin {
 
     fn evict(&self, state: &State, line: usize, cpu: CpuId, before: CacheLine) -> Result<State, Violation> {
         self.at_processor(state, line, cpu, |cache, outbox| {
-            let eviction = protocol::evict(cache, &self.cache_context(cpu, line), outbox);
+            let eviction = protocol::origin::evict(cache, &self.cache_context(cpu, line), outbox);
             debug_assert_ne!(eviction, Eviction::Blocked, "{before:?} has nothing outstanding");
             Ok(())
         })
@@ -144,7 +145,7 @@ impl Origin {
         let mut outcome = CacheOutcome::Waiting;
         let mut version = LATEST;
         let after = self.at_processor(rest, line, cpu, |cache, outbox| {
-            outcome = protocol::receive(cache, &self.cache_context(cpu, line), message, outbox)?;
+            outcome = protocol::origin::receive(cache, &self.cache_context(cpu, line), message, outbox)?;
             version = cache.version;
             Ok(())
         })?;
@@ -187,7 +188,8 @@ impl Origin {
         }
         let (mut directory, mut memory) = unpack_entry(after.entries[line]);
         let mut outbox = Outbox::new();
-        let work = protocol::home(&mut directory, &mut memory, message, &self.home_context(nearly_full), &mut outbox);
+        let work =
+            protocol::origin::home(&mut directory, &mut memory, message, &self.home_context(nearly_full), &mut outbox);
         let work = match work {
             Ok(work) => work,
             Err(error) => return (Err(unexpected(error)), false),
@@ -221,14 +223,14 @@ impl Origin {
             }
             let before = unpack_cache(after.cache(line, cpu.index()));
             let mut cache = before;
-            protocol::invalidate(&mut cache, &self.cache_context(cpu, line)).map_err(unexpected)?;
+            protocol::origin::invalidate(&mut cache, &self.cache_context(cpu, line)).map_err(unexpected)?;
             if let Some(mutation) = self.mutation {
                 mutation.at_interface(&mut cache, before, place == 0);
             }
             *after.cache_mut(line, cpu.index()) = pack_cache(&cache);
         }
         if !self.has(Mutation::DropInvalidateAcknowledgement) {
-            after.send(pack_message(&protocol::invalidation_acknowledgement(message)));
+            after.send(pack_message(&protocol::origin::invalidation_acknowledgement(message)));
         }
         self.check_line(&after, line)?;
         Ok(after)

@@ -2,7 +2,7 @@
 
 use units::CpuId;
 
-use crate::SharerVector;
+use super::SharerVector;
 
 /// Directory state (Prestor 2001, Table 3.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

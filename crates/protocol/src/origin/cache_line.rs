@@ -2,7 +2,8 @@
 
 use units::{CpuId, LineAddr, NodeId};
 
-use crate::{Geometry, MessageKind, Version};
+use super::{Geometry, MessageKind};
+use crate::{Access, CopyState, Rights, Version};
 
 /// State of a line in the secondary cache (Prestor 2001, Sections 3.1 and 4.1.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -18,67 +19,48 @@ pub enum Mesi {
     Modified,
 }
 
-/// What a processor wants of a line (Prestor 2001, Table 4.2).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Access {
-    /// Load: `READ` on a miss.
-    Load,
-    /// Store: `RDEX` on a miss, `UPGRD` on a shared copy.
-    Store,
-    /// Instruction fetch: `RDSH` on a miss.
-    InstructionFetch,
-    /// Read prefetch: `RDSH` on a miss.
-    ReadPrefetch,
-    /// Write prefetch: as a store. The R10000 places the line in Modified state at once (Section 4.1.2, footnote 1).
-    WritePrefetch,
-    /// Coherent read without caching: `RDUNC`.
-    UncachedRead,
-    /// Page copy engine's read: `RDPOIS`.
-    PoisonRead,
+impl Mesi {
+    /// The state after an access that the cache satisfies by itself, by the hit rule of [`CopyState::after`].
+    #[inline]
+    pub fn after(self, access: Access) -> Option<Self> {
+        CopyState::from(self).after(access).map(Self::from)
+    }
 }
 
-impl Access {
-    /// Every access, in order.
-    pub const ALL: [Self; 7] = [
-        Self::Load,
-        Self::Store,
-        Self::InstructionFetch,
-        Self::ReadPrefetch,
-        Self::WritePrefetch,
-        Self::UncachedRead,
-        Self::PoisonRead,
-    ];
-
-    /// Whether it needs ownership.
+impl From<Mesi> for CopyState {
     #[inline]
-    pub const fn writes(self) -> bool {
-        matches!(self, Self::Store | Self::WritePrefetch)
-    }
-
-    /// The request that a miss sends (Prestor 2001, Table 4.2).
-    #[inline]
-    pub const fn miss_request(self) -> MessageKind {
-        match self {
-            Self::Load => MessageKind::Read,
-            Self::InstructionFetch | Self::ReadPrefetch => MessageKind::ReadShared,
-            Self::Store | Self::WritePrefetch => MessageKind::ReadExclusive,
-            Self::UncachedRead => MessageKind::UncachedRead,
-            Self::PoisonRead => MessageKind::PoisonRead,
+    fn from(state: Mesi) -> Self {
+        match state {
+            Mesi::Invalid => Self::INVALID,
+            Mesi::Shared => Self::SHARED,
+            Mesi::Exclusive => Self::EXCLUSIVE,
+            Mesi::Modified => Self::MODIFIED,
         }
     }
 }
 
-/// The hit rule: the state after an access that the cache satisfies by itself, or `None` if it must ask the home.
+/// The protocol has no owned state: a copy that is newer than memory is the only one.
+impl From<CopyState> for Mesi {
+    #[inline]
+    fn from(state: CopyState) -> Self {
+        match (state.rights(), state.is_dirty()) {
+            (Rights::None, _) => Self::Invalid,
+            (Rights::Read, _) => Self::Shared,
+            (Rights::Write, false) => Self::Exclusive,
+            (Rights::Write, true) => Self::Modified,
+        }
+    }
+}
+
+/// The request that a miss sends (Prestor 2001, Table 4.2); a store to a shared copy sends [`MessageKind::Upgrade`] instead.
 #[inline]
-pub const fn hit(state: Mesi, access: Access) -> Option<Mesi> {
-    match (state, access) {
-        (Mesi::Invalid, _) | (_, Access::PoisonRead) => None,
-        (Mesi::Shared, Access::Store | Access::WritePrefetch) => None,
-        (Mesi::Exclusive | Mesi::Modified, Access::Store | Access::WritePrefetch) => Some(Mesi::Modified),
-        (
-            Mesi::Shared | Mesi::Exclusive | Mesi::Modified,
-            Access::Load | Access::InstructionFetch | Access::ReadPrefetch | Access::UncachedRead,
-        ) => Some(state),
+pub const fn miss_request(access: Access) -> MessageKind {
+    match access {
+        Access::Load => MessageKind::Read,
+        Access::InstructionFetch | Access::ReadPrefetch => MessageKind::ReadShared,
+        Access::Store | Access::WritePrefetch => MessageKind::ReadExclusive,
+        Access::UncachedRead => MessageKind::UncachedRead,
+        Access::PoisonRead => MessageKind::PoisonRead,
     }
 }
 
@@ -142,7 +124,7 @@ pub struct Request {
     pub acknowledgements: i16,
     /// An `INVAL` came meanwhile: a shared copy that arrives now may be older than the store it announced.
     pub invalidated: bool,
-    /// Refused: nothing is in flight, and [`crate::retry`] is due.
+    /// Refused: nothing is in flight, and [`super::retry`] is due.
     pub refused: bool,
     /// An intervention that came meanwhile: for the ownership just being granted, or for one silently dropped before.
     pub deferred: Option<Intervention>,
@@ -163,7 +145,7 @@ pub enum Pending {
     },
     /// `WBBACK` has come, and the intervention that crossed the writeback has not. No request may start until it has.
     StaleIntervention,
-    /// The request has completed; an intervention that came meanwhile waits for [`crate::serve_deferred`].
+    /// The request has completed; an intervention that came meanwhile waits for [`super::serve_deferred`].
     Intervention(Intervention),
 }
 

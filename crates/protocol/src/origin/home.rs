@@ -6,10 +6,8 @@
 
 use units::{CpuId, NodeId};
 
-use crate::{
-    Agent, DirectoryEntry, DirectoryState, Geometry, Message, MessageKind, Outbox, ProtocolError, Purpose,
-    SharerVector, Version,
-};
+use super::{DirectoryEntry, DirectoryState, Geometry, Message, MessageKind, Outbox, Purpose, SharerVector};
+use crate::{Agent, ProtocolError, Version};
 
 /// What the home needs to know besides the line's entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,8 @@
 
 use units::{CpuId, LineAddr};
 
-use crate::{Agent, Message, MessageKind};
+use super::{Message, MessageKind};
+use crate::Agent;
 
 /// The messages a handler sends, in order. The caller clears it between handlers.
 #[derive(Clone, Debug)]

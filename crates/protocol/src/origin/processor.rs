@@ -12,10 +12,11 @@
 //! - *A writeback that crosses an intervention* serves as the answer; the intervention is ignored when it comes, and no
 //!   request may start before that.
 
-use crate::cache_line::{
-    Access, CacheContext, CacheLine, HomeAnswer, Intervention, Mesi, OwnerAnswer, Pending, Request, hit,
+use super::cache_line::{
+    CacheContext, CacheLine, HomeAnswer, Intervention, Mesi, OwnerAnswer, Pending, Request, miss_request,
 };
-use crate::{Agent, Message, MessageKind, Outbox, ProtocolError};
+use super::{Message, MessageKind, Outbox};
+use crate::{Access, Agent, ProtocolError};
 
 /// What became of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,7 +92,7 @@ pub fn processor_request(
     if line.pending != Pending::None {
         return RequestOutcome::Blocked;
     }
-    if let Some(state) = hit(line.state, access) {
+    if let Some(state) = line.state.after(access) {
         line.state = state;
         perform(line, access);
         return RequestOutcome::Hit(state);
@@ -102,7 +103,7 @@ pub fn processor_request(
             return RequestOutcome::Blocked;
         }
     }
-    let kind = if line.state == Mesi::Shared { MessageKind::Upgrade } else { access.miss_request() };
+    let kind = if line.state == Mesi::Shared { MessageKind::Upgrade } else { miss_request(access) };
     line.pending = Pending::Request(Request::first(access, kind));
     outbox.push(to_home(context, kind));
     RequestOutcome::Requested
@@ -116,7 +117,7 @@ pub fn processor_request(
 pub fn retry(line: &mut CacheLine, context: &CacheContext, outbox: &mut Outbox) -> Result<(), ProtocolError> {
     match &mut line.pending {
         Pending::Request(request) if request.refused => {
-            let kind = if line.state == Mesi::Shared { request.kind } else { request.access.miss_request() };
+            let kind = if line.state == Mesi::Shared { request.kind } else { miss_request(request.access) };
             *request = Request { priority: request.priority, ..Request::first(request.access, kind) };
             request.priority = request.priority.saturating_add(1).min(context.geometry.priority_limit);
             outbox.push(to_home(context, kind).with_priority(request.priority));

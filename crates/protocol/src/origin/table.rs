@@ -2,10 +2,10 @@
 
 use units::{CpuId, LineAddr, NodeId};
 
-use crate::{
-    Agent, DirectoryEntry, DirectoryState, Geometry, HomeContext, HomeWork, Message, MessageKind, Outbox,
-    ProtocolError, SharerVector, Version, home,
+use super::{
+    DirectoryEntry, DirectoryState, Geometry, HomeContext, HomeWork, Message, MessageKind, Outbox, SharerVector, home,
 };
+use crate::{Agent, ProtocolError, Version};
 
 /// One cell of the table: a message from one processor ("me") meets a directory entry.
 #[derive(Clone, Debug)]

@@ -1,37 +1,9 @@
 //! The messages of the Origin protocol.
 
-use units::{CpuId, LineAddr, NodeId};
+use units::{CpuId, LineAddr};
 
-use crate::{Geometry, SharerVector};
-
-/// Which store a copy of a line holds: 0 is the initial contents, and each store makes the next version.
-///
-/// It stands for the data. The protocol carries it wherever the hardware carries data and never looks at it; the model
-/// checker does, to show that every load returns the last store.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Version(pub u32);
-
-impl Version {
-    /// The contents after one more store.
-    #[inline]
-    #[must_use]
-    pub const fn next(self) -> Self {
-        Self(self.0.wrapping_add(1))
-    }
-}
-
-/// Whom a message is for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Agent {
-    /// The memory/directory interface of a node.
-    Home(NodeId),
-    /// The request buffer (CRB) and the cache of one processor.
-    Processor(CpuId),
-    /// The processor interface of a node: an invalidation goes to all its processors at once.
-    Interface(NodeId),
-    /// Every node of the message's sharer vector: to be expanded by the network interface ([`Message::expand`]).
-    Sharers,
-}
+use super::{Geometry, SharerVector};
+use crate::{Agent, Version};
 
 /// The virtual channel that a message travels on.
 ///

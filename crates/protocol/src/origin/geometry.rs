@@ -12,7 +12,7 @@ pub struct Geometry {
     pub nodes: u16,
     /// Processors on each node: 1 or 2.
     pub processors_per_node: u16,
-    /// Highest priority that a retried request can reach (see [`crate::DirectoryEntry`]).
+    /// Highest priority that a retried request can reach (see [`super::DirectoryEntry`]).
     pub priority_limit: u8,
 }
 

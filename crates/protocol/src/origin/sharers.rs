@@ -4,7 +4,7 @@ use std::fmt;
 
 use units::{CpuId, NodeId};
 
-use crate::Geometry;
+use super::Geometry;
 
 /// Nodes in one octant: as many as the vector has bits (Prestor 2001, Section 3.2.1).
 const OCTANT_NODES: u16 = 64;
