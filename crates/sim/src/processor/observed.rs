@@ -264,9 +264,9 @@ impl Processor {
     fn next_version(&mut self, line: LineAddr) {
         if let Some(miss) = self.miss_on(line).and_then(|id| self.miss_mut(id)) {
             miss.copy.version = miss.copy.version.next();
-        } else if let Some(found) = self.secondary.probe(line) {
+        } else if let Some(found) = self.secondary.probe(line.0) {
             let CachedCopy { state, version } = self.copy(line);
-            self.secondary.update(found.slot, line, state, version.next());
+            self.secondary.update(found.slot, line.0, state, version.next());
         }
     }
 }

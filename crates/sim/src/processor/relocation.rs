@@ -44,17 +44,17 @@ impl Processor {
     /// Whether miss `id` can be for `line` instead now: a page that changes its colour needs another place in the cache.
     pub fn can_redirect(&self, id: MissId, line: LineAddr) -> bool {
         let Some(miss) = self.miss(id) else { return true };
-        self.secondary.shares_set(miss.line, line)
-            || self.secondary.places(line).any(|slot| !self.misses.reserves(slot))
+        self.secondary.shares_set(miss.line.0, line.0)
+            || self.secondary.places(line.0).any(|slot| !self.misses.reserves(slot))
     }
 
     /// Miss `id`, which ended in a bus error, is for `line` instead, and is asked for at `at`.
     pub fn redirect_miss(&mut self, id: MissId, line: LineAddr, at: Time) {
         let Some(&Miss { line: before, slot: old, block, access, .. }) = self.miss(id) else { return };
         let mut slot = old;
-        if !self.secondary.shares_set(before, line) {
+        if !self.secondary.shares_set(before.0, line.0) {
             let misses = &self.misses;
-            let room = self.secondary.make_room(line, |slot| misses.reserves(slot), &mut self.random);
+            let room = self.secondary.make_room(line.0, |slot| misses.reserves(slot), &mut self.random);
             let Some((room, victim)) = room else { return };
             slot = room;
             if let Some(victim) = victim {
