@@ -6,7 +6,7 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use protocol::Version;
 use protocol::msi::catalogue::{Named, Sizes, Visitor, names, resolve};
-use protocol::msi::{Agent, Entry, Handled, HomeContext, Message, MessageKind, SharingSet, Site, Variant, home};
+use protocol::msi::{Agent, Entry, HomeOutcome, HomeContext, Message, MessageKind, SharingSet, Site, Variant, home};
 use units::{LineAddr, NodeId};
 
 const HOME: NodeId = NodeId(5);
@@ -42,7 +42,7 @@ impl<S: SharingSet> Machine<S> {
             &self.context,
             &mut |message, _| acknowledgements += u64::from(black_box(message).kind == MessageKind::Invalidate),
         );
-        assert!(matches!(handled, Ok(Handled::Done(_))), "the stores are large enough");
+        assert!(matches!(handled, Ok(HomeOutcome::Done(_))), "the stores are large enough");
         self.handlers += 1;
         for _ in 0..acknowledgements {
             self.handle(line, MessageKind::InvalidateAcknowledge, node);

@@ -1,4 +1,4 @@
-//! The accesses of a processor to a line, in the same words for every protocol.
+//! Accesses of a processor to a line, common to all protocols.
 
 /// An access to a line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -9,14 +9,14 @@ pub enum Access {
     Store,
     /// An instruction fetch.
     InstructionFetch,
-    /// A prefetch of a copy to read.
+    /// A prefetch of a shared copy.
     ReadPrefetch,
-    /// A prefetch of a copy to write. The R10000 places the line in Modified state at once (Prestor 2001, Section 4.1.2,
-    /// footnote 1).
+    /// A prefetch of an exclusive copy. The R10000 places the line in Modified state at once (Prestor 2001, Section
+    /// 4.1.2, footnote 1).
     WritePrefetch,
     /// A coherent read that leaves no copy in the cache.
     UncachedRead,
-    /// A read by a page copy engine, after which no copy is left anywhere.
+    /// A read by a page copy engine, which invalidates every copy of the line.
     PoisonRead,
 }
 
@@ -32,7 +32,7 @@ impl Access {
         Self::PoisonRead,
     ];
 
-    /// Whether it needs the right to write.
+    /// Whether the access needs the right to write.
     #[inline]
     pub const fn writes(self) -> bool {
         matches!(self, Self::Store | Self::WritePrefetch)

@@ -1,4 +1,4 @@
-//! The agents of a protocol: the places that keep state of a line and receive messages about it.
+//! Protocol agents: the places that hold state of a line and receive messages about it.
 
 use units::{CpuId, NodeId};
 
@@ -9,8 +9,8 @@ pub enum Agent {
     Home(NodeId),
     /// The cache of one processor, with its miss registers.
     Processor(CpuId),
-    /// The controller that stands between a node's processors and the rest of the machine.
+    /// The controller between a node's processors and the rest of the machine.
     Interface(NodeId),
-    /// Every node of the message's sharer set: the network interface sends one message to each.
+    /// All nodes of the message's sharer set: the network interface sends one message to each.
     Sharers,
 }

@@ -1,48 +1,50 @@
-//! The state of a cached copy as a processor sees it: rights, and whether memory has the same data.
+//! State of a cached copy as a processor uses it: its rights, and whether the copy is newer than memory.
 //!
-//! A cache holds one byte a copy. Three bits of it are what every processor acts on: the right to read or to write without a
-//! request, and whether the copy must be written back. The other five are a tag that belongs to the protocol: lists,
-//! forwarders and other states that only it tells apart. So a cache serves every protocol, and the hit rule is one.
+//! A cache holds one byte per copy. Three bits are the same for every processor: the right to read or to write without
+//! a request, and whether an eviction must write the copy back. The other five are a tag of the protocol: list states,
+//! forwarders and other states that only the protocol distinguishes. One cache therefore serves every protocol, with a
+//! single hit rule.
 
 use std::fmt;
 
 use crate::Access;
 
-/// What a processor may do with its copy of a line without a request.
+/// Rights of a processor to its copy of a line: the accesses that need no request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum Rights {
-    /// Nothing: there is no copy.
+    /// None: there is no copy.
     #[default]
     None,
-    /// To load from it; others may have copies.
+    /// Loads; other caches may have copies.
     Read,
-    /// To load from it and to store to it; there is no other copy.
+    /// Loads and stores; there is no other copy.
     Write,
 }
 
-/// State of a cached copy, in one byte: rights in bits 0 and 1, newer than memory in bit 2, the protocol's tag in bits 3 to 7.
+/// State of a cached copy in one byte: rights in bits 0 and 1, newer than memory in bit 2, the protocol's tag in bits 3
+/// to 7.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct CopyState(u8);
 
 impl CopyState {
     /// No copy.
     pub const INVALID: Self = Self::new(Rights::None, false);
-    /// A copy to read, which need not be written back.
+    /// Read-only copy that need not be written back.
     pub const SHARED: Self = Self::new(Rights::Read, false);
     /// The only copy, same as memory.
     pub const EXCLUSIVE: Self = Self::new(Rights::Write, false);
-    /// A copy to read that is newer than memory: its cache writes it back.
+    /// Read-only copy that is newer than memory: its cache writes it back.
     pub const OWNED: Self = Self::new(Rights::Read, true);
     /// The only copy, newer than memory.
     pub const MODIFIED: Self = Self::new(Rights::Write, true);
 
-    /// Tags that a protocol can give a copy: 0 to 31.
+    /// Number of tags that a protocol can give a copy: 0 to 31.
     pub const TAGS: u8 = 32;
     const DIRTY: u8 = 1 << 2;
     const TAG_SHIFT: u32 = 3;
 
-    /// A state with tag 0.
+    /// Creates a state with tag 0.
     #[inline]
     pub const fn new(rights: Rights, dirty: bool) -> Self {
         Self(rights as u8 | if dirty { Self::DIRTY } else { 0 })
@@ -56,7 +58,7 @@ impl CopyState {
         Self(self.0 & ((1 << Self::TAG_SHIFT) - 1) | tag << Self::TAG_SHIFT)
     }
 
-    /// What the processor may do.
+    /// Rights of the processor.
     #[inline]
     pub const fn rights(self) -> Rights {
         match self.0 & 3 {
@@ -72,7 +74,7 @@ impl CopyState {
         self.0 & 3 != 0
     }
 
-    /// Whether the copy is newer than memory: an eviction writes it back.
+    /// Whether the copy is newer than memory, so that an eviction writes it back.
     #[inline]
     pub const fn is_dirty(self) -> bool {
         self.0 & Self::DIRTY != 0
@@ -84,20 +86,21 @@ impl CopyState {
         self.0 >> Self::TAG_SHIFT
     }
 
-    /// The byte.
+    /// The state as a byte.
     #[inline]
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// The state of a byte that [`Self::bits`] returned.
+    /// State of a byte that [`Self::bits`] returned.
     #[inline]
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits)
     }
 
-    /// The hit rule: the state after an access that the cache satisfies by itself, or `None` if it takes a request. A load takes
-    /// the right to read, a store the right to write, and makes the copy newer than memory. A page copy engine reads memory.
+    /// The hit rule: the state after an access that hits, or `None` if the access needs a request. A load needs the
+    /// right to read and a store the right to write, and a store makes the copy newer than memory. A page copy engine
+    /// reads memory, so its reads never hit.
     #[inline]
     pub const fn after(self, access: Access) -> Option<Self> {
         match (self.rights(), access) {
@@ -112,7 +115,7 @@ impl CopyState {
     }
 }
 
-/// The usual names of the five combinations that occur, and the tag if it is not 0.
+/// Debug name: one of the five combinations in use, with the tag if it is not 0.
 impl fmt::Debug for CopyState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match (self.rights(), self.is_dirty()) {

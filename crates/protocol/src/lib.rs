@@ -1,12 +1,11 @@
 //! Coherence protocols as pure state machines: no clock, no I/O, no statistics, no allocation.
 //!
-//! Each handler takes the state of one line at one agent and one event, changes the state, and returns what it sends and what
-//! it did, so that a machine can price it. The timing simulator and the model checker run the very same handlers.
+//! Each handler takes the state of one line at one agent and one event. It changes the state, and returns the messages
+//! to send and the work done, which a machine prices. The timing simulator and the model checker run the same handlers.
 //!
-//! Protocols stand side by side, a module each: [`origin`] is the SGI Origin's, [`msi`] the family of FLASH's, with the sharing
-//! set as a parameter, [`sci`] keeps sharers in a linked list, [`snoop`] has every cache look on at a bus. They share the words
-//! of this level: [`Access`] from a processor, [`CopyState`] in its cache, [`Version`] for data, [`Agent`] and
-//! [`ProtocolError`].
+//! Each protocol is a module: [`origin`] is the SGI Origin's, [`msi`] the FLASH family, with the sharing set as a
+//! parameter, [`sci`] keeps sharers in a linked list, and [`snoop`] is a snooping bus. All share [`Access`] from a
+//! processor, [`CopyState`] in its cache, [`Version`] for data, [`Agent`] and [`ProtocolError`].
 
 mod access;
 mod agent;

@@ -27,7 +27,7 @@ pub enum Property {
     /// As long as something is outstanding, something can move.
     DeadlockFreedom,
     /// A home grants no request while, since its last grant, it has been too busy for one of higher priority: new requests
-    /// do not overtake refused ones for ever.
+    /// do not overtake nacked ones for ever.
     BoundedOvertaking,
     /// What a program's loads return is what they could if all processors took turns, one access at a time (Lamport, "How to
     /// make a multiprocessor computer that correctly executes multiprocess programs", 1979). Of litmus tests.

@@ -1,4 +1,4 @@
-//! What the explorer finds of the Origin: no fault, and state spaces of known size. Bad configurations are refused.
+//! What the explorer finds of the Origin: no fault, and state spaces of known size. Bad configurations are nacked.
 
 use protocol::Access;
 use verify::{Config, ConfigError, Outcome, Run};
@@ -67,7 +67,7 @@ fn exploration_stops_at_the_limit() {
 }
 
 #[test]
-fn bad_configurations_are_refused() {
+fn bad_configurations_are_rejected() {
     let origin = verify::protocol("origin").expect("registered");
     for (caches, lines) in [(0, 1), (5, 1), (2, 0), (2, 3)] {
         assert!(matches!(origin.run(&Config::new(caches, lines)), Err(ConfigError::OutOfRange { .. })));

@@ -55,7 +55,7 @@ fn explored<S: SharingSet>(set: S, variant: Variant, remote_access_cache: bool) 
 /// Sharing set, variant and remote access cache are independent parameters: combinations that no paper names hold too.
 #[test]
 fn parameters_combine() {
-    let clustering = Some(Clustering { nodes: 2, least: 1 });
+    let clustering = Some(Clustering { nodes: 2, threshold: 1 });
     let base = Variant::default();
     let both = Variant { clustering, acknowledge_requester: true };
     // One pointer: the report of a former owner displaces it.

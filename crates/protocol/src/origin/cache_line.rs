@@ -1,4 +1,4 @@
-//! One line at one processor: MESI state, contents, and what the request buffer (CRB) holds about it.
+//! One line at one processor: MESI state, contents, and its miss register (the coherent request buffer, CRB).
 
 use units::{CpuId, LineAddr, NodeId};
 
@@ -11,16 +11,16 @@ pub enum Mesi {
     /// No copy.
     #[default]
     Invalid,
-    /// Read-only copy; others may have one.
+    /// Read-only copy; other caches may have copies.
     Shared,
-    /// The only copy, same as memory. May be dropped without telling anyone.
+    /// The only copy, same as memory. It may be dropped silently.
     Exclusive,
     /// The only copy, newer than memory.
     Modified,
 }
 
 impl Mesi {
-    /// The state after an access that the cache satisfies by itself, by the hit rule of [`CopyState::after`].
+    /// State after an access that hits, by the hit rule of [`CopyState::after`]; `None` on a miss.
     #[inline]
     pub fn after(self, access: Access) -> Option<Self> {
         CopyState::from(self).after(access).map(Self::from)
@@ -39,7 +39,7 @@ impl From<Mesi> for CopyState {
     }
 }
 
-/// The protocol has no owned state: a copy that is newer than memory is the only one.
+/// Conversion from a copy state: the protocol has no owned state, so a copy that is newer than memory is the only one.
 impl From<CopyState> for Mesi {
     #[inline]
     fn from(state: CopyState) -> Self {
@@ -52,7 +52,8 @@ impl From<CopyState> for Mesi {
     }
 }
 
-/// The request that a miss sends (Prestor 2001, Table 4.2); a store to a shared copy sends [`MessageKind::Upgrade`] instead.
+/// Request message of a miss (Prestor 2001, Table 4.2); a store to a shared copy sends [`MessageKind::Upgrade`]
+/// instead.
 #[inline]
 pub const fn miss_request(access: Access) -> MessageKind {
     match access {
@@ -67,16 +68,16 @@ pub const fn miss_request(access: Access) -> MessageKind {
 /// An intervention that an owner has received and not yet answered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Intervention {
-    /// Whether ownership moves (`IRDEX`) or the line is downgraded (`IRDSH`).
+    /// Whether ownership moves (`IRDEX`) or the owner is downgraded (`IRDSH`).
     pub exclusive: bool,
-    /// Who gets the response.
+    /// Requester, which receives the response.
     pub requester: CpuId,
 }
 
-/// What the home has answered to an outstanding request so far.
+/// The home's part of the answer to an outstanding request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum HomeAnswer {
-    /// Nothing, or a `NACK` to an earlier try.
+    /// Not received yet; earlier tries may have been NACKed.
     #[default]
     Awaited,
     /// `SRPLY`.
@@ -89,30 +90,30 @@ pub enum HomeAnswer {
     Uncached,
     /// `PRPLY`.
     Poisoned,
-    /// `SSPEC` or `BRDSH`: usable once the owner says that it was clean.
+    /// `SSPEC` or `BRDSH`: speculative data, valid if the owner was clean.
     SpeculativeShared,
-    /// `ESPEC` or `BRDEX`: usable once the owner says that it was clean.
+    /// `ESPEC` or `BRDEX`: speculative data, valid if the owner was clean.
     SpeculativeExclusive,
 }
 
-/// What the owner (or its writeback) has answered to an outstanding request so far.
+/// The owner's part of the answer to an outstanding request, which the owner's writeback can replace.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum OwnerAnswer {
-    /// Nothing.
+    /// None received.
     #[default]
     None,
-    /// `SACK` or `EACK`: the speculative data are good.
+    /// `SACK` or `EACK`: the speculative data are valid.
     Clean,
-    /// `SRESP` or `ERESP`: these are the data; the speculative ones are not.
+    /// `SRESP` or `ERESP`: the owner's data, which replace the speculative data.
     Data,
 }
 
 /// An outstanding request of a processor for one line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Request {
-    /// What it is for.
+    /// Access that caused the request.
     pub access: Access,
-    /// The message last sent to the home.
+    /// Request message last sent to the home.
     pub kind: MessageKind,
     /// Priority of the last try: the number of tries before it, up to the limit.
     pub priority: u8,
@@ -120,32 +121,35 @@ pub struct Request {
     pub home: HomeAnswer,
     /// The owner's part of the answer.
     pub owner: OwnerAnswer,
-    /// Invalidation acknowledgements expected less those received: negative while they overtake the home's answer.
+    /// Invalidation acknowledgements expected minus those received: negative while they overtake the home's answer.
     pub acknowledgements: i16,
-    /// An `INVAL` came meanwhile: a shared copy that arrives now may be older than the store it announced.
+    /// Whether an `INVAL` arrived during the request: a shared copy that arrives afterwards may be older than the
+    /// invalidating store.
     pub invalidated: bool,
-    /// Refused: nothing is in flight, and [`super::retry`] is due.
-    pub refused: bool,
-    /// An intervention that came meanwhile: for the ownership just being granted, or for one silently dropped before.
+    /// Whether the request was NACKed: no message is in flight, and [`super::retry`] is due.
+    pub nacked: bool,
+    /// Intervention that arrived during the request: for the ownership being granted, or for a copy silently dropped
+    /// before.
     pub deferred: Option<Intervention>,
 }
 
-/// What the request buffer holds about a line.
+/// Contents of a line's miss register.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Pending {
-    /// Nothing: the line is only cached, or not even that.
+    /// Nothing outstanding.
     #[default]
     None,
-    /// A request.
+    /// An outstanding request.
     Request(Request),
     /// A writeback that the home has not acknowledged.
     Writeback {
-        /// The intervention that crossed the writeback has come (and was ignored).
+        /// Whether the intervention that crossed the writeback has arrived (and was ignored).
         intervention_ignored: bool,
     },
-    /// `WBBACK` has come, and the intervention that crossed the writeback has not. No request may start until it has.
+    /// A writeback acknowledged by `WBBACK`, whose crossing intervention has not arrived yet. No request may start
+    /// before it has.
     StaleIntervention,
-    /// The request has completed; an intervention that came meanwhile waits for [`super::serve_deferred`].
+    /// A completed request with a deferred intervention, which waits for [`super::serve_deferred`].
     Intervention(Intervention),
 }
 
@@ -154,21 +158,21 @@ pub enum Pending {
 pub struct CacheLine {
     /// State in the secondary cache.
     pub state: Mesi,
-    /// Contents; meaningless in [`Mesi::Invalid`], except as the place where a pending request collects its data.
+    /// Contents; meaningless in [`Mesi::Invalid`], except that a pending request collects its data here.
     pub version: Version,
-    /// The request buffer's part.
+    /// The line's miss register.
     pub pending: Pending,
 }
 
-/// What a handler at a processor needs to know besides the line's state.
+/// Context of a handler at a processor, besides the line's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CacheContext {
-    /// The processor itself.
+    /// The processor.
     pub cpu: CpuId,
     /// The line.
     pub line: LineAddr,
     /// The line's home.
     pub home: NodeId,
-    /// The machine.
+    /// Geometry of the machine.
     pub geometry: Geometry,
 }

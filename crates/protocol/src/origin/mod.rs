@@ -1,9 +1,9 @@
-//! The protocol of the SGI Origin 2000 (Prestor 2001, Chapters 3.1.1-3.2.1 and 4.1).
+//! Coherence protocol of the SGI Origin 2000 (Prestor 2001, Chapters 3.1.1-3.2.1 and 4.1).
 //!
-//! Three agents handle its messages: the [`home()`] of a line (its directory entry), a processor's request buffer and cache
-//! ([`processor_request`], [`receive`], [`evict`]...), and a node's processor interface ([`invalidate`]). Messages may overtake
-//! each other without limit. `processor` and `home` tell how each race is resolved; `TRANSITIONS-origin.md` of this crate has
-//! the home's table.
+//! Three agents handle its messages: the [`home()`] of a line (its directory entry), a processor's miss register and
+//! cache ([`processor_request`], [`receive`], [`evict`]...), and a node's processor interface ([`invalidate`]).
+//! Messages may overtake each other without limit. The modules `processor` and `home` list the races;
+//! `TRANSITIONS-origin.md` of this crate lists the home's transitions.
 
 mod cache_line;
 mod directory;

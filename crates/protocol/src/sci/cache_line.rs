@@ -55,7 +55,7 @@ states! {
     HeadDirtyPurging = "HD_INVAL_OD", false, "HEAD_DIRTY, purging the others to write";
     OnlyFreshReturning = "OF_RETN_IN", false, "ONLY_FRESH, leaving";
     OnlyDirtyReturning = "OD_RETN_IN", false, "ONLY_DIRTY, leaving with the data";
-    OnlyDirtySpinning = "OD_SPIN_IN", false, "ONLY_DIRTY, leaving, refused: another cache is about to attach";
+    OnlyDirtySpinning = "OD_SPIN_IN", false, "ONLY_DIRTY, leaving, nacked: another cache is about to attach";
     HeadForwarding = "HX_FORW_HX", false, "head, leaving: telling the next element";
     HeadForwardingLast = "HX_FORW_OX", false, "as HX_FORW_HX, but the next element has left and was the last";
     HeadReturning = "HX_RETN_IN", false, "no longer head: telling memory who is";

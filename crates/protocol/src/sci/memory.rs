@@ -55,7 +55,7 @@ pub struct MemoryLine {
 /// What a request at memory took, for the machine to price.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct MemoryWork {
-    /// The request was refused: only the tag was read.
+    /// The request was nacked: only the tag was read.
     pub nullified: bool,
     /// The line was read.
     pub data_read: bool,

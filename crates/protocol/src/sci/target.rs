@@ -21,7 +21,7 @@ use crate::{ProtocolError, Version};
 /// What a request of another cache took, for the machine to price.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ServeWork {
-    /// The request was refused: only the tag was read.
+    /// The request was nacked: only the tag was read.
     pub nullified: bool,
     /// The line was read from the cache and sent.
     pub data_read: bool,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use protocol::Version;
 use protocol::msi::{
-    self, Access, AccessOutcome, Agent, CacheLine, Collection, DirectoryState, Entry, Handled, HomeContext, HomeWork,
+    self, Access, AccessOutcome, Agent, CacheLine, Collection, DirectoryState, Entry, HomeOutcome, HomeContext, HomeWork,
     Message, MessageKind, Msi, NodeContext, NodeOutcome, Place, SetWork, SharingSet, Site, Variant,
 };
 use units::{LineAddr, NodeId};
@@ -89,7 +89,7 @@ impl<S: SharingSet> Machine<S> {
         (self.sent, self.works) = (Vec::new(), Vec::new());
         let (context, mut messages) = (self.context_of(node), Vec::new());
         let cache = &mut self.lines[line].nodes[usize::from(node)];
-        let asks = cache.asks(access).filter(|_| cache.request.is_none());
+        let asks = cache.request_message(access).filter(|_| cache.request.is_none());
         let outcome =
             msi::access(cache, LineAddr(line as u64), &context, access, &mut |message| messages.push(message));
         assert_eq!(asks, messages.first().map(|message| message.kind), "it asks for what it said it would");
@@ -123,7 +123,7 @@ impl<S: SharingSet> Machine<S> {
         self.send(messages);
     }
 
-    /// Delivers until nothing is in flight; refused requests are tried again.
+    /// Delivers until nothing is in flight; nacked requests are tried again.
     pub fn settle(&mut self) {
         for _ in 0..100_000 {
             let Some(message) = self.network.pop_front() else { return };
@@ -172,8 +172,8 @@ impl<S: SharingSet> Machine<S> {
             );
             self.send(messages);
             match handled.expect("the run is faithful") {
-                Handled::Done(work) => return self.works.push(work),
-                Handled::StoreExhausted => self.reclaim(),
+                HomeOutcome::Done(work) => return self.works.push(work),
+                HomeOutcome::StoreExhausted => self.reclaim(),
             }
         }
     }
@@ -202,9 +202,9 @@ impl<S: SharingSet> Machine<S> {
         match (outcome.expect("the run is faithful"), request) {
             (NodeOutcome::Completed(_), Some(request)) => self.performed(line, node.0, request.access),
             (NodeOutcome::Retry, _) => {
-                let again = cache.asks_again();
+                let again = cache.retry_message();
                 let retried = msi::retry(cache, message.line, &context, &mut |message| messages.push(message));
-                retried.expect("it has been refused");
+                retried.expect("it has been nacked");
                 assert_eq!(again, messages.last().map(|message| message.kind), "it asks for what it said it would");
             }
             _ => {}

@@ -37,9 +37,9 @@ fn line(line: &CacheLine) -> String {
         Msi::Dirty => "DIRTY",
     };
     line.request.map_or(state.to_owned(), |request| {
-        let refused = if request.refused { "refused" } else { "sent" };
+        let nacked = if request.nacked { "NACKed" } else { "sent" };
         let overtaken = if request.invalidated { " and INVAL come" } else { "" };
-        format!("{state}, {} {refused}{overtaken}", request.kind.mnemonic())
+        format!("{state}, {} {nacked}{overtaken}", request.kind.mnemonic())
     })
 }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use protocol::Version;
 use protocol::msi::{
-    Agent, Clustering, CoarseVector, DirectoryState, DynamicPointer, Entry, Handled, HomeContext, HomeWork, Hybrid,
+    Agent, Clustering, CoarseVector, DirectoryState, DynamicPointer, Entry, HomeOutcome, HomeContext, HomeWork, Hybrid,
     LimitedPointer, Message, MessageKind, Overflow, SetWork, SharingSet, Site, Variant, home, reclaim,
 };
 use units::{LineAddr, NodeId};
@@ -46,8 +46,8 @@ impl<S: SharingSet> Bench<S> {
             });
         self.take_touched();
         match handled.expect("the run is faithful") {
-            Handled::Done(work) => Some(work),
-            Handled::StoreExhausted => None,
+            HomeOutcome::Done(work) => Some(work),
+            HomeOutcome::StoreExhausted => None,
         }
     }
 
@@ -134,7 +134,7 @@ fn one_bit_is_one_element_for_all_its_nodes() {
 /// Clusters can be told only when the whole set has been seen.
 #[test]
 fn clusters_are_sent_after_the_whole_set() {
-    let clustering = Some(Clustering { nodes: 4, least: 1 });
+    let clustering = Some(Clustering { nodes: 4, threshold: 1 });
     let mut bench = Bench::new(CoarseVector::BIT_VECTOR, Variant { clustering, ..Variant::default() });
     (0..8).for_each(|sharer| {
         bench.handle(0, MessageKind::Get, sharer);
@@ -150,11 +150,11 @@ fn format_checks<S: SharingSet>(set: S) -> [u16; 5] {
     let write = bench.handle(0, MessageKind::GetExclusive, 1).set.format_checks;
     let forward = bench.handle(0, MessageKind::Get, 2).set.format_checks;
     assert_eq!(bench.sent[0].1.format_checks, forward, "before the message leaves");
-    let refuse = bench.handle(0, MessageKind::Get, 3).set.format_checks;
+    let nack = bench.handle(0, MessageKind::Get, 3).set.format_checks;
     let (_, reclaimed) =
         reclaim(&bench.set, &mut bench.entries[1], &mut bench.store, LineAddr(1), &bench.context, &mut |_, _| {})
             .expect("it is clean");
-    [read, write, forward, refuse, reclaimed.format_checks]
+    [read, write, forward, nack, reclaimed.format_checks]
 }
 
 /// The FLASH dissertation, Sections 5.2.3 and 5.3.1: the hybrid decides on the format before it can even forward; a local bit

@@ -78,16 +78,16 @@ fn an_intervention_for_a_dropped_copy_meets_a_new_request() {
     world.deliver_of(4, K::ReadExclusive);
     world.access(2, Access::Store);
     assert_eq!(world.deliver(K::InterventionExclusive).outcome(), CacheOutcome::InterventionDeferred);
-    assert_eq!(world.deliver_of(2, K::ReadExclusive).work().transaction, Transaction::NegativeAcknowledge);
+    assert_eq!(world.deliver_of(2, K::ReadExclusive).work().transaction, Transaction::Nack);
     // The refusal shows that the intervention was not for a grant: it is answered as a miss.
-    assert_eq!(world.deliver(K::NegativeAcknowledge).outcome(), CacheOutcome::Retry);
+    assert_eq!(world.deliver(K::Nack).outcome(), CacheOutcome::Retry);
     assert!(world.network.iter().any(|message| message.kind == K::ExclusiveAcknowledge));
     world.settle();
     assert_eq!(world.last_store.0, 2);
 }
 
 #[test]
-fn an_intervention_finds_a_refused_request() {
+fn an_intervention_finds_a_nacked_request() {
     let mut world = World::small();
     world.run(2, Access::Load);
     world.evict(2);
@@ -95,7 +95,7 @@ fn an_intervention_finds_a_refused_request() {
     world.deliver_of(4, K::ReadExclusive);
     world.access(2, Access::Load);
     world.deliver_of(2, K::Read);
-    assert_eq!(world.deliver_to(2, K::NegativeAcknowledge).outcome(), CacheOutcome::Retry);
+    assert_eq!(world.deliver_to(2, K::Nack).outcome(), CacheOutcome::Retry);
     assert_eq!(world.deliver(K::InterventionExclusive).outcome(), CacheOutcome::Intervened(Supplied::Miss));
     world.settle();
 }
@@ -148,7 +148,7 @@ fn the_new_owners_writeback_overtakes_the_old_owners_revision() {
     // The writer is free at once, but the line is not.
     assert_eq!(world.deliver(K::WritebackExclusiveAcknowledge).outcome(), CacheOutcome::WritebackDone);
     world.access(4, Access::Load);
-    assert_eq!(world.deliver(K::Read).work().transaction, Transaction::NegativeAcknowledge);
+    assert_eq!(world.deliver(K::Read).work().transaction, Transaction::Nack);
     world.deliver(K::Transfer);
     assert_eq!(world.entry.state, DirectoryState::Unowned);
     world.settle();
@@ -193,8 +193,8 @@ fn an_invalidation_takes_the_copy_of_a_pending_upgrade() {
     world.deliver_of(4, K::Upgrade);
     world.deliver(K::Invalidate);
     world.deliver(K::Invalidate);
-    assert_eq!(world.deliver_of(2, K::Upgrade).work().transaction, Transaction::NegativeAcknowledge);
-    assert_eq!(world.deliver_to(2, K::NegativeAcknowledge).outcome(), CacheOutcome::Retry);
+    assert_eq!(world.deliver_of(2, K::Upgrade).work().transaction, Transaction::Nack);
+    assert_eq!(world.deliver_to(2, K::Nack).outcome(), CacheOutcome::Retry);
     world.retry(2);
     assert!(world.network.iter().any(|message| message.kind == K::ReadExclusive && message.requester == CpuId(2)));
     world.settle();
@@ -228,22 +228,22 @@ fn an_upgrade_is_granted_on_account_of_the_neighbour() {
 }
 
 #[test]
-fn a_refused_request_comes_first_once_the_line_is_free() {
+fn a_nacked_request_comes_first_once_the_line_is_free() {
     let mut world = intervention_in_flight(Access::Store);
     world.access(6, Access::Store);
     world.deliver_of(6, K::ReadExclusive);
-    world.deliver_to(6, K::NegativeAcknowledge);
+    world.deliver_to(6, K::Nack);
     world.retry(6);
     world.deliver_of(6, K::ReadExclusive);
     assert_eq!(world.entry.priority, 1);
-    world.deliver_to(6, K::NegativeAcknowledge);
+    world.deliver_to(6, K::Nack);
     world.deliver(K::ExclusiveSpeculative);
     world.deliver(K::InterventionExclusive);
     world.deliver(K::ExclusiveResponse);
     world.deliver(K::Transfer);
     // The line is free, but a newcomer has to wait for its betters.
     world.access(0, Access::Store);
-    assert_eq!(world.deliver_of(0, K::ReadExclusive).work().transaction, Transaction::NegativeAcknowledge);
+    assert_eq!(world.deliver_of(0, K::ReadExclusive).work().transaction, Transaction::Nack);
     world.retry(6);
     assert_eq!(world.deliver_of(6, K::ReadExclusive).work().transaction, Transaction::InterventionExclusive);
     assert_eq!(world.entry.priority, 0);
@@ -258,7 +258,7 @@ fn priority_stops_at_its_limit() {
     for tries in 0..20 {
         world.deliver_of(6, K::ReadExclusive);
         assert_eq!(world.entry.priority, tries.min(world.geometry.priority_limit));
-        world.deliver_to(6, K::NegativeAcknowledge);
+        world.deliver_to(6, K::Nack);
         world.retry(6);
     }
     world.settle();

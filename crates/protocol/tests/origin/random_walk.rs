@@ -61,9 +61,9 @@ fn walk(world: &mut World, choices: &[Choice]) {
                 world.deliver_index(pick % world.network.len());
             }
             Choice::Retry { pick } => {
-                let refused: Vec<u16> = processors.iter().copied().filter(|&cpu| world.is_refused(cpu)).collect();
-                if !refused.is_empty() {
-                    world.retry(refused[pick % refused.len()]);
+                let nacked: Vec<u16> = processors.iter().copied().filter(|&cpu| world.is_nacked(cpu)).collect();
+                if !nacked.is_empty() {
+                    world.retry(nacked[pick % nacked.len()]);
                 }
             }
             Choice::ServeDeferred { pick } => {
@@ -106,7 +106,7 @@ fn goes_where_it_should(message: &Message) -> bool {
 }
 
 impl World {
-    fn is_refused(&self, cpu: u16) -> bool {
-        matches!(self.cache(cpu).pending, protocol::origin::Pending::Request(request) if request.refused)
+    fn is_nacked(&self, cpu: u16) -> bool {
+        matches!(self.cache(cpu).pending, protocol::origin::Pending::Request(request) if request.nacked)
     }
 }

@@ -12,7 +12,7 @@ const HEADING: &str = "\
 # What a home does
 
 Generated from the home's handler by the test `origin` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew.
-\"Me\" is the processor that sent the message. Busy states also keep the refused request's priority.
+\"Me\" is the processor that sent the message. Busy states also keep the nacked request's priority.
 
 ";
 

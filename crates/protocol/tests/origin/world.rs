@@ -103,7 +103,7 @@ impl World {
         let mut outbox = Outbox::new();
         let context = self.context(cpu);
         protocol::origin::retry(&mut self.caches[usize::from(cpu)], &context, &mut outbox)
-            .expect("a request was refused");
+            .expect("a request was NACKed");
         self.send(&outbox);
     }
 
@@ -205,7 +205,7 @@ impl World {
                 self.deliver_index(0);
             } else if let Some(cpu) = self.caches.iter().position(holds_back) {
                 self.serve_deferred(cpu as u16);
-            } else if let Some(cpu) = self.caches.iter().position(is_refused) {
+            } else if let Some(cpu) = self.caches.iter().position(is_nacked) {
                 self.retry(cpu as u16);
             } else {
                 self.check_quiet();
@@ -258,8 +258,8 @@ impl World {
     }
 }
 
-fn is_refused(cache: &CacheLine) -> bool {
-    matches!(cache.pending, Pending::Request(request) if request.refused)
+fn is_nacked(cache: &CacheLine) -> bool {
+    matches!(cache.pending, Pending::Request(request) if request.nacked)
 }
 
 fn holds_back(cache: &CacheLine) -> bool {

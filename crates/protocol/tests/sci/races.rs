@@ -145,7 +145,7 @@ fn an_element_that_leaves_is_purged() {
 }
 
 #[test]
-fn a_head_that_writes_is_refused_when_memory_knows_another() {
+fn a_head_that_writes_is_nacked_when_memory_knows_another() {
     let mut world = readers(2);
     world.begin(1, Operation::Store);
     world.begin(2, Operation::Store);

@@ -116,7 +116,7 @@ impl Hub {
             self.sent_of(&[K::WritebackExclusiveAcknowledge, K::WritebackBusyAcknowledge]),
             self.sent_of(&[K::InterventionShared, K::InterventionExclusive]) + self.invalidating,
             backoff,
-            self.sent_of(&[K::NegativeAcknowledge]),
+            self.sent_of(&[K::Nack]),
         ];
         let expanded = self.sent_of(&[K::Invalidate]);
         let all = self.sent.iter().sum::<u64>() - expanded + self.invalidating;

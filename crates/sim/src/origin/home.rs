@@ -37,7 +37,7 @@ impl System<Hubs> {
         }
         hub.count_local(node, geometry, &message);
         if matches!(message.kind, MessageKind::ReadExclusive | MessageKind::Upgrade)
-            && work.transaction != Transaction::NegativeAcknowledge
+            && work.transaction != Transaction::Nack
         {
             hub.invalidations.count(work.invalidations);
         }

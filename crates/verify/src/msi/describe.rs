@@ -68,8 +68,8 @@ fn describe_cache(line: &CacheLine) -> String {
     if let Some(request) = line.request {
         text += " ";
         text += request.kind.mnemonic();
-        if request.refused {
-            text += " refused";
+        if request.nacked {
+            text += " NACKed";
         }
         if request.invalidated {
             text += " invalidated";

@@ -73,13 +73,13 @@ mutations! {
     DowngradeWithoutWriteback = "downgrade-without-writeback", DirectoryAgreement, Nothing;
     /// A dirty line is dropped as silently as a clean one.
     DropDirtyLine = "drop-dirty-line", DirectoryAgreement, Nothing;
-    /// A refused request is not tried again.
+    /// A nacked request is not tried again.
     ForgetRetry = "forget-retry", DeadlockFreedom, Nothing;
     /// The home refuses every upgrade.
-    RefuseUpgrades = "refuse-upgrades", EventualCompletion, Nothing;
+    NackUpgrades = "nack-upgrades", EventualCompletion, Nothing;
     /// A node refuses a forwarded request and does not tell the home.
-    RefuseSilently = "refuse-silently", EventualCompletion, Nothing;
-    /// The home forgets that the owner has written back when the forwarded request turns out to be refused.
+    NackSilently = "nack-silently", EventualCompletion, Nothing;
+    /// The home forgets that the owner has written back when the forwarded request turns out to be nacked.
     ForgetWriteback = "forget-writeback", EventualCompletion, Nothing;
     /// The home forgets that the new owner has written back when the old one reports.
     ForgetEarlyWriteback = "forget-early-writeback", DirectoryAgreement, Nothing;
@@ -183,8 +183,8 @@ fn try_out<S: SharingSet>(set: &S, nodes: &[NodeId]) -> Tried {
 
 impl Mutation {
     /// Whether a fault makes the home refuse a request that it would grant.
-    pub fn refuses(self, request: &Message) -> bool {
-        self == Self::RefuseUpgrades && request.kind == MessageKind::Upgrade
+    pub fn nacks(self, request: &Message) -> bool {
+        self == Self::NackUpgrades && request.kind == MessageKind::Upgrade
     }
 
     /// What a fault at the home makes of the line and the messages; `before` and `memory` are what was there.
@@ -207,7 +207,7 @@ impl Mutation {
                 home.memory = memory;
             }
             (Self::ForgetWriteback, D::Forwarded { owner, .. }, state @ D::Clean)
-                if message.kind == MessageKind::ForwardNegativeAcknowledge =>
+                if message.kind == MessageKind::ForwardNack =>
             {
                 *state = D::Dirty { owner };
             }
@@ -280,7 +280,7 @@ impl Mutation {
                 }
             }
             Self::DropDirtyLine => sent.retain(|message| message.kind != MessageKind::Writeback),
-            Self::RefuseSilently => sent.retain(|message| message.kind != MessageKind::ForwardNegativeAcknowledge),
+            Self::NackSilently => sent.retain(|message| message.kind != MessageKind::ForwardNack),
             Self::UpgradeNothing if asks(before, MessageKind::Upgrade) && asks(cache, MessageKind::Refill) => {
                 sent.clear();
                 (cache.state, cache.request) = (Copy::Dirty, None);
@@ -304,5 +304,5 @@ impl Mutation {
 
 /// Whether a line's outstanding request is of this kind.
 fn asks(cache: &CacheLine, kind: MessageKind) -> bool {
-    cache.request.is_some_and(|request| request.kind == kind && !request.refused)
+    cache.request.is_some_and(|request| request.kind == kind && !request.nacked)
 }

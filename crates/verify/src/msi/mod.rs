@@ -2,7 +2,7 @@
 //! hints before requests, and the protocol crate's handlers, the same that the timing simulator is to run.
 //!
 //! Every message in flight may arrive next, except a request whose sender has a replacement hint on its way: see
-//! [`protocol::msi::Lane`]. A refused request may be retried at any time; a store that is exhausted may reclaim any line that
+//! [`protocol::msi::Lane`]. A nacked request may be retried at any time; a store that is exhausted may reclaim any line that
 //! has part of it.
 
 mod bits;

@@ -18,7 +18,7 @@ const BASE: Variant = Variant { clustering: None, acknowledge_requester: false }
 const TO_REQUESTER: Variant = Variant { clustering: None, acknowledge_requester: true };
 /// Clustered invalidation, with clusters of two for more than one sharer, so that few caches use them.
 const CLUSTERED: Variant =
-    Variant { clustering: Some(Clustering { nodes: 2, least: 1 }), acknowledge_requester: false };
+    Variant { clustering: Some(Clustering { nodes: 2, threshold: 1 }), acknowledge_requester: false };
 
 /// As many links as make three caches exhaust the store; a hint looks at two elements, so that some are not found.
 const DYNAMIC: DynamicPointer = DynamicPointer { links: 2, search: 2 };

@@ -137,7 +137,7 @@ pub fn pack_cache(line: &CacheLine, names: &Names) -> u32 {
             // The request's place among those of a home.
             .put(2, request.kind as u32 - MessageKind::Get as u32)
             .put(1, request.invalidated.into())
-            .put(1, request.refused.into()),
+            .put(1, request.nacked.into()),
     };
     word.put(4, line.collection.balance as u32 & 0xf).put(1, line.collection.announced.into());
     match line.relay {
@@ -158,8 +158,8 @@ pub fn unpack_cache(word: u32) -> CacheLine {
     let place = PLACES[word.take(1) as usize];
     let version = Version(word.take(2));
     let (requests, access, kind) = (word.flag(), word.take(1), word.take(2));
-    let (invalidated, refused) = (word.flag(), word.flag());
-    let request = Request { access: ACCESSES[access as usize], kind: REQUESTS[kind as usize], invalidated, refused };
+    let (invalidated, nacked) = (word.flag(), word.flag());
+    let request = Request { access: ACCESSES[access as usize], kind: REQUESTS[kind as usize], invalidated, nacked };
     // Four bits, two's complement.
     let balance = ((word.take(4) << 12) as u16 as i16) >> 12;
     let announced = word.flag();

@@ -31,7 +31,7 @@ pub enum MsiStep {
         /// The line.
         line: usize,
     },
-    /// A refused request is sent again.
+    /// A nacked request is sent again.
     Retry {
         /// The node.
         node: NodeId,

@@ -2,7 +2,7 @@
 
 use protocol::ProtocolError;
 use protocol::msi::{
-    self, Access, AccessOutcome, Agent, CacheLine, Handled, Message, MessageKind, Msi as Copy, Place, Request,
+    self, Access, AccessOutcome, Agent, CacheLine, HomeOutcome, Message, MessageKind, Msi as Copy, Place, Request,
     SharingSet,
 };
 use units::{LineAddr, NodeId};
@@ -17,7 +17,7 @@ use crate::model::{Property, Violation};
 type After<S> = Result<State<S>, Violation>;
 
 impl<S: SharingSet> Msi<S> {
-    /// What a processor may do about a line of its own accord, and the retry of a refused request.
+    /// What a processor may do about a line of its own accord, and the retry of a nacked request.
     pub(super) fn node_steps(
         &self,
         state: &State<S>,
@@ -27,7 +27,7 @@ impl<S: SharingSet> Msi<S> {
     ) {
         let cache = &state.caches[line][node.index()];
         match cache.request {
-            Some(Request { refused: true, .. }) if !self.has(Mutation::ForgetRetry) => {
+            Some(Request { nacked: true, .. }) if !self.has(Mutation::ForgetRetry) => {
                 let after = self.at_node(state.clone(), line, node, |cache, mut send| {
                     msi::retry(cache, LineAddr(line as u64), &self.node_context(node), &mut send)
                 });
@@ -190,10 +190,10 @@ impl<S: SharingSet> Msi<S> {
         let mut after = rest.clone();
         let line = message.line.index();
         let step = MsiStep::Deliver { message: *message, reclaimed };
-        if self.mutation.is_some_and(|mutation| mutation.refuses(message)) {
+        if self.mutation.is_some_and(|mutation| mutation.nacks(message)) {
             let to = Agent::Node(message.requester);
-            let refusal = Message::new(MessageKind::NegativeAcknowledge, message.line, to, message.requester);
-            send(&mut after, &[refusal]);
+            let nack = Message::new(MessageKind::Nack, message.line, to, message.requester);
+            send(&mut after, &[nack]);
             return visit(step, Ok(after));
         }
         let before = rest.homes[line].entry.state;
@@ -210,8 +210,8 @@ impl<S: SharingSet> Msi<S> {
         );
         match handled {
             Err(error) => visit(step, Err(unexpected(error))),
-            Ok(Handled::StoreExhausted) => self.reclaim(&rest, message, visit),
-            Ok(Handled::Done(_)) => {
+            Ok(HomeOutcome::StoreExhausted) => self.reclaim(&rest, message, visit),
+            Ok(HomeOutcome::Done(_)) => {
                 if let Some(mutation) = self.mutation {
                     let memory = rest.homes[line].memory;
                     let home = &mut after.homes[line];

@@ -50,8 +50,8 @@ fn describe_cache(line: &CacheLine) -> String {
         Pending::Request(request) => {
             text += " ";
             text += request.kind.mnemonic();
-            if request.refused {
-                text += " refused";
+            if request.nacked {
+                text += " NACKed";
             }
             if request.home != HomeAnswer::Awaited {
                 let _infallible = write!(text, " home:{:?}", request.home);

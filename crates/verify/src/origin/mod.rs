@@ -2,7 +2,7 @@
 //! protocol crate's handlers, the same that the timing simulator runs.
 //!
 //! The network is a multiset: any message in flight may arrive next, so whatever order a real network produces is among
-//! the orders explored. A home that could back off may or may not. A refused request may be retried at any time, and an
+//! the orders explored. A home that could back off may or may not. A nacked request may be retried at any time, and an
 //! intervention held back may be answered at any time after the request has completed.
 
 mod check;

@@ -36,10 +36,10 @@ pub(super) enum Mutation {
     DowngradeWithoutWriteback,
     /// A modified line is dropped as silently as a clean one.
     DropModifiedLine,
-    /// A refused request is not tried again.
+    /// A nacked request is not tried again.
     ForgetRetry,
     /// The home refuses every upgrade, and a processor whose copy is still there asks for the same again and again.
-    RefuseUpgrades,
+    NackUpgrades,
     /// The home does not remember the priority of requests that it was too busy for.
     ForgetPriority,
 }
@@ -60,7 +60,7 @@ impl Mutation {
         Self::DowngradeWithoutWriteback,
         Self::DropModifiedLine,
         Self::ForgetRetry,
-        Self::RefuseUpgrades,
+        Self::NackUpgrades,
         Self::ForgetPriority,
     ];
 
@@ -80,7 +80,7 @@ impl Mutation {
             Self::DowngradeWithoutWriteback => "downgrade-without-writeback",
             Self::DropModifiedLine => "drop-modified-line",
             Self::ForgetRetry => "forget-retry",
-            Self::RefuseUpgrades => "refuse-upgrades",
+            Self::NackUpgrades => "nack-upgrades",
             Self::ForgetPriority => "forget-priority",
         }
     }
@@ -100,7 +100,7 @@ impl Mutation {
                 Property::DirectoryAgreement
             }
             Self::SkipWait | Self::AcknowledgeRacingWritebackAsPlain => Property::ExpectedMessage,
-            Self::RefuseUpgrades => Property::EventualCompletion,
+            Self::NackUpgrades => Property::EventualCompletion,
             Self::ForgetPriority => Property::BoundedOvertaking,
         }
     }
@@ -124,8 +124,8 @@ impl Mutation {
     }
 
     /// Whether a fault makes the home refuse a request that it would grant.
-    pub(super) fn refuses(self, request: &Message) -> bool {
-        self == Self::RefuseUpgrades && request.kind == MessageKind::Upgrade
+    pub(super) fn nacks(self, request: &Message) -> bool {
+        self == Self::NackUpgrades && request.kind == MessageKind::Upgrade
     }
 
     /// What a fault at the home makes of the entry and the messages.

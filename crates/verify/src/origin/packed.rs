@@ -60,7 +60,7 @@ pub mod cache {
     pub const OWNER: Field = Field::new(13, 2);
     pub const ACKNOWLEDGEMENTS: Field = Field::new(9, 4);
     pub const INVALIDATED: Field = Field::new(8, 1);
-    pub const REFUSED: Field = Field::new(7, 1);
+    pub const NACKED: Field = Field::new(7, 1);
     pub const HAS_INTERVENTION: Field = Field::new(6, 1);
     pub const EXCLUSIVE: Field = Field::new(5, 1);
     pub const REQUESTER: Field = Field::new(3, 2);
@@ -77,8 +77,8 @@ pub mod entry {
     pub const SHARERS: Field = Field::new(19, 4);
     pub const PRIORITY: Field = Field::new(16, 3);
     pub const MEMORY: Field = Field::new(14, 2);
-    /// Not the protocol's: the highest priority refused by a busy entry since the last grant.
-    pub const REFUSED: Field = Field::new(11, 3);
+    /// Not the protocol's: the highest priority nacked by a busy entry since the last grant.
+    pub const NACKED: Field = Field::new(11, 3);
 }
 
 /// Fields of a message's word.
@@ -223,16 +223,16 @@ pub fn pack_cache(line: &CacheLine) -> u32 {
 /// Whether data have arrived for a request, final or speculative.
 fn collects_data(request: &Request) -> bool {
     let from_home = !matches!(request.home, HomeAnswer::Awaited | HomeAnswer::Upgraded);
-    !request.refused && (from_home || request.owner == OwnerAnswer::Data)
+    !request.nacked && (from_home || request.owner == OwnerAnswer::Data)
 }
 
 fn pack_request(request: &Request) -> u32 {
     let mut word = cache::ACCESS.set(0, request.access as u32);
     word = cache::UPGRADE.set(word, u32::from(request.kind == MessageKind::Upgrade));
     word = cache::PRIORITY.set(word, u32::from(request.priority));
-    if request.refused {
-        // What has been collected for the refused try is not used for the next.
-        return cache::REFUSED.set(word, 1);
+    if request.nacked {
+        // What has been collected for the nacked try is not used for the next.
+        return cache::NACKED.set(word, 1);
     }
     word = cache::HOME.set(word, request.home as u32);
     word = cache::OWNER.set(word, request.owner as u32);
@@ -270,7 +270,7 @@ fn unpack_request(word: u32) -> Request {
         owner: OWNER_ANSWERS[cache::OWNER.get(word) as usize],
         acknowledgements,
         invalidated: cache::INVALIDATED.get(word) == 1,
-        refused: cache::REFUSED.get(word) == 1,
+        nacked: cache::NACKED.get(word) == 1,
         deferred: (cache::HAS_INTERVENTION.get(word) == 1).then(|| unpack_intervention(word)),
     }
 }

@@ -25,7 +25,7 @@ pub enum OriginStep {
         /// The line.
         line: usize,
     },
-    /// A refused request is sent again.
+    /// A nacked request is sent again.
     Retry {
         /// The processor.
         cpu: CpuId,

@@ -38,7 +38,7 @@ impl Origin {
                     visit(OriginStep::Evict { cpu, line }, self.evict(state, line, cpu, before));
                 }
             }
-            pending::REQUEST if cache::REFUSED.get(word) == 1 && !self.has(Mutation::ForgetRetry) => {
+            pending::REQUEST if cache::NACKED.get(word) == 1 && !self.has(Mutation::ForgetRetry) => {
                 let retried = self.at_processor(state, line, cpu, |cache, outbox| {
                     protocol::origin::retry(cache, &self.cache_context(cpu, line), outbox)
                 });
@@ -180,10 +180,10 @@ impl Origin {
     /// A message arrives at the home. The second value says whether a nearly full output queue made a difference.
     fn at_home(&self, mut after: State, message: &Message, nearly_full: bool) -> (Result<State, Violation>, bool) {
         let line = message.line.index();
-        if self.mutation.is_some_and(|mutation| mutation.refuses(message)) {
+        if self.mutation.is_some_and(|mutation| mutation.nacks(message)) {
             let to = Agent::Processor(message.requester);
-            let refusal = Message::new(MessageKind::NegativeAcknowledge, message.line, to, message.requester);
-            after.send(pack_message(&refusal));
+            let nack = Message::new(MessageKind::Nack, message.line, to, message.requester);
+            after.send(pack_message(&nack));
             return (Ok(after), false);
         }
         let (mut directory, mut memory) = unpack_entry(after.entries[line]);
@@ -199,8 +199,8 @@ impl Origin {
         }
         let before = after.entries[line];
         after.entries[line] = pack_entry(&directory, memory);
-        match refused_priority(before, message, work.transaction) {
-            Ok(refused) => after.entries[line] = entry::REFUSED.set(after.entries[line], refused),
+        match nacked_priority(before, message, work.transaction) {
+            Ok(nacked) => after.entries[line] = entry::NACKED.set(after.entries[line], nacked),
             Err(violation) => return (Err(violation), false),
         }
         self.send(&mut after, &outbox);
@@ -248,29 +248,29 @@ impl Origin {
     }
 }
 
-/// The highest priority that a home, its entry having been `before`, has refused since its last grant.
+/// The highest priority that a home, its entry having been `before`, has nacked since its last grant.
 ///
 /// # Errors
 /// When it grants a request of less.
-fn refused_priority(before: u32, message: &Message, transaction: Transaction) -> Result<u32, Violation> {
-    let refused = entry::REFUSED.get(before);
+fn nacked_priority(before: u32, message: &Message, transaction: Transaction) -> Result<u32, Violation> {
+    let nacked = entry::NACKED.get(before);
     let priority = u32::from(message.priority);
     if message.kind.class() != MessageClass::Request || message.kind == MessageKind::Writeback {
-        return Ok(refused);
+        return Ok(nacked);
     }
     match (transaction, directory_state(before)) {
         (
-            Transaction::NegativeAcknowledge,
+            Transaction::Nack,
             DirectoryState::BusyShared | DirectoryState::BusyExclusive | DirectoryState::Wait,
-        ) => Ok(refused.max(priority)),
-        (Transaction::NegativeAcknowledge, _) => Ok(refused),
-        _ if priority < refused => {
+        ) => Ok(nacked.max(priority)),
+        (Transaction::Nack, _) => Ok(nacked),
+        _ if priority < nacked => {
             let detail =
-                format!("a request of priority {priority} is granted after one of priority {refused} was refused");
+                format!("a request of priority {priority} is granted after one of priority {nacked} was NACKed");
             Err(Violation { property: Property::BoundedOvertaking, detail })
         }
         // An error is no grant: the line is as it was.
-        (Transaction::BusError, _) => Ok(refused),
+        (Transaction::BusError, _) => Ok(nacked),
         _ => Ok(0),
     }
 }

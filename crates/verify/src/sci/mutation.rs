@@ -59,7 +59,7 @@ mutations! {
     /// An element that leaves grants the element before it too: both go.
     HeadPriority = "head-priority", ExpectedMessage;
     /// A head that has passed the head on refuses newcomers, and memory refuses it.
-    RefuseNewcomers = "refuse-newcomers", EventualCompletion;
+    NackNewcomers = "nack-newcomers", EventualCompletion;
     /// A dirty head that leaves makes the next element a fresh head.
     ForgetDirty = "forget-dirty", DirectoryAgreement;
     /// A head that attaches another cache sends data older than its own.
@@ -123,7 +123,7 @@ impl Mutation {
                 line.backward = request.pointer;
                 response.report = Report::Done;
             }
-            (Self::RefuseNewcomers, _) if before.state == S::HeadReturning => {
+            (Self::NackNewcomers, _) if before.state == S::HeadReturning => {
                 *line = *before;
                 *response = Response::to(request, Report::Nullified);
             }
