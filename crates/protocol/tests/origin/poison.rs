@@ -1,4 +1,4 @@
-//! Directory poisoning: the page copy engine takes lines away from everybody (Prestor 2001, Section 3.2.1).
+//! Directory poisoning: the page copy engine invalidates every copy of a line (Prestor 2001, Section 3.2.1).
 
 use protocol::Access;
 use protocol::origin::MessageKind as K;
@@ -6,7 +6,7 @@ use protocol::origin::{CacheOutcome, DirectoryState, Eviction, Mesi, RequestOutc
 
 use crate::world::World;
 
-/// Asserts that the line is poisoned and nobody has it.
+/// Asserts that the line is poisoned and no cache has a copy.
 fn assert_poisoned(world: &World) {
     assert_eq!(world.entry.state, DirectoryState::Poisoned);
     assert!(world.caches.iter().all(|cache| cache.state == Mesi::Invalid));
@@ -40,7 +40,7 @@ fn a_poison_read_takes_the_line_from_its_owner() {
         world.run(6, owners_access);
         world.run(2, Access::PoisonRead);
         assert_poisoned(&world);
-        // The copy engine gets the last contents whoever had them.
+        // The copy engine receives the last contents, from whichever cache had them.
         assert_eq!(world.cache(2).version, world.last_store);
     }
 }

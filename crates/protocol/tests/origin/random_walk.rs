@@ -15,7 +15,7 @@ const ACCESSES: [Access; 6] = [
     Access::UncachedRead,
 ];
 
-/// One choice of the scheduler; which of the possible steps it means depends on the state.
+/// One choice of the scheduler; the state determines which of the possible steps it selects.
 #[derive(Clone, Copy, Debug)]
 enum Choice {
     Access { cpu: u16, access: usize },
@@ -35,7 +35,7 @@ fn choice() -> impl Strategy<Value = Choice> {
     ]
 }
 
-/// The processors that take part: few, so that they meet, and far apart, so that vectors get coarse.
+/// Participating processors: few, so that they contend, and far apart, so that vectors become coarse.
 fn participants(geometry: Geometry) -> Vec<u16> {
     let last = geometry.processors() - 1;
     let mut picked = vec![0, 1, 2, 5, last / 2, last - 1, last];
@@ -72,7 +72,7 @@ fn walk(world: &mut World, choices: &[Choice]) {
             Choice::Deliver { .. } => {}
         }
         world.check_copies();
-        assert!(world.network.iter().all(goes_where_it_should));
+        assert!(world.network.iter().all(has_a_valid_destination));
     }
     world.settle();
 }
@@ -94,8 +94,8 @@ proptest! {
     }
 }
 
-/// What a message is for follows from its kind alone.
-fn goes_where_it_should(message: &Message) -> bool {
+/// The type of a message determines its kind of destination.
+fn has_a_valid_destination(message: &Message) -> bool {
     use protocol::origin::MessageClass as C;
     match (message.kind.class(), message.to) {
         (C::Request | C::Revision, Agent::Home(_)) | (C::Reply, Agent::Processor(_)) => true,

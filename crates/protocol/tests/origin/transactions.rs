@@ -1,4 +1,4 @@
-//! Transactions without races, as Prestor 2001, Sections 4.1.2 and 4.1.3, describes them: which messages each takes.
+//! Transactions without races, and the messages that each takes (Prestor 2001, Sections 4.1.2 and 4.1.3).
 
 use protocol::Access;
 use protocol::origin::MessageKind as K;
@@ -17,7 +17,7 @@ fn a_load_of_an_unowned_line_gets_it_exclusive() {
         (world.mesi(2), world.entry.state, world.entry.owner),
         (Mesi::Exclusive, DirectoryState::Exclusive, CpuId(2))
     );
-    // ... so that a store afterwards needs no message.
+    // A store afterwards therefore needs no message.
     assert_eq!(world.access(2, Access::Store), RequestOutcome::Hit(Mesi::Modified));
     assert!(world.network.is_empty());
 }
@@ -106,7 +106,7 @@ fn an_upgrade_carries_no_data_and_invalidates_the_neighbour_on_the_node() {
 
 #[test]
 fn a_lone_sharers_store_still_invalidates_its_own_node() {
-    // The directory does not know which processor of the node has the copy (Prestor 2001, Section 4.1.2).
+    // The directory does not record which processor of the node has the copy (Prestor 2001, Section 4.1.2).
     let mut world = World::small();
     world.run(2, Access::ReadPrefetch);
     world.evict(2);
@@ -219,7 +219,7 @@ fn hits_need_no_message_and_stores_to_shared_copies_are_no_hits() {
 
 #[test]
 fn a_message_and_an_entry_are_small() {
-    // The simulator copies messages between queues, and keeps an entry a line.
+    // The simulator copies messages between queues, and keeps one entry per line.
     assert!(size_of::<protocol::origin::Message>() <= 48);
     assert!(size_of::<protocol::origin::DirectoryEntry>() <= 24);
 }

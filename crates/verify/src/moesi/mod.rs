@@ -1,5 +1,5 @@
 //! The snooping bus as a model: caches that load, store and make room as they like, an arbiter that grants the bus to any
-//! that wants it, and the protocol crate's handlers, the same that the timing simulator runs.
+//! that request it, and the protocol crate's handlers, the same that the timing simulator runs.
 //!
 //! Of the bus alone there is the protocol `moesi`. In `moesi-cluster` a cluster device takes part too, and behind it the rest
 //! of the cluster as one unbounded opponent: it asks for the line back, grants what the device fetches, and stores whenever
@@ -135,7 +135,7 @@ impl Model for Bus {
 
     fn is_quiescent(&self, state: &State) -> bool {
         let device_quiet = state.device.fetch.is_none() && state.device.recall.is_none();
-        device_quiet && self.cpus().all(|cpu| state.caches[cpu.index()].wants.is_none())
+        device_quiet && self.cpus().all(|cpu| state.caches[cpu.index()].request.is_none())
     }
 
     fn describe(&self, state: &State) -> String {
@@ -155,11 +155,11 @@ impl Programmable for Bus {
     }
 
     fn is_blocked(&self, state: &State, processor: usize) -> bool {
-        state.caches[processor].wants.is_some()
+        state.caches[processor].request.is_some()
     }
 
     fn is_waiting(&self, state: &State, processor: usize) -> bool {
-        state.caches[processor].wants.is_some()
+        state.caches[processor].request.is_some()
     }
 
     fn has_latest(&self, state: &State, processor: usize) -> bool {

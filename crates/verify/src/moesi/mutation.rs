@@ -90,7 +90,7 @@ impl Mutation {
 
     /// What a fault makes of a cache that has begun an operation.
     pub(super) fn after_start(self, cache: &mut Cache) {
-        if self == Self::DropOwned && cache.wants == Some(Command::Writeback) {
+        if self == Self::DropOwned && cache.request == Some(Command::Writeback) {
             *cache = Cache::default();
         }
     }
@@ -105,7 +105,7 @@ impl Mutation {
         match self {
             Self::OwnerStaysSilent => Reply { owner: None, ..reply },
             Self::HideCopy => Reply { shared: false, ..reply },
-            Self::IgnoreBuffer if cache.wants == Some(Command::Writeback) => Reply::default(),
+            Self::IgnoreBuffer if cache.request == Some(Command::Writeback) => Reply::default(),
             _ => reply,
         }
     }
@@ -131,8 +131,8 @@ impl Mutation {
             Self::ForgetOwnership if command == Command::Read && cache.state == Moesi::Owned => {
                 cache.state = Moesi::Shared;
             }
-            Self::UpgradeNothing if before.wants == Some(Command::Upgrade) => cache.wants = before.wants,
-            Self::WriteBackTwice if before.wants == Some(Command::Writeback) => cache.wants = before.wants,
+            Self::UpgradeNothing if before.request == Some(Command::Upgrade) => cache.request = before.request,
+            Self::WriteBackTwice if before.request == Some(Command::Writeback) => cache.request = before.request,
             _ => {}
         }
     }

@@ -52,8 +52,8 @@ impl State {
         bytes.push(self.memory.0 as u8 | (self.outside.0 as u8) << 2);
         let start = bytes.len();
         bytes.extend(self.caches[..caches].iter().map(|cache| {
-            let wants = cache.wants.map_or(0, |command| 1 + command as u8);
-            cache.state as u8 | (cache.version.0 as u8) << 3 | wants << 5
+            let request = cache.request.map_or(0, |command| 1 + command as u8);
+            cache.state as u8 | (cache.version.0 as u8) << 3 | request << 5
         }));
         if sorted {
             bytes[start..].sort_unstable();
@@ -72,8 +72,8 @@ impl State {
         let mut state = Self::initial(device);
         (state.memory, state.outside) = (version(bytes[1], 0), version(bytes[1], 2));
         for (cache, &byte) in state.caches.iter_mut().zip(&bytes[2..]) {
-            let wants = field(byte, 5, 3).checked_sub(1).map(|command| Command::ALL[command]);
-            *cache = Cache { state: Moesi::ALL[field(byte, 0, 3)], version: version(byte, 3), wants };
+            let request = field(byte, 5, 3).checked_sub(1).map(|command| Command::ALL[command]);
+            *cache = Cache { state: Moesi::ALL[field(byte, 0, 3)], version: version(byte, 3), request };
         }
         state
     }
@@ -86,8 +86,8 @@ impl State {
                 Moesi::Invalid => "I".to_owned(),
                 state => format!("{state:?}{}", age(cache.version)),
             };
-            let wants = cache.wants.map_or(String::new(), |command| format!(" wants {}", command.mnemonic()));
-            let _infallible = write!(text, "{copy}{wants} | ");
+            let request = cache.request.map_or(String::new(), |command| format!(" requests {}", command.mnemonic()));
+            let _infallible = write!(text, "{copy}{request} | ");
         }
         let _infallible = write!(text, "memory{}", age(self.memory));
         if cluster {
@@ -110,7 +110,7 @@ fn age(version: Version) -> &'static str {
 pub enum Step {
     /// A processor begins an operation.
     Operate(CpuId, Operation),
-    /// A cache, or the device, gets the bus for what it wants.
+    /// A cache, or the device, gets the bus for what it request.
     Bus(Option<CpuId>, Command),
     /// The rest of the cluster grants what the device has fetched.
     Grant(Rights),

@@ -35,7 +35,7 @@ impl Bus {
         }
     }
 
-    /// A cache, or the device, gets the bus for what it wants. A retry that changes nothing is no step.
+    /// A cache, or the device, gets the bus for what it request. A retry that changes nothing is no step.
     pub(super) fn bus_step(
         &self,
         state: &State,
@@ -43,8 +43,8 @@ impl Bus {
         visit: &mut impl FnMut(Step, Result<State, Violation>),
     ) {
         let wanted = match requester {
-            Some(cpu) => state.caches[cpu.index()].wants,
-            None => state.device.wants(),
+            Some(cpu) => state.caches[cpu.index()].request,
+            None => state.device.request(),
         };
         let Some(wanted) = wanted else { return };
         let command = self.mutation.map_or(wanted, |mutation| mutation.on_the_bus(requester, wanted));

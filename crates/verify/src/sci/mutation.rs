@@ -69,25 +69,25 @@ mutations! {
 impl Mutation {
     /// What a fault in memory makes of the line and the response.
     pub(super) fn at_memory(self, line: &mut MemoryLine, request: &Request, response: &mut Response) {
-        let nullified = response.report == Report::Nullified;
+        let nacked = response.report == Report::Nack;
         match (self, request.command) {
             (Self::ForgetNewHead, Command::CacheFresh) if response.report == Report::Fresh => {
                 line.head = response.pointer;
             }
-            (Self::PassHeadBlindly, Command::PassHead) if nullified => {
+            (Self::PassHeadBlindly, Command::PassHead) if nacked => {
                 line.head = request.pointer;
                 response.report = Report::Done;
             }
-            (Self::WriteBlindly, Command::ListToGone) if nullified => {
+            (Self::WriteBlindly, Command::ListToGone) if nacked => {
                 line.state = MemoryState::Gone;
                 response.report = Report::Done;
             }
-            (Self::EndListBlindly, Command::ListToHome) if nullified => {
+            (Self::EndListBlindly, Command::ListToHome) if nacked => {
                 let version = request.version.unwrap_or(line.version);
                 *line = MemoryLine { version, ..MemoryLine::default() };
                 response.report = Report::Done;
             }
-            (Self::DropReturnedData, Command::ListToHome) if !nullified && request.version.is_some() => {
+            (Self::DropReturnedData, Command::ListToHome) if !nacked && request.version.is_some() => {
                 line.version = Version(0);
             }
             _ => {}
@@ -114,7 +114,7 @@ impl Mutation {
                 if matches!(before.state, S::MidForwarding | S::HeadForwarding) =>
             {
                 *line = *before;
-                response.report = Report::Nullified;
+                response.report = Report::Nack;
             }
             (Self::HeadPriority, Command::NextMid)
                 if matches!(before.state, S::MidReturning | S::TailReturning)
@@ -125,7 +125,7 @@ impl Mutation {
             }
             (Self::NackNewcomers, _) if before.state == S::HeadReturning => {
                 *line = *before;
-                *response = Response::to(request, Report::Nullified);
+                *response = Response::to(request, Report::Nack);
             }
             (Self::ForgetDirty, Command::NextDirtyHead) => {
                 line.state = match line.state {
