@@ -1,7 +1,7 @@
-//! States of the Origin model in 32-bit words: one a cache line, one a directory entry, one a message in flight.
+//! States of the Origin model in 32-bit words: one per cache line, one per directory entry, one per message in flight.
 //!
-//! A step unpacks the words it touches, runs the protocol's handler, and packs them again. Fields without meaning in the
-//! state they are in are packed as zeros, so that they tell no states apart.
+//! A step unpacks the words that it changes, runs the protocol's handler, and packs them again. Fields without meaning
+//! in their state are packed as zeros, so that they distinguish no states.
 
 use protocol::origin::{
     CacheLine, DirectoryEntry, DirectoryState, HomeAnswer, Intervention, Mesi, Message, MessageKind, OwnerAnswer,
@@ -10,11 +10,11 @@ use protocol::origin::{
 use protocol::{Access, Agent, Version};
 use units::{CpuId, LineAddr, NodeId};
 
-/// Most caches that a word has room to name.
+/// Most caches that a word can name.
 pub const MAX_CACHES: usize = 4;
-/// Most lines that a word has room to name.
+/// Most lines that a word can name.
 pub const MAX_LINES: usize = 2;
-/// Most messages in flight: far more than this many caches can have outstanding (checked on every insertion).
+/// Most messages in flight: far more than this number of caches can have outstanding (checked on every insertion).
 const MAX_MESSAGES: usize = 48;
 
 /// A contiguous field of a word.
@@ -29,17 +29,17 @@ impl Field {
         Self { shift, width }
     }
 
-    /// The field's bits in place.
+    /// Mask of the field's bits.
     pub const fn mask(self) -> u32 {
         ((1 << self.width) - 1) << self.shift
     }
 
-    /// The value in a word.
+    /// Value of the field in a word.
     pub const fn get(self, word: u32) -> u32 {
         word >> self.shift & ((1 << self.width) - 1)
     }
 
-    /// The word with another value.
+    /// Word with another value of the field.
     pub const fn set(self, word: u32, value: u32) -> u32 {
         debug_assert!(value < 1 << self.width);
         word & !self.mask() | value << self.shift
@@ -77,7 +77,8 @@ pub mod entry {
     pub const SHARERS: Field = Field::new(19, 4);
     pub const PRIORITY: Field = Field::new(16, 3);
     pub const MEMORY: Field = Field::new(14, 2);
-    /// Not the protocol's: the highest priority nacked by a busy entry since the last grant.
+    /// Highest priority NACKed by a busy entry since the last grant. This field belongs to the checker, not to the
+    /// protocol.
     pub const NACKED: Field = Field::new(11, 3);
 }
 
@@ -101,19 +102,19 @@ pub mod message {
     pub const TO_INTERFACE: u32 = 2;
 }
 
-/// A state: every cache's and every directory entry's word, and the multiset of messages in flight, sorted.
+/// A state: the words of every cache line and directory entry, and the multiset of messages in flight, sorted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct State {
-    /// Cache `c`'s word for line `l` is at `l * MAX_CACHES + c`.
+    /// Words of the cache lines; cache `c`'s word for line `l` is at `l * MAX_CACHES + c`.
     pub caches: [u32; MAX_CACHES * MAX_LINES],
-    /// A word a line.
+    /// Words of the directory entries, by line.
     pub entries: [u32; MAX_LINES],
     messages: [u32; MAX_MESSAGES],
     length: usize,
 }
 
 impl State {
-    /// Nothing cached, nothing in flight, memory latest.
+    /// Initial state: nothing cached, nothing in flight, memory latest.
     pub(super) fn initial() -> Self {
         let entry = pack_entry(&DirectoryEntry::UNOWNED, super::version::LATEST);
         Self {
@@ -141,7 +142,7 @@ impl State {
         self.length += 1;
     }
 
-    /// Takes the message at `index` out of the network.
+    /// Removes the message at `index` from the network.
     pub fn take(&mut self, index: usize) -> u32 {
         let word = self.messages[index];
         self.messages.copy_within(index + 1..self.length, index);
@@ -158,12 +159,12 @@ impl State {
         words.sort_unstable();
     }
 
-    /// Cache `cpu`'s word for `line`.
+    /// Word of cache `cpu` for `line`.
     pub fn cache(&self, line: usize, cpu: usize) -> u32 {
         self.caches[line * MAX_CACHES + cpu]
     }
 
-    /// Cache `cpu`'s word for `line`, to be changed.
+    /// Word of cache `cpu` for `line`, mutable.
     pub fn cache_mut(&mut self, line: usize, cpu: usize) -> &mut u32 {
         &mut self.caches[line * MAX_CACHES + cpu]
     }
@@ -231,7 +232,7 @@ fn pack_request(request: &Request) -> u32 {
     word = cache::UPGRADE.set(word, u32::from(request.kind == MessageKind::Upgrade));
     word = cache::PRIORITY.set(word, u32::from(request.priority));
     if request.nacked {
-        // What has been collected for the nacked try is not used for the next.
+        // Data and acknowledgements of the NACKed try are not used for the next.
         return cache::NACKED.set(word, 1);
     }
     word = cache::HOME.set(word, request.home as u32);
@@ -260,7 +261,7 @@ fn unpack_intervention(word: u32) -> Intervention {
 fn unpack_request(word: u32) -> Request {
     let access = Access::ALL[cache::ACCESS.get(word) as usize];
     let upgrade = cache::UPGRADE.get(word) == 1;
-    // Four bits, two's complement.
+    // Four bits, in two's complement.
     let acknowledgements = ((cache::ACKNOWLEDGEMENTS.get(word) << 12) as u16 as i16) >> 12;
     Request {
         access,
@@ -275,7 +276,7 @@ fn unpack_request(word: u32) -> Request {
     }
 }
 
-/// The MESI state in a cache line's word.
+/// MESI state in a cache line's word.
 pub fn state(word: u32) -> Mesi {
     MESI[cache::STATE.get(word) as usize]
 }
@@ -309,7 +310,7 @@ pub fn unpack_entry(word: u32) -> (DirectoryEntry, Version) {
     (line, Version(entry::MEMORY.get(word)))
 }
 
-/// The directory state in an entry's word.
+/// Directory state in an entry's word.
 pub fn directory_state(word: u32) -> DirectoryState {
     DirectoryState::ALL[entry::STATE.get(word) as usize]
 }
@@ -339,7 +340,7 @@ pub fn pack_message(sent: &Message) -> u32 {
     message::LINE.set(word, sent.line.0 as u32)
 }
 
-/// Unpacks a message. The home of every line is node 0: the protocol does not care where it is.
+/// Unpacks a message. The home of every line is node 0, since the protocol does not depend on the choice.
 pub fn unpack_message(word: u32) -> Message {
     let index = message::TO_INDEX.get(word) as u16;
     let to = match message::TO.get(word) {
@@ -357,7 +358,7 @@ pub fn unpack_message(word: u32) -> Message {
         .with_sharers(unpack_sharers(message::SHARERS.get(word)))
 }
 
-/// The kind in a message's word.
+/// Message type in a message's word.
 pub fn kind(word: u32) -> MessageKind {
     MessageKind::ALL[message::KIND.get(word) as usize]
 }

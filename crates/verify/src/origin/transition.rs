@@ -1,4 +1,4 @@
-//! The transitions of the Origin model: unpack what a step touches, run the protocol's handler, pack, renumber, check.
+//! Transitions of the Origin model: unpack the words of a step, run the protocol's handler, pack, renumber, check.
 
 use protocol::origin::{
     CacheLine, CacheOutcome, DirectoryState, Eviction, Message, MessageClass, MessageKind, Outbox, Pending,
@@ -17,7 +17,7 @@ use super::{Origin, OriginStep};
 use crate::model::{Property, Violation};
 
 impl Origin {
-    /// What a processor may do about a line of its own accord.
+    /// Visits the steps that a processor may take on a line.
     pub(super) fn processor_steps(
         &self,
         state: &State,
@@ -54,7 +54,7 @@ impl Origin {
         }
     }
 
-    /// Every message in flight arrives; equal ones once.
+    /// Visits the arrival of every message in flight; equal messages once.
     pub(super) fn deliveries(&self, state: &State, visit: &mut impl FnMut(OriginStep, Result<State, Violation>)) {
         let words = state.messages();
         for (index, &word) in words.iter().enumerate() {
@@ -84,7 +84,7 @@ impl Origin {
         self.mutation == Some(mutation)
     }
 
-    /// An access, unless it is not possible now or a hit that changes nothing.
+    /// Performs an access, unless it is blocked or a hit that changes nothing.
     fn access(
         &self,
         state: &State,
@@ -115,7 +115,7 @@ impl Origin {
         })
     }
 
-    /// Runs a handler on a processor's line. A store that it performs is not yet accounted for.
+    /// Runs a handler on a processor's line. A store that it performs is accounted for later.
     fn at_processor(
         &self,
         state: &State,
@@ -138,7 +138,7 @@ impl Origin {
         Ok(after)
     }
 
-    /// A message arrives at a processor.
+    /// Delivers a message to a processor.
     fn receive(&self, rest: &State, cpu: CpuId, message: &Message) -> Result<State, Violation> {
         let line = message.line.index();
         let before = unpack_cache(rest.cache(line, cpu.index()));
@@ -154,7 +154,7 @@ impl Origin {
         };
         let too_old = match request.access {
             Access::Store => return self.stored(after, line, cpu),
-            // Nothing is cached that the check of the state could look at.
+            // The read is not cached, so the check of the state does not cover its data.
             Access::UncachedRead => version != LATEST && version != OVERTAKEN,
             Access::PoisonRead => version != LATEST,
             Access::Load | Access::InstructionFetch | Access::ReadPrefetch | Access::WritePrefetch => false,
@@ -166,7 +166,7 @@ impl Origin {
         Ok(after)
     }
 
-    /// A store has been performed: it must have changed the last contents, and its own are the last ones now.
+    /// Accounts for a store: it must have changed the last contents, and its own are the last ones now.
     fn stored(&self, mut after: State, line: usize, cpu: CpuId) -> Result<State, Violation> {
         if cache::VERSION.get(after.cache(line, cpu.index())) != JUST_STORED.0 {
             let detail = format!("{cpu:?} stores to contents of line {line} that are older than the last store");
@@ -177,7 +177,7 @@ impl Origin {
         Ok(after)
     }
 
-    /// A message arrives at the home. The second value says whether a nearly full output queue made a difference.
+    /// Delivers a message to the home. The second value is whether a nearly full output queue made a difference.
     fn at_home(&self, mut after: State, message: &Message, nearly_full: bool) -> (Result<State, Violation>, bool) {
         let line = message.line.index();
         if self.mutation.is_some_and(|mutation| mutation.nacks(message)) {
@@ -213,7 +213,7 @@ impl Origin {
         (self.check_line(&after, line).map(|()| after), backed_off)
     }
 
-    /// An invalidation arrives at a node.
+    /// Delivers an invalidation to a node.
     fn at_interface(&self, mut after: State, message: &Message) -> Result<State, Violation> {
         let line = message.line.index();
         let Agent::Interface(node) = message.to else { unreachable!("only expanded invalidations are in flight") };
@@ -236,7 +236,7 @@ impl Origin {
         Ok(after)
     }
 
-    /// Puts what a handler sent in flight; the network interface expands invalidations.
+    /// Puts the messages of a handler in flight; the network interface expands invalidations.
     fn send(&self, state: &mut State, outbox: &Outbox) {
         for message in outbox.as_slice() {
             if message.kind == MessageKind::Invalidate {
@@ -248,10 +248,10 @@ impl Origin {
     }
 }
 
-/// The highest priority that a home, its entry having been `before`, has nacked since its last grant.
+/// Highest priority that a home has NACKed since its last grant; `before` is its entry before the message.
 ///
 /// # Errors
-/// When it grants a request of less.
+/// A violation, if it grants a request of lower priority.
 fn nacked_priority(before: u32, message: &Message, transaction: Transaction) -> Result<u32, Violation> {
     let nacked = entry::NACKED.get(before);
     let priority = u32::from(message.priority);
@@ -269,7 +269,7 @@ fn nacked_priority(before: u32, message: &Message, transaction: Transaction) -> 
                 format!("a request of priority {priority} is granted after one of priority {nacked} was NACKed");
             Err(Violation { property: Property::BoundedOvertaking, detail })
         }
-        // An error is no grant: the line is as it was.
+        // A bus error is no grant: the line is unchanged.
         (Transaction::BusError, _) => Ok(nacked),
         _ => Ok(0),
     }
