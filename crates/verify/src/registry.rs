@@ -77,7 +77,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Distinct states a second of host time.
+    /// Distinct states per second of host time.
     pub fn states_per_second(&self) -> f64 {
         self.states as f64 / self.time.as_secs_f64()
     }

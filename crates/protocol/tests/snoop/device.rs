@@ -41,7 +41,7 @@ fn a_recall_to_share_brings_memory_up_to_date() {
     world.load(1);
     assert!(world.device.recall(Recall::Share));
     assert_eq!(world.device.request(), Some(Command::ReadForeign));
-    assert!(world.bus(None).expect("nobody retries").memory_write);
+    assert!(world.bus(None).expect("no participant retries").memory_write);
     assert_eq!((world.states(), world.device.rights), (vec![Shared, Shared], Rights::Read));
     assert_eq!((world.memory, world.outside), (Version(1), Version(1)));
     assert!(!world.device.recall(Recall::Share), "nothing is left to do");

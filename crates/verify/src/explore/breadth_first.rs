@@ -179,7 +179,7 @@ impl<M: Model> Search<'_, M> {
             if internal_steps == 0 && chunk.broken.is_none() && !self.model.is_quiescent(&state) {
                 let violation = Violation {
                     property: Property::DeadlockFreedom,
-                    detail: "something is outstanding, and nothing can move".into(),
+                    detail: "something is outstanding, and no internal step is possible".into(),
                 };
                 chunk.broken = Some(Broken { from: id, step: None, violation });
             }

@@ -17,7 +17,7 @@ pub(super) fn check<M: Model>(model: &M, store: &StateStore, graph: &Graph) -> O
     let trace = trace::replay(model, store, stuck);
     Some(trace.finish(Violation {
         property: Property::EventualCompletion,
-        detail: "from the last state on, however the system moves, it never gets everything done".into(),
+        detail: "from the last state on, no sequence of internal steps completes everything outstanding".into(),
     }))
 }
 

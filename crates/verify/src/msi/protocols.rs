@@ -66,7 +66,7 @@ pub const PROTOCOLS: &[Protocol] = &[
     msi!("dynamic-pointer/IR", "FLASH: lists in a link store, acknowledgement to requester", DYNAMIC, TO_REQUESTER, false),
     msi!("dynamic-pointer/RAC", "FLASH: lists in a link store, remote access caches", DYNAMIC, BASE, true),
     with_reclamation!(msi!("hybrid", "FLASH: header formats by number and place of sharers, a store of vectors", HYBRID, BASE, false)),
-    msi!("hybrid/all-shared", "FLASH: the hybrid, everybody counting from three sharers on", HYBRID_ALL, BASE, false),
+    msi!("hybrid/all-shared", "FLASH: the hybrid, all shared from three sharers on", HYBRID_ALL, BASE, false),
     with_reclamation!(msi!("hybrid/IC", "FLASH: the hybrid with clustered invalidation", HYBRID, CLUSTERED, false)),
     with_reclamation!(msi!("hybrid/IR", "FLASH: the hybrid with acknowledgement to requester", HYBRID, TO_REQUESTER, false)),
     with_reclamation!(msi!("hybrid/RAC", "FLASH: the hybrid with remote access caches", HYBRID, BASE, true)),

@@ -53,7 +53,7 @@ mutations! {
     /// The tail leaves without a request to the element before it.
     LeaveTailSilently = "leave-tail-silently", DirectoryAgreement;
     /// An element in the middle leaves with a request to the element behind it, and none to the element before it.
-    LeaveMidHalfTold = "leave-mid-half-told", DirectoryAgreement;
+    LeaveMidHalfway = "leave-mid-halfway", DirectoryAgreement;
     /// A leaving element NACKs the element behind it too: neighbours NACK each other.
     NoTailPriority = "no-tail-priority", EventualCompletion;
     /// A leaving element grants the element before it too: both leave.
@@ -149,11 +149,11 @@ impl Mutation {
     /// Whether a fault ends a replacement here, before the requests to the neighbours are complete.
     pub(super) fn gives_up(self, line: &CacheLine) -> bool {
         let makes_room = line.outstanding.is_some_and(|outstanding| outstanding.operation == Operation::Rollout);
-        let told_enough = match self {
+        let ends_here = match self {
             Self::LeaveTailSilently => line.state == CacheState::TailReturning,
-            Self::LeaveMidHalfTold => line.state == CacheState::MidReturning,
+            Self::LeaveMidHalfway => line.state == CacheState::MidReturning,
             _ => false,
         };
-        makes_room && told_enough
+        makes_room && ends_here
     }
 }
