@@ -6,7 +6,7 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use protocol::Version;
 use protocol::msi::catalogue::{Named, Sizes, Visitor, names, resolve};
-use protocol::msi::{Agent, Entry, HomeOutcome, HomeContext, Message, MessageKind, SharingSet, Site, Variant, home};
+use protocol::msi::{Agent, Entry, HomeContext, HomeOutcome, Message, MessageKind, SharingSet, Site, Variant, home};
 use units::{LineAddr, NodeId};
 
 const HOME: NodeId = NodeId(5);

@@ -142,7 +142,9 @@ pub fn home<S: SharingSet>(
         | MessageKind::ClusterInvalidate => Err(home.unexpected("a message for the cache side of a node")),
     }?;
     Ok(match handled {
-        HomeOutcome::Done(done) => HomeOutcome::Done(HomeWork { invalidations: home.invalidations, set: home.work, ..done }),
+        HomeOutcome::Done(done) => {
+            HomeOutcome::Done(HomeWork { invalidations: home.invalidations, set: home.work, ..done })
+        }
         HomeOutcome::StoreExhausted => HomeOutcome::StoreExhausted,
     })
 }
@@ -209,7 +211,9 @@ impl<S: SharingSet, F: FnMut(Message, &SetWork)> Home<'_, S, F> {
                 HomeWork::new(Transaction::Write).reading_memory()
             }
             (D::Clean, K::Refill) => return Err(self.unexpected("the upgrade made the requester the owner")),
-            (D::Dirty { .. }, K::Refill) => return Err(self.unexpected("the requester has no data, so it is still the owner")),
+            (D::Dirty { .. }, K::Refill) => {
+                return Err(self.unexpected("the requester has no data, so it is still the owner"));
+            }
             // The owner has evicted the line and requests it again: its writeback is in flight.
             (D::Dirty { owner }, K::Get | K::GetExclusive) if owner == requester => self.nack(),
             (D::Dirty { owner }, K::Upgrade) if owner == requester => {
@@ -280,9 +284,7 @@ impl<S: SharingSet, F: FnMut(Message, &SetWork)> Home<'_, S, F> {
             (D::Forwarded { owner, written_back: W::No, .. }, K::ForwardNack) => {
                 (D::Dirty { owner }, Transaction::ForwardNack)
             }
-            (D::Forwarded { written_back: W::ByOwner, .. }, K::ForwardNack) => {
-                (D::Clean, Transaction::ForwardNack)
-            }
+            (D::Forwarded { written_back: W::ByOwner, .. }, K::ForwardNack) => (D::Clean, Transaction::ForwardNack),
             (D::Collecting { owner, written_back: false }, K::CollectDone) => {
                 (D::Dirty { owner }, Transaction::LastAcknowledgement)
             }

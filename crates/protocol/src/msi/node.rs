@@ -261,9 +261,7 @@ fn supply(
     let (answer, report, state, outcome) = match (line.state, exclusive) {
         (Msi::Dirty, false) => (K::Put, K::SharingWriteback, Msi::Shared, NodeOutcome::Supplied(line.place)),
         (Msi::Dirty, true) => (K::PutExclusive, K::OwnershipTransfer, Msi::Invalid, NodeOutcome::Supplied(line.place)),
-        (Msi::Shared | Msi::Invalid, _) => {
-            (K::Nack, K::ForwardNack, line.state, NodeOutcome::NotSupplied)
-        }
+        (Msi::Shared | Msi::Invalid, _) => (K::Nack, K::ForwardNack, line.state, NodeOutcome::NotSupplied),
     };
     for (kind, to) in [(answer, Agent::Node(message.requester)), (report, Agent::Home(context.home))] {
         let sent = Message::new(kind, message.line, to, message.requester);
@@ -284,7 +282,9 @@ fn supply(
 #[inline]
 fn invalidate(line: &mut CacheLine, context: &NodeContext, kind: MessageKind) -> Result<Option<Place>, ProtocolError> {
     match line.state {
-        Msi::Dirty => return Err(unexpected(line, context, kind, "an owner receives forwarded requests, not invalidations")),
+        Msi::Dirty => {
+            return Err(unexpected(line, context, kind, "an owner receives forwarded requests, not invalidations"));
+        }
         Msi::Shared | Msi::Invalid => {}
     }
     if let Some(request) = &mut line.request {

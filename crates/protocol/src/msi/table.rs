@@ -5,8 +5,8 @@ use units::{LineAddr, NodeId};
 
 use super::cache_line::{Access, CacheLine, Msi, Request};
 use super::{
-    Agent, CoarseHeader, CoarseVector, DirectoryState, Entry, HomeOutcome, HomeContext, Message, MessageKind, NodeContext,
-    NodeOutcome, Site, Transaction, Variant, WrittenBack, home, receive,
+    Agent, CoarseHeader, CoarseVector, DirectoryState, Entry, HomeContext, HomeOutcome, Message, MessageKind,
+    NodeContext, NodeOutcome, Site, Transaction, Variant, WrittenBack, home, receive,
 };
 use crate::{ProtocolError, Version};
 

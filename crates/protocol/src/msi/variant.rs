@@ -17,7 +17,7 @@ pub struct Clustering {
 impl Clustering {
     /// FLASH's parameters: clusters are the four nodes of a cluster router (Appendix A), and writes with more than 16
     /// sharers use them (Section 5.3.3).
-    pub const FLASH: Self = Self { nodes: 4, least: 16 };
+    pub const FLASH: Self = Self { nodes: 4, threshold: 16 };
 }
 
 /// Variant of the protocol. The default is the base protocol: the home sends every invalidation and collects every

@@ -233,9 +233,12 @@ pub fn invalidate(line: &mut CacheLine, context: &CacheContext) -> Result<bool, 
             line.state = Mesi::Invalid;
             Ok(true)
         }
-        Mesi::Exclusive | Mesi::Modified => {
-            Err(unexpected(line, context, MessageKind::Invalidate, "an owner receives interventions, not invalidations"))
-        }
+        Mesi::Exclusive | Mesi::Modified => Err(unexpected(
+            line,
+            context,
+            MessageKind::Invalidate,
+            "an owner receives interventions, not invalidations",
+        )),
     }
 }
 

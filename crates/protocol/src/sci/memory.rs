@@ -103,9 +103,7 @@ pub fn memory(line: &mut MemoryLine, node: NodeId, request: &Request) -> Result<
             Report::Done
         }
         // The list may even have ended in the meantime: the requester was purged while its request was in flight.
-        (Command::ListToGone | Command::ListToHome | Command::PassHead, S::Home | S::Fresh | S::Gone) => {
-            Report::Nack
-        }
+        (Command::ListToGone | Command::ListToHome | Command::PassHead, S::Home | S::Fresh | S::Gone) => Report::Nack,
         (
             Command::PendValid
             | Command::CopyValid

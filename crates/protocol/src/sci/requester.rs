@@ -225,7 +225,9 @@ impl Transaction<'_> {
             (S::MidReturning, R::Done) => self.leave(),
             // Tail. An element that became the tail during another request has yet to send this one.
             (S::TailReturning, R::Done) if self.command == C::PreviousTail => self.leave(),
-            (S::TailReturning, R::Done) if self.command == C::ListToGone => self.request(S::TailReturning, C::PreviousTail),
+            (S::TailReturning, R::Done) if self.command == C::ListToGone => {
+                self.request(S::TailReturning, C::PreviousTail)
+            }
             (S::TailReturning, R::Done) => {
                 return Err(self.impossible("memory names a newcomer as the head, or the element behind has left"));
             }

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use protocol::Version;
 use protocol::msi::{
-    self, Access, AccessOutcome, Agent, CacheLine, Collection, DirectoryState, Entry, HomeOutcome, HomeContext, HomeWork,
-    Message, MessageKind, Msi, NodeContext, NodeOutcome, Place, SetWork, SharingSet, Site, Variant,
+    self, Access, AccessOutcome, Agent, CacheLine, Collection, DirectoryState, Entry, HomeContext, HomeOutcome,
+    HomeWork, Message, MessageKind, Msi, NodeContext, NodeOutcome, Place, SetWork, SharingSet, Site, Variant,
 };
 use units::{LineAddr, NodeId};
 

@@ -67,7 +67,9 @@ fn a_requester_that_collects_is_answered_at_once() {
         machine.access(node, Access::Load);
     });
     let has_row = |machine: &Machine<CoarseVector>| machine.lines[0].nodes[12].has_collection_row();
-    assert!(!has_row(&machine) && machine.lines[0].nodes[12].request_message(Access::Store) == Some(MessageKind::Upgrade));
+    assert!(
+        !has_row(&machine) && machine.lines[0].nodes[12].request_message(Access::Store) == Some(MessageKind::Upgrade)
+    );
     machine.begin(0, 12, Access::Store);
     assert!(has_row(&machine), "a row must be free for the answer");
     let upgrade = machine.network.pop_front().expect("in flight");

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use protocol::Version;
 use protocol::msi::{
-    Agent, Clustering, CoarseVector, DirectoryState, DynamicPointer, Entry, HomeOutcome, HomeContext, HomeWork, Hybrid,
+    Agent, Clustering, CoarseVector, DirectoryState, DynamicPointer, Entry, HomeContext, HomeOutcome, HomeWork, Hybrid,
     LimitedPointer, Message, MessageKind, Overflow, SetWork, SharingSet, Site, Variant, home, reclaim,
 };
 use units::{LineAddr, NodeId};
@@ -175,7 +175,8 @@ fn the_log_is_off_until_it_is_turned_on() {
     let context = HomeContext { site: Site { home: HOME, nodes: 64 }, variant: Variant::default() };
     for sharer in 0..3 {
         let get = Message::new(MessageKind::Get, LineAddr(0), Agent::Home(HOME), NodeId(sharer));
-        home(&set, &mut entry, &mut store, &mut Version(0), &get, &context, &mut |_, _| {}).expect("the run is correct");
+        home(&set, &mut entry, &mut store, &mut Version(0), &get, &context, &mut |_, _| {})
+            .expect("the run is correct");
     }
     set.touched(&mut store, |index| panic!("{index} was logged"));
     set.record_touches(&mut store, true);

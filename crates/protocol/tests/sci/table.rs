@@ -36,8 +36,7 @@ fn render() -> String {
     }
     text +=
         "\n## Requests at a cache\n\n`NEXT` comes from the element before and `PREV` from the element behind; from ";
-    text +=
-        "other senders they are NACKed in every state.\n\n| state | command | response | next state |\n|---|---|---|---|\n";
+    text += "other senders they are NACKed in every state.\n\n| state | command | response | next state |\n|---|---|---|---|\n";
     for case in cache_cases() {
         if let Ok((response, _)) = case.result {
             let (state, next) = (case.state.mnemonic(), case.next.mnemonic());

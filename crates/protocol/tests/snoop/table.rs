@@ -21,7 +21,8 @@ fn render() -> String {
     for case in cache_cases() {
         if let Ok((reply, next)) = case.result {
             let (state, command) = (case.state, case.command.mnemonic());
-            writeln!(text, "| {state:?} | {command} | {} | {next:?} |", reply_text(reply)).expect("strings take everything");
+            writeln!(text, "| {state:?} | {command} | {} | {next:?} |", reply_text(reply))
+                .expect("strings take everything");
         }
     }
     text += "\n## The device of a cluster\n\n| rights of the node | transaction of a cache | reply | requested right |\n|---|---|---|---|\n";
@@ -29,7 +30,8 @@ fn render() -> String {
         if let Ok((reply, fetch)) = case.result {
             let (rights, command) = (right(case.rights), case.command.mnemonic());
             let fetch = fetch.map_or("", right);
-            writeln!(text, "| {rights} | {command} | {} | {fetch} |", reply_text(reply)).expect("strings take everything");
+            writeln!(text, "| {rights} | {command} | {} | {fetch} |", reply_text(reply))
+                .expect("strings take everything");
         }
     }
     text += "\n## Impossible cases, with reasons\n\n";

@@ -1,7 +1,7 @@
 //! The directories of all nodes, whichever way they keep sharers: the home's side of the protocol.
 
 use protocol::msi::{
-    DirectoryState, Entry, HomeOutcome, HomeContext, HomeWork, Message, SetWork, SharingSet, Site, Variant,
+    DirectoryState, Entry, HomeContext, HomeOutcome, HomeWork, Message, SetWork, SharingSet, Site, Variant,
 };
 use protocol::{ProtocolError, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;

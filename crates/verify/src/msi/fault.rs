@@ -282,7 +282,9 @@ impl Mutation {
             }
             Self::DropDirtyLine => sent.retain(|message| message.kind != MessageKind::Writeback),
             Self::NackSilently => sent.retain(|message| message.kind != MessageKind::ForwardNack),
-            Self::UpgradeNothing if has_requested(before, MessageKind::Upgrade) && has_requested(cache, MessageKind::Refill) => {
+            Self::UpgradeNothing
+                if has_requested(before, MessageKind::Upgrade) && has_requested(cache, MessageKind::Refill) =>
+            {
                 sent.clear();
                 (cache.state, cache.request) = (Copy::Dirty, None);
                 cache.version = before.version.next();

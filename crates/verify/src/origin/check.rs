@@ -74,9 +74,7 @@ impl Origin {
                     None
                 }
             }
-            DirectoryState::BusyShared | DirectoryState::BusyExclusive | DirectoryState::Wait => {
-                Some("it is busy")
-            }
+            DirectoryState::BusyShared | DirectoryState::BusyExclusive | DirectoryState::Wait => Some("it is busy"),
         };
         problem.map_or(Ok(()), |problem| {
             let state = directory_state(word).mnemonic();

@@ -259,10 +259,9 @@ fn nacked_priority(before: u32, message: &Message, transaction: Transaction) -> 
         return Ok(nacked);
     }
     match (transaction, directory_state(before)) {
-        (
-            Transaction::Nack,
-            DirectoryState::BusyShared | DirectoryState::BusyExclusive | DirectoryState::Wait,
-        ) => Ok(nacked.max(priority)),
+        (Transaction::Nack, DirectoryState::BusyShared | DirectoryState::BusyExclusive | DirectoryState::Wait) => {
+            Ok(nacked.max(priority))
+        }
         (Transaction::Nack, _) => Ok(nacked),
         _ if priority < nacked => {
             let detail =
