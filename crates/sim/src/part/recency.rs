@@ -19,9 +19,7 @@ pub(super) struct Recency {
 #[derive(Clone, Debug)]
 enum History {
     /// Nothing: the choice is random, or the other one of two ways.
-    None {
-        random: bool,
-    },
+    None { random: bool },
     /// The ways from the one used last to the one used longest ago, `ways` bytes a set. Each is kept exclusive-or its initial
     /// place, so that zero bytes are the initial order.
     Order(Vec<u8>),
@@ -81,7 +79,11 @@ impl Recency {
     /// The ways of `set` in the order in which they are to make room, the first choice first. A random choice goes on with the
     /// ways that follow it in the set.
     #[inline]
-    pub(super) fn candidates(&self, set: usize, random: &mut Xoshiro256PlusPlus) -> impl Iterator<Item = usize> + use<'_> {
+    pub(super) fn candidates(
+        &self,
+        set: usize,
+        random: &mut Xoshiro256PlusPlus,
+    ) -> impl Iterator<Item = usize> + use<'_> {
         let ways = self.ways;
         let first = match &self.history {
             History::None { random: true } => random.next_u32() as usize % ways,

@@ -36,11 +36,8 @@ pub enum Replacement {
 }
 
 impl Alternatives for Replacement {
-    const WORDS: &'static [(Self, &'static str)] = &[
-        (Self::Random, "random"),
-        (Self::LeastRecentlyUsed, "lru"),
-        (Self::PseudoLeastRecentlyUsed, "pseudo-lru"),
-    ];
+    const WORDS: &'static [(Self, &'static str)] =
+        &[(Self::Random, "random"), (Self::LeastRecentlyUsed, "lru"), (Self::PseudoLeastRecentlyUsed, "pseudo-lru")];
 }
 
 /// How a line from memory occupies the second-level cache bus (Prestor 4.2.3, R10000 against R12000).
