@@ -4,4 +4,4 @@
 mod cache;
 mod recency;
 
-pub use cache::{Cache, CacheSpec, Found, Slot, Victim};
+pub use cache::{Cache, CacheSpec, Slot, Victim};
