@@ -56,7 +56,7 @@ pub fn remote_penalty(description: &Description) -> Option<f64> {
 /// What each router adds to a read, there and back, in nanoseconds: pin to pin, and a link between routers.
 pub fn router_delay(description: &Description) -> f64 {
     let router = &description.router;
-    let queue = if description.topology.router_bypass { 0 } else { router.queue_cycles };
+    let queue = if description.bypasses_queues() { 0 } else { router.queue_cycles };
     let pins = ns(router.clock.period()) * f64::from(router.bypass_cycles + queue);
     2.0 * (pins + mean_delay(description, false))
 }

@@ -42,11 +42,15 @@ pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
     let latency = rows.iter().any(|row| row.miss_latency_ns.is_some());
     let mut columns = vec![Column::text("program")];
     let differ = rows.iter().any(|row| with(row, &varied).next().is_some());
+    let threads = rows.iter().any(|row| row.threads != row.cpus);
     columns.extend(differ.then(|| Column::text("with")));
     columns.extend([
         Column::text("machine"),
         Column::text("protocol"),
         Column::number("CPUs", ""),
+    ]);
+    columns.extend(threads.then(|| Column::number("threads", "")));
+    columns.extend([
         Column::number("time", "us"),
         Column::number("mean", "us"),
         Column::number("references", ""),
@@ -73,6 +77,9 @@ pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
             row.machine.clone(),
             row.protocol.clone(),
             row.cpus.to_string(),
+        ]);
+        cells.extend(threads.then(|| row.threads.to_string()));
+        cells.extend([
             us(row.time_ns),
             us(row.mean_time_ns),
             row.references.to_string(),
@@ -102,7 +109,7 @@ pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
 /// What the controllers and processors of a run did: a table of controllers, one of handlers, and, as far as they were
 /// counted, messages, invalidations, and where the processors' miss stall comes from.
 pub fn simulation_statistics(row: &SimulationRow) -> Vec<Table> {
-    let run = format!("{} on {} processors of {}, {}", row.program, row.cpus, row.machine, row.protocol);
+    let run = format!("{} on {} of {}, {}", row.program, processors(row), row.machine, row.protocol);
     let mut tables = Vec::new();
     if let Some(parts) = &row.controllers {
         tables.push(controllers(&run, parts));
@@ -114,6 +121,14 @@ pub fn simulation_statistics(row: &SimulationRow) -> Vec<Table> {
     }
     tables.extend(miss_stall(row));
     tables
+}
+
+/// The processors of a run, in words: with its threads, if those are more or fewer.
+pub(crate) fn processors(row: &SimulationRow) -> String {
+    match row.threads == row.cpus {
+        true => format!("{} processors", row.cpus),
+        false => format!("{} processors with {} threads", row.cpus, row.threads),
+    }
 }
 
 /// The busiest controllers.
@@ -295,6 +310,7 @@ mod tests {
             machine: "arctic".into(),
             protocol: "origin".into(),
             cpus: 8,
+            threads: 8,
             parameters: [("lines".into(), lines), ("work".into(), 20)].into(),
             time_ns: 12_345.0,
             references: 100,

@@ -192,10 +192,6 @@ fn pointers(number: u16, overflow: Overflow) -> LimitedPointer {
 #[cold]
 fn unknown(name: &str) -> UnknownProtocol {
     let bases = BASES.iter().map(Base::accepted).collect::<Vec<_>>().join(", ");
-    let nearest = names()
-        .map(|candidate| (strsim::normalized_damerau_levenshtein(name, candidate), candidate))
-        .filter(|(likeness, _)| *likeness >= 0.5)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate);
+    let nearest = input::nearest(name, names());
     UnknownProtocol { name: name.to_owned(), accepted: format!("{bases}; with /IC, /IR, /RAC in addition"), nearest }
 }

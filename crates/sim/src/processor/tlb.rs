@@ -1,10 +1,14 @@
 //! The translation lookaside buffer: fully associative, refilled by software.
 
+use machine::description::MOST_TRANSLATIONS;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 
 /// Slots of the direct-mapped index that finds an entry without searching.
 const INDEX_SLOTS: usize = 256;
+
+// The index names an entry by a byte.
+const _: () = assert!(MOST_TRANSLATIONS as usize <= INDEX_SLOTS);
 
 /// A fully associative buffer of page numbers with random replacement, as the R10000's (64 entries, each for two
 /// consecutive pages: Prestor 2001, 2.1).
@@ -19,7 +23,7 @@ pub struct Tlb {
 const NONE: u64 = u64::MAX;
 
 impl Tlb {
-    /// An empty buffer of `entries` entries (at most 256).
+    /// An empty buffer of `entries` entries (at most [`MOST_TRANSLATIONS`]).
     pub fn new(entries: usize) -> Self {
         Self { entries: vec![NONE; entries], index: [0; INDEX_SLOTS], filled: 0, last: NONE }
     }

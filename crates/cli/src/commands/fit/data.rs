@@ -54,7 +54,7 @@ fn unknown(name: &str, records: &[Record]) -> Identity {
 }
 
 fn read_file(file: &Path, records: &mut Vec<Record>) -> Result<(), Failure> {
-    let text = std::fs::read_to_string(file).map_err(|error| {
+    let text = input::text(file, input::HELD).map_err(|error| {
         Failure::flag("DATA", file.display(), format!("cannot be read: {error}"), "a file of records, JSON lines")
     })?;
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

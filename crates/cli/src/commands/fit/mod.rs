@@ -10,11 +10,11 @@ use clap::Args;
 use experiments::fitting::{Analysis, Identity, Model, Surroundings, analyse};
 use experiments::{System, Systems};
 use record::{FitRow, Record};
-use units::Bytes;
 
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, create, draw, make_drawings, print};
 use crate::platform::{Machine, MachineFlag};
+use crate::size::Mib;
 
 /// Fit a model of the memory hierarchy to measurements: what its parts cost, with errors.
 #[derive(Args, Debug)]
@@ -47,7 +47,7 @@ pub struct FitCommand {
     model: String,
     /// The largest area of the window probe, in MiB [default: 8192 in a simulation, 1024 on this computer].
     #[arg(long, value_name = "MIB")]
-    largest: Option<u64>,
+    largest: Option<Mib>,
     /// Write the records that were measured to FILE, one JSON object a line.
     #[arg(long, value_name = "FILE", conflicts_with = "data")]
     data_out: Option<PathBuf>,
@@ -144,7 +144,7 @@ impl FitCommand {
 
     /// Measures what the models need.
     fn measure(&self, models: &[Model]) -> Result<Measured, Failure> {
-        let largest = self.largest.map(Bytes::from_mib);
+        let largest = self.largest.map(|size| size.0);
         let measured = match self.machine.machine()? {
             Machine::Host => probe::host(models, largest)?,
             Machine::Simulated(resolved) => {

@@ -1,5 +1,6 @@
 //! `ccnuma run`: starts a program and samples what it does to the machine.
 
+use std::ffi::{OsStr, OsString};
 use std::io::BufWriter;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -53,7 +54,7 @@ pub struct RunCommand {
     records: OutputFlags,
     /// The program and its arguments.
     #[arg(value_name = "PROGRAM", last = true, required_unless_present = "list")]
-    command: Vec<String>,
+    command: Vec<OsString>,
 }
 
 impl RunCommand {
@@ -90,7 +91,7 @@ impl RunCommand {
                 (Some(code), _) => format!("exit status {code}"),
                 (None, signal) => format!("signal {}", signal.unwrap_or_default()),
             };
-            eprintln!("{}: ended with {how}", self.command[0]);
+            eprintln!("{}: ended with {how}", self.command[0].display());
         }
         Ok(status.is_some_and(|status| status.success()))
     }
@@ -144,7 +145,8 @@ impl RunCommand {
 }
 
 /// Where the trace goes if nobody says: the program's name, here.
-fn default_trace(program: &str) -> PathBuf {
-    let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy().into_owned();
-    PathBuf::from(format!("{name}.arrows"))
+fn default_trace(program: &OsStr) -> PathBuf {
+    let mut name = Path::new(program).file_name().unwrap_or_default().to_owned();
+    name.push(".arrows");
+    name.into()
 }

@@ -1,5 +1,6 @@
 //! A program of this computer that is started, and sampled until it ends.
 
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::ops::ControlFlow;
 use std::process::ExitStatus;
@@ -22,13 +23,13 @@ const GRACE: Duration = Duration::from_secs(1);
 pub fn preamble(
     files: &KernelFiles,
     inventory: &Inventory,
-    command: &[String],
+    command: &[OsString],
     sampler: &Sampler,
     sources: &Sources,
 ) -> Preamble {
     let mut preamble = Preamble {
         machine: profile::linux::title(files, inventory),
-        command: command.to_vec(),
+        command: words(command),
         started_unix_ns: unix_now(),
         clock: "CLOCK_MONOTONIC".to_owned(),
         ..Preamble::default()
@@ -38,9 +39,14 @@ pub fn preamble(
     preamble
 }
 
+/// A command line as records tell it, whose words may be no UTF-8.
+pub fn words(command: &[OsString]) -> Vec<String> {
+    command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
 /// The refusal of a program.
-pub fn cannot_be_started(program: &str, error: &io::Error) -> Failure {
-    Failure::flag("PROGRAM", program, format!("cannot be started: {error}"), "a program that can be run")
+pub fn cannot_be_started(program: &OsStr, error: &io::Error) -> Failure {
+    Failure::flag("PROGRAM", program.display(), format!("cannot be started: {error}"), "a program that can be run")
 }
 
 /// Starts `command` and samples it until it ends; `begun` is called once it runs, `each` after every sample and now and then in
@@ -49,7 +55,7 @@ pub fn cannot_be_started(program: &str, error: &io::Error) -> Failure {
 /// # Errors
 /// When it cannot be started, `begun` fails, or the samples cannot be written.
 pub fn watch(
-    command: &[String],
+    command: &[OsString],
     sources: &mut Sources,
     sampler: &mut Sampler,
     writer: &mut impl Keeper,

@@ -5,6 +5,7 @@ pub(super) mod journal;
 pub(super) mod own;
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,7 @@ use experiments::{Simulation, Sweep, Variations, parallel};
 use record::{ProgramRow, SimulationRow};
 use workloads::Workload;
 
+use crate::arguments;
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, create, print};
 use crate::platform::MachinesFlag;
@@ -182,15 +184,15 @@ impl SimCommand {
 ///
 /// # Errors
 /// When there is no such machine, program or flag, or several runs are asked for.
-pub(super) fn single(machine: &str, words: &[String]) -> Result<Simulation, Failure> {
+pub(super) fn single(machine: &str, words: &[OsString]) -> Result<Simulation, Failure> {
     let before = ["ccnuma sim", "--machine", machine].map(str::to_owned);
-    let parsed = Single::try_parse_from(before.iter().chain(words));
+    let parsed = arguments::parse::<Single>(before.iter().map(OsString::from).chain(words.iter().cloned()));
     let command = parsed.map_err(|error| Failure::input(error.render().to_string().trim_end()))?.command;
     let mut simulations = command.sweep()?.simulations().map_err(Failure::input)?;
     match (simulations.pop(), simulations.len()) {
         (Some(simulation), 0) => Ok(simulation),
         (_, others) => {
-            let words = words.join(" ");
+            let words = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
             Err(Failure::input(format!("{words}: {} runs; accepted: one program on one machine", others + 1)))
         }
     }

@@ -4,30 +4,34 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-use experiments::Relocation;
+
+use experiments::{OwnProgram, Relocation};
 use experiments::diagnosis::{self, Diagnosis};
 use experiments::profiling::ProfileRequest;
 use frontend::launch::Launch;
 use frontend::request::{Answer, Request};
 use machine::{Description, Resolved};
 use record::{Attribution, SimulationRow};
+use units::Bytes;
 
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress;
+use crate::size::{Kib, Size};
 
 /// The flags that only programs of the user's own heed.
 #[derive(Args, Debug)]
 pub struct OwnFlags {
-    /// A program that was built with `ccnuma cc`, `cxx` or `fc`, and its arguments.
+    /// A program that was built with `ccnuma cc`, `cxx` or `fc`, and its arguments; {cpus} in them stands for the number of
+    /// processors, as in ./fft -p{cpus}.
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["programs", "list", "resume"])]
     pub command: Vec<OsString>,
     /// Instructions that a reference of an own program stands for beside itself, where the compiler has not counted them.
     #[arg(long, value_name = "N", default_value_t = 2)]
     instructions: u32,
     /// The stack of an own program's thread that asks for none of another size, in KiB.
-    #[arg(long, value_name = "KIB", default_value_t = 8192)]
-    stack: u64,
+    #[arg(long, value_name = "KIB", default_value = "8192")]
+    stack: Kib,
     /// Simulated time after which the threads of an own program that run and store nothing are taken to wait for what never comes, in
     /// milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 1000)]
@@ -57,7 +61,7 @@ pub struct Common {
 
 impl Default for OwnFlags {
     fn default() -> Self {
-        Self { command: Vec::new(), instructions: 2, stack: 8192, spin_limit: 1000, host_time: false, no_caches: false }
+        Self { command: Vec::new(), instructions: 2, stack: Size(Bytes::from_kib(8192)), spin_limit: 1000, host_time: false, no_caches: false }
     }
 }
 
@@ -122,6 +126,7 @@ impl OwnFlags {
         cpus: Option<u16>,
         common: &Common,
     ) -> Result<(SimulationRow, Answer), Failure> {
+        let launch = &on(launch, machine, cpus)?;
         let request = self.request(launch, machine, cpus, common);
         let mut answer = launch.run(request).map_err(Failure::run)?;
         for note in &answer.notes {
@@ -151,7 +156,7 @@ impl OwnFlags {
             host_time: self.host_time,
             instructions: self.instructions,
             spin_limit_ms: self.spin_limit,
-            stack: self.stack << 10,
+            stack: self.stack.0.0,
             record: common.record.clone(),
             profile: common.profile.clone(),
             relocation: Relocation::default(),
@@ -172,6 +177,7 @@ impl OwnFlags {
         seed: u64,
     ) -> Result<(), Failure> {
         let common = Common { seed, ..Common::default() };
+        let launch = &on(launch, machine, cpus)?;
         let again = |machine: &Description, relocation: &Relocation| {
             let request = self.request(launch, machine, cpus, &common);
             let answer = launch.run_unseen(Request { relocation: relocation.clone(), ..request }).ok()?;
@@ -180,6 +186,15 @@ impl OwnFlags {
         let tried = progress::growing("simulations", |told| found.try_own(machine, again, told));
         tried.map_err(Failure::run)
     }
+}
+
+/// A program as it is started where it may use the first `cpus` processors of a machine, all of them if there is no such number.
+///
+/// # Errors
+/// When the machine has fewer.
+fn on(launch: &Launch, machine: &Description, cpus: Option<u16>) -> Result<Launch, Failure> {
+    let processors = OwnProgram::processors(machine, cpus).map_err(Failure::input)?;
+    Ok(launch.on(processors.len()))
 }
 
 /// What an own program lost, by the names that it has for its data, and what follows from it. What cannot be told is said on

@@ -5,6 +5,13 @@ use units::{Bytes, Duration, Hertz};
 use super::section;
 use crate::description::kind::{Alternatives, Flag, bytes, choice, count, cycles, kib, mhz, mib_or_part, ns};
 
+/// The most misses that a processor can have outstanding: its miss registers are told apart by three bits.
+pub const MOST_MISSES: u32 = 8;
+/// The most entries of a translation buffer: they are told apart by eight bits.
+pub const MOST_TRANSLATIONS: u32 = 256;
+/// Lines in a set of every cache: the R10000's and R12000's caches have two ways (Prestor 2001, 2.1).
+const WAYS: u32 = 2;
+
 /// The processor of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ProcessorModel {
@@ -63,11 +70,11 @@ section! {
         /// Instructions that issue in one core cycle.
         issue_width: u32 = "issue_width", count(1, 16);
         /// Cache misses outstanding at once.
-        outstanding_misses: u32 = "outstanding_misses", count(1, 64);
+        outstanding_misses: u32 = "outstanding_misses", count(1, MOST_MISSES);
         /// Of these, misses and upgrades for stores.
-        outstanding_stores: u32 = "outstanding_stores", count(1, 64);
+        outstanding_stores: u32 = "outstanding_stores", count(1, MOST_MISSES);
         /// Of these in turn, upgrades.
-        outstanding_upgrades: u32 = "outstanding_upgrades", count(1, 64);
+        outstanding_upgrades: u32 = "outstanding_upgrades", count(1, MOST_MISSES);
         /// Whether an upgrade in progress holds up later loads that miss.
         upgrade_blocks_loads: bool = "upgrade_blocks_loads", Flag;
         /// Core cycles that the answer to an invalidation takes while the processor's own request for the line is
@@ -86,7 +93,7 @@ section! {
         /// Capacity.
         size: Bytes = "size_kib", kib(1, 65536);
         /// Lines in a set.
-        ways: u32 = "ways", count(1, 16);
+        ways: u32 = "ways", count(WAYS, WAYS);
         /// Line size.
         line: Bytes = "line_bytes", bytes(8, 256);
         /// Core cycles of a load that hits.
@@ -100,7 +107,7 @@ section! {
         /// Capacity.
         size: Bytes = "size_mib", mib_or_part(32, 64);
         /// Lines in a set.
-        ways: u32 = "ways", count(1, 16);
+        ways: u32 = "ways", count(WAYS, WAYS);
         /// Line size: the unit of coherence.
         line: Bytes = "line_bytes", bytes(32, 1024);
         /// Clock of the cache bus.
@@ -134,7 +141,7 @@ section! {
     /// The translation lookaside buffer.
     TlbSpec in "tlb" {
         /// Entries.
-        entries: u32 = "entries", count(1, 4096);
+        entries: u32 = "entries", count(1, MOST_TRANSLATIONS);
         /// Consecutive pages that one entry maps.
         pages_per_entry: u32 = "pages_per_entry", count(1, 8);
         /// Page size.

@@ -30,7 +30,7 @@ impl Network {
         let (router, link) = (&description.router, &description.link);
         let cycle = router.clock.period();
         let queued = cycle * u64::from(router.bypass_cycles + router.queue_cycles);
-        let bypass = description.topology.router_bypass.then(|| cycle * u64::from(router.bypass_cycles));
+        let bypass = description.bypasses_queues().then(|| cycle * u64::from(router.bypass_cycles));
         let end = |end: Endpoint| match end {
             Endpoint::Node(node) => End::Node(node),
             Endpoint::Router(router, _) => End::Router(router),
