@@ -27,7 +27,7 @@ pub use fit::FitRow;
 pub use inventory::{DeadlockRow, MachineRow, TopologyPart, TopologyRow};
 pub use measurement::{OneOrMany, Record, Unit};
 pub use program::ProgramRow;
-pub use reproduction::ReproductionRow;
+pub use reproduction::{PublicationRow, ReproductionRow};
 pub use row::Row;
 pub use sample::{SampleRow, TraceInfoRow};
 pub use simulation::{

@@ -19,7 +19,7 @@ mod table;
 mod time_split;
 
 pub use bars::StackedBars;
-pub use comparison::{ErrorSummary, comparison, summaries};
+pub use comparison::{ErrorSummary, comparison, publications, summaries};
 pub use computer_drawing::computer_drawing;
 pub use diagnosis::findings;
 pub use fits::fits;

@@ -126,6 +126,7 @@ impl SimCommand {
         let machines = self.machines.varied(&self.variations()?)?;
         let cpus: Vec<u16> = self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect();
         let runs = machines.len() * cpus.len().max(1);
+        let launch = self.own.launch(&machines, &cpus)?;
         let record = one_run(runs, self.record.as_deref())?;
         let common = Common { seed: self.seed, causes: self.causes, stats: self.stats, record, profile: None };
         let mut output: Output<SimulationRow> = self.output.open()?;
@@ -133,7 +134,7 @@ impl SimCommand {
             let name = experiments::description_label(&machine.description);
             self.output.describe_machine((machines.len() > 1).then_some(name.as_str()), &machine.to_toml())?;
         }
-        let (rows, well) = self.own.run(&machines, &cpus, &common, &mut output)?;
+        let (rows, well) = self.own.run(&launch, &machines, &cpus, &common, &mut output)?;
         if output.wants_table() {
             print_tables(&rows, self.stats)?;
         }

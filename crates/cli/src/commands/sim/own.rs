@@ -66,6 +66,18 @@ impl Default for OwnFlags {
 }
 
 impl OwnFlags {
+    /// The program, once it is known that it can be run on each machine, on each number of processors.
+    ///
+    /// # Errors
+    /// When there is no such program, or a machine has fewer processors.
+    pub fn launch(&self, machines: &[Resolved], cpus: &[u16]) -> Result<Launch, Failure> {
+        let launch = Launch::new(&self.command).map_err(Failure::input)?;
+        for machine in machines {
+            cpus.iter().try_for_each(|&cpus| on(&launch, &machine.description, Some(cpus)).map(drop))?;
+        }
+        Ok(launch)
+    }
+
     /// Runs the program on each machine, on each number of processors (all of the machine's if there are none). The records, and
     /// whether the program ended well each time.
     ///
@@ -73,18 +85,18 @@ impl OwnFlags {
     /// When the program cannot be run, or the simulation fails.
     pub fn run(
         &self,
+        launch: &Launch,
         machines: &[Resolved],
         cpus: &[u16],
         common: &Common,
         output: &mut Output<SimulationRow>,
     ) -> Result<(Vec<SimulationRow>, bool), Failure> {
-        let launch = Launch::new(&self.command).map_err(Failure::input)?;
         let (mut rows, mut well) = (Vec::new(), true);
         let numbers: Vec<Option<u16>> =
             if cpus.is_empty() { vec![None] } else { cpus.iter().copied().map(Some).collect() };
         for machine in machines {
             for &cpus in &numbers {
-                let (row, ended_well) = self.run_once(&launch, machine, cpus, common)?;
+                let (row, ended_well) = self.run_once(launch, machine, cpus, common)?;
                 output.write(&row)?;
                 rows.push(row);
                 well &= ended_well;
