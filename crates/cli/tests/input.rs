@@ -46,7 +46,10 @@ fn processors_that_a_machine_does_not_have_are_refused_by_every_command() {
 
 #[test]
 fn machines_that_cannot_run_are_refused_at_load() {
-    refused("sim -m arctic+router.buffer_bytes=16 fft", &["router.buffer_bytes = 16", "a line of 128 B", "from 256 to"]);
+    refused(
+        "sim -m arctic+router.buffer_bytes=16 fft",
+        &["router.buffer_bytes = 16", "a line of 128 B", "from 256 to"],
+    );
     refused("sim -m arctic+link.micropacket_bytes=256 fft", &["router.buffer_bytes", "machines/origin2000.toml:"]);
     refused("sim -m arctic+l2.ways=4 fft", &["l2.ways = 4", "accepted: 2"]);
     refused("bench -m flash-4p+migration lmbench-read", &["os.migration = true", "only the Hub"]);
@@ -72,8 +75,11 @@ fn files_that_are_none_are_refused_without_waiting() {
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
     let folder = folder.path().join("folder.toml");
     fs::create_dir(&folder).expect("a folder");
-    let kinds =
-        [("/dev/zero", "a device"), (pipe.to_str().expect("UTF-8"), "a pipe"), (folder.to_str().expect("UTF-8"), "a directory")];
+    let kinds = [
+        ("/dev/zero", "a device"),
+        (pipe.to_str().expect("UTF-8"), "a pipe"),
+        (folder.to_str().expect("UTF-8"), "a directory"),
+    ];
     for (path, what) in kinds {
         let problem = format!("it is {what}, not a regular file");
         for line in [
@@ -107,7 +113,10 @@ fn numbers_are_refused_with_the_form_that_is_accepted() {
     refused("bench --rtprio", &["--rtprio"]);
     refused("sar --rtprio=200 1", &["--rtprio", "200", "accepted: a whole number from 1 to 99"]);
     // As it was typed, however large.
-    refused("fit -m dresden --largest 99999999999999", &["99999999999999", "accepted: a whole number of MiB from 1 to"]);
+    refused(
+        "fit -m dresden --largest 99999999999999",
+        &["99999999999999", "accepted: a whole number of MiB from 1 to"],
+    );
     refused("bench -m arctic --array 99999999999999999 area-read", &["99999999999999999", "of KiB from 1 to"]);
     refused("sim -m arctic --stack 0 -- ./none", &["--stack", "accepted: a whole number of KiB from 1 to"]);
     for line in ["bench -m arctic --lines 99999999999 lmbench-read", "bench --lines 99999999999 lmbench-read"] {
@@ -123,13 +132,19 @@ fn another_number_is_not_what_was_meant() {
     let output = ccnuma("sim -m flash-4p+cv=0 fft");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{errors}");
-    assert!(errors.contains("cv=0") && errors.contains("N from 1 to 64") && !errors.contains("did you mean"), "{errors}");
+    assert!(
+        errors.contains("cv=0") && errors.contains("N from 1 to 64") && !errors.contains("did you mean"),
+        "{errors}"
+    );
     refused("sim -m flash-4p+hybird fft", &["did you mean hybrid?"]);
 }
 
 #[test]
 fn a_program_that_does_not_exist_is_said_not_to() {
-    refused("run -- no-such-program-anywhere", &["PROGRAM no-such-program-anywhere", "there is no such program on the search path"]);
+    refused(
+        "run -- no-such-program-anywhere",
+        &["PROGRAM no-such-program-anywhere", "there is no such program on the search path"],
+    );
     refused("run -- ./no-such-program", &["./no-such-program", "No such file"]);
     refused("diagnose -- no-such-program-anywhere", &["there is no such program on the search path"]);
     refused("run -- /etc/passwd", &["/etc/passwd", "no file that may be executed"]);

@@ -74,7 +74,8 @@ fn runs_tell_processors_and_threads() {
 #[test]
 fn the_number_of_processors_stands_in_arguments() {
     let Some(folder) = built() else { return };
-    let text = well(&common::ccnuma_in(folder.path(), "sim -m flash-4p --cpus 1..4 --json=runs.jsonl -- ./add -p{cpus}"));
+    let text =
+        well(&common::ccnuma_in(folder.path(), "sim -m flash-4p --cpus 1..4 --json=runs.jsonl -- ./add -p{cpus}"));
     for threads in [1, 2, 4] {
         assert!(text.contains(&format!("{threads} threads of -p{threads}\n")), "{text}");
     }

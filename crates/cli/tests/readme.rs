@@ -136,7 +136,8 @@ fn folder() -> TempDir {
     let program = folder.path().join("prog");
     fs::write(&program, "#!/bin/sh\nsleep 0.8\n").expect("written");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it can be run");
-    let source = "#include <omp.h>\nint main(void) {\n#pragma omp parallel\n  { (void)omp_get_thread_num(); }\n  return 0;\n}\n";
+    let source =
+        "#include <omp.h>\nint main(void) {\n#pragma omp parallel\n  { (void)omp_get_thread_num(); }\n  return 0;\n}\n";
     fs::write(folder.path().join("stream.c"), source).expect("written");
     folder
 }

@@ -6,7 +6,9 @@
 
 use std::path::Path;
 
+use machine::description::IdealProtocol;
 use machine::{Description, DescriptionError, Resolved};
+use protocol::msi::catalogue;
 
 /// Between the machine and each of its changes.
 const SEPARATOR: char = '+';
@@ -48,10 +50,28 @@ pub fn resolve(name: &str) -> Result<Resolved, DescriptionError> {
     let changes: Vec<&str> = parts.collect();
     // A path may have the sign in it.
     if changes.is_empty() || Path::new(name).exists() {
-        return machine::resolve(name);
+        return machine::resolve(name).and_then(with_known_protocol);
     }
     let keyed: Vec<_> = changes.iter().flat_map(|change| keys(change)).collect();
-    machine::resolve_changed(base, name, &changes.join(", "), &keyed)
+    machine::resolve_changed(base, name, &changes.join(", "), &keyed).and_then(with_known_protocol)
+}
+
+/// Refuses a directory protocol that there is not, or that cannot run so; a description by itself knows none.
+fn with_known_protocol(machine: Resolved) -> Result<Resolved, DescriptionError> {
+    let Some(directory) = &machine.description.directory else { return Ok(machine) };
+    let name = directory.protocol.as_str();
+    match catalogue::named(name) {
+        Err(unknown) => {
+            let nearest = unknown.nearest.map_or_else(String::new, |name| format!(", did you mean {name}?"));
+            let reason = format!("there is no such protocol{nearest}");
+            Err(machine.refused(PROTOCOL, name, reason, unknown.accepted))
+        }
+        Ok(named) if named.remote_access_cache && directory.ideal != IdealProtocol::None => {
+            let reason = "an ideal machine has no remote access caches".to_owned();
+            Err(machine.refused(PROTOCOL, name, reason, "a protocol without /RAC".to_owned()))
+        }
+        Ok(_) => Ok(machine),
+    }
 }
 
 /// As [`resolve`], without where each value came from.

@@ -93,8 +93,8 @@ impl Launch {
             command.split_first().map_or((PathBuf::new(), &[][..]), |(program, rest)| (program.into(), rest));
         let launch = Self { program: found(&program), arguments: arguments.to_vec(), cpus: None };
         let name = launch.program.display().to_string();
-        let bytes =
-            input::bytes(&launch.program, input::HELD).map_err(|problem| LaunchError::Unreadable { program: name.clone(), problem })?;
+        let bytes = input::bytes(&launch.program, input::HELD)
+            .map_err(|problem| LaunchError::Unreadable { program: name.clone(), problem })?;
         if !bytes.starts_with(b"\x7fELF") {
             return Err(LaunchError::NoExecutable { program: name });
         }

@@ -44,11 +44,7 @@ pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
     let differ = rows.iter().any(|row| with(row, &varied).next().is_some());
     let threads = rows.iter().any(|row| row.threads != row.cpus);
     columns.extend(differ.then(|| Column::text("with")));
-    columns.extend([
-        Column::text("machine"),
-        Column::text("protocol"),
-        Column::number("CPUs", ""),
-    ]);
+    columns.extend([Column::text("machine"), Column::text("protocol"), Column::number("CPUs", "")]);
     columns.extend(threads.then(|| Column::number("threads", "")));
     columns.extend([
         Column::number("time", "us"),
@@ -73,11 +69,7 @@ pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
         if differ {
             cells.push(with(row, &varied).collect::<Vec<_>>().join(" "));
         }
-        cells.extend([
-            row.machine.clone(),
-            row.protocol.clone(),
-            row.cpus.to_string(),
-        ]);
+        cells.extend([row.machine.clone(), row.protocol.clone(), row.cpus.to_string()]);
         cells.extend(threads.then(|| row.threads.to_string()));
         cells.extend([
             us(row.time_ns),

@@ -92,7 +92,7 @@ pub enum SimError {
     },
     /// The values of the description cannot stand together.
     #[error(transparent)]
-    Description(#[from] DescriptionError),
+    Description(Box<DescriptionError>),
     /// All programs wait for something that never comes.
     #[error("nothing can happen any more at {at}: {waits}")]
     Deadlock {
@@ -119,6 +119,12 @@ pub enum SimError {
     /// The host has no memory for a program's stack.
     #[error("no memory for a program's stack: {0}")]
     NoStack(std::io::Error),
+}
+
+impl From<DescriptionError> for SimError {
+    fn from(error: DescriptionError) -> Self {
+        Self::Description(Box::new(error))
+    }
 }
 
 impl SimError {

@@ -41,7 +41,8 @@ impl MachinesCommand {
     pub fn run(self) -> Result<(), Failure> {
         match self.action {
             Some(Action::Show { name }) => {
-                print(experiments::variant::resolve(&name).map_err(Failure::input)?.to_toml())
+                let found = experiments::variant::resolve(&name);
+                print(found.map_err(|error| Failure::input(format!("MACHINE {name}: {error}")))?.to_toml())
             }
             None => list(&self.output),
         }

@@ -127,7 +127,11 @@ fn caches(description: &Description) -> Result<(), Conflict> {
     }
     if l2.replacement != Replacement::Random {
         let accepted = quoted(Replacement::Random.word());
-        return Err(Conflict::new("l2.replacement", "the secondary caches of all processors replace at random", accepted));
+        return Err(Conflict::new(
+            "l2.replacement",
+            "the secondary caches of all processors replace at random",
+            accepted,
+        ));
     }
     Ok(())
 }
@@ -153,7 +157,7 @@ fn operating_system(description: &Description) -> Result<(), Conflict> {
     for (key, node) in [("fixed_node", os.fixed_node), ("domain_affinity_node", os.domain_affinity_node)] {
         if node > last {
             let nodes = if last == 0 { "node 0 alone".to_owned() } else { format!("nodes 0 to {last}") };
-            let accepted = format!("a whole number from 0 to {last}");
+            let accepted = if last == 0 { "0".to_owned() } else { format!("a whole number from 0 to {last}") };
             return Err(Conflict::new(format!("os.{key}"), format!("the machine has {nodes}"), accepted));
         }
     }

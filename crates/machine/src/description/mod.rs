@@ -19,9 +19,9 @@ pub use check::MOST_MAGIC_NODES;
 pub use error::{DescriptionError, Entry, Origin};
 pub use spec::{
     ControllerKind, ControllerSpec, DirectorySpec, DomainTopology, DoubleMeshSpec, Fill, HandlerSpec, HubSpec,
-    HypercubeSpec, IdealProtocol, L1Spec, L2Spec, LinkSpec, MOST_MISSES, MOST_TRANSLATIONS, MagicSpec, MemorySpec, OsSpec, PlacementKind,
-    ProcessorModel, ProcessorSpec, Replacement, RouterBypass, RouterSpec, SchedulerSpec, SysadSpec, TlbSpec, TopologyKind,
-    TopologySpec,
+    HypercubeSpec, IdealProtocol, L1Spec, L2Spec, LinkSpec, MOST_MISSES, MOST_TRANSLATIONS, MagicSpec, MemorySpec,
+    OsSpec, PlacementKind, ProcessorModel, ProcessorSpec, Replacement, RouterBypass, RouterSpec, SchedulerSpec,
+    SysadSpec, TlbSpec, TopologyKind, TopologySpec,
 };
 
 use check::{Conflict, check};
@@ -148,6 +148,14 @@ pub struct Resolved {
 }
 
 impl Resolved {
+    /// The error for a word (`table.key`) that nobody below whoever asks could check: with where it stands.
+    pub fn refused(&self, key: &str, word: &str, reason: String, accepted: String) -> DescriptionError {
+        let at = self.origins.get(key).cloned();
+        let at = at.unwrap_or_else(|| Origin { file: self.description.name.clone(), line: None });
+        let entry = Box::new(Entry { at, key: key.into(), value: quoted(word) });
+        DescriptionError::Impossible { entry, reason, accepted }
+    }
+
     /// The whole description as TOML, each value with the file and line it came from as a comment.
     pub fn to_toml(&self) -> String {
         write(&self.description, &self.origins)
@@ -346,8 +354,7 @@ fn resolve_layers(layers: Vec<Layer>, stem: &str) -> Result<Resolved, Descriptio
     let name = resolver.text("name")?.filter(|_| own_name).unwrap_or_else(|| stem.into());
     let title = resolver.text("title")?.filter(|_| own_title).unwrap_or_else(|| name.clone());
     let description = read(&resolver, name, title)?;
-    check(&description)
-        .map_err(|Conflict { key, reason, accepted }| resolver.impossible(&key, reason, accepted))?;
+    check(&description).map_err(|Conflict { key, reason, accepted }| resolver.impossible(&key, reason, accepted))?;
     let mut origins = resolver.origins();
     origins.retain(|key, _| !(key == "inherit" || key == "name" && !own_name || key == "title" && !own_title));
     Ok(Resolved { description, origins })

@@ -179,6 +179,14 @@ registry! {
 pub const TABLE_5_1: [&str; 7] =
     ["cv=2", "cv=2/LB", "dynamic-pointer", "hybrid", "hybrid/IC", "hybrid/IR", "hybrid/RAC"];
 
+/// What `name` stands for.
+///
+/// # Errors
+/// [`UnknownProtocol`] if it stands for no protocol.
+pub fn named(name: &str) -> Result<Named, UnknownProtocol> {
+    BASES.iter().find_map(|base| base.parse(name)).ok_or_else(|| unknown(name))
+}
+
 /// The names worth listing: every base, and the variants that the FLASH dissertation or the model checker has of it.
 pub fn names() -> impl Iterator<Item = &'static str> {
     BASES.iter().flat_map(|base| base.names).copied()

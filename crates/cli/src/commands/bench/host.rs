@@ -191,7 +191,8 @@ fn headline(platform: &HostPlatform) -> String {
 fn alike(failures: &[(String, String)]) -> Vec<String> {
     let mut told: Vec<(String, String, usize)> = Vec::new();
     for (measurement, reason) in failures {
-        let words: Vec<&str> = reason.split(|letter: char| letter.is_ascii_digit()).filter(|part| !part.is_empty()).collect();
+        let words: Vec<&str> =
+            reason.split(|letter: char| letter.is_ascii_digit()).filter(|part| !part.is_empty()).collect();
         let words = words.join("#");
         match told.iter_mut().find(|(known, ..)| *known == words) {
             Some((_, _, others)) => *others += 1,

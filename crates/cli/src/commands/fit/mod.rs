@@ -129,9 +129,6 @@ impl FitCommand {
             let problem = "a machine is found by a name that ends in .toml";
             return Err(Failure::flag("--machine-out", path.display(), problem, "FILE.toml"));
         }
-        if self.largest == Some(0) {
-            return Err(Failure::flag("--largest", 0, "there would be no area", "1 MiB or more"));
-        }
         if let Some(directory) = &self.svg {
             make_drawings(directory)?;
         }

@@ -59,7 +59,7 @@ impl SimulatedRun<'_> {
     /// The same with a program of the user's own, whose path was given.
     fn record_own(self, path: &Path) -> Result<(Selection, bool), Failure> {
         let launch = Launch::new(self.command).map_err(Failure::input)?;
-        let machine = experiments::variant::load(self.machine).map_err(Failure::input)?;
+        let machine = load(self.machine)?;
         let request = self.request(&machine)?;
         let there = std::path::absolute(path).map_err(Failure::run)?;
         // Whoever cannot write it says so now, by its flag.
@@ -125,6 +125,11 @@ impl SimulatedRun<'_> {
     }
 }
 
+/// The machine that is asked for.
+fn load(machine: &str) -> Result<Description, Failure> {
+    experiments::variant::load(machine).map_err(|error| Failure::input(format!("-m {machine}: {error}")))
+}
+
 /// What was asked for that there is not, or what has failed.
 fn failure(error: ExperimentError) -> Failure {
     match error {
@@ -141,7 +146,7 @@ fn failure(error: ExperimentError) -> Failure {
 /// # Errors
 /// When there is no such machine.
 pub fn list(machine: &str, declared: &[Metric]) -> Result<(), Failure> {
-    let description = experiments::variant::load(machine).map_err(Failure::input)?;
+    let description = load(machine)?;
     let metrics = profiling::metrics(&description, declared).map_err(Failure::input)?;
     let preamble = Preamble { machine: format!("{} (simulated)", description.name), ..Preamble::default() };
     print(preamble::text(&preamble, [].iter(), &metrics))

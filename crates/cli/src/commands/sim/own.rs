@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use experiments::{OwnProgram, Relocation};
 use experiments::diagnosis::{self, Diagnosis};
 use experiments::profiling::ProfileRequest;
+use experiments::{OwnProgram, Relocation};
 use frontend::launch::Launch;
 use frontend::request::{Answer, Request};
 use machine::{Description, Resolved};
@@ -61,7 +61,14 @@ pub struct Common {
 
 impl Default for OwnFlags {
     fn default() -> Self {
-        Self { command: Vec::new(), instructions: 2, stack: Size(Bytes::from_kib(8192)), spin_limit: 1000, host_time: false, no_caches: false }
+        Self {
+            command: Vec::new(),
+            instructions: 2,
+            stack: Size(Bytes::from_kib(8192)),
+            spin_limit: 1000,
+            host_time: false,
+            no_caches: false,
+        }
     }
 }
 
