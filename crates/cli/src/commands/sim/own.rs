@@ -147,7 +147,7 @@ impl OwnFlags {
     ) -> Result<(SimulationRow, Answer), Failure> {
         let launch = &on(launch, machine, cpus)?;
         let request = self.request(launch, machine, cpus, common);
-        let mut answer = launch.run(request).map_err(Failure::run)?;
+        let mut answer = progress::beside_program(launch.name(), || launch.run(request)).map_err(Failure::run)?;
         for note in &answer.notes {
             eprintln!("note: {}: {note}", launch.name());
         }
