@@ -1,6 +1,5 @@
 //! `ccnuma report`: a page about a run, for a browser.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

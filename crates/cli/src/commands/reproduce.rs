@@ -116,7 +116,10 @@ impl ReproduceCommand {
         let rows = experiments::catalogue::publications(selection).map_err(Failure::input)?;
         let mut output: Output<PublicationRow> = self.output.open()?;
         rows.iter().try_for_each(|row| output.write(row))?;
-        if output.wants_table() { print(report::publications(&rows)) } else { Ok(()) }
+        if output.wants_table() {
+            print(report::publications(&rows))?;
+        }
+        output.finish()
     }
 
     /// Where runs of programs are kept until all are over: beside the file of --json, if there is one.

@@ -77,7 +77,7 @@ pub fn watch(
         program.terminate();
         return Err(failure);
     }
-    let name = command[0].clone();
+    let name = command[0].to_string_lossy().into_owned();
     interruption::leave_account(move || Some(format!("{name} was ended, too")));
     let mut since = None;
     let mut look = || {
