@@ -1,11 +1,12 @@
 //! One published figure beside ours.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Row, Unit};
 
 /// One figure of a published table or diagram, and what this system gives for it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionRow {
     /// The source document, such as `prestor`.
     pub paper: String,
@@ -39,12 +40,13 @@ impl ReproductionRow {
 }
 
 impl Row for ReproductionRow {
+    const KIND: &'static str = "reproduction";
     const COLUMNS: &'static [&'static str] =
         &["paper", "table", "row", "column", "unit", "theirs", "ours", "error_pct", "calibrated"];
 }
 
 /// A published table, figure or study in a list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PublicationRow {
     /// What reproduces it: the paper and the table, as in `prestor/4.6`.
     pub name: String,
@@ -59,5 +61,6 @@ pub struct PublicationRow {
 }
 
 impl Row for PublicationRow {
+    const KIND: &'static str = "publication";
     const COLUMNS: &'static [&'static str] = &["name", "title", "section", "machine", "published"];
 }
