@@ -116,6 +116,11 @@ impl SimulationRow {
         self.result == CheckResult::Ok
     }
 
+    /// Whether it had another number of threads than of processors; no threads are ones that nobody counted.
+    pub const fn has_other_threads(&self) -> bool {
+        self.threads != self.cpus && self.threads != 0
+    }
+
     /// What the run is one of: runs that agree in this are equal in all else. It has no lines.
     pub fn identity(&self) -> String {
         let parameters: Vec<_> = self.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();

@@ -42,7 +42,7 @@ pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
     let latency = rows.iter().any(|row| row.miss_latency_ns.is_some());
     let mut columns = vec![Column::text("program")];
     let differ = rows.iter().any(|row| with(row, &varied).next().is_some());
-    let threads = rows.iter().any(|row| row.threads != row.cpus);
+    let threads = rows.iter().any(SimulationRow::has_other_threads);
     columns.extend(differ.then(|| Column::text("with")));
     columns.extend([Column::text("machine"), Column::text("protocol"), Column::number("CPUs", "")]);
     columns.extend(threads.then(|| Column::number("threads", "")));
@@ -117,9 +117,9 @@ pub fn simulation_statistics(row: &SimulationRow) -> Vec<Table> {
 
 /// The processors of a run, in words: with its threads, if those are more or fewer.
 pub(crate) fn processors(row: &SimulationRow) -> String {
-    match row.threads == row.cpus {
-        true => format!("{} processors", row.cpus),
-        false => format!("{} processors with {} threads", row.cpus, row.threads),
+    match row.has_other_threads() {
+        false => format!("{} processors", row.cpus),
+        true => format!("{} processors with {} threads", row.cpus, row.threads),
     }
 }
 

@@ -59,7 +59,7 @@ pub fn time_split(rows: &[SimulationRow]) -> Table {
     let shown: Vec<usize> =
         (0..=PARTS.len()).filter(|&part| part == 0 || shares.iter().any(|shares| shares[part] > 0.0)).collect();
     let mut columns = vec![Column::text("run"), Column::number("CPUs", "")];
-    let threads = rows.iter().any(|row| row.threads != row.cpus);
+    let threads = rows.iter().any(SimulationRow::has_other_threads);
     columns.extend(threads.then(|| Column::number("threads", "")));
     let names: Vec<&str> = part_names().collect();
     columns.extend(shown.iter().map(|&part| Column::number(names[part], "%")));
