@@ -43,6 +43,8 @@ const EXAMPLES: &[(&str, How)] = &[
     ("sim -m arctic migratory", Runs),
     ("reproduce", Runs),
     ("help cc", Runs),
+    ("schema", Runs),
+    ("run -- ./prog", Lacks("a folder without the trace of the example that follows")),
     ("cc -O2 -fopenmp stream.c -o stream", Runs),
     ("sar --list", Runs),
     ("sar 1", Lacks("it goes on until it is interrupted")),
