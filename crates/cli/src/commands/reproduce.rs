@@ -57,6 +57,7 @@ impl ReproduceCommand {
     /// # Errors
     /// When there is no such table, a measurement fails or the output does.
     pub fn run(self) -> Result<(), Failure> {
+        interruption::go_on_by(Journal::how_to_go_on(self.output.json_file()));
         let scope = self.thoroughness.scope(bench::Settings::simulated())?;
         let scope = bench::SuiteScope { quick: self.quick, ..scope };
         let reproduction = Reproduction::prepare(&self.selection, scope).map_err(Failure::input)?;
@@ -67,7 +68,6 @@ impl ReproduceCommand {
         let journal = self.journal()?;
         let mut output: Output<ReproductionRow> = self.output.open()?;
         output.tell_early(tables_so_far(&reproduction));
-        interruption::go_on_by(Journal::how_to_go_on(self.output.json_file()));
         for machine in reproduction.machines() {
             output.describe(&experiments::bare_description_row(&machine))?;
         }

@@ -1,5 +1,7 @@
 //! Checks of a description's values beside each other.
 
+use units::Bytes;
+
 use super::kind::{Alternatives, quoted};
 use super::layer::Resolver;
 use super::{Description, DescriptionError, TopologyKind};
@@ -64,9 +66,18 @@ fn directory(description: &Description, resolver: &Resolver) -> Result<(), Descr
     Ok(())
 }
 
+/// Ways that a set can have.
+const MOST_WAYS: u32 = 32;
+
+/// Whether a cache has a whole number of sets, and a power of two of them: their number is taken from bits of an address.
+fn divides_into_sets(size: Bytes, ways: u32, line: Bytes) -> bool {
+    let set = u64::from(ways) * line.0;
+    size.0.is_multiple_of(set) && (size.0 / set).is_power_of_two()
+}
+
 fn caches(description: &Description, resolver: &Resolver) -> Result<(), DescriptionError> {
     let (l1, l2) = (&description.l1, &description.l2);
-    let at_most = |what: &str, limit: units::Bytes| format!("at most {what} = {limit}");
+    let at_most = |what: &str, limit: Bytes| format!("at most {what} = {limit}");
     if l1.size > l2.size {
         let reason = format!("the primary cache is larger than the secondary ({})", l2.size);
         return Err(resolver.impossible("l1.size_kib", reason, at_most("l2.size_mib", l2.size)));
@@ -80,11 +91,16 @@ fn caches(description: &Description, resolver: &Resolver) -> Result<(), Descript
         return Err(resolver.impossible("l2.fill_block_bytes", reason, at_most("l2.line_bytes", l2.line)));
     }
     for (name, size, ways, line) in [("l1", l1.size, l1.ways, l1.line), ("l2", l2.size, l2.ways, l2.line)] {
-        if !ways.is_power_of_two() || u64::from(ways) * line.0 > size.0 {
+        if !divides_into_sets(size, ways, line) {
+            let fitting: Vec<_> = (1..=MOST_WAYS).filter(|&ways| divides_into_sets(size, ways, line)).collect();
+            let (key, accepted) = match fitting.is_empty() {
+                false => ("ways", units::ranges(fitting.into_iter().map(|ways| ways as usize))),
+                true => ("size_kib", format!("1 to {MOST_WAYS} ways of a power of two of lines")),
+            };
             return Err(resolver.impossible(
-                &format!("{name}.ways"),
-                format!("{size} cannot be divided into sets of that many lines of {line}"),
-                format!("a power of two from 1 to {}", size.0 / line.0),
+                &format!("{name}.{key}"),
+                format!("{size} cannot be divided into a power of two of sets of {ways} lines of {line}"),
+                accepted,
             ));
         }
     }

@@ -197,6 +197,16 @@ pub(crate) fn mib_or_part(parts: u64, most: u64) -> Size {
     Size { parts, ..mib(1, most) }
 }
 
+/// The capacity of a cache in kibibytes: its sets, not its bytes, must be a power of two.
+pub(crate) fn cache_kib(least: u64, most: u64) -> Size {
+    Size { power_of_two: false, ..kib(least, most) }
+}
+
+/// The capacity of a cache in mebibytes or a part of one, down to one of so many; its sets must be a power of two.
+pub(crate) fn cache_mib(parts: u64, most: u64) -> Size {
+    Size { power_of_two: false, ..mib_or_part(parts, most) }
+}
+
 /// A size in bytes, whatever it is.
 pub(crate) fn whole_bytes(least: u64, most: u64) -> Size {
     Size { power_of_two: false, ..bytes(least, most) }
@@ -214,8 +224,11 @@ impl Kind for Size {
         };
         in_range(units, least, self.most as f64)?;
         let bytes = units * self.bytes_per_unit as f64;
-        if bytes.fract() != 0.0 || (self.power_of_two && !(bytes as u64).is_power_of_two()) {
+        if self.power_of_two && !(bytes.fract() == 0.0 && (bytes as u64).is_power_of_two()) {
             return Err(Rejected::Impossible("it is not a power of two".into()));
+        }
+        if bytes.fract() != 0.0 {
+            return Err(Rejected::Impossible("it is not a whole number of bytes".into()));
         }
         Ok(Bytes(bytes as u64))
     }
@@ -225,7 +238,11 @@ impl Kind for Size {
     }
 
     fn accepted(&self) -> String {
-        let what = if self.power_of_two { "a power of two" } else { "a whole number" };
+        let what = match (self.power_of_two, self.parts) {
+            (true, _) => "a power of two",
+            (false, 1) => "a whole number",
+            (false, _) => "a number",
+        };
         format!("{what} from {} to {} {}", self.least as f64 / self.parts as f64, self.most, self.unit)
     }
 

@@ -255,12 +255,13 @@ fn the_origins_resolve_to_what_they_always_did() {
         found.retain(|key, _| key.contains('.') && !key.starts_with("os.") && !key.starts_with("scheduler."));
         assert_eq!(found, expected, "{machine}");
     }
-    // Prestor's tables that the Origins were fitted to, in whatever order their ancestors name them.
+    // What the Origins and their scheduler were fitted to, in whatever order their ancestors name it.
     let mut fitted = loaded("arctic").calibrated_on;
     fitted.sort();
     let tables = ["4.10", "4.13", "4.15", "4.16", "4.19", "4.6", "4.8", "6.1"].map(|table| format!("prestor/{table}"));
     let figures = ["4.4", "4.5", "4.6"].map(|figure| format!("prestor/figure-{figure} rows L1, L2"));
-    assert_eq!(fitted, [&tables[..], &figures[..]].concat());
+    let scheduler = ["flash/figure-4.2 rows average columns gang pinned over batch".to_owned()];
+    assert_eq!(fitted, [&scheduler[..], &tables[..], &figures[..]].concat());
 }
 
 /// FLASH dissertation, Table 2.1 and sections 2.4, 5.2.3 and 5.2.4.

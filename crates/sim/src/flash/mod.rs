@@ -42,7 +42,6 @@ pub use event::MagicEvent;
 pub use handler::Handler;
 pub use home::served;
 pub use interface::wanted;
-pub use node::{mesi, msi};
 pub use timing::{MagicDescription, MagicTiming};
 pub use transport::{destination, unhindered};
 

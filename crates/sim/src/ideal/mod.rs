@@ -259,7 +259,7 @@ impl System<Ideals> {
     fn on_evict(&mut self, cpu: CpuId, post: &Post) {
         let node = self.node_of(cpu);
         self.controllers.nodes[node.index()].leaving.push((post.line, post.copy));
-        let leaving = Leaving { line: post.line, dirty: post.copy.state == protocol::Mesi::Modified };
+        let leaving = Leaving { line: post.line, dirty: post.copy.state.is_dirty() };
         let id = self.envelop(leaving, node);
         self.schedule_processor(cpu, post.at, Event::Node(IdealEvent::Evict(cpu, id)));
     }

@@ -1,7 +1,8 @@
 //! Messages on their way through a Hub: crossbar and network interface.
 
 use machine::VirtualNetwork;
-use protocol::{Agent, Message, MessageClass};
+use protocol::Agent;
+use protocol::origin::{Message, MessageClass};
 use units::{ChannelId, Duration, NodeId, Time};
 
 use super::{HubEvent, Hubs};

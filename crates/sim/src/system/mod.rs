@@ -367,7 +367,7 @@ impl<C: Controller> System<C> {
     pub fn copies(&self) -> impl Iterator<Item = (CpuId, LineAddr, CachedCopy)> + '_ {
         self.processors.iter().flatten().flat_map(|processor| {
             let copy = |line, state, version: Version| (processor.cpu(), line, CachedCopy { state, version });
-            processor.copies().map(move |found| copy(found.line, found.state, found.version))
+            processor.copies().map(move |found| copy(LineAddr(found.line), found.state, found.version))
         })
     }
 }

@@ -102,7 +102,7 @@ impl Journal {
     pub fn how_to_go_on(results: Option<&Path>) -> &'static str {
         match results {
             Some(_) => "to go on, run it again with --resume",
-            None => "with --json=FILE and --resume it would go on; run it again",
+            None => "to go on, run it again; with --json=FILE, --resume would take what is done",
         }
     }
 

@@ -129,7 +129,8 @@ impl SimCommand {
         self.output.check::<SimulationRow>()?;
         let recording = self.recording(runs)?;
         let drawing = self.drawing()?;
-        let record = recording.as_ref().map(|recording| recording.path().to_owned());
+        let record = recording.as_ref().map(|recording| std::path::absolute(recording.path())).transpose();
+        let record = record.map_err(Failure::run)?;
         let common = Common { seed: self.seed, causes: self.causes, stats: self.stats, record, profile: None };
         let mut output: Output<SimulationRow> = self.output.open()?;
         output.tell_early(|rows| report::simulations("", rows).to_string());
@@ -156,8 +157,7 @@ impl SimCommand {
             let path = path.display();
             return Err(Failure::input(format!("--record {path}: {runs} runs; accepted: one program on one machine")));
         }
-        let path = std::path::absolute(path).map_err(Failure::run)?;
-        self.output.files().whole("--record", &path, Kind::References).map(Some)
+        self.output.files().whole("--record", path, Kind::References).map(Some)
     }
 
     /// The runs that are asked for.

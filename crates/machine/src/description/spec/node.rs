@@ -3,7 +3,7 @@
 use units::{Bytes, Duration, Hertz};
 
 use super::section;
-use crate::description::kind::{Alternatives, Flag, bytes, choice, count, cycles, kib, mhz, mib_or_part, ns};
+use crate::description::kind::{Alternatives, Flag, bytes, cache_kib, cache_mib, choice, count, cycles, kib, mhz, ns};
 
 /// The processor of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,10 +31,13 @@ pub enum Replacement {
     Random,
     /// The way that was used longest ago.
     LeastRecentlyUsed,
+    /// The way that a binary tree of bits points to: each bit of a set points away from the half that was used last.
+    PseudoLeastRecentlyUsed,
 }
 
 impl Alternatives for Replacement {
-    const WORDS: &'static [(Self, &'static str)] = &[(Self::Random, "random"), (Self::LeastRecentlyUsed, "lru")];
+    const WORDS: &'static [(Self, &'static str)] =
+        &[(Self::Random, "random"), (Self::LeastRecentlyUsed, "lru"), (Self::PseudoLeastRecentlyUsed, "pseudo-lru")];
 }
 
 /// How a line from memory occupies the second-level cache bus (Prestor 4.2.3, R10000 against R12000).
@@ -84,11 +87,13 @@ section! {
     /// The primary data cache, on the processor chip.
     L1Spec in "l1" {
         /// Capacity.
-        size: Bytes = "size_kib", kib(1, 65536);
+        size: Bytes = "size_kib", cache_kib(1, 65536);
         /// Lines in a set.
-        ways: u32 = "ways", count(1, 16);
+        ways: u32 = "ways", count(1, 32);
         /// Line size.
         line: Bytes = "line_bytes", bytes(8, 256);
+        /// How a line is chosen to make room.
+        replacement: Replacement = "replacement", choice::<Replacement>();
         /// Core cycles of a load that hits.
         hit_cycles: u32 = "hit_cycles", cycles(1, 100);
     }
@@ -98,9 +103,9 @@ section! {
     /// The secondary cache, off the processor chip on a bus of its own.
     L2Spec in "l2" {
         /// Capacity.
-        size: Bytes = "size_mib", mib_or_part(32, 64);
+        size: Bytes = "size_mib", cache_mib(32, 64);
         /// Lines in a set.
-        ways: u32 = "ways", count(1, 16);
+        ways: u32 = "ways", count(1, 32);
         /// Line size: the unit of coherence.
         line: Bytes = "line_bytes", bytes(32, 1024);
         /// Clock of the cache bus.
