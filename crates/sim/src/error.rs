@@ -1,6 +1,7 @@
 //! What can go wrong in a simulation.
 
-use machine::description::{ControllerKind, Description, HubSpec};
+use machine::DescriptionError;
+use machine::description::{Description, HubSpec};
 use protocol::ProtocolError;
 use protocol::msi::catalogue::UnknownProtocol;
 use thiserror::Error;
@@ -89,6 +90,9 @@ pub enum SimError {
         /// What can be simulated.
         accepted: &'static str,
     },
+    /// The values of the description cannot stand together.
+    #[error(transparent)]
+    Description(Box<DescriptionError>),
     /// All programs wait for something that never comes.
     #[error("nothing can happen any more at {at}: {waits}")]
     Deadlock {
@@ -117,20 +121,13 @@ pub enum SimError {
     NoStack(std::io::Error),
 }
 
-impl SimError {
-    /// Whether `description` can be simulated.
-    pub(crate) fn check(description: &Description) -> Result<(), Self> {
-        let hub = description.controller.kind == ControllerKind::Hub;
-        let only_hubs = |key, asked: bool, accepted| match asked && !hub {
-            true => Err(Self::Unsupported { key, value: "true".to_string(), accepted }),
-            false => Ok(()),
-        };
-        let os = &description.os;
-        only_hubs("os.migration", os.migration, "false: only the Hub of an Origin counts references by page")?;
-        only_hubs("os.replication", os.replication, "false: only the Hub of an Origin poisons what is given up")?;
-        Ok(())
+impl From<DescriptionError> for SimError {
+    fn from(error: DescriptionError) -> Self {
+        Self::Description(Box::new(error))
     }
+}
 
+impl SimError {
     /// The Hub of `description`.
     pub(crate) fn hub_of(description: &Description) -> Result<&HubSpec, Self> {
         let value = "magic".to_string();

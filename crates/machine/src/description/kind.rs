@@ -53,6 +53,8 @@ pub(crate) trait Kind {
     fn write(&self, value: &Self::Value) -> String;
     /// What is accepted, in words, for the error message.
     fn accepted(&self) -> String;
+    /// The least and the most of a range, or every alternative, as TOML; nothing for words that somebody else checks.
+    fn extremes(&self) -> Vec<String>;
     /// What the key must end in, so that it names the unit; nothing for numbers of things and for words.
     fn suffix(&self) -> &'static str {
         ""
@@ -120,6 +122,10 @@ impl<V: PartialEq> Kind for Quantity<V> {
         format!("a number of {} from {} to {}", self.unit, self.least, self.most)
     }
 
+    fn extremes(&self) -> Vec<String> {
+        vec![self.least.to_string(), self.most.to_string()]
+    }
+
     fn suffix(&self) -> &'static str {
         self.suffix
     }
@@ -157,7 +163,14 @@ impl Kind for Whole {
     }
 
     fn accepted(&self) -> String {
+        if self.least == self.most {
+            return self.least.to_string();
+        }
         format!("{} from {} to {}", self.what, self.least, self.most)
+    }
+
+    fn extremes(&self) -> Vec<String> {
+        vec![self.least.to_string(), self.most.to_string()]
     }
 
     fn suffix(&self) -> &'static str {
@@ -246,6 +259,10 @@ impl Kind for Size {
         format!("{what} from {} to {} {}", self.least as f64 / self.parts as f64, self.most, self.unit)
     }
 
+    fn extremes(&self) -> Vec<String> {
+        vec![(self.least as f64 / self.parts as f64).to_string(), self.most.to_string()]
+    }
+
     fn suffix(&self) -> &'static str {
         self.suffix
     }
@@ -269,6 +286,10 @@ impl Kind for Text {
     fn accepted(&self) -> String {
         "a string".into()
     }
+
+    fn extremes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Yes or no.
@@ -288,6 +309,10 @@ impl Kind for Flag {
 
     fn accepted(&self) -> String {
         "true or false".into()
+    }
+
+    fn extremes(&self) -> Vec<String> {
+        vec!["true".into(), "false".into()]
     }
 }
 
@@ -324,7 +349,11 @@ impl<E: Alternatives> Kind for Choice<E> {
     }
 
     fn accepted(&self) -> String {
-        E::WORDS.iter().map(|(_, word)| quoted(word)).collect::<Vec<_>>().join(" or ")
+        self.extremes().join(" or ")
+    }
+
+    fn extremes(&self) -> Vec<String> {
+        E::WORDS.iter().map(|(_, word)| quoted(word)).collect()
     }
 }
 

@@ -180,6 +180,14 @@ registry! {
 pub const TABLE_5_1: [&str; 7] =
     ["cv=2", "cv=2/LB", "dynamic-pointer", "hybrid", "hybrid/IC", "hybrid/IR", "hybrid/RAC"];
 
+/// What `name` stands for.
+///
+/// # Errors
+/// [`UnknownProtocol`] if it stands for no protocol.
+pub fn named(name: &str) -> Result<Named, UnknownProtocol> {
+    BASES.iter().find_map(|base| base.parse(name)).ok_or_else(|| unknown(name))
+}
+
 /// The names worth listing: every base, and the variants that the FLASH dissertation or the model checker has of it.
 pub fn names() -> impl Iterator<Item = &'static str> {
     BASES.iter().flat_map(|base| base.names).copied()
@@ -193,10 +201,6 @@ fn pointers(number: u16, overflow: Overflow) -> LimitedPointer {
 #[cold]
 fn unknown(name: &str) -> UnknownProtocol {
     let bases = BASES.iter().map(Base::accepted).collect::<Vec<_>>().join(", ");
-    let nearest = names()
-        .map(|candidate| (strsim::normalized_damerau_levenshtein(name, candidate), candidate))
-        .filter(|(likeness, _)| *likeness >= 0.5)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate);
+    let nearest = input::nearest(name, names());
     UnknownProtocol { name: name.to_owned(), accepted: format!("{bases}; with /IC, /IR, /RAC in addition"), nearest }
 }

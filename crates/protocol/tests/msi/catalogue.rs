@@ -105,4 +105,6 @@ fn the_error_for_a_wrong_name_gives_the_accepted_names() {
     assert_eq!(nearest("dynamic-ponter"), Some("dynamic-pointer"));
     assert_eq!(nearest("hybrid/CI"), Some("hybrid/IC"));
     assert_eq!(nearest("mesi"), None);
+    // A number out of range is not misspelt.
+    assert_eq!(nearest("cv=0"), None);
 }

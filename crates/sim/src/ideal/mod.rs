@@ -175,8 +175,9 @@ impl Controller for Ideals {
         VirtualNetwork::Request
     }
 
-    fn packets(_message: &Leaving) -> u16 {
-        0
+    /// Nothing here travels by the network.
+    fn carries_line(_message: &Leaving) -> bool {
+        false
     }
 
     fn allocated(&mut self, node: NodeId, lines: u64) {

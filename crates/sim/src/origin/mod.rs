@@ -170,8 +170,8 @@ impl Controller for Hubs {
     }
 
     #[inline]
-    fn packets(message: &Message) -> u16 {
-        transport::packets(message)
+    fn carries_line(message: &Message) -> bool {
+        message.kind.carries_data()
     }
 
     fn allocated(&mut self, node: NodeId, lines: u64) {

@@ -19,7 +19,7 @@ pub struct CacheSpec {
 
 impl CacheSpec {
     /// Ways that a set can have.
-    pub const MOST_WAYS: usize = 32;
+    pub const MOST_WAYS: usize = machine::description::MOST_WAYS as usize;
 }
 
 /// One tag: the line's address in the upper bits, the byte of its [`CopyState`] in the lowest eight. Zero is an empty way.

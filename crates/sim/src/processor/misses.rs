@@ -1,5 +1,6 @@
 //! Outstanding misses: the processor's side of the coherency request buffer.
 
+use machine::description::MOST_MISSES;
 use protocol::{Access, Rights};
 use units::{LineAddr, Time};
 
@@ -13,7 +14,7 @@ pub struct MissId(pub u8);
 
 impl MissId {
     /// Misses that a processor can have outstanding at most.
-    pub const CAPACITY: usize = 64;
+    pub const CAPACITY: usize = MOST_MISSES as usize;
 }
 
 /// An outstanding miss.

@@ -1,5 +1,6 @@
 //! The translation lookaside buffer: fully associative, refilled by software.
 
+use machine::description::MOST_TRANSLATIONS;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 
@@ -13,6 +14,9 @@ pub struct Tlb {
     last: u64,
 }
 
+// The index names an entry by 16 bits.
+const _: () = assert!(MOST_TRANSLATIONS <= 1 << u16::BITS);
+
 /// No page has this number.
 const NONE: u64 = u64::MAX;
 
@@ -20,7 +24,7 @@ impl Tlb {
     /// Slots of the index of a small buffer; that of a large one has four for each entry.
     const LEAST_SLOTS: usize = 256;
 
-    /// An empty buffer of `entries` entries, at most 65,536.
+    /// An empty buffer of `entries` entries (at most [`MOST_TRANSLATIONS`]).
     pub fn new(entries: usize) -> Self {
         let slots = (4 * entries).next_power_of_two().max(Self::LEAST_SLOTS);
         Self { entries: vec![NONE; entries], index: vec![0; slots].into(), filled: 0, last: NONE }

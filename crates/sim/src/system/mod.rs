@@ -111,7 +111,7 @@ impl<C: Controller> System<C> {
     /// # Errors
     /// The description asks for what the simulator cannot do.
     pub fn new(description: &Description, options: Options) -> Result<Self, SimError> {
-        SimError::check(description)?;
+        description.check()?;
         let topology = Topology::new(description);
         let nodes = topology.nodes().len();
         let lines = LineMap::new(description.l2.line);

@@ -5,6 +5,13 @@ use units::{Bytes, Duration, Hertz};
 use super::section;
 use crate::description::kind::{Alternatives, Flag, bytes, cache_kib, cache_mib, choice, count, cycles, kib, mhz, ns};
 
+/// Miss registers that a processor can have at most: sums of the simulator keep a bit for each in a 64-bit word.
+pub const MOST_MISSES: u32 = 64;
+/// Entries that a translation buffer can have at most.
+pub const MOST_TRANSLATIONS: u32 = 4096;
+/// Lines that a set of a cache can have at most.
+pub const MOST_WAYS: u32 = 32;
+
 /// The processor of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ProcessorModel {
@@ -66,11 +73,11 @@ section! {
         /// Instructions that issue in one core cycle.
         issue_width: u32 = "issue_width", count(1, 16);
         /// Cache misses outstanding at once.
-        outstanding_misses: u32 = "outstanding_misses", count(1, 64);
+        outstanding_misses: u32 = "outstanding_misses", count(1, MOST_MISSES);
         /// Of these, misses and upgrades for stores.
-        outstanding_stores: u32 = "outstanding_stores", count(1, 64);
+        outstanding_stores: u32 = "outstanding_stores", count(1, MOST_MISSES);
         /// Of these in turn, upgrades.
-        outstanding_upgrades: u32 = "outstanding_upgrades", count(1, 64);
+        outstanding_upgrades: u32 = "outstanding_upgrades", count(1, MOST_MISSES);
         /// Whether an upgrade in progress holds up later loads that miss.
         upgrade_blocks_loads: bool = "upgrade_blocks_loads", Flag;
         /// Core cycles that the answer to an invalidation takes while the processor's own request for the line is
@@ -89,7 +96,7 @@ section! {
         /// Capacity.
         size: Bytes = "size_kib", cache_kib(1, 65536);
         /// Lines in a set.
-        ways: u32 = "ways", count(1, 32);
+        ways: u32 = "ways", count(1, MOST_WAYS);
         /// Line size.
         line: Bytes = "line_bytes", bytes(8, 256);
         /// How a line is chosen to make room.
@@ -105,7 +112,7 @@ section! {
         /// Capacity.
         size: Bytes = "size_mib", cache_mib(32, 64);
         /// Lines in a set.
-        ways: u32 = "ways", count(1, 32);
+        ways: u32 = "ways", count(1, MOST_WAYS);
         /// Line size: the unit of coherence.
         line: Bytes = "line_bytes", bytes(32, 1024);
         /// Clock of the cache bus.
@@ -139,7 +146,7 @@ section! {
     /// The translation lookaside buffer.
     TlbSpec in "tlb" {
         /// Entries.
-        entries: u32 = "entries", count(1, 4096);
+        entries: u32 = "entries", count(1, MOST_TRANSLATIONS);
         /// Consecutive pages that one entry maps.
         pages_per_entry: u32 = "pages_per_entry", count(1, 8);
         /// Page size.
