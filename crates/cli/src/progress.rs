@@ -21,3 +21,12 @@ pub fn growing<T>(what: &'static str, act: impl FnOnce(&mut dyn FnMut(usize, usi
     bar.finish_and_clear();
     result
 }
+
+/// A line that tells how far something is whose end nobody knows; nothing at all unless standard error is a terminal.
+pub fn line() -> ProgressBar {
+    let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{msg} {elapsed}") {
+        line.set_style(style);
+    }
+    line
+}

@@ -4,97 +4,9 @@
 mod common;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
 
-use tempfile::TempDir;
-
-/// The folder of the programs.
-fn programs() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../frontend/tests/programs").canonicalize().expect("there are programs")
-}
-
-/// Whether a tool is installed. If not, the test that asks says so.
-fn installed(tool: &str) -> bool {
-    let there = Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
-    if !there {
-        eprintln!("SKIPPED: {tool} is not installed");
-    }
-    there
-}
-
-/// The compilers of C that there are.
-fn compilers() -> impl Iterator<Item = &'static str> {
-    ["gcc", "clang"].into_iter().filter(|compiler| installed(compiler))
-}
-
-/// Runs a command in a folder, with variables of the environment.
-fn run(folder: &Path, words: &[&str], variables: &[(&str, &str)]) -> Output {
-    let (program, arguments) = words.split_first().expect("a command");
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(folder).envs(variables.iter().copied());
-    command.output().unwrap_or_else(|error| panic!("{program}: {error}"))
-}
-
-/// What a command printed, once it has been found to end well.
-#[track_caller]
-fn printed(output: &Output) -> String {
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}\n{text}\n{errors}", output.status);
-    text
-}
-
-const CCNUMA: &str = env!("CARGO_BIN_EXE_ccnuma");
-
-/// A program in a folder of its own.
-struct Built {
-    folder: TempDir,
-}
-
-impl Built {
-    /// Builds `source` as `program`, by `compiler` (`cc`, `cxx`, `fc`) with flags.
-    #[track_caller]
-    fn new(compiler: &str, source: &str, flags: &[&str]) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let source = programs().join(source);
-        let words = [&[CCNUMA, compiler], flags, &[source.to_str().expect("UTF-8"), "-o", "program"]].concat();
-        printed(&run(folder.path(), &words, &[]));
-        Self { folder }
-    }
-
-    /// Builds `source` in C as `program` by one of the [`compilers`], with flags.
-    #[track_caller]
-    fn by(compiler: &str, source: &str, flags: &[&str]) -> Self {
-        Self::new("cc", source, &[&[format!("--ccnuma-compiler={compiler}").as_str()], flags].concat())
-    }
-
-    /// What it prints on this computer.
-    #[track_caller]
-    fn natively(&self, threads: &str, arguments: &[&str]) -> String {
-        let words = [&["./program"], arguments].concat();
-        printed(&run(self.folder.path(), &words, &[("OMP_NUM_THREADS", threads)]))
-    }
-
-    /// What it prints on a simulated machine, and the record of the run.
-    #[track_caller]
-    fn simulated(&self, options: &str, threads: &str, arguments: &[&str]) -> (String, String) {
-        let mut words = vec![CCNUMA, "sim", "--json=record"];
-        words.extend(options.split_whitespace());
-        words.extend(["--", "./program"]);
-        words.extend(arguments);
-        let output = run(self.folder.path(), &words, &[("OMP_NUM_THREADS", threads)]);
-        let text = printed(&output);
-        let record = fs::read_to_string(self.folder.path().join("record")).expect("a record");
-        (text.lines().next().unwrap_or_default().to_owned(), record)
-    }
-}
-
-/// A number of a record.
-fn figure(record: &str, name: &str) -> f64 {
-    let record: serde_json::Value = serde_json::from_str(record).expect("a record");
-    record[name].as_f64().unwrap_or_else(|| panic!("no {name} in {record}"))
-}
+use common::programs::{Built, CCNUMA, compilers, figure, installed, printed, programs, run};
 
 /// Runs a program here and simulated with several numbers of threads, and twice to see equal bytes.
 #[track_caller]

@@ -9,9 +9,11 @@
 //! Without the variable that tells what to simulate ([`request`]) the program runs as if it had been compiled as usual.
 
 pub mod compiler;
+mod input;
 pub mod launch;
 mod lines;
 pub mod request;
+mod watch;
 pub mod wrapped;
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]

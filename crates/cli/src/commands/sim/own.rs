@@ -1,18 +1,23 @@
 //! `ccnuma sim -- ./program`: a program of the user's own on a simulated machine.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use experiments::Relocation;
 use experiments::diagnosis::{self, Diagnosis};
 use experiments::profiling::ProfileRequest;
-use frontend::launch::Launch;
+use frontend::launch::{Launch, Progress};
 use frontend::request::{Answer, Request};
 use machine::{Description, Resolved};
 use record::{Attribution, SimulationRow};
 
 use crate::failure::Failure;
+use crate::interruption::interruption;
 use crate::output::Output;
 use crate::progress;
 
@@ -74,7 +79,8 @@ impl OwnFlags {
         common: &Common,
         output: &mut Output<SimulationRow>,
     ) -> Result<(Vec<SimulationRow>, bool), Failure> {
-        let launch = Launch::new(&self.command).map_err(Failure::input)?;
+        let launch = watched(Launch::new(&self.command).map_err(Failure::input)?)?;
+        let launch = if machines.len() * cpus.len() > 1 { launch.repeated() } else { launch };
         let (mut rows, mut well) = (Vec::new(), true);
         let numbers: Vec<Option<u16>> =
             if cpus.is_empty() { vec![None] } else { cpus.iter().copied().map(Some).collect() };
@@ -128,7 +134,12 @@ impl OwnFlags {
             eprintln!("note: {}: {note}", launch.name());
         }
         match (answer.row.take(), answer.error.take()) {
-            (Some(row), None) => Ok((row, answer)),
+            (Some(row), None) => {
+                if let Some(told) = left_out(&row) {
+                    eprintln!("note: {}: {told}", launch.name());
+                }
+                Ok((row, answer))
+            }
             // What was asked for cannot be had: the program has not begun.
             (None, Some(error)) if answer.status == 2 => Err(Failure::input(error)),
             (_, error) => {
@@ -155,6 +166,7 @@ impl OwnFlags {
             record: common.record.clone(),
             profile: common.profile.clone(),
             relocation: Relocation::default(),
+            progress: None,
             answer: PathBuf::new(),
         }
     }
@@ -172,13 +184,60 @@ impl OwnFlags {
         seed: u64,
     ) -> Result<(), Failure> {
         let common = Common { seed, ..Common::default() };
+        let failed = FailedTrials::default();
         let again = |machine: &Description, relocation: &Relocation| {
             let request = self.request(launch, machine, cpus, &common);
-            let answer = launch.run_unseen(Request { relocation: relocation.clone(), ..request }).ok()?;
-            Some(answer.row.filter(|_| answer.error.is_none() && answer.status == 0)?.time_ns)
+            let run = launch.run_unseen(Request { relocation: relocation.clone(), ..request });
+            let answer = run.map_err(|error| failed.note(error.to_string())).ok()?;
+            if let Some(error) = answer.error {
+                failed.note(error);
+                return None;
+            }
+            if answer.status != 0 {
+                failed.note(format!("it ended with status {}", answer.status));
+            }
+            Some(answer.row.filter(|_| answer.status == 0)?.time_ns)
         };
         let tried = progress::growing("simulations", |told| found.try_own(machine, again, told));
+        for problem in failed.told() {
+            eprintln!("note: {}: run again to try a remedy: {problem}", launch.name());
+        }
         tried.map_err(Failure::run)
+    }
+}
+
+/// A program that is interrupted when the command is, and tells how far it is where a person is looking.
+///
+/// # Errors
+/// When the system has no signals for it.
+pub fn watched(launch: Launch) -> Result<Launch, Failure> {
+    let (begun, bar, interrupted) = (Instant::now(), progress::line(), interruption()?);
+    Ok(launch.watched(
+        move || interrupted.load(Ordering::Relaxed),
+        move |Progress { simulated, threads }| {
+            // Of a short run nobody wants to know, and a program may print where the line would be.
+            if begun.elapsed() >= LONG {
+                bar.set_message(format!("{simulated} simulated, {threads} threads"));
+                bar.tick();
+            }
+        },
+    ))
+}
+
+/// How long a run takes before it is told how far it is.
+const LONG: Duration = Duration::from_secs(5);
+
+/// Why runs that were to try remedies came to nothing.
+#[derive(Default)]
+struct FailedTrials(Mutex<BTreeSet<String>>);
+
+impl FailedTrials {
+    fn note(&self, problem: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(problem);
+    }
+
+    fn told(self) -> BTreeSet<String> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -193,6 +252,20 @@ pub fn named(row: SimulationRow, told: Attribution, launch: &Launch) -> Result<D
         eprintln!("note: {}: {advice}", launch.name());
     }
     Ok(diagnosis)
+}
+
+/// What of a program was measured that does not say so itself, and how much was left out.
+fn left_out(row: &SimulationRow) -> Option<String> {
+    let advice = "ccnuma_roi_begin() and ccnuma_roi_end() of ccnuma.h name another part";
+    match row.measured.as_deref() {
+        Some("sections") if row.run_ns > row.time_ns => Some(format!(
+            "measured from its first parallel section to the end of its last: {:.3} of {:.3} ms; {advice}",
+            row.time_ns / 1e6,
+            row.run_ns / 1e6,
+        )),
+        Some("whole") => Some(format!("measured whole: it has no parallel section; {advice}")),
+        _ => None,
+    }
 }
 
 /// Whether a program ended well; says so if not.
