@@ -53,16 +53,22 @@ pub fn watch(progress: Option<&Path>) {
     }
 }
 
+/// The signals are dealt with so.
+fn all(way: libc::sighandler_t) {
+    for signal in SIGNALS {
+        // SAFETY: one of the system's own ways.
+        unsafe { libc::signal(signal, way) };
+    }
+}
+
 /// The simulation is over: nothing keeps it from being told.
 pub fn unwatch() {
-    // SAFETY: the signals are ignored.
-    SIGNALS.iter().for_each(|&signal| unsafe { drop(libc::signal(signal, libc::SIG_IGN)) });
+    all(libc::SIG_IGN);
 }
 
 /// Interruptions are the host's again.
 pub fn let_go() {
-    // SAFETY: the system's own handlers.
-    SIGNALS.iter().for_each(|&signal| unsafe { drop(libc::signal(signal, libc::SIG_DFL)) });
+    all(libc::SIG_DFL);
 }
 
 /// Whether somebody has interrupted the run.

@@ -18,7 +18,7 @@ use symbols::Symbols;
 use units::VirtualAddr;
 
 use super::images::{Image, images};
-use super::state::{HOT, Mode, RUN, Single, mode};
+use super::state::{Mode, RUN, Single, mode};
 use crate::wrapped::{LIBRARY, SYMBOLS};
 
 /// What records call the first byte of the pool: an address that neither the program nor the arena has.
