@@ -12,6 +12,8 @@ pub enum Failure {
     Input(String),
     /// Something failed on the way: exit code 1.
     Run(String),
+    /// Somebody interrupted what was asked for, and what was done until then has been told: exit code 130.
+    Interrupted,
     /// Whoever read our standard output has closed it: exit code 0, without a word.
     Closed,
 }
@@ -43,6 +45,7 @@ impl Failure {
                 eprintln!("error: {line}");
                 ExitCode::from(1)
             }
+            Self::Interrupted => ExitCode::from(130),
             Self::Closed => ExitCode::SUCCESS,
         }
     }

@@ -110,7 +110,7 @@ impl RunFlags {
         let (row, answer) = own.answer(&launch, machine, self.cpus, &common)?;
         let wrong = (answer.status != 0).then(|| format!("it ended with status {}", answer.status));
         let mut found = Diagnosis { wrong, ..named(row, answer.attribution.unwrap_or_default(), &launch)? };
-        if tries {
+        if tries && !answer.interrupted {
             own.try_remedies(&mut found, &launch, machine, self.cpus, self.seed)?;
         }
         Ok(found)

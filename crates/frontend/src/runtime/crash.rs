@@ -55,6 +55,9 @@ extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut
     if signal == libc::SIGSEGV && unsafe { super::time_stamp::answer(registers) } {
         return;
     }
+    if signal == libc::SIGILL && super::endless::answer(registers) {
+        return;
+    }
     let Some(thread) = current() else {
         // Of the runtime, or of what runs outside of the simulation: the instruction is tried again, and crashes.
         // SAFETY: the system's own handler.

@@ -88,7 +88,7 @@ fn heed_deadlock(thread: &mut Thread<'static>, is_timed: bool) {
     let (latest, patience) = unsafe { (*LATEST.get(), (*HOT.get()).patience) };
     let waiting: usize = run().waiters.values().map(std::collections::VecDeque::len).sum();
     // The running thread is no longer among those who wait.
-    if !is_timed && waiting + 1 >= run().alive && thread.now() > latest + patience {
+    if !is_timed && waiting + 1 >= run().alive - run().helpers && thread.now() > latest + patience {
         let all = super::places::all_threads().join(", ");
         super::start::fail(thread, &format!("what all threads wait for never comes: {all}"));
     }

@@ -150,7 +150,8 @@ impl Libraries {
                 "thread-local variables of {name}, which was loaded while the program ran, are not simulated"
             ));
         }
-        if !is_announcing(&library.image) && !name.starts_with("libstdc++.") && !name.starts_with("libnuma.") {
+        let is_replaced = REPLACED.iter().any(|begins| name.starts_with(begins));
+        if !is_announcing(&library.image) && !is_replaced {
             note(format!("references of {name} are not seen: it was built without `ccnuma cc`, `cxx` or `fc`"));
         }
     }
@@ -176,6 +177,10 @@ impl Libraries {
         });
     }
 }
+
+/// Libraries of which the runtime does what programs call, or that are part of what the compiler makes: nobody asks for their
+/// references.
+const REPLACED: [&str; 6] = ["libstdc++.", "libnuma.", "libgomp.", "libomp.", "libiomp5.", "libgfortran."];
 
 /// Bytes of a page of the host.
 const HOST_PAGE: usize = 4096;

@@ -16,6 +16,7 @@ mod crash;
 mod descriptors;
 mod divided;
 mod doubled;
+mod endless;
 mod files;
 pub mod futex;
 mod futex_call;

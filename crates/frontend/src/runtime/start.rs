@@ -20,7 +20,7 @@ use units::{CpuId, Duration};
 use super::arguments::{Arguments, first_thread};
 use super::state::{HOT, MODE, Mode, RUN, Run, Single, current, mode, run};
 use super::threads::UserThread;
-use super::{address, callbacks, crash, interrupted, libraries, measured, places, recording, time_stamp, tls};
+use super::{address, callbacks, crash, endless, interrupted, libraries, measured, places, recording, time_stamp, tls};
 use crate::request::{self, Answer, ReadError, Request, VARIABLE};
 
 /// A program's `main`.
@@ -190,6 +190,7 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
         );
     }
     crash::watch();
+    endless::watch();
     interrupted::watch(run().request.progress.as_deref());
     time_stamp::watch(description.processor.clock.as_mhz());
     let reports = simulator.run_process(processors, first);

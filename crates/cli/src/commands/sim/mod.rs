@@ -131,11 +131,14 @@ impl SimCommand {
             let name = experiments::description_label(&machine.description);
             self.output.describe_machine((machines.len() > 1).then_some(name.as_str()), &machine.to_toml())?;
         }
-        let (rows, well) = self.own.run(&machines, &cpus, &common, &mut output)?;
+        let (rows, ended) = self.own.run(&machines, &cpus, &common, &mut output)?;
         if output.wants_table() {
             print_tables(&rows, self.stats)?;
         }
-        Ok(well)
+        match ended {
+            own::Ended::Interrupted => Err(Failure::Interrupted),
+            ended => Ok(ended == own::Ended::Well),
+        }
     }
 
     /// The runs that are asked for.

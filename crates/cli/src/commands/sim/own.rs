@@ -45,6 +45,17 @@ pub struct OwnFlags {
     no_caches: bool,
 }
 
+/// How runs of a program ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// Well, each of them.
+    Well,
+    /// One with a status that is not zero.
+    Badly,
+    /// One because somebody interrupted it; none came after it.
+    Interrupted,
+}
+
 /// What all runs have in common.
 #[derive(Default)]
 pub struct Common {
@@ -67,8 +78,8 @@ impl Default for OwnFlags {
 }
 
 impl OwnFlags {
-    /// Runs the program on each machine, on each number of processors (all of the machine's if there are none). The records, and
-    /// whether the program ended well each time.
+    /// Runs the program on each machine, on each number of processors (all of the machine's if there are none), unless it is
+    /// interrupted. The records, and how the program ended.
     ///
     /// # Errors
     /// When the program cannot be run, or the simulation fails.
@@ -78,18 +89,22 @@ impl OwnFlags {
         cpus: &[u16],
         common: &Common,
         output: &mut Output<SimulationRow>,
-    ) -> Result<(Vec<SimulationRow>, bool), Failure> {
+    ) -> Result<(Vec<SimulationRow>, Ended), Failure> {
         let launch = watched(Launch::new(&self.command).map_err(Failure::input)?)?;
         let launch = if machines.len() * cpus.len() > 1 { launch.repeated() } else { launch };
-        let (mut rows, mut well) = (Vec::new(), true);
+        let (mut rows, mut well) = (Vec::new(), Ended::Well);
         let numbers: Vec<Option<u16>> =
             if cpus.is_empty() { vec![None] } else { cpus.iter().copied().map(Some).collect() };
         for machine in machines {
             for &cpus in &numbers {
-                let (row, ended_well) = self.run_once(&launch, machine, cpus, common)?;
+                let (row, ended) = self.run_once(&launch, machine, cpus, common)?;
                 output.write(&row)?;
                 rows.push(row);
-                well &= ended_well;
+                match ended {
+                    Ended::Interrupted => return Ok((rows, Ended::Interrupted)),
+                    Ended::Badly => well = Ended::Badly,
+                    Ended::Well => {}
+                }
             }
         }
         Ok((rows, well))
@@ -101,7 +116,7 @@ impl OwnFlags {
         machine: &Resolved,
         cpus: Option<u16>,
         common: &Common,
-    ) -> Result<(SimulationRow, bool), Failure> {
+    ) -> Result<(SimulationRow, Ended), Failure> {
         let (row, answer) = self.answer(launch, &machine.description, cpus, common)?;
         let row = match answer.attribution {
             Some(told) => named(row, told, launch)?.row,
@@ -112,9 +127,13 @@ impl OwnFlags {
         {
             eprintln!("{speed}");
         }
-        let well = ended_well(launch, answer.status);
+        let ended = match ended_well(launch, answer.status) {
+            _ if answer.interrupted => Ended::Interrupted,
+            true => Ended::Well,
+            false => Ended::Badly,
+        };
         let row = if common.stats { row } else { row.without_parts() };
-        Ok((row, well))
+        Ok((row, ended))
     }
 
     /// Runs the program once: its record, and what else came of it. Notes are told on standard error.
