@@ -31,10 +31,23 @@ fn set(mode: c_int) -> bool {
 /// From here on the program reads the cycles of processors of so many megahertz.
 pub fn watch(mhz: f64) {
     let code = |image: &super::images::Image| image.code;
-    let program = images().iter().filter(|image| !image.is_system()).map(code).collect();
-    let watched = !run().request.host_time && set(libc::PR_TSC_SIGSEGV);
+    let program: Vec<(usize, usize)> = images().iter().filter(|image| !image.is_system()).map(code).collect();
+    let wanted = !run().request.host_time;
+    let watched = wanted && set(libc::PR_TSC_SIGSEGV);
+    if wanted && !watched && program.iter().any(may_read) {
+        let what = "the time stamp counter, if the program reads it, is this computer's, whose kernel does not let it be simulated";
+        super::start::note(what.to_owned());
+    }
     // SAFETY: one thread of the host.
     unsafe { *COUNTER.get() = Counter { mhz, program, watched } };
+}
+
+/// Whether code may read the counter: it has the instruction's bytes.
+fn may_read(&(start, end): &(usize, usize)) -> bool {
+    // SAFETY: code of a file that is loaded.
+    let code = unsafe { std::slice::from_raw_parts(start as *const u8, end - start) };
+    code.windows(READ.len()).any(|bytes| bytes == READ)
+        || code.windows(READ_WITH_PROCESSOR.len()).any(|bytes| bytes == READ_WITH_PROCESSOR)
 }
 
 /// The counter is the host's again.
