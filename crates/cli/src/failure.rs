@@ -12,8 +12,6 @@ pub enum Failure {
     Input(String),
     /// Something failed on the way: exit code 1.
     Run(String),
-    /// Somebody interrupted what was asked for, and what was done until then has been told: exit code 130.
-    Interrupted,
     /// Whoever read our standard output has closed it: exit code 0, without a word.
     Closed,
 }
@@ -45,7 +43,6 @@ impl Failure {
                 eprintln!("error: {line}");
                 ExitCode::from(1)
             }
-            Self::Interrupted => ExitCode::from(130),
             Self::Closed => ExitCode::SUCCESS,
         }
     }
@@ -55,7 +52,8 @@ impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::BrokenPipe => Self::Closed,
-            _ => Self::Run(format!("cannot write: {error}")),
+            // Files name themselves in what goes wrong with them.
+            _ => Self::Run(one_line(&error.to_string())),
         }
     }
 }

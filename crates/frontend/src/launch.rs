@@ -107,14 +107,14 @@ impl Launch {
         Self { input: Input::kept(), ..self }
     }
 
-    /// While it runs, `tell` learns now and then how far it is, and it is interrupted when `interrupted` says so: it ends with a record
-    /// of what it has done.
-    pub fn watched(
-        self,
-        interrupted: impl Fn() -> bool + Send + Sync + 'static,
-        tell: impl Fn(Progress) + Send + Sync + 'static,
-    ) -> Self {
-        Self { watch: Watch::new(interrupted, tell), ..self }
+    /// While it runs, `tell` learns now and then how far it is.
+    pub fn told(self, tell: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        Self { watch: self.watch.told(tell), ..self }
+    }
+
+    /// It is interrupted when `interrupted` says so: it ends with a record of what it has done.
+    pub fn interrupted(self, interrupted: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { watch: self.watch.interrupted(interrupted), ..self }
     }
 
     /// What records call it: its name without folders, and its arguments.

@@ -41,42 +41,51 @@ type Tell = dyn Fn(Progress) + Send + Sync;
 
 /// Who wants to know how far programs are, and when they are to end.
 #[derive(Clone, Default)]
-pub struct Watch(Option<(Arc<Asks>, Arc<Tell>)>);
+pub struct Watch {
+    interrupted: Option<Arc<Asks>>,
+    tell: Option<Arc<Tell>>,
+}
 
 impl fmt::Debug for Watch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Watch").field(&self.0.is_some()).finish()
+        let watched = [("interrupted", self.interrupted.is_some()), ("told", self.tell.is_some())];
+        formatter.debug_map().entries(watched).finish()
     }
 }
 
 impl Watch {
-    /// `tell` learns how far a program is, which is interrupted when `interrupted` says so.
-    pub fn new(
-        interrupted: impl Fn() -> bool + Send + Sync + 'static,
-        tell: impl Fn(Progress) + Send + Sync + 'static,
-    ) -> Self {
-        Self(Some((Arc::new(interrupted), Arc::new(tell))))
+    /// A program is interrupted when `interrupted` says so.
+    pub fn interrupted(self, interrupted: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { interrupted: Some(Arc::new(interrupted)), ..self }
+    }
+
+    /// `tell` learns how far a program is.
+    pub fn told(self, tell: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        Self { tell: Some(Arc::new(tell)), ..self }
     }
 
     /// The file for a run whose files are in `folder`, if anybody wants to know.
     pub fn file(&self, folder: &Path) -> Option<PathBuf> {
-        self.0.as_ref().map(|_| folder.join("progress"))
+        self.tell.as_ref().map(|_| folder.join("progress"))
     }
 
     /// Watches a run that tells how far it is in `file`.
     pub fn begin(&self, child: &Child, file: Option<PathBuf>) -> Option<Watcher> {
-        let ((interrupted, tell), file) = (self.0.clone()?, file?);
-        let pid = child.id().cast_signed();
+        if self.interrupted.is_none() && self.tell.is_none() {
+            return None;
+        }
+        let (watch, pid) = (self.clone(), child.id().cast_signed());
         let (over, told) = channel();
         let thread = std::thread::spawn(move || {
             let mut sent = false;
             while told.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                if !sent && interrupted() {
+                if !sent && watch.interrupted.as_ref().is_some_and(|interrupted| interrupted()) {
                     // SAFETY: the child has not been waited for, so that its number is its own.
                     unsafe { libc::kill(pid, libc::SIGINT) };
                     sent = true;
                 }
-                if let Some(progress) = fs::read(&file).ok().as_deref().and_then(Progress::of) {
+                let progress = file.as_ref().and_then(|file| fs::read(file).ok()).as_deref().and_then(Progress::of);
+                if let (Some(tell), Some(progress)) = (&watch.tell, progress) {
                     tell(progress);
                 }
             }

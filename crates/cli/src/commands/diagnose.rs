@@ -11,7 +11,7 @@ use record::FindingRow;
 use super::diagnose_host::{self, OnHost};
 use super::profile::preamble;
 use super::sim::flags::{ParameterFlags, after_help};
-use super::sim::own::{Common, OwnFlags, named, watched};
+use super::sim::own::{Common, OwnFlags, ending_early, named};
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, print};
 use crate::platform::MachinesFlag;
@@ -101,7 +101,7 @@ impl RunFlags {
     /// # Errors
     /// When there is no such program, or more than one machine; when the simulation fails.
     pub fn of_own(&self, machines: &MachinesFlag, command: &[OsString], tries: bool) -> Result<Diagnosis, Failure> {
-        let launch = watched(Launch::new(command).map_err(Failure::input)?)?;
+        let launch = ending_early(Launch::new(command).map_err(Failure::input)?);
         let launch = if tries { launch.repeated() } else { launch };
         let resolved = machines.varied(&self.variations()?)?;
         let [machine] = resolved.as_slice() else { return Err(Failure::input("one machine at a time")) };
@@ -181,13 +181,14 @@ pub fn diagnosed(simulation: &Simulation, fewer: Option<&Simulation>, tries: boo
 }
 
 /// Writes and prints what was found, after `before`. True if the program ended well.
-fn tell(found: &Diagnosis, before: &str, output: &mut Output<FindingRow>) -> Result<bool, Failure> {
+fn tell(found: &Diagnosis, before: &str, mut output: Output<FindingRow>) -> Result<bool, Failure> {
     let rows = found.rows();
     rows.iter().try_for_each(|row| output.write(row))?;
     if output.wants_table() {
         print(before)?;
         print(format!("\n{}", report::findings(&rows)))?;
     }
+    output.finish()?;
     if let Some(wrong) = &found.wrong {
         eprintln!("error: {}: {wrong}", found.row.program);
     }
@@ -200,7 +201,7 @@ impl DiagnoseCommand {
     /// # Errors
     /// When the input cannot be used, a simulation fails or the output does.
     pub fn run(self) -> Result<bool, Failure> {
-        let (found, mut output) = match &self.program {
+        let (found, output) = match &self.program {
             Some(program) => {
                 let (simulation, fewer) = self.run.simulations(&self.machines, program)?;
                 let output: Output<FindingRow> = self.output.open()?;
@@ -213,13 +214,13 @@ impl DiagnoseCommand {
             }
         };
         let times = report::time_split(std::slice::from_ref(&found.row)).to_string();
-        tell(&found, &times, &mut output)
+        tell(&found, &times, output)
     }
 
     /// The same on this computer, where nothing can be tried.
     fn on_host(&self) -> Result<bool, Failure> {
         self.run.refuse_on_host()?;
-        let mut output = self.output.open()?;
+        let output = self.output.open()?;
         let OnHost { found, sight } = diagnose_host::run(&self.command)?;
         let about = format!(
             "{} on {}: {:.3} s\n{}",
@@ -228,6 +229,6 @@ impl DiagnoseCommand {
             found.row.time_ns / 1e9,
             preamble::sight(&sight)
         );
-        tell(&found, &about, &mut output)
+        tell(&found, &about, output)
     }
 }

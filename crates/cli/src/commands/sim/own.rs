@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
 use experiments::Relocation;
@@ -17,7 +15,7 @@ use machine::{Description, Resolved};
 use record::{Attribution, SimulationRow};
 
 use crate::failure::Failure;
-use crate::interruption::interruption;
+use crate::interruption::Itself;
 use crate::output::Output;
 use crate::progress;
 
@@ -45,14 +43,14 @@ pub struct OwnFlags {
     no_caches: bool,
 }
 
-/// How runs of a program ended.
+/// How a run of a program ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ended {
-    /// Well, each of them.
+enum Ended {
+    /// With status zero.
     Well,
-    /// One with a status that is not zero.
+    /// With another.
     Badly,
-    /// One because somebody interrupted it; none came after it.
+    /// Because somebody interrupted it.
     Interrupted,
 }
 
@@ -79,7 +77,7 @@ impl Default for OwnFlags {
 
 impl OwnFlags {
     /// Runs the program on each machine, on each number of processors (all of the machine's if there are none), unless it is
-    /// interrupted. The records, and how the program ended.
+    /// interrupted. The records, and whether the program ended well each time.
     ///
     /// # Errors
     /// When the program cannot be run, or the simulation fails.
@@ -89,10 +87,10 @@ impl OwnFlags {
         cpus: &[u16],
         common: &Common,
         output: &mut Output<SimulationRow>,
-    ) -> Result<(Vec<SimulationRow>, Ended), Failure> {
-        let launch = watched(Launch::new(&self.command).map_err(Failure::input)?)?;
+    ) -> Result<(Vec<SimulationRow>, bool), Failure> {
+        let launch = ending_early(Launch::new(&self.command).map_err(Failure::input)?);
         let launch = if machines.len() * cpus.len() > 1 { launch.repeated() } else { launch };
-        let (mut rows, mut well) = (Vec::new(), Ended::Well);
+        let (mut rows, mut well) = (Vec::new(), true);
         let numbers: Vec<Option<u16>> =
             if cpus.is_empty() { vec![None] } else { cpus.iter().copied().map(Some).collect() };
         for machine in machines {
@@ -101,8 +99,8 @@ impl OwnFlags {
                 output.write(&row)?;
                 rows.push(row);
                 match ended {
-                    Ended::Interrupted => return Ok((rows, Ended::Interrupted)),
-                    Ended::Badly => well = Ended::Badly,
+                    Ended::Interrupted => return Ok((rows, well)),
+                    Ended::Badly => well = false,
                     Ended::Well => {}
                 }
             }
@@ -148,7 +146,15 @@ impl OwnFlags {
         common: &Common,
     ) -> Result<(SimulationRow, Answer), Failure> {
         let request = self.request(launch, machine, cpus, common);
-        let mut answer = launch.run(request).map_err(Failure::run)?;
+        let far = Arc::new(Mutex::new(None));
+        let told = far.clone();
+        let watched = launch.clone().told(move |progress| *entered(&told) = Some(progress));
+        let how_far = move || {
+            let Progress { simulated, threads } = (*entered(&far))?;
+            Some(format!("{simulated} simulated, {threads} threads"))
+        };
+        let mut answer =
+            progress::beside_program(launch.name(), how_far, || watched.run(request)).map_err(Failure::run)?;
         for note in &answer.notes {
             eprintln!("note: {}: {note}", launch.name());
         }
@@ -225,26 +231,17 @@ impl OwnFlags {
     }
 }
 
-/// A program that is interrupted when the command is, and tells how far it is where a person is looking.
-///
-/// # Errors
-/// When the system has no signals for it.
-pub fn watched(launch: Launch) -> Result<Launch, Failure> {
-    let (begun, bar, interrupted) = (Instant::now(), progress::line(), interruption()?);
-    Ok(launch.watched(
-        move || interrupted.load(Ordering::Relaxed),
-        move |Progress { simulated, threads }| {
-            // Of a short run nobody wants to know, and a program may print where the line would be.
-            if begun.elapsed() >= LONG {
-                bar.set_message(format!("{simulated} simulated, {threads} threads"));
-                bar.tick();
-            }
-        },
-    ))
+/// A program that ends with what it has done when the command is interrupted: as long as there is a copy of this, the command ends
+/// itself.
+pub fn ending_early(launch: Launch) -> Launch {
+    let itself = Itself::begin();
+    launch.interrupted(move || itself.is_interrupted())
 }
 
-/// How long a run takes before it is told how far it is.
-const LONG: Duration = Duration::from_secs(5);
+/// What a lock guards, whoever has panicked.
+fn entered<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Why runs that were to try remedies came to nothing.
 #[derive(Default)]
@@ -252,7 +249,7 @@ struct FailedTrials(Mutex<BTreeSet<String>>);
 
 impl FailedTrials {
     fn note(&self, problem: String) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(problem);
+        entered(&self.0).insert(problem);
     }
 
     fn told(self) -> BTreeSet<String> {
