@@ -2,11 +2,8 @@
 
 mod common;
 
-use std::fs;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-
 use common::programs::{Built, CCNUMA, compilers, complaints, figure, installed, printed, run};
+use std::fs;
 
 /// A part before a loop, a loop in parallel, and a part after it; how long the serial parts are is told.
 const PARTS: &str = "#include <stdio.h>\n#include <stdlib.h>\nstatic double all[4096];\n\
@@ -315,32 +312,4 @@ fn links_named_as_compilers_build_for_simulation() {
     let told = complaints(&refused);
     assert_eq!(refused.status.code(), Some(2), "{told}");
     assert!(told.contains("rustc: not known as a compiler's name; accepted: cc, gcc"), "{told}");
-}
-
-/// Starts a command that runs long, and waits for the first line that its program prints.
-fn begun(built: &Built) -> (Child, BufReader<std::process::ChildStdout>) {
-    let mut command = Command::new(CCNUMA);
-    command.args(["sim", "-m", "bitmap", "--json=record", "--", "./program"]).current_dir(built.folder.path());
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
-    let mut line = String::new();
-    lines.read_line(&mut line).expect("a line");
-    assert_eq!(line, "begun\n");
-    (child, lines)
-}
-
-#[test]
-fn an_interrupted_run_tells_what_it_has_done() {
-    let source = "#include <stdio.h>\nstatic volatile long all[1 << 16];\nint main(void)\n{\nputs(\"begun\");\nfflush(stdout);\n\
-        for (long i = 0; ; i++) all[i % (1 << 16)] = i;\n}\n";
-    let built = Built::from_text("cc", "long.c", source, &["-O2"]);
-    let (child, lines) = begun(&built);
-    printed(&run(built.folder.path(), &["bash", "-c", &format!("kill -INT {}", child.id())], &[]));
-    let output = child.wait_with_output().expect("it ends");
-    let told = complaints(&output);
-    let table: Vec<String> = lines.lines().map_while(Result::ok).collect();
-    assert_eq!(output.status.code(), Some(130), "{told}");
-    assert!(told.contains("interrupted at ") && told.contains("the record is of what was done until then"), "{told}");
-    assert!(table.iter().any(|line| line.contains("where the time went")), "{table:?}");
-    assert!(figure(&built.record(), "references") > 0.0);
 }
