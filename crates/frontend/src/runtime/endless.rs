@@ -54,7 +54,8 @@ pub fn watch() {
 pub fn answer(registers: &mut [i64]) -> bool {
     let at = registers[libc::REG_RIP as usize] as usize;
     // SAFETY: one thread of the host.
-    if current().is_none() || unsafe { (*LOOPS.get()).binary_search(&at) }.is_err() {
+    let loops: &Vec<usize> = unsafe { &*LOOPS.get() };
+    if current().is_none() || loops.binary_search(&at).is_err() {
         return false;
     }
     let below = registers[libc::REG_RSP as usize] as usize - RED_ZONE;
