@@ -93,7 +93,9 @@ impl Built {
 
 /// A number of a record.
 pub fn figure(record: &str, name: &str) -> f64 {
-    let record: serde_json::Value = serde_json::from_str(record).expect("a record");
+    // The machine's description stands before the run.
+    let run = record.lines().last().expect("a record");
+    let record: serde_json::Value = serde_json::from_str(run).expect("a record");
     record[name].as_f64().unwrap_or_else(|| panic!("no {name} in {record}"))
 }
 
@@ -119,7 +121,9 @@ impl Built {
 
     /// The record of its latest run.
     pub fn record(&self) -> String {
-        fs::read_to_string(self.folder.path().join("record")).expect("a record")
+        let all = fs::read_to_string(self.folder.path().join("record")).expect("records");
+        // The machine's description stands before the run.
+        all.lines().last().expect("a record").to_owned()
     }
 }
 
