@@ -2,6 +2,7 @@
 //!
 //! Flags, exit codes and where output goes; everything else is in the crates below.
 
+mod arguments;
 mod commands;
 mod failure;
 mod interruption;
@@ -9,6 +10,7 @@ mod output;
 mod platform;
 mod progress;
 mod provenance;
+mod size;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -101,7 +103,7 @@ fn main() -> ExitCode {
         Some(Err(failure)) => return failure.report(),
         None => {}
     }
-    let command = match CommandLine::try_parse_from(words) {
+    let command = match arguments::parse::<CommandLine>(words) {
         Ok(line) => line.command,
         Err(said) if matches!(said.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             // Whoever asked for help and closed the pipe has seen enough of it.

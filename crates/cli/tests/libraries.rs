@@ -60,7 +60,7 @@ fn threads_that_libraries_make_are_simulated() {
                 (complaints(&output), built.record())
             };
             let (complaints, record) = run();
-            assert_eq!(figure(&record, "cpus"), 5.0, "{way:?} {whole}");
+            assert_eq!(figure(&record, "threads"), 5.0, "{way:?} {whole}");
             let is_native = way.len() == 1;
             let said = complaints.contains("references of libparts.so are not seen: it was built without `ccnuma cc`");
             assert_eq!(said, is_native, "{way:?} {whole}: {complaints}");
@@ -138,5 +138,5 @@ fn threads_by_their_names_in_c11_are_simulated() {
     let built = Built::from_text("cc", "c11.c", source, &["-O2", "-std=c11", "-pthread"]);
     let output = built.tried("-m arctic --cpus 8", &[], &[]);
     assert_eq!(printed(&output).lines().next(), Some("200 1 6"), "{}", complaints(&output));
-    assert_eq!(figure(&built.record(), "cpus"), 5.0);
+    assert_eq!(figure(&built.record(), "threads"), 5.0);
 }

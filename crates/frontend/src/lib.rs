@@ -9,10 +9,10 @@
 //! Without the variable that tells what to simulate ([`request`]) the program runs as if it had been compiled as usual.
 
 pub mod compiler;
-mod input;
 pub mod launch;
 mod lines;
 pub mod request;
+mod standard_input;
 mod watch;
 pub mod wrapped;
 

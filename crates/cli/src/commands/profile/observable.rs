@@ -1,7 +1,7 @@
 //! `--list`: which metrics can be computed, which cannot, and what the sources of counters see.
 
 use host::discovery::Inventory;
-use profile::Sources;
+use profile::{CounterSource, Sources};
 use record::ObservableRow;
 use report::{Column, Table};
 use trace::metric::{Metric, Resolved};

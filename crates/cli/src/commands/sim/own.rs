@@ -6,31 +6,34 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
-use experiments::Relocation;
 use experiments::diagnosis::{self, Diagnosis};
 use experiments::profiling::ProfileRequest;
+use experiments::{OwnProgram, Relocation};
 use frontend::launch::{Launch, Progress};
 use frontend::request::{Answer, Request};
 use machine::{Description, Resolved};
 use record::{Attribution, SimulationRow};
+use units::Bytes;
 
 use crate::failure::Failure;
 use crate::interruption::Itself;
 use crate::output::Output;
 use crate::progress;
+use crate::size::{Kib, Size};
 
 /// The flags that only programs of the user's own heed.
 #[derive(Args, Debug)]
 pub struct OwnFlags {
-    /// A program that was built with `ccnuma cc`, `cxx` or `fc`, and its arguments.
+    /// A program that was built with `ccnuma cc`, `cxx` or `fc`, and its arguments; {cpus} in them stands for the number of
+    /// processors, as in ./fft -p{cpus}.
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["programs", "list", "resume"])]
     pub command: Vec<OsString>,
     /// Instructions that a reference of an own program stands for beside itself, where the compiler has not counted them.
     #[arg(long, value_name = "N", default_value_t = 2)]
     instructions: u32,
     /// The stack of an own program's thread that asks for none of another size, in KiB.
-    #[arg(long, value_name = "KIB", default_value_t = 8192)]
-    stack: u64,
+    #[arg(long, value_name = "KIB", default_value = "8192")]
+    stack: Kib,
     /// Simulated time after which the threads of an own program that run and store nothing are taken to wait for what never comes, in
     /// milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 1000)]
@@ -71,11 +74,30 @@ pub struct Common {
 
 impl Default for OwnFlags {
     fn default() -> Self {
-        Self { command: Vec::new(), instructions: 2, stack: 8192, spin_limit: 1000, host_time: false, no_caches: false }
+        Self {
+            command: Vec::new(),
+            instructions: 2,
+            stack: Size(Bytes::from_kib(8192)),
+            spin_limit: 1000,
+            host_time: false,
+            no_caches: false,
+        }
     }
 }
 
 impl OwnFlags {
+    /// The program, once it is known that it can be run on each machine, on each number of processors.
+    ///
+    /// # Errors
+    /// When there is no such program, or a machine has fewer processors.
+    pub fn launch(&self, machines: &[Resolved], cpus: &[u16]) -> Result<Launch, Failure> {
+        let launch = Launch::new(&self.command).map_err(Failure::input)?;
+        for machine in machines {
+            cpus.iter().try_for_each(|&cpus| on(&launch, &machine.description, Some(cpus)).map(drop))?;
+        }
+        Ok(launch)
+    }
+
     /// Runs the program on each machine, on each number of processors (all of the machine's if there are none), unless it is
     /// interrupted. The records, and whether the program ended well each time.
     ///
@@ -83,12 +105,13 @@ impl OwnFlags {
     /// When the program cannot be run, or the simulation fails.
     pub fn run(
         &self,
+        launch: &Launch,
         machines: &[Resolved],
         cpus: &[u16],
         common: &Common,
         output: &mut Output<SimulationRow>,
     ) -> Result<(Vec<SimulationRow>, bool), Failure> {
-        let launch = ending_early(Launch::new(&self.command).map_err(Failure::input)?);
+        let launch = ending_early(launch.clone());
         let launch = if machines.len() * cpus.len() > 1 { launch.repeated() } else { launch };
         let (mut rows, mut well) = (Vec::new(), true);
         let numbers: Vec<Option<u16>> =
@@ -145,6 +168,7 @@ impl OwnFlags {
         cpus: Option<u16>,
         common: &Common,
     ) -> Result<(SimulationRow, Answer), Failure> {
+        let launch = &on(launch, machine, cpus)?;
         let request = self.request(launch, machine, cpus, common);
         let far = Arc::new(Mutex::new(None));
         let told = far.clone();
@@ -187,7 +211,7 @@ impl OwnFlags {
             host_time: self.host_time,
             instructions: self.instructions,
             spin_limit_ms: self.spin_limit,
-            stack: self.stack << 10,
+            stack: self.stack.0.0,
             record: common.record.clone(),
             profile: common.profile.clone(),
             relocation: Relocation::default(),
@@ -209,6 +233,7 @@ impl OwnFlags {
         seed: u64,
     ) -> Result<(), Failure> {
         let common = Common { seed, ..Common::default() };
+        let launch = &on(launch, machine, cpus)?;
         let failed = FailedTrials::default();
         let again = |machine: &Description, relocation: &Relocation| {
             let request = self.request(launch, machine, cpus, &common);
@@ -255,6 +280,15 @@ impl FailedTrials {
     fn told(self) -> BTreeSet<String> {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A program as it is started where it may use the first `cpus` processors of a machine, all of them if there is no such number.
+///
+/// # Errors
+/// When the machine has fewer.
+fn on(launch: &Launch, machine: &Description, cpus: Option<u16>) -> Result<Launch, Failure> {
+    let processors = OwnProgram::processors(machine, cpus).map_err(Failure::input)?;
+    Ok(launch.on(processors.len()))
 }
 
 /// What an own program lost, by the names that it has for its data, and what follows from it. What cannot be told is said on
