@@ -84,6 +84,7 @@ fn simulation() -> SimulationRow {
         machine_digest: "0123456789abcdef".into(),
         time_ns: 1234.5,
         mean_time_ns: 1000.0,
+        measured: None,
         run_ns: 2000.0,
         spent_ns: [("busy".into(), 800.0), ("read.local.clean".into(), 200.0)].into(),
         misses: [("read.local.clean".into(), 50)].into(),
