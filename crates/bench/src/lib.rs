@@ -24,6 +24,8 @@ mod state;
 mod suite;
 mod trial;
 
+pub use host::memory::PageKind;
+
 pub use error::{BenchError, PlanError};
 pub use experiment::{Experiment, Request};
 pub use plan::{Placement, Plan, Settings, Traffic};
@@ -33,5 +35,5 @@ pub use platform::{
 };
 pub use restart::{RestartCurve, RestartPoint, RestartSearch};
 pub use state::State;
-pub use suite::{Series, Suite, SuiteScope, average_by_distance, random_sharers, upgrade_latency};
+pub use suite::{Series, Suite, SuiteScope, areas, average_by_distance, random_sharers, upgrade_latency};
 pub use trial::{Outcome, Trial};

@@ -7,6 +7,7 @@
 mod attribution;
 mod conditions;
 mod diagnosis;
+mod evidence;
 mod fit;
 mod inventory;
 mod measurement;
@@ -23,6 +24,7 @@ mod writer;
 pub use attribution::{Attribution, DataObject, LineLoss, Losses, PageHome, SourceLine, ThreadTime, first_used};
 pub use conditions::{Conditions, Disturbance};
 pub use diagnosis::FindingRow;
+pub use evidence::Evidence;
 pub use fit::FitRow;
 pub use inventory::{DeadlockRow, MachineRow, TopologyPart, TopologyRow};
 pub use measurement::{OneOrMany, Record, Unit};

@@ -27,10 +27,10 @@ fn record(locals: Vec<CpuId>, remotes: Vec<CpuId>) -> Record {
         max: 684.5,
         median: 683.5,
         mean: 683.6,
-        stdev: 0.4,
+        stdev: Some(0.4),
         n: 10,
-        ci_low: 683.2,
-        ci_high: 683.9,
+        ci_low: Some(683.2),
+        ci_high: Some(683.9),
         conditions: Conditions::default(),
     }
 }

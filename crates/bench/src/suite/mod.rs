@@ -12,6 +12,7 @@ use host::memory::PageKind;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
+pub use machine_plans::areas;
 pub use random_sharers::{random_sharers, upgrade_latency};
 
 use crate::{Experiment, Layout, Outcome, Plan, PlanError, Settings, State};

@@ -2,7 +2,7 @@
 
 use bench::Experiment;
 use bench::seidl::Point;
-use fit::caches::{P3Findings, P3Point, read_diagram};
+use fit::caches::{P3Point, doubtful_lists, read_diagram};
 use fit::hierarchy::{KneeKind, LevelFit, Sample, SeidlFit, SeidlParameter, choose_levels};
 use fit::remote::{self, Latency, RemoteFit};
 use fit::{FitError, Parameter, Uncertain, held};
@@ -157,7 +157,7 @@ fn latencies(records: &[Record], description: Option<&Description>) -> Result<An
         let cpu = *record.local.as_slice().first()?;
         is_it.then(|| {
             // Half of a 95 % interval is 1.96 standard errors.
-            let error_ns = (record.ci_high - record.ci_low) / 2.0 / 1.96;
+            let error_ns = record.statistics().interval().map_or(0.0, |(low, high)| (high - low) / 2.0 / 1.96);
             (cpu, Latency { from: record.home, to: record.home, hops: record.xhops, ns: record.median, error_ns })
         })
     };
@@ -220,7 +220,7 @@ fn diagram(records: &[Record], description: Option<&Description>) -> Result<Anal
     let is_p3 = |record: &&Record| record.experiment.starts_with(Experiment::P3Ru.name());
     let point = |record: &Record| {
         let (array, stride) = (record.conditions.window?, record.conditions.stride?);
-        Some(P3Point { array, stride, ns: record.median })
+        Some(P3Point { array, stride, ns: record.headline() })
     };
     let points: Vec<P3Point> = records.iter().filter(is_p3).filter_map(point).collect();
     if points.is_empty() {
@@ -235,7 +235,9 @@ fn diagram(records: &[Record], description: Option<&Description>) -> Result<Anal
     let mut notes = vec![
         "sizes are the largest array that fits; the error is the distance to the next one that was measured".to_owned(),
     ];
-    notes.extend(times(&found));
+    if let Some(pages) = List::dense(records).first().and_then(|(_, list)| list.pages.clone()) {
+        notes.push(format!("sizes and times of loads are those of lists on {pages} pages, by the least of all samples of each"));
+    }
     if description.is_none() {
         let note = "where neighbouring lines are prefetched, lines look larger than they are, and strides hide misses";
         notes.push(note.to_owned());
@@ -243,35 +245,29 @@ fn diagram(records: &[Record], description: Option<&Description>) -> Result<Anal
     Ok(Analysis { model: Model::Caches, parameters, notes, plots: vec![("diagram".to_owned(), plot(&points))] })
 }
 
-fn times(found: &P3Findings) -> Vec<String> {
-    let cache = |(number, cache): (usize, &fit::caches::CacheFinding)| {
-        format!("cache {}: {:.2} ns a load", number + 1, cache.hit_ns)
-    };
-    let mut lines: Vec<String> = found.caches.iter().enumerate().map(cache).collect();
-    lines.push(format!("beyond all caches: {:.1} ns a load", found.memory_ns));
-    lines
+/// Which of these records, by index, should be measured again before a hierarchy is read off them: lists that contradict their
+/// neighbours, and those that tell where a level ends.
+pub fn doubtful(records: &[Record]) -> Vec<usize> {
+    let dense = List::dense(records);
+    let lists: Vec<(Bytes, f64)> = dense.iter().map(|(_, list)| (list.extent, list.ns)).collect();
+    doubtful_lists(&lists).into_iter().map(|index| dense[index].0).collect()
 }
 
 /// Lists of neighbouring lines: their extent, and the time of a load. Those whose stride is larger are about translation.
 fn lists(records: &[Record]) -> Vec<(Bytes, f64)> {
-    let lists: Vec<List> = records.iter().filter_map(List::of_record).collect();
-    let line = lists.iter().map(|list| list.stride).min();
-    let of_lines = lists.iter().filter(|list| Some(list.stride) == line);
-    let mut dense: Vec<(Bytes, f64)> = of_lines.map(|list| (list.extent, list.ns)).collect();
-    dense.sort_by_key(|list| list.0);
-    dense.dedup_by_key(|list| list.0);
-    dense
+    List::dense(records).into_iter().map(|(_, list)| (list.extent, list.ns)).collect()
 }
 
 /// The cost of a translation miss from two lists of equally many lines, of which one has every element on a page of its
 /// own: dependent loads, so that nothing overlaps.
 fn translation_by_lists(records: &[Record]) -> Option<Parameter> {
-    let elements = |list: List| (list.stride.0, list.extent.0 / list.stride.0, list.ns);
-    let lists: Vec<(u64, u64, f64)> = records.iter().filter_map(List::of_record).map(elements).collect();
-    let sparse = *lists.iter().max_by_key(|list| list.0)?;
-    let dense = *lists.iter().min_by_key(|list| (list.0, list.1.abs_diff(sparse.1)))?;
+    let lists: Vec<List> = records.iter().filter_map(List::of_record).collect();
+    let elements = |list: &List| list.extent.0 / list.stride.0;
+    let sparse = lists.iter().max_by_key(|list| list.stride)?;
+    let comparable = |list: &&List| list.pages == sparse.pages && elements(list) == elements(sparse);
+    let dense = lists.iter().filter(comparable).min_by_key(|list| list.stride)?;
     let estimate =
-        (sparse.0 > dense.0 && sparse.1 == dense.1).then_some(Uncertain { value: sparse.2 - dense.2, error: 0.0 });
+        (sparse.stride > dense.stride).then_some(Uncertain { value: sparse.ns - dense.ns, error: 0.0 });
     Some(Parameter::new(
         "TLB: miss, dependent loads",
         "t_tlb",

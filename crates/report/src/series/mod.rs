@@ -94,7 +94,10 @@ fn of_one(record: &Record) -> String {
     if let Some(check) = &conditions.check {
         line.push_str(&format!("; {check}"));
     }
-    format!("{line}; median within {:.1} to {:.1} (95 %)", record.ci_low, record.ci_high)
+    if let Some((low, high)) = record.statistics().interval() {
+        line.push_str(&format!("; median within {low:.1} to {high:.1} (95 %)"));
+    }
+    line
 }
 
 /// A parameter in the name of an experiment, as the 4096 of `area-read(array=4096,stride=64)`.
@@ -109,9 +112,10 @@ fn cycles(record: &Record) -> Option<f64> {
     record.conditions.clock_mhz.map(|mhz| record.median * mhz / 1000.0)
 }
 
-/// How far the median may be off, in percent of it: half of its 95 % interval.
-fn uncertainty_pct(record: &Record) -> f64 {
-    (record.ci_high - record.ci_low) / 2.0 / record.median.max(f64::MIN_POSITIVE) * 100.0
+/// How far the median may be off, in percent of it: half of its 95 % interval; `-` with too few samples for one.
+fn uncertainty_pct(record: &Record) -> String {
+    let pct = |(low, high): (f64, f64)| (high - low) / 2.0 / record.median.max(f64::MIN_POSITIVE) * 100.0;
+    record.statistics().interval().map_or_else(|| "-".to_owned(), |interval| format!("{:.1}", pct(interval)))
 }
 
 #[cfg(test)]
@@ -138,10 +142,10 @@ pub(crate) mod tests {
             max: median + 1.0,
             median,
             mean: median,
-            stdev: 0.5,
+            stdev: Some(0.5),
             n: 11,
-            ci_low: median - 0.5,
-            ci_high: median + 0.5,
+            ci_low: Some(median - 0.5),
+            ci_high: Some(median + 0.5),
             conditions: Conditions {
                 series: Some(series.into()),
                 pages_asked: Some("base".into()),

@@ -35,7 +35,7 @@ pub(super) fn read(files: &[PathBuf], flag: &MachineFlag) -> Result<Measured, Fa
         Machine::Host => machine::load(&name).ok(),
     };
     let identity = description.as_ref().map_or_else(|| unknown(&name, &records), identity_of);
-    Ok(Measured { name, records, system: description.map(system_of).transpose()?, identity })
+    Ok(Measured { name, records, system: description.map(system_of).transpose()?, identity, announced: Vec::new() })
 }
 
 /// What records tell of a machine that nobody described.
