@@ -303,13 +303,20 @@ fn threads_of_a_computer_that_seldom_change_processors_lose_nothing_by_it() {
 #[test]
 fn no_finding_is_claimed_for_what_could_not_be_examined() {
     let everything = Sight::of(&even(), true);
-    assert_eq!((everything.limits(), everything.nothing_found().as_str()), (None, "nothing that costs more than 1 % of the time"));
+    assert_eq!(
+        (everything.limits(), everything.nothing_found().as_str()),
+        (None, "nothing that costs more than 1 % of the time")
+    );
     let mut run = on_computer(&[(TIME, 0.0); 2]);
     for (evidence, why) in [(Evidence::Misses, "no precise events"), (Evidence::Locks, "locks do not show")] {
         run.unseen.insert(evidence, why.to_owned());
     }
     let sight = Sight::of(&run, false);
-    assert!(sight.nothing_found().starts_with("no finding of more than 1 % of the time among what could be examined: misplaced data"));
+    assert!(
+        sight
+            .nothing_found()
+            .starts_with("no finding of more than 1 % of the time among what could be examined: misplaced data")
+    );
     assert!(sight.nothing_found().contains("run-queue wait"), "{}", sight.nothing_found());
     let limits = sight.limits().expect("some");
     for part in [

@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn too_few_samples_have_neither_interval_nor_deviation() {
-        for n in 1..=8 {
+        for n in 1..=8_u32 {
             let samples: Vec<f64> = (1..=n).map(f64::from).collect();
             let statistics = Statistics::of(&samples).expect("finite samples");
             let enough = u64::from(n) >= Statistics::FEWEST_FOR_INTERVAL;
@@ -131,7 +131,8 @@ mod tests {
         }
         let text = serde_json::to_string(&Statistics::of(&[7.0]).expect("a sample")).expect("a record");
         assert!(text.contains("\"stdev\":null") && text.contains("\"ci_low\":null,\"ci_high\":null"), "{text}");
-        let earlier = Statistics { ci_low: Some(1.0), ci_high: Some(2.0), n: 2, ..Statistics::of(&[1.0, 2.0]).expect("two") };
+        let earlier =
+            Statistics { ci_low: Some(1.0), ci_high: Some(2.0), n: 2, ..Statistics::of(&[1.0, 2.0]).expect("two") };
         assert_eq!(earlier.interval(), None, "as earlier versions wrote it");
     }
 

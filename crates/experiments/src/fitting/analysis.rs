@@ -74,7 +74,12 @@ fn windows(records: &[Record], system: Option<&System>) -> Result<Analysis, Expe
             let model = fit::hierarchy::Seidl { translation_reach: None, ..seidl_model(system) };
             Ok(published_model(&samples, &model.fit(&samples)?, &system.description))
         }
-        None => Ok(free_levels(&samples, &choose_levels(&samples)?)),
+        None => {
+            // Nobody described what disturbs this machine: the least of the samples of each point is disturbed least.
+            let least = |record: &Record| Some(Sample { ns: record.headline(), ..sample(record)? });
+            let least: Vec<Sample> = records.iter().filter_map(least).collect();
+            Ok(free_levels(&choose_levels(&least)?))
+        }
     }
 }
 
@@ -122,8 +127,8 @@ fn published_model(samples: &[Sample], fit: &SeidlFit, description: &Description
 }
 
 /// As many levels as the data support.
-fn free_levels(samples: &[Sample], fit: &LevelFit) -> Analysis {
-    let mut parameters = Vec::new();
+fn free_levels(fit: &LevelFit) -> Analysis {
+    let (samples, mut parameters) = (&fit.samples, Vec::new());
     let windows = || samples.iter().map(|sample| sample.window);
     let window = windows().min().unwrap_or(Bytes(1024));
     let exact = |value: f64| Some(Uncertain { value, error: fit.rms_pct() / 100.0 * value });
@@ -147,7 +152,13 @@ fn free_levels(samples: &[Sample], fit: &LevelFit) -> Analysis {
         let (levels, bic, rms) = (candidate.knees + 1, candidate.bic, candidate.rms_pct);
         format!("{levels} levels: residuals {rms:.1} %, BIC {bic:.0}; {}", candidate.verdict)
     });
-    let notes = tried.collect();
+    let mut notes: Vec<String> = tried.collect();
+    if !fit.left_out.is_empty() {
+        let (left_out, all) = (fit.left_out.len(), fit.left_out.len() + samples.len());
+        notes.push(format!(
+            "{left_out} of {all} points were left out: those of smaller and larger areas contradict them"
+        ));
+    }
     Analysis { model: Model::Seidl, parameters, notes, plots: plots(samples, fit.fitted(), fit.residuals()) }
 }
 
@@ -236,7 +247,9 @@ fn diagram(records: &[Record], description: Option<&Description>) -> Result<Anal
         "sizes are the largest array that fits; the error is the distance to the next one that was measured".to_owned(),
     ];
     if let Some(pages) = List::dense(records).first().and_then(|(_, list)| list.pages.clone()) {
-        notes.push(format!("sizes and times of loads are those of lists on {pages} pages, by the least of all samples of each"));
+        notes.push(format!(
+            "sizes and times of loads are those of lists on {pages} pages, by the least of all samples of each"
+        ));
     }
     if description.is_none() {
         let note = "where neighbouring lines are prefetched, lines look larger than they are, and strides hide misses";
@@ -266,8 +279,7 @@ fn translation_by_lists(records: &[Record]) -> Option<Parameter> {
     let sparse = lists.iter().max_by_key(|list| list.stride)?;
     let comparable = |list: &&List| list.pages == sparse.pages && elements(list) == elements(sparse);
     let dense = lists.iter().filter(comparable).min_by_key(|list| list.stride)?;
-    let estimate =
-        (sparse.stride > dense.stride).then_some(Uncertain { value: sparse.ns - dense.ns, error: 0.0 });
+    let estimate = (sparse.stride > dense.stride).then_some(Uncertain { value: sparse.ns - dense.ns, error: 0.0 });
     Some(Parameter::new(
         "TLB: miss, dependent loads",
         "t_tlb",

@@ -37,7 +37,9 @@ pub fn beside_announced(analysis: &mut Analysis, announced: &[AnnouncedCache]) {
         }
     }
     let words: Vec<String> = announced.iter().map(in_words).collect();
-    analysis.notes.push(format!("held: what the kernel announces (sysfs), {}; the fit makes no use of it", words.join(", ")));
+    analysis
+        .notes
+        .push(format!("held: what the kernel announces (sysfs), {}; the fit makes no use of it", words.join(", ")));
     if found != announced.len() {
         let announced = announced.len();
         analysis.notes.push(format!(

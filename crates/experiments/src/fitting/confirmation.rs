@@ -194,7 +194,8 @@ mod tests {
 
     #[test]
     fn a_machine_that_behaves_like_the_one_measured_confirms_the_fit() {
-        let measured = [level(Some(32 << 10), 1.2), level(Some(512 << 10), 3.7), level(Some(6 << 20), 15.0), level(None, 130.0)];
+        let measured =
+            [level(Some(32 << 10), 1.2), level(Some(512 << 10), 3.7), level(Some(6 << 20), 15.0), level(None, 130.0)];
         let described = [level(Some(32 << 10), 1.3), level(Some(8 << 20), 15.5), level(None, 133.0)];
         let rows = levels(&measured, &described, 0.4);
         assert_eq!(disagreement(&rows), None, "{rows:#?}");

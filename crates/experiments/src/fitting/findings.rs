@@ -38,7 +38,8 @@ pub fn findings(
     let (Some(&first), Some(&last)) = (caches.first(), caches.last()) else {
         return Err(lacking("no cache was found in the P3 diagram").into());
     };
-    let (Some(first_ns), Some(last_ns)) = (value(analyses, "t1"), value(analyses, &format!("t{}", caches.len()))) else {
+    let (Some(first_ns), Some(last_ns)) = (value(analyses, "t1"), value(analyses, &format!("t{}", caches.len())))
+    else {
         return Err(lacking("no load from a cache was timed").into());
     };
     let Some(local_ns) = value(analyses, "local").or_else(|| latency(records, |hops| hops == 0)) else {

@@ -49,7 +49,9 @@ pub(super) fn confirm(
     }
     match disagreement {
         None => Ok(()),
-        Some(words) => Err(Failure::run(format!("NOT CONFIRMED: the machine that follows from the fit is another one: {words}"))),
+        Some(words) => {
+            Err(Failure::run(format!("NOT CONFIRMED: the machine that follows from the fit is another one: {words}")))
+        }
     }
 }
 

@@ -27,8 +27,9 @@ use crate::platform::{Machine, MachineFlag};
 Beside what was found stands what the machine's description holds, where there is one, and on this computer what
 its kernel announces. What the data do not determine has no number.
 
-The fit of all models is confirmed: the machine that follows from it is simulated on the same plans, and compared
-level by level. Exit code 1 if they differ by more than 10 % of a time, or by half of a size.
+A machine that nobody described is described from the fit of all models and simulated on the same plans: level by level,
+measured and simulated figures stand beside each other. Exit code 1 if a time differs by more than a tenth and a cycle,
+or a size by more than a factor of 1.5: the fit is not confirmed then.
 
 Examples:
   ccnuma fit                             measure this computer and fit all models
@@ -106,8 +107,9 @@ impl FitCommand {
         if let Some(directory) = &self.svg {
             draw_all(&analyses, directory)?;
         }
-        // One model alone does not tell all that a machine is.
-        match self.model == ALL {
+        // One model alone does not tell all that a machine is. Beside what is described stands what its description holds.
+        let unknown = measured.system.is_none() && self.model == ALL;
+        match unknown || self.machine_out.is_some() {
             true => description::confirm(self.machine_out.as_deref(), &measured, &analyses, &mut output),
             false => Ok(()),
         }

@@ -101,8 +101,7 @@ fn measure_plans(plans: &[Plan], platform: &mut HostPlatform) -> Result<Vec<Reco
     failed.iter().for_each(|failed| eprintln!("not measured: {}", failed.error));
     trials.retain(|trial| trial.taken() > 0);
     for _ in 0..REPEATED {
-        let records: Vec<Record> =
-            trials.iter().map(|trial| trial.clone().outcome(platform.layout()).record).collect();
+        let records: Vec<Record> = trials.iter().map(|trial| trial.clone().outcome(platform.layout()).record).collect();
         let doubtful = doubtful(&records);
         let mut again: Vec<Trial> = doubtful.iter().map(|&number| trials[number].clone()).collect();
         let bar = progress::bar(rounds::samples_of(&again, HOST_SAMPLES) as usize, "samples taken again");
