@@ -23,3 +23,17 @@ pub enum Evidence {
     /// The same program on fewer processors.
     FewerProcessors,
 }
+
+impl Evidence {
+    /// All kinds.
+    pub const ALL: [Self; 8] = [
+        Self::Misses,
+        Self::Translation,
+        Self::Touches,
+        Self::Residence,
+        Self::Locks,
+        Self::RunQueue,
+        Self::Moves,
+        Self::FewerProcessors,
+    ];
+}

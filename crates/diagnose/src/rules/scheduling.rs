@@ -25,6 +25,7 @@ pub fn run_queue(survey: &Survey<'_>) -> Option<Finding> {
     let lived: f64 = run.threads.iter().map(|thread| thread.time_ns).sum();
     let ran: f64 = run.threads.iter().map(|thread| spent(thread, &["busy"])).sum();
     let processors = if usable == 1 { "1 processor".to_owned() } else { format!("{usable} processors") };
+    let working = if threads == 1 { "1 thread worked".to_owned() } else { format!("{threads} threads worked") };
     // With no more threads than processors it is others that have these.
     let remedy = if threads > usable {
         format!("run no more threads than processors: {processors} may be used (OMP_NUM_THREADS, make -j)")
@@ -42,8 +43,8 @@ pub fn run_queue(survey: &Survey<'_>) -> Option<Finding> {
         // A thread that waits longest ends no earlier than its own wait allows.
         bound: (run.time_ns > 0.0).then(|| (longest / run.time_ns).min(1.0)),
         evidence: format!(
-            "threads waited {:.1} % of their time for a processor and ran {:.1} % of it; {} waited longest, for {:.3} s; {threads} threads \
-             on {processors}",
+            "threads waited {:.1} % of their time for a processor and ran {:.1} % of it; {} waited longest, for {:.3} s; \
+             {working}, and {processors} may be used",
             100.0 * all / lived.max(f64::MIN_POSITIVE),
             100.0 * ran / lived.max(f64::MIN_POSITIVE),
             run.who(thread),

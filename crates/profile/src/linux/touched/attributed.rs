@@ -115,7 +115,11 @@ impl Touched {
     ///
     /// Threads stand for processors: each has a number of its own.
     pub fn attribution(&self, lives: &Lives<'_>, program: &str, moves: bool) -> Attribution {
-        let Some((key, process)) = lives.busiest else { return Attribution::default() };
+        let Some((key, process)) = lives.busiest else {
+            let why = |evidence| (evidence, "the program ended before anything was seen of it".to_owned());
+            let unseen = Evidence::ALL.into_iter().map(why).collect();
+            return Attribution { usable_processors: self.usable, unseen, ..Attribution::default() };
+        };
         let (trace, lives) = (lives.trace, &lives.by_object);
         let time_ns = trace.ticks().next_back().map_or(0, |tick| tick.time_ns) as f64;
         let most = lives.values().map(|life| life.told("run_ns")).fold(0.0, f64::max);
