@@ -62,7 +62,7 @@ fn recorded_curves_of_one_machine_have_the_same_levels() {
 fn what_contradicts_its_neighbours_or_tells_where_a_level_ends_is_measured_again() {
     let time = |array: u64| if array <= 32 << 10 { 1.0 } else { 10.0 };
     let mut lists: Vec<(Bytes, f64)> =
-        (0..32).map(|step| 4096 * (4 + step % 4) / 4 << (step / 4)).map(|a| (Bytes(a), time(a))).collect();
+        (0..32).map(|step| (1024 * (4 + step % 4)) << (step / 4)).map(|a| (Bytes(a), time(a))).collect();
     assert_eq!(doubtful_lists(&lists), [0; 0]);
     lists[5].1 = 4.0;
     assert_eq!(doubtful_lists(&lists), [5]);
@@ -88,7 +88,7 @@ proptest! {
         noise in prop::collection::vec((0.0..1.0f64, 0.0..0.03f64, 1.2..5.0f64), 80),
     ) {
         const POINTS: usize = 76;
-        let size = |point: usize| 1024 * (4 + point as u64 % 4) << (point / 4);
+        let size = |point: usize| (1024 * (4 + point as u64 % 4)) << (point / 4);
         let mut ends: Vec<(usize, f64)> = Vec::new();
         for (octaves, ratio) in steps {
             let end = ends.last().map_or(0, |end: &(usize, f64)| end.0) + octaves;

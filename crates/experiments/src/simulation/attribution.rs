@@ -83,6 +83,7 @@ pub fn attribution(ended: Ended<'_>, named: impl Fn(u64) -> u64) -> Attribution 
         losses: losses.iter().map(renamed).collect(),
         sites: BTreeMap::new(),
         utilisation_pct: row.controllers.iter().flatten().map(|controller| controller.utilisation_pct).collect(),
+        ..Attribution::default()
     }
 }
 

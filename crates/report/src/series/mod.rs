@@ -176,6 +176,6 @@ pub(crate) mod tests {
         assert_eq!((parameter(&record, "array"), parameter(&record, "stride")), (Some(4096), Some(64)));
         assert_eq!(parameter(&record, "pause"), None);
         assert_eq!(cycles(&record), Some(4.0));
-        assert_eq!(uncertainty_pct(&record), 25.0);
+        assert_eq!(uncertainty_pct(&record), "25.0");
     }
 }

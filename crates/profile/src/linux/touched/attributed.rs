@@ -267,7 +267,7 @@ fn memory_kib(trace: &Trace, key: u64) -> Vec<u64> {
     let is_it = |object: &trace::Object| object.kind == ObjectKind::Process && object.key == key;
     let mut most = Vec::new();
     for tick in trace.ticks() {
-        for (index, values) in tick.rows().filter(|(index, _)| is_it(&trace.objects[*index])) {
+        for (_, values) in tick.rows().filter(|(index, _)| is_it(&trace.objects[*index])) {
             let mut by_node = Vec::new();
             for (name, value) in names.iter().zip(values) {
                 let node = name.strip_prefix("kib_n").and_then(|node| node.parse::<usize>().ok());
