@@ -9,50 +9,49 @@ use report::{Column, Table};
 
 use super::Measured;
 use crate::failure::Failure;
-use crate::output::{Output, create, print};
+use crate::output::{Output, Whole, print};
+use crate::progress;
 
 /// What the simulated machine is called where it is written to no file.
 const UNWRITTEN: &str = "described.toml";
 
-/// Describes the measured machine, in `path` if there is one, simulates the described machine on the same plans, and prints both side by
-/// side. Without a `path`, a machine that cannot be described from what was measured is not simulated, which is said.
+/// Describes the measured machine, into a file with its path if there is one, simulates the described machine on the same plans, and
+/// prints both side by side. Without a file, a machine that cannot be described from what was measured is not simulated, which is said.
+///
+/// What the simulation does not confirm, in words; a description that is wanted is written nevertheless, and says so.
 ///
 /// # Errors
-/// When a description is wanted and the measurements do not suffice; when a file cannot be written; when the simulation does not
-/// confirm the fit: a description that was wanted is written nevertheless, and says so.
+/// When a description is wanted and the measurements do not suffice, or a file cannot be written.
 pub(super) fn confirm(
-    path: Option<&Path>,
+    file: Option<(&Path, Whole)>,
     measured: &Measured,
     analyses: &[Analysis],
     output: &mut Output<FitRow>,
-) -> Result<(), Failure> {
+) -> Result<Option<String>, Failure> {
     let found = match findings(&measured.identity, analyses, &measured.records) {
         Ok(found) => found,
-        Err(error) if path.is_some() => return Err(Failure::run(error)),
+        Err(error) if file.is_some() => return Err(Failure::run(error)),
         Err(error) => {
             eprintln!("not confirmed by a simulation: {error}");
-            return Ok(());
+            return Ok(None);
         }
     };
-    let file = path.map_or_else(|| UNWRITTEN.to_owned(), |path| path.display().to_string());
-    let text = fit::write_description(&file, &found).map_err(Failure::run)?;
-    let description = machine::parse(&file, &text).map_err(Failure::run)?.description;
-    let rows = compare(&description, &found, &measured.records).map_err(Failure::run)?;
+    let name = file.as_ref().map_or_else(|| UNWRITTEN.to_owned(), |(path, _)| path.display().to_string());
+    let text = fit::write_description(&name, &found).map_err(Failure::run)?;
+    let description = machine::parse(&name, &text).map_err(Failure::run)?.description;
+    let compared = || compare(&description, &found, &measured.records);
+    let rows = progress::during("simulation of the described machine", compared).map_err(Failure::run)?;
     let disagreement = disagreement(&rows);
-    if let Some(path) = path {
+    if let Some((_, mut file)) = file {
         let warning = disagreement.iter().map(|words| format!("# NOT CONFIRMED by its own simulation: {words}\n"));
-        create("--machine-out", path)?.write_all((warning.collect::<String>() + &text).as_bytes())?;
+        file.write_all((warning.collect::<String>() + &text).as_bytes())?;
+        file.complete()?;
     }
     rows.iter().try_for_each(|row| output.write(&row.row(&measured.name)))?;
     if output.wants_table() {
         print(table(&measured.name, &description.name, &rows))?;
     }
-    match disagreement {
-        None => Ok(()),
-        Some(words) => {
-            Err(Failure::run(format!("NOT CONFIRMED: the machine that follows from the fit is another one: {words}")))
-        }
-    }
+    Ok(disagreement)
 }
 
 fn table(measured: &str, simulated: &str, rows: &[Comparison]) -> Table {
