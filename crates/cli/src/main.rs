@@ -8,6 +8,7 @@ mod interruption;
 mod output;
 mod platform;
 mod progress;
+mod provenance;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -63,6 +64,7 @@ enum Command {
     Run(Box<commands::profile::run::RunCommand>),
     Info(commands::profile::info::InfoCommand),
     Dump(Box<commands::profile::dump::DumpCommand>),
+    Schema(commands::schema::SchemaCommand),
 }
 
 /// Runs a subcommand; its exit code.
@@ -84,6 +86,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Run(command) => return command.run(),
         Command::Info(command) => command.run().map(|()| true),
         Command::Dump(command) => command.run().map(|()| true),
+        Command::Schema(command) => command.run().map(|()| true),
     };
     // Whatever ran and found a failure says so by its exit code.
     done.map(|done| if done { ExitCode::SUCCESS } else { ExitCode::from(1) })

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{ccnuma, ccnuma_in};
-use record::{Conditions, Record, Unit};
+use record::{Conditions, Format, Parameters, Provenance, Record, RecordWriter, Unit};
 use serde_json::{Map, Value};
 use units::{Bytes, CpuId, NodeId};
 
@@ -72,12 +72,12 @@ fn measured(folder: &std::path::Path, last_ns: f64) {
             400.0
         }
     };
-    let record = |experiment: String, stride: u64, window: u64, ns: f64| Record {
+    let record = |experiment: &str, stride: u64, window: u64, ns: f64| Record {
         machine: "elsewhere".into(),
-        experiment,
+        experiment: experiment.into(),
         state: "UOWN".into(),
         home: NodeId(0),
-        local: vec![CpuId(0)].into(),
+        local: CpuId(0),
         remotes: vec![],
         xhops: 0,
         yhops: None,
@@ -91,6 +91,8 @@ fn measured(folder: &std::path::Path, last_ns: f64) {
         n: 7,
         ci_low: Some(ns),
         ci_high: Some(3.0 * ns),
+        locals: vec![CpuId(0)],
+        parameters: Parameters { array: Some(Bytes(window)), ..Parameters::default() },
         conditions: Conditions {
             stride: Some(Bytes(stride)),
             window: Some(Bytes(window)),
@@ -99,18 +101,18 @@ fn measured(folder: &std::path::Path, last_ns: f64) {
             ..Conditions::default()
         },
     };
-    let mut records = vec![record("lmbench-read".into(), 64, 1 << 20, 400.0)];
+    let mut records = vec![record("lmbench-read", 64, 1 << 20, 400.0)];
     for array in (12..=20).map(|power| 1u64 << power) {
         for stride in (3..array.ilog2()).map(|power| 1u64 << power) {
-            let name = format!("p3-ru(array={array},stride={stride})");
-            records.push(record(name, stride, array, 1.0 + ns(array) * (stride as f64 / 64.0).min(1.0)));
+            records.push(record("p3-ru", stride, array, 1.0 + ns(array) * (stride as f64 / 64.0).min(1.0)));
         }
         for array in (0..4).map(|part| array + array * part / 4) {
-            records.push(record(format!("area-read(array={array},stride=64)"), 64, array, ns(array)));
+            records.push(record("area-read", 64, array, ns(array)));
         }
     }
-    let lines = records.iter().map(|record| serde_json::to_string(record).expect("a record") + "\n");
-    std::fs::write(folder.join("data.jsonl"), lines.collect::<String>()).expect("written");
+    let file = std::fs::File::create(folder.join("data.jsonl")).expect("a file");
+    let mut writer = RecordWriter::new(Format::JsonLines, file, Provenance::of_software("0.0.0", None));
+    records.iter().for_each(|record| writer.write(record).expect("written"));
 }
 
 #[test]
@@ -153,7 +155,7 @@ fn bad_input_is_refused_in_one_line() {
     let cases: [(&str, &[&str]); 5] = [
         ("fit --model sidel", &["--model sidel", "seidl remote caches all"]),
         ("fit nothing.jsonl", &["nothing.jsonl", "cannot be read"]),
-        ("fit bad.jsonl", &["bad.jsonl:1", "no record"]),
+        ("fit bad.jsonl", &["bad.jsonl", "line 1 is no record", "`schema`"]),
         ("fit --machine-out mine", &["--machine-out mine", "FILE.toml"]),
         ("fit --model remote --machine-out mine.toml", &["--machine-out mine.toml", "--model all"]),
     ];

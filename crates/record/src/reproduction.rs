@@ -1,11 +1,12 @@
 //! One published figure beside ours.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Row, Unit};
 
 /// One figure of a published table or diagram, and what this system gives for it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionRow {
     /// The source document, such as `prestor`.
     pub paper: String,
@@ -39,6 +40,7 @@ impl ReproductionRow {
 }
 
 impl Row for ReproductionRow {
+    const KIND: &'static str = "reproduction";
     const COLUMNS: &'static [&'static str] =
         &["paper", "table", "row", "column", "unit", "theirs", "ours", "error_pct", "calibrated"];
 }

@@ -99,7 +99,7 @@ pub fn time_bars<'a>(rows: &'a [SimulationRow]) -> StackedBars {
         (format!("{} {}", label(row, &varied), row.cpus), shares(row).into_iter().map(|share| share * height).collect())
     };
     StackedBars {
-        title: "where the time went".to_owned(),
+        title: "where the time went (numbers: % of a bar)".to_owned(),
         y: "processor time, that of a program's first run being 1".to_owned(),
         parts: part_names().map(str::to_owned).collect(),
         bars: rows.iter().map(&mut bar).collect(),

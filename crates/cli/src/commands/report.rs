@@ -154,9 +154,6 @@ fn read_findings(path: &Path) -> Result<Vec<FindingRow>, Failure> {
         Failure::flag("--findings", path.display(), problem, "what `ccnuma diagnose --json=FILE` wrote")
     };
     let text = fs::read_to_string(path).map_err(|error| refused(format!("cannot be read: {error}")))?;
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let finding = |(number, line): (usize, &str)| {
-        serde_json::from_str(line).map_err(|error| refused(format!("line {} is no finding: {error}", number + 1)))
-    };
-    lines.map(finding).collect()
+    let contents = record::read(&text).map_err(|error| refused(error.to_string()))?;
+    Ok(contents.rows.into_iter().map(|(finding, _)| finding).collect())
 }

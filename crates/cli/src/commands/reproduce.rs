@@ -69,7 +69,7 @@ impl ReproduceCommand {
         output.tell_early(tables_so_far(&reproduction));
         interruption::go_on_by(Journal::how_to_go_on(self.output.json_file()));
         for machine in reproduction.machines() {
-            self.output.describe_machine(Some(&machine.name), &machine.to_toml())?;
+            output.describe(&experiments::bare_description_row(&machine))?;
         }
         let bar = progress::bar(reproduction.measurements().len(), "measurements");
         let finished = |done| bar.at(done);

@@ -22,7 +22,7 @@ impl List {
     /// The list that a record is about, if it is about one.
     pub(super) fn of_record(record: &Record) -> Option<Self> {
         let conditions = &record.conditions;
-        let is_list = record.experiment.starts_with(Experiment::AreaRead.name());
+        let is_list = record.experiment == Experiment::AreaRead.name();
         let (extent, stride) = (conditions.window?, conditions.stride?);
         is_list.then(|| Self { extent, stride, pages: conditions.pages_asked.clone(), ns: record.headline() })
     }

@@ -68,7 +68,6 @@ impl OwnProgram<'_> {
             locks: OWN.to_owned(),
             result: CheckResult::Ok,
             machine_digest: digest(self.description),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
             ..SimulationRow::default()
         };
         statistics::summarise(row, reports, parts)

@@ -16,7 +16,7 @@ use super::{BenchCommand, tables};
 use crate::commands::topology;
 use crate::failure::Failure;
 use crate::output::{Files, Output, draw, make_drawings, print};
-use crate::progress;
+use crate::{progress, provenance};
 
 /// Trials that are interleaved with each other: as many as fit into a few seconds, so that results reach the disk while a
 /// long suite runs.
@@ -61,7 +61,7 @@ impl BenchCommand {
         if !self.output.replaces_table() {
             print(headline(&platform))?;
         }
-        let mut output: Output<Record> = self.output.open()?;
+        let mut output: Output<Record> = self.output.open()?.of(&provenance::of_host(platform.inventory()));
         output.tell_early(|records| tables(TITLE, records));
         let limit = self.host.limit(self.experiments.is_empty() && suite == Suite::Overview);
         let outcomes = measure_here(&plans, &mut platform, limit, &mut output)?;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use experiments::fitting::{Analysis, AnnouncedCache, Identity, Model, Surroundings, analyse, beside_announced};
 use experiments::{System, Systems};
-use record::{FitRow, Record, Row};
+use record::{FitRow, Format, Provenance, Record, RecordWriter, Row};
 use units::Bytes;
 
 use crate::failure::Failure;
@@ -74,6 +74,8 @@ struct Measured {
     /// The machine's name in the records.
     name: String,
     records: Vec<Record>,
+    /// Where they come from.
+    provenance: Provenance,
     /// The machine, if it is described.
     system: Option<std::rc::Rc<System>>,
     /// What a description needs beside measurements.
@@ -95,7 +97,7 @@ impl FitCommand {
             true => self.measure(&models, records)?,
             false => data::read(&self.data, &self.machine)?,
         };
-        let mut output: Output<FitRow> = self.output.open()?;
+        let mut output: Output<FitRow> = self.output.open()?.of(&measured.provenance);
         let (analyses, failures) = progress::during("fit", || analysed(&models, &measured));
         if let (true, Some(first)) = (analyses.is_empty(), failures.first()) {
             return Err(Failure::run(first));
@@ -160,7 +162,7 @@ impl FitCommand {
             path.as_deref().map(|path| self.output.files().whole(flag, path, kind)).transpose()
         };
         let description = begin("--machine-out", &self.machine_out, Kind::Machine)?;
-        Ok((description, begin("--data-out", &self.data_out, Kind::JsonLines(Record::COLUMNS))?))
+        Ok((description, begin("--data-out", &self.data_out, Kind::JsonLines(Record::KIND))?))
     }
 
     /// Measures what the models need, and writes it into `file`, if there is one.
@@ -175,7 +177,7 @@ impl FitCommand {
             }
         };
         if let Some(mut file) = file {
-            let mut writer = record::RecordWriter::new(record::Format::JsonLines, &mut file);
+            let mut writer = RecordWriter::new(Format::JsonLines, &mut file, measured.provenance.clone());
             measured.records.iter().try_for_each(|record| writer.write(record))?;
             drop(writer);
             file.complete()?;

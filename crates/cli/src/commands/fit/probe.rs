@@ -11,7 +11,7 @@ use units::{Bytes, NodeId};
 
 use super::{Measured, identity_of, system_of};
 use crate::failure::Failure;
-use crate::progress;
+use crate::{progress, provenance};
 
 /// What the caches of a computer hold at least, as far as the probe cares: it goes far beyond that, and beyond the largest that is
 /// announced. Beside that, announced sizes decide nothing.
@@ -46,13 +46,14 @@ pub(super) fn simulated(
     parallel::in_order(&all, work, |done| bar.at(done), keep)?;
     drop(bar);
     let (name, identity) = (description.name.clone(), identity_of(description));
-    let system = Some(system_of(description.clone())?);
-    Ok(Measured { name, records, system, identity, announced: Vec::new() })
+    let (system, provenance) = (Some(system_of(description.clone())?), provenance::of_software());
+    Ok(Measured { name, records, provenance, system, identity, announced: Vec::new() })
 }
 
 /// Measures this computer.
 pub(super) fn host(models: &[Model], largest: Option<Bytes>) -> Result<Measured, Failure> {
     let mut platform = HostPlatform::new(HostOptions::default()).map_err(Failure::run)?;
+    let provenance = provenance::of_host(platform.inventory());
     let (identity, surroundings) = surroundings(&platform, largest)?;
     let settings = Settings { iterations: HOST_SAMPLES, check: false, ..Settings::host() };
     let all: Vec<Job> =
@@ -70,7 +71,7 @@ pub(super) fn host(models: &[Model], largest: Option<Bytes>) -> Result<Measured,
         records.extend(measure_windows(&windows, &mut platform, &surroundings)?);
     }
     let announced = announced(&platform);
-    Ok(Measured { name: HostPlatform::NAME.to_owned(), records, system: None, identity, announced })
+    Ok(Measured { name: HostPlatform::NAME.to_owned(), records, provenance, system: None, identity, announced })
 }
 
 /// What the kernel announces of the data caches of the processor that is measured.

@@ -10,15 +10,15 @@ use frontend::launch::Launch;
 use machine::Description;
 use profile::selection::Selection;
 use sim::SimError;
+use trace::ObjectKind;
 use trace::metric::{Metric, Resolved};
-use trace::{ObjectKind, Preamble};
 use units::{CpuId, Duration, NodeId};
 
-use super::preamble;
+use super::observable::list_simulated;
 use crate::commands::sim::own::{Common, OwnFlags, ended_well};
 use crate::commands::sim::single;
 use crate::failure::Failure;
-use crate::output::{Files, Kind, print};
+use crate::output::{Files, Kind, OutputFlags};
 use crate::progress;
 
 /// A run to be looked at.
@@ -156,9 +156,8 @@ fn failure(error: ExperimentError) -> Failure {
 ///
 /// # Errors
 /// When there is no such machine.
-pub fn list(machine: &str, declared: &[Metric]) -> Result<(), Failure> {
+pub fn list(machine: &str, declared: &[Metric], flags: &OutputFlags) -> Result<(), Failure> {
     let description = machine::load(machine).map_err(Failure::input)?;
     let metrics = profiling::metrics(&description, declared).map_err(Failure::input)?;
-    let preamble = Preamble { machine: format!("{} (simulated)", description.name), ..Preamble::default() };
-    print(preamble::text(&preamble, [].iter(), &metrics))
+    list_simulated(&description.name, &metrics, flags)
 }

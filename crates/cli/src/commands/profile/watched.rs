@@ -29,6 +29,7 @@ pub fn preamble(
 ) -> Preamble {
     let mut preamble = Preamble {
         machine: profile::linux::title(files, inventory),
+        processor: inventory.processor.model.clone(),
         command: command.to_vec(),
         started_unix_ns: unix_now(),
         clock: "CLOCK_MONOTONIC".to_owned(),

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Parser};
-use experiments::{Simulation, Sweep, Variations, parallel};
+use experiments::{Simulation, Sweep, Variations, description_row, parallel};
 use record::{ProgramRow, SimulationRow};
 use workloads::Workload;
 
@@ -106,13 +106,11 @@ impl SimCommand {
         let drawing = self.drawing()?;
         let wanted = Wanted { parts: self.stats, causes: self.causes };
         let journal = Journal::open(self.output.json_file(), self.resume, self.output.files(), wanted)?;
-        let mut output: Output<SimulationRow> = self.output.open()?;
+        let parameters: Vec<String> = simulations.iter().flat_map(Simulation::parameters).collect();
+        let mut output: Output<SimulationRow> = self.output.open()?.with_keys("parameters", &parameters);
         output.tell_early(|rows| report::simulations("", rows).to_string());
         interruption::go_on_by(Journal::how_to_go_on(self.output.json_file()));
-        for machine in &sweep.machines {
-            let name = experiments::description_label(&machine.description);
-            self.output.describe_machine((sweep.machines.len() > 1).then_some(name.as_str()), &machine.to_toml())?;
-        }
+        sweep.machines.iter().try_for_each(|machine| output.describe(&description_row(machine)))?;
         let rows = simulate(&simulations, self.stats, journal, &mut output)?;
         if output.wants_table() {
             print_tables(&rows, self.stats)?;
@@ -135,10 +133,7 @@ impl SimCommand {
         let common = Common { seed: self.seed, causes: self.causes, stats: self.stats, record, profile: None };
         let mut output: Output<SimulationRow> = self.output.open()?;
         output.tell_early(|rows| report::simulations("", rows).to_string());
-        for machine in &machines {
-            let name = experiments::description_label(&machine.description);
-            self.output.describe_machine((machines.len() > 1).then_some(name.as_str()), &machine.to_toml())?;
-        }
+        machines.iter().try_for_each(|machine| output.describe(&description_row(machine)))?;
         let (rows, well) = self.own.run(&machines, &cpus, &common, &mut output)?;
         if output.wants_table() {
             print_tables(&rows, self.stats)?;
