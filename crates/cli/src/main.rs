@@ -2,6 +2,7 @@
 //!
 //! Flags, exit codes and where output goes; everything else is in the crates below.
 
+mod arguments;
 mod commands;
 mod failure;
 mod interruption;
@@ -9,6 +10,7 @@ mod output;
 mod platform;
 mod progress;
 mod provenance;
+mod size;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -97,7 +99,7 @@ fn main() -> ExitCode {
     if let Some(subcommand) = words.first().and_then(commands::compile::named) {
         words.insert(1, subcommand.into());
     }
-    let command = match CommandLine::try_parse_from(words) {
+    let command = match arguments::parse::<CommandLine>(words) {
         Ok(line) => line.command,
         Err(said) if matches!(said.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             // Whoever asked for help and closed the pipe has seen enough of it.

@@ -11,6 +11,7 @@ pub mod diagnosis;
 mod error;
 pub mod fitting;
 pub mod formula;
+pub mod golden;
 pub mod ideal;
 mod outcome;
 pub mod parallel;

@@ -35,7 +35,7 @@ pub use measurement::{Parameters, Record, Unit};
 pub use program::ProgramRow;
 pub use provenance::{Provenance, SCHEMA_VERSION};
 pub use reader::{Contents, ReadError, read};
-pub use reproduction::ReproductionRow;
+pub use reproduction::{PublicationRow, ReproductionRow};
 pub use row::Row;
 pub use sample::{ObservableRow, SampleRow, TraceInfoRow};
 pub use schema::schema;

@@ -44,3 +44,23 @@ impl Row for ReproductionRow {
     const COLUMNS: &'static [&'static str] =
         &["paper", "table", "row", "column", "unit", "theirs", "ours", "error_pct", "calibrated"];
 }
+
+/// A published table, figure or study in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PublicationRow {
+    /// What reproduces it: the paper and the table, as in `prestor/4.6`.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// The section of the paper that discusses it.
+    pub section: String,
+    /// The machine that it is about, where that is one for all of it.
+    pub machine: Option<String>,
+    /// How many of its figures are published; the others are withheld.
+    pub published: u64,
+}
+
+impl Row for PublicationRow {
+    const KIND: &'static str = "publication";
+    const COLUMNS: &'static [&'static str] = &["name", "title", "section", "machine", "published"];
+}

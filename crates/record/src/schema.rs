@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use crate::provenance::Line;
 use crate::{
-    DeadlockRow, DescriptionRow, FindingRow, FitRow, MachineRow, ObservableRow, ProgramRow, Record, ReproductionRow,
-    Row, SCHEMA_VERSION, SampleRow, SimulationRow, TopologyRow, TraceInfoRow, VerificationRow,
+    DeadlockRow, DescriptionRow, FindingRow, FitRow, MachineRow, ObservableRow, ProgramRow, PublicationRow, Record,
+    ReproductionRow, Row, SCHEMA_VERSION, SampleRow, SimulationRow, TopologyRow, TraceInfoRow, VerificationRow,
 };
 
 /// The JSON Schema (draft 2020-12) of a line of any result: one definition for each kind of record, told apart by the field
@@ -21,6 +21,7 @@ pub fn schema() -> Value {
     add::<SimulationRow>(of, &mut kinds);
     add::<FindingRow>(of, &mut kinds);
     add::<ReproductionRow>(of, &mut kinds);
+    add::<PublicationRow>(of, &mut kinds);
     add::<VerificationRow>(of, &mut kinds);
     add::<SampleRow>(of, &mut kinds);
     add::<TraceInfoRow>(of, &mut kinds);

@@ -28,8 +28,10 @@ pub struct SimulationRow {
     pub machine: String,
     /// The directory protocol.
     pub protocol: String,
-    /// How many processors took part.
+    /// How many processors the program could use.
     pub cpus: u32,
+    /// How many threads it had: as many as processors, unless it is a program of the user's own that decides so itself.
+    pub threads: u32,
     /// The program's parameters.
     pub parameters: BTreeMap<String, u64>,
     /// What placed the program's pages, and moved them.
@@ -58,8 +60,8 @@ pub struct SimulationRow {
     /// Where the time of the measured part went: processor time, in nanoseconds, by what it was spent on. `busy`: instructions
     /// issued, or depended on each other. `read.*` and `write.*`: misses of loads and of stores, by where they went and what they
     /// took: `local` or `remote` home, `-third` if a third node was asked; `clean`, `owned`, `invalidating`. `primary`, `secondary`: loads that hit in the caches. `writeback`: a line that left. `translation`,
-    /// `barrier`, `lock`, `system`. `idle`: until the last processor had finished. Every key is there, whether it took time or
-    /// not; the sum is the number of processors times `time_ns`.
+    /// `barrier`, `lock`, `system`. `idle`: until the last thread had finished. Every key is there, whether it took time or
+    /// not; the sum is the number of threads times `time_ns`.
     pub spent_ns: BTreeMap<String, f64>,
     /// Secondary misses by how they were served: `read.*` and `write.*` as in `spent_ns`, all of them.
     pub misses: BTreeMap<String, u64>,
@@ -114,14 +116,19 @@ impl SimulationRow {
         self.result == CheckResult::Ok
     }
 
+    /// Whether it had another number of threads than of processors; no threads are ones that nobody counted.
+    pub const fn has_other_threads(&self) -> bool {
+        self.threads != self.cpus && self.threads != 0
+    }
+
     /// What the run is one of: runs that agree in this are equal in all else. It has no lines.
     pub fn identity(&self) -> String {
         let parameters: Vec<_> = self.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let Self { program, machine, machine_digest, protocol, cpus, placement, scheduler, .. } = self;
-        let Self { processes, barrier, locks, .. } = self;
+        let Self { threads, processes, barrier, locks, .. } = self;
         let (parameters, seed) = (parameters.join(" "), self.seed);
         format!(
-            "{program} {parameters} on {cpus} of {machine} {machine_digest} {protocol} {placement} {scheduler} \
+            "{program} {parameters} with {threads} on {cpus} of {machine} {machine_digest} {protocol} {placement} {scheduler} \
              {processes} {barrier} {locks} {seed}"
         )
     }
@@ -141,6 +148,7 @@ impl Row for SimulationRow {
         "machine",
         "protocol",
         "cpus",
+        "threads",
         "parameters",
         "placement",
         "scheduler",

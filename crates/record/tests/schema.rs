@@ -72,6 +72,7 @@ fn simulation() -> SimulationRow {
         machine: "arctic".into(),
         protocol: "origin".into(),
         cpus: 8,
+        threads: 8,
         parameters: [("work".into(), 20), ("hot".into(), 5)].into(),
         placement: "planned".into(),
         scheduler: "none".into(),
@@ -290,6 +291,7 @@ fn the_schema_has_the_columns_and_knows_maps_and_parts() {
     check::<Record>(&schema);
     check::<SimulationRow>(&schema);
     check::<ReproductionRow>(&schema);
+    check::<record::PublicationRow>(&schema);
     check::<VerificationRow>(&schema);
     check::<DescriptionRow>(&schema);
     check::<record::FitRow>(&schema);

@@ -22,7 +22,7 @@ mod time_split;
 mod verifications;
 
 pub use bars::StackedBars;
-pub use comparison::{ErrorSummary, comparison, summaries};
+pub use comparison::{ErrorSummary, comparison, publications, summaries};
 pub use computer_drawing::computer_drawing;
 pub use diagnosis::findings;
 pub use fits::fits;

@@ -43,7 +43,8 @@ impl MachinesCommand {
     pub fn run(self) -> Result<(), Failure> {
         match self.action {
             Some(Action::Show { name, output }) => {
-                let resolved = experiments::variant::resolve(&name).map_err(Failure::input)?;
+                let resolved = experiments::variant::resolve(&name);
+                let resolved = resolved.map_err(|error| Failure::input(format!("MACHINE {name}: {error}")))?;
                 self.output.refuse("it belongs behind the machine, as in `ccnuma machines show arctic --json`")?;
                 let mut output: Output<DescriptionRow> = output.open()?;
                 output.write(&experiments::description_row(&resolved))?;

@@ -105,7 +105,7 @@ impl TopologyCommand {
             None => check_own(&topology()?)?,
             Some(path) => {
                 let name = path.display().to_string();
-                let text = std::fs::read_to_string(path).map_err(|error| {
+                let text = input::text(path, input::WRITTEN).map_err(|error| {
                     let problem = format!("cannot be read: {error}");
                     Failure::flag("--check-deadlock", &name, problem, "a file with a routing table")
                 })?;

@@ -276,6 +276,7 @@ impl Simulation {
             machine: self.description.name.clone(),
             protocol: protocol(&self.description).to_owned(),
             cpus: self.shape.threads() as u32,
+            threads: self.shape.threads() as u32,
             parameters: parameters.iter().map(|(parameter, value)| (parameter.name.to_owned(), *value)).collect(),
             seed: self.options.seed,
             placement: policies::placement_name(&self.description.os),

@@ -17,6 +17,8 @@ pub struct OwnProgram<'a> {
     pub description: &'a Description,
     /// What the record calls the program.
     pub name: &'a str,
+    /// How many processors it could use; all without.
+    pub cpus: Option<u16>,
     /// Seed of the hardware's random choices.
     pub seed: u64,
     /// Whether misses were told apart by their causes.
@@ -59,7 +61,8 @@ impl OwnProgram<'_> {
             program: self.name.to_owned(),
             machine: self.description.name.clone(),
             protocol: protocol(self.description).to_owned(),
-            cpus: reports.len() as u32,
+            cpus: self.cpus.map_or_else(|| topology.processors(), u32::from),
+            threads: reports.len() as u32,
             seed: self.seed,
             placement: policies::placement_name(&self.description.os),
             scheduler: policies::scheduler_name(None),

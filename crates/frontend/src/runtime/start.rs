@@ -290,8 +290,8 @@ fn conclude(
     answer.error = run.error.take().or(recording::finish().err().map(|error| error.to_string()));
     match reports {
         Ok(reports) if answer.error.is_none() => {
-            let Request { program, seed, causes, .. } = &run.request;
-            let own = OwnProgram { description, name: program, seed: *seed, causes: *causes };
+            let Request { program, cpus, seed, causes, .. } = &run.request;
+            let own = OwnProgram { description, name: program, cpus: *cpus, seed: *seed, causes: *causes };
             let mut row = own.record(simulator, &reports);
             if run.request.no_caches {
                 row.references = callbacks::counted();

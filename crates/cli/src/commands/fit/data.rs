@@ -70,6 +70,6 @@ fn read_file(file: &Path) -> Result<Contents<Record>, Failure> {
         let accepted = "lines that `ccnuma bench --json=FILE` wrote";
         Failure::flag("DATA", file.display(), problem, accepted)
     };
-    let text = std::fs::read_to_string(file).map_err(|error| refused(format!("cannot be read: {error}")))?;
+    let text = input::text(file, input::HELD).map_err(|error| refused(format!("cannot be read: {error}")))?;
     record::read(&text).map_err(|error| refused(error.to_string()))
 }

@@ -10,12 +10,12 @@ use clap::Args;
 use experiments::fitting::{Analysis, AnnouncedCache, Identity, Model, Surroundings, analyse, beside_announced};
 use experiments::{System, Systems};
 use record::{FitRow, Format, Provenance, Record, RecordWriter, Row};
-use units::Bytes;
 
 use crate::failure::Failure;
 use crate::output::{Files, Kind, Output, OutputFlags, Whole, draw, make_drawings, print};
 use crate::platform::{Machine, MachineFlag};
 use crate::progress;
+use crate::size::Mib;
 
 /// Fit a model of the memory hierarchy to measurements: what its parts cost, with errors.
 #[derive(Args, Debug)]
@@ -52,7 +52,7 @@ pub struct FitCommand {
     model: String,
     /// The largest area of the window probe, in MiB [default: 8192 in a simulation, 1024 on this computer].
     #[arg(long, value_name = "MIB")]
-    largest: Option<u64>,
+    largest: Option<Mib>,
     /// Write the records that were measured to FILE, one JSON object a line.
     #[arg(long, value_name = "FILE", conflicts_with = "data")]
     data_out: Option<PathBuf>,
@@ -152,9 +152,6 @@ impl FitCommand {
             let problem = "a machine is found by a name that ends in .toml";
             return Err(Failure::flag("--machine-out", path.display(), problem, "FILE.toml"));
         }
-        if self.largest == Some(0) {
-            return Err(Failure::flag("--largest", 0, "there would be no area", "1 MiB or more"));
-        }
         if let Some(directory) = &self.svg {
             make_drawings(directory)?;
         }
@@ -167,7 +164,7 @@ impl FitCommand {
 
     /// Measures what the models need, and writes it into `file`, if there is one.
     fn measure(&self, models: &[Model], file: Option<Whole>) -> Result<Measured, Failure> {
-        let largest = self.largest.map(Bytes::from_mib);
+        let largest = self.largest.map(|size| size.0);
         let measured = match self.machine.machine()? {
             Machine::Host => probe::host(models, largest)?,
             Machine::Simulated(resolved) => {

@@ -1,5 +1,6 @@
 //! `ccnuma run`: starts a program and samples what it does to the machine.
 
+use std::ffi::{OsStr, OsString};
 use std::io::BufWriter;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -55,7 +56,7 @@ pub struct RunCommand {
     records: OutputFlags,
     /// The program and its arguments.
     #[arg(value_name = "PROGRAM", last = true, required_unless_present = "list")]
-    command: Vec<String>,
+    command: Vec<OsString>,
 }
 
 impl RunCommand {
@@ -97,7 +98,7 @@ impl RunCommand {
                 (Some(code), _) => format!("exit status {code}"),
                 (None, signal) => format!("signal {}", signal.unwrap_or_default()),
             };
-            eprintln!("{}: ended with {how}", self.command[0]);
+            eprintln!("{}: ended with {how}", self.command[0].display());
         }
         whole?;
         output.finish()?;
@@ -171,7 +172,8 @@ fn exit_code(status: ExitStatus) -> ExitCode {
 }
 
 /// Where the trace goes if nobody says: the program's name, here.
-fn default_trace(program: &str) -> PathBuf {
-    let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy().into_owned();
-    PathBuf::from(format!("{name}.arrows"))
+fn default_trace(program: &OsStr) -> PathBuf {
+    let mut name = Path::new(program).file_name().unwrap_or_default().to_owned();
+    name.push(".arrows");
+    name.into()
 }

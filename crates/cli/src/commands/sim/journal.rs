@@ -102,7 +102,7 @@ impl Journal {
     pub fn how_to_go_on(results: Option<&Path>) -> &'static str {
         match results {
             Some(_) => "to go on, run it again with --resume",
-            None => "with --json=FILE and --resume it would go on; run it again",
+            None => "to go on, run it again; with --json=FILE, --resume would take what is done",
         }
     }
 
@@ -121,7 +121,7 @@ fn read(path: &Path) -> Result<Vec<SimulationRow>, Failure> {
         let accepted = "a file of records of sim of this version, or a new one";
         Failure::flag("--json", path.display(), problem, accepted)
     };
-    let text = match fs::read_to_string(path) {
+    let text = match input::text(path, input::HELD) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(refused(format!("cannot be read: {error}"))),

@@ -5,6 +5,7 @@ pub(super) mod journal;
 pub(super) mod own;
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ use experiments::{Simulation, Sweep, Variations, description_row, parallel};
 use record::{ProgramRow, SimulationRow};
 use workloads::Workload;
 
+use crate::arguments;
 use crate::failure::Failure;
 use crate::interruption;
 use crate::output::{Kind, Output, OutputFlags, Whole, print};
@@ -126,15 +128,17 @@ impl SimCommand {
         let machines = self.machines.varied(&self.variations()?)?;
         let cpus: Vec<u16> = self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect();
         let runs = machines.len() * cpus.len().max(1);
+        let launch = self.own.launch(&machines, &cpus)?;
         self.output.check::<SimulationRow>()?;
         let recording = self.recording(runs)?;
         let drawing = self.drawing()?;
-        let record = recording.as_ref().map(|recording| recording.path().to_owned());
+        let record = recording.as_ref().map(|recording| std::path::absolute(recording.path())).transpose();
+        let record = record.map_err(Failure::run)?;
         let common = Common { seed: self.seed, causes: self.causes, stats: self.stats, record, profile: None };
         let mut output: Output<SimulationRow> = self.output.open()?;
         output.tell_early(|rows| report::simulations("", rows).to_string());
         machines.iter().try_for_each(|machine| output.describe(&description_row(machine)))?;
-        let (rows, well) = self.own.run(&machines, &cpus, &common, &mut output)?;
+        let (rows, well) = self.own.run(&launch, &machines, &cpus, &common, &mut output)?;
         if output.wants_table() {
             print_tables(&rows, self.stats)?;
         }
@@ -156,8 +160,7 @@ impl SimCommand {
             let path = path.display();
             return Err(Failure::input(format!("--record {path}: {runs} runs; accepted: one program on one machine")));
         }
-        let path = std::path::absolute(path).map_err(Failure::run)?;
-        self.output.files().whole("--record", &path, Kind::References).map(Some)
+        self.output.files().whole("--record", path, Kind::References).map(Some)
     }
 
     /// The runs that are asked for.
@@ -207,15 +210,15 @@ impl SimCommand {
 ///
 /// # Errors
 /// When there is no such machine, program or flag, or several runs are asked for.
-pub(super) fn single(machine: &str, words: &[String]) -> Result<Simulation, Failure> {
+pub(super) fn single(machine: &str, words: &[OsString]) -> Result<Simulation, Failure> {
     let before = ["ccnuma sim", "--machine", machine].map(str::to_owned);
-    let parsed = Single::try_parse_from(before.iter().chain(words));
+    let parsed = arguments::parse::<Single>(before.iter().map(OsString::from).chain(words.iter().cloned()));
     let command = parsed.map_err(|error| Failure::input(error.render().to_string().trim_end()))?.command;
     let mut simulations = command.sweep()?.simulations().map_err(Failure::input)?;
     match (simulations.pop(), simulations.len()) {
         (Some(simulation), 0) => Ok(simulation),
         (_, others) => {
-            let words = words.join(" ");
+            let words = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
             Err(Failure::input(format!("{words}: {} runs; accepted: one program on one machine", others + 1)))
         }
     }
