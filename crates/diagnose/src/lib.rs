@@ -10,6 +10,7 @@ mod rules;
 mod survey;
 
 pub use finding::{Apart, Class, Finding, Trial, rank};
+pub use rules::synchronising::choice;
 pub use survey::{LineUse, Survey, User};
 
 use record::Attribution;

@@ -5,5 +5,6 @@ pub mod growth;
 pub mod lines;
 pub mod nodes;
 pub mod pages;
+pub mod synchronising;
 pub mod touched;
 pub mod waiting;

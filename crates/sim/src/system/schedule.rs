@@ -242,7 +242,7 @@ impl<C: Controller> System<C> {
         }
         match self.waits(cpu) {
             Some(Wait::Until(time)) => time == self.now,
-            Some(Wait::Parked(time)) => time <= self.now,
+            Some(Wait::Parked(time) | Wait::Rest(_, time)) => time <= self.now,
             Some(Wait::Page(..)) => self.processor(cpu).time() <= self.now,
             _ => false,
         }

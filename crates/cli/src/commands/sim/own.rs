@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-use experiments::Relocation;
+use experiments::policies::{self, OwnBarrier, OwnLocks};
+use experiments::{ExperimentError, Relocation};
 use experiments::diagnosis::{self, Diagnosis};
 use experiments::profiling::ProfileRequest;
 use frontend::launch::Launch;
@@ -40,9 +41,71 @@ pub struct OwnFlags {
     no_caches: bool,
 }
 
+/// How a program's threads meet, take locks and are scheduled, by name ([`policies`]).
+#[derive(Clone, Debug)]
+pub struct OwnPolicies {
+    pub scheduler: String,
+    pub barrier: String,
+    pub locks: String,
+}
+
+impl Default for OwnPolicies {
+    fn default() -> Self {
+        let (barrier, locks) = (OwnBarrier::default().name(), OwnLocks::default().name());
+        Self { scheduler: policies::scheduler_name(None), barrier: barrier.to_owned(), locks: locks.to_owned() }
+    }
+}
+
+/// The policies that runs of own programs are varied in, each with its values.
+#[derive(Default)]
+pub struct OwnVariations {
+    schedulers: Vec<String>,
+    barriers: Vec<String>,
+    locks: Vec<String>,
+}
+
+impl OwnVariations {
+    /// Adds values to what `key` is to be, if it is a policy that own programs' threads follow. Returns whether it is.
+    ///
+    /// # Errors
+    /// When there is none of this name, or it has no meaning for such a program.
+    pub fn add(&mut self, key: &str, values: &[String]) -> Result<bool, ExperimentError> {
+        for value in values {
+            match key {
+                "scheduler" => self.schedulers.push(policies::scheduler_name(policies::own_scheduler(value)?)),
+                "barrier" => self.barriers.push(OwnBarrier::named(value)?.name().to_owned()),
+                "locks" => self.locks.push(OwnLocks::named(value)?.name().to_owned()),
+                _ => return Ok(false),
+            }
+        }
+        Ok(matches!(key, "scheduler" | "barrier" | "locks"))
+    }
+
+    /// Every combination, the locks varying fastest.
+    pub fn all(&self) -> Vec<OwnPolicies> {
+        let OwnPolicies { scheduler, barrier, locks } = OwnPolicies::default();
+        let or = |values: &[String], value: String| if values.is_empty() { vec![value] } else { values.to_vec() };
+        let (schedulers, barriers) = (or(&self.schedulers, scheduler), or(&self.barriers, barrier));
+        let locks = or(&self.locks, locks);
+        let mut all = Vec::new();
+        for scheduler in &schedulers {
+            for barrier in &barriers {
+                all.extend(locks.iter().map(|locks| OwnPolicies {
+                    scheduler: scheduler.clone(),
+                    barrier: barrier.clone(),
+                    locks: locks.clone(),
+                }));
+            }
+        }
+        all
+    }
+}
+
 /// What all runs have in common.
 #[derive(Default)]
 pub struct Common {
+    /// How threads meet, take locks and are scheduled, if all runs have it alike.
+    pub policies: OwnPolicies,
     /// Seed of the hardware's random choices.
     pub seed: u64,
     /// Whether misses are told apart by their causes.
@@ -71,7 +134,8 @@ impl OwnFlags {
         &self,
         machines: &[Resolved],
         cpus: &[u16],
-        common: &Common,
+        varied: &OwnVariations,
+        common: &mut Common,
         output: &mut Output<SimulationRow>,
     ) -> Result<(Vec<SimulationRow>, bool), Failure> {
         let launch = Launch::new(&self.command).map_err(Failure::input)?;
@@ -80,10 +144,13 @@ impl OwnFlags {
             if cpus.is_empty() { vec![None] } else { cpus.iter().copied().map(Some).collect() };
         for machine in machines {
             for &cpus in &numbers {
-                let (row, ended_well) = self.run_once(&launch, machine, cpus, common)?;
-                output.write(&row)?;
-                rows.push(row);
-                well &= ended_well;
+                for policies in varied.all() {
+                    common.policies = policies;
+                    let (row, ended_well) = self.run_once(&launch, machine, cpus, common)?;
+                    output.write(&row)?;
+                    rows.push(row);
+                    well &= ended_well;
+                }
             }
         }
         Ok((rows, well))
@@ -144,6 +211,9 @@ impl OwnFlags {
             program: launch.name(),
             machine: machine.to_toml(),
             cpus,
+            barrier: common.policies.barrier.clone(),
+            locks: common.policies.locks.clone(),
+            scheduler: common.policies.scheduler.clone(),
             seed: common.seed,
             causes: common.causes,
             lock_step: false,
@@ -169,10 +239,16 @@ impl OwnFlags {
         launch: &Launch,
         machine: &Description,
         cpus: Option<u16>,
-        seed: u64,
+        common: &Common,
     ) -> Result<(), Failure> {
-        let common = Common { seed, ..Common::default() };
-        let again = |machine: &Description, relocation: &Relocation| {
+        let again = |machine: &Description, relocation: &Relocation, policy: Option<(&str, &str)>| {
+            let mut policies = common.policies.clone();
+            match policy {
+                Some(("barrier", kind)) => kind.clone_into(&mut policies.barrier),
+                Some((_, kind)) => kind.clone_into(&mut policies.locks),
+                None => {}
+            }
+            let common = Common { seed: common.seed, policies, ..Common::default() };
             let request = self.request(launch, machine, cpus, &common);
             let answer = launch.run_unseen(Request { relocation: relocation.clone(), ..request }).ok()?;
             Some(answer.row.filter(|_| answer.error.is_none() && answer.status == 0)?.time_ns)
