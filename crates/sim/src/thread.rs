@@ -304,6 +304,11 @@ impl<'a> Thread<'a> {
         }
     }
 
+    /// Whether looks of its program's own loops can be spared: nobody is to be told of each.
+    pub fn may_rest(&mut self) -> bool {
+        self.processor().may_rest()
+    }
+
     /// The program looks again at the word that it looked at before, in a loop of its own.
     #[inline]
     pub fn note_again(&mut self) {

@@ -72,10 +72,16 @@ fn meet(thread: &mut Thread<'static>, barrier: *mut Barrier, kind: BarrierKind) 
     let (threads, place) = unsafe { ((*barrier).threads as usize, &raw mut (*barrier).lines) };
     let (room, over) = kind.words(LINE_WORDS, threads);
     // SAFETY: as above.
-    unsafe {
-        if *place == 0 {
-            let used = spare(threads as u32).pop();
-            *place = used.unwrap_or_else(|| lines(room * WORD, LINE));
+    if unsafe { *place } == 0 {
+        // Others may run, and come here, before the lines are there.
+        let found = spare(threads as u32).pop().unwrap_or_else(|| lines(room * WORD, LINE));
+        // SAFETY: as above.
+        unsafe {
+            if *place == 0 {
+                *place = found;
+            } else {
+                spare(threads as u32).push(found);
+            }
         }
     }
     // SAFETY: as above.

@@ -51,64 +51,70 @@ pub fn lines(bytes: usize, align: usize) -> usize {
     }
 }
 
-impl Table {
-    /// A node for the running thread, in a page that it is the first to touch.
-    fn take_node(&mut self) -> u32 {
-        let thread = number();
-        if thread >= self.free.len() {
-            self.free.resize_with(thread + 1, Vec::new);
-        }
-        if self.free[thread].is_empty() {
-            let (page, first) = (address::page(), self.nodes.len() as u32);
-            let place = lines(page, page);
-            self.nodes.extend((0..page).step_by(LINE).map(|offset| place + offset));
-            self.free[thread] = (first + 1..=self.nodes.len() as u32).rev().collect();
-        }
-        self.free[thread].pop().unwrap_or_else(|| unreachable!("a page holds several nodes"))
-    }
-
-    /// The pair of lines that a lock's word names; it is given one if it names none.
-    fn pair(&mut self, word: *mut u32) -> usize {
-        // SAFETY: the program's lock.
-        let name = unsafe { word.read_volatile() };
-        if let Some(&place) = (name as usize).checked_sub(1).and_then(|pair| self.pairs.get(pair)) {
-            return place;
-        }
-        let name = self.spare.pop().unwrap_or_else(|| {
-            self.pairs.push(lines(2 * LINE, LINE));
-            self.pairs.len() as u32
-        });
-        // SAFETY: as above.
-        unsafe { word.write_volatile(name) };
-        self.pairs[name as usize - 1]
-    }
-}
-
 /// All of the program's memory, by words.
 static MEMORY: Words = Words::at(0);
 
-/// A node of the running thread's, for as long as it waits.
+/// The nodes of the running thread that are free.
+fn free_nodes() -> &'static mut Vec<u32> {
+    let (free, thread) = (&mut table().free, number());
+    if thread >= free.len() {
+        free.resize_with(thread + 1, Vec::new);
+    }
+    &mut free[thread]
+}
+
+/// A node of the running thread's, in a page that it is the first to touch, for as long as it waits.
 pub fn take_node() -> u32 {
-    table().take_node()
+    if free_nodes().is_empty() {
+        // Others may run before the page is there.
+        let page = address::page();
+        let place = lines(page, page);
+        let nodes = &mut table().nodes;
+        let first = nodes.len() as u32;
+        nodes.extend((0..page).step_by(LINE).map(|offset| place + offset));
+        let last = nodes.len() as u32;
+        free_nodes().extend((first + 1..=last).rev());
+    }
+    free_nodes().pop().unwrap_or_else(|| unreachable!("a page holds several nodes"))
 }
 
 /// A node waits for nobody any more.
 pub fn give_node(name: u32) {
-    let (table, thread) = (table(), number());
-    if thread >= table.free.len() {
-        table.free.resize_with(thread + 1, Vec::new);
-    }
-    table.free[thread].push(name);
+    free_nodes().push(name);
 }
 
-/// The pair of lines that a word names: one that the memory counts in, and one for what it is compared with.
+/// The pair of lines that a word names: one that the memory counts in, and one for what it is compared with. It is given one if it
+/// names none.
 pub fn pair(word: *mut u32) -> usize {
-    table().pair(word)
+    // SAFETY: the program's lock.
+    let named = || table().pairs.get(unsafe { word.read_volatile() as usize }.wrapping_sub(1)).copied();
+    if let Some(place) = named() {
+        return place;
+    }
+    let name = table().spare.pop().unwrap_or_else(|| {
+        // Others may run before the lines are there.
+        let place = lines(2 * LINE, LINE);
+        table().pairs.push(place);
+        table().pairs.len() as u32
+    });
+    if let Some(place) = named() {
+        // Another thread has named a pair meanwhile.
+        table().spare.push(name);
+        return place;
+    }
+    // SAFETY: as above.
+    unsafe { word.write_volatile(name) };
+    table().pairs[name as usize - 1]
 }
 
 /// The word of the lock that lies behind another word.
 pub fn behind(address: usize) -> *mut u32 {
-    *table().behind.entry(address).or_insert_with(|| lines(LINE, LINE)) as *mut u32
+    if !table().behind.contains_key(&address) {
+        // Others may run before the line is there.
+        let place = lines(LINE, LINE);
+        table().behind.entry(address).or_insert(place);
+    }
+    table().behind[&address] as *mut u32
 }
 
 /// The first word of the node of this name.

@@ -83,17 +83,22 @@ static BARE: Single<Option<(Code, FxHashMap<usize, bool>)>> = Single::new(None);
 pub fn again(hot: &mut Hot, thread: &mut Thread<'static>, at: VirtualAddr, site: usize, calls: u64) {
     thread.note_again();
     hot.looks += 1;
-    if hot.recording || hot.looks < PATIENCE {
-        return;
-    }
-    if !std::mem::take(&mut hot.told) {
-        // The next look tells in which state the program makes it.
-        (hot.inspects, hot.timed) = (true, std::ptr::null_mut());
+    if hot.recording || hot.looks < PATIENCE || !thread.may_rest() {
         return;
     }
     let user = hot.user;
     // SAFETY: threads are never freed, and this is the running one.
     let looks = unsafe { &mut (*user).looks };
+    if hot.looks == PATIENCE {
+        looks.before = None;
+    }
+    if !std::mem::take(&mut hot.told) {
+        if calls == 0 {
+            // The next look tells in which state the program makes it.
+            (hot.inspects, hot.timed) = (true, std::ptr::null_mut());
+        }
+        return;
+    }
     let state = state_of(&hot.frame, user).filter(|_| is_bare(site));
     let (Some(state), made) = (state, looks.calls) else {
         hot.looks = 0;

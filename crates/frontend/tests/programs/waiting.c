@@ -55,7 +55,7 @@ int main(int words, char **values)
     long bounded = 0;
     for (long left = 500; left > 0 && !atomic_load_explicit(&go, memory_order_acquire); left--) bounded++;
     while (!atomic_load(&go)) {}
-    while (!flag) {}
+    while (sleeps && !flag) {}
     pthread_join(threads[0], NULL);
     printf("%ld tries, %ld looks\n", tries, bounded);
     return 0;

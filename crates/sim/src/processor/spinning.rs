@@ -84,8 +84,7 @@ impl Processor {
     /// it does anything else at the same time.
     fn pose(&self, named: u64) -> Option<Pose> {
         let alone = self.is_quiet() && self.value_from.is_none() && !self.refilling && self.trapped.is_none();
-        let told = self.observer.is_some() || self.causes.is_some() || self.attribution.is_some();
-        if !alone || told || self.ledger.is_on_behalf() {
+        if !alone || self.ledger.is_on_behalf() {
             return None;
         }
         let since = |time: Time| time.0.cast_signed() - self.time.0.cast_signed();
@@ -109,7 +108,7 @@ impl Processor {
     /// # Errors
     /// The departure of the line, which to wait for, or the end of those rounds.
     pub fn look_on(&mut self, named: u64, at: PhysicalAddr, limit: u64) -> Result<(), Wait> {
-        let Some(now) = self.pose(named).filter(|_| self.may_rest) else {
+        let Some(now) = self.pose(named).filter(|_| self.may_rest()) else {
             self.pose = None;
             return Ok(());
         };
@@ -131,7 +130,12 @@ impl Processor {
         Err(Wait::Rest(line, until))
     }
 
-    /// From here on every look of every program is done, be it told or not.
+    /// Whether looks of its program's own loops can be spared: nobody is to be told of each.
+    pub fn may_rest(&self) -> bool {
+        self.may_rest && self.observer.is_none() && self.causes.is_none() && self.attribution.is_none()
+    }
+
+    /// From here on every look of every program is done.
     pub fn forbid_rest(&mut self) {
         self.may_rest = false;
     }
