@@ -155,9 +155,8 @@ impl RunFlags {
             ("--barrier", "barrier", &self.barrier),
             ("--locks", "locks", &self.locks),
         ];
-        own.into_iter().filter_map(|(flag, key, value)| {
-            Some(Varied { flag, key, values: std::slice::from_ref(value.as_ref()?) })
-        })
+        own.into_iter()
+            .filter_map(|(flag, key, value)| Some(Varied { flag, key, values: std::slice::from_ref(value.as_ref()?) }))
     }
 
     fn simulation(&self, machines: &MachinesFlag, program: &str, cpus: Option<u16>) -> Result<Simulation, Failure> {

@@ -58,10 +58,12 @@ impl Nest<'_> {
         let me = Self::me();
         let mine = self.owner.look() == me
             || match self.behind() {
-                Some(lock) => lock.try_acquire() && {
-                    self.owner.set(me);
-                    true
-                },
+                Some(lock) => {
+                    lock.try_acquire() && {
+                        self.owner.set(me);
+                        true
+                    }
+                }
                 None => self.owner.change(|owner| (owner == 0).then_some(me)).is_ok(),
             };
         if mine { self.again() } else { 0 }

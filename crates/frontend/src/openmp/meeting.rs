@@ -58,7 +58,9 @@ impl Tally {
             return self.0.value().store(number, Ordering::Relaxed);
         }
         match where_barriers_are(Self::AT_MEMORY) {
-            Some(thread) => change_at_memory(thread, self.0.address(), || self.0.value().store(number, Ordering::Relaxed)),
+            Some(thread) => {
+                change_at_memory(thread, self.0.address(), || self.0.value().store(number, Ordering::Relaxed))
+            }
             None => self.0.set(number),
         }
     }

@@ -16,7 +16,6 @@ use super::callbacks;
 use super::loops::{self, tell_registers};
 use super::state::{HOT, Hot, acquire, current, indivisible, note_change, release};
 
-
 /// A word that this computer changes indivisibly, for programs whose threads are its own.
 trait Word: Copy + PartialEq {
     /// What is there.

@@ -68,9 +68,11 @@ pub fn wait(
             }
             given
         }
-        _ if until.is_some() => {
-            refuse(thread, "a condition is waited for until a time", "whoever waits has a place that nobody can give up")
-        }
+        _ if until.is_some() => refuse(
+            thread,
+            "a condition is waited for until a time",
+            "whoever waits has a place that nobody can give up",
+        ),
         OwnLocks::Queue => {
             let own = take_node();
             join(&mut Caller::new(thread, 0), &at, own.into());

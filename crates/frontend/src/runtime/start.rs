@@ -7,10 +7,10 @@ use std::path::Path;
 use std::ptr::null_mut;
 use std::time::Instant;
 
-use experiments::policies::{self, OwnBarrier, OwnLocks};
-use experiments::{ExperimentError, OwnProgram};
 use experiments::attribution::{Ended, attribution, settled};
+use experiments::policies::{self, OwnBarrier, OwnLocks};
 use experiments::profiling::Recording;
+use experiments::{ExperimentError, OwnProgram};
 use machine::Description;
 use machine::description::PlacementKind;
 use record::DataObject;

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-use experiments::policies::{self, OwnBarrier, OwnLocks};
-use experiments::{ExperimentError, Relocation};
 use experiments::diagnosis::{self, Diagnosis};
+use experiments::policies::{self, OwnBarrier, OwnLocks};
 use experiments::profiling::ProfileRequest;
+use experiments::{ExperimentError, Relocation};
 use frontend::launch::Launch;
 use frontend::request::{Answer, Request};
 use machine::{Description, Resolved};
