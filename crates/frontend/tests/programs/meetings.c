@@ -1,10 +1,12 @@
 /* What a barrier costs: threads that do nothing but meet. With "condition", at a barrier of a mutex and a condition variable; with
    "lock", each takes one mutex in turn. */
-#include <ccnuma.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+void ccnuma_roi_begin(void);
+void ccnuma_roi_end(void);
 
 enum { MOST = 64, ROUNDS = 20 };
 static pthread_barrier_t barrier;

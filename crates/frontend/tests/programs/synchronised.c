@@ -1,5 +1,5 @@
 /* Threads that meet, lock, signal and wait, by POSIX and by OpenMP alike: what is counted must come out whatever the mechanism is. */
-#include <ccnuma.h>
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -30,7 +30,7 @@ static void *meet(void *argument)
 static void *change(void *unused)
 {
     if (sleeps) usleep(3000000);
-    for (volatile int i = 0; i < 20000; i++) {}
+    for (volatile int i = 0; i < 200000; i++) {}
     atomic_store(&go, 1);
     for (volatile int i = 0; i < 20000; i++) {}
     flag = 1;
