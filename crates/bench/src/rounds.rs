@@ -36,14 +36,15 @@ pub fn samples_of(trials: &[Trial], rounds: u32) -> u64 {
 }
 
 /// Takes `rounds` samples of each trial, one of each in turn. A trial that fails is left out from then on; what the others
-/// measured is not lost. After each sample `go_on` is asked whether to go on, and told how many rounds are complete.
+/// measured is not lost. After each sample `go_on` is asked whether to go on, and told how many rounds are complete, and which trial it
+/// was.
 ///
 /// The trials that failed, and whether all rounds were completed.
 pub fn interleaved(
     trials: &mut [Trial],
     platform: &mut dyn Platform,
     rounds: u32,
-    mut go_on: impl FnMut(u32) -> bool,
+    mut go_on: impl FnMut(u32, usize, &Trial) -> bool,
 ) -> (Vec<Failed>, bool) {
     let mut failed: Vec<Failed> = Vec::new();
     for round in 0..rounds {
@@ -54,7 +55,7 @@ pub fn interleaved(
             if let Err(error) = trial.samples(platform, 1) {
                 failed.push(Failed { trial: number, error });
             }
-            if !go_on(round) {
+            if !go_on(round, number, trial) {
                 return (failed, false);
             }
         }

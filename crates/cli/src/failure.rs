@@ -52,7 +52,8 @@ impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::BrokenPipe => Self::Closed,
-            _ => Self::Run(format!("cannot write: {error}")),
+            // Files name themselves in what goes wrong with them.
+            _ => Self::Run(one_line(&error.to_string())),
         }
     }
 }

@@ -37,7 +37,7 @@ use failure::Failure;
   ccnuma run -- ./prog                     start a program and sample where it runs and has its memory
   ccnuma verify origin                     explore every reachable state of a protocol
 
-Exit codes: 0 done, 1 ran and found a failure, 2 bad input."
+Exit codes: 0 done, 1 ran and found a failure, 2 bad input, 130 or 143 interrupted by SIGINT or SIGTERM."
 )]
 struct CommandLine {
     #[command(subcommand)]
@@ -81,7 +81,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Report(command) => command.run(),
         Command::Reproduce(command) => command.run().map(|()| true),
         Command::Sar(command) => command.run().map(|()| true),
-        Command::Run(command) => command.run(),
+        Command::Run(command) => return command.run(),
         Command::Info(command) => command.run().map(|()| true),
         Command::Dump(command) => command.run().map(|()| true),
     };
@@ -103,5 +103,5 @@ fn main() -> ExitCode {
         }
         Err(error) => return failure::of_arguments(&error).report(),
     };
-    run(command).unwrap_or_else(|failure| failure.report())
+    interruption::conclude(interruption::listen().and_then(|()| run(command)))
 }

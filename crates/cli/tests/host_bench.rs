@@ -85,6 +85,10 @@ fn an_interrupted_run_keeps_what_it_has_measured() {
     assert!(counts.iter().any(|count| *count > 3), "{counts:?} records");
 }
 
+fn text_of(file: &std::path::Path) -> String {
+    fs::read_to_string(file).expect("the file is there")
+}
+
 /// How many whole records a run keeps that is interrupted some time after it has begun to measure.
 fn records_until(interrupted: Duration) -> usize {
     let folder = tempfile::tempdir().expect("a folder");
@@ -104,9 +108,11 @@ fn records_until(interrupted: Duration) -> usize {
     assert!(status.success());
     let output = child.wait_with_output().expect("it ends");
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{errors}");
-    assert!(errors.lines().any(|line| line.starts_with("interrupted: ")), "{errors}");
-    let text = fs::read_to_string(&file).expect("the file is there");
+    assert_eq!(output.status.code(), Some(130), "{errors}");
+    let kept = format!("{} records are in {}", text_of(&file).lines().count(), file.display());
+    let told = |line: &str| line.starts_with("interrupted: ") && (line.contains(&kept) || kept.starts_with("0 "));
+    assert!(errors.lines().any(told), "{kept}: {errors}");
+    let text = text_of(&file);
     assert!(text.is_empty() || text.ends_with('\n'), "{text}");
     assert!(text.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{text}");
     text.lines().count()

@@ -90,9 +90,9 @@ fn a_program_is_run_and_its_trace_says_what_it_did() {
     let output =
         run(folder.path(), &["run", "-s", "5ms", "--metric", "cpu,cpuid", "-o", "t.arrows", "--", "sh", "-c", script]);
     let (said, errors) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(1), "{errors}");
-    assert!(said.starts_with("its own words\n") && said.contains("From beginning to end"), "{said}");
-    assert!(errors.contains("sh: ended with exit status 3"), "{errors}");
+    assert_eq!(output.status.code(), Some(3), "{errors}");
+    assert_eq!(said, "its own words\n");
+    assert!(errors.contains("From beginning to end") && errors.contains("sh: ended with exit status 3"), "{errors}");
 
     let info = ccnuma_in(folder.path(), "info t.arrows --counters");
     let said = words(&info.stdout);

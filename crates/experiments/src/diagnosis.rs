@@ -213,7 +213,8 @@ impl Diagnosis {
         parallel::in_order(&trials, work, |done| progress(done, trials.len()), deliver)?;
         // Of the kinds that threads could wait for each other by, only one that gains something is worth telling.
         let vain = |finding: &Finding| {
-            matches!(finding.trial, Some(Trial::Synchronise(..))) && finding.gain.is_some_and(|gain| gain < WORTH_GAINING)
+            matches!(finding.trial, Some(Trial::Synchronise(..)))
+                && finding.gain.is_some_and(|gain| gain < WORTH_GAINING)
         };
         self.findings.retain(|finding| !vain(finding));
         rank(&mut self.findings);

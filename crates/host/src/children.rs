@@ -29,6 +29,16 @@ pub fn ended() -> Vec<(i32, ExitStatus)> {
     }
 }
 
+/// The processes that threads of this one have started and that have not been waited for; none where the kernel does not list them
+/// (`CONFIG_PROC_CHILDREN`).
+pub fn of_this_process() -> Vec<i32> {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_ascii_whitespace().filter_map(|child| child.parse().ok()).collect::<Vec<_>>())
+        .collect()
+}
+
 /// Passes a signal on to a process. One that is no more is left in peace.
 pub fn pass_on(signal: i32, process: i32) {
     // SAFETY: the call takes two numbers; the process is a child that was not waited for, so the number is still its own.

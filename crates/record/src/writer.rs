@@ -28,7 +28,17 @@ pub enum WriteError {
     Serialise(#[from] serde_json::Error),
     /// The CSV writer failed.
     #[error("cannot write a record as CSV: {0}")]
-    Csv(#[from] csv::Error),
+    Csv(csv::Error),
+}
+
+impl From<csv::Error> for WriteError {
+    fn from(error: csv::Error) -> Self {
+        match error.kind() {
+            // What went wrong is the destination's, whatever the format.
+            csv::ErrorKind::Io(_) => Self::Io(error.into()),
+            _ => Self::Csv(error),
+        }
+    }
 }
 
 enum Sink<W: Write> {

@@ -1,6 +1,6 @@
-//! Tables of measurements and of model-checking runs.
+//! Tables of measurements.
 
-use record::{Record, Unit, VerificationResult, VerificationRow};
+use record::{Record, Unit};
 
 use crate::comparison::figure;
 use crate::{Column, Table};
@@ -41,37 +41,6 @@ pub fn measurements(title: &str, records: &[Record]) -> Table {
             digits(record.max),
             digits(record.stdev),
             record.n.to_string(),
-        ]);
-    }
-    table
-}
-
-/// A line per exploration of a protocol.
-pub fn verifications(title: &str, rows: &[VerificationRow]) -> Table {
-    let mut table = Table::new(
-        title,
-        vec![
-            Column::text("protocol"),
-            Column::number("caches", ""),
-            Column::number("lines", ""),
-            Column::number("states", ""),
-            Column::number("depth", ""),
-            Column::text("result"),
-            Column::number("time", "s"),
-        ],
-    );
-    for row in rows {
-        table.row([
-            row.protocol.clone(),
-            row.caches.to_string(),
-            row.lines.to_string(),
-            row.states.to_string(),
-            row.depth.to_string(),
-            match row.result {
-                VerificationResult::Ok => "ok".to_owned(),
-                VerificationResult::Counterexample => "counterexample".to_owned(),
-            },
-            format!("{:.2}", row.seconds),
         ]);
     }
     table

@@ -105,7 +105,9 @@ pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
         "occupancy, used, most: how long controllers were held, of the time, by the busiest; waiting: for controllers",
     );
     if spins {
-        table.note("looks: those of the references that loops make which look at a word until another thread changes it");
+        table.note(
+            "looks: those of the references that loops make which look at a word until another thread changes it",
+        );
     }
     table
 }

@@ -47,7 +47,7 @@ fn trials_take_turns() {
     assert_eq!(samples_of(&trials, 3), 6);
     let mut asked = 0;
     // Interrupted after the third sample: the first trial has two by then, the second one.
-    let (failed, complete) = interleaved(&mut trials, &mut platform, 3, |_| {
+    let (failed, complete) = interleaved(&mut trials, &mut platform, 3, |_, _, _| {
         asked += 1;
         asked < 3
     });
@@ -94,7 +94,7 @@ fn a_trial_that_fails_leaves_the_others_alone() {
     let plans = [plan(Experiment::LmbenchRead, 1), plan(Experiment::LmbenchRead, 0)];
     let mut trials: Vec<Trial> =
         plans.iter().map(|plan| Trial::new(plan, platform.layout()).expect("a valid plan")).collect();
-    let (failed, complete) = interleaved(&mut trials, &mut platform, 3, |_| true);
+    let (failed, complete) = interleaved(&mut trials, &mut platform, 3, |_, _, _| true);
     assert!(complete);
     assert_eq!(failed.iter().map(|failed| failed.trial).collect::<Vec<_>>(), [0]);
     assert!(failed[0].error.to_string().contains("it is full"), "{}", failed[0].error);

@@ -187,13 +187,14 @@ pub fn diagnosed(simulation: &Simulation, fewer: Option<&Simulation>, tries: boo
 }
 
 /// Writes and prints what was found, after `before`. True if the program ended well.
-fn tell(found: &Diagnosis, before: &str, output: &mut Output<FindingRow>) -> Result<bool, Failure> {
+fn tell(found: &Diagnosis, before: &str, mut output: Output<FindingRow>) -> Result<bool, Failure> {
     let rows = found.rows();
     rows.iter().try_for_each(|row| output.write(row))?;
     if output.wants_table() {
         print(before)?;
         print(format!("\n{}", report::findings(&rows)))?;
     }
+    output.finish()?;
     if let Some(wrong) = &found.wrong {
         eprintln!("error: {}: {wrong}", found.row.program);
     }
@@ -206,7 +207,7 @@ impl DiagnoseCommand {
     /// # Errors
     /// When the input cannot be used, a simulation fails or the output does.
     pub fn run(self) -> Result<bool, Failure> {
-        let (found, mut output) = match &self.program {
+        let (found, output) = match &self.program {
             Some(program) => {
                 let (simulation, fewer) = self.run.simulations(&self.machines, program)?;
                 let output: Output<FindingRow> = self.output.open()?;
@@ -219,13 +220,13 @@ impl DiagnoseCommand {
             }
         };
         let times = report::time_split(std::slice::from_ref(&found.row)).to_string();
-        tell(&found, &times, &mut output)
+        tell(&found, &times, output)
     }
 
     /// The same on this computer, where nothing can be tried.
     fn on_host(&self) -> Result<bool, Failure> {
         self.run.refuse_on_host()?;
-        let mut output = self.output.open()?;
+        let output = self.output.open()?;
         let OnHost { found, sight } = diagnose_host::run(&self.command)?;
         let about = format!(
             "{} on {}: {:.3} s\n{}",
@@ -234,6 +235,6 @@ impl DiagnoseCommand {
             found.row.time_ns / 1e9,
             preamble::sight(&sight)
         );
-        tell(&found, &about, &mut output)
+        tell(&found, &about, output)
     }
 }

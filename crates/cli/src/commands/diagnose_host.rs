@@ -35,7 +35,8 @@ pub fn run(command: &[OsString]) -> Result<OnHost, Failure> {
     let preamble = watched::preamble(&files, &inventory, &words, &sampler, &sources);
     let mut writer = TraceWriter::new(Vec::new(), &preamble, sources.counters()).map_err(Failure::run)?;
     let mut touched = Touched::new(&files, &inventory);
-    let status = watched::watch(&words, &mut sources, &mut sampler, &mut writer, || Ok(()), || touched.listen())?;
+    let watched = watched::watch(&words, &mut sources, &mut sampler, &mut writer, || Ok(()), || touched.listen())?;
+    watched.written?;
     touched.listen();
     let written = writer.finish().map_err(Failure::run)?;
     let trace = Trace::read(written.as_slice()).map_err(Failure::run)?;
@@ -47,6 +48,6 @@ pub fn run(command: &[OsString]) -> Result<OnHost, Failure> {
     lacking.into_iter().for_each(|advice| eprintln!("note: {}: {advice}", words[0]));
     let mut sight = preamble.sources;
     sight.push(touched.describe());
-    let wrong = status.filter(|status| !status.success()).map(|status| format!("it ended with {status}"));
+    let wrong = watched.status.filter(|status| !status.success()).map(|status| format!("it ended with {status}"));
     Ok(OnHost { found: Diagnosis { wrong, ..found }, sight })
 }

@@ -64,7 +64,7 @@ fn list(flags: &OutputFlags) -> Result<(), Failure> {
         }
         print(table)?;
     }
-    Ok(())
+    output.finish()
 }
 
 fn row(machine: &machine::Description) -> MachineRow {

@@ -14,8 +14,9 @@ use trace::Trace;
 use super::diagnose::{RunFlags, diagnosed};
 use super::sim::flags::after_help;
 use crate::failure::Failure;
-use crate::output::{create, print};
+use crate::output::{ForceFlag, Kind, Whole, print};
 use crate::platform::MachinesFlag;
+use crate::progress;
 
 const EXAMPLES: &str = "Examples:
   ccnuma report -m flash-scaled-16p art -o art.html
@@ -50,6 +51,8 @@ pub struct ReportCommand {
     #[arg(long)]
     no_trials: bool,
     #[command(flatten)]
+    force: ForceFlag,
+    #[command(flatten)]
     run: RunFlags,
 }
 
@@ -64,7 +67,7 @@ impl ReportCommand {
 
     fn of_program(&self) -> Result<bool, Failure> {
         let (simulation, fewer) = self.run.simulations(&self.machines, &self.subject)?;
-        let file = create("--output", &self.output)?;
+        let file = self.page()?;
         let found = diagnosed(&simulation, fewer.as_ref(), !self.no_trials)?;
         let row = &found.row;
         let interval = units::Duration::from_ns((row.run_ns / SAMPLES as f64).max(1.0));
@@ -73,7 +76,8 @@ impl ReportCommand {
         let of = |router: &machine::Router| router.ports().map(|(port, _)| (router.id, port)).collect::<Vec<_>>();
         let ports = topology.routers().iter().flat_map(of).collect();
         let request = ProfileRequest { interval: Some(interval), command, ports, ..ProfileRequest::default() };
-        let (_, trace) = traced(&simulation, &request).map_err(Failure::run)?;
+        let traced = progress::during("sampling", || traced(&simulation, &request));
+        let (_, trace) = traced.map_err(Failure::run)?;
         let findings = found.rows();
         let facts = [
             ("time", format!("{:.1} us", row.time_ns / 1000.0)),
@@ -113,7 +117,7 @@ impl ReportCommand {
             ("clock", preamble.clock.clone()),
         ];
         let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
-        let file = create("--output", &self.output)?;
+        let file = self.page()?;
         write(
             file,
             &Page {
@@ -128,14 +132,20 @@ impl ReportCommand {
         self.say_where().map(|()| true)
     }
 
+    /// The page, begun: nothing is run for a file that cannot be written.
+    fn page(&self) -> Result<Whole, Failure> {
+        self.force.files().whole("--output", &self.output, Kind::Page)
+    }
+
     fn say_where(&self) -> Result<(), Failure> {
         print(format!("{}\n", self.output.display()))
     }
 }
 
-fn write(mut file: fs::File, about: &Page<'_>) -> Result<(), Failure> {
+fn write(mut file: Whole, about: &Page<'_>) -> Result<(), Failure> {
     let text = page(about).map_err(Failure::run)?;
-    Ok(file.write_all(text.as_bytes())?)
+    file.write_all(text.as_bytes())?;
+    file.complete()
 }
 
 /// The findings in a file.

@@ -7,9 +7,10 @@ use experiments::{Finished, Outcomes, Reproduction};
 use record::{ReproductionRow, SimulationRow};
 
 use super::bench::ThoroughnessFlags;
-use super::sim::journal::{Journal, Wanted, beside};
+use super::sim::journal::{Journal, Wanted};
 use crate::failure::Failure;
-use crate::output::{Output, OutputFlags, draw, make_drawings, print};
+use crate::interruption;
+use crate::output::{Output, OutputFlags, beside, draw, make_drawings, print};
 use crate::progress;
 
 /// Rerun a published result: our figures beside the published ones, with the error.
@@ -62,16 +63,19 @@ impl ReproduceCommand {
         if let Some(directory) = &self.svg {
             make_drawings(directory)?;
         }
+        self.output.check::<ReproductionRow>()?;
         let journal = self.journal()?;
         let mut output: Output<ReproductionRow> = self.output.open()?;
+        output.tell_early(tables_so_far(&reproduction));
+        interruption::go_on_by(Journal::how_to_go_on(self.output.json_file()));
         for machine in reproduction.machines() {
             self.output.describe_machine(Some(&machine.name), &machine.to_toml())?;
         }
         let bar = progress::bar(reproduction.measurements().len(), "measurements");
-        let finished = |done| bar.set_position(done as u64);
-        let result = reproduction.run(self.thoroughness.simulation(), &journal, finished, |row| output.write(&row));
-        bar.finish_and_clear();
-        let (outcomes, failures) = result?;
+        let finished = |done| bar.at(done);
+        let options = self.thoroughness.simulation();
+        let (outcomes, failures) = reproduction.run(options, &journal, finished, |row| output.write(&row))?;
+        drop(bar);
         if failures.is_empty() {
             journal.close()?;
         }
@@ -79,8 +83,12 @@ impl ReproduceCommand {
             print_tables(&reproduction, &outcomes)?;
         }
         if let Some(directory) = &self.svg {
-            reproduction.plots(&outcomes).iter().try_for_each(|(name, plot)| draw(directory, name, plot))?;
+            reproduction
+                .plots(&outcomes)
+                .iter()
+                .try_for_each(|(name, plot)| draw(self.output.files(), directory, name, plot))?;
         }
+        output.finish()?;
         match failures.first() {
             None => Ok(()),
             Some(first) => {
@@ -95,7 +103,7 @@ impl ReproduceCommand {
     /// Where runs of programs are kept until all are over: beside the file of --json, if there is one.
     fn journal(&self) -> Result<Journal, Failure> {
         let runs = self.output.json_file().map(|file| beside(file, "runs"));
-        Journal::open(runs.as_deref(), self.resume, Wanted { parts: true, causes: false })
+        Journal::open(runs.as_deref(), self.resume, self.output.files(), Wanted { parts: true, causes: false })
     }
 }
 
@@ -105,10 +113,30 @@ impl Finished for Journal {
     }
 
     fn note(&self, row: &SimulationRow) -> Result<(), String> {
-        Journal::note(self, row).map_err(|failure| match failure {
-            Failure::Input(line) | Failure::Run(line) => line,
-            Failure::Closed => "its file was closed".to_owned(),
-        })
+        Journal::note(self, row);
+        Ok(())
+    }
+}
+
+/// The tables of rows that an interrupted run has: as far as they go, those of figures beside each other.
+fn tables_so_far(reproduction: &Reproduction) -> impl Fn(&[ReproductionRow]) -> String + Send + use<> {
+    let about = |table: &experiments::PreparedTable| {
+        let published = table.published();
+        let columns: Vec<String> = published.columns.iter().map(|column| column.name.clone()).collect();
+        (published.paper.clone(), published.id.clone(), table.heading(), published.row_heading.clone(), columns)
+    };
+    let tables: Vec<_> = reproduction.tables().iter().map(about).collect();
+    move |rows| {
+        let mut text = String::new();
+        for (paper, id, heading, row_heading, columns) in &tables {
+            let of_it = rows.iter().filter(|row| row.paper == *paper && row.table == *id);
+            let rows: Vec<ReproductionRow> = of_it.cloned().collect();
+            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+            if !rows.is_empty() {
+                text += &format!("{}\n", report::comparison(heading, row_heading, &columns, &rows));
+            }
+        }
+        text
     }
 }
 
@@ -142,6 +170,7 @@ mod tests {
     use workloads::{Settings, Workload};
 
     use super::*;
+    use crate::output::Files;
 
     /// So many small programs at once under a scheduler.
     fn scheduled(processes: u16) -> Measurement {
@@ -169,8 +198,10 @@ mod tests {
     fn runs_under_a_scheduler_go_on_where_a_journal_was_cut() {
         let folder = tempfile::tempdir().expect("a folder");
         let runs = folder.path().join("figures.jsonl.runs");
-        let open =
-            |resume| Journal::open(Some(&runs), resume, Wanted { parts: true, causes: false }).expect("a journal");
+        let open = |resume| {
+            Journal::open(Some(&runs), resume, Files::default(), Wanted { parts: true, causes: false })
+                .expect("a journal")
+        };
         let journal = open(false);
         let [alone, both] = [1, 2].map(|processes| row(&scheduled(processes), &journal));
         assert!(both.time_ns > alone.time_ns && (alone.processes, both.processes) == (1, 2));

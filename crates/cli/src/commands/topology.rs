@@ -12,7 +12,7 @@ use machine::{Endpoint, RouterPlace, Topology, VirtualNetwork};
 use record::{DeadlockRow, TopologyPart, TopologyRow};
 
 use crate::failure::Failure;
-use crate::output::{OutputFlags, create, print};
+use crate::output::{Kind, OutputFlags, print};
 use crate::platform::{Machine, MachineFlag};
 
 /// Print what a machine is made of: nodes, routers, links, processors; of this computer also memory, caches, pages, limits.
@@ -72,7 +72,9 @@ impl TopologyCommand {
     /// Draws the machine if that was asked for, or else lists it.
     fn show(&self, headline: &str, rows: &[TopologyRow], drawing: impl FnOnce() -> String) -> Result<(), Failure> {
         if let Some(path) = &self.svg {
-            return Ok(create("--svg", path)?.write_all(drawing().as_bytes())?);
+            let mut file = self.output.files().whole("--svg", path, Kind::Svg)?;
+            file.write_all(drawing().as_bytes())?;
+            return file.complete();
         }
         let mut output = self.output.open()?;
         for row in rows {
@@ -84,7 +86,7 @@ impl TopologyCommand {
                 print(format!("\n{table}"))?;
             }
         }
-        Ok(())
+        output.finish()
     }
 
     fn check(&self, file: Option<&Path>) -> Result<bool, Failure> {
@@ -115,6 +117,7 @@ impl TopologyCommand {
                 print(verdict(row))?;
             }
         }
+        output.finish()?;
         Ok(rows.iter().all(|row| !row.deadlock))
     }
 }

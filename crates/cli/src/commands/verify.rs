@@ -6,6 +6,7 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use record::{VerificationResult, VerificationRow};
+use report::VerificationLines as Lines;
 use verify::{Config, ConfigError, Consistency, Litmus, Outcome, Protocol, Run};
 
 use crate::failure::Failure;
@@ -118,15 +119,22 @@ struct Done {
 }
 
 impl Job {
-    fn run(&self) -> Result<Done, Failure> {
-        let (run, label) = match self {
+    /// What its row is called.
+    fn label(&self) -> String {
+        match self {
             Self::Explore(protocol, config) => {
                 let mutation = config.mutation.map(|mutation| format!("+{mutation}")).unwrap_or_default();
-                (protocol.run(config), format!("{}{mutation}", protocol.name))
+                format!("{}{mutation}", protocol.name)
             }
-            Self::Litmus(protocol, litmus) => {
-                (protocol.run_litmus(litmus), format!("{}: {}", protocol.name, litmus.name))
-            }
+            Self::Litmus(protocol, litmus) => format!("{}: {}", protocol.name, litmus.name),
+            Self::Random(run) => run.label().to_owned(),
+        }
+    }
+
+    fn run(&self) -> Result<Done, Failure> {
+        let run = match self {
+            Self::Explore(protocol, config) => protocol.run(config),
+            Self::Litmus(protocol, litmus) => protocol.run_litmus(litmus),
             Self::Random(run) => return Ok(run.run()),
         };
         let run = run.map_err(of_config)?;
@@ -134,7 +142,7 @@ impl Job {
             Outcome::Counterexample(trace) => Some(trace.to_string()),
             Outcome::Ok => None,
         };
-        Ok(Done { row: row(label, &run), statistics: statistics(&run), counterexample })
+        Ok(Done { row: row(self.label(), &run), statistics: statistics(&run), counterexample })
     }
 
     /// Whether a counterexample is what the protocol is known for.
@@ -151,13 +159,20 @@ impl VerifyCommand {
     pub fn run(self) -> Result<bool, Failure> {
         let jobs = self.jobs()?;
         let mut output: Output<VerificationRow> = self.output.open()?;
-        let (mut rows, mut statistics, mut broken) = (Vec::new(), String::new(), None);
+        let lines = Lines::new(jobs.iter().map(Job::label));
+        let (mut statistics, mut broken) = (String::new(), None);
         let bar = progress::bar(jobs.len(), "runs");
+        if output.wants_table() {
+            progress::aside(|| print(lines.heading()))?;
+        }
         for job in &jobs {
             let done = job.run()?;
             output.write(&done.row)?;
-            bar.inc(1);
-            rows.push(done.row);
+            if output.wants_table() {
+                // As it comes: who reads it through a pipe sees it now.
+                progress::aside(|| print(lines.line(&done.row)))?;
+            }
+            bar.step();
             statistics += &done.statistics;
             let expected = job.may_fail();
             if let Some(trace) = done.counterexample.filter(|_| jobs.len() == 1 || !expected) {
@@ -165,15 +180,14 @@ impl VerifyCommand {
                 break;
             }
         }
-        bar.finish_and_clear();
-        if output.wants_table() {
-            print(report::verifications("", &rows))?;
-            if self.stats {
-                print(statistics)?;
-            }
+        drop(bar);
+        if output.wants_table() && self.stats {
+            print(statistics)?;
         }
+        let wants_table = output.wants_table();
+        output.finish()?;
         let Some((trace, expected)) = broken else { return Ok(true) };
-        if output.wants_table() {
+        if wants_table {
             print(format!("\n{trace}"))?;
         } else {
             // Standard output holds records alone.

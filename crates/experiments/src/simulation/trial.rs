@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use sim::{Scheduling, SimError, Simulator, SpaceSharing};
 use units::{Bytes, CpuId, NodeId, VirtualAddr};
 
-use super::{Simulation, policies};
 use super::memory::{Moved, SharedRegion, WORD};
+use super::{Simulation, policies};
 use crate::error::ExperimentError;
 use crate::variant;
 

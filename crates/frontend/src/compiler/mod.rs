@@ -21,6 +21,8 @@ pub use run::run;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::wrapped::LIBRARY;
+
 /// Why a program cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum CompilerError {
@@ -101,12 +103,16 @@ pub enum CompilerError {
         /// What the system says.
         error: std::io::Error,
     },
-    /// A part of what is installed is missing.
-    #[error("{what} is not installed: {} does not exist; build it with `cargo build --release --workspace`", .path.display())]
-    NotInstalled {
-        /// The part.
-        what: &'static str,
-        /// Where it was looked for last.
-        path: PathBuf,
+    /// There is no runtime that programs could be linked with.
+    #[error(
+        "{LIBRARY}, which programs are linked with, is at none of {}: copy it from target/release, where \
+         `cargo build --release --workspace` makes it, to {}, or name it in CCNUMA_RUNTIME",
+        .looked_at.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "), .copy_to.display()
+    )]
+    NoRuntime {
+        /// Where it was looked for.
+        looked_at: Vec<PathBuf>,
+        /// The command's folder.
+        copy_to: PathBuf,
     },
 }

@@ -45,7 +45,9 @@ impl<W: Write + Send> Parquet<W> {
         };
         let field = |column: &&str| Field::new(*column, kind(column), false);
         let schema = Arc::new(Schema::new(SampleRow::COLUMNS.iter().map(field).collect::<Vec<_>>()));
-        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let creator = concat!("ccnuma ", env!("CARGO_PKG_VERSION")).to_owned();
+        let properties =
+            WriterProperties::builder().set_compression(Compression::SNAPPY).set_created_by(creator).build();
         let writer = ArrowWriter::try_new(destination, schema.clone(), Some(properties))?;
         Ok(Self { writer, schema, rows: Vec::with_capacity(ROWS) })
     }
@@ -92,11 +94,10 @@ impl<W: Write + Send> Parquet<W> {
     ///
     /// # Errors
     /// When the destination fails.
-    pub fn finish(mut self) -> Result<(), ParquetError> {
+    pub fn finish(mut self) -> Result<W, ParquetError> {
         if !self.rows.is_empty() {
             self.encode()?;
         }
-        self.writer.close()?;
-        Ok(())
+        Ok(self.writer.into_inner()?)
     }
 }

@@ -3,6 +3,7 @@
 use protocol::Mesi;
 use units::{Duration, LineAddr, PhysicalAddr, Time};
 
+use super::window::Behind;
 use super::{Cause, Processor, ProcessorCounters, Wait};
 
 /// A loop that finds the same value each time, as long as the line stays in the caches.
@@ -42,7 +43,7 @@ pub(super) struct Pose {
     site: u64,
     time: Time,
     done: Done,
-    window: Vec<(u64, u64, i64, Duration, Cause)>,
+    window: Vec<Behind>,
     value_at: i64,
     loaded_at: i64,
     loaded_from: Cause,

@@ -379,7 +379,9 @@ pub(super) fn what(wait: Wait) -> String {
     match wait {
         Wait::Barrier => "others to come to a barrier".to_owned(),
         Wait::Parked(_) => "another thread to wake it".to_owned(),
-        Wait::Departure(line) | Wait::Rest(line, _) => format!("a change in line {:#x}, such as of a lock or a flag", line.0),
+        Wait::Departure(line) | Wait::Rest(line, _) => {
+            format!("a change in line {:#x}, such as of a lock or a flag", line.0)
+        }
         other => format!("{other:?}"),
     }
 }

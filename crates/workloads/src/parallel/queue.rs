@@ -15,13 +15,7 @@ const WAIT: u64 = 1;
 
 /// Takes the lock at `word` of `region` with the node `name`, behind all that came before. Of each node, `node` tells the first of
 /// the two words that are used of it.
-pub fn acquire<T: Thread>(
-    thread: &mut T,
-    region: &T::Region,
-    word: usize,
-    node: impl Fn(u64) -> usize,
-    name: u64,
-) {
+pub fn acquire<T: Thread>(thread: &mut T, region: &T::Region, word: usize, node: impl Fn(u64) -> usize, name: u64) {
     let own = node(name);
     thread.store(region, own + NEXT, NOBODY);
     thread.store(region, own + STATE, WAIT);
@@ -45,13 +39,7 @@ pub fn try_acquire<T: Thread>(
 }
 
 /// Gives it to the next in the queue, if there is one.
-pub fn release<T: Thread>(
-    thread: &mut T,
-    region: &T::Region,
-    word: usize,
-    node: impl Fn(u64) -> usize,
-    name: u64,
-) {
+pub fn release<T: Thread>(thread: &mut T, region: &T::Region, word: usize, node: impl Fn(u64) -> usize, name: u64) {
     let own = node(name);
     let mut heir = thread.load_acquire(region, own + NEXT);
     if heir == NOBODY {

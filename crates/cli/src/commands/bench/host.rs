@@ -1,8 +1,7 @@
-//! `ccnuma bench` on this computer: trials in interleaved rounds, interrupted without loss.
+//! `ccnuma bench` on this computer: trials in interleaved rounds, and an interruption loses none but the sample that it meets.
 
 use std::mem::{Discriminant, discriminant};
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bench::{HostPlatform, Outcome, Plan, Platform, Settings, Suite, SuiteScope, Trial, rounds};
@@ -13,11 +12,10 @@ use host::memory::PageKind;
 use host::threads::current_cpu;
 use record::{Record, Warning};
 
-use super::{BenchCommand, print_tables};
+use super::{BenchCommand, tables};
 use crate::commands::topology;
 use crate::failure::Failure;
-use crate::interruption::interruption;
-use crate::output::{Output, draw, make_drawings, print};
+use crate::output::{Files, Output, draw, make_drawings, print};
 use crate::progress;
 
 /// Trials that are interleaved with each other: as many as fit into a few seconds, so that results reach the disk while a
@@ -28,6 +26,10 @@ const LISTENING: units::Duration = units::Duration(20_000_000_000);
 const SHORT_PAUSE: units::Duration = units::Duration(100_000_000);
 /// Rounds that are completed even if time is up.
 const FEWEST_ROUNDS: u32 = 3;
+/// What this computer's tables are called.
+const TITLE: &str = "this computer";
+/// An interruption keeps all samples of a measurement that has few, and all but one in so many of one that has many.
+const KEPT: usize = 32;
 /// Samples of a quick run.
 const QUICK_SAMPLES: u32 = 6;
 
@@ -59,16 +61,18 @@ impl BenchCommand {
         if !self.output.replaces_table() {
             print(headline(&platform))?;
         }
+        let mut output: Output<Record> = self.output.open()?;
+        output.tell_early(|records| tables(TITLE, records));
         let limit = self.host.limit(self.experiments.is_empty() && suite == Suite::Overview);
-        let outcomes = self.measure_here(&plans, &mut platform, limit)?;
+        let outcomes = measure_here(&plans, &mut platform, limit, &mut output)?;
         let records: Vec<Record> = outcomes.iter().flat_map(Outcome::records).cloned().collect();
         if let Some(directory) = &self.host.svg {
-            draw_curves(&records, directory)?;
+            draw_curves(self.output.files(), &records, directory)?;
         }
-        match self.output.replaces_table() {
-            true => Ok(()),
-            false => print_tables("this computer", &records),
+        if output.wants_table() {
+            print(tables(TITLE, &records))?;
         }
+        output.finish()
     }
 
     /// Adapts a suite to this computer and to how much time there is.
@@ -82,72 +86,67 @@ impl BenchCommand {
             scope.largest_area = scope.settings.array;
         }
     }
+}
 
-    /// Runs the plans in rounds, a few dozen at a time or, where time is limited, all together, and writes their records in
-    /// order.
-    fn measure_here(
-        &self,
-        plans: &[Plan],
-        platform: &mut HostPlatform,
-        limit: Option<Duration>,
-    ) -> Result<Vec<Outcome>, Failure> {
-        let started = Instant::now();
-        let together = if limit.is_some() { plans.len() } else { INTERLEAVED };
-        let mut output: Output<Record> = self.output.open()?;
-        let interrupted = interruption()?;
-        let samples = plans.first().map_or(1, |plan| plan.settings.iterations);
-        let trials: Result<Vec<Trial>, _> = plans.iter().map(|plan| Trial::new(plan, platform.layout())).collect();
-        let mut trials = trials.map_err(Failure::input)?;
-        let bar = progress::bar(rounds::samples_of(&trials, samples) as usize, "samples");
-        let (mut outcomes, mut failures) = (Vec::new(), Vec::new());
-        while !trials.is_empty() && !interrupted.load(Ordering::Relaxed) {
-            let mut group: Vec<Trial> = trials.drain(..trials.len().min(together)).collect();
-            let (failed, _) = rounds::interleaved(&mut group, platform, samples, |complete| {
-                bar.inc(1);
-                let late = complete >= FEWEST_ROUNDS && limit.is_some_and(|limit| started.elapsed() >= limit);
-                !late && !interrupted.load(Ordering::Relaxed)
-            });
-            for failed in failed {
-                let plan = group[failed.trial].plan();
-                failures.push(format!("{} {}: {}", plan.experiment, plan.state, failed.error));
+/// Runs the plans in rounds, a few dozen at a time or, where time is limited, all together, and writes their records in order.
+fn measure_here(
+    plans: &[Plan],
+    platform: &mut HostPlatform,
+    limit: Option<Duration>,
+    output: &mut Output<Record>,
+) -> Result<Vec<Outcome>, Failure> {
+    let started = Instant::now();
+    let together = if limit.is_some() { plans.len() } else { INTERLEAVED };
+    let samples = plans.first().map_or(1, |plan| plan.settings.iterations);
+    let layout = platform.layout().clone();
+    let trials: Result<Vec<Trial>, _> = plans.iter().map(|plan| Trial::new(plan, &layout)).collect();
+    let mut trials = trials.map_err(Failure::input)?;
+    let bar = progress::bar(rounds::samples_of(&trials, samples) as usize, "samples");
+    let (mut outcomes, mut failures, mut before) = (Vec::new(), Vec::new(), 0);
+    while !trials.is_empty() {
+        let mut group: Vec<Trial> = trials.drain(..trials.len().min(together)).collect();
+        let all = group.len();
+        let (failed, _) = rounds::interleaved(&mut group, platform, samples, |complete, number, trial| {
+            bar.step();
+            // One in KEPT of those before, so that keeping them takes no longer than taking them.
+            if trial.taken() > 0 && trial.taken().is_multiple_of(trial.taken() / KEPT + 1) {
+                let outcome = trial.clone().outcome(&layout);
+                output.note(before + number, outcome.records().cloned().collect());
             }
-            for trial in group.into_iter().filter(|trial| trial.taken() > 0) {
-                let outcome = trial.outcome(platform.layout());
-                for record in outcome.records() {
-                    output.write(record)?;
-                }
-                outcomes.push(outcome);
-            }
+            complete < FEWEST_ROUNDS || limit.is_none_or(|limit| started.elapsed() < limit)
+        });
+        for failed in failed {
+            let plan = group[failed.trial].plan();
+            failures.push(format!("{} {}: {}", plan.experiment, plan.state, failed.error));
         }
-        bar.finish_and_clear();
-        report_warnings(&outcomes);
-        if outcomes.is_empty() && failures.len() == 1 {
-            return Err(Failure::run(&failures[0]));
+        for (number, trial) in group.into_iter().enumerate().filter(|(_, trial)| trial.taken() > 0) {
+            let outcome = trial.outcome(&layout);
+            output.write_all(before + number, outcome.records())?;
+            outcomes.push(outcome);
         }
-        for failure in &failures {
-            eprintln!("not measured: {failure}");
-        }
-        if interrupted.load(Ordering::Relaxed) {
-            eprintln!(
-                "interrupted: {} of {} measurements were kept, some with fewer samples",
-                outcomes.len(),
-                plans.len()
-            );
-        }
-        match outcomes.is_empty() && !failures.is_empty() {
-            true => Err(Failure::run("nothing could be measured")),
-            false => Ok(outcomes),
-        }
+        before += all;
+    }
+    drop(bar);
+    report_warnings(&outcomes);
+    if outcomes.is_empty() && failures.len() == 1 {
+        return Err(Failure::run(&failures[0]));
+    }
+    for failure in &failures {
+        eprintln!("not measured: {failure}");
+    }
+    match outcomes.is_empty() && !failures.is_empty() {
+        true => Err(Failure::run("nothing could be measured")),
+        false => Ok(outcomes),
     }
 }
 
 /// Draws what the records have curves for.
-fn draw_curves(records: &[Record], directory: &Path) -> Result<(), Failure> {
+fn draw_curves(files: Files, records: &[Record], directory: &Path) -> Result<(), Failure> {
     let plots = [("hierarchy", report::area_curves(records)), ("loaded", report::load_curves(records))];
     plots
         .iter()
         .filter_map(|(name, plot)| Some((name, plot.as_ref()?)))
-        .try_for_each(|(name, plot)| draw(directory, name, plot))
+        .try_for_each(|(name, plot)| draw(files, directory, name, plot))
 }
 
 /// What is measured by which clock, and what this computer keeps from being measured.

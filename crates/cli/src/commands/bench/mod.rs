@@ -10,7 +10,7 @@ use record::Record;
 use units::{CpuId, Duration, NodeId};
 
 use crate::failure::Failure;
-use crate::output::{OutputFlags, print};
+use crate::output::OutputFlags;
 use crate::platform::{Machine, MachineFlag};
 pub use flags::ThoroughnessFlags;
 use flags::{ArrayFlags, HostFlags, RestartFlags};
@@ -77,14 +77,11 @@ pub struct BenchCommand {
     restart: RestartFlags,
 }
 
-/// Prints the tables of records, each after an empty line but the first.
-fn print_tables(title: &str, records: &[Record]) -> Result<(), Failure> {
+/// The tables of records, each after an empty line but the first.
+fn tables(title: &str, records: &[Record]) -> String {
     let levels = experiments::fitting::levels_in_words(records);
-    for (number, table) in report::series_tables(title, records, &levels).into_iter().enumerate() {
-        let gap = if number > 0 { "\n" } else { "" };
-        print(format!("{gap}{table}"))?;
-    }
-    Ok(())
+    let tables = report::series_tables(title, records, &levels);
+    tables.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 impl BenchCommand {

@@ -2,11 +2,11 @@
 
 use bench::{Layout, Plan, Settings, Suite};
 use experiments::formula::Measurement;
-use experiments::{Outcome, Outcomes, Reproduction, parallel, run_plan};
+use experiments::{ExperimentError, Outcome, Outcomes, Reproduction, parallel, run_plan};
 use machine::Resolved;
 use record::Record;
 
-use super::{BenchCommand, print_tables};
+use super::{BenchCommand, tables};
 use crate::failure::Failure;
 use crate::output::{Output, print};
 use crate::progress;
@@ -20,64 +20,65 @@ impl BenchCommand {
         self.host.refuse()?;
         let scope = self.scope(Settings::simulated())?;
         let layout = Layout::simulated(&machine.description).map_err(Failure::input)?;
+        let title = &machine.description.title;
         if !self.experiments.is_empty() {
             let plans = self.plans(&layout, &scope.settings)?;
-            let records = self.measure(machine, &plans, |_, _| ())?;
-            return match &records {
-                Some(records) => print(report::measurements(&machine.description.title, records)),
-                None => Ok(()),
-            };
+            let table = |records: &[Record], _: Vec<_>| print(report::measurements(title, records));
+            return self.measure(machine, &plans, table);
         }
         self.refuse_placement()?;
         let suite: Suite = self.suite.as_deref().unwrap_or("local").parse().map_err(Failure::input)?;
         let plans = suite.plans(&layout, &scope).map_err(Failure::input)?;
         if !suite.is_of_the_thesis() {
-            let mut outcomes = Vec::new();
-            if self.measure(machine, &plans, |_, outcome| outcomes.push(outcome))?.is_some() {
-                let records: Vec<Record> = outcomes.iter().flat_map(bench::Outcome::records).cloned().collect();
-                print_tables(&machine.description.title, &records)?;
-            }
-            return Ok(());
+            return self.measure(machine, &plans, |records, _| print(tables(title, records)));
         }
-        let tables = Reproduction::of_suite(suite, &machine.description, scope).map_err(Failure::input)?;
-        let mut outcomes = Outcomes::new();
-        let keep = |plan: &Plan, outcome| {
-            outcomes.insert(Measurement::of_plan(&machine.description.name, plan), Outcome::Bench(Box::new(outcome)));
-        };
-        if self.measure(machine, &plans, keep)?.is_some() {
-            crate::commands::reproduce::print_tables(&tables, &outcomes)?;
-        }
-        Ok(())
+        let published = Reproduction::of_suite(suite, &machine.description, scope).map_err(Failure::input)?;
+        self.measure(machine, &plans, |_, outcomes| {
+            let of = |plan| Measurement::of_plan(&machine.description.name, plan);
+            let measured = plans.iter().zip(outcomes);
+            let outcomes: Outcomes =
+                measured.map(|(plan, outcome)| (of(plan), Outcome::Bench(Box::new(outcome)))).collect();
+            crate::commands::reproduce::print_tables(&published, &outcomes)
+        })
     }
 
-    /// Runs the plans on all cores and writes their records in order. The records, if a table is wanted.
+    /// Runs the plans on all cores and writes their records in order. Has `table` print what came out, if a table is wanted.
     fn measure(
         &self,
         machine: &Resolved,
         plans: &[Plan],
-        mut keep: impl FnMut(&Plan, bench::Outcome),
-    ) -> Result<Option<Vec<Record>>, Failure> {
+        table: impl FnOnce(&[Record], Vec<bench::Outcome>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let mut output: Output<Record> = self.output.open()?;
+        let title = machine.description.title.clone();
+        output.tell_early(move |records| report::measurements(&title, records).to_string());
         self.output.describe_machine(None, &machine.to_toml())?;
         let bar = progress::bar(plans.len(), "experiments");
         let (options, description) = (self.thoroughness.simulation(), &machine.description);
-        let mut records = Vec::new();
-        let work = |plan: &Plan| run_plan(description, plan, options);
-        let deliver = |index: usize, result: Result<bench::Outcome, _>| -> Result<(), Failure> {
+        let (mut records, mut outcomes) = (Vec::new(), Vec::new());
+        let jobs: Vec<(usize, &Plan)> = plans.iter().enumerate().collect();
+        let early = output.clone();
+        let work = |&(index, plan): &(usize, &Plan)| {
+            let outcome = run_plan(description, plan, options)?;
+            early.note(index, outcome.records().cloned().collect());
+            Ok(outcome)
+        };
+        let deliver = |index: usize, result: Result<bench::Outcome, ExperimentError>| -> Result<(), Failure> {
             let outcome = result.map_err(Failure::run)?;
             for warning in &outcome.warnings {
-                bar.suspend(|| eprintln!("warning: {} {}: {warning}", outcome.record.experiment, outcome.record.state));
+                let (experiment, state) = (&outcome.record.experiment, &outcome.record.state);
+                progress::say(format!("warning: {experiment} {state}: {warning}"));
             }
-            for record in outcome.records() {
-                output.write(record)?;
-                records.push(record.clone());
-            }
-            keep(&plans[index], outcome);
+            output.write_all(index, outcome.records())?;
+            records.extend(outcome.records().cloned());
+            outcomes.push(outcome);
             Ok::<(), Failure>(())
         };
-        let result = parallel::in_order(plans, work, |done| bar.set_position(done as u64), deliver);
-        bar.finish_and_clear();
-        result?;
-        Ok(output.wants_table().then_some(records))
+        parallel::in_order(&jobs, work, |done| bar.at(done), deliver)?;
+        drop(bar);
+        if output.wants_table() {
+            table(&records, outcomes)?;
+        }
+        output.finish()
     }
 }

@@ -8,20 +8,29 @@ use report::{Column, Table};
 
 use super::Measured;
 use crate::failure::Failure;
-use crate::output::{create, print};
+use crate::output::{Whole, print};
+use crate::progress;
 
-/// Writes the description to `path`, simulates the machine that it describes, and prints both machines' latencies side by
+/// Writes the description to `path`, into `file`, simulates the machine that it describes, and prints both machines' latencies side by
 /// side unless standard output is for records.
 ///
 /// # Errors
 /// When the measurements do not suffice, or the file cannot be written.
-pub(super) fn write(path: &Path, measured: &Measured, analyses: &[Analysis], wants_table: bool) -> Result<(), Failure> {
+pub(super) fn write(
+    path: &Path,
+    mut file: Whole,
+    measured: &Measured,
+    analyses: &[Analysis],
+    wants_table: bool,
+) -> Result<(), Failure> {
     let found = findings(&measured.identity, analyses, &measured.records).map_err(Failure::run)?;
-    let file = path.display().to_string();
-    let text = fit::write_description(&file, &found).map_err(Failure::run)?;
-    create("--machine-out", path)?.write_all(text.as_bytes())?;
-    let description = machine::parse(&file, &text).map_err(Failure::run)?.description;
-    let rows = compare(&description, &found, &measured.records).map_err(Failure::run)?;
+    let name = path.display().to_string();
+    let text = fit::write_description(&name, &found).map_err(Failure::run)?;
+    file.write_all(text.as_bytes())?;
+    file.complete()?;
+    let description = machine::parse(&name, &text).map_err(Failure::run)?.description;
+    let compared = || compare(&description, &found, &measured.records);
+    let rows = progress::during("simulation of the described machine", compared).map_err(Failure::run)?;
     match wants_table {
         true => print(table(&measured.name, &description.name, &rows)),
         false => Ok(()),

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use experiments::fitting::{Analysis, Identity, Model, Surroundings, analyse};
 use experiments::{System, Systems};
-use record::{FitRow, Record};
+use record::{FitRow, Record, Row};
 use units::Bytes;
 
 use crate::failure::Failure;
-use crate::output::{Output, OutputFlags, create, draw, make_drawings, print};
+use crate::output::{Files, Kind, Output, OutputFlags, Whole, draw, make_drawings, print};
 use crate::platform::{Machine, MachineFlag};
+use crate::progress;
 
 /// Fit a model of the memory hierarchy to measurements: what its parts cost, with errors.
 #[derive(Args, Debug)]
@@ -82,11 +83,14 @@ impl FitCommand {
     /// When the input cannot be used, no model can be fitted, or the output fails.
     pub fn run(self) -> Result<(), Failure> {
         let models = self.models()?;
-        self.check_files()?;
-        let measured =
-            if self.data.is_empty() { self.measure(&models)? } else { data::read(&self.data, &self.machine)? };
+        self.output.check::<FitRow>()?;
+        let (description, records) = self.begin_files()?;
+        let measured = match self.data.is_empty() {
+            true => self.measure(&models, records)?,
+            false => data::read(&self.data, &self.machine)?,
+        };
         let mut output: Output<FitRow> = self.output.open()?;
-        let (analyses, failures) = analysed(&models, &measured);
+        let (analyses, failures) = progress::during("fit", || analysed(&models, &measured));
         if let (true, Some(first)) = (analyses.is_empty(), failures.first()) {
             return Err(Failure::run(first));
         }
@@ -99,12 +103,12 @@ impl FitCommand {
         }
         failures.iter().for_each(|failure| eprintln!("not fitted: {failure}"));
         if let Some(directory) = &self.svg {
-            draw_all(&analyses, directory)?;
+            draw_all(self.output.files(), &analyses, directory)?;
         }
-        match &self.machine_out {
-            Some(path) => description::write(path, &measured, &analyses, output.wants_table()),
-            None => Ok(()),
+        if let (Some(path), Some(file)) = (&self.machine_out, description) {
+            description::write(path, file, &measured, &analyses, output.wants_table())?;
         }
+        output.finish()
     }
 
     fn models(&self) -> Result<Vec<Model>, Failure> {
@@ -121,8 +125,9 @@ impl FitCommand {
         Ok(vec![model])
     }
 
-    /// Files are made before anything is measured, so that no measurement is lost for a misspelt folder.
-    fn check_files(&self) -> Result<(), Failure> {
+    /// The files of the description and of the records are begun before anything is measured, so that no measurement is lost for a
+    /// misspelt folder.
+    fn begin_files(&self) -> Result<(Option<Whole>, Option<Whole>), Failure> {
         if let Some(path) = &self.machine_out
             && path.extension().is_none_or(|extension| extension != "toml")
         {
@@ -135,15 +140,15 @@ impl FitCommand {
         if let Some(directory) = &self.svg {
             make_drawings(directory)?;
         }
-        let files = [("--machine-out", &self.machine_out), ("--data-out", &self.data_out)];
-        files
-            .into_iter()
-            .filter_map(|(flag, path)| Some((flag, path.as_ref()?)))
-            .try_for_each(|(flag, path)| create(flag, path).map(drop))
+        let begin = |flag, path: &Option<PathBuf>, kind| {
+            path.as_deref().map(|path| self.output.files().whole(flag, path, kind)).transpose()
+        };
+        let description = begin("--machine-out", &self.machine_out, Kind::Machine)?;
+        Ok((description, begin("--data-out", &self.data_out, Kind::JsonLines(Record::COLUMNS))?))
     }
 
-    /// Measures what the models need.
-    fn measure(&self, models: &[Model]) -> Result<Measured, Failure> {
+    /// Measures what the models need, and writes it into `file`, if there is one.
+    fn measure(&self, models: &[Model], file: Option<Whole>) -> Result<Measured, Failure> {
         let largest = self.largest.map(Bytes::from_mib);
         let measured = match self.machine.machine()? {
             Machine::Host => probe::host(models, largest)?,
@@ -153,9 +158,11 @@ impl FitCommand {
                 probe::simulated(models, &resolved.description, &surroundings)?
             }
         };
-        if let Some(path) = &self.data_out {
-            let mut file = record::RecordWriter::new(record::Format::JsonLines, create("--data-out", path)?);
-            measured.records.iter().try_for_each(|record| file.write(record))?;
+        if let Some(mut file) = file {
+            let mut writer = record::RecordWriter::new(record::Format::JsonLines, &mut file);
+            measured.records.iter().try_for_each(|record| writer.write(record))?;
+            drop(writer);
+            file.complete()?;
         }
         Ok(measured)
     }
@@ -188,10 +195,10 @@ fn analysed(models: &[Model], measured: &Measured) -> (Vec<Analysis>, Vec<String
     (analyses, failures)
 }
 
-fn draw_all(analyses: &[Analysis], directory: &Path) -> Result<(), Failure> {
+fn draw_all(files: Files, analyses: &[Analysis], directory: &Path) -> Result<(), Failure> {
     for analysis in analyses {
         for (name, plot) in &analysis.plots {
-            draw(directory, &format!("{}-{name}", analysis.model), plot)?;
+            draw(files, directory, &format!("{}-{name}", analysis.model), plot)?;
         }
     }
     Ok(())

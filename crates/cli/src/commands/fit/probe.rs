@@ -1,7 +1,5 @@
 //! Measuring what models need, on a simulated machine or on this computer.
 
-use std::sync::atomic::Ordering;
-
 use bench::seidl::{Point, Probe};
 use bench::{HostOptions, HostPlatform, Layout, Plan, Platform, Settings, SimulatedPlatform, Trial, rounds};
 use experiments::fitting::{Identity, Job, Model, Surroundings, jobs};
@@ -13,7 +11,6 @@ use units::{Bytes, NodeId};
 
 use super::{Measured, identity_of, system_of};
 use crate::failure::Failure;
-use crate::interruption::interruption;
 use crate::progress;
 
 /// What the caches of a computer hold at most, as far as the probe cares: more than any processor gets of a shared one, and
@@ -43,9 +40,8 @@ pub(super) fn simulated(
         records.push(record.map_err(Failure::run)?);
         Ok(())
     };
-    let result = parallel::in_order(&all, work, |done| bar.set_position(done as u64), keep);
-    bar.finish_and_clear();
-    result?;
+    parallel::in_order(&all, work, |done| bar.at(done), keep)?;
+    drop(bar);
     let (name, identity) = (description.name.clone(), identity_of(description));
     Ok(Measured { name, records, system: Some(system_of(description.clone())?), identity })
 }
@@ -77,12 +73,11 @@ fn measure_plans(plans: &[Plan], platform: &mut HostPlatform) -> Result<Vec<Reco
     let trials: Result<Vec<Trial>, _> = plans.iter().map(|plan| Trial::new(plan, platform.layout())).collect();
     let mut trials = trials.map_err(Failure::input)?;
     let bar = progress::bar(rounds::samples_of(&trials, HOST_SAMPLES) as usize, "samples");
-    let interrupted = interruption()?;
-    let (failed, _) = rounds::interleaved(&mut trials, platform, HOST_SAMPLES, |_| {
-        bar.inc(1);
-        !interrupted.load(Ordering::Relaxed)
+    let (failed, _) = rounds::interleaved(&mut trials, platform, HOST_SAMPLES, |_, _, _| {
+        bar.step();
+        true
     });
-    bar.finish_and_clear();
+    drop(bar);
     failed.iter().for_each(|failed| eprintln!("not measured: {}", failed.error));
     let taken = trials.into_iter().filter(|trial| trial.taken() > 0);
     Ok(taken.map(|trial| trial.outcome(platform.layout()).record).collect())
@@ -97,9 +92,7 @@ fn measure_windows(
     let probe = Probe::new(platform.layout(), cpu, |_| surroundings.node_memory).map_err(Failure::input)?;
     let probe = Probe { caches: surroundings.caches, samples: HOST_SAMPLES, ..probe };
     let bar = progress::bar(points.len() * HOST_SAMPLES as usize, "samples");
-    let records = probe.run(platform, points, |_| bar.inc(1)).map_err(Failure::run);
-    bar.finish_and_clear();
-    records
+    probe.run(platform, points, |_| bar.step()).map_err(Failure::run)
 }
 
 /// What the computer is, and how much of its memory the probe may use: half of what is free on the poorest node, and of what

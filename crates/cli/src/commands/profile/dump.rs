@@ -1,5 +1,6 @@
 //! `ccnuma dump`: what a trace holds, sample by sample.
 
+use std::io::{self, BufWriter};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -12,7 +13,7 @@ use trace::metric::{Evaluator, Resolved};
 use super::flags::{Nanoseconds, SECONDS, SelectionFlags, open};
 use super::{preamble, summary};
 use crate::failure::Failure;
-use crate::output::{Output, OutputFlags, create, print};
+use crate::output::{Kind, Output, OutputFlags, print};
 
 /// Print metrics over time from a trace file, or turn it into other formats.
 #[derive(Args, Debug)]
@@ -58,11 +59,15 @@ impl DumpCommand {
             selection.metrics(&declared, &trace.counters, &trace.preamble.constants).map_err(Failure::input)?;
         let mut output: Output<SampleRow> = self.output.open()?;
         if let Some(path) = &self.perfetto {
-            let mut file = std::io::BufWriter::new(create("--perfetto", path)?);
+            let mut file = BufWriter::new(self.output.files().whole("--perfetto", path, Kind::Perfetto)?);
             export::perfetto(&trace, &metrics, &mut file)?;
+            file.into_inner().map_err(io::IntoInnerError::into_error)?.complete()?;
         }
         let mut parquet = match &self.parquet {
-            Some(path) => Some(export::Parquet::new(create("--parquet", path)?).map_err(Failure::run)?),
+            Some(path) => {
+                let file = self.output.files().whole("--parquet", path, Kind::Parquet)?;
+                Some(export::Parquet::new(file).map_err(Failure::run)?)
+            }
             None => None,
         };
         let exported = self.perfetto.is_some() || self.parquet.is_some();
@@ -93,12 +98,12 @@ impl DumpCommand {
             Ok(())
         })?;
         if let Some(parquet) = parquet {
-            parquet.finish().map_err(Failure::run)?;
+            parquet.finish().map_err(Failure::run)?.complete()?;
         }
         if table {
             print(format!("\n{}{}\n", self.trace.display(), summary::times(&trace)))?;
         }
-        Ok(())
+        output.finish()
     }
 
     /// Tells `found` the metrics of every object at every sample within the times asked for.

@@ -53,7 +53,7 @@ impl InfoCommand {
                 print(format!("{}{}\n", path.display(), summary::times(trace)))?;
             }
         }
-        Ok(())
+        output.finish()
     }
 
     fn tell(&self, trace: &Trace, metrics: &[Resolved]) -> Result<(), Failure> {

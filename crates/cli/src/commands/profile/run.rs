@@ -3,6 +3,7 @@
 use std::io::BufWriter;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
+use std::process::{ExitCode, ExitStatus};
 
 use clap::Args;
 use profile::selection::Selection;
@@ -12,10 +13,10 @@ use record::SampleRow;
 use trace::{Trace, TraceWriter};
 
 use super::flags::{MILLISECONDS, Nanoseconds, SamplerFlags, SelectionFlags};
-use super::simulated::{self, SimulatedRun};
+use super::simulated::{self, Recorded, SimulatedRun};
 use super::{preamble, sar, summary, watched};
 use crate::failure::Failure;
-use crate::output::{Output, OutputFlags, create, print};
+use crate::output::{Kind, Output, OutputFlags, Stream, print};
 use crate::platform::HOST;
 
 /// Start a program, sample it and the machine into a trace, and tell what it did when it has ended.
@@ -29,8 +30,8 @@ use crate::platform::HOST;
   ccnuma run --list                            the metrics that can be computed here, and what cannot and why
   ccnuma info prog.arrows; ccnuma dump prog.arrows --thread t0 --metric cpu
 
-The program keeps its standard output; what it did follows. Its threads, and whatever processes it starts, are followed.
-Exit code 1 if the program fails.")]
+The program keeps its standard output. What it did follows on standard error, or as records where --json or --csv says. Its threads,
+and whatever processes it starts, are followed. The exit code is the program's; 128 and the signal's number if a signal ended it.")]
 pub struct RunCommand {
     /// Run a program of `ccnuma sim` on this simulated machine, with the flags it has there, or one that was built with `ccnuma cc`,
     /// by its path, and look at the machine's counters.
@@ -46,7 +47,7 @@ pub struct RunCommand {
     /// List the metrics that can be computed here, and what cannot be seen and why.
     #[arg(long)]
     list: bool,
-    /// The trace file [default: PROGRAM.arrows].
+    /// The trace file; one that is there becomes FILE.old [default: PROGRAM.arrows].
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -57,8 +58,8 @@ pub struct RunCommand {
 }
 
 impl RunCommand {
-    /// Runs the program; false if it failed.
-    pub fn run(self) -> Result<bool, Failure> {
+    /// Runs the program; its exit code.
+    pub fn run(self) -> Result<ExitCode, Failure> {
         if let Some(machine) = self.machine.as_deref().filter(|&machine| machine != HOST) {
             return self.run_simulated(machine);
         }
@@ -67,7 +68,7 @@ impl RunCommand {
         let preamble = watched::preamble(&files, &inventory, &self.command, &sampler, &sources);
         let declared = self.selection.declared()?;
         if self.list {
-            return sar::list(&declared, &sources, &preamble).map(|()| true);
+            return sar::list(&declared, &sources, &preamble).map(|()| ExitCode::SUCCESS);
         }
         let selection = self.selection.selection();
         if selection.threads.is_empty() {
@@ -78,28 +79,34 @@ impl RunCommand {
         self.sampler.come_first()?;
         let mut output: Output<SampleRow> = self.records.open()?;
         let path = self.output.clone().unwrap_or_else(|| default_trace(&self.command[0]));
-        let file = create("--output", &path)?;
+        let file = self.records.files().stream("--output", &path, Kind::Trace)?;
         let mut writer = TraceWriter::new(BufWriter::new(file), &preamble, sources.counters()).map_err(Failure::run)?;
         let begun = || self.sampler.move_there(&inventory);
-        let status = watched::watch(&self.command, &mut sources, &mut sampler, &mut writer, begun, || {})?;
-        writer.finish().map_err(Failure::run)?.into_inner().map_err(Failure::run)?;
-        let trace = super::flags::open(&path)?;
-        self.tell(&trace, &path, &declared, &selection, &mut output)?;
-        if let Some(status) = status.filter(|status| !status.success()) {
+        let watched = watched::watch(&self.command, &mut sources, &mut sampler, &mut writer, begun, || {})?;
+        let whole = watched.written.and_then(|()| finished(writer));
+        // What is there of a trace that could not be written to its end is told, too.
+        match (super::flags::open(&path), &whole) {
+            (Ok(trace), _) => self.tell(&trace, &path, &declared, &selection, &mut output, true)?,
+            (Err(failure), Ok(())) => return Err(failure),
+            (Err(_), Err(_)) => {}
+        }
+        if let Some(status) = watched.status.filter(|status| !status.success()) {
             let how = match (status.code(), status.signal()) {
                 (Some(code), _) => format!("exit status {code}"),
                 (None, signal) => format!("signal {}", signal.unwrap_or_default()),
             };
             eprintln!("{}: ended with {how}", self.command[0]);
         }
-        Ok(status.is_some_and(|status| status.success()))
+        whole?;
+        output.finish()?;
+        Ok(watched.status.map_or(ExitCode::FAILURE, exit_code))
     }
 
-    /// The same on a simulated machine; false if the program's results are wrong.
-    fn run_simulated(&self, machine: &str) -> Result<bool, Failure> {
+    /// The same on a simulated machine; exit code 1 if results of a built-in program are wrong.
+    fn run_simulated(&self, machine: &str) -> Result<ExitCode, Failure> {
         let declared = self.selection.declared()?;
         if self.list {
-            return simulated::list(machine, &declared).map(|()| true);
+            return simulated::list(machine, &declared).map(|()| ExitCode::SUCCESS);
         }
         let mut output: Output<SampleRow> = self.records.open()?;
         let path = self.output.clone().unwrap_or_else(|| default_trace(&self.command[0]));
@@ -110,14 +117,16 @@ impl RunCommand {
             reader: self.sampler.simulated_reader()?,
             selection: self.selection.selection(),
             declared: declared.clone(),
+            files: self.records.files(),
         };
-        let (shown, right) = run.record(&path)?;
+        let Recorded { shown, status, own } = run.record(&path)?;
         let trace = super::flags::open(&path)?;
-        self.tell(&trace, &path, &declared, &shown, &mut output)?;
-        Ok(right)
+        self.tell(&trace, &path, &declared, &shown, &mut output, own)?;
+        output.finish()?;
+        Ok(ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX)))
     }
 
-    /// Prints what the program did over its whole life.
+    /// Prints what the program did over its whole life: on standard error if standard output is the program's `own`.
     fn tell(
         &self,
         trace: &Trace,
@@ -125,6 +134,7 @@ impl RunCommand {
         declared: &[trace::metric::Metric],
         selection: &Selection,
         output: &mut Output<SampleRow>,
+        own: bool,
     ) -> Result<(), Failure> {
         let metrics =
             selection.metrics(declared, &trace.counters, &trace.preamble.constants).map_err(Failure::input)?;
@@ -134,13 +144,28 @@ impl RunCommand {
         }
         if output.wants_table() {
             let shown = trace.objects.iter().filter(|object| selection.wants(object));
-            print(preamble::text(&trace.preamble, shown, &metrics))?;
-            print(preamble::sight(&trace.preamble.sources))?;
-            print(format!("\n{}", summary::table(&rows, &metrics)))?;
-            print(format!("\n{}{}\n", path.display(), summary::times(trace)))?;
+            let about = preamble::text(&trace.preamble, shown, &metrics) + &preamble::sight(&trace.preamble.sources);
+            let (table, times) = (summary::table(&rows, &metrics), summary::times(trace));
+            let text = format!("{about}\n{table}\n{}{times}\n", path.display());
+            match own {
+                true => eprint!("{text}"),
+                false => print(text)?,
+            }
         }
         Ok(())
     }
+}
+
+/// The trace, complete.
+fn finished(writer: TraceWriter<BufWriter<Stream>>) -> Result<(), Failure> {
+    let file = writer.finish()?;
+    file.into_inner().map(drop).map_err(|error| error.into_error().into())
+}
+
+/// The exit code that a shell would have of a program: its own, or 128 and the signal's number.
+fn exit_code(status: ExitStatus) -> ExitCode {
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
+    ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
 }
 
 /// Where the trace goes if nobody says: the program's name, here.

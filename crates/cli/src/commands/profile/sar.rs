@@ -1,9 +1,8 @@
 //! `ccnuma sar`: what nodes and links do now.
 
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 
 use clap::Args;
 use profile::lines::{Lines, times, unix_now};
@@ -15,8 +14,8 @@ use trace::{Event, Preamble, TraceWriter};
 use super::flags::{Nanoseconds, SECONDS, SamplerFlags, SelectionFlags};
 use super::preamble;
 use crate::failure::Failure;
-use crate::interruption::interruption;
-use crate::output::{Output, OutputFlags, create, print};
+use crate::interruption::Itself;
+use crate::output::{Kind, Output, OutputFlags, print};
 
 /// Show what this computer's nodes and links do, sample by sample.
 #[derive(Args, Debug)]
@@ -75,7 +74,8 @@ impl SarCommand {
         let metrics = selection.metrics(&declared, sources.counters(), &preamble.constants).map_err(Failure::input)?;
         self.sampler.come_first()?;
         let mut output: Output<SampleRow> = self.records.open()?;
-        let trace = self.output.as_deref().map(|path| create("--output", path)).transpose()?;
+        let trace = self.output.as_deref();
+        let trace = trace.map(|path| self.records.files().stream("--output", path, Kind::Trace)).transpose()?;
         let shown: Vec<_> = sources.objects().iter().filter(|object| selection.wants(object)).collect();
         #[cfg(feature = "screen")]
         let screen = self.screen;
@@ -89,6 +89,7 @@ impl SarCommand {
         let width = shown.iter().map(|object| object.name.len()).max().unwrap_or(0);
         let show = Show { lines: Lines::new(&metrics, width), selection };
         let live = Live::new(metrics, sources.counters());
+        let finish = output.clone();
         let mut look: Box<Look<'_>> = match screen {
             #[cfg(feature = "screen")]
             true => {
@@ -116,7 +117,7 @@ impl SarCommand {
         if !self.records.replaces_table() {
             print(format!("\n{}\n", times(0, sampler.time_ns(), ticks, Some(sample_ns))))?;
         }
-        Ok(())
+        finish.finish()
     }
 
     fn sample<K: Keeper>(
@@ -127,7 +128,7 @@ impl SarCommand {
         mut live: Live,
         look: &mut Look<'_>,
     ) -> Result<(), Failure> {
-        let interrupted = interruption()?;
+        let itself = Itself::begin();
         let mut samples = 0;
         let mut both = Tee(trace, &mut live);
         drive(sources, sampler, &mut both, |Tee(_, live), sampled| {
@@ -139,7 +140,7 @@ impl SarCommand {
                 }
                 samples += 1;
             }
-            let done = self.count.is_some_and(|count| samples > count) || interrupted.load(Ordering::Relaxed);
+            let done = self.count.is_some_and(|count| samples > count) || itself.is_interrupted();
             Ok(if done { ControlFlow::Break(None) } else { ControlFlow::Continue(()) })
         })
     }
@@ -165,7 +166,6 @@ impl Show {
             if output.wants_table() {
                 let line = self.lines.line(time, &about.name, values.clone());
                 print(line.unwrap_or_default())?;
-                std::io::stdout().flush()?;
             }
             for (resolved, value) in live.metrics().iter().zip(values) {
                 if let Some((value, estimate)) = value {

@@ -18,7 +18,8 @@ use super::preamble;
 use crate::commands::sim::own::{Common, OwnFlags, ended_well};
 use crate::commands::sim::single;
 use crate::failure::Failure;
-use crate::output::{create, print};
+use crate::output::{Files, Kind, print};
+use crate::progress;
 
 /// A run to be looked at.
 pub struct SimulatedRun<'a> {
@@ -34,41 +35,56 @@ pub struct SimulatedRun<'a> {
     pub selection: Selection,
     /// The metrics that are declared.
     pub declared: Vec<Metric>,
+    /// How its trace is written.
+    pub files: Files,
+}
+
+/// A run that has ended.
+pub struct Recorded {
+    /// What to show of it.
+    pub shown: Selection,
+    /// The status that a program of the user's own ended with, and zero or one for whether another found its results right.
+    pub status: i32,
+    /// Whether the program was one of the user's own.
+    pub own: bool,
 }
 
 impl SimulatedRun<'_> {
-    /// Runs the program and writes the trace to `path`. What to show of it, and whether the program found its results right.
+    /// Runs the program and writes the trace to `path`.
     ///
     /// # Errors
     /// When the input cannot be used, the simulation fails, or the file cannot be written.
-    pub fn record(self, path: &Path) -> Result<(Selection, bool), Failure> {
+    pub fn record(self, path: &Path) -> Result<Recorded, Failure> {
         if self.command.first().is_some_and(|program| program.contains('/')) {
             return self.record_own(path);
         }
         let simulation = single(self.machine, self.command)?;
         let request = self.request(simulation.description())?;
-        let file = BufWriter::new(create("--output", path)?);
-        let (simulated, _) = profiling::record(&simulation, &request, Box::new(file)).map_err(failure)?;
+        let file = BufWriter::new(self.files.stream("--output", path, Kind::Trace)?);
+        let record = || profiling::record(&simulation, &request, Box::new(file)).map_err(failure);
+        let (simulated, _) = progress::during(format!("{} on {}", simulation.workload().name(), self.machine), record)?;
         if let Some(wrong) = &simulated.wrong {
             eprintln!("error: {}: wrong results: {wrong}", simulation.workload().name());
         }
-        Ok((self.shown(simulation.description(), simulation.cpus())?, simulated.wrong.is_none()))
+        let shown = self.shown(simulation.description(), simulation.cpus())?;
+        Ok(Recorded { shown, status: simulated.wrong.is_some().into(), own: false })
     }
 
     /// The same with a program of the user's own, whose path was given.
-    fn record_own(self, path: &Path) -> Result<(Selection, bool), Failure> {
+    fn record_own(self, path: &Path) -> Result<Recorded, Failure> {
         let command: Vec<OsString> = self.command.iter().map(OsString::from).collect();
         let launch = Launch::new(&command).map_err(Failure::input)?;
         let machine = experiments::variant::load(self.machine).map_err(Failure::input)?;
         let request = self.request(&machine)?;
         let there = std::path::absolute(path).map_err(Failure::run)?;
         // Whoever cannot write it says so now, by its flag.
-        create("--output", path)?;
+        self.files.stream("--output", path, Kind::Trace)?;
         let common = Common { profile: Some((request, there)), ..Common::default() };
         let (row, answer) = OwnFlags::default().answer(&launch, &machine, None, &common)?;
-        let well = ended_well(&launch, answer.status);
+        ended_well(&launch, answer.status);
         let shown = self.shown(&machine, row.cpus as usize)?;
-        Ok((Selection { begun: Some(row.cpus.into()), ..shown }, well))
+        let shown = Selection { begun: Some(row.cpus.into()), ..shown };
+        Ok(Recorded { shown, status: answer.status, own: true })
     }
 
     fn request(&self, machine: &Description) -> Result<ProfileRequest, Failure> {

@@ -3,7 +3,6 @@
 use std::io;
 use std::ops::ControlFlow;
 use std::process::ExitStatus;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use host::discovery::{Inventory, KernelFiles};
@@ -13,10 +12,12 @@ use profile::{Sampler, Sources};
 use trace::Preamble;
 
 use crate::failure::Failure;
-use crate::interruption::interruption;
+use crate::interruption::{self, Itself};
 
 /// How long a program that was interrupted with us has to end by itself.
 const GRACE: Duration = Duration::from_secs(1);
+/// How long a program is left alone of which nothing is read any more.
+const NAP: Duration = Duration::from_millis(20);
 
 /// What stands before the samples of `command`.
 pub fn preamble(
@@ -43,11 +44,19 @@ pub fn cannot_be_started(program: &str, error: &io::Error) -> Failure {
     Failure::flag("PROGRAM", program, format!("cannot be started: {error}"), "a program that can be run")
 }
 
+/// A program that has ended.
+pub struct Watched {
+    /// How it ended.
+    pub status: Option<ExitStatus>,
+    /// Whether all samples of it were written: what became of them does not end a program that runs.
+    pub written: Result<(), Failure>,
+}
+
 /// Starts `command` and samples it until it ends; `begun` is called once it runs, `each` after every sample and now and then in
-/// between. How it ended.
+/// between. A signal that interrupts us ends it, too, if it has not after a while.
 ///
 /// # Errors
-/// When it cannot be started, `begun` fails, or the samples cannot be written.
+/// When it cannot be started, or `begun` fails.
 pub fn watch(
     command: &[String],
     sources: &mut Sources,
@@ -55,20 +64,32 @@ pub fn watch(
     writer: &mut impl Keeper,
     begun: impl FnOnce() -> Result<(), Failure>,
     mut each: impl FnMut(),
-) -> Result<Option<ExitStatus>, Failure> {
-    let interrupted = interruption()?;
+) -> Result<Watched, Failure> {
+    let itself = Itself::begin();
     let mut program = Program::start(command, sources).map_err(|error| cannot_be_started(&command[0], &error))?;
-    begun()?;
+    if let Err(failure) = begun() {
+        program.terminate();
+        return Err(failure);
+    }
+    let name = command[0].clone();
+    interruption::leave_account(move || Some(format!("{name} was ended, too")));
     let mut since = None;
-    drive(sources, sampler, writer, |_, _| {
-        each();
-        if interrupted.load(Ordering::Relaxed) && since.get_or_insert_with(Instant::now).elapsed() > GRACE {
+    let mut look = || {
+        if itself.is_interrupted() && since.get_or_insert_with(Instant::now).elapsed() > GRACE {
             program.terminate();
         }
-        Ok::<_, Failure>(match program.ended() {
+        program.ended()
+    };
+    let written = drive(sources, sampler, writer, |_, _| {
+        each();
+        Ok::<_, Failure>(match look() {
             Some(status) => ControlFlow::Break(Some(exit_event(status))),
             None => ControlFlow::Continue(()),
         })
-    })?;
-    Ok(program.ended())
+    });
+    // A program whose samples could not be written goes on.
+    while look().is_none() && written.is_err() {
+        std::thread::sleep(NAP);
+    }
+    Ok(Watched { status: look(), written })
 }

@@ -4,15 +4,16 @@
 //! they stand in a file beside it, `FILE.part`, which goes when all runs are over. Either file may end in the middle of a line.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use record::{Format, RecordWriter, SimulationRow};
+use record::{Format, RecordWriter, Row, SimulationRow};
 
 use crate::failure::Failure;
-use crate::output::create;
+use crate::output::{Files, Kind, Stream, beside};
+use crate::progress;
 
 /// What a record tells beside what all tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -33,16 +34,23 @@ impl Wanted {
 pub struct Journal {
     known: HashMap<String, SimulationRow>,
     /// Where new ones go, and the writer; none if there is no file of results.
-    part: Option<(PathBuf, Mutex<RecordWriter<File, SimulationRow>>)>,
+    part: Option<(PathBuf, Mutex<Part>)>,
+}
+
+/// The file of a journal.
+struct Part {
+    writer: RecordWriter<Stream, SimulationRow>,
+    /// Whether it cannot be written any more.
+    given_up: bool,
 }
 
 impl Journal {
     /// Begins a journal beside `results`. With `resume` it knows those records in that file, and in the journal of an interrupted
-    /// sweep, that tell what is `wanted`, no less and no more.
+    /// sweep, that tell what is `wanted`, no less and no more. Without, such a journal is put aside as `files` are.
     ///
     /// # Errors
     /// With `resume` and no file; when a file cannot be read or written, or holds something else than records.
-    pub fn open(results: Option<&Path>, resume: bool, wanted: Wanted) -> Result<Self, Failure> {
+    pub fn open(results: Option<&Path>, resume: bool, files: Files, wanted: Wanted) -> Result<Self, Failure> {
         let Some(results) = results else {
             let missing = "there is nothing to resume from";
             return match resume {
@@ -58,12 +66,16 @@ impl Journal {
                 known.extend(rows.map(|row| (row.identity(), row)));
             }
         }
+        let kind = Kind::JsonLines(SimulationRow::COLUMNS);
+        if !resume {
+            files.make_room("--json", &part, kind)?;
+        }
         // What is known is safe in the new journal before the old files are touched.
         let new = beside(results, "part.new");
-        let mut writer = RecordWriter::new(Format::JsonLines, create("--json", &new)?);
+        let mut writer = RecordWriter::new(Format::JsonLines, Files { force: true }.stream("--json", &new, kind)?);
         known.values().try_for_each(|row| writer.write(row))?;
         fs::rename(&new, &part)?;
-        Ok(Self { known, part: Some((part, Mutex::new(writer))) })
+        Ok(Self { known, part: Some((part, Mutex::new(Part { writer, given_up: false }))) })
     }
 
     /// The record of a run, if there is one.
@@ -71,14 +83,26 @@ impl Journal {
         self.known.get(identity)
     }
 
-    /// A run is over: its record is safe when this returns.
-    ///
-    /// # Errors
-    /// When the journal cannot be written.
-    pub fn note(&self, row: &SimulationRow) -> Result<(), Failure> {
-        let Some((_, writer)) = &self.part else { return Ok(()) };
+    /// A run is over: its record is safe when this returns. A journal that cannot be written is told of and given up: no result is
+    /// lost for it unless the command is interrupted.
+    pub fn note(&self, row: &SimulationRow) {
+        let Some((_, part)) = &self.part else { return };
         // A writer that panicked has at worst left half a line, which whoever reads it drops.
-        Ok(writer.lock().unwrap_or_else(PoisonError::into_inner).write(row)?)
+        let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
+        if !part.given_up
+            && let Err(error) = part.writer.write(row)
+        {
+            progress::say(format!("warning: {error}; --resume will not find what is over from here on"));
+            part.given_up = true;
+        }
+    }
+
+    /// How an interrupted command goes on whose journal is beside `results`.
+    pub fn how_to_go_on(results: Option<&Path>) -> &'static str {
+        match results {
+            Some(_) => "to go on, run it again with --resume",
+            None => "with --json=FILE and --resume it would go on; run it again",
+        }
     }
 
     /// All records are where they belong: the journal goes.
@@ -88,13 +112,6 @@ impl Journal {
     pub fn close(self) -> Result<(), Failure> {
         self.part.map_or(Ok(()), |(path, _)| Ok(fs::remove_file(path)?))
     }
-}
-
-/// The path with another ending after its own.
-pub fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut beside = path.to_path_buf().into_os_string();
-    beside.push(format!(".{ending}"));
-    beside.into()
 }
 
 /// The records in a file, none if there is no such file. A last line without an end is none.
@@ -129,10 +146,11 @@ mod tests {
     fn what_was_written_is_known_but_for_a_torn_line() {
         let folder = tempfile::tempdir().expect("a folder");
         let results = folder.path().join("runs.jsonl");
-        let open = |resume, parts| Journal::open(Some(&results), resume, Wanted { parts, causes: false });
+        let open =
+            |resume, parts| Journal::open(Some(&results), resume, Files::default(), Wanted { parts, causes: false });
         let journal = open(false, false).expect("a new one");
-        journal.note(&row(1)).expect("writable");
-        journal.note(&row(2)).expect("writable");
+        journal.note(&row(1));
+        journal.note(&row(2));
         drop(journal);
         let part = beside(&results, "part");
         let text = fs::read_to_string(&part).expect("a journal");
@@ -155,9 +173,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let results = folder.path().join("notes.txt");
         fs::write(&results, "dear diary\n").expect("writable");
-        let refused = Journal::open(Some(&results), true, Wanted::default()).map(drop).expect_err("no records");
+        let refused =
+            Journal::open(Some(&results), true, Files::default(), Wanted::default()).map(drop).expect_err("no records");
         assert!(matches!(&refused, Failure::Input(line) if line.contains("line 1")), "{refused:?}");
         assert_eq!(fs::read_to_string(&results).expect("still there"), "dear diary\n");
-        assert!(Journal::open(None, true, Wanted::default()).is_err());
+        assert!(Journal::open(None, true, Files::default(), Wanted::default()).is_err());
     }
 }

@@ -6,7 +6,7 @@ pub(super) mod own;
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Parser};
 use experiments::{Simulation, Sweep, Variations, parallel};
@@ -14,7 +14,8 @@ use record::{ProgramRow, SimulationRow};
 use workloads::Workload;
 
 use crate::failure::Failure;
-use crate::output::{Output, OutputFlags, create, print};
+use crate::interruption;
+use crate::output::{Kind, Output, OutputFlags, Whole, print};
 use crate::platform::MachinesFlag;
 use crate::progress;
 use flags::{ParameterFlags, Processors, Variation};
@@ -102,11 +103,15 @@ impl SimCommand {
         }
         let sweep = self.sweep()?;
         let simulations = sweep.simulations().map_err(Failure::input)?;
-        let simulations = recorded(simulations, self.record.as_deref())?;
-        let drawing = self.svg.as_deref().map(|path| create("--svg", path)).transpose()?;
+        self.output.check::<SimulationRow>()?;
+        let recording = self.recording(simulations.len())?;
+        let simulations = recorded(simulations, recording.as_ref());
+        let drawing = self.drawing()?;
         let wanted = Wanted { parts: self.stats, causes: self.causes };
-        let journal = Journal::open(self.output.json_file(), self.resume, wanted)?;
+        let journal = Journal::open(self.output.json_file(), self.resume, self.output.files(), wanted)?;
         let mut output: Output<SimulationRow> = self.output.open()?;
+        output.tell_early(|rows| report::simulations("", rows).to_string());
+        interruption::go_on_by(Journal::how_to_go_on(self.output.json_file()));
         for machine in &sweep.machines {
             let name = experiments::description_label(&machine.description);
             self.output.describe_machine((sweep.machines.len() > 1).then_some(name.as_str()), &machine.to_toml())?;
@@ -115,10 +120,9 @@ impl SimCommand {
         if output.wants_table() {
             print_tables(&rows, self.stats)?;
         }
-        if let Some(mut drawing) = drawing {
-            let svg = report::time_bars(&rows).svg().map_err(Failure::run)?;
-            drawing.write_all(svg.as_bytes())?;
-        }
+        draw(drawing, &rows)?;
+        recording.map_or(Ok(()), Whole::complete)?;
+        output.finish()?;
         Ok(rows.iter().all(SimulationRow::is_right))
     }
 
@@ -128,10 +132,14 @@ impl SimCommand {
         let machines = self.machines.varied(&variations)?;
         let cpus: Vec<u16> = self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect();
         let runs = machines.len() * cpus.len().max(1) * policies.all().len();
-        let record = one_run(runs, self.record.as_deref())?;
+        self.output.check::<SimulationRow>()?;
+        let recording = self.recording(runs)?;
+        let drawing = self.drawing()?;
+        let record = recording.as_ref().map(|recording| recording.path().to_owned());
         let (seed, causes, stats) = (self.seed, self.causes, self.stats);
         let mut common = Common { seed, causes, stats, record, ..Common::default() };
         let mut output: Output<SimulationRow> = self.output.open()?;
+        output.tell_early(|rows| report::simulations("", rows).to_string());
         for machine in &machines {
             let name = experiments::description_label(&machine.description);
             self.output.describe_machine((machines.len() > 1).then_some(name.as_str()), &machine.to_toml())?;
@@ -140,7 +148,26 @@ impl SimCommand {
         if output.wants_table() {
             print_tables(&rows, self.stats)?;
         }
+        draw(drawing, &rows)?;
+        recording.map_or(Ok(()), Whole::complete)?;
+        output.finish()?;
         Ok(well)
+    }
+
+    /// The file to draw into.
+    fn drawing(&self) -> Result<Option<Whole>, Failure> {
+        self.svg.as_deref().map(|path| self.output.files().whole("--svg", path, Kind::Svg)).transpose()
+    }
+
+    /// The file to record in, which one run alone can have.
+    fn recording(&self, runs: usize) -> Result<Option<Whole>, Failure> {
+        let Some(path) = &self.record else { return Ok(None) };
+        if runs != 1 {
+            let path = path.display();
+            return Err(Failure::input(format!("--record {path}: {runs} runs; accepted: one program on one machine")));
+        }
+        let path = std::path::absolute(path).map_err(Failure::run)?;
+        self.output.files().whole("--record", &path, Kind::References).map(Some)
     }
 
     /// The runs that are asked for.
@@ -183,7 +210,10 @@ impl SimCommand {
         let mut output: Output<ProgramRow> = self.output.open()?;
         let rows: Vec<_> = Workload::all().iter().flat_map(experiments::program_rows).collect();
         rows.iter().try_for_each(|row| output.write(row))?;
-        if output.wants_table() { print(report::programs(&rows)) } else { Ok(()) }
+        if output.wants_table() {
+            print(report::programs(&rows))?;
+        }
+        output.finish()
     }
 }
 
@@ -252,23 +282,28 @@ fn print_tables(rows: &[SimulationRow], stats: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The simulations, the only one of them recorded if `record` says where.
-fn recorded(simulations: Vec<Simulation>, record: Option<&Path>) -> Result<Vec<Simulation>, Failure> {
-    Ok(match one_run(simulations.len(), record)? {
-        Some(path) => simulations.into_iter().map(|simulation| simulation.recorded_in(path.clone())).collect(),
-        None => simulations,
-    })
+/// Draws where the time went, if that was asked for.
+fn draw(file: Option<Whole>, rows: &[SimulationRow]) -> Result<(), Failure> {
+    let Some(mut file) = file else { return Ok(()) };
+    let svg = report::time_bars(rows).svg().map_err(Failure::run)?;
+    file.write_all(svg.as_bytes())?;
+    file.complete()
 }
 
-/// The file to record in, which one run alone can have, and which can be written.
-fn one_run(runs: usize, record: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
-    let Some(path) = record else { return Ok(None) };
-    if runs != 1 {
-        let path = path.display();
-        return Err(Failure::input(format!("--record {path}: {runs} runs; accepted: one program on one machine")));
+/// The simulations, the only one of them recorded if there is a file for it.
+fn recorded(simulations: Vec<Simulation>, recording: Option<&Whole>) -> Vec<Simulation> {
+    match recording.map(Whole::path) {
+        Some(path) => simulations.into_iter().map(|simulation| simulation.recorded_in(path.to_owned())).collect(),
+        None => simulations,
     }
-    create("--record", path)?;
-    std::path::absolute(path).map(Some).map_err(Failure::run)
+}
+
+/// What is shown meanwhile.
+fn what(simulations: &[Simulation]) -> String {
+    match simulations {
+        [one] => format!("{} on {}", one.workload().name(), one.description().name),
+        _ => "simulations".to_owned(),
+    }
 }
 
 /// A run that is over, or was before.
@@ -287,7 +322,7 @@ fn run(simulation: &Simulation, stats: bool, journal: &Journal) -> Result<Done, 
     let simulated = simulation.run().map_err(Failure::run)?;
     let speed = stats.then(|| simulated.speed());
     let row = if stats { simulated.row } else { simulated.row.without_parts() };
-    journal.note(&row)?;
+    journal.note(&row);
     Ok(Done { row, wrong: simulated.wrong, speed })
 }
 
@@ -301,25 +336,30 @@ fn simulate(
 ) -> Result<Vec<SimulationRow>, Failure> {
     let remarks: BTreeSet<String> = simulations.iter().flat_map(|each| each.workload().remarks()).collect();
     remarks.iter().for_each(|remark| eprintln!("note: {remark}"));
-    let bar = progress::bar(simulations.len(), "simulations");
+    let bar = progress::bar(simulations.len(), what(simulations));
     let mut rows = Vec::new();
-    let deliver = |_: usize, done: Result<Done, Failure>| -> Result<(), Failure> {
+    let early = output.clone();
+    let deliver = |place: usize, done: Result<Done, Failure>| -> Result<(), Failure> {
         let Done { row, wrong, speed } = done?;
         if let Some(wrong) = &wrong {
-            bar.suspend(|| eprintln!("error: {} on {}: {wrong}", row.program, row.machine));
+            progress::say(format!("error: {} on {}: {wrong}", row.program, row.machine));
         }
         if let Some(speed) = &speed {
-            bar.suspend(|| eprintln!("{speed}"));
+            progress::say(speed);
         }
-        output.write(&row)?;
+        output.write_all(place, [&row])?;
         rows.push(row);
         Ok(())
     };
-    let cost = |simulation: &Simulation| simulation.cpus() as u64;
-    let work = |simulation: &Simulation| run(simulation, stats, &journal);
-    let result = parallel::longest_first(simulations, cost, work, |done| bar.set_position(done as u64), deliver);
-    bar.finish_and_clear();
-    result?;
+    let jobs: Vec<(usize, &Simulation)> = simulations.iter().enumerate().collect();
+    let cost = |(_, simulation): &(usize, &Simulation)| simulation.cpus() as u64;
+    let work = |&(place, simulation): &(usize, &Simulation)| {
+        let done = run(simulation, stats, &journal)?;
+        early.note(place, vec![done.row.clone()]);
+        Ok(done)
+    };
+    parallel::longest_first(&jobs, cost, work, |done| bar.at(done), deliver)?;
+    drop(bar);
     journal.close()?;
     Ok(rows)
 }

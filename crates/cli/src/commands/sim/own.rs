@@ -190,7 +190,7 @@ impl OwnFlags {
         common: &Common,
     ) -> Result<(SimulationRow, Answer), Failure> {
         let request = self.request(launch, machine, cpus, common);
-        let mut answer = launch.run(request).map_err(Failure::run)?;
+        let mut answer = progress::beside_program(launch.name(), || launch.run(request)).map_err(Failure::run)?;
         for note in &answer.notes {
             eprintln!("note: {}: {note}", launch.name());
         }

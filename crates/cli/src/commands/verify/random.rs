@@ -96,6 +96,11 @@ impl RandomRun {
         Ok(machines(protocol, 16)?.into_iter().next_back().map(run))
     }
 
+    /// What its row is called.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
     /// Runs the tests up to the first that finds a fault.
     pub fn run(&self) -> Done {
         let start = Instant::now();

@@ -1,0 +1,228 @@
+//! Files that commands write, and the one rule for what is there already.
+//!
+//! A file that is new or empty is written. A file of ours of the same kind is replaced; results that only another run could give
+//! again are kept beside it as `FILE.old`, as `perf record` does. Anything else is refused before work begins. `--force` replaces
+//! whatever is there. What is no regular file, such as `/dev/null` or a pipe, is written to as it is.
+//!
+//! What makes sense only as a whole is written aside and gets its name when it is complete; records and traces are written as they
+//! come, and are good for what they hold if the command ends early.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::kind::Kind;
+use crate::failure::Failure;
+use crate::{interruption, progress};
+
+/// How files are written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Files {
+    /// Whether whatever is there is replaced.
+    pub force: bool,
+}
+
+/// A file that is written as it comes. What goes wrong names the flag and the file.
+#[derive(Debug)]
+pub struct Stream {
+    name: String,
+    file: File,
+}
+
+/// A file that gets its name when it is complete.
+#[derive(Debug)]
+pub struct Whole {
+    name: String,
+    kind: Kind,
+    /// Where it belongs.
+    path: PathBuf,
+    files: Files,
+    written: Written,
+}
+
+#[derive(Debug)]
+enum Written {
+    /// Beside the place where it belongs.
+    Aside(NamedTempFile),
+    /// What is there is no regular file, and takes it at once.
+    There(File),
+}
+
+/// What is at a path.
+enum There {
+    Nothing,
+    Device,
+    Ours,
+    Foreign(&'static str),
+}
+
+impl Files {
+    /// Whether the file may be written, by the rule.
+    ///
+    /// # Errors
+    /// When it may not.
+    pub fn check(self, flag: &str, path: &Path, kind: Kind) -> Result<(), Failure> {
+        match there(path, kind) {
+            There::Foreign(what) if !self.force => {
+                let accepted = format!("a new file, {} of ours, or --force to replace what is there", kind.name());
+                Err(Failure::flag(flag, path.display(), format!("is there and {what}"), accepted))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens a file that is written as it comes.
+    ///
+    /// # Errors
+    /// When it may not be written, by the rule or by the system.
+    pub fn stream(self, flag: &str, path: &Path, kind: Kind) -> Result<Stream, Failure> {
+        self.make_room(flag, path, kind)?;
+        let file = File::create(path).map_err(|error| unwritable(flag, path, &error))?;
+        Ok(Stream { name: name(flag, path), file })
+    }
+
+    /// Begins a file that is complete when it is said to be.
+    ///
+    /// # Errors
+    /// When it may not be written, by the rule or by the system.
+    pub fn whole(self, flag: &str, path: &Path, kind: Kind) -> Result<Whole, Failure> {
+        self.check(flag, path, kind)?;
+        let refused = |error: io::Error| unwritable(flag, path, &error);
+        // What a link points to is replaced, not the link.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let written = match there(&path, kind) {
+            There::Device => Written::There(File::create(&path).map_err(refused)?),
+            _ => Written::Aside(aside(&path).map_err(refused)?),
+        };
+        if let Written::Aside(file) = &written {
+            interruption::unfinished(file.path());
+        }
+        Ok(Whole { name: name(flag, &path), kind, path, files: self, written })
+    }
+
+    /// Puts results that are there aside.
+    ///
+    /// # Errors
+    /// When what is there may not go, by the rule, or cannot.
+    pub fn make_room(self, flag: &str, path: &Path, kind: Kind) -> Result<(), Failure> {
+        self.check(flag, path, kind)?;
+        if self.force || !kind.is_result() || !matches!(there(path, kind), There::Ours) {
+            return Ok(());
+        }
+        let old = beside(path, "old");
+        fs::rename(path, &old).map_err(|error| unwritable(flag, path, &error))?;
+        progress::say(format!("note: {flag} {}: what was there is {} now", path.display(), old.display()));
+        Ok(())
+    }
+}
+
+impl Whole {
+    /// Where it is written now: for what writes to a path.
+    pub fn path(&self) -> &Path {
+        match &self.written {
+            Written::Aside(file) => file.path(),
+            Written::There(_) => &self.path,
+        }
+    }
+
+    /// The file is complete.
+    ///
+    /// # Errors
+    /// When it cannot be written to its end.
+    pub fn complete(mut self) -> Result<(), Failure> {
+        if let Some(mark) = self.kind.mark() {
+            self.write_all(mark.as_bytes())?;
+        }
+        self.flush()?;
+        let Self { name, kind, path, files, written } = self;
+        let Written::Aside(file) = written else { return Ok(()) };
+        let (flag, _) = name.split_once(' ').unwrap_or((&name, ""));
+        files.make_room(flag, &path, kind)?;
+        let aside = file.path().to_owned();
+        interruption::finished(&aside, || file.persist(&path))
+            .map(drop)
+            .map_err(|error| named(&name, &error.error).into())
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).map_err(|error| named(&self.name, &error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().map_err(|error| named(&self.name, &error))
+    }
+}
+
+impl Write for Whole {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = match &mut self.written {
+            Written::Aside(file) => file.write(bytes),
+            Written::There(file) => file.write(bytes),
+        };
+        written.map_err(|error| named(&self.name, &error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = match &mut self.written {
+            Written::Aside(file) => file.flush(),
+            Written::There(file) => file.flush(),
+        };
+        flushed.map_err(|error| named(&self.name, &error))
+    }
+}
+
+/// The path with another ending after its own.
+pub fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut beside = path.to_path_buf().into_os_string();
+    beside.push(format!(".{ending}"));
+    beside.into()
+}
+
+/// A file beside `path`, with the rights that a new file has.
+fn aside(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut prefix = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
+    prefix.push(".");
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    tempfile::Builder::new()
+        .prefix(&prefix)
+        .suffix(".incomplete")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder)
+}
+
+fn there(path: &Path, kind: Kind) -> There {
+    match fs::metadata(path) {
+        Err(_) => There::Nothing,
+        Ok(metadata) if metadata.is_dir() => There::Nothing,
+        Ok(metadata) if !metadata.is_file() => There::Device,
+        Ok(metadata) if metadata.len() == 0 => There::Nothing,
+        Ok(_) => match kind.is_at(path) {
+            Ok(true) => There::Ours,
+            Ok(false) => There::Foreign("was not written by ccnuma"),
+            Err(_) => There::Foreign("cannot be read"),
+        },
+    }
+}
+
+/// The flag and the file, as messages name them.
+fn name(flag: &str, path: &Path) -> String {
+    format!("{flag} {}", path.display())
+}
+
+/// An error of the system's with the file that it is about.
+fn named(name: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{name}: cannot be written: {error}"))
+}
+
+fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {
+    let problem = format!("cannot be written: {error}");
+    Failure::flag(flag, path.display(), problem, "a file in an existing, writable folder")
+}

@@ -1,0 +1,172 @@
+//! Where results go: a table, JSON lines or CSV on standard output, and files beside.
+
+mod file;
+mod kind;
+mod records;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use record::{Format, Row};
+use report::Plot;
+
+use crate::failure::Failure;
+pub use file::{Files, Stream, Whole, beside};
+pub use kind::Kind;
+pub use records::Output;
+
+/// The flags of everything that prints a table.
+#[derive(clap::Args, Debug, Clone, Default)]
+pub struct OutputFlags {
+    /// Write one JSON object a line, to FILE or in place of the table.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    json: Option<Option<PathBuf>>,
+    /// Write CSV, to FILE or in place of the table.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    csv: Option<Option<PathBuf>>,
+    #[command(flatten)]
+    force: ForceFlag,
+}
+
+/// The flag of everything that writes files.
+#[derive(clap::Args, Debug, Clone, Copy, Default)]
+pub struct ForceFlag {
+    /// Replace whatever is where a file is to be written. Otherwise a file that ccnuma did not write is refused, and results of an
+    /// earlier run are kept as FILE.old.
+    #[arg(long)]
+    force: bool,
+}
+
+impl ForceFlag {
+    /// How files are written.
+    pub fn files(self) -> Files {
+        Files { force: self.force }
+    }
+}
+
+impl OutputFlags {
+    /// How files are written.
+    pub fn files(&self) -> Files {
+        self.force.files()
+    }
+
+    /// The destinations: flag, format, and the file or none for standard output.
+    fn destinations(&self) -> impl Iterator<Item = (&'static str, Format, Option<&Path>)> {
+        let all = [("--json", Format::JsonLines, &self.json), ("--csv", Format::Csv, &self.csv)];
+        all.into_iter().filter_map(|(flag, format, path)| Some((flag, format, path.as_ref()?.as_deref())))
+    }
+
+    /// Checks the flags, and whether what is in the way of their files may go.
+    ///
+    /// # Errors
+    /// When both formats want standard output, or a file may not be replaced.
+    pub fn check<R: Row>(&self) -> Result<(), Failure> {
+        if matches!((&self.json, &self.csv), (Some(None), Some(None))) {
+            let accepted = "one of them with a file, as in --csv=FILE";
+            return Err(Failure::flag("--csv", "(no file)", "--json already takes standard output", accepted));
+        }
+        for (flag, format, path) in self.destinations() {
+            path.map_or(Ok(()), |path| self.files().check(flag, path, kind_of::<R>(format)))?;
+        }
+        Ok(())
+    }
+
+    /// Checks the flags, then opens the files: the last thing before work starts, so that bad input elsewhere leaves an
+    /// old result untouched.
+    ///
+    /// # Errors
+    /// When both formats want standard output, or a file cannot be written.
+    pub fn open<R: Row + Clone + Send + 'static>(&self) -> Result<Output<R>, Failure> {
+        self.check::<R>()?;
+        let mut output = Output::new(!self.replaces_table());
+        for (flag, format, path) in self.destinations() {
+            match path {
+                None => output.add(None, format, Box::new(io::stdout())),
+                Some(path) => {
+                    let stream = self.files().stream(flag, path, kind_of::<R>(format))?;
+                    output.add(Some(path.display().to_string()), format, Box::new(stream));
+                }
+            }
+        }
+        Ok(output)
+    }
+
+    /// The file of --json, if there is one.
+    pub fn json_file(&self) -> Option<&Path> {
+        self.json.as_ref()?.as_deref()
+    }
+
+    /// Whether records take the place of the table on standard output.
+    pub fn replaces_table(&self) -> bool {
+        matches!((&self.json, &self.csv), (Some(None), _) | (_, Some(None)))
+    }
+
+    /// Writes `text`, a machine description, beside each result file: as `FILE.machine.toml`, or `FILE.NAME.machine.toml`
+    /// where a result takes several machines.
+    ///
+    /// # Errors
+    /// When such a file cannot be written.
+    pub fn describe_machine(&self, name: Option<&str>, text: &str) -> Result<(), Failure> {
+        for (flag, _, path) in self.destinations() {
+            let Some(path) = path else { continue };
+            let mut beside = path.to_path_buf().into_os_string();
+            if let Some(name) = name {
+                // Names of protocols have slashes in them.
+                beside.push(format!(".{}", name.replace(['/', '\\'], "-")));
+            }
+            beside.push(".machine.toml");
+            self.files().check(flag, Path::new(&beside), Kind::Machine)?;
+            // It follows from the command, whatever that is kept of an older one.
+            let mut file = Files { force: true }.whole(flag, Path::new(&beside), Kind::Machine)?;
+            file.write_all(text.as_bytes())?;
+            file.complete()?;
+        }
+        Ok(())
+    }
+}
+
+/// The kind of a file of records.
+const fn kind_of<R: Row>(format: Format) -> Kind {
+    match format {
+        Format::JsonLines => Kind::JsonLines(R::COLUMNS),
+        Format::Csv => Kind::Csv(R::COLUMNS),
+    }
+}
+
+/// Prints to standard output, at once.
+///
+/// # Errors
+/// When standard output fails or is closed.
+pub fn print(text: impl std::fmt::Display) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    write!(out, "{text}").and_then(|()| out.flush()).map_err(on_standard_output)
+}
+
+/// What is wrong with standard output.
+fn on_standard_output(error: io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::Closed,
+        _ => Failure::Run(format!("standard output: cannot be written: {error}")),
+    }
+}
+
+/// Makes the directory into which `--svg` draws: before anything is measured, so that no measurement is lost for it.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make_drawings(directory: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(directory).map_err(|error| {
+        Failure::flag("--svg", directory.display(), format!("cannot be made: {error}"), "a writable directory")
+    })
+}
+
+/// Draws a plot into the directory of `--svg`, as `NAME.svg`.
+///
+/// # Errors
+/// When it cannot be drawn or written.
+pub fn draw(files: Files, directory: &Path, name: &str, plot: &Plot) -> Result<(), Failure> {
+    let svg = plot.svg().map_err(|error| Failure::run(format!("{name}: {error}")))?;
+    let mut file = files.whole("--svg", &directory.join(format!("{name}.svg")), Kind::Svg)?;
+    file.write_all(svg.as_bytes())?;
+    file.complete()
+}

@@ -1,0 +1,193 @@
+//! Files that commands write: what is there already, what is kept of it, and disks that are full.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use common::{ccnuma, ccnuma_in};
+
+const CCNUMA: &str = env!("CARGO_BIN_EXE_ccnuma");
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[track_caller]
+fn well(output: &Output) {
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+/// A shell's script, with the command in `$CCNUMA`.
+fn shell(folder: &Path, script: &str) -> Output {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).env("CCNUMA", CCNUMA).current_dir(folder).stdin(Stdio::null());
+    command.output().expect("a shell")
+}
+
+/// Every flag that names a file refuses one that ccnuma did not write, before any work, and leaves it as it is.
+#[test]
+fn what_ccnuma_did_not_write_is_not_replaced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    well(&ccnuma_in(folder.path(), "run -m flash-4p -o t.arrows -- fft --points 256"));
+    let bench = "bench -m bitmap lmbench-read --lines 64 --iterations 1";
+    let sim = "sim -m flash-4p fft --points 256";
+    let lines = [
+        format!("{bench} --json=notes.txt"),
+        format!("{bench} --csv=notes.txt"),
+        "bench lmbench-read --json=notes.txt".to_owned(),
+        format!("{sim} --json=notes.txt"),
+        format!("{sim} --json=notes.txt --resume"),
+        format!("{sim} --csv=notes.txt"),
+        format!("{sim} --svg notes.txt"),
+        format!("{sim} --record notes.txt"),
+        "reproduce prestor/4.6 --json=notes.txt".to_owned(),
+        "reproduce prestor/4.6 --json=notes.txt --resume".to_owned(),
+        "fit -m bitmap --model remote --data-out notes.txt".to_owned(),
+        "fit -m bitmap --machine-out notes.toml".to_owned(),
+        "fit -m bitmap --model remote --json=notes.txt".to_owned(),
+        "verify sci --json=notes.txt".to_owned(),
+        "machines --csv=notes.txt".to_owned(),
+        "topology -m bitmap --svg notes.txt".to_owned(),
+        "topology -m bitmap --json=notes.txt".to_owned(),
+        "diagnose -m flash-4p fft --points 256 --json=notes.txt".to_owned(),
+        "report -m flash-4p fft --points 256 -o notes.txt".to_owned(),
+        "report t.arrows -o notes.txt".to_owned(),
+        "run -o notes.txt -- true".to_owned(),
+        "run -m flash-4p -o notes.txt -- fft --points 256".to_owned(),
+        "sar 10ms 1 -o notes.txt".to_owned(),
+        "info t.arrows --json=notes.txt".to_owned(),
+        "dump t.arrows --perfetto notes.txt".to_owned(),
+        "dump t.arrows --parquet notes.txt".to_owned(),
+    ];
+    let notes = "machine experiment: dear diary,\n{not JSON}\n";
+    for name in ["notes.txt", "notes.toml"] {
+        fs::write(folder.path().join(name), notes).expect("written");
+    }
+    let mut names: Vec<_> =
+        fs::read_dir(folder.path()).expect("a folder").map(|e| e.expect("one").file_name()).collect();
+    names.sort();
+    for line in lines {
+        let output = ccnuma_in(folder.path(), &line);
+        let errors = text(&output.stderr);
+        assert_eq!((output.status.code(), errors.lines().count()), (Some(2), 1), "ccnuma {line}: {errors}");
+        assert!(errors.contains(" notes.t"), "ccnuma {line}: {errors}");
+        assert!(errors.contains("--force") || errors.contains("is no record"), "ccnuma {line}: {errors}");
+        for name in ["notes.txt", "notes.toml"] {
+            assert_eq!(fs::read_to_string(folder.path().join(name)).expect("there"), notes, "ccnuma {line}");
+        }
+        let mut left: Vec<_> =
+            fs::read_dir(folder.path()).expect("a folder").map(|e| e.expect("one").file_name()).collect();
+        left.sort();
+        assert_eq!(left, names, "ccnuma {line}");
+    }
+    well(&ccnuma_in(folder.path(), "topology -m bitmap --svg notes.txt --force"));
+    assert!(fs::read_to_string(folder.path().join("notes.txt")).expect("there").contains("<svg"));
+}
+
+/// What only another run could give again is kept; what follows from it is replaced.
+#[test]
+fn results_of_an_earlier_run_are_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let cases = [
+        ("bench -m bitmap lmbench-read --lines 64 --iterations 1 --json=kept", true),
+        ("bench -m bitmap lmbench-read --lines 64 --iterations 1 --csv=kept", true),
+        ("run -m flash-4p -o kept -- fft --points 256", true),
+        ("run -o kept -- true", true),
+        ("sim -m flash-4p fft --points 256 --record kept", true),
+        ("fit -m origin2000-r12k-300-4p --model remote --data-out kept", true),
+        ("topology -m bitmap --svg kept", false),
+        ("report -m flash-4p fft --points 256 --no-trials -o kept", false),
+    ];
+    for (line, kept) in cases {
+        well(&ccnuma_in(folder.path(), line));
+        let first = fs::read(at("kept")).expect("written");
+        let again = ccnuma_in(folder.path(), line);
+        well(&again);
+        assert_eq!(fs::read(at("kept.old")).ok(), kept.then_some(first), "{line}");
+        assert_eq!(text(&again.stderr).contains("kept.old"), kept, "{line}: {}", text(&again.stderr));
+        let _absent = fs::remove_file(at("kept.old"));
+        well(&ccnuma_in(
+            folder.path(),
+            &format!("{line} --force")
+                .replace("-- true --force", "--force -- true")
+                .replace("-- fft --points 256 --force", "--force -- fft --points 256"),
+        ));
+        assert!(!at("kept.old").exists(), "{line}");
+        fs::remove_file(at("kept")).expect("there");
+    }
+}
+
+/// A new sweep does not take what an interrupted one has left for --resume.
+#[test]
+fn a_journal_that_was_not_resumed_is_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let line = "sim -m flash-4p fft --points 256 --json=runs";
+    well(&ccnuma_in(folder.path(), line));
+    let runs = fs::read(folder.path().join("runs")).expect("written");
+    fs::rename(folder.path().join("runs"), folder.path().join("runs.part")).expect("there");
+    well(&ccnuma_in(folder.path(), line));
+    assert_eq!(fs::read(folder.path().join("runs.part.old")).expect("kept"), runs);
+}
+
+#[test]
+fn a_full_disk_loses_no_table_and_the_error_names_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bench = "bench -m bitmap lmbench-read --lines 64 --iterations 1";
+    let sim = "sim -m flash-4p fft --points 256";
+    for (line, flag, shown) in [
+        (format!("{bench} --json=/dev/full"), "--json", "lmbench-read"),
+        (format!("{bench} --csv=/dev/full"), "--csv", "lmbench-read"),
+        ("bench lmbench-read --iterations 1 --lines 64 --json=/dev/full".to_owned(), "--json", "lmbench-read"),
+        (format!("{sim} --json=/dev/full"), "--json", "where the time went"),
+        (format!("{sim} --svg /dev/full"), "--svg", "where the time went"),
+        ("verify sci --caches 2 --csv=/dev/full".to_owned(), "--csv", " ok "),
+        ("reproduce prestor/4.6 --json=/dev/full".to_owned(), "--json", "Errors against the published"),
+        ("fit -m origin2000-r12k-300-4p --model remote --json=/dev/full".to_owned(), "--json", "router"),
+        ("topology -m bitmap --json=/dev/full".to_owned(), "--json", "router"),
+    ] {
+        let output = ccnuma_in(folder.path(), &line);
+        let (said, errors) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(1), "{line}: {errors}");
+        assert!(errors.contains(&format!("{flag} /dev/full: cannot be written: ")), "{line}: {errors}");
+        assert!(said.contains(shown), "{line}: {said}");
+    }
+    for line in ["machines", "topology -m bitmap", "verify sci --caches 2", "machines show arctic", "machines --json"] {
+        let output = shell(folder.path(), &format!("\"$CCNUMA\" {line} > /dev/full"));
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{line}: {errors}");
+        assert!(errors.contains("standard output: cannot be written"), "{line}: {errors}");
+    }
+}
+
+/// A file that may not grow any more is like a full disk: no signal ends the command.
+#[test]
+fn a_limit_of_files_loses_no_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "ulimit -f 1; exec \"$CCNUMA\" topology -m stinger --json=rows";
+    let output = shell(folder.path(), script);
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("--json rows: cannot be written: "), "{errors}");
+    assert!(text(&output.stdout).contains("router"));
+    let output = shell(folder.path(), "ulimit -f 1; exec \"$CCNUMA\" run -o t.arrows -- sh -c 'sleep 1; echo its own'");
+    let errors = text(&output.stderr);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), "its own\n".to_owned()), "{errors}");
+    assert!(errors.contains("--output t.arrows: cannot be written: "), "{errors}");
+}
+
+/// The program's output is its own, and so is its exit code.
+#[test]
+fn a_program_keeps_its_output_and_its_exit_code() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |script: &str| shell(folder.path(), &format!("\"$CCNUMA\" run -o t.arrows --force -- sh -c '{script}'"));
+    let output = run("echo its own words; exit 7");
+    let errors = text(&output.stderr);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(7), "its own words\n".to_owned()), "{errors}");
+    assert!(errors.contains("From beginning to end") && errors.contains("ended with exit status 7"), "{errors}");
+    assert_eq!(run("exit 0").status.code(), Some(0));
+    assert_eq!(run("kill -9 $$").status.code(), Some(137));
+    assert_eq!(ccnuma("run -o /dev/null -- /no/such/program").status.code(), Some(2));
+}
