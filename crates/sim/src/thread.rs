@@ -291,15 +291,15 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// The program's own loop is about to look at `at`, in the very state in which it did when this was last called: if the processor
-    /// is so, too, as many as `limit` rounds pass at once that are all alike, or as many as there are before the copy goes. Counts,
+    /// The program's own loop is about to look at `at`, in the very state in which it did one round before, when this was last called,
+    /// if it is the `same`. If the processor is so, too, as many as `limit` rounds pass at once that are all alike, or as many as there are before the copy goes. Counts,
     /// times and what is charged with them are those of the looks themselves. Words that are stored to by plain stores are seen to
     /// change when the copy goes.
-    pub fn look_on(&mut self, at: impl Location, limit: u64) {
+    pub fn look_on(&mut self, at: impl Location, same: bool, limit: u64) {
         let processor = self.processor();
         let named = at.raw();
         let Some(at) = at.known(processor) else { return };
-        if let Err(wait) = processor.look_on(named, at, limit) {
+        if let Err(wait) = processor.look_on(named, at, same, limit) {
             self.suspend(wait);
         }
     }

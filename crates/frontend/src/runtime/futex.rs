@@ -58,20 +58,21 @@ pub fn wake(thread: &mut Thread<'static>, address: usize, most: usize) -> usize 
     let_go(thread, address, most)
 }
 
-/// The same at no cost.
+/// The same at no cost. Whoever comes back to wait before all have been woken is not among them.
 pub fn let_go(thread: &mut Thread<'static>, address: usize, most: usize) -> usize {
-    let mut woken = 0;
-    while woken < most {
-        let Some(user) = next(address) else { break };
+    let mut woken = Vec::new();
+    while woken.len() < most
+        && let Some(user) = next(address)
+    {
         // SAFETY: threads are never freed.
-        let id = unsafe {
+        unsafe {
             (*user).woken = true;
-            (*user).id
-        };
-        thread.unpark(id);
-        woken += 1;
+            woken.push((*user).id);
+        }
     }
-    woken
+    let count = woken.len();
+    woken.into_iter().for_each(|id| thread.unpark(id));
+    count
 }
 
 fn next(address: usize) -> Option<*mut UserThread> {

@@ -105,8 +105,9 @@ pub fn again(hot: &mut Hot, thread: &mut Thread<'static>, at: VirtualAddr, site:
         return;
     };
     let before = looks.before.replace((state, made));
-    if before.is_none_or(|before| before == (state, made - calls)) {
-        thread.look_on(at, ROUNDS);
+    let same = before.is_some_and(|before| before == (state, made.wrapping_sub(calls)));
+    if same || before.is_none() {
+        thread.look_on(at, same, ROUNDS);
     } else {
         hot.looks = 0;
     }

@@ -53,6 +53,9 @@ static void *work(void *argument)
         pthread_cond_broadcast(&turned);
         pthread_mutex_unlock(&mutex);
         pthread_barrier_wait(&barrier);
+        /* Nothing in between: whoever is let go early is back before the others have gone. */
+        pthread_barrier_wait(&barrier);
+        pthread_barrier_wait(&barrier);
     }
     return NULL;
 }

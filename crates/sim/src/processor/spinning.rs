@@ -103,17 +103,17 @@ impl Processor {
     }
 
     /// The program looks again and again at `at`, which it calls `named`, and is about to do so in the very state in which it did
-    /// when this was last asked: if the processor is, too, every round from here on is as the last one, as long as the copy stays.
-    /// It is over `limit` rounds at the most.
+    /// one round before, when this was last asked, if it is the `same`: if the processor is, too, every round from here on is as the
+    /// last one, as long as the copy stays. That is over `limit` rounds at the most.
     ///
     /// # Errors
     /// The departure of the line, which to wait for, or the end of those rounds.
-    pub fn look_on(&mut self, named: u64, at: PhysicalAddr, limit: u64) -> Result<(), Wait> {
+    pub fn look_on(&mut self, named: u64, at: PhysicalAddr, same: bool, limit: u64) -> Result<(), Wait> {
         let Some(now) = self.pose(named).filter(|_| self.may_rest()) else {
             self.pose = None;
             return Ok(());
         };
-        let Some(before) = self.pose.take() else {
+        let Some(before) = self.pose.take().filter(|_| same) else {
             self.pose = Some(Box::new(now));
             return Ok(());
         };

@@ -262,8 +262,10 @@ impl<C: Controller> System<C> {
             None => true,
             _ => false,
         };
+        // Of threads that are ready, those that have not started yet will run as others do.
         let held = |running: &Running| {
-            schedule.scheduler.is_ready(running.thread) && matches!(running.wait, Some(Wait::Barrier | Wait::Parked(_)))
+            schedule.scheduler.is_ready(running.thread)
+                && matches!(running.wait, None | Some(Wait::Barrier | Wait::Parked(_)))
         };
         let any = self.running.iter().flatten().chain(schedule.parked.iter().flatten());
         let mut any = any.peekable();
