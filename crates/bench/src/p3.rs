@@ -117,7 +117,7 @@ mod tests {
         let strides: Vec<u64> = plans.iter().take(11).map(|plan| plan.settings.stride.0).collect();
         assert_eq!(strides, [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192]);
         assert_eq!(plans.len(), 11 + 12);
-        assert_eq!(plans[4].record_name(), "p3-rmw(array=16384,stride=128)");
+        assert_eq!(plans[4].parameters().array, Some(arrays[0]));
     }
 
     #[test]

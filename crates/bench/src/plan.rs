@@ -191,7 +191,7 @@ impl Plan {
     pub(crate) fn element_stride(&self, layout: &Layout) -> Bytes {
         let spread = self.experiment.walks_a_list() || self.experiment.is_ping_pong();
         let spacing = if spread { self.settings.spacing } else { 1 };
-        Bytes(layout.line.0 * spacing)
+        Bytes(layout.line.0.saturating_mul(spacing))
     }
 
     /// How the lines are brought into their state, in words.
@@ -331,6 +331,11 @@ impl Plan {
                 let accepted = most.map_or("1 or more".to_owned(), |most| format!("1..{most}"));
                 return Err(PlanError::new("--lines", lines.to_string(), problem, accepted));
             }
+            let fit = LARGEST_LIST.0 / self.element_stride(layout).0.max(1);
+            if lines > fit {
+                let problem = format!("the list would be larger than {LARGEST_LIST}");
+                return Err(PlanError::new("--lines", lines.to_string(), problem, format!("1..{fit}")));
+            }
         }
         if self.experiment.is_restart() {
             settings.restart.validate()?;
@@ -355,6 +360,9 @@ impl Plan {
         Ok(())
     }
 }
+
+/// The largest list of a requester: it walks no more in a day.
+const LARGEST_LIST: Bytes = Bytes::from_mib(1 << 20);
 
 /// Processors as the value of a repeated flag.
 fn list(cpus: &[CpuId]) -> String {

@@ -1,6 +1,6 @@
 //! A map of latency by region of memory: what one node hides, such as the nodes of a machine behind a virtual one.
 
-use record::{Disturbance, Record, Statistics, Unit};
+use record::{Disturbance, Parameters, Record, Statistics, Unit};
 use units::Bytes;
 
 use crate::measure::ns_per_step;
@@ -78,8 +78,10 @@ fn sample(platform: &mut dyn Platform, list: Task) -> Result<(f64, Disturbance),
 /// The record of each chunk, like `whole` but for its figures and where it is.
 pub(crate) fn records(chunks: &[Chunk], whole: &Record) -> Vec<Record> {
     let record = |chunk: &Chunk| {
-        let experiment = format!("region-read(offset={})", chunk.offset.0);
-        Some(whole.beside(experiment, Unit::Nanoseconds, Statistics::of(&chunk.samples)?))
+        let statistics = Statistics::of(&chunk.samples)?;
+        let of_chunk = whole.beside(whole.experiment.clone(), Unit::Nanoseconds, statistics);
+        let parameters = Parameters { offset: Some(chunk.offset), ..whole.parameters };
+        Some(Record { parameters, ..of_chunk })
     };
     chunks.iter().filter_map(record).collect()
 }

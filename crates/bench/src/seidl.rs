@@ -1,7 +1,7 @@
 //! Seidl's probe: random windows of areas from 16 KiB to all of memory, each double word read and written back with its sign
 //! changed (Seidl 1997, listing 1), on memory that is placed nearest first.
 
-use record::{Disturbance, OneOrMany, Record, Statistics, Unit};
+use record::{Disturbance, Parameters, Record, Statistics, Unit};
 use units::{Bytes, CpuId, NodeId};
 
 use crate::platform::{Kernel, Layout, Measurement, Phase, Platform, Region, Task};
@@ -36,7 +36,7 @@ impl Point {
     /// The point that a record is about, if it is one of this probe.
     pub fn of_record(record: &Record) -> Option<Self> {
         let conditions = &record.conditions;
-        let is_ours = record.experiment.split('(').next() == Some(EXPERIMENT);
+        let is_ours = record.experiment == EXPERIMENT;
         is_ours.then_some(())?;
         Some(Self { area: conditions.window?, window: conditions.stride? })
     }
@@ -234,10 +234,10 @@ impl Probe {
         };
         Record {
             machine: layout.machine().to_owned(),
-            experiment: format!("{EXPERIMENT}(area={},window={})", point.area.0, point.window.0),
+            experiment: EXPERIMENT.to_owned(),
             state: State::Uown.to_string(),
             home,
-            local: OneOrMany::One(self.cpu),
+            local: self.cpu,
             remotes: Vec::new(),
             xhops: layout.hops(home, farthest),
             yhops: None,
@@ -251,6 +251,8 @@ impl Probe {
             n,
             ci_low,
             ci_high,
+            locals: vec![self.cpu],
+            parameters: Parameters { array: Some(point.area), ..Parameters::default() },
             conditions,
         }
     }

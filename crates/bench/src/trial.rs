@@ -3,7 +3,7 @@
 //! On a real machine clocks, neighbours and temperatures drift. Trials of several plans are therefore taken a round each in
 //! turn, so that what drifts falls on all of them alike.
 
-use record::{Conditions, Disturbance, OneOrMany, Record, Statistics, Unit, Warning};
+use record::{Conditions, Disturbance, Parameters, Record, Statistics, Unit, Warning};
 use units::Bytes;
 
 use crate::measure::Sample;
@@ -252,10 +252,10 @@ impl Trial {
         let Statistics { min, max, median, mean, stdev, n, ci_low, ci_high } = statistics;
         Record {
             machine: layout.machine().to_owned(),
-            experiment: plan.record_name(),
+            experiment: plan.experiment.to_string(),
             state: plan.state.to_string(),
             home,
-            local: OneOrMany::from(plan.placement.locals.clone()),
+            local: plan.placement.locals.first().copied().unwrap_or_default(),
             remotes: plan.placement.remotes.clone(),
             xhops: locals().map(|local| layout.hops(local, home)).max().unwrap_or(0),
             yhops: remotes().map(|remote| layout.hops(home, remote)).max(),
@@ -269,6 +269,8 @@ impl Trial {
             n,
             ci_low,
             ci_high,
+            locals: plan.placement.locals.clone(),
+            parameters: plan.parameters(),
             conditions: self.conditions(layout),
         }
     }
@@ -311,8 +313,7 @@ impl Trial {
     /// The bandwidth of the traffic, if there was any.
     fn companion(&self, record: &Record) -> Option<Record> {
         let bandwidths: Vec<f64> = self.samples.iter().filter_map(|sample| sample.traffic_mb_per_s).collect();
-        let experiment = record.experiment.replacen(Experiment::LoadedRead.name(), "loaded-traffic", 1);
-        Some(record.beside(experiment, Unit::MegabytesPerSecond, Statistics::of(&bandwidths)?))
+        Some(record.beside("loaded-traffic".to_owned(), Unit::MegabytesPerSecond, Statistics::of(&bandwidths)?))
     }
 }
 
@@ -325,18 +326,21 @@ fn combine(samples: &[Vec<f64>], sum: bool) -> Vec<f64> {
 }
 
 impl Plan {
-    /// The experiment as a record names it: with what it was measured at, if that is a parameter.
-    pub(crate) fn record_name(&self) -> String {
-        let (name, settings) = (self.experiment, &self.settings);
-        match name {
+    /// What it is measured at, where that is a parameter of the experiment.
+    pub(crate) fn parameters(&self) -> Parameters {
+        let settings = &self.settings;
+        match self.experiment {
             Experiment::P3Ru | Experiment::P3Rmw | Experiment::AreaRead => {
-                format!("{name}(array={},stride={})", settings.array.0, settings.stride.0)
+                Parameters { array: Some(settings.array), ..Parameters::default() }
             }
-            Experiment::LoadedRead => {
-                let traffic = settings.traffic;
-                format!("{name}(reads={},writes={},pause={})", traffic.reads, traffic.writes, traffic.pause)
-            }
-            _ => name.to_string(),
+            Experiment::LoadedRead => Parameters {
+                array: None,
+                offset: None,
+                reads: Some(settings.traffic.reads),
+                writes: Some(settings.traffic.writes),
+                pause_cycles: Some(settings.traffic.pause),
+            },
+            _ => Parameters::default(),
         }
     }
 

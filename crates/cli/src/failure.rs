@@ -1,9 +1,10 @@
 //! Why the command did not do what was asked, as one line and an exit code.
 
 use std::fmt::Display;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// A failure, worded for one line on standard error.
 #[derive(Debug)]
@@ -78,14 +79,48 @@ impl From<trace::WriteError> for Failure {
 
 /// What the argument parser says, as one line: its complaint and its hints, without the usage.
 pub fn of_arguments(error: &clap::Error) -> Failure {
+    if let Some(failure) = of_number(error) {
+        return failure;
+    }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return Failure::Input("a subcommand is missing; `ccnuma --help` lists them".to_owned());
     }
     let text = error.render().to_string();
     let said = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    // What follows `--` is a program here and its arguments, never a value.
+    let said = said.filter(|line| !(line.starts_with("tip: to pass") && line.contains("use '-- ")));
     let said = said.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
     let line = said.collect::<Vec<_>>().join("; ");
     Failure::Input(line.strip_prefix("error: ").unwrap_or(&line).replace(":; ", ": "))
+}
+
+/// The failure if a number cannot be read, or is out of range: with what is accepted, which neither the standard library nor the
+/// argument parser says in words.
+fn of_number(error: &clap::Error) -> Option<Failure> {
+    let text = |kind| match error.get(kind)? {
+        ContextValue::String(text) => Some(text.as_str()),
+        _ => None,
+    };
+    let (flag, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
+    let source = std::error::Error::source(error)?;
+    let (problem, accepted) = if let Some(error) = source.downcast_ref::<ParseIntError>() {
+        match error.kind() {
+            IntErrorKind::PosOverflow => ("it is too large", format!("a whole number up to {}", u64::MAX)),
+            _ => ("it is no whole number", "a whole number in digits alone, as 1000000".to_owned()),
+        }
+    } else if source.is::<ParseFloatError>() {
+        ("it is no number", "a number, as 2.5".to_owned())
+    } else {
+        ("it is out of range", range(&source.to_string())?)
+    };
+    // The name of the flag, without that of its value.
+    Some(Failure::flag(flag.split(' ').next().unwrap_or(flag), value, problem, accepted))
+}
+
+/// What the argument parser means by `N is not in LEAST..=MOST`, in words.
+fn range(said: &str) -> Option<String> {
+    let (least, most) = said.split_once(" is not in ")?.1.split_once("..=")?;
+    Some(format!("a whole number from {least} to {most}"))
 }
 
 fn one_line(text: &str) -> String {

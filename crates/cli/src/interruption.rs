@@ -26,7 +26,7 @@ static SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// Whether the command ends itself.
 static ITSELF: AtomicBool = AtomicBool::new(false);
 static STATE: Mutex<State> =
-    Mutex::new(State { accounts: Vec::new(), unfinished: BTreeSet::new(), complete: 0, how_to_go_on: None });
+    Mutex::new(State { accounts: Vec::new(), unfinished: BTreeSet::new(), complete: 0, how_to_go_on: None, far: None });
 
 /// How long children may take to end that were sent the signal, too.
 const CHILDREN: Duration = Duration::from_secs(1);
@@ -44,6 +44,8 @@ struct State {
     /// How many files were written as a whole.
     complete: usize,
     how_to_go_on: Option<String>,
+    /// How far the command was when the signal came.
+    far: Option<String>,
 }
 
 /// The state. A thread that panicked has left it whole.
@@ -65,6 +67,7 @@ pub fn listen() -> Result<(), Failure> {
             let first = SIGNAL.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
             // A second signal means that nobody wants to wait for a proper end.
             if !first || !ITSELF.load(Ordering::SeqCst) {
+                state().far = progress::stop();
                 end_children(signal);
                 end();
             }
@@ -156,15 +159,15 @@ fn end_children(signal: i32) {
 fn end() -> ! {
     // Never unlocked: whoever else comes here waits for the end.
     let mut state = state();
-    let progress = progress::stop();
+    let progress = state.far.take().or_else(progress::stop);
     let told: Vec<String> = state.accounts.iter_mut().filter_map(told).collect();
     for path in &state.unfinished {
         // It may be gone, and nobody is left to hear that it cannot be removed.
         let _gone = std::fs::remove_file(path);
     }
     let safe = match state.complete {
-        0 if told.is_empty() => Some("nothing was written".to_owned()),
-        0 => None,
+        _ if !told.is_empty() => None,
+        0 => Some("nothing was written".to_owned()),
         1 => Some("1 file is complete".to_owned()),
         complete => Some(format!("{complete} files are complete")),
     };

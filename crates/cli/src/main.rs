@@ -2,12 +2,15 @@
 //!
 //! Flags, exit codes and where output goes; everything else is in the crates below.
 
+mod arguments;
 mod commands;
 mod failure;
 mod interruption;
 mod output;
 mod platform;
 mod progress;
+mod provenance;
+mod size;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -63,6 +66,7 @@ enum Command {
     Run(Box<commands::profile::run::RunCommand>),
     Info(commands::profile::info::InfoCommand),
     Dump(Box<commands::profile::dump::DumpCommand>),
+    Schema(commands::schema::SchemaCommand),
 }
 
 /// Runs a subcommand; its exit code.
@@ -84,6 +88,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Run(command) => return command.run(),
         Command::Info(command) => command.run().map(|()| true),
         Command::Dump(command) => command.run().map(|()| true),
+        Command::Schema(command) => command.run().map(|()| true),
     };
     // Whatever ran and found a failure says so by its exit code.
     done.map(|done| if done { ExitCode::SUCCESS } else { ExitCode::from(1) })
@@ -94,7 +99,7 @@ fn main() -> ExitCode {
     if let Some(subcommand) = words.first().and_then(commands::compile::named) {
         words.insert(1, subcommand.into());
     }
-    let command = match CommandLine::try_parse_from(words) {
+    let command = match arguments::parse::<CommandLine>(words) {
         Ok(line) => line.command,
         Err(said) if matches!(said.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             // Whoever asked for help and closed the pipe has seen enough of it.

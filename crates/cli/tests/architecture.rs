@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The crates from the ground up; a crate may use those on lower floors and those that its line names beside it.
 const FLOORS: &[&[(&str, &[&str])]] = &[
-    &[("units", &[])],
+    &[("units", &[]), ("input", &["units"])],
     &[
         ("record", &[]),
         ("machine", &[]),

@@ -172,7 +172,12 @@ fn a_limit_of_files_loses_no_table() {
     assert_eq!(output.status.code(), Some(1), "{errors}");
     assert!(errors.contains("--json rows: cannot be written: "), "{errors}");
     assert!(text(&output.stdout).contains("router"));
-    let output = shell(folder.path(), "ulimit -f 1; exec \"$CCNUMA\" run -o t.arrows -- sh -c 'sleep 1; echo its own'");
+    // Room for a trace of next to nothing, in blocks of 512 bytes.
+    well(&shell(folder.path(), "\"$CCNUMA\" run -o t.arrows -- true"));
+    let blocks = fs::metadata(folder.path().join("t.arrows")).expect("a trace").len().div_ceil(512);
+    let program = "i=0; while [ $i -lt 60 ]; do i=$((i+1)); sleep 0.05; done; echo its own";
+    let run = format!("exec \"$CCNUMA\" run -s 1ms -o t.arrows --force -- sh -c '{program}'");
+    let output = shell(folder.path(), &format!("ulimit -f {blocks}; {run}"));
     let errors = text(&output.stderr);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), "its own\n".to_owned()), "{errors}");
     assert!(errors.contains("--output t.arrows: cannot be written: "), "{errors}");

@@ -65,7 +65,7 @@ fn bad_input_is_refused_in_one_line() {
     let cases: [(&str, &[&str]); 5] = [
         ("fit --model sidel", &["--model sidel", "seidl remote caches all"]),
         ("fit nothing.jsonl", &["nothing.jsonl", "cannot be read"]),
-        ("fit bad.jsonl", &["bad.jsonl:1", "no record"]),
+        ("fit bad.jsonl", &["bad.jsonl", "line 1 is no record", "`schema`"]),
         ("fit --machine-out mine", &["--machine-out mine", "FILE.toml"]),
         ("fit --model remote --machine-out mine.toml", &["--machine-out mine.toml", "--model all"]),
     ];

@@ -81,8 +81,8 @@ fn a_page_kind_that_cannot_be_had_is_no_other_kind() {
 #[test]
 fn an_interrupted_run_keeps_what_it_has_measured() {
     // A sample of a small area takes a few milliseconds, and on a busy computer as long as it likes.
-    let counts: Vec<usize> = [2, 8, 32, 128].into_iter().map(Duration::from_secs).map(records_until).collect();
-    assert!(counts.iter().any(|count| *count > 3), "{counts:?} records");
+    let most = [2, 8, 32, 128].into_iter().map(Duration::from_secs).map(records_until).find(|count| *count > 3);
+    assert!(most.is_some(), "never more than three records");
 }
 
 fn text_of(file: &std::path::Path) -> String {

@@ -92,7 +92,9 @@ impl Built {
 
 /// A number of a record.
 fn figure(record: &str, name: &str) -> f64 {
-    let record: serde_json::Value = serde_json::from_str(record).expect("a record");
+    // The machine's description stands before the run.
+    let run = record.lines().last().expect("a record");
+    let record: serde_json::Value = serde_json::from_str(run).expect("a record");
     record[name].as_f64().unwrap_or_else(|| panic!("no {name} in {record}"))
 }
 

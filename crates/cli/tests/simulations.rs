@@ -69,7 +69,9 @@ fn every_combination_is_a_run_and_a_line() {
     // A line of figures and one of where the time went, and speedups for each choice of readers and machine.
     assert_eq!(table.lines().filter(|line| line.contains("producer-consumer")).count(), 12 + 12 + 6);
     let csv = printed(&format!("{line} --csv"));
-    assert!(csv.lines().nth(1).expect("a row").contains(",lines=8 readers=0 rounds=2 work=20,"), "{csv}");
+    let header = csv.lines().next().expect("a header");
+    assert!(header.contains(",parameters.lines,parameters.readers,parameters.rounds,parameters.work,"), "{csv}");
+    assert!(csv.lines().nth(1).expect("a row").contains(",8,0,2,20,"), "{csv}");
 }
 
 /// More readers, more invalidations for each write, and longer writes.
@@ -150,16 +152,19 @@ fn programs_and_their_parameters_are_listed() {
 }
 
 #[test]
-fn a_machine_stands_beside_its_results() {
+fn machines_are_records_in_the_file_of_their_results() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let line = "sim -m bitmap -m bootleg counters --cpus 2 --rounds 4 --json=r.jsonl";
     let output = ccnuma_in(directory.path(), line);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    for machine in ["bitmap", "bootleg"] {
-        assert!(directory.path().join(format!("r.jsonl.{machine}.origin.machine.toml")).exists());
-    }
     let text = std::fs::read_to_string(directory.path().join("r.jsonl")).expect("written");
-    assert_eq!(records(&text).len(), 2);
+    let found = records(&text);
+    let kinds: Vec<_> = found.iter().map(|row| (row["record"].as_str(), row["machine"].as_str())).collect();
+    let of = |kind| ["bitmap", "bootleg"].map(|machine| (Some(kind), Some(machine)));
+    assert_eq!(kinds, [of("description"), of("simulation")].concat());
+    assert_eq!(found[0]["machine_digest"], found[2]["machine_digest"]);
+    assert_ne!(found[0]["machine_digest"], found[1]["machine_digest"]);
+    assert_eq!(std::fs::read_dir(directory.path()).expect("a folder").count(), 1, "nothing stands beside it");
 }
 
 /// A sweep that was interrupted goes on where it was, and leaves the bytes that it would have left.
@@ -175,12 +180,13 @@ fn an_interrupted_sweep_resumes() {
     let file = |name: &str| directory.path().join(name);
     let table = run(line);
     let whole = std::fs::read_to_string(file("r.jsonl")).expect("written");
-    assert_eq!(records(&whole).len(), 2 * 3 * 2);
+    // The machine, and every run.
+    assert_eq!(records(&whole).len(), 1 + 2 * 3 * 2);
     assert!(!file("r.jsonl.part").exists(), "all is where it belongs");
     // Two records had been delivered, another had finished, and a fourth was being written. One of them says something that no
     // run would, so it must be the one that is taken.
     let lines: Vec<&str> = whole.lines().collect();
-    let marked = lines[7].replace("\"version\":", "\"refusals\":4711,\"version\":");
+    let marked = lines[7].replace("\"seed\":", "\"refusals\":4711,\"seed\":");
     let marked = marked.replacen(&format!("\"refusals\":{},", records(&whole)[7]["refusals"]), "", 1);
     let marked = if marked.contains("4711") { marked } else { panic!("{marked}") };
     std::fs::write(file("r.jsonl"), format!("{}\n{}\n", lines[0], lines[1])).expect("writable");

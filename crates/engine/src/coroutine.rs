@@ -1,4 +1,5 @@
-//! Stackful coroutines on pooled stacks: how a program runs inside simulated time.
+//! Stackful coroutines on pooled stacks: a simulated program runs on one and suspends itself while simulated time
+//! passes.
 
 use corosensei::CoroutineResult;
 use corosensei::stack::DefaultStack;
@@ -6,13 +7,13 @@ use corosensei::stack::DefaultStack;
 /// The handle through which a coroutine suspends itself.
 pub type Yielder<In, Out> = corosensei::Yielder<In, Out>;
 
-/// Stacks that finished coroutines left, for the next ones: making a stack costs microseconds, reusing one nanoseconds.
+/// Stacks of finished coroutines, kept for reuse: allocating a stack costs microseconds, reusing one nanoseconds.
 #[derive(Default)]
 pub struct StackPool {
     free: Vec<DefaultStack>,
 }
 
-/// Bytes of stack for a coroutine: enough for deep recursion in a program; untouched pages cost nothing.
+/// Stack size of a coroutine in bytes: enough for deep recursion in a program; untouched pages cost nothing.
 const STACK_BYTES: usize = 256 << 10;
 
 impl StackPool {
@@ -24,25 +25,25 @@ impl StackPool {
     }
 }
 
-/// What a coroutine did when it was resumed.
+/// Result of one resume.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step<Out, Return> {
-    /// It suspended itself and waits for the next resume.
+    /// The coroutine suspended itself and waits for the next resume.
     Suspended(Out),
-    /// It ran to its end.
+    /// The coroutine ran to its end.
     Finished(Return),
 }
 
-/// A program that runs in steps: it is resumed with an `In` and suspends with an `Out`, or ends with a `Return`.
+/// A coroutine: each resume passes an `In`, each suspension an `Out`, and the end a `Return`.
 pub struct Coroutine<In: 'static, Out: 'static, Return: 'static> {
     inner: corosensei::Coroutine<In, Out, Return, DefaultStack>,
 }
 
 impl<In: 'static, Out: 'static, Return: 'static> Coroutine<In, Out, Return> {
-    /// A coroutine that will run `body` when first resumed, on a stack from `pool`.
+    /// Creates a coroutine that runs `body` when first resumed, on a stack from `pool`.
     ///
     /// # Errors
-    /// The operating system has no memory for another stack.
+    /// An I/O error if the operating system has no memory for another stack.
     pub fn new<F>(pool: &mut StackPool, body: F) -> std::io::Result<Self>
     where
         F: FnOnce(&Yielder<In, Out>, In) -> Return + 'static,
@@ -50,7 +51,7 @@ impl<In: 'static, Out: 'static, Return: 'static> Coroutine<In, Out, Return> {
         Ok(Self { inner: corosensei::Coroutine::with_stack(pool.take()?, body) })
     }
 
-    /// Runs the coroutine up to its next suspension or its end.
+    /// Resumes the coroutine, which runs up to its next suspension or its end.
     #[inline]
     pub fn resume(&mut self, input: In) -> Step<Out, Return> {
         match self.inner.resume(input) {
@@ -59,7 +60,7 @@ impl<In: 'static, Out: 'static, Return: 'static> Coroutine<In, Out, Return> {
         }
     }
 
-    /// Gives the stack of a finished coroutine back to the pool.
+    /// Returns the stack of a finished coroutine to the pool.
     pub fn recycle(self, pool: &mut StackPool) {
         if self.inner.done() {
             pool.free.push(self.inner.into_stack());

@@ -1,40 +1,40 @@
-//! The event queue: a timing wheel that pops in an order which does not depend on when events were pushed.
+//! The event queue: a timing wheel that pops events in an order independent of the order in which they were pushed.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use units::Time;
 
-/// log2 of the wheel's slot width in picoseconds: 1.024 ns, shorter than a cycle of any bus modelled here.
+/// Slot width of the wheel, as log2 of picoseconds: 1.024 ns, shorter than a cycle of any bus modelled here.
 const SLOT_BITS: u32 = 10;
-/// Slots in the wheel, a power of two: a microsecond ahead, few enough to stay in a host cache; what lies further waits
-/// in a heap.
+/// Slots in the wheel, a power of two: they cover a microsecond and are few enough to stay in a host cache; later
+/// events wait in a heap.
 const SLOTS: usize = 1024;
 const WORDS: usize = SLOTS / 64;
 
-/// The order of events at the same time: by source, then by the order in which that source scheduled them.
+/// Order of events at the same time: by source, then by the order in which that source scheduled them.
 ///
-/// Both are independent of how far the simulator looked ahead, so the look-ahead and the lock-step mode pop equal
-/// sequences. A global sequence number would not be: it depends on when the host got round to pushing.
+/// Both keys are independent of how far the simulator looked ahead, so the look-ahead and the lock-step mode pop equal
+/// sequences. A global sequence number is not: it depends on the order in which the host pushes events.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Rank(u64);
 
-/// Something that schedules events: a processor, a hub, a router. Gives out the ranks of its events.
+/// A source of events: a processor, a hub, a router. It assigns the ranks of its events.
 #[derive(Clone, Debug)]
 pub struct Source {
     next: u64,
 }
 
 impl Source {
-    /// Bits of a rank that count one source's events; the rest name the source.
+    /// Low bits of a rank, which count one source's events; the remaining bits are the number of the source.
     const SEQUENCE_BITS: u32 = 44;
 
-    /// The source with number `id` (below 2^20), unique in its queue.
+    /// Creates the source with number `id` (below 2^20), unique in its queue.
     pub const fn new(id: u32) -> Self {
         Self { next: (id as u64) << Self::SEQUENCE_BITS }
     }
 
-    /// The rank of this source's next event.
+    /// Rank of this source's next event.
     #[inline]
     pub fn rank(&mut self) -> Rank {
         let rank = Rank(self.next);
@@ -50,10 +50,10 @@ struct Entry<E> {
     event: E,
 }
 
-/// The end of a slot's list.
+/// End marker of a slot's list.
 const END: u32 = u32::MAX;
 
-/// A place for an event in the wheel: one of a slot's list, or of the list of free places.
+/// Storage for one event: an element of a slot's list or of the free list.
 #[derive(Clone, Debug)]
 struct Place<E> {
     entry: Entry<E>,
@@ -86,13 +86,13 @@ impl<E> Ord for Entry<E> {
 
 /// A priority queue of events, ordered by time and then by [`Rank`].
 ///
-/// A slot of the wheel is a list through one array of places, reused latest first: the few that are in use at a time stay
-/// in the host's nearest cache, however far the wheel turns.
+/// Each slot of the wheel is a linked list through one array of places. Free places are reused in last-in first-out
+/// order, so the few in use at a time stay in the host's first-level cache.
 #[derive(Debug)]
 pub struct EventQueue<E> {
-    /// Events of the current slot (and stragglers before it), sorted so that the next one is last.
+    /// Events of the current slot and of earlier ones, sorted so that the next event is last.
     ready: Vec<Entry<E>>,
-    /// The slot (absolute number) that `ready` was filled from.
+    /// Absolute number of the slot that `ready` was filled from.
     current: u64,
     /// First place of each slot's list.
     wheel: Box<[u32; SLOTS]>,
@@ -119,17 +119,17 @@ impl<E> Default for EventQueue<E> {
 }
 
 impl<E: Copy> EventQueue<E> {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many events wait.
+    /// Number of events in the queue.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether no event waits.
+    /// Whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -151,7 +151,7 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// The time of the next event.
+    /// Time of the next event.
     #[inline]
     pub fn peek_time(&mut self) -> Option<Time> {
         if self.ready.is_empty() {
@@ -160,7 +160,7 @@ impl<E: Copy> EventQueue<E> {
         self.ready.last().map(|entry| entry.time)
     }
 
-    /// Takes the next event.
+    /// Removes the next event.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, E)> {
         if self.ready.is_empty() {
@@ -171,7 +171,7 @@ impl<E: Copy> EventQueue<E> {
         Some((entry.time, entry.event))
     }
 
-    /// Puts `entry` in a free place, before the place `next` of its list.
+    /// Stores `entry` in a free place, linked before the place `next`.
     #[inline]
     fn take_place(&mut self, entry: Entry<E>, next: u32) -> u32 {
         let at = self.free;
@@ -185,7 +185,7 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// Moves on to the next slot that holds anything and sorts its events into `ready`.
+    /// Advances to the next occupied slot and sorts its events into `ready`.
     fn advance(&mut self) {
         let in_wheel = self.next_occupied();
         let in_heap = self.beyond.peek().map(|Reverse(entry)| entry.time.0 >> SLOT_BITS);
@@ -213,7 +213,7 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// The absolute number of the first occupied wheel slot after the current one.
+    /// Absolute number of the first occupied wheel slot after the current one.
     fn next_occupied(&self) -> Option<u64> {
         let start = (self.current as usize + 1) & (SLOTS - 1);
         let (first_word, first_bit) = (start / 64, start % 64);
@@ -235,8 +235,8 @@ impl<E: Copy> EventQueue<E> {
     }
 }
 
-/// Inserts into a list sorted so that the next event is last. A slot holds a handful: moving them up one by one beats
-/// sorting.
+/// Inserts an event into a list sorted so that the next event is last. A slot holds only a handful of events, so
+/// shifting them is faster than sorting.
 #[inline]
 fn insert_sorted<E: Copy>(ready: &mut Vec<Entry<E>>, entry: Entry<E>) {
     let mut at = ready.len();

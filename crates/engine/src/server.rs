@@ -1,4 +1,4 @@
-//! Clock domains, and resources that serve one customer at a time.
+//! Clock domains, and servers: resources that serve one customer at a time.
 
 use units::{Duration, Hertz, Time};
 
@@ -9,18 +9,18 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The domain of a clock with this frequency.
+    /// Creates the domain of a clock with this frequency.
     pub fn new(frequency: Hertz) -> Self {
         Self { period: frequency.period() }
     }
 
-    /// One cycle.
+    /// Clock period.
     #[inline]
     pub const fn period(self) -> Duration {
         self.period
     }
 
-    /// `cycles` of this clock.
+    /// Duration of `cycles` cycles.
     #[inline]
     pub fn cycles(self, cycles: u32) -> Duration {
         self.period * u64::from(cycles)
@@ -33,7 +33,8 @@ impl Clock {
     }
 }
 
-/// A resource with occupancy: serves in the order of the requests, one at a time, and keeps its own account.
+/// A server with occupancy: it serves requests one at a time in the order of their reservations, and counts its busy
+/// time and their queueing time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Server {
     free_at: Time,
@@ -43,15 +44,15 @@ pub struct Server {
 }
 
 impl Server {
-    /// Reserves the server for `occupancy` from the first moment at or after `now` when it is free, and at a multiple
-    /// of `grid` (zero for any moment). Returns the start of the service.
+    /// Reserves the server for `occupancy` from the first moment at or after `now` at which it is free, aligned up to a
+    /// multiple of `grid` (zero for no alignment). Returns the start of the service.
     #[inline]
     pub fn reserve(&mut self, now: Time, grid: Duration, occupancy: Duration) -> Time {
         self.reserve_from(now, now, grid, occupancy)
     }
 
-    /// As [`Self::reserve`], for a customer who came at `now` and is not served before `earliest` for reasons of the server's
-    /// own: that is waiting, too.
+    /// Reserves as [`Self::reserve`] does, for a customer that arrives at `now` and cannot be served before `earliest`.
+    /// The time from `now` to the start counts as queueing.
     #[inline]
     pub fn reserve_from(&mut self, now: Time, earliest: Time, grid: Duration, occupancy: Duration) -> Time {
         let mut start = earliest.max(self.free_at);
@@ -65,31 +66,32 @@ impl Server {
         start
     }
 
-    /// The latest reservation lasts longer than was said.
+    /// Extends the last reservation.
     #[inline]
     pub fn prolong(&mut self, by: Duration) {
         self.busy += by;
         self.free_at += by;
     }
 
-    /// When the last reservation ends.
+    /// Time at which the last reservation ends.
     #[inline]
     pub const fn free_at(&self) -> Time {
         self.free_at
     }
 
-    /// Total time reserved.
+    /// Total busy time: the sum of all reservations.
     pub const fn busy(&self) -> Duration {
         self.busy
     }
 
-    /// Total time reserved before `time`: all of it but what is reserved after `time`, as if no gaps were there. Exact where nothing is,
-    /// or where what is follows without gaps.
+    /// Busy time before `time`: the sum of all reservations less the part after `time`, which is computed as if
+    /// reservations left no gaps there. The result is exact if no reservation ends after `time`, or if those that do
+    /// are contiguous.
     pub fn busy_before(&self, time: Time) -> Duration {
         self.busy - self.free_at.since(time).min(self.busy)
     }
 
-    /// Total time that customers waited, alignment to the grid included.
+    /// Total queueing time of all customers, alignment to the grid included.
     pub const fn queued(&self) -> Duration {
         self.queued
     }
@@ -109,14 +111,14 @@ mod tests {
         let mut bus = Server::default();
         let grid = Duration(20);
         assert_eq!(bus.reserve(Time(1), grid, Duration(30)), Time(20));
-        // Free at 50: a customer at 49 or 50 gets the next edge, 60.
+        // The server is free at 50: a customer at 49 or 50 gets the next edge, 60.
         assert_eq!(bus.reserve(Time(49), grid, Duration(20)), Time(60));
         assert_eq!(bus.reserve(Time(80), grid, Duration(20)), Time(80));
         assert_eq!((bus.busy(), bus.served()), (Duration(70), 3));
         assert_eq!(bus.queued(), Duration(19 + 11));
         assert_eq!(bus.reserve_from(Time(100), Time(105), Duration::ZERO, Duration(1)), Time(105));
         assert_eq!(bus.queued(), Duration(19 + 11 + 5));
-        // Held from 80 to 100 and from 105 to 106: of the gap before 105 it is not known any more that it was one.
+        // The server is held from 80 to 100 and from 105 to 106; the gap before 105 is not recorded any more.
         assert_eq!([100, 105, 106, 200].map(|time| bus.busy_before(Time(time))), [65, 70, 71, 71].map(Duration));
     }
 

@@ -1,6 +1,6 @@
-//! Which published figures a machine was fitted to: everything else is a prediction.
+//! Which published figures a machine or a program was fitted to: everything else is a prediction.
 //!
-//! A machine description states it in `calibrated_on`, an entry each in the form
+//! A machine description states it in `calibrated_on`, a program where it is declared, an entry each in the form
 //! `PAPER/TABLE [rows NAME, NAME ...] [columns NAME, NAME ...]`; without rows or columns, all of them.
 
 use std::collections::HashSet;
@@ -21,10 +21,10 @@ pub struct CalibratedOn {
 
 /// An entry of `calibrated_on` that names no published figure.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("machine {machine}: calibrated_on = \"{entry}\": {problem}; accepted: PAPER/TABLE [rows A, B] [columns C, D]")]
+#[error("{fitted}: calibrated_on = \"{entry}\": {problem}; accepted: PAPER/TABLE [rows A, B] [columns C, D]")]
 pub struct CalibrationError {
-    /// The machine whose description has the entry.
-    pub machine: String,
+    /// The machine or program that has the entry, as in `machine arctic`.
+    pub fitted: String,
     /// The entry.
     pub entry: String,
     /// What is wrong with it.
@@ -32,13 +32,13 @@ pub struct CalibrationError {
 }
 
 impl CalibratedOn {
-    /// Reads an entry of a machine description's `calibrated_on`.
+    /// Reads an entry of the `calibrated_on` of what was `fitted`: `machine arctic`, `program apsi`.
     ///
     /// # Errors
     /// When the entry is not of the form above.
-    pub fn parse(machine: &str, entry: &str) -> Result<Self, CalibrationError> {
+    pub fn parse(fitted: &str, entry: &str) -> Result<Self, CalibrationError> {
         let wrong = |problem: &str| CalibrationError {
-            machine: machine.to_owned(),
+            fitted: fitted.to_owned(),
             entry: entry.to_owned(),
             problem: problem.to_owned(),
         };
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn a_malformed_entry_is_quoted() {
         for entry in ["4.6", "prestor/4.6 UOWN rows", "prestor/4.6 rows UOWN,", "/4.6"] {
-            let error = CalibratedOn::parse("arctic", entry).unwrap_err().to_string();
+            let error = CalibratedOn::parse("machine arctic", entry).unwrap_err().to_string();
             assert!(error.contains("machine arctic") && error.contains(entry), "{error}");
         }
     }

@@ -1,6 +1,7 @@
 //! The published tables and figures that can be reproduced: a line each.
 
 use bench::{Experiment, State, Suite};
+use record::PublicationRow;
 
 use crate::error::ExperimentError;
 use crate::published::PublishedTable;
@@ -74,6 +75,20 @@ impl Entry {
         let name = self.file.trim_start_matches("reference/").trim_end_matches(".toml");
         name.replace("table-", "")
     }
+}
+
+/// What there is to reproduce of a selection, as [`select`] reads it.
+///
+/// # Errors
+/// When there is no such paper or table.
+pub fn publications(selection: &str) -> Result<Vec<PublicationRow>, ExperimentError> {
+    let row = |entry: &Entry| {
+        let table = entry.published()?;
+        let published = table.cells.iter().filter(|cell| cell.theirs.is_some()).count() as u64;
+        let PublishedTable { title, section, machine, .. } = table;
+        Ok(PublicationRow { name: entry.name(), title, section, machine, published })
+    };
+    select(selection)?.into_iter().map(row).collect()
 }
 
 macro_rules! entries {
@@ -227,6 +242,16 @@ mod tests {
         assert_eq!(names("").len(), ENTRIES.len());
         assert_eq!(names("seidl"), ["seidl/1", "seidl/2"]);
         assert_eq!(names("prestor").len() + names("seidl").len() + names("flash").len(), ENTRIES.len());
+    }
+
+    #[test]
+    fn what_can_be_reproduced_is_listed_with_its_published_figures() {
+        let all = publications("").expect("a list");
+        assert_eq!(all.len(), ENTRIES.len());
+        let table = all.iter().find(|row| row.name == "prestor/4.8").expect("it is there");
+        assert_eq!((table.machine.as_deref(), table.title.is_empty()), (Some("arctic"), false));
+        assert!(table.published > 10, "{table:?}");
+        assert_eq!(publications("seidl").expect("a paper").len(), 2);
     }
 
     #[test]

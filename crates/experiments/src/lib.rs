@@ -11,6 +11,7 @@ pub mod diagnosis;
 mod error;
 pub mod fitting;
 pub mod formula;
+pub mod golden;
 pub mod ideal;
 mod outcome;
 pub mod parallel;
@@ -33,7 +34,7 @@ pub use reproduction::{FailedMeasurement, Outcomes, PreparedTable, Reproduced, R
 pub use run::{Finished, run, run_once, run_plan, run_program, run_windows};
 pub use simulation::attribution;
 pub use simulation::{
-    Executable, OwnProgram, Relocation, Simulated, Simulation, Sweep, Synchronisation, Variations, description_label,
-    policies, program_rows, run_together,
+    Executable, OwnProgram, Relocation, Simulated, Simulation, Sweep, Synchronisation, Variations,
+    bare_description_row, description_row, policies, program_rows, run_together,
 };
 pub use system::{System, Systems};

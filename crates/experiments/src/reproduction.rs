@@ -6,6 +6,7 @@ use bench::SuiteScope;
 use machine::Description;
 use record::ReproductionRow;
 use report::{Axis, ErrorSummary, Mark, Plot, Series as Line};
+use workloads::Workload;
 
 use crate::Outcome;
 use crate::calibration::{CalibratedOn, Calibration, CalibrationError};
@@ -315,7 +316,7 @@ fn prepared(
     Ok(PreparedTable { published, shape, cells })
 }
 
-/// What the built-in machines and `other` were fitted to, with the measurements behind it.
+/// What the built-in machines, `other` and the programs were fitted to, with the measurements behind it.
 fn calibration(systems: &Systems, other: Option<&Description>) -> Result<Calibration, ExperimentError> {
     let mut stated: Vec<(String, String)> = Vec::new();
     let tables = ENTRIES.iter().map(Entry::published).collect::<Result<Vec<_>, _>>()?;
@@ -326,14 +327,19 @@ fn calibration(systems: &Systems, other: Option<&Description>) -> Result<Calibra
     for description in known.iter().chain(other) {
         for entry in &description.calibrated_on {
             if stated.iter().all(|(_, known)| known != entry) {
-                stated.push((description.name.clone(), entry.clone()));
+                stated.push((format!("machine {}", description.name), entry.clone()));
             }
         }
     }
+    for program in Workload::all() {
+        let own =
+            program.calibrated_on().iter().map(|&entry| (format!("program {}", program.name()), entry.to_owned()));
+        stated.extend(own);
+    }
     let mut entries = Vec::new();
-    for (machine, entry) in &stated {
-        let parsed = CalibratedOn::parse(machine, entry)?;
-        let unknown = |problem: String| CalibrationError { machine: machine.clone(), entry: entry.clone(), problem };
+    for (fitted, entry) in &stated {
+        let parsed = CalibratedOn::parse(fitted, entry)?;
+        let unknown = |problem: String| CalibrationError { fitted: fitted.clone(), entry: entry.clone(), problem };
         let mut found = false;
         for table in &tables {
             if parsed.concerns(table) {

@@ -2,7 +2,7 @@
 //! the pathological case that makes a home back off (Prestor 2001 section 6.3).
 
 use machine::{Description, Topology};
-use protocol::MessageKind;
+use protocol::origin::MessageKind;
 use sim::{HubCounters, Options, Program, SimError, Simulator, Thread};
 use units::{Bandwidth, Bytes, CpuId, Duration, NodeId, PhysicalAddr};
 

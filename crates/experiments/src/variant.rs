@@ -6,8 +6,9 @@
 
 use std::path::Path;
 
+use machine::description::IdealProtocol;
 use machine::{Description, DescriptionError, Resolved};
-use toml::{Table, Value};
+use protocol::msi::catalogue;
 
 /// Between the machine and each of its changes.
 const SEPARATOR: char = '+';
@@ -49,19 +50,28 @@ pub fn resolve(name: &str) -> Result<Resolved, DescriptionError> {
     let changes: Vec<&str> = parts.collect();
     // A path may have the sign in it.
     if changes.is_empty() || Path::new(name).exists() {
-        return machine::resolve(name);
+        return machine::resolve(name).and_then(with_known_protocol);
     }
-    let title = machine::resolve(base)?.description.title;
-    let mut document = Table::new();
-    document.insert("name".to_owned(), Value::from(name));
-    document.insert("title".to_owned(), Value::from(format!("{title}, {}", changes.join(", "))));
-    document.insert("inherit".to_owned(), Value::from(parent(base)));
-    for change in changes {
-        for (key, value) in keys(change) {
-            insert(&mut document, key, scalar(value));
+    let keyed: Vec<_> = changes.iter().flat_map(|change| keys(change)).collect();
+    machine::resolve_changed(base, name, &changes.join(", "), &keyed).and_then(with_known_protocol)
+}
+
+/// Refuses a directory protocol that there is not, or that cannot run so; a description by itself knows none.
+fn with_known_protocol(machine: Resolved) -> Result<Resolved, DescriptionError> {
+    let Some(directory) = &machine.description.directory else { return Ok(machine) };
+    let name = directory.protocol.as_str();
+    match catalogue::named(name) {
+        Err(unknown) => {
+            let nearest = unknown.nearest.map_or_else(String::new, |name| format!(", did you mean {name}?"));
+            let reason = format!("there is no such protocol{nearest}");
+            Err(machine.refused(PROTOCOL, name, reason, unknown.accepted))
         }
+        Ok(named) if named.remote_access_cache && directory.ideal != IdealProtocol::None => {
+            let reason = "an ideal machine has no remote access caches".to_owned();
+            Err(machine.refused(PROTOCOL, name, reason, "a protocol without /RAC".to_owned()))
+        }
+        Ok(_) => Ok(machine),
     }
-    machine::parse(name, &document.to_string())
 }
 
 /// As [`resolve`], without where each value came from.
@@ -77,17 +87,7 @@ pub fn load(name: &str) -> Result<Description, DescriptionError> {
 /// # Errors
 /// As for any description: no such key, no such value.
 pub fn changed(machine: &Description, key: &str, value: &str) -> Result<Description, DescriptionError> {
-    let (name, text) = (with(&machine.name, key, value), machine.to_toml());
-    let parsed = match text.parse::<Table>() {
-        Ok(mut document) => {
-            document.insert("name".to_owned(), Value::from(name.as_str()));
-            insert(&mut document, key, scalar(value));
-            machine::parse(&name, &document.to_string())
-        }
-        // It is told by whoever knows the lines of a description.
-        Err(_) => machine::parse(&name, &text),
-    };
-    parsed.map(|resolved| resolved.description)
+    machine.changed(&with(&machine.name, key, value), key, value)
 }
 
 /// The keys that a change is about, with their values.
@@ -106,31 +106,6 @@ fn keys(change: &str) -> Vec<(&str, &str)> {
         }
         Some((key, value)) if key.contains('.') => vec![(key, value)],
         _ => vec![(PROTOCOL, change)],
-    }
-}
-
-/// How a description that is no file says whom it inherits: a path from the root, since it is in no folder.
-fn parent(base: &str) -> String {
-    let is_path = base.contains('/') || base.ends_with(".toml");
-    let absolute = is_path.then(|| std::path::absolute(base).ok()).flatten();
-    absolute.map_or_else(|| base.to_owned(), |path| path.to_string_lossy().into_owned())
-}
-
-/// Sets `table.key` of a document.
-fn insert(document: &mut Table, key: &str, value: Value) {
-    let (table, key) = key.split_once('.').unwrap_or(("", key));
-    let inner = document.entry(table).or_insert_with(|| Value::Table(Table::new()));
-    if let Value::Table(inner) = inner {
-        inner.insert(key.to_owned(), value);
-    }
-}
-
-/// A number or a truth value if it reads as one, else a string.
-fn scalar(text: &str) -> Value {
-    let parsed = format!("value = {text}").parse::<Table>().ok().and_then(|mut table| table.remove("value"));
-    match parsed {
-        Some(value @ (Value::Integer(_) | Value::Float(_) | Value::Boolean(_))) => value,
-        _ => Value::from(text),
     }
 }
 
@@ -173,11 +148,11 @@ mod tests {
         std::fs::create_dir_all(&folder).expect("a folder");
         let file = folder.join("mine.toml");
         std::fs::write(&file, "inherit = \"bootleg\"\n[processor]\nclock_mhz = 180").expect("a file");
-        let varied = load(&with(&file.to_string_lossy(), "l2.replacement", "lru"));
+        let varied = load(&with(&file.to_string_lossy(), "l2.way_prediction", "false"));
         std::fs::remove_dir_all(&folder).expect("removable");
         let varied = varied.expect("a variant of a file");
         assert_eq!(varied.processor.clock.as_mhz(), 180.0);
-        assert_eq!(varied.l2.replacement, machine::description::Replacement::LeastRecentlyUsed);
+        assert!(!varied.l2.way_prediction);
     }
 
     #[test]

@@ -12,9 +12,10 @@ use crate::held;
 const FAMILY: &str = "origin2000-r12k-300";
 /// The Hub's clock stands for nothing on other machines: one that makes a cycle a nanosecond.
 const HUB_MHZ: f64 = 1000.0;
-/// What can be simulated at most: see `Description`'s ranges and the simulator's refusals.
-const MOST_TRANSLATIONS: u64 = 256;
-const MOST_MISSES: u32 = 8;
+/// Entries of a translation buffer that can be simulated at most.
+const MOST_TRANSLATIONS: u64 = machine::description::MOST_TRANSLATIONS as u64;
+/// Miss registers of a processor that nobody has counted: as many as out-of-order cores of the last decades have at least.
+const USUAL_MISSES: u32 = 8;
 
 /// What was measured of a machine. Times are those of dependent loads, in nanoseconds.
 #[derive(Clone, PartialEq, Debug)]
@@ -152,9 +153,9 @@ fn processor(out: &mut Section, findings: &HostFindings) {
     out.line("clock_mhz", format!("{:.0}", findings.clock_mhz.clamp(50.0, 5000.0)), "measured");
     out.line("instruction_window", 512, "assumed: the most that a description can have");
     out.line("issue_width", 4, "assumed");
-    out.line("outstanding_misses", MOST_MISSES, "assumed: the most that can be simulated");
-    out.line("outstanding_stores", MOST_MISSES, "assumed: as misses");
-    out.line("outstanding_upgrades", MOST_MISSES / 2, "assumed");
+    out.line("outstanding_misses", USUAL_MISSES, "assumed");
+    out.line("outstanding_stores", USUAL_MISSES, "assumed: as misses");
+    out.line("outstanding_upgrades", USUAL_MISSES / 2, "assumed");
     for key in ["miss_to_request_cycles", "data_to_use_cycles", "own_invalidation_cycles"] {
         out.line(key, 0, "assumed: in the memory's time");
     }

@@ -9,9 +9,6 @@ use machine::description::{Fill, HubSpec};
 use machine::topology::Endpoint;
 use units::{Bytes, Duration};
 
-/// Bytes of a message that carries a line, beside the line: its header, one micropacket (Prestor 2001 section 4.1.3).
-const HEADER_MICROPACKETS: u64 = 1;
-
 /// The latency of a read of local memory in a chain of dependent ones, in nanoseconds: from one line on the bus to the next.
 ///
 /// The next request waits for its address; on a processor that fills whole lines also for the end of the fill, which holds
@@ -56,7 +53,7 @@ pub fn remote_penalty(description: &Description) -> Option<f64> {
 /// What each router adds to a read, there and back, in nanoseconds: pin to pin, and a link between routers.
 pub fn router_delay(description: &Description) -> f64 {
     let router = &description.router;
-    let queue = if description.topology.router_bypass { 0 } else { router.queue_cycles };
+    let queue = if description.bypasses_queues() { 0 } else { router.queue_cycles };
     let pins = ns(router.clock.period()) * f64::from(router.bypass_cycles + queue);
     2.0 * (pins + mean_delay(description, false))
 }
@@ -87,7 +84,7 @@ pub fn translation_reach(description: &Description) -> Bytes {
 /// that their end does not lag behind.
 fn lag(description: &Description, hub: &HubSpec) -> f64 {
     let link = &description.link;
-    let packets = (description.l2.line.0 / link.micropacket.0 + HEADER_MICROPACKETS) as f64;
+    let packets = description.data_packets() as f64;
     let node_packet = ns(link.node_clock.period()) * f64::from(link.micropacket_transfers);
     let on_network = packets * node_packet.max(ns(link.micropacket_time));
     let on_bus = ns(hub.clock.period()) * (description.l2.line.0 as f64 / description.sysad.width.0 as f64);

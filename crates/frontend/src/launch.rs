@@ -1,8 +1,9 @@
 //! Starting a program of the user's on a simulated machine, and taking what came of it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -69,11 +70,17 @@ pub enum LaunchError {
     },
 }
 
+/// What stands in a program's arguments for the number of processors that it may use.
+pub const CPUS: &str = "{cpus}";
+
 /// A program of the user's, with its arguments.
 #[derive(Clone, Debug)]
 pub struct Launch {
     program: PathBuf,
+    /// As they were given.
     arguments: Vec<OsString>,
+    /// What takes the place of [`CPUS`] in them, once that is known.
+    cpus: Option<usize>,
 }
 
 impl Launch {
@@ -84,10 +91,10 @@ impl Launch {
     pub fn new(command: &[OsString]) -> Result<Self, LaunchError> {
         let (program, arguments) =
             command.split_first().map_or((PathBuf::new(), &[][..]), |(program, rest)| (program.into(), rest));
-        let launch = Self { program: found(&program), arguments: arguments.to_vec() };
+        let launch = Self { program: found(&program), arguments: arguments.to_vec(), cpus: None };
         let name = launch.program.display().to_string();
-        let bytes =
-            fs::read(&launch.program).map_err(|problem| LaunchError::Unreadable { program: name.clone(), problem })?;
+        let bytes = input::bytes(&launch.program, input::HELD)
+            .map_err(|problem| LaunchError::Unreadable { program: name.clone(), problem })?;
         if !bytes.starts_with(b"\x7fELF") {
             return Err(LaunchError::NoExecutable { program: name });
         }
@@ -96,7 +103,22 @@ impl Launch {
         if named { Ok(launch) } else { Err(LaunchError::NotInstrumented { program: name }) }
     }
 
-    /// What records call it: its name without folders, and its arguments.
+    /// The same where it may use so many processors: the number takes the place of every [`CPUS`] in its arguments. What records
+    /// call it stays, so that runs that differ in nothing else belong together.
+    pub fn on(&self, cpus: usize) -> Self {
+        Self { cpus: Some(cpus), ..self.clone() }
+    }
+
+    /// Its arguments as it gets them.
+    fn filled(&self) -> impl Iterator<Item = OsString> {
+        let number = self.cpus.map(|cpus| cpus.to_string());
+        self.arguments.iter().map(move |argument| match &number {
+            Some(number) => replaced(argument, CPUS, number),
+            None => argument.clone(),
+        })
+    }
+
+    /// What records call it: its name without folders, and its arguments as they were given.
     pub fn name(&self) -> String {
         let name = self.program.file_name().unwrap_or_default();
         let words = std::iter::once(name).chain(self.arguments.iter().map(OsString::as_os_str));
@@ -146,7 +168,7 @@ impl Launch {
         fs::write(&asked, text).map_err(|error| failed(error.to_string()))?;
         std::io::stdout().flush().map_err(|error| failed(error.to_string()))?;
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments).env(VARIABLE, &asked).stdout(printed).stderr(complained).stdin(read);
+        command.args(self.filled()).env(VARIABLE, &asked).stdout(printed).stderr(complained).stdin(read);
         let output = command.output().map_err(|error| failed(error.to_string()))?;
         match fs::read(&answer) {
             Ok(text) => {
@@ -164,6 +186,18 @@ impl Launch {
     }
 }
 
+/// An argument with every `what` in it replaced; the rest may be no UTF-8.
+fn replaced(argument: &OsStr, what: &str, by: &str) -> OsString {
+    let (mut rest, mut all) = (argument.as_bytes(), Vec::new());
+    while let Some(at) = rest.windows(what.len()).position(|window| window == what.as_bytes()) {
+        all.extend_from_slice(&rest[..at]);
+        all.extend_from_slice(by.as_bytes());
+        rest = &rest[at + what.len()..];
+    }
+    all.extend_from_slice(rest);
+    OsString::from_vec(all)
+}
+
 /// Where a program is: its path, or if that is a mere name where the search path has it.
 fn found(program: &Path) -> PathBuf {
     let folders = std::env::var_os("PATH").filter(|_| program.components().count() == 1 && !program.exists());
@@ -175,4 +209,23 @@ fn found(program: &Path) -> PathBuf {
             false => Path::new(".").join(program),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_processors_takes_the_place_of_its_name_in_arguments() {
+        let of = |argument: &[u8], cpus| {
+            let arguments = vec![OsString::from_vec(argument.to_vec())];
+            let launch = Launch { program: "./fft".into(), arguments, cpus };
+            launch.filled().map(OsString::into_vec).collect::<Vec<_>>()
+        };
+        assert_eq!(of(b"-p{cpus}", Some(16)), [b"-p16"]);
+        assert_eq!(of(b"{cpus}:{cpus}\xff{cpu}", Some(4)), [b"4:4\xff{cpu}"]);
+        assert_eq!(of(b"-p{cpus}", None), [b"-p{cpus}"]);
+        let launch = Launch { program: "/tmp/fft".into(), arguments: vec!["-p{cpus}".into()], cpus: None };
+        assert_eq!(launch.on(16).name(), "fft -p{cpus}", "records of a sweep call it the same");
+    }
 }

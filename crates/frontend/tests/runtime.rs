@@ -197,7 +197,8 @@ fn a_recorded_program_is_replayed() {
 fn more_threads_than_processors_take_turns() {
     let (answer, printed) = run_right("many", &["20"]);
     assert_eq!(printed, "sum 190\n");
-    assert_eq!(answer.row.expect("a record").cpus, 21);
+    let row = answer.row.expect("a record");
+    assert_eq!((row.threads, row.cpus), (21, 8));
 }
 
 /// Every kind of barrier and lock that can be asked for, on as many processors as there are threads.

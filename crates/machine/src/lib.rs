@@ -20,6 +20,8 @@ pub mod drawing;
 pub mod routing;
 pub mod topology;
 
-pub use description::{Description, DescriptionError, Origin, Resolved, families, load, names, parse, resolve};
+pub use description::{
+    Description, DescriptionError, Origin, Resolved, families, load, names, parse, resolve, resolve_changed,
+};
 pub use routing::{Hop, Routes, RoutingError, RoutingTable, VirtualNetwork};
 pub use topology::{Channel, Endpoint, Link, LinkClass, Node, Router, RouterPlace, Topology};

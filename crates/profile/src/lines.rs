@@ -129,6 +129,18 @@ pub fn unix_now() -> u64 {
 
 /// A moment as `2001-01-04 20:53:58 UTC`.
 pub fn utc(unix_ns: u64) -> String {
+    let (date, time) = date_and_time(unix_ns);
+    format!("{date} {time} UTC")
+}
+
+/// A moment as `2001-01-04T20:53:58Z`.
+pub fn rfc3339(unix_ns: u64) -> String {
+    let (date, time) = date_and_time(unix_ns);
+    format!("{date}T{time}Z")
+}
+
+/// A moment as date and time in UTC.
+fn date_and_time(unix_ns: u64) -> (String, String) {
     let seconds = unix_ns / 1_000_000_000;
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     // Years from March, in eras of 400 of them (Hinnant, "chrono-compatible low-level date algorithms").
@@ -140,7 +152,7 @@ pub fn utc(unix_ns: u64) -> String {
     let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
     let year = year + era * 400 + u64::from(month <= 2);
     let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+    (format!("{year:04}-{month:02}-{day:02}"), format!("{hour:02}:{minute:02}:{second:02}"))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Sampling in real time: when to read, when to write, when to end.
 
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -113,26 +114,26 @@ impl Program {
     ///
     /// # Errors
     /// `NotFound`, or `PermissionDenied` where there is one that may not be run.
-    pub fn find(name: &str) -> io::Result<PathBuf> {
+    pub fn find(name: &OsStr) -> io::Result<PathBuf> {
         use std::os::unix::fs::PermissionsExt;
         let runs = |path: &Path| match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_file() && metadata.permissions().mode() & 0o111 != 0 => Ok(path.to_owned()),
-            Ok(_) => Err(io::Error::from(io::ErrorKind::PermissionDenied)),
+            Ok(_) => Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is no file that may be executed")),
             Err(error) => Err(error),
         };
-        if name.contains('/') {
+        if name.as_encoded_bytes().contains(&b'/') {
             return runs(Path::new(name));
         }
         let folders = std::env::var_os("PATH").unwrap_or_default();
         let found = std::env::split_paths(&folders).find_map(|folder| runs(&folder.join(name)).ok());
-        found.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+        found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such program on the search path"))
     }
 
     /// Starts a program with our own input and output, which `source` watches. Its orphans will be ours.
     ///
     /// # Errors
     /// When there is no such program or it cannot be started.
-    pub fn start(command: &[String], source: &mut dyn CounterSource) -> io::Result<Self> {
+    pub fn start(command: &[OsString], source: &mut dyn CounterSource) -> io::Result<Self> {
         let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         // Without it a daemon's traces would be lost, which is no reason to refuse the program.
         let _orphans_stay_elsewhere = children::adopt_orphans();
@@ -177,11 +178,13 @@ mod tests {
 
     #[test]
     fn programs_are_found_before_they_are_started() {
-        assert!(Program::find("sh").is_ok() && Program::find("/bin/sh").is_ok());
-        let kind = |name: &str| Program::find(name).map(|_| ()).map_err(|error| error.kind());
+        assert!(Program::find(OsStr::new("sh")).is_ok() && Program::find(OsStr::new("/bin/sh")).is_ok());
+        let kind = |name: &str| Program::find(OsStr::new(name)).map(|_| ()).map_err(|error| error.kind());
         assert_eq!(kind("no-such-program-anywhere"), Err(io::ErrorKind::NotFound));
         assert_eq!(kind("/no/such/program"), Err(io::ErrorKind::NotFound));
         assert_eq!(kind("/etc/passwd"), Err(io::ErrorKind::PermissionDenied));
         assert_eq!(kind("/"), Err(io::ErrorKind::PermissionDenied));
+        let message = Program::find(OsStr::new("no-such-program-anywhere")).expect_err("none").to_string();
+        assert_eq!(message, "there is no such program on the search path");
     }
 }

@@ -191,7 +191,7 @@ fn threads_and_children_of_a_program_are_followed() {
     let folder = tempfile::tempdir().unwrap();
     let seen = folder.path().join("seen");
     let script = "sleep 6000 & while [ ! -e \"$0\" ]; do :; done; kill $!; exit 7";
-    let command = ["sh".to_owned(), "-c".to_owned(), script.to_owned(), seen.display().to_string()];
+    let command = ["sh".into(), "-c".into(), script.into(), seen.clone().into_os_string()];
     let mut program = Program::start(&command, &mut all).unwrap();
     let mut both = Awaited { writer: &mut writer, seen };
     drive(&mut all, &mut sampler, &mut both, |_, _| {

@@ -1,4 +1,4 @@
-//! Host speed of the MSI home: handlers a second, for every base of the catalogue.
+//! Host speed of the MSI home: handlers per second, for every base of the catalogue.
 
 use std::hint::black_box;
 
@@ -6,18 +6,18 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use protocol::Version;
 use protocol::msi::catalogue::{Named, Sizes, Visitor, names, resolve};
-use protocol::msi::{Agent, Entry, Handled, HomeContext, Message, MessageKind, SharingSet, Site, Variant, home};
+use protocol::msi::{Agent, Entry, HomeContext, HomeOutcome, Message, MessageKind, SharingSet, Site, Variant, home};
 use units::{LineAddr, NodeId};
 
 const HOME: NodeId = NodeId(5);
-/// Lines of the home: their entries do not fit in the host's primary cache.
+/// Lines of the home: their entries exceed the host's first-level cache.
 const LINES: u64 = 4096;
-/// Sharers of a line when it is written: few, as of most writes (FLASH dissertation, Section 5.3.1).
+/// Sharers of a line when it is written: few, as for most writes (FLASH dissertation, Section 5.3.1).
 const SHARERS: u16 = 6;
-/// Stores that never run out.
+/// Sizes of stores that are never exhausted.
 const SIZES: Sizes = Sizes { nodes: 64, links: 16 * LINES as u32, vectors: LINES as u32 };
 
-/// A home whose every message is answered at once.
+/// A home whose messages are all answered at once.
 struct Machine<S: SharingSet> {
     set: S,
     context: HomeContext,
@@ -28,7 +28,7 @@ struct Machine<S: SharingSet> {
 }
 
 impl<S: SharingSet> Machine<S> {
-    /// Runs one handler and returns how many acknowledgements it asks for.
+    /// Runs one handler and returns the number of acknowledgements that it requires.
     #[inline]
     fn handle(&mut self, line: u64, kind: MessageKind, node: u16) -> u64 {
         let message = Message::new(kind, LineAddr(line), Agent::Home(HOME), NodeId(node));
@@ -42,7 +42,7 @@ impl<S: SharingSet> Machine<S> {
             &self.context,
             &mut |message, _| acknowledgements += u64::from(black_box(message).kind == MessageKind::Invalidate),
         );
-        assert!(matches!(handled, Ok(Handled::Done(_))), "the stores are large enough");
+        assert!(matches!(handled, Ok(HomeOutcome::Done(_))), "the stores are large enough");
         self.handlers += 1;
         for _ in 0..acknowledgements {
             self.handle(line, MessageKind::InvalidateAcknowledge, node);
@@ -50,8 +50,9 @@ impl<S: SharingSet> Machine<S> {
         acknowledgements
     }
 
-    /// A line is read by some nodes, one of them drops it, one writes it, another takes it over and writes it back.
-    fn life(&mut self, line: u64) {
+    /// Lifetime of a line: some nodes read it, one of them drops it, one writes it, another takes it over and writes it
+    /// back.
+    fn lifetime(&mut self, line: u64) {
         let sharer = |index: u16| (line as u16).wrapping_mul(29).wrapping_add(index * 11) % SIZES.nodes;
         (0..SHARERS).for_each(|index| {
             self.handle(line, MessageKind::Get, sharer(index));
@@ -65,14 +66,14 @@ impl<S: SharingSet> Machine<S> {
         self.handle(line, MessageKind::Writeback, sharer(0));
     }
 
-    fn lives(&mut self) -> u64 {
+    fn lifetimes(&mut self) -> u64 {
         self.handlers = 0;
-        (0..LINES).for_each(|line| self.life(line));
+        (0..LINES).for_each(|line| self.lifetime(line));
         self.handlers
     }
 }
 
-/// Measures one protocol.
+/// Measurement of one protocol.
 struct Measure<'a, 'c>(&'a mut BenchmarkGroup<'c, WallTime>);
 
 impl Visitor for Measure<'_, '_> {
@@ -82,13 +83,13 @@ impl Visitor for Measure<'_, '_> {
         let context = HomeContext { site: Site { home: HOME, nodes: SIZES.nodes }, variant: named.variant };
         let entries = vec![Entry::default(); LINES as usize];
         let mut machine = Machine { store: set.store(), set, context, entries, memory: Version(0), handlers: 0 };
-        let handlers = machine.lives();
+        let handlers = machine.lifetimes();
         self.0.throughput(Throughput::Elements(handlers));
-        self.0.bench_function(named.name, |bencher| bencher.iter(|| machine.lives()));
+        self.0.bench_function(named.name, |bencher| bencher.iter(|| machine.lifetimes()));
     }
 }
 
-/// Whether a name is a base alone.
+/// Whether a name is a base without variants.
 struct IsBase;
 
 impl Visitor for IsBase {

@@ -1,21 +1,22 @@
-//! What handlers return for a case that the protocol rules out.
+//! Errors of handlers: cases that a protocol rules out.
 
 use thiserror::Error;
 
 use crate::Agent;
 
-/// A message reached an agent in a state in which it cannot be: the protocol, or whoever runs it, is broken.
+/// A message that reached an agent in a state in which it cannot arrive: the protocol, or the code that runs it, is
+/// broken.
 ///
-/// The model checker shows that no faithful run returns it.
+/// The model checker proves that no correct run returns this error.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
 #[error("{message} at {at:?} while {state}: {reason}")]
 pub struct ProtocolError {
-    /// The agent that received the message.
+    /// Agent that received the message.
     pub at: Agent,
-    /// What it received: the mnemonic of a message or command of its protocol.
+    /// Mnemonic of the message or command.
     pub message: &'static str,
-    /// The state that it was in.
+    /// State of the agent.
     pub state: &'static str,
-    /// Why that cannot be.
+    /// Reason why the message cannot arrive in this state.
     pub reason: &'static str,
 }

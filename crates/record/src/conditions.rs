@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
 
@@ -9,7 +10,7 @@ use units::{Bytes, Duration};
 /// kind of pages, the extent of memory touched and the order of the accesses, so that a figure without them says little.
 ///
 /// Absent values did not apply, or were not known to the platform.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Conditions {
     /// The series of a suite that the measurement belongs to.
     pub series: Option<String>,
@@ -20,8 +21,10 @@ pub struct Conditions {
     /// The pages that the memory consists of, as verified.
     pub pages_obtained: Option<String>,
     /// From one element to the next, in bytes.
+    #[schemars(with = "Option<u64>")]
     pub stride: Option<Bytes>,
     /// The extent of memory over which the accesses range, in bytes: what caches and translation must cover.
+    #[schemars(with = "Option<u64>")]
     pub window: Option<Bytes>,
     /// The order in which the elements are visited, such as `ascending` or `random`.
     pub order: Option<String>,

@@ -1,11 +1,12 @@
 //! What keeps a program from being faster, and what would help.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Row;
 
 /// A finding of a diagnosis.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FindingRow {
     /// The program.
     pub program: String,
@@ -36,6 +37,7 @@ pub struct FindingRow {
 }
 
 impl Row for FindingRow {
+    const KIND: &'static str = "finding";
     const COLUMNS: &'static [&'static str] = &[
         "program",
         "machine",

@@ -1,11 +1,12 @@
 //! One fitted parameter.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Row, Unit};
 
 /// A parameter of a model that was fitted to measurements.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FitRow {
     /// The machine that was measured.
     pub machine: String,
@@ -30,6 +31,7 @@ pub struct FitRow {
 }
 
 impl Row for FitRow {
+    const KIND: &'static str = "fit";
     const COLUMNS: &'static [&'static str] =
         &["machine", "model", "parameter", "symbol", "unit", "value", "error", "held", "deviation_pct", "note"];
 }

@@ -1,12 +1,13 @@
 //! Listings: the machines there are, and what one is wired from.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::CpuId;
 
 use crate::Row;
 
 /// A machine description in a list.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineRow {
     /// The name by which `-m` finds it.
     pub name: String,
@@ -27,12 +28,29 @@ pub struct MachineRow {
 }
 
 impl Row for MachineRow {
+    const KIND: &'static str = "machine";
     const COLUMNS: &'static [&'static str] =
         &["name", "title", "processors", "processor", "clock_mhz", "l2_bus_mhz", "l2_mib", "calibrated_on"];
 }
 
+/// The whole description of a machine: what records of it follow from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DescriptionRow {
+    /// The machine, as other records name it.
+    pub machine: String,
+    /// A hash of all that the description says, in hexadecimal: two machines of one name may differ.
+    pub machine_digest: String,
+    /// The description as TOML that `-m` takes from a file: no inheritance, every key, each with its origin as a comment.
+    pub description: String,
+}
+
+impl Row for DescriptionRow {
+    const KIND: &'static str = "description";
+    const COLUMNS: &'static [&'static str] = &["machine", "machine_digest", "description"];
+}
+
 /// What a row of a topology's listing describes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TopologyPart {
     /// A node: `at` and its processors, and the router's port that it is connected to.
@@ -62,7 +80,7 @@ pub enum TopologyPart {
 }
 
 /// A part of a machine. Fields that a part does not have are absent (`null`).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TopologyRow {
     /// The machine.
     pub machine: String,
@@ -73,6 +91,7 @@ pub struct TopologyRow {
     /// The name in the hardware graph of the part, or of the end at which a link or route starts.
     pub at: String,
     /// A node's processors; a core's threads; a cache's users.
+    #[schemars(with = "Vec<u16>")]
     pub cpus: Vec<CpuId>,
     /// The name in the hardware graph of what is at the other end.
     pub to: Option<String>,
@@ -145,6 +164,7 @@ impl TopologyRow {
 }
 
 impl Row for TopologyRow {
+    const KIND: &'static str = "topology";
     const COLUMNS: &'static [&'static str] = &[
         "machine",
         "part",
@@ -173,7 +193,7 @@ impl Row for TopologyRow {
 }
 
 /// One deadlock check of a routing table.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeadlockRow {
     /// The machine, or none for a table of vector routes, which needs none.
     pub machine: Option<String>,
@@ -186,6 +206,7 @@ pub struct DeadlockRow {
 }
 
 impl Row for DeadlockRow {
+    const KIND: &'static str = "deadlock-check";
     const COLUMNS: &'static [&'static str] = &["machine", "table", "deadlock", "cycle"];
 }
 

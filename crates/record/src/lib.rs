@@ -1,8 +1,9 @@
 //! The one result schema: every run of anything ends as these records, written a line at a time.
 //!
-//! A record is a [`Row`]: a structure, flat but for the parts of what it describes, whose fields serialise in the order of its columns. [`RecordWriter`] streams
-//! rows as JSON lines or as CSV to any [`std::io::Write`] and flushes after each, so that nothing already measured is
-//! lost when a run is interrupted. [`Warning`]s are typed values with advice, never bare strings.
+//! A record is a [`Row`]: a structure, flat but for the parts of what it describes, whose fields serialise in the order of its
+//! columns; a line of output has its kind and [`Provenance`] behind them. [`RecordWriter`] streams rows as JSON lines or as CSV to
+//! any [`std::io::Write`] and flushes after each, so that nothing already measured is lost when a run is interrupted. [`read`] takes
+//! back what was written, [`schema`] tells others what that is. [`Warning`]s are typed values with advice, never bare strings.
 
 mod attribution;
 mod conditions;
@@ -11,9 +12,12 @@ mod fit;
 mod inventory;
 mod measurement;
 mod program;
+mod provenance;
+mod reader;
 mod reproduction;
 mod row;
 mod sample;
+mod schema;
 mod simulation;
 mod statistics;
 mod verification;
@@ -24,12 +28,15 @@ pub use attribution::{Attribution, DataObject, LineLoss, Losses, PageHome, Sourc
 pub use conditions::{Conditions, Disturbance};
 pub use diagnosis::FindingRow;
 pub use fit::FitRow;
-pub use inventory::{DeadlockRow, MachineRow, TopologyPart, TopologyRow};
-pub use measurement::{OneOrMany, Record, Unit};
+pub use inventory::{DeadlockRow, DescriptionRow, MachineRow, TopologyPart, TopologyRow};
+pub use measurement::{Parameters, Record, Unit};
 pub use program::ProgramRow;
-pub use reproduction::ReproductionRow;
+pub use provenance::{Provenance, SCHEMA_VERSION};
+pub use reader::{Contents, ReadError, read};
+pub use reproduction::{PublicationRow, ReproductionRow};
 pub use row::Row;
-pub use sample::{SampleRow, TraceInfoRow};
+pub use sample::{ObservableRow, SampleRow, TraceInfoRow};
+pub use schema::schema;
 pub use simulation::{
     CheckResult, ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, ProcessorStatistics,
     RegionStatistics, SimulationRow,

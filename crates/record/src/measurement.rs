@@ -2,46 +2,14 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{CpuId, NodeId};
+use units::{Bytes, CpuId, NodeId};
 
 use crate::{Conditions, Row, Statistics};
 
-/// One value or several: a single one is written bare, several as a list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum OneOrMany<T> {
-    /// A single value.
-    One(T),
-    /// None, two or more.
-    Many(Vec<T>),
-}
-
-impl<T> OneOrMany<T> {
-    /// The values, however many.
-    pub fn as_slice(&self) -> &[T] {
-        match self {
-            Self::One(value) => std::slice::from_ref(value),
-            Self::Many(values) => values,
-        }
-    }
-}
-
-impl<T> From<Vec<T>> for OneOrMany<T> {
-    fn from(mut values: Vec<T>) -> Self {
-        match values.pop() {
-            Some(last) if values.is_empty() => Self::One(last),
-            Some(last) => {
-                values.push(last);
-                Self::Many(values)
-            }
-            None => Self::Many(values),
-        }
-    }
-}
-
 /// The unit of the figures of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Unit {
     /// Nanoseconds.
     #[serde(rename = "ns")]
@@ -88,7 +56,7 @@ impl fmt::Display for Unit {
 ///
 /// The three distances name the legs of an intervention (Prestor 2001 section 4.3.3). With several requesters or
 /// several remote processors each is the longest; `yhops` and `zhops` are absent (`null`) without a remote processor.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// The machine measured: the name of a description, or of a host.
     pub machine: String,
@@ -97,10 +65,13 @@ pub struct Record {
     /// The composite coherence state that was prepared, such as `CEXM`.
     pub state: String,
     /// The node whose memory holds the lines.
+    #[schemars(with = "u16")]
     pub home: NodeId,
-    /// The requesting processor, or a list when there were several.
-    pub local: OneOrMany<CpuId>,
+    /// The requesting processor, of several the first.
+    #[schemars(with = "u16")]
+    pub local: CpuId,
     /// The processors that own or share the lines.
+    #[schemars(with = "Vec<u16>")]
     pub remotes: Vec<CpuId>,
     /// Hops from the requester to the home.
     pub xhops: u32,
@@ -126,12 +97,48 @@ pub struct Record {
     pub ci_low: f64,
     /// Where it ends.
     pub ci_high: f64,
+    /// All requesting processors, the first included.
+    #[schemars(with = "Vec<u16>")]
+    pub locals: Vec<CpuId>,
+    /// What the experiment was measured at; its fields are columns of the record.
+    #[serde(flatten)]
+    pub parameters: Parameters,
     /// Under which conditions it was measured; its fields are columns of the record.
     #[serde(flatten)]
     pub conditions: Conditions,
 }
 
+/// The parameters of experiments that are measured at several values of them; absent where an experiment has no such parameter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Parameters {
+    /// The size of the array that is ranged over, in bytes; the stride is a condition.
+    #[schemars(with = "Option<u64>")]
+    pub array: Option<Bytes>,
+    /// Where in a region of memory the chunk begins that was measured, in bytes.
+    #[schemars(with = "Option<u64>")]
+    pub offset: Option<Bytes>,
+    /// Loads in a row of the traffic beside a latency.
+    pub reads: Option<u32>,
+    /// Stores in a row of that traffic.
+    pub writes: Option<u32>,
+    /// Cycles that the traffic idles between its accesses.
+    pub pause_cycles: Option<u32>,
+}
+
 impl Record {
+    /// The experiment with its parameters, for readers: `area-read, 4 KiB by 64 B`.
+    pub fn title(&self) -> String {
+        let name = &self.experiment;
+        match (self.parameters, self.conditions.stride) {
+            (Parameters { array: Some(array), .. }, Some(stride)) => format!("{name}, {array} by {stride}"),
+            (Parameters { reads: Some(reads), writes: Some(writes), pause_cycles: Some(pause), .. }, _) => {
+                format!("{name}, {reads}:{writes}, pause {pause}")
+            }
+            (Parameters { offset: Some(offset), .. }, _) => format!("{name}, from {offset}"),
+            _ => name.clone(),
+        }
+    }
+
     /// The figure that the thesis prints: the minimum of a latency, the maximum of a bandwidth (Prestor 2001
     /// section 4.3.1, at Table 4.6).
     pub fn headline(&self) -> f64 {
@@ -152,6 +159,7 @@ impl Record {
 }
 
 impl Row for Record {
+    const KIND: &'static str = "measurement";
     const COLUMNS: &'static [&'static str] = &[
         "machine",
         "experiment",
@@ -171,6 +179,12 @@ impl Row for Record {
         "n",
         "ci_low",
         "ci_high",
+        "locals",
+        "array",
+        "offset",
+        "reads",
+        "writes",
+        "pause_cycles",
         "series",
         "relation",
         "pages_asked",

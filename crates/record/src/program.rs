@@ -1,11 +1,12 @@
 //! Listings of programs.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Row;
 
 /// A parameter of a program in a list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramRow {
     /// The program.
     pub program: String,
@@ -24,6 +25,7 @@ pub struct ProgramRow {
 }
 
 impl Row for ProgramRow {
+    const KIND: &'static str = "program";
     const COLUMNS: &'static [&'static str] =
         &["program", "summary", "parameter", "default", "least", "most", "meaning"];
 }

@@ -1,11 +1,12 @@
 //! One published figure beside ours.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Row, Unit};
 
 /// One figure of a published table or diagram, and what this system gives for it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionRow {
     /// The source document, such as `prestor`.
     pub paper: String,
@@ -39,6 +40,27 @@ impl ReproductionRow {
 }
 
 impl Row for ReproductionRow {
+    const KIND: &'static str = "reproduction";
     const COLUMNS: &'static [&'static str] =
         &["paper", "table", "row", "column", "unit", "theirs", "ours", "error_pct", "calibrated"];
+}
+
+/// A published table, figure or study in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PublicationRow {
+    /// What reproduces it: the paper and the table, as in `prestor/4.6`.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// The section of the paper that discusses it.
+    pub section: String,
+    /// The machine that it is about, where that is one for all of it.
+    pub machine: Option<String>,
+    /// How many of its figures are published; the others are withheld.
+    pub published: u64,
+}
+
+impl Row for PublicationRow {
+    const KIND: &'static str = "publication";
+    const COLUMNS: &'static [&'static str] = &["name", "title", "section", "machine", "published"];
 }

@@ -1,11 +1,12 @@
 //! What a profiler saw of an object at a moment.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Row;
 
 /// A metric, or a counter, of an object in an interval of time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampleRow {
     /// When the interval ended, in seconds since the trace began.
     pub time: f64,
@@ -26,12 +27,13 @@ pub struct SampleRow {
 }
 
 impl Row for SampleRow {
+    const KIND: &'static str = "sample";
     const COLUMNS: &'static [&'static str] =
         &["time", "kind", "object", "title", "metric", "value", "unit", "estimate"];
 }
 
 /// Something that a trace says of itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceInfoRow {
     /// The file.
     pub trace: String,
@@ -46,5 +48,39 @@ pub struct TraceInfoRow {
 }
 
 impl Row for TraceInfoRow {
+    const KIND: &'static str = "trace";
     const COLUMNS: &'static [&'static str] = &["trace", "about", "name", "unit", "text"];
+}
+
+/// Something that can be observed on a machine, or cannot: a metric, or what a source of counters sees.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ObservableRow {
+    /// The machine.
+    pub machine: String,
+    /// What it is: `metric`, or `source` for what counters of a source tell.
+    pub about: String,
+    /// The metric, or the source.
+    pub name: String,
+    /// The kind of object that a metric is of.
+    pub of: Option<String>,
+    /// The unit of a metric.
+    pub unit: Option<String>,
+    /// What it means, or what is seen.
+    pub meaning: String,
+    /// Whether it can be observed.
+    pub available: bool,
+    /// Whether it is shown without being asked for.
+    pub main: bool,
+    /// The formula of a metric.
+    pub formula: Option<String>,
+    /// Why it cannot be observed.
+    pub why: Option<String>,
+    /// What would make it observable.
+    pub advice: Option<String>,
+}
+
+impl Row for ObservableRow {
+    const KIND: &'static str = "observable";
+    const COLUMNS: &'static [&'static str] =
+        &["machine", "about", "name", "of", "unit", "meaning", "available", "main", "formula", "why", "advice"];
 }

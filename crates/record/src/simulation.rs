@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{CpuId, NodeId};
 
 use crate::Row;
 
 /// What a program's check of its own results said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckResult {
     /// All results are right.
@@ -19,7 +20,7 @@ pub enum CheckResult {
 }
 
 /// One run of a program on a simulated machine. Sums are over all processors or controllers unless said otherwise.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulationRow {
     /// The program.
     pub program: String,
@@ -27,8 +28,10 @@ pub struct SimulationRow {
     pub machine: String,
     /// The directory protocol.
     pub protocol: String,
-    /// How many processors took part.
+    /// How many processors the program could use.
     pub cpus: u32,
+    /// How many threads it had: as many as processors, unless it is a program of the user's own that decides so itself.
+    pub threads: u32,
     /// The program's parameters.
     pub parameters: BTreeMap<String, u64>,
     /// What placed the program's pages, and moved them.
@@ -47,8 +50,6 @@ pub struct SimulationRow {
     pub result: CheckResult,
     /// A hash of the whole description of the machine, in hexadecimal: two machines of one name may differ.
     pub machine_digest: String,
-    /// Version of the software that made the record.
-    pub version: String,
     /// Simulated time that the measured part of the program took, until the last processor had finished it, in nanoseconds. All
     /// counts and times of processors are of that part.
     pub time_ns: f64,
@@ -59,10 +60,10 @@ pub struct SimulationRow {
     /// Where the time of the measured part went: processor time, in nanoseconds, by what it was spent on. `busy`: instructions
     /// issued, or depended on each other. `read.*` and `write.*`: misses of loads and of stores, by where they went and what they
     /// took: `local` or `remote` home, `-third` if a third node was asked; `clean`, `owned`, `invalidating`. `primary`, `secondary`: loads that hit in the caches. `writeback`: a line that left. `translation`,
-    /// `barrier`, `lock`, `system`. `idle`: until the last processor had finished. What took no time is left out; the sum is the
-    /// number of processors times `time_ns`.
+    /// `barrier`, `lock`, `system`. `idle`: until the last thread had finished. Every key is there, whether it took time or
+    /// not; the sum is the number of threads times `time_ns`.
     pub spent_ns: BTreeMap<String, f64>,
-    /// Secondary misses by how they were served: as in `spent_ns`, `read.*` and `write.*`.
+    /// Secondary misses by how they were served: `read.*` and `write.*` as in `spent_ns`, all of them.
     pub misses: BTreeMap<String, u64>,
     /// Secondary misses without upgrades by their causes, where those were asked for: `cold`, `capacity`, `conflict`,
     /// `true-sharing`, `false-sharing`.
@@ -118,14 +119,19 @@ impl SimulationRow {
         self.result == CheckResult::Ok
     }
 
+    /// Whether it had another number of threads than of processors; no threads are ones that nobody counted.
+    pub const fn has_other_threads(&self) -> bool {
+        self.threads != self.cpus && self.threads != 0
+    }
+
     /// What the run is one of: runs that agree in this are equal in all else. It has no lines.
     pub fn identity(&self) -> String {
         let parameters: Vec<_> = self.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let Self { program, machine, machine_digest, protocol, cpus, placement, scheduler, .. } = self;
-        let Self { processes, barrier, locks, .. } = self;
-        let (parameters, seed, version) = (parameters.join(" "), self.seed, &self.version);
+        let Self { threads, processes, barrier, locks, .. } = self;
+        let (parameters, seed) = (parameters.join(" "), self.seed);
         format!(
-            "{version} {program} {parameters} on {cpus} of {machine} {machine_digest} {protocol} {placement} {scheduler} \
+            "{program} {parameters} with {threads} on {cpus} of {machine} {machine_digest} {protocol} {placement} {scheduler} \
              {processes} {barrier} {locks} {seed}"
         )
     }
@@ -137,11 +143,15 @@ impl SimulationRow {
 }
 
 impl Row for SimulationRow {
+    const KIND: &'static str = "simulation";
+    const MAPS: &'static [&'static str] = &["parameters", "spent_ns", "misses", "causes"];
+    const PARTS: &'static [&'static str] = &["regions", "controllers", "processors"];
     const COLUMNS: &'static [&'static str] = &[
         "program",
         "machine",
         "protocol",
         "cpus",
+        "threads",
         "parameters",
         "placement",
         "scheduler",
@@ -151,7 +161,6 @@ impl Row for SimulationRow {
         "seed",
         "result",
         "machine_digest",
-        "version",
         "time_ns",
         "mean_time_ns",
         "run_ns",
@@ -182,7 +191,7 @@ impl Row for SimulationRow {
 }
 
 /// What was lost at a region of a program's memory. Sums are over all processors.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RegionStatistics {
     /// What it holds.
     pub name: String,
@@ -205,9 +214,10 @@ pub struct RegionStatistics {
 }
 
 /// What the controller of a node did while a program ran.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ControllerStatistics {
     /// The node.
+    #[schemars(with = "u16")]
     pub node: NodeId,
     /// Time that messages held it: its occupancy, in nanoseconds.
     pub occupancy_ns: f64,
@@ -234,7 +244,7 @@ pub struct ControllerStatistics {
 }
 
 /// Accesses to a cache of a controller.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ControllerCacheStatistics {
     /// Lines looked up.
     pub accesses: u64,
@@ -245,7 +255,7 @@ pub struct ControllerCacheStatistics {
 }
 
 /// What one handler of a controller did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HandlerStatistics {
     /// How often it ran.
     pub runs: u64,
@@ -255,9 +265,10 @@ pub struct HandlerStatistics {
 
 /// Where one processor's time went while a program ran: its miss stall in the terms of the FLASH dissertation's Equation 5.1,
 /// where the simulator measures them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessorStatistics {
     /// The processor.
+    #[schemars(with = "u16")]
     pub cpu: CpuId,
     /// Simulated time until it had finished the measured part, in nanoseconds.
     pub time_ns: f64,

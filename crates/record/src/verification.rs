@@ -1,11 +1,12 @@
 //! One run of the model checker.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Row;
 
 /// How an exploration ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum VerificationResult {
     /// Every reachable state was seen and every property holds.
@@ -15,7 +16,7 @@ pub enum VerificationResult {
 }
 
 /// One exploration of a protocol.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VerificationRow {
     /// The protocol, and its mutation if one was planted.
     pub protocol: String,
@@ -35,5 +36,6 @@ pub struct VerificationRow {
 }
 
 impl Row for VerificationRow {
+    const KIND: &'static str = "verification";
     const COLUMNS: &'static [&'static str] = &["protocol", "caches", "lines", "states", "depth", "result", "seconds"];
 }

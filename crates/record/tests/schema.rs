@@ -1,15 +1,17 @@
 //! The columns of every record, and what the writers make of them.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::rc::Rc;
 
 use proptest::prelude::*;
 use record::{
-    CheckResult, Conditions, ControllerStatistics, Format, OneOrMany, Record, RecordWriter, ReproductionRow, Row,
-    SimulationRow, Unit, VerificationResult, VerificationRow, Warning, WriteError,
+    CheckResult, Conditions, ControllerStatistics, DescriptionRow, Format, Parameters, Provenance, Record,
+    RecordWriter, ReproductionRow, Row, SimulationRow, Unit, VerificationResult, VerificationRow, Warning, WriteError,
 };
-use units::{CpuId, Duration, NodeId};
+use serde_json::Value;
+use units::{Bytes, CpuId, Duration, NodeId};
 
 fn record(locals: Vec<CpuId>, remotes: Vec<CpuId>) -> Record {
     Record {
@@ -17,7 +19,7 @@ fn record(locals: Vec<CpuId>, remotes: Vec<CpuId>) -> Record {
         experiment: "lmbench-read".into(),
         state: "CEXM".into(),
         home: NodeId(1),
-        local: OneOrMany::from(locals),
+        local: locals[0],
         xhops: 0,
         yhops: (!remotes.is_empty()).then_some(1),
         zhops: (!remotes.is_empty()).then_some(1),
@@ -31,6 +33,8 @@ fn record(locals: Vec<CpuId>, remotes: Vec<CpuId>) -> Record {
         n: 10,
         ci_low: 683.2,
         ci_high: 683.9,
+        locals,
+        parameters: Parameters::default(),
         conditions: Conditions::default(),
     }
 }
@@ -68,6 +72,7 @@ fn simulation() -> SimulationRow {
         machine: "arctic".into(),
         protocol: "origin".into(),
         cpus: 8,
+        threads: 8,
         parameters: [("work".into(), 20), ("hot".into(), 5)].into(),
         placement: "planned".into(),
         scheduler: "none".into(),
@@ -77,7 +82,6 @@ fn simulation() -> SimulationRow {
         seed: 1,
         result: CheckResult::Ok,
         machine_digest: "0123456789abcdef".into(),
-        version: "0.1.0".into(),
         time_ns: 1234.5,
         mean_time_ns: 1000.0,
         run_ns: 2000.0,
@@ -124,9 +128,22 @@ fn controller() -> ControllerStatistics {
     }
 }
 
+/// Where the records of these tests come from.
+fn origin() -> Provenance {
+    Provenance::of_software("0.1.0", Some("0123abc"))
+}
+
+/// What is behind the fields of a record of a kind in CSV.
+fn behind(kind: &str) -> String {
+    format!(",{kind},1,0.1.0,0123abc,,,,,")
+}
+
+const COLUMNS_BEHIND: [&str; 9] =
+    ["record", "schema", "version", "commit", "host", "host_processor", "host_kernel", "date", "command"];
+
 fn written<R: Row>(format: Format, rows: &[R]) -> String {
     let mut out = Vec::new();
-    let mut writer = RecordWriter::new(format, &mut out);
+    let mut writer = RecordWriter::new(format, &mut out, origin());
     rows.iter().try_for_each(|row| writer.write(row)).expect("memory takes everything");
     drop(writer);
     String::from_utf8(out).expect("records are text")
@@ -136,8 +153,9 @@ fn written<R: Row>(format: Format, rows: &[R]) -> String {
 fn keys(json: &str, columns: &[&str]) -> Vec<String> {
     let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(json).expect("a JSON object");
     let mut keys: Vec<String> = object.keys().cloned().collect();
-    assert_eq!(keys.len(), columns.len(), "{json}");
+    assert_eq!(keys.len(), columns.len() + COLUMNS_BEHIND.len(), "{json}");
     keys.sort_by_key(|key| json.find(&format!("\"{key}\":")).expect("the key stands in its text"));
+    assert_eq!(keys.split_off(columns.len()), COLUMNS_BEHIND);
     keys
 }
 
@@ -159,46 +177,156 @@ fn columns_are_those_that_scripts_rely_on() {
     assert_eq!(
         Record::COLUMNS.join(" "),
         "machine experiment state home local remotes xhops yhops zhops unit min max median mean stdev n \
-         ci_low ci_high series relation pages_asked pages_obtained stride window order preparation check clock_mhz repeated kept disturbances"
+         ci_low ci_high locals array offset reads writes pause_cycles series relation pages_asked pages_obtained stride window order preparation check clock_mhz repeated kept disturbances"
     );
     assert_eq!(ReproductionRow::COLUMNS.join(" "), "paper table row column unit theirs ours error_pct calibrated");
     assert_eq!(VerificationRow::COLUMNS.join(" "), "protocol caches lines states depth result seconds");
 }
 
 #[test]
-fn one_requester_is_a_number_several_are_a_list() {
+fn the_first_requester_is_a_number_and_all_are_a_list() {
     let json = written(Format::JsonLines, &[record(vec![CpuId(2)], vec![CpuId(0)])]);
     assert!(json.contains(r#""home":1,"local":2,"remotes":[0],"xhops":0,"yhops":1,"zhops":1,"unit":"ns""#), "{json}");
+    assert!(json.contains(r#""locals":[2],"#), "{json}");
     let json = written(Format::JsonLines, &[record(vec![CpuId(2), CpuId(4)], vec![])]);
-    assert!(json.contains(r#""local":[2,4],"remotes":[],"xhops":0,"yhops":null,"zhops":null"#), "{json}");
+    assert!(json.contains(r#""local":2,"remotes":[],"xhops":0,"yhops":null,"zhops":null"#), "{json}");
+    assert!(json.contains(r#""locals":[2,4],"#), "{json}");
+}
+
+#[test]
+fn titles_tell_parameters() {
+    let mut row = record(vec![CpuId(2)], vec![]);
+    assert_eq!(row.title(), "lmbench-read");
+    row.parameters.array = Some(Bytes::from_kib(4));
+    row.conditions.stride = Some(Bytes(64));
+    assert_eq!(row.title(), "lmbench-read, 4 KiB by 64 B");
+    row.parameters = Parameters { array: None, offset: None, reads: Some(2), writes: Some(1), pause_cycles: Some(8) };
+    assert_eq!(row.title(), "lmbench-read, 2:1, pause 8");
 }
 
 #[test]
 fn csv_joins_lists_quotes_commas_and_leaves_absent_values_empty() {
     let csv = written(Format::Csv, &[record(vec![CpuId(2)], vec![CpuId(0), CpuId(4)]), record(vec![CpuId(2)], vec![])]);
     let lines: Vec<&str> = csv.lines().collect();
-    assert_eq!(lines[0], Record::COLUMNS.join(","));
-    assert_eq!(
-        lines[1],
-        "arctic,lmbench-read,CEXM,1,2,0 4,0,1,1,ns,683.0,684.5,683.5,683.6,0.4,10,683.2,683.9,,,,,,,,,,,0,0,"
-    );
-    assert_eq!(
-        lines[2],
-        "arctic,lmbench-read,CEXM,1,2,,0,,,ns,683.0,684.5,683.5,683.6,0.4,10,683.2,683.9,,,,,,,,,,,0,0,"
-    );
+    assert_eq!(lines[0], [Record::COLUMNS, &COLUMNS_BEHIND].concat().join(","));
+    let figures = "ns,683.0,684.5,683.5,683.6,0.4,10,683.2,683.9,2,,,,,,,,,,,,,,,,0,0,";
+    let behind = behind("measurement");
+    assert_eq!(lines[1], format!("arctic,lmbench-read,CEXM,1,2,0 4,0,1,1,{figures}{behind}"));
+    assert_eq!(lines[2], format!("arctic,lmbench-read,CEXM,1,2,,0,,,{figures}{behind}"));
     assert!(written(Format::Csv, &[reproduction()]).contains(r#"UOWN,"back-to-back, READ",ns,400.0,410.0,2.5,true"#));
 }
 
+/// The columns of CSV by their names.
+fn columns(csv: &str, line: usize) -> BTreeMap<String, String> {
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let header = reader.headers().expect("a header").clone();
+    let record = reader.records().nth(line).expect("a line").expect("as many cells as columns");
+    header.iter().zip(&record).map(|(name, cell)| (name.to_owned(), cell.to_owned())).collect()
+}
+
 #[test]
-fn csv_names_parameters_and_keeps_parts_as_json() {
+fn every_key_of_a_map_is_a_column_of_csv_and_parts_are_left_out() {
     let with = SimulationRow { controllers: Some(vec![controller()]), ..simulation() };
     let csv = written(Format::Csv, &[simulation(), with]);
-    let lines: Vec<&str> = csv.lines().collect();
-    assert_eq!(
-        lines[1],
-        "hot-spot,arctic,origin,8,hot=5 work=20,planned,none,1,ideal,llsc,1,ok,0123456789abcdef,0.1.0,1234.5,1000.0,2000.0,busy=800.0 read.local.clean=200.0,read.local.clean=50,,,0,100.0,100,60,50,50.0,,3,2,1,500.0,10.0,20.0,30.0,,,4 0 1,,"
-    );
-    assert!(lines[2].contains(r#","[{""#) && lines[2].contains(r#"""SRPLY"":50"#), "{}", lines[2]);
+    for line in [0, 1] {
+        let cells = columns(&csv, line);
+        assert_eq!((cells["parameters.hot"].as_str(), cells["parameters.work"].as_str()), ("5", "20"));
+        assert_eq!((cells["spent_ns.read.local.clean"].as_str(), cells["invalidations"].as_str()), ("200.0", "4 0 1"));
+        assert!(["parameters", "spent_ns", "misses", "controllers"].iter().all(|name| !cells.contains_key(*name)));
+        assert!(cells.values().all(|cell| !cell.contains('=') && !cell.contains('{')), "{cells:?}");
+    }
+}
+
+#[test]
+fn keys_that_the_first_record_has_not_are_expected_or_refused() {
+    let other = SimulationRow { parameters: [("points".into(), 64)].into(), ..simulation() };
+    let mut out = Vec::new();
+    let mut writer = RecordWriter::new(Format::Csv, &mut out, origin());
+    writer.expect_keys("parameters", ["points", "hot"].map(str::to_owned));
+    writer.write(&simulation()).expect("a first");
+    writer.write(&other).expect("a second");
+    drop(writer);
+    let csv = String::from_utf8(out).expect("text");
+    let of = |line| ["hot", "points", "work"].map(|name| columns(&csv, line)[&format!("parameters.{name}")].clone());
+    assert_eq!((of(0), of(1)), (["5", "", "20"].map(String::from), ["", "64", ""].map(String::from)));
+    let mut writer = RecordWriter::new(Format::Csv, Vec::new(), origin());
+    writer.write(&simulation()).expect("a first");
+    let error = writer.write(&other).expect_err("nothing is lost in silence");
+    assert!(error.to_string().ends_with("no column parameters.points"), "{error}");
+}
+
+/// What a line of a kind is by the schema, its `$ref`s followed one step.
+fn property<'a>(schema: &'a Value, kind: &str, name: &str) -> &'a Value {
+    let property = &schema["$defs"][kind]["properties"][name];
+    let alternatives = property["anyOf"].as_array().into_iter().flatten();
+    let items = [property, &property["items"]].into_iter().chain(alternatives);
+    let reference = items.filter_map(|part| part["$ref"].as_str()).next();
+    reference.map_or(property, |path| schema.pointer(path.trim_start_matches('#')).expect("a definition"))
+}
+
+#[test]
+fn the_schema_has_the_columns_and_knows_maps_and_parts() {
+    fn check<R: Row>(schema: &Value) {
+        let line = &schema["$defs"][R::KIND];
+        let properties = line["properties"].as_object().expect("properties");
+        let mut expected: Vec<&str> = R::COLUMNS.iter().chain(&COLUMNS_BEHIND).copied().collect();
+        expected.sort_unstable();
+        assert_eq!(properties.keys().map(String::as_str).collect::<Vec<_>>(), expected, "{}", R::KIND);
+        let required: Vec<&str> =
+            line["required"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+        assert!(expected.iter().all(|name| required.contains(name)), "{}: {required:?}", R::KIND);
+        for (name, stated) in properties {
+            let found = property(schema, R::KIND, name);
+            let text = found.to_string();
+            let is_list =
+                stated["type"].as_array().map_or(stated["type"] == "array", |all| all.contains(&"array".into()));
+            let is_object =
+                found["type"].as_array().map_or(found["type"] == "object", |all| all.contains(&"object".into()));
+            assert_eq!(R::PARTS.contains(&name.as_str()), is_list && is_object, "{}.{name}: {text}", R::KIND);
+            assert_eq!(R::MAPS.contains(&name.as_str()), !is_list && is_object, "{}.{name}: {text}", R::KIND);
+            assert!(stated["description"].is_string(), "{}.{name} is not described", R::KIND);
+        }
+    }
+    let schema = record::schema();
+    check::<Record>(&schema);
+    check::<SimulationRow>(&schema);
+    check::<ReproductionRow>(&schema);
+    check::<record::PublicationRow>(&schema);
+    check::<VerificationRow>(&schema);
+    check::<DescriptionRow>(&schema);
+    check::<record::FitRow>(&schema);
+    check::<record::FindingRow>(&schema);
+    check::<record::SampleRow>(&schema);
+    check::<record::TraceInfoRow>(&schema);
+    check::<record::ObservableRow>(&schema);
+    check::<record::TopologyRow>(&schema);
+    check::<record::DeadlockRow>(&schema);
+    check::<record::MachineRow>(&schema);
+    check::<record::ProgramRow>(&schema);
+    assert_eq!(schema["oneOf"].as_array().map(Vec::len), Some(14));
+}
+
+#[test]
+fn what_was_written_is_read_and_what_is_no_record_is_named() {
+    let mut out = Vec::new();
+    let mut writer = RecordWriter::new(Format::JsonLines, &mut out, origin());
+    let machine =
+        DescriptionRow { machine: "arctic".into(), machine_digest: "0f".into(), description: "a = 1\n".into() };
+    writer.describe(&machine).expect("memory takes everything");
+    writer.write(&simulation()).expect("memory takes everything");
+    drop(writer);
+    let text = String::from_utf8(out).expect("text");
+    let contents = record::read::<SimulationRow>(&text).expect("records");
+    assert_eq!((contents.rows, contents.machines), (vec![(simulation(), origin())], vec![machine]));
+    let refused = |text: &str| record::read::<Record>(text).map(drop).expect_err(text).to_string();
+    assert_eq!(refused(&text), "line 2 is a record of the kind simulation; accepted: measurement");
+    assert!(refused("\nnotes\n").starts_with("line 2 is no record: expected "));
+    assert_eq!(refused("{\"machine\":\"host\"}"), "line 1 is no record: it has no field `schema`");
+    let later = text.replace("\"schema\":1", "\"schema\":2");
+    assert_eq!(refused(&later), "line 1 is a record of schema 2; accepted: schema 1");
+    let damaged = text.replace("\"time_ns\":1234.5,", "");
+    let refused = record::read::<SimulationRow>(&damaged).map(drop).expect_err("a field is missing").to_string();
+    assert!(refused.starts_with("line 2 is no record: missing field `time_ns`"), "{refused}");
 }
 
 #[test]
@@ -251,7 +379,7 @@ impl Write for Destination {
 fn every_record_is_flushed_as_it_is_written() {
     for format in [Format::JsonLines, Format::Csv] {
         let destination = Destination::default();
-        let mut writer = RecordWriter::new(format, destination.clone());
+        let mut writer = RecordWriter::new(format, destination.clone(), origin());
         for count in 1..4 {
             writer.write(&verification()).expect("room enough");
             let flushed = String::from_utf8(destination.state.borrow().1.clone()).expect("text");
@@ -264,8 +392,8 @@ fn every_record_is_flushed_as_it_is_written() {
 
 #[test]
 fn a_full_destination_is_an_error_and_keeps_what_it_has() {
-    let destination = Destination { capacity: Some(150), ..Destination::default() };
-    let mut writer = RecordWriter::new(Format::JsonLines, destination.clone());
+    let destination = Destination { capacity: Some(350), ..Destination::default() };
+    let mut writer = RecordWriter::new(Format::JsonLines, destination.clone(), origin());
     writer.write(&verification()).expect("the first fits");
     let error = writer.write(&verification()).expect_err("the second does not");
     assert!(matches!(error, WriteError::Io(_)), "{error}");

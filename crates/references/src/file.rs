@@ -160,7 +160,7 @@ impl ReferenceFile {
     /// It cannot be read, or has no whole header.
     pub fn open(path: &Path) -> Result<Self, ReferenceError> {
         let io = |source| ReferenceError::Io { path: path.to_owned(), source };
-        let file = File::open(path).map_err(io)?;
+        let file = input::open(path).map_err(io)?;
         let length = file.metadata().map_err(io)?.len();
         let start = MAGIC.len() as u64;
         let damaged = |what: &str| ReferenceError::Damaged { path: path.to_owned(), at: start, what: what.to_owned() };

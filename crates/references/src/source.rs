@@ -139,7 +139,7 @@ pub(crate) fn beginning(path: &Path, most: u64) -> Result<Vec<u8>, ReferenceErro
     use std::io::Read;
     let read = || {
         let mut start = Vec::new();
-        std::fs::File::open(path)?.take(most).read_to_end(&mut start)?;
+        input::open(path)?.take(most).read_to_end(&mut start)?;
         Ok(start)
     };
     read().map_err(|source| ReferenceError::Io { path: path.to_owned(), source })

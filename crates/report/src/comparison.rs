@@ -1,6 +1,6 @@
 //! Published figures beside ours: a grid in the published table's own shape, and a summary of the errors.
 
-use record::{ReproductionRow, Unit};
+use record::{PublicationRow, ReproductionRow, Unit};
 
 use crate::{Column, Table};
 
@@ -34,6 +34,21 @@ pub fn comparison(title: &str, row_heading: &str, columns: &[&str], rows: &[Repr
     if rows.iter().any(|row| row.calibrated) {
         table.note("* the machine was calibrated on this figure: its error is that of a fit, not of a prediction");
     }
+    table
+}
+
+/// A line for each published table, figure or study, with how many of its figures are published.
+pub fn publications(rows: &[PublicationRow]) -> Table {
+    let headings =
+        [Column::text("name"), Column::text("machine"), Column::number("published", ""), Column::text("what")];
+    let mut table = Table::new("", headings.into());
+    for row in rows {
+        let machine = row.machine.clone().unwrap_or_default();
+        table.row([row.name.clone(), machine, row.published.to_string(), row.title.clone()]);
+    }
+    table.note(
+        "published: figures with an error; all others are predictions of figures that are withheld or not printed",
+    );
     table
 }
 

@@ -28,10 +28,10 @@ pub fn measurements(title: &str, records: &[Record]) -> Table {
     for record in records {
         let digits = |value: f64| one_digit_more(value, record.unit);
         table.row([
-            record.experiment.clone(),
+            record.title(),
             record.state.clone(),
             record.home.to_string(),
-            processors(record.local.as_slice()),
+            processors(&record.locals),
             processors(&record.remotes),
             hops(record),
             record.unit.to_string(),
@@ -73,7 +73,7 @@ fn hops(record: &Record) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::Conditions;
+    use record::{Conditions, Parameters};
     use units::{CpuId, NodeId};
 
     use super::*;
@@ -85,7 +85,7 @@ mod tests {
             experiment: "lmbench-read".into(),
             state: "SHRD".into(),
             home: NodeId(1),
-            local: vec![CpuId(2)].into(),
+            local: CpuId(2),
             remotes: (4..10).map(CpuId).collect(),
             xhops: 0,
             yhops: Some(2),
@@ -99,6 +99,8 @@ mod tests {
             n: 3,
             ci_low: 384.04,
             ci_high: 390.0,
+            locals: vec![CpuId(2)],
+            parameters: Parameters::default(),
             conditions: Conditions::default(),
         };
         let text = measurements("Measurements", &[record]).to_string();

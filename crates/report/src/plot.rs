@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use plotters::coord::CoordTranslate;
 use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
-use plotters::drawing::DrawingAreaErrorKind;
 use plotters::prelude::*;
+
+use crate::ink::{Ink, Shape};
+use crate::legend::{self, Entry};
 
 /// How the points of a series are drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,21 +33,44 @@ pub struct Series {
 /// What an axis measures.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Axis {
-    /// The quantity with its unit.
+    /// The quantity, with its unit if the ticks have none.
     pub label: String,
     /// Spaced by powers of two rather than evenly. Every value on such an axis must be positive.
     pub logarithmic: bool,
+    /// What is written at the ticks.
+    pub ticks: Ticks,
+}
+
+/// What is written at the ticks of an axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ticks {
+    /// Numbers in the unit that the label names.
+    Numbers,
+    /// Sizes with units of their own, of values in bytes.
+    Sizes,
 }
 
 impl Axis {
     /// An evenly spaced axis.
     pub fn linear(label: impl Into<String>) -> Self {
-        Self { label: label.into(), logarithmic: false }
+        Self { label: label.into(), logarithmic: false, ticks: Ticks::Numbers }
     }
 
     /// An axis spaced by powers of two.
     pub fn log2(label: impl Into<String>) -> Self {
-        Self { label: label.into(), logarithmic: true }
+        Self { label: label.into(), logarithmic: true, ticks: Ticks::Numbers }
+    }
+
+    /// An axis of sizes in bytes, spaced by powers of two.
+    pub fn sizes(label: impl Into<String>) -> Self {
+        Self { label: label.into(), logarithmic: true, ticks: Ticks::Sizes }
+    }
+
+    fn tick(&self, value: f64) -> String {
+        match self.ticks {
+            Ticks::Numbers => number(value),
+            Ticks::Sizes => size(value),
+        }
     }
 }
 
@@ -86,7 +110,10 @@ impl fmt::Display for PlotError {
 
 impl std::error::Error for PlotError {}
 
+/// What the axes and their labels take.
 const SIZE: (u32, u32) = (960, 600);
+/// Lines with no more points than these show each as a dot.
+const FEW: usize = 48;
 
 impl Plot {
     /// Draws the plot.
@@ -127,13 +154,16 @@ impl Plot {
         X::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
         Y::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
     {
-        let area = SVGBackend::with_string(svg, SIZE).into_drawing_area();
+        let entries: Vec<Entry> = self.series.iter().map(Entry::of_series).collect();
+        let area = SVGBackend::with_string(svg, (SIZE.0 + legend::width(&entries, SIZE.1), SIZE.1)).into_drawing_area();
         area.fill(&WHITE)?;
-        let mut chart = ChartBuilder::on(&area)
+        let (left, right) = area.split_horizontally(SIZE.0);
+        let mut chart = ChartBuilder::on(&left)
             .caption(&self.title, ("sans-serif", 18))
             .margin(16)
+            .margin_right(28)
             .x_label_area_size(48)
-            .y_label_area_size(64)
+            .y_label_area_size(76)
             .build_cartesian_2d(x, y)?;
         chart
             .configure_mesh()
@@ -141,52 +171,59 @@ impl Plot {
             .y_desc(&self.y.label)
             .light_line_style(WHITE)
             .bold_line_style(BLACK.mix(0.12))
-            .x_label_formatter(&|value| short(*value))
-            .y_label_formatter(&|value| short(*value))
+            .x_labels(10)
+            .y_labels(10)
+            .x_label_formatter(&|value| self.x.tick(*value))
+            .y_label_formatter(&|value| self.y.tick(*value))
             .label_style(("sans-serif", 13))
             .draw()?;
         for series in &self.series {
-            let colour = Palette99::pick(series.colour).to_rgba();
-            let points = series.points.iter().copied();
-            let drawn = match series.mark {
-                Mark::Line => chart.draw_series(LineSeries::new(points, colour.stroke_width(2)))?,
-                Mark::Points => chart.draw_series(points.map(|point| Circle::new(point, 4, colour.stroke_width(1))))?,
+            let ink = Ink::of(series.colour);
+            let points = || series.points.iter().copied();
+            if series.mark == Mark::Points {
+                let style = ink.colour.stroke_width(2);
+                match ink.shape {
+                    Shape::Circle => chart.draw_series(points().map(|point| Circle::new(point, 4, style)))?,
+                    Shape::Triangle => chart.draw_series(points().map(|point| TriangleMarker::new(point, 5, style)))?,
+                    Shape::Cross => chart.draw_series(points().map(|point| Cross::new(point, 4, style)))?,
+                };
+                continue;
+            }
+            match ink.dashes {
+                None => chart.draw_series(LineSeries::new(points(), ink.colour.stroke_width(2)))?,
+                Some((dash, gap)) => {
+                    chart.draw_series(DashedLineSeries::new(points(), dash, gap, ink.colour.stroke_width(2)))?
+                }
             };
-            let mark = series.mark;
-            drawn.label(&series.name).legend(move |(x, y)| match mark {
-                Mark::Line => PathElement::new(vec![(x, y), (x + 18, y)], colour.stroke_width(2)).into_dyn(),
-                Mark::Points => Circle::new((x + 9, y), 4, colour.stroke_width(1)).into_dyn(),
-            });
+            if series.points.len() <= FEW {
+                chart.draw_series(points().map(|point| Circle::new(point, 2, ink.colour.filled())))?;
+            }
         }
-        legend(&mut chart, SeriesLabelPosition::UpperLeft)?;
+        legend::draw(&right, &entries)?;
         area.present()?;
         Ok(())
     }
 }
 
-/// Draws what series are called, in a box.
-pub(crate) fn legend<'a, B: DrawingBackend + 'a, C: CoordTranslate>(
-    chart: &mut ChartContext<'a, B, C>,
-    at: SeriesLabelPosition,
-) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
-    chart
-        .configure_series_labels()
-        .position(at)
-        .background_style(WHITE.mix(0.85))
-        .border_style(BLACK.mix(0.25))
-        .label_font(("sans-serif", 13))
-        .draw()
+/// A number as short as it can be told apart from its neighbours on an axis.
+fn number(value: f64) -> String {
+    let magnitude = value.abs();
+    if value.fract() == 0.0 {
+        format!("{value}")
+    } else if magnitude >= 0.1 {
+        let text = format!("{value:.2}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        format!("{value:.3}")
+    }
 }
 
-/// A tick label without a fraction where there is none: sizes on logarithmic axes are powers of two.
-fn short(value: f64) -> String {
-    const SCALES: [(f64, &str); 2] = [(1024.0 * 1024.0, "Mi"), (1024.0, "Ki")];
-    for (scale, prefix) in SCALES {
-        if value >= scale && value % scale == 0.0 {
-            return format!("{}{prefix}", value / scale);
-        }
-    }
-    if value.fract() == 0.0 { format!("{value}") } else { format!("{value:.1}") }
+/// A size of so many bytes.
+fn size(bytes: f64) -> String {
+    const UNITS: [(f64, &str); 4] =
+        [(1024.0 * 1024.0 * 1024.0, "GiB"), (1024.0 * 1024.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
+    let (scale, unit) = UNITS.into_iter().find(|(scale, _)| bytes >= *scale).unwrap_or((1.0, "B"));
+    format!("{} {unit}", number(bytes / scale))
 }
 
 #[cfg(test)]
@@ -216,10 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn powers_of_two_have_short_labels() {
-        assert_eq!(short(32768.0), "32Ki");
-        assert_eq!(short(4194304.0), "4Mi");
-        assert_eq!(short(0.5), "0.5");
-        assert_eq!(short(1000.0), "1000");
+    fn sizes_have_units_and_numbers_have_none() {
+        let of = |axis: Axis, value| axis.tick(value);
+        assert_eq!(of(Axis::sizes("area"), 65536.0), "64 KiB");
+        assert_eq!(of(Axis::sizes("area"), 4_194_304.0), "4 MiB");
+        assert_eq!(of(Axis::sizes("stride"), 8.0), "8 B");
+        assert_eq!(of(Axis::log2("area (KiB)"), 65536.0), "65536");
+        assert_eq!(of(Axis::linear("x"), 0.5), "0.5");
+        assert_eq!(of(Axis::linear("x"), 0.0625), "0.062");
+        assert_eq!(of(Axis::linear("x"), 1000.0), "1000");
     }
 }

@@ -2,6 +2,7 @@
 
 use record::SimulationRow;
 
+use crate::simulations::processors;
 use crate::{Column, Table};
 
 /// Regions that lost less than this share of the processors' time, in percent, are left out.
@@ -21,7 +22,7 @@ pub fn regions(row: &SimulationRow) -> Option<Table> {
     ];
     columns.extend(causes.map(|name| Column::number(name.replace('-', " "), "%")));
     columns.extend(["misses", "translation", "locks"].map(|name| Column::number(name, "% of time")));
-    let title = format!("where {} lost time on {} processors of {}", row.program, row.cpus, row.machine);
+    let title = format!("where {} lost time on {} of {}", row.program, processors(row), row.machine);
     let mut table = Table::new(title, columns);
     for region in regions {
         let times = [region.stalled_ns, region.translation_ns, region.lock_ns].map(share);

@@ -42,15 +42,11 @@ pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
     let latency = rows.iter().any(|row| row.miss_latency_ns.is_some());
     let mut columns = vec![Column::text("program")];
     let differ = rows.iter().any(|row| with(row, &varied).next().is_some());
+    let threads = rows.iter().any(SimulationRow::has_other_threads);
     columns.extend(differ.then(|| Column::text("with")));
-    columns.extend([
-        Column::text("machine"),
-        Column::text("protocol"),
-        Column::number("CPUs", ""),
-        Column::number("time", "us"),
-        Column::number("mean", "us"),
-        Column::number("references", ""),
-    ]);
+    columns.extend([Column::text("machine"), Column::text("protocol"), Column::number("CPUs", "")]);
+    columns.extend(threads.then(|| Column::number("threads", "")));
+    columns.extend([Column::number("time", "us"), Column::number("mean", "us"), Column::number("references", "")]);
     // Looks of loops that wait are no work.
     let spins = rows.iter().any(|row| row.spins > 0);
     columns.extend(spins.then(|| Column::number("looks", "")));
@@ -74,14 +70,9 @@ pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
         if differ {
             cells.push(with(row, &varied).collect::<Vec<_>>().join(" "));
         }
-        cells.extend([
-            row.machine.clone(),
-            row.protocol.clone(),
-            row.cpus.to_string(),
-            us(row.time_ns),
-            us(row.mean_time_ns),
-            row.references.to_string(),
-        ]);
+        cells.extend([row.machine.clone(), row.protocol.clone(), row.cpus.to_string()]);
+        cells.extend(threads.then(|| row.threads.to_string()));
+        cells.extend([us(row.time_ns), us(row.mean_time_ns), row.references.to_string()]);
         cells.extend(spins.then(|| row.spins.to_string()));
         cells.extend([
             row.primary_misses.to_string(),
@@ -115,7 +106,7 @@ pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
 /// What the controllers and processors of a run did: a table of controllers, one of handlers, and, as far as they were
 /// counted, messages, invalidations, and where the processors' miss stall comes from.
 pub fn simulation_statistics(row: &SimulationRow) -> Vec<Table> {
-    let run = format!("{} on {} processors of {}, {}", row.program, row.cpus, row.machine, row.protocol);
+    let run = format!("{} on {} of {}, {}", row.program, processors(row), row.machine, row.protocol);
     let mut tables = Vec::new();
     if let Some(parts) = &row.controllers {
         tables.push(controllers(&run, parts));
@@ -127,6 +118,14 @@ pub fn simulation_statistics(row: &SimulationRow) -> Vec<Table> {
     }
     tables.extend(miss_stall(row));
     tables
+}
+
+/// The processors of a run, in words: with its threads, if those are more or fewer.
+pub(crate) fn processors(row: &SimulationRow) -> String {
+    match row.has_other_threads() {
+        false => format!("{} processors", row.cpus),
+        true => format!("{} processors with {} threads", row.cpus, row.threads),
+    }
 }
 
 /// The busiest controllers.
@@ -308,6 +307,7 @@ mod tests {
             machine: "arctic".into(),
             protocol: "origin".into(),
             cpus: 8,
+            threads: 8,
             parameters: [("lines".into(), lines), ("work".into(), 20)].into(),
             time_ns: 12_345.0,
             references: 100,

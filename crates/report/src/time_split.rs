@@ -59,6 +59,8 @@ pub fn time_split(rows: &[SimulationRow]) -> Table {
     let shown: Vec<usize> =
         (0..=PARTS.len()).filter(|&part| part == 0 || shares.iter().any(|shares| shares[part] > 0.0)).collect();
     let mut columns = vec![Column::text("run"), Column::number("CPUs", "")];
+    let threads = rows.iter().any(SimulationRow::has_other_threads);
+    columns.extend(threads.then(|| Column::number("threads", "")));
     let names: Vec<&str> = part_names().collect();
     columns.extend(shown.iter().map(|&part| Column::number(names[part], "%")));
     columns.extend(KINDS.map(|(name, _)| Column::number(name, "% of misses")));
@@ -69,6 +71,7 @@ pub fn time_split(rows: &[SimulationRow]) -> Table {
     let mut table = Table::new("where the time went", columns);
     for (row, shares) in rows.iter().zip(shares) {
         let mut cells = vec![label(row, &varied), row.cpus.to_string()];
+        cells.extend(threads.then(|| row.threads.to_string()));
         cells.extend(shown.iter().map(|&part| percent(shares[part])));
         let misses: u64 = row.misses.values().sum();
         let share = |count: u64| if misses > 0 { percent(count as f64 / misses as f64) } else { "-".to_owned() };
@@ -99,7 +102,7 @@ pub fn time_bars<'a>(rows: &'a [SimulationRow]) -> StackedBars {
         (format!("{} {}", label(row, &varied), row.cpus), shares(row).into_iter().map(|share| share * height).collect())
     };
     StackedBars {
-        title: "where the time went".to_owned(),
+        title: "where the time went (numbers: % of a bar)".to_owned(),
         y: "processor time, that of a program's first run being 1".to_owned(),
         parts: part_names().map(str::to_owned).collect(),
         bars: rows.iter().map(&mut bar).collect(),

@@ -1,12 +1,12 @@
 //! What can go wrong in a simulation.
 
-use machine::description::{ControllerKind, Description, HubSpec, Replacement};
+use machine::DescriptionError;
+use machine::description::{Description, HubSpec};
 use protocol::ProtocolError;
 use protocol::msi::catalogue::UnknownProtocol;
 use thiserror::Error;
 use units::{Bytes, CpuId, NodeId, Time, VirtualAddr};
 
-use crate::processor::MissId;
 use crate::system::Incoherence;
 
 /// Why a simulation cannot start or go on.
@@ -90,6 +90,9 @@ pub enum SimError {
         /// What can be simulated.
         accepted: &'static str,
     },
+    /// The values of the description cannot stand together.
+    #[error(transparent)]
+    Description(Box<DescriptionError>),
     /// All programs wait for something that never comes.
     #[error("nothing can happen any more at {at}: {waits}")]
     Deadlock {
@@ -118,38 +121,13 @@ pub enum SimError {
     NoStack(std::io::Error),
 }
 
-impl SimError {
-    /// Whether `description` can be simulated.
-    pub(crate) fn check(description: &Description) -> Result<(), Self> {
-        let two_ways = |key, ways: u32| match ways {
-            2 => Ok(()),
-            _ => Err(Self::Unsupported { key, value: ways.to_string(), accepted: "2" }),
-        };
-        two_ways("l1.ways", description.l1.ways)?;
-        two_ways("l2.ways", description.l2.ways)?;
-        if description.l2.replacement != Replacement::Random {
-            let value = "lru".to_string();
-            return Err(Self::Unsupported { key: "l2.replacement", value, accepted: "\"random\"" });
-        }
-        if description.processor.outstanding_misses as usize > MissId::CAPACITY {
-            let value = description.processor.outstanding_misses.to_string();
-            return Err(Self::Unsupported { key: "processor.outstanding_misses", value, accepted: "1 to 8" });
-        }
-        let hub = description.controller.kind == ControllerKind::Hub;
-        let only_hubs = |key, asked: bool, accepted| match asked && !hub {
-            true => Err(Self::Unsupported { key, value: "true".to_string(), accepted }),
-            false => Ok(()),
-        };
-        let os = &description.os;
-        only_hubs("os.migration", os.migration, "false: only the Hub of an Origin counts references by page")?;
-        only_hubs("os.replication", os.replication, "false: only the Hub of an Origin poisons what is given up")?;
-        if description.tlb.entries > 256 {
-            let value = description.tlb.entries.to_string();
-            return Err(Self::Unsupported { key: "tlb.entries", value, accepted: "1 to 256" });
-        }
-        Ok(())
+impl From<DescriptionError> for SimError {
+    fn from(error: DescriptionError) -> Self {
+        Self::Description(Box::new(error))
     }
+}
 
+impl SimError {
     /// The Hub of `description`.
     pub(crate) fn hub_of(description: &Description) -> Result<&HubSpec, Self> {
         let value = "magic".to_string();

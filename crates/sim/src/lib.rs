@@ -16,6 +16,7 @@ mod memory;
 mod observer;
 mod origin;
 mod os;
+mod part;
 mod processor;
 pub mod random;
 mod simulator;

@@ -10,7 +10,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use protocol::{Mesi, Version};
+use protocol::{CopyState, Version};
 use rustc_hash::FxHashMap;
 use units::{CpuId, LineAddr, Time};
 
@@ -142,7 +142,7 @@ impl Observer {
             oldest = oldest.max(*floor);
             *floor = found.max(oldest);
         }
-        if copy.state == Mesi::Invalid {
+        if !copy.state.is_valid() {
             self.fault.get_or_insert(Incoherence::NoRight { cpu, line, state: copy.state, at });
         } else if found < oldest || found > seen.newest {
             self.fault.get_or_insert(Incoherence::StaleLoad { cpu, line, found, last: seen.newest, at });
@@ -161,7 +161,7 @@ impl Observer {
         if self.relaxed {
             self.floors.insert((line, cpu), copy.version);
         }
-        if copy.state != Mesi::Modified {
+        if copy.state != CopyState::MODIFIED {
             self.fault.get_or_insert(Incoherence::NoRight { cpu, line, state: copy.state, at });
         } else if copy.version != before.next() {
             self.fault.get_or_insert(Incoherence::StaleStore { cpu, line, made: copy.version, last: before, at });

@@ -4,7 +4,6 @@
 //! stripped, addresses stay numbers. Variables come from the symbol table alone, which gives their sizes. All addresses are those
 //! that the program was linked for: whoever knows where it was loaded subtracts that.
 
-use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -93,7 +92,8 @@ impl Symbols {
     /// When it cannot be read or is no program. That it has no symbols is no error.
     pub fn of(file: &Path) -> Result<Self, SymbolsError> {
         let foreign = |problem: String| SymbolsError::Foreign { file: file.to_owned(), problem };
-        let bytes = fs::read(file).map_err(|source| SymbolsError::Unreadable { file: file.to_owned(), source })?;
+        let bytes = input::bytes(file, input::HELD)
+            .map_err(|source| SymbolsError::Unreadable { file: file.to_owned(), source })?;
         let program = object::File::parse(bytes.as_slice()).map_err(|error| foreign(error.to_string()))?;
         let loader = Loader::new(file).map_err(|error| foreign(error.to_string()))?;
         let has_lines = program.section_by_name(".debug_line").is_some();

@@ -12,6 +12,9 @@ pub struct Preamble {
     /// Whether time and counts are those of a simulation.
     #[serde(default)]
     pub simulated: bool,
+    /// The model of a real machine's processor, if it is known.
+    #[serde(default)]
+    pub processor: Option<String>,
     /// The whole description of a simulated machine, as TOML, or other facts about the computer.
     #[serde(default)]
     pub description: String,

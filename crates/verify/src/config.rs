@@ -1,4 +1,4 @@
-//! What to explore: how many caches and lines, and what processors do.
+//! Configurations of an exploration: the number of caches and lines, and the accesses of processors.
 
 use protocol::Access;
 use thiserror::Error;
@@ -10,22 +10,22 @@ pub struct Config {
     pub caches: u16,
     /// Lines that they share.
     pub lines: u16,
-    /// Processors on each node. On the Origin, two share a bit of the sharer vector and a processor interface.
+    /// Processors per node. On the Origin, two share a bit of the sharer vector and a processor interface.
     pub processors_per_node: u16,
-    /// What processors do, besides evicting.
+    /// Accesses that processors make, besides evictions.
     pub accesses: Vec<Access>,
-    /// Highest priority of a retried request. It only decides whether a home serves or refuses a request, and the checker
+    /// Highest priority of a retried request. It only decides whether a home serves or NACKs a request, and the checker
     /// tries every order of retries; a low limit keeps the state space small. Protocols without priorities ignore it.
     pub priority_limit: u8,
     /// Whether states that differ only in the names of interchangeable caches and lines count as one.
     pub symmetry: bool,
-    /// States beyond which to give up: each takes about 100 bytes.
+    /// Number of states beyond which exploration stops: each takes about 100 bytes.
     pub state_limit: usize,
-    /// A fault to plant, by its name among those of the protocol, to see whether it is found.
+    /// Planted fault, by its name among those of the protocol: exploration must find it.
     pub mutation: Option<&'static str>,
 }
 
-/// What a model of a protocol has room for.
+/// Capacity of a protocol's model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Most caches.
@@ -36,55 +36,55 @@ pub struct Limits {
     pub processors_per_node: u16,
     /// Highest retry priority.
     pub priority: u8,
-    /// What its processors can do, besides evicting.
+    /// Accesses that its processors can make, besides evictions.
     pub accesses: &'static [Access],
 }
 
-/// A configuration that cannot be explored.
+/// Error for a configuration that cannot be explored.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ConfigError {
-    /// There is no such protocol.
+    /// The protocol does not exist.
     #[error("PROTOCOL {name}: unknown; accepted: {accepted}")]
     UnknownProtocol {
-        /// What was asked for.
+        /// Name given.
         name: String,
-        /// The names that exist.
+        /// Accepted names.
         accepted: String,
     },
-    /// There are more states than allowed.
+    /// The configuration has more states than allowed.
     #[error("caches {caches}, lines {lines}: more than {limit} states, not all explored")]
     TooManyStates {
-        /// How many caches.
+        /// Number of caches.
         caches: u16,
-        /// How many lines.
+        /// Number of lines.
         lines: u16,
-        /// As many states as were allowed.
+        /// Number of states allowed.
         limit: usize,
     },
-    /// The protocol has no such access.
+    /// The protocol does not have the access.
     #[error("accesses {access:?}: not known to protocol {protocol}; accepted: {accepted:?}")]
     UnknownAccess {
         /// The protocol.
         protocol: &'static str,
-        /// What was asked for.
+        /// Access given.
         access: Access,
-        /// What it knows.
+        /// Accepted accesses.
         accepted: &'static [Access],
     },
-    /// The protocol has no such planted fault.
+    /// The protocol does not have the planted fault.
     #[error("mutation {name}: no such fault in protocol {protocol}; accepted: {accepted}")]
     UnknownMutation {
         /// The protocol.
         protocol: &'static str,
-        /// What was asked for.
+        /// Name given.
         name: String,
-        /// The names that exist.
+        /// Accepted names.
         accepted: String,
     },
     /// A number is out of range.
     #[error("{what} {value}: out of range; accepted: {least} to {most}")]
     OutOfRange {
-        /// Which number.
+        /// Name of the number.
         what: &'static str,
         /// Its value.
         value: u16,
@@ -99,7 +99,7 @@ impl Config {
     /// Loads, read prefetches and stores: the requests READ, RDSH, RDEX and UPGRD, and (by evictions) WB.
     pub const CACHED_ACCESSES: [Access; 3] = [Access::Load, Access::ReadPrefetch, Access::Store];
 
-    /// Also write prefetches, which leave a modified line with unmodified contents, and the reads that cache nothing.
+    /// Also write prefetches, which leave a modified line with unmodified contents, and the reads that are not cached.
     pub const ALL_ACCESSES: [Access; 6] = [
         Access::Load,
         Access::ReadPrefetch,
@@ -109,12 +109,12 @@ impl Config {
         Access::PoisonRead,
     ];
 
-    /// States that fit some six gigabytes.
+    /// State limit that fits in some six gigabytes.
     pub const STATE_LIMIT: usize = 60_000_000;
 
-    /// A configuration with one processor a node. Up to two caches on one line make every kind of access; more caches or
-    /// lines make the cached ones only: two million states for three caches, where every kind of access makes 26 million
-    /// (explored, and without fault too).
+    /// Creates a configuration with one processor per node. Up to two caches on one line make every access; more caches
+    /// or lines make only the cached ones: two million states for three caches, against 26 million with every access
+    /// (explored, and also without a violation).
     pub fn new(caches: u16, lines: u16) -> Self {
         let small = caches <= 2 && lines <= 1;
         let accesses = if small { Self::ALL_ACCESSES.to_vec() } else { Self::CACHED_ACCESSES.to_vec() };
@@ -130,7 +130,7 @@ impl Config {
         }
     }
 
-    /// Checks that a model with these limits has room for the configuration.
+    /// Checks that the configuration is within the limits of a model.
     pub(crate) fn check(&self, protocol: &'static str, limits: &Limits) -> Result<(), ConfigError> {
         let ranges = [
             ("caches", self.caches, 1, limits.caches),

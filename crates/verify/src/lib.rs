@@ -1,8 +1,8 @@
 //! Exhaustive exploration of coherence protocols: every reachable state, every property, the shortest counterexample.
 //!
-//! The explorer runs the handlers of the protocol crate, the very ones that the timing simulator runs. A configuration is
-//! a handful of caches and lines; what processors do is not bounded: they access and evict for ever, and the state space
-//! is finite because contents are kept relative to the last store.
+//! The explorer runs the handlers of the protocol crate, the same that the timing simulator runs. A configuration has a
+//! handful of caches and lines. Processors are unbounded: they access and evict for ever, and the state space is finite
+//! because contents are kept relative to the last store.
 
 mod config;
 mod explore;

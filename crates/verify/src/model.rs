@@ -1,43 +1,45 @@
-//! What the explorer needs of a system: an initial state, the steps out of a state, and a canonical encoding.
+//! Interface of a system to the explorer: an initial state, the steps out of a state, and a canonical encoding.
 
 use std::fmt::Display;
 
-/// A property that does not hold.
+/// A violation of a property.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// Which property.
+    /// Property violated.
     pub property: Property,
-    /// What was found, in words.
+    /// Description of the violation.
     pub detail: String,
 }
 
-/// The properties that every protocol must have.
+/// Properties of every protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Property {
-    /// At most one writer, and no reader beside a writer.
+    /// Single writer: at most one writer, and no reader beside a writer.
     SingleWriter,
-    /// Every load returns the last store, and every store changes the last contents.
+    /// Latest value: every load returns the last store, and every store changes the last contents.
     LatestValue,
-    /// When nothing is outstanding, the directory agrees with the caches, and memory with both.
+    /// Directory agreement: when nothing is outstanding, the directory agrees with the caches, and memory with both.
     DirectoryAgreement,
-    /// What a directory keeps in a store that its lines share is exactly what the lines have of it.
+    /// Store accounting: the entries in use of a store that lines share are exactly those that the lines hold.
     StoreAccounting,
-    /// No message reaches an agent in a state in which it cannot be handled.
+    /// Expected message: no message reaches an agent in a state in which it cannot be handled.
     ExpectedMessage,
-    /// As long as something is outstanding, something can move.
+    /// Deadlock freedom: as long as something is outstanding, some internal step is possible.
     DeadlockFreedom,
-    /// A home grants no request while, since its last grant, it has been too busy for one of higher priority: new requests
-    /// do not overtake refused ones for ever.
+    /// Bounded overtaking: a home grants no request if, since its last grant, it has NACKed one of higher priority
+    /// because it was busy. New requests therefore do not overtake NACKed ones for ever.
     BoundedOvertaking,
-    /// What a program's loads return is what they could if all processors took turns, one access at a time (Lamport, "How to
-    /// make a multiprocessor computer that correctly executes multiprocess programs", 1979). Of litmus tests.
+    /// Sequential consistency, a property of litmus tests: the loads of a program return results that are possible if
+    /// all processors take turns, one access at a time (Lamport, "How to make a multiprocessor computer that correctly
+    /// executes multiprocess programs", 1979).
     SequentialConsistency,
-    /// From every state everything outstanding can be completed without new accesses: under strong fairness, it will be.
+    /// Eventual completion: from every state, everything outstanding can complete without new accesses; under strong
+    /// fairness, it will.
     EventualCompletion,
 }
 
 impl Property {
-    /// A short name.
+    /// Short name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SingleWriter => "single writer",
@@ -53,32 +55,33 @@ impl Property {
     }
 }
 
-/// A system to be explored: finite, and deterministic but for the choice of the step.
+/// A system to be explored: finite, and deterministic except for the choice of the step.
 pub trait Model: Sync {
-    /// A state, in a form that steps can be taken from.
+    /// A state, in a form from which steps are taken.
     type State: Clone;
     /// One step.
     type Step: Copy + Display;
 
-    /// Where everything starts.
+    /// Initial state.
     fn initial(&self) -> Self::State;
 
-    /// Calls `visit` with every step possible in `state` and the state after it, or the property that it breaks.
+    /// Calls `visit` with every step possible in `state`, and with the state after it or the property that it violates.
     fn steps(&self, state: &Self::State, visit: &mut impl FnMut(Self::Step, Result<Self::State, Violation>));
 
-    /// Whether the step belongs to the system (a message is handled, a retry is sent) rather than to its users, who are
-    /// free never to take one.
+    /// Whether the step is internal to the system (a message is handled, a retry is sent), and not a step of a
+    /// processor, which may never occur.
     fn is_internal(&self, step: Self::Step) -> bool;
 
-    /// Appends the canonical encoding: states that differ only in the names of interchangeable parts encode alike.
+    /// Appends the canonical encoding: states that differ only in the names of interchangeable parts have equal
+    /// encodings.
     fn encode(&self, state: &Self::State, bytes: &mut Vec<u8>);
 
-    /// A state with this encoding.
+    /// Decodes a state with this encoding.
     fn decode(&self, bytes: &[u8]) -> Self::State;
 
     /// Whether nothing is outstanding.
     fn is_quiescent(&self, state: &Self::State) -> bool;
 
-    /// One line that shows the whole state.
+    /// Description of the whole state in one line.
     fn describe(&self, state: &Self::State) -> String;
 }

@@ -1,6 +1,6 @@
-//! Orders of interchangeable parts: what the symmetry of a model is made of.
+//! Permutations of interchangeable parts, for the symmetry of models.
 
-/// Every order of `0..count`, ascending first.
+/// Every permutation of `0..count`, the identity first.
 pub fn permutations(count: usize) -> Vec<Vec<u8>> {
     if count == 0 {
         return vec![Vec::new()];

@@ -1,4 +1,4 @@
-//! The protocols that can be explored, by name, and the run of one.
+//! Registry of the protocols that can be explored, by name, and the run of one.
 
 use std::time::{Duration, Instant};
 
@@ -11,55 +11,56 @@ use crate::{moesi, msi, origin, sci};
 /// A protocol that can be explored.
 #[derive(Clone, Copy, Debug)]
 pub struct Protocol {
-    /// The name it is asked for by.
+    /// Name in the registry.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// Short description.
     pub description: &'static str,
-    /// What its model has room for.
+    /// Limits of its model.
     pub limits: Limits,
-    /// The configurations that are worth exploring, in the order of their size.
+    /// Configurations worth exploring, in the order of their size.
     pub configurations: fn() -> Vec<Config>,
-    /// The faults that can be planted in it.
+    /// Faults that can be planted in it.
     pub faults: fn() -> Vec<Fault>,
-    /// The order of memory that it promises.
+    /// Memory consistency that it guarantees.
     pub consistency: Consistency,
-    /// Builds the model and explores it.
+    /// Creates the model and explores it.
     pub(crate) explore: fn(&Config) -> Exploration,
-    /// Builds the model of a litmus test and explores it.
+    /// Creates the model of a litmus test and explores it.
     pub(crate) litmus: fn(&Litmus) -> Exploration,
 }
 
-/// A fault that can be planted in one rule of a protocol. A checker that does not find it shows nothing about that rule.
+/// A fault that can be planted in one rule of a protocol. A checker that does not find it proves nothing about that
+/// rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// Its name.
+    /// Name of the fault.
     pub name: &'static str,
-    /// The property that it breaks by the fewest steps.
+    /// Property that the fault violates in the fewest steps.
     pub breaks: Property,
-    /// A small configuration in which it shows.
+    /// A small configuration in which the fault is found.
     pub config: Config,
 }
 
-/// The families of protocols; a new one is a line here.
+/// Families of protocols; a new one is a line here.
 const FAMILIES: &[&[Protocol]] = &[&[origin::PROTOCOL], msi::PROTOCOLS, sci::PROTOCOLS, moesi::PROTOCOLS];
 
-/// How an exploration ended.
+/// Outcome of an exploration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// Every reachable state was seen, and every property holds.
+    /// Every reachable state was explored, and every property holds.
     Ok,
-    /// A property does not hold: a shortest way to break it.
+    /// A property is violated; a shortest run that violates it.
     Counterexample(Trace),
 }
 
 /// One exploration.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
-    /// The protocol.
+    /// Name of the protocol.
     pub protocol: &'static str,
-    /// Caches that took part.
+    /// Number of caches.
     pub caches: u16,
-    /// Lines that they shared.
+    /// Number of lines.
     pub lines: u16,
     /// Distinct states reached (up to symmetry).
     pub states: u64,
@@ -67,16 +68,16 @@ pub struct Run {
     pub transitions: u64,
     /// Steps from the initial state to the farthest one.
     pub depth: u32,
-    /// Host time that it took.
+    /// Host time of the exploration.
     pub time: Duration,
     /// Bytes held by the states and the graph at the end.
     pub memory: usize,
-    /// How it ended.
+    /// Outcome.
     pub outcome: Outcome,
 }
 
 impl Run {
-    /// Distinct states a second of host time.
+    /// Distinct states per second of host time.
     pub fn states_per_second(&self) -> f64 {
         self.states as f64 / self.time.as_secs_f64()
     }
@@ -87,7 +88,7 @@ pub fn protocols() -> impl Iterator<Item = &'static Protocol> {
     FAMILIES.iter().copied().flatten()
 }
 
-/// The protocol of this name.
+/// Finds the protocol of this name.
 ///
 /// # Errors
 /// [`ConfigError::UnknownProtocol`] if there is none.
@@ -99,14 +100,14 @@ pub fn protocol(name: &str) -> Result<Protocol, ConfigError> {
 }
 
 impl Protocol {
-    /// A configuration with the accesses that are usual at this size ([`Config::new`]) and known to the protocol.
+    /// Configuration with the accesses that are usual at this size ([`Config::new`]) and that the protocol has.
     pub fn config(&self, caches: u16, lines: u16) -> Config {
         let mut config = Config::new(caches, lines);
         config.accesses.retain(|access| self.limits.accesses.contains(access));
         config
     }
 
-    /// The fault of this name.
+    /// Finds the fault of this name.
     ///
     /// # Errors
     /// [`ConfigError::UnknownMutation`] if there is none.
@@ -123,16 +124,16 @@ impl Protocol {
     /// Checks that a configuration can be explored.
     ///
     /// # Errors
-    /// When a number is out of range, or an access or a planted fault is not one of the protocol's.
+    /// A number out of range, or an access or a planted fault that the protocol does not have.
     pub fn check(&self, config: &Config) -> Result<(), ConfigError> {
         config.check(self.name, &self.limits)?;
         config.mutation.map_or(Ok(()), |name| self.fault(name).map(|_| ()))
     }
 
-    /// Explores one configuration exhaustively, or until a property is broken.
+    /// Explores one configuration exhaustively, or until a property is violated.
     ///
     /// # Errors
-    /// When the configuration cannot be explored ([`Protocol::check`]), or has more states than it allows.
+    /// A configuration that cannot be explored ([`Protocol::check`]), or that has more states than it allows.
     pub fn run(&self, config: &Config) -> Result<Run, ConfigError> {
         self.check(config)?;
         let start = Instant::now();

@@ -1,4 +1,5 @@
-//! What every registered protocol must show: no fault as it is, and every planted fault found, by the property that it breaks.
+//! Conformance of every registered protocol: every property holds, and every planted fault is found, by the property
+//! that it violates.
 
 use verify::{Config, Fault, Outcome, Protocol, Trace, protocols};
 

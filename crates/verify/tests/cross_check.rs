@@ -18,7 +18,7 @@ const COLLECTING: Variant = Variant { clustering: None, acknowledge_requester: t
 const LISTS: DynamicPointer = DynamicPointer { links: 1, search: 1 };
 const HYBRID: Hybrid = Hybrid { neighbourhood: 2, pointers: 2, vectors: 1, all_shared: 4 };
 
-/// Two and three caches with loads and stores, for protocols that have no more.
+/// Two and three caches with loads and stores, for protocols without other accesses.
 fn smallest() -> Vec<Config> {
     let accesses = vec![Access::Load, Access::Store];
     vec![Config { accesses: accesses.clone(), ..Config::new(2, 1) }, Config { accesses, ..Config::new(3, 1) }]
@@ -86,7 +86,7 @@ fn stateright_counts_the_same_states_and_steps() {
     }
 }
 
-/// Every reachable state with all names kept.
+/// Every reachable state, with all names kept.
 fn reachable<M: Model>(model: &M) -> HashSet<Vec<u8>> {
     let first = encoding(model, &model.initial());
     let mut seen = HashSet::from([first.clone()]);
@@ -109,7 +109,7 @@ fn merges_exactly<M: Model>(config: &Config, model: impl Fn(&Config) -> M) {
     let all = reachable(&named);
     let classes: HashSet<_> = all.iter().map(|bytes| encoding(&symmetric, &named.decode(bytes))).collect();
     assert_eq!(classes.len(), explore(&symmetric, config.state_limit).states, "{config:?}");
-    // A representative is one of the states that it stands for.
+    // A representative is one of the states of its class.
     assert!(classes.is_subset(&all), "{config:?}");
     assert_eq!(all.len(), explore(&named, config.state_limit).states, "{config:?}");
 }
@@ -127,6 +127,6 @@ fn symmetry_merges_exactly_the_states_that_differ_in_names() {
         merges_exactly(&config, |config| Msi::new(config, CoarseVector::coarse(2), Variant::default(), false));
         merges_exactly(&config, |config| Msi::new(config, HYBRID, Variant::default(), true));
     }
-    // An ordered set: lists differ by the order of their elements.
+    // The lists of an ordered set differ by the order of their elements.
     merges_exactly(&smallest()[1], |config| Msi::new(config, LISTS, Variant::default(), false));
 }

@@ -1,4 +1,4 @@
-//! What the explorer finds of the Origin: no fault, and state spaces of known size. Bad configurations are refused.
+//! Exploration of the Origin: no violation, and state spaces of known size. Bad configurations are rejected.
 
 use protocol::Access;
 use verify::{Config, ConfigError, Outcome, Run};
@@ -11,7 +11,8 @@ fn two_on_a_node() -> Config {
     Config { processors_per_node: 2, ..Config::new(2, 1) }
 }
 
-/// Explores everything, and holds the size of the state space: it changes only if the protocol does, or the model.
+/// Explores a configuration completely, and checks the size of the state space, which changes only with the protocol or
+/// the model.
 fn holds(config: &Config, states: u64, transitions: u64, depth: u32) {
     let run = run(config);
     if let Outcome::Counterexample(trace) = &run.outcome {
@@ -67,7 +68,7 @@ fn exploration_stops_at_the_limit() {
 }
 
 #[test]
-fn bad_configurations_are_refused() {
+fn bad_configurations_are_rejected() {
     let origin = verify::protocol("origin").expect("registered");
     for (caches, lines) in [(0, 1), (5, 1), (2, 0), (2, 3)] {
         assert!(matches!(origin.run(&Config::new(caches, lines)), Err(ConfigError::OutOfRange { .. })));

@@ -1,4 +1,5 @@
-//! Litmus tests on every registered protocol: what promises sequential consistency has it, and what relaxes it shows how.
+//! Litmus tests on every registered protocol: those that guarantee sequential consistency have it, and the others show
+//! their relaxation.
 
 use verify::{Consistency, Litmus, Outcome, Property, Trace, protocols};
 
@@ -9,13 +10,13 @@ fn broken(protocol: &verify::Protocol, litmus: &Litmus) -> Option<Trace> {
     }
 }
 
-/// Independent reads take four processors: 900 thousand states for the Origin, so it is left to `ccnuma verify --all`.
+/// Independent reads need four processors: 900 thousand states for the Origin, left to `ccnuma verify --all`.
 fn is_small(protocol: &verify::Protocol, litmus: &Litmus) -> bool {
     *litmus != Litmus::INDEPENDENT_READS || protocol.name != "origin"
 }
 
 #[test]
-fn what_promises_sequential_consistency_has_it() {
+fn protocols_of_sequential_consistency_have_it() {
     for protocol in protocols().filter(|protocol| protocol.consistency == Consistency::Sequential) {
         for litmus in Litmus::ALL.iter().filter(|litmus| is_small(protocol, litmus)) {
             if let Some(trace) = broken(protocol, litmus) {
@@ -25,10 +26,11 @@ fn what_promises_sequential_consistency_has_it() {
     }
 }
 
-/// FLASH dissertation, Section 5.2.3: with acknowledgement to requester, a processor goes on while others still read what it
-/// has overwritten. Nobody else sees its store before that is over, since the home stays pending: so messages passed and
-/// stores buffered show the relaxed order, and independent readers still agree. Of the two that buffer stores, the one at the
-/// home waits as ever, which takes two steps more.
+/// Acknowledgement to requester (FLASH dissertation, Section 5.2.3): a processor proceeds while others still read the
+/// contents that it has overwritten. No other processor observes its store before all acknowledgements have arrived,
+/// since the home stays pending: message passing and store buffering show the relaxed order, and independent readers
+/// still agree. In store buffering, the processor on the home node waits as in the base protocol, which takes two steps
+/// more.
 #[test]
 fn acknowledgement_to_requester_shows_its_relaxed_order() {
     let relaxed: Vec<_> = protocols().filter(|protocol| protocol.consistency == Consistency::Relaxed).collect();

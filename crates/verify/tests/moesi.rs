@@ -1,4 +1,4 @@
-//! What the explorer finds of the snooping bus: no fault, and state spaces of known size.
+//! Exploration of the snooping bus: no violation, and state spaces of known size.
 
 mod pinned;
 

@@ -1,4 +1,4 @@
-//! What the explorer finds of FLASH's MSI protocols: no fault, and state spaces of known size.
+//! Exploration of FLASH's MSI protocols: no violation, and state spaces of known size.
 
 mod pinned;
 
@@ -34,7 +34,7 @@ fn three_caches_have_every_property() {
     }
 }
 
-/// Sharing sets that differ in nothing but how many nodes they name are the same with one cache.
+/// Sharing sets that differ only in the number of nodes that they include are equivalent for one cache.
 #[test]
 fn one_cache_has_every_property() {
     for protocol in ["bit-vector", "cv=2", "cv=2/LB", "broadcast", "hybrid"] {
@@ -55,10 +55,10 @@ fn explored<S: SharingSet>(set: S, variant: Variant, remote_access_cache: bool) 
 /// Sharing set, variant and remote access cache are independent parameters: combinations that no paper names hold too.
 #[test]
 fn parameters_combine() {
-    let clustering = Some(Clustering { nodes: 2, least: 1 });
+    let clustering = Some(Clustering { nodes: 2, threshold: 1 });
     let base = Variant::default();
     let both = Variant { clustering, acknowledge_requester: true };
-    // One pointer: the report of a former owner displaces it.
+    // With one pointer, the report of a former owner displaces it.
     let one_pointer = LimitedPointer { pointers: 1, overflow: Overflow::Evict };
     explored(one_pointer, base, false);
     explored(one_pointer, both, true);
@@ -68,8 +68,8 @@ fn parameters_combine() {
     explored(DynamicPointer { links: 1, search: 1 }, both, false);
 }
 
-/// What is verified is what runs: a protocol of the family has the same name here and in the catalogue. Only one form of the
-/// hybrid is for the explorer alone, whose caches are too few for the last format.
+/// The verified protocols are those that run: a protocol of the family has the same name here and in the catalogue.
+/// Only one form of the hybrid is for the explorer alone, whose caches are too few for the last format.
 #[test]
 fn the_catalogue_has_every_name() {
     let explored: Vec<_> = protocols().map(|protocol| protocol.name).collect();
@@ -77,7 +77,7 @@ fn the_catalogue_has_every_name() {
     for name in explored.iter().filter(|name| !others.contains(name)) {
         assert!(catalogue::names().any(|known| known == *name), "{name}");
     }
-    // Every base is explored, if not with the same number of nodes a bit.
+    // Every base is explored, though not with every number of nodes per bit.
     for name in catalogue::names().filter(|&name| name != "cv=4") {
         assert!(explored.contains(&name), "{name}");
     }

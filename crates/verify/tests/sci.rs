@@ -1,4 +1,4 @@
-//! What the explorer finds of SCI: no fault, and state spaces of known size.
+//! Exploration of SCI: no violation, and state spaces of known size.
 
 mod pinned;
 
@@ -30,7 +30,7 @@ fn four_caches_have_every_property_with_stores() {
     holds("sci", 4, &[Access::Store], (8_367, 34_538, 44));
 }
 
-/// With loads and stores: the longest list in which an element has neighbours that are neither head nor tail.
+/// Loads and stores of four caches: the longest list in which an element has neighbours that are neither head nor tail.
 #[test]
 #[ignore = "three and a half million states: ten seconds"]
 fn four_caches_have_every_property() {

@@ -1,14 +1,15 @@
-//! A new sharing set, as somebody else would add it: one file that implements it, and one line that registers it.
+//! A new sharing set, added from outside: one file that implements it, and one line that registers it.
 
 use protocol::msi::{Insertion, SetWork, SharingSet, Site, Variant};
 use units::{LineAddr, NodeId};
 use verify::{Config, Consistency, Litmus, Outcome, Protocol, explore_msi, msi_faults, msi_litmus, msi_protocol};
 
-/// The first and the last sharer; everybody between them counts as one. No representation of the dissertation's.
+/// Interval representation: the first and the last sharer, between which every node counts as one. The dissertation has
+/// no such set.
 #[derive(Clone, Copy, Debug)]
 struct Interval;
 
-/// The ends, both inclusive.
+/// Ends of the interval, both inclusive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 struct Ends(Option<(u16, u16)>);
 
@@ -64,7 +65,7 @@ impl SharingSet for Interval {
         Ends(numbers().min().zip(numbers().max()))
     }
 
-    /// Whether a node is between two others depends on its number.
+    /// Position between two nodes depends on the number.
     fn class(&self, _: &Site, node: NodeId) -> u16 {
         node.0
     }
@@ -91,7 +92,7 @@ fn it_is_explored_tested_and_counted_like_the_others() {
 #[test]
 fn its_planted_faults_are_found() {
     let faults = (INTERVAL.faults)();
-    // It names too many nodes, so an upgrade can be granted to a copy that is gone.
+    // The set is a superset, so an upgrade can be granted to a copy that is gone.
     assert!(faults.iter().any(|fault| fault.name == "upgrade-nothing"));
     assert!(!faults.iter().any(|fault| fault.name == "leak-entries"), "it has no store");
     for fault in faults {

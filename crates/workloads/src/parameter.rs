@@ -108,6 +108,9 @@ pub trait Declared: Sized {
     const SUMMARY: &'static str;
     /// Its parameters.
     const PARAMETERS: &'static [Parameter];
+    /// The published figures to which constants of the program were fitted, as a machine's `calibrated_on` lists them:
+    /// `PAPER/TABLE [rows A, B] [columns C, D]`.
+    const CALIBRATED_ON: &'static [&'static str];
 
     /// The program with these values, which have been checked, and defaults for the rest.
     fn with(settings: &Settings) -> Self;
@@ -117,9 +120,9 @@ pub trait Declared: Sized {
 }
 
 /// Declares a program: the structure of its parameters, with default and range, and what is known of it by name. `powers of`
-/// a number after a range narrows it to those.
+/// a number after a range narrows it to those. `fitted to` lists the published figures that decided constants of the program.
 macro_rules! program {
-    ($(#[$doc:meta])* $type:ident is $name:literal: $summary:literal {
+    ($(#[$doc:meta])* $type:ident is $name:literal: $summary:literal $(, fitted to [$($figure:literal),*])? {
         $(#[doc = $meaning:literal] $field:ident: $default:expr, $least:literal to $most:expr $(, powers of $base:literal)?;)*
     }) => {
         $(#[$doc])*
@@ -129,6 +132,7 @@ macro_rules! program {
         impl $crate::Declared for $type {
             const NAME: &'static str = $name;
             const SUMMARY: &'static str = $summary;
+            const CALIBRATED_ON: &'static [&'static str] = &[$($($figure),*)?];
             const PARAMETERS: &'static [$crate::Parameter] = &[$($crate::Parameter {
                 name: stringify!($field),
                 meaning: $meaning.trim_ascii(),

@@ -69,6 +69,11 @@ macro_rules! programs {
                 match self { $(Self::$type(program) => $type::PARAMETERS.iter().zip(program.values()).collect(),)* }
             }
 
+            /// The published figures that it was fitted to ([`Declared::CALIBRATED_ON`]): all others are predictions.
+            pub fn calibrated_on(&self) -> &'static [&'static str] {
+                match self { $(Self::$type(_) => $type::CALIBRATED_ON,)* }
+            }
+
             /// [`Program::RACES`].
             pub fn races(&self) -> bool {
                 match self { $(Self::$type(_) => $type::RACES,)* }

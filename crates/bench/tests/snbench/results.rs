@@ -2,7 +2,7 @@
 
 use bench::{Experiment, Placement, Plan, RestartSearch, Settings, State, conformance, p3};
 use proptest::prelude::*;
-use record::{OneOrMany, Unit, Warning};
+use record::{Unit, Warning};
 use units::{Bytes, CpuId, Duration, NodeId};
 
 use crate::mock::{Mock, TRANSFER, Transaction, row};
@@ -26,7 +26,7 @@ fn a_latency_record_names_roles_and_distances() {
         settings(),
     );
     let record = plan.run(&mut platform).expect("a valid plan").record;
-    assert_eq!((record.home, record.local.clone()), (NodeId(1), OneOrMany::One(CpuId(4))));
+    assert_eq!((record.home, record.local, record.locals.as_slice()), (NodeId(1), CpuId(4), [CpuId(4)].as_slice()));
     assert_eq!((record.xhops, record.yhops, record.zhops), (1, Some(1), Some(2)));
     // 690 ns, and two hops on the longest leg.
     assert_eq!(

@@ -16,7 +16,7 @@ use super::sim::{Varied, own_variations};
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, print};
 use crate::platform::MachinesFlag;
-use crate::progress;
+use crate::{progress, provenance};
 
 const EXAMPLES: &str = "Examples:
   ccnuma diagnose -m flash-scaled-32p art        why does it not scale?
@@ -226,7 +226,8 @@ impl DiagnoseCommand {
     /// The same on this computer, where nothing can be tried.
     fn on_host(&self) -> Result<bool, Failure> {
         self.run.refuse_on_host()?;
-        let output = self.output.open()?;
+        let origin = provenance::of_this_computer().map_err(Failure::run)?;
+        let output = self.output.open()?.of(&origin);
         let OnHost { found, sight } = diagnose_host::run(&self.command)?;
         let about = format!(
             "{} on {}: {:.3} s\n{}",

@@ -26,16 +26,16 @@ pub struct OnHost {
 /// # Errors
 /// When it cannot be run, or this computer tells nothing of it.
 pub fn run(command: &[OsString]) -> Result<OnHost, Failure> {
-    let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let file = Program::find(&words[0]).map_err(|error| watched::cannot_be_started(&words[0], &error))?;
+    let words = watched::words(command);
+    let file = Program::find(&command[0]).map_err(|error| watched::cannot_be_started(&command[0], &error))?;
     // Links have other names than what is mapped.
     let file = file.canonicalize().unwrap_or(file);
     let (files, inventory, mut sources) = SamplerFlags::default().sources(true)?;
     let mut sampler = Sampler::new(sources.counters(), None);
-    let preamble = watched::preamble(&files, &inventory, &words, &sampler, &sources);
+    let preamble = watched::preamble(&files, &inventory, command, &sampler, &sources);
     let mut writer = TraceWriter::new(Vec::new(), &preamble, sources.counters()).map_err(Failure::run)?;
     let mut touched = Touched::new(&files, &inventory);
-    let watched = watched::watch(&words, &mut sources, &mut sampler, &mut writer, || Ok(()), || touched.listen())?;
+    let watched = watched::watch(command, &mut sources, &mut sampler, &mut writer, || Ok(()), || touched.listen())?;
     watched.written?;
     touched.listen();
     let written = writer.finish().map_err(Failure::run)?;

@@ -1,10 +1,10 @@
 //! `ccnuma machines`: which machine descriptions there are, and what one says.
 
 use clap::{Args, Subcommand};
-use record::MachineRow;
+use record::{DescriptionRow, MachineRow};
 
 use crate::failure::Failure;
-use crate::output::{OutputFlags, print};
+use crate::output::{Output, OutputFlags, print};
 
 /// List the machine descriptions that are built in, or show one with all its parameters.
 #[derive(Args, Debug)]
@@ -30,6 +30,8 @@ enum Action {
         /// The name of a machine, or the path of a TOML file; with changes after it: +PROTOCOL, +TABLE.KEY=VALUE.
         #[arg(value_name = "MACHINE")]
         name: String,
+        #[command(flatten)]
+        output: OutputFlags,
     },
 }
 
@@ -40,8 +42,16 @@ impl MachinesCommand {
     /// When there is no such machine, its description is wrong, or the output fails.
     pub fn run(self) -> Result<(), Failure> {
         match self.action {
-            Some(Action::Show { name }) => {
-                print(experiments::variant::resolve(&name).map_err(Failure::input)?.to_toml())
+            Some(Action::Show { name, output }) => {
+                let resolved = experiments::variant::resolve(&name);
+                let resolved = resolved.map_err(|error| Failure::input(format!("MACHINE {name}: {error}")))?;
+                self.output.refuse("it belongs behind the machine, as in `ccnuma machines show arctic --json`")?;
+                let mut output: Output<DescriptionRow> = output.open()?;
+                output.write(&experiments::description_row(&resolved))?;
+                if output.wants_table() {
+                    print(resolved.to_toml())?;
+                }
+                output.finish()
             }
             None => list(&self.output),
         }

@@ -9,6 +9,7 @@ pub mod machines;
 pub mod profile;
 pub mod report;
 pub mod reproduce;
+pub mod schema;
 pub mod sim;
 pub mod topology;
 pub mod verify;

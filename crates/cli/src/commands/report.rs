@@ -1,6 +1,5 @@
 //! `ccnuma report`: a page about a run, for a browser.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -71,7 +70,7 @@ impl ReportCommand {
         let found = diagnosed(&simulation, fewer.as_ref(), !self.no_trials)?;
         let row = &found.row;
         let interval = units::Duration::from_ns((row.run_ns / SAMPLES as f64).max(1.0));
-        let command = std::env::args().collect();
+        let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         let topology = machine::Topology::new(simulation.description());
         let of = |router: &machine::Router| router.ports().map(|(port, _)| (router.id, port)).collect::<Vec<_>>();
         let ports = topology.routers().iter().flat_map(of).collect();
@@ -82,6 +81,7 @@ impl ReportCommand {
         let facts = [
             ("time", format!("{:.1} us", row.time_ns / 1000.0)),
             ("processors", row.cpus.to_string()),
+            ("threads", row.threads.to_string()),
             ("protocol", row.protocol.clone()),
             ("placement", row.placement.clone()),
             ("references", row.references.to_string()),
@@ -153,10 +153,7 @@ fn read_findings(path: &Path) -> Result<Vec<FindingRow>, Failure> {
     let refused = |problem: String| {
         Failure::flag("--findings", path.display(), problem, "what `ccnuma diagnose --json=FILE` wrote")
     };
-    let text = fs::read_to_string(path).map_err(|error| refused(format!("cannot be read: {error}")))?;
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let finding = |(number, line): (usize, &str)| {
-        serde_json::from_str(line).map_err(|error| refused(format!("line {} is no finding: {error}", number + 1)))
-    };
-    lines.map(finding).collect()
+    let text = input::text(path, input::HELD).map_err(|error| refused(format!("cannot be read: {error}")))?;
+    let contents = record::read(&text).map_err(|error| refused(error.to_string()))?;
+    Ok(contents.rows.into_iter().map(|(finding, _)| finding).collect())
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use experiments::{Finished, Outcomes, Reproduction};
-use record::{ReproductionRow, SimulationRow};
+use record::{PublicationRow, ReproductionRow, SimulationRow};
 
 use super::bench::ThoroughnessFlags;
 use super::sim::journal::{Journal, Wanted};
@@ -22,19 +22,26 @@ Figures that a machine was calibrated on are marked: their error is that of a fi
 Tables whose figures are withheld print ours alone.
 
 Examples:
-  ccnuma reproduce                          everything
+  ccnuma reproduce                          what there is: tables, figures and studies by name
   ccnuma reproduce prestor/4.6              one table
   ccnuma reproduce prestor/figure-4.6 --svg plots
                                             one figure, drawn into plots/
   ccnuma reproduce prestor --json=prestor.jsonl
   ccnuma reproduce flash --quick            the FLASH dissertation in minutes: programs take less data
   ccnuma reproduce flash --json=flash.jsonl --resume
-                                            goes on where an earlier run with that file ended"
+                                            goes on where an earlier run with that file ended
+  ccnuma reproduce --all --json=all.jsonl   everything: hours, unless --quick"
 )]
 pub struct ReproduceCommand {
-    /// A paper, or one of its tables or figures: prestor, prestor/4.6, prestor/figure-4.6, flash/A.1.
-    #[arg(value_name = "PAPER[/TABLE]", default_value = "")]
-    selection: String,
+    /// A paper, or one of its tables or figures: prestor, prestor/4.6, prestor/figure-4.6, flash/A.1; without, all are listed.
+    #[arg(value_name = "PAPER[/TABLE]")]
+    selection: Option<String>,
+    /// List tables, figures and studies, of a paper or of all, and run none.
+    #[arg(long)]
+    list: bool,
+    /// Reproduce all papers.
+    #[arg(long, conflicts_with_all = ["selection", "list"])]
+    all: bool,
     /// Draw the diagrams of the tables and figures into DIRECTORY.
     #[arg(long, value_name = "DIRECTORY")]
     svg: Option<PathBuf>,
@@ -57,9 +64,14 @@ impl ReproduceCommand {
     /// # Errors
     /// When there is no such table, a measurement fails or the output does.
     pub fn run(self) -> Result<(), Failure> {
+        let selection = self.selection.as_deref().unwrap_or_default();
+        if self.list || !self.all && self.selection.is_none() {
+            return self.list(selection);
+        }
+        interruption::go_on_by(Journal::how_to_go_on(self.output.json_file()));
         let scope = self.thoroughness.scope(bench::Settings::simulated())?;
         let scope = bench::SuiteScope { quick: self.quick, ..scope };
-        let reproduction = Reproduction::prepare(&self.selection, scope).map_err(Failure::input)?;
+        let reproduction = Reproduction::prepare(selection, scope).map_err(Failure::input)?;
         if let Some(directory) = &self.svg {
             make_drawings(directory)?;
         }
@@ -67,9 +79,8 @@ impl ReproduceCommand {
         let journal = self.journal()?;
         let mut output: Output<ReproductionRow> = self.output.open()?;
         output.tell_early(tables_so_far(&reproduction));
-        interruption::go_on_by(Journal::how_to_go_on(self.output.json_file()));
         for machine in reproduction.machines() {
-            self.output.describe_machine(Some(&machine.name), &machine.to_toml())?;
+            output.describe(&experiments::bare_description_row(&machine))?;
         }
         let bar = progress::bar(reproduction.measurements().len(), "measurements");
         let finished = |done| bar.at(done);
@@ -100,6 +111,17 @@ impl ReproduceCommand {
 }
 
 impl ReproduceCommand {
+    /// Lists what a selection names.
+    fn list(&self, selection: &str) -> Result<(), Failure> {
+        let rows = experiments::catalogue::publications(selection).map_err(Failure::input)?;
+        let mut output: Output<PublicationRow> = self.output.open()?;
+        rows.iter().try_for_each(|row| output.write(row))?;
+        if output.wants_table() {
+            print(report::publications(&rows))?;
+        }
+        output.finish()
+    }
+
     /// Where runs of programs are kept until all are over: beside the file of --json, if there is one.
     fn journal(&self) -> Result<Journal, Failure> {
         let runs = self.output.json_file().map(|file| beside(file, "runs"));

@@ -9,11 +9,12 @@ use clap::Args;
 use host::discovery::{Inventory, KernelFiles};
 use machine::routing::{RoutingTable, deadlock, vector::VectorRoutes};
 use machine::{Endpoint, RouterPlace, Topology, VirtualNetwork};
-use record::{DeadlockRow, TopologyPart, TopologyRow};
+use record::{DeadlockRow, Provenance, TopologyPart, TopologyRow};
 
 use crate::failure::Failure;
 use crate::output::{Kind, OutputFlags, print};
 use crate::platform::{Machine, MachineFlag};
+use crate::provenance;
 
 /// Print what a machine is made of: nodes, routers, links, processors; of this computer also memory, caches, pages, limits.
 #[derive(Args, Debug)]
@@ -57,26 +58,35 @@ impl TopologyCommand {
             Machine::Host if !self.routes => {
                 let inventory = Inventory::discover(&KernelFiles::live()).map_err(Failure::run)?;
                 let rows = computer::rows(&inventory);
-                self.show(&computer::headline(&inventory), &rows, || report::computer_drawing(&rows))?;
+                let origin = provenance::of_host(&inventory);
+                self.show(&computer::headline(&inventory), &rows, &origin, || report::computer_drawing(&rows))?;
             }
             _ => {
                 let topology = Topology::new(&self.machine.simulated("no routers, and so no routes")?);
                 let plural = if topology.processors() == 1 { "" } else { "s" };
                 let headline = format!("{}: {} processor{plural}", topology.name(), topology.processors());
-                self.show(&headline, &rows(&topology, self.routes), || machine::drawing::svg(&topology))?;
+                let origin = provenance::of_software();
+                self.show(&headline, &rows(&topology, self.routes), &origin, || machine::drawing::svg(&topology))?;
             }
         }
         Ok(true)
     }
 
     /// Draws the machine if that was asked for, or else lists it.
-    fn show(&self, headline: &str, rows: &[TopologyRow], drawing: impl FnOnce() -> String) -> Result<(), Failure> {
+    fn show(
+        &self,
+        headline: &str,
+        rows: &[TopologyRow],
+        origin: &Provenance,
+        drawing: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
         if let Some(path) = &self.svg {
+            self.output.refuse("a drawing takes the place of the list: leave --svg out, or this")?;
             let mut file = self.output.files().whole("--svg", path, Kind::Svg)?;
             file.write_all(drawing().as_bytes())?;
             return file.complete();
         }
-        let mut output = self.output.open()?;
+        let mut output = self.output.open()?.of(origin);
         for row in rows {
             output.write(row)?;
         }
@@ -95,7 +105,7 @@ impl TopologyCommand {
             None => check_own(&topology()?)?,
             Some(path) => {
                 let name = path.display().to_string();
-                let text = std::fs::read_to_string(path).map_err(|error| {
+                let text = input::text(path, input::WRITTEN).map_err(|error| {
                     let problem = format!("cannot be read: {error}");
                     Failure::flag("--check-deadlock", &name, problem, "a file with a routing table")
                 })?;

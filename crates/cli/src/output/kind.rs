@@ -4,13 +4,14 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
+use record::{DescriptionRow, Row};
 use serde_json::{Map, Value};
 
 /// The kind of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Records as JSON lines, with these columns or of any other kind.
-    JsonLines(&'static [&'static str]),
+    /// Records of a kind as JSON lines.
+    JsonLines(&'static str),
     /// Records as CSV with these columns.
     Csv(&'static [&'static str]),
     /// Samples of counters.
@@ -90,7 +91,7 @@ impl Kind {
         let (start, end) = ends(path)?;
         let marked = has(&end[end.len().saturating_sub(256)..], MARK);
         Ok(match self {
-            Self::JsonLines(columns) => first_object(path)?.is_some_and(|object| is_record(&object, columns)),
+            Self::JsonLines(kind) => first_object(path)?.is_some_and(|object| is_record(&object, kind)),
             Self::Csv(columns) => {
                 let line = String::from_utf8_lossy(&start).lines().next().unwrap_or_default().to_owned();
                 line.split(',').zip(columns).take(2).filter(|(found, column)| found == *column).count() == 2
@@ -128,7 +129,9 @@ fn first_object(path: &Path) -> io::Result<Option<Map<String, Value>>> {
     Ok(first.and_then(Result::ok))
 }
 
-/// Whether an object is a record: the first fields of its kind are there.
-fn is_record(object: &Map<String, Value>, columns: &[&str]) -> bool {
-    columns.iter().take(2).all(|column| object.contains_key(*column))
+/// Whether an object is a record of a kind, of whatever version of the schema, or the description of a machine that stands before
+/// such records.
+fn is_record(object: &Map<String, Value>, kind: &str) -> bool {
+    let found = object.get("record").and_then(Value::as_str);
+    object.contains_key("schema") && found.is_some_and(|found| found == kind || found == DescriptionRow::KIND)
 }

@@ -18,10 +18,11 @@ pub use records::Output;
 /// The flags of everything that prints a table.
 #[derive(clap::Args, Debug, Clone, Default)]
 pub struct OutputFlags {
-    /// Write one JSON object a line, to FILE or in place of the table.
+    /// Write one JSON object a line, to FILE or in place of the table (`ccnuma schema` describes them). A file also holds the
+    /// descriptions of simulated machines.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     json: Option<Option<PathBuf>>,
-    /// Write CSV, to FILE or in place of the table.
+    /// Write CSV, to FILE or in place of the table: the fields of --json but lists of parts.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     csv: Option<Option<PathBuf>>,
     #[command(flatten)]
@@ -101,34 +102,25 @@ impl OutputFlags {
         matches!((&self.json, &self.csv), (Some(None), _) | (_, Some(None)))
     }
 
-    /// Writes `text`, a machine description, beside each result file: as `FILE.machine.toml`, or `FILE.NAME.machine.toml`
-    /// where a result takes several machines.
+    /// Refuses the flags where there is nothing to write records of.
     ///
     /// # Errors
-    /// When such a file cannot be written.
-    pub fn describe_machine(&self, name: Option<&str>, text: &str) -> Result<(), Failure> {
-        for (flag, _, path) in self.destinations() {
-            let Some(path) = path else { continue };
-            let mut beside = path.to_path_buf().into_os_string();
-            if let Some(name) = name {
-                // Names of protocols have slashes in them.
-                beside.push(format!(".{}", name.replace(['/', '\\'], "-")));
+    /// When one was given.
+    pub fn refuse(&self, problem: &str) -> Result<(), Failure> {
+        match self.destinations().next() {
+            None => Ok(()),
+            Some((flag, _, file)) => {
+                let file = file.map_or_else(|| "(no file)".to_owned(), |file| file.display().to_string());
+                Err(Failure::flag(flag, file, problem, "no such flag here"))
             }
-            beside.push(".machine.toml");
-            self.files().check(flag, Path::new(&beside), Kind::Machine)?;
-            // It follows from the command, whatever that is kept of an older one.
-            let mut file = Files { force: true }.whole(flag, Path::new(&beside), Kind::Machine)?;
-            file.write_all(text.as_bytes())?;
-            file.complete()?;
         }
-        Ok(())
     }
 }
 
 /// The kind of a file of records.
 const fn kind_of<R: Row>(format: Format) -> Kind {
     match format {
-        Format::JsonLines => Kind::JsonLines(R::COLUMNS),
+        Format::JsonLines => Kind::JsonLines(R::KIND),
         Format::Csv => Kind::Csv(R::COLUMNS),
     }
 }

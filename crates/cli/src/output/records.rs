@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use record::{Format, RecordWriter, Row};
+use record::{DescriptionRow, Format, Provenance, RecordWriter, Row, WriteError};
 
 use super::{on_standard_output, print};
 use crate::failure::Failure;
-use crate::{interruption, progress};
+use crate::{interruption, progress, provenance};
 
 /// The table that rows make.
 type Table<R> = Box<dyn Fn(&[R]) -> String + Send>;
@@ -63,8 +63,34 @@ impl<R: Row + Clone + Send + 'static> Output<R> {
 
     /// Adds a destination, standard output if it is no file.
     pub(super) fn add(&mut self, file: Option<String>, format: Format, writer: Box<dyn Write + Send>) {
-        let writer = RecordWriter::new(format, writer);
+        let writer = RecordWriter::new(format, writer, provenance::of_software());
         self.shared().destinations.push(Destination { file, writer, given_up: false });
+    }
+
+    /// Changes the origin of the records that follow: without it, they tell the software alone.
+    #[must_use]
+    pub fn of(self, origin: &Provenance) -> Self {
+        self.shared().destinations.iter_mut().for_each(|each| each.writer.set_provenance(origin.clone()));
+        self
+    }
+
+    /// Has CSV provide columns for these keys of a map.
+    #[must_use]
+    pub fn with_keys(self, map: &'static str, keys: &[String]) -> Self {
+        self.shared().destinations.iter_mut().for_each(|each| each.writer.expect_keys(map, keys.iter().cloned()));
+        self
+    }
+
+    /// Writes the description of a machine that the records are about into every file that can hold one. Standard output is
+    /// for records of one kind.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn describe(&mut self, machine: &DescriptionRow) -> Result<(), Failure> {
+        self.shared().each(|destination| match destination.file {
+            Some(_) => destination.writer.describe(machine),
+            None => Ok(()),
+        })
     }
 
     /// Whether standard output is for a table.
@@ -121,10 +147,20 @@ impl<R: Row + Clone + Send + 'static> Output<R> {
 
 impl<R: Row + Clone> Shared<R> {
     fn write(&mut self, row: &R) -> Result<(), Failure> {
+        self.each(|destination| destination.writer.write(row))?;
+        self.written += 1;
+        if self.table.is_some() {
+            self.rows.push(row.clone());
+        }
+        Ok(())
+    }
+
+    /// Writes something to every destination; a file that fails is given up.
+    fn each(&mut self, write: impl Fn(&mut Destination<R>) -> Result<(), WriteError>) -> Result<(), Failure> {
         for destination in self.destinations.iter_mut().filter(|destination| !destination.given_up) {
-            let Err(error) = destination.writer.write(row) else { continue };
+            let Err(error) = write(destination) else { continue };
             match (&destination.file, error) {
-                (None, record::WriteError::Io(error)) => return Err(on_standard_output(error)),
+                (None, WriteError::Io(error)) => return Err(on_standard_output(error)),
                 (None, error) => return Err(error.into()),
                 (Some(file), error) => {
                     let (Failure::Run(line) | Failure::Input(line)) = Failure::from(error) else {
@@ -135,10 +171,6 @@ impl<R: Row + Clone> Shared<R> {
                     destination.given_up = true;
                 }
             }
-        }
-        self.written += 1;
-        if self.table.is_some() {
-            self.rows.push(row.clone());
         }
         Ok(())
     }

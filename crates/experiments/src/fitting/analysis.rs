@@ -154,7 +154,7 @@ fn free_levels(samples: &[Sample], fit: &LevelFit) -> Analysis {
 fn latencies(records: &[Record], description: Option<&Description>) -> Result<Analysis, ExperimentError> {
     let latency = |record: &Record| {
         let is_it = record.experiment == Experiment::LmbenchRead.name() && record.state == "UOWN";
-        let cpu = *record.local.as_slice().first()?;
+        let cpu = record.local;
         is_it.then(|| {
             // Half of a 95 % interval is 1.96 standard errors.
             let error_ns = (record.ci_high - record.ci_low) / 2.0 / 1.96;
@@ -217,7 +217,7 @@ fn notes_on_distances(fit: &RemoteFit, latencies: &[Latency]) -> Vec<String> {
 }
 
 fn diagram(records: &[Record], description: Option<&Description>) -> Result<Analysis, ExperimentError> {
-    let is_p3 = |record: &&Record| record.experiment.starts_with(Experiment::P3Ru.name());
+    let is_p3 = |record: &&Record| record.experiment == Experiment::P3Ru.name();
     let point = |record: &Record| {
         let (array, stride) = (record.conditions.window?, record.conditions.stride?);
         Some(P3Point { array, stride, ns: record.median })
@@ -310,6 +310,6 @@ fn plot(points: &[P3Point]) -> Plot {
         report::Series { name: array.to_string(), points, mark: report::Mark::Line, colour }
     };
     let series = arrays.into_iter().enumerate().map(curve).collect();
-    let (x, y) = (report::Axis::log2("stride (bytes)"), report::Axis::log2("time for each element (ns)"));
+    let (x, y) = (report::Axis::sizes("stride"), report::Axis::log2("time for each element (ns)"));
     Plot { title: "P3 diagram".to_owned(), x, y, series }
 }

@@ -19,7 +19,7 @@ impl List {
     /// The list that a record is about, if it is about one.
     pub(super) fn of_record(record: &Record) -> Option<Self> {
         let conditions = &record.conditions;
-        let is_list = record.experiment.starts_with(Experiment::AreaRead.name());
+        let is_list = record.experiment == Experiment::AreaRead.name();
         is_list.then_some(Self { extent: conditions.window?, stride: conditions.stride?, ns: record.median })
     }
 }

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use machine::description::PlacementKind;
 use machine::{Description, Topology};
-use record::{Attribution, CheckResult, ProgramRow, SimulationRow};
+use record::{Attribution, CheckResult, DescriptionRow, ProgramRow, SimulationRow};
 use rustc_hash::FxHasher;
 use sim::{Options, PagingCounters, Scheduling, SchedulingCounters, Simulator, ThreadReport};
 use units::{Bytes, CpuId, NodeId};
@@ -105,9 +105,15 @@ fn protocol(description: &Description) -> &str {
     description.directory.as_ref().map_or("origin", |directory| &directory.protocol)
 }
 
-/// The name of a machine with its protocol, fit for the name of a file.
-pub fn description_label(description: &Description) -> String {
-    format!("{}.{}", description.name, protocol(description)).replace(['/', '\\'], "-")
+/// The record of all that a machine's description says, with where each value stands.
+pub fn description_row(machine: &machine::Resolved) -> DescriptionRow {
+    DescriptionRow { description: machine.to_toml(), ..bare_description_row(&machine.description) }
+}
+
+/// The same of a description of which it is not known where its values stand.
+pub fn bare_description_row(description: &Description) -> DescriptionRow {
+    let (machine, machine_digest) = (description.name.clone(), digest(description));
+    DescriptionRow { machine, machine_digest, description: description.to_toml() }
 }
 
 /// A hash of all that a description says, in hexadecimal.
@@ -201,6 +207,11 @@ impl Simulation {
         self.processors.iter().enumerate().map(|(thread, &cpu)| (name(thread), cpu)).collect()
     }
 
+    /// The names of its program's parameters.
+    pub fn parameters(&self) -> Vec<String> {
+        self.workload.parameters().into_iter().map(|(parameter, _)| parameter.name.to_owned()).collect()
+    }
+
     /// How many processors take part.
     pub fn cpus(&self) -> usize {
         self.shape.threads()
@@ -265,6 +276,7 @@ impl Simulation {
             machine: self.description.name.clone(),
             protocol: protocol(&self.description).to_owned(),
             cpus: self.shape.threads() as u32,
+            threads: self.shape.threads() as u32,
             parameters: parameters.iter().map(|(parameter, value)| (parameter.name.to_owned(), *value)).collect(),
             seed: self.options.seed,
             placement: policies::placement_name(&self.description.os),
@@ -274,7 +286,6 @@ impl Simulation {
             locks: policies::locks_name(self.synchronisation.locks).to_owned(),
             result: if right { CheckResult::Ok } else { CheckResult::Wrong },
             machine_digest: digest(&self.description),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
             ..SimulationRow::default()
         }
     }

@@ -17,6 +17,8 @@ pub struct OwnProgram<'a> {
     pub description: &'a Description,
     /// What the record calls the program.
     pub name: &'a str,
+    /// How many processors it could use; all without.
+    pub cpus: Option<u16>,
     /// Seed of the hardware's random choices.
     pub seed: u64,
     /// Whether misses were told apart by their causes.
@@ -61,7 +63,8 @@ impl OwnProgram<'_> {
             program: self.name.to_owned(),
             machine: self.description.name.clone(),
             protocol: protocol(self.description).to_owned(),
-            cpus: reports.len() as u32,
+            cpus: self.cpus.map_or_else(|| topology.processors(), u32::from),
+            threads: reports.len() as u32,
             seed: self.seed,
             placement: policies::placement_name(&self.description.os),
             scheduler: self.policies[0].to_owned(),
@@ -70,7 +73,6 @@ impl OwnProgram<'_> {
             locks: self.policies[2].to_owned(),
             result: CheckResult::Ok,
             machine_digest: digest(self.description),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
             ..SimulationRow::default()
         };
         statistics::summarise(row, reports, parts)

@@ -53,7 +53,7 @@ pub fn processor(report: &ThreadReport, terms: Option<StallTerms>) -> ProcessorS
     }
 }
 
-/// Where time went, by name, but for what took none.
+/// Where time went, by name: every name is there, so that records of all runs have the same.
 fn spent(split: &TimeSplit) -> BTreeMap<String, f64> {
     let misses = |(access, writes): (&'static str, bool)| {
         let named = move |service: Service| (miss_name(access, service), split.of(Cause::miss(writes, service)));
@@ -61,7 +61,7 @@ fn spent(split: &TimeSplit) -> BTreeMap<String, f64> {
     };
     let others = Cause::OTHERS.into_iter().map(|(cause, name)| (name.to_owned(), split.of(cause)));
     let all = ACCESSES.into_iter().flat_map(misses).chain(others).chain([("busy".to_owned(), split.busy())]);
-    all.filter(|&(_, time)| time > Duration::ZERO).map(|(name, time)| (name, time.as_ns())).collect()
+    all.map(|(name, time)| (name, time.as_ns())).collect()
 }
 
 /// Kinds of accesses that miss, and whether they write.
@@ -71,12 +71,12 @@ fn miss_name(access: &str, service: Service) -> String {
     format!("{access}.{}.{}", service.distance.name(), service.transaction.name())
 }
 
-/// Misses by how they were served, but for what did not occur.
+/// Misses by how they were served, whether they occurred or not.
 fn misses_by_service(counts: &MissCounts) -> BTreeMap<String, u64> {
     let of = |(access, writes): (&'static str, bool)| {
         Service::all().map(move |service| (miss_name(access, service), counts.of(writes, service)))
     };
-    ACCESSES.into_iter().flat_map(of).filter(|&(_, count)| count > 0).collect()
+    ACCESSES.into_iter().flat_map(of).collect()
 }
 
 /// Misses on lines of the own node in percent of all.

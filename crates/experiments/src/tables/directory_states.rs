@@ -1,6 +1,6 @@
 //! The directory states that STREAM's requests find, with prefetch and without: Prestor 2001 Figure 6.3.
 
-use protocol::DirectoryState;
+use protocol::origin::DirectoryState;
 use units::Duration;
 use workloads::{Settings, Workload};
 

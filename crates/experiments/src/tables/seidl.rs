@@ -155,7 +155,7 @@ pub fn sweep_plot(title: &str, samples: &[Sample], fitted: &[f64]) -> Plot {
         series.push(Line { name: format!("{window} windows"), points: measured, mark: Mark::Points, colour });
         series.push(Line { name: format!("{window}, model"), points: model, mark: Mark::Line, colour });
     }
-    Plot { title: title.to_owned(), x: Axis::log2("area (bytes)"), y: Axis::log2("time of a window (ns)"), series }
+    Plot { title: title.to_owned(), x: Axis::sizes("area"), y: Axis::log2("time of a window (ns)"), series }
 }
 
 /// How far the model is from each measurement, in percent of the latter.
@@ -166,7 +166,7 @@ pub fn residual_plot(title: &str, samples: &[Sample], residuals: &[f64]) -> Plot
         Line { name: format!("{window} windows"), points, mark: Mark::Points, colour }
     };
     let series = windows(samples).into_iter().enumerate().map(of_window).collect();
-    let (x, y) = (Axis::log2("area (bytes)"), Axis::linear("model less measurement (% of the latter)"));
+    let (x, y) = (Axis::sizes("area"), Axis::linear("model less measurement (% of the latter)"));
     Plot { title: title.to_owned(), x, y, series }
 }
 

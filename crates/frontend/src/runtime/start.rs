@@ -308,9 +308,9 @@ fn conclude(
     answer.error = run.error.take().or(recording::finish().err().map(|error| error.to_string()));
     match reports {
         Ok(reports) if answer.error.is_none() => {
-            let Request { program, seed, causes, barrier, locks, .. } = &run.request;
-            let policies = [&run.request.scheduler, barrier, locks].map(String::as_str);
-            let own = OwnProgram { description, name: program, seed: *seed, causes: *causes, policies };
+            let Request { program, cpus, seed, causes, barrier, locks, scheduler, .. } = &run.request;
+            let policies = [scheduler, barrier, locks].map(String::as_str);
+            let own = OwnProgram { description, name: program, cpus: *cpus, seed: *seed, causes: *causes, policies };
             let mut row = own.record(simulator, &reports);
             if run.request.no_caches {
                 (row.references, row.spins) = (callbacks::counted(), 0);

@@ -1,7 +1,6 @@
 //! The machines that are built in: the thesis's systems by name, and their families by processor and size.
 
 use super::DescriptionError;
-use super::error::nearest;
 
 /// A description embedded in the program.
 pub(crate) struct BuiltIn {
@@ -32,9 +31,6 @@ const FAMILIES: &[BuiltIn] = built_in![
     "flash-scaled",
 ];
 
-/// The most processors without metarouters (Prestor 3.2.3).
-const MOST_WITHOUT_METAROUTER: u32 = 64;
-
 /// Everything that has a file, what is inherited first.
 pub(crate) fn all() -> impl Iterator<Item = &'static BuiltIn> {
     BASES.iter().chain(FAMILIES).chain(MACHINES)
@@ -62,17 +58,12 @@ fn parametric(name: &str) -> Option<String> {
     let known = FAMILIES.iter().any(|entry| entry.name == family);
     let count: u32 = processors.parse().ok().filter(|_| known)?;
     let plural = if count == 1 { "" } else { "s" };
-    let (title, bypass) = match family {
-        "flash" => (format!("Stanford FLASH, {count} processor{plural}"), ""),
-        "flash-scaled" => (format!("Stanford FLASH with caches of a 32nd, {count} processor{plural}"), ""),
-        // Above 64 processors there is a metarouter, and with one the operating system turns the bypass off
-        // (Prestor 4.3.2, Systems with a Metarouter).
-        _ => {
-            let bypass = if count > MOST_WITHOUT_METAROUTER { "router_bypass = false\n" } else { "" };
-            (format!("SGI Origin 2000, {count} processor{plural}, {family}"), bypass)
-        }
+    let title = match family {
+        "flash" => format!("Stanford FLASH, {count} processor{plural}"),
+        "flash-scaled" => format!("Stanford FLASH with caches of a 32nd, {count} processor{plural}"),
+        _ => format!("SGI Origin 2000, {count} processor{plural}, {family}"),
     };
-    Some(format!("title = \"{title}\"\ninherit = \"{family}\"\n\n[topology]\nprocessors = {count}\n{bypass}"))
+    Some(format!("title = \"{title}\"\ninherit = \"{family}\"\n\n[topology]\nprocessors = {count}\n"))
 }
 
 /// The families, those of like sizes together: `flash-Np with any N from 1 to 64`.
@@ -89,6 +80,6 @@ pub(crate) fn unknown(name: &str) -> DescriptionError {
     let names: Vec<_> = MACHINES.iter().map(|entry| entry.name).collect();
     let accepted = format!("{}, {}, or the path of a .toml file", names.join(" "), families().join(", "));
     let parametric: Vec<_> = FAMILIES.iter().map(|entry| format!("{}-Np", entry.name)).collect();
-    let nearest = nearest(name, names.iter().copied().chain(parametric.iter().map(String::as_str)));
-    DescriptionError::UnknownMachine { name: name.into(), nearest, accepted }
+    let nearest = input::nearest(name, names.iter().copied().chain(parametric.iter().map(String::as_str)));
+    DescriptionError::UnknownMachine { name: name.into(), nearest: nearest.map(str::to_owned), accepted }
 }

@@ -4,18 +4,26 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// Where a key stands: the file (or the parametric name that stands for one) and the line, counted from 1.
+/// Where a key stands: a line of a file, or the name of a machine that says it (`flash-8p`, `arctic+l2.ways=2`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Origin {
-    /// The file as it was named, or a built-in's name under `machines/`.
+    /// The file as it was named, a built-in's name under `machines/`, or the name of the machine.
     pub file: String,
-    /// The line of the key.
-    pub line: usize,
+    /// The line of the key, counted from 1; none in a name.
+    pub line: Option<usize>,
+}
+
+impl Origin {
+    /// The place as a message begins with it; a name is told by whoever was given it.
+    fn prefix(&self) -> String {
+        self.line.map_or_else(String::new, |_| format!("{self}: "))
+    }
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)
+        f.write_str(&self.file)?;
+        self.line.map_or(Ok(()), |line| write!(f, ":{line}"))
     }
 }
 
@@ -32,7 +40,7 @@ pub struct Entry {
 
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} = {}", self.at, self.key, self.value)
+        write!(f, "{}{} = {}", self.at.prefix(), self.key, self.value)
     }
 }
 
@@ -58,7 +66,7 @@ pub enum DescriptionError {
         reason: String,
     },
     /// The file is not TOML.
-    #[error("{at}: not valid TOML: {message}")]
+    #[error("{}not valid TOML: {message}", at.prefix())]
     Syntax {
         /// Where reading stopped.
         at: Origin,
@@ -106,7 +114,7 @@ pub enum DescriptionError {
         accepted: String,
     },
     /// No file of the inheritance gives the key.
-    #[error("{at}: {key} is missing, here and in what is inherited; accepted: {accepted}")]
+    #[error("{}{key} is missing, here and in what is inherited; accepted: {accepted}", at.prefix())]
     Missing {
         /// The file that was asked for.
         at: Origin,
@@ -127,13 +135,4 @@ pub enum DescriptionError {
 
 fn did_you_mean(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!(", did you mean {name}?"))
-}
-
-/// The candidate nearest to `given` in spelling, if one is near enough to be what was meant.
-pub(crate) fn nearest<'c>(given: &str, candidates: impl Iterator<Item = &'c str>) -> Option<String> {
-    candidates
-        .map(|candidate| (strsim::normalized_damerau_levenshtein(given, candidate), candidate))
-        .filter(|(likeness, _)| *likeness >= 0.5)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate.to_string())
 }

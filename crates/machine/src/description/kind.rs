@@ -53,6 +53,8 @@ pub(crate) trait Kind {
     fn write(&self, value: &Self::Value) -> String;
     /// What is accepted, in words, for the error message.
     fn accepted(&self) -> String;
+    /// The least and the most of a range, or every alternative, as TOML; nothing for words that somebody else checks.
+    fn extremes(&self) -> Vec<String>;
     /// What the key must end in, so that it names the unit; nothing for numbers of things and for words.
     fn suffix(&self) -> &'static str {
         ""
@@ -120,6 +122,10 @@ impl<V: PartialEq> Kind for Quantity<V> {
         format!("a number of {} from {} to {}", self.unit, self.least, self.most)
     }
 
+    fn extremes(&self) -> Vec<String> {
+        vec![self.least.to_string(), self.most.to_string()]
+    }
+
     fn suffix(&self) -> &'static str {
         self.suffix
     }
@@ -157,7 +163,14 @@ impl Kind for Whole {
     }
 
     fn accepted(&self) -> String {
+        if self.least == self.most {
+            return self.least.to_string();
+        }
         format!("{} from {} to {}", self.what, self.least, self.most)
+    }
+
+    fn extremes(&self) -> Vec<String> {
+        vec![self.least.to_string(), self.most.to_string()]
     }
 
     fn suffix(&self) -> &'static str {
@@ -197,6 +210,16 @@ pub(crate) fn mib_or_part(parts: u64, most: u64) -> Size {
     Size { parts, ..mib(1, most) }
 }
 
+/// The capacity of a cache in kibibytes: its sets, not its bytes, must be a power of two.
+pub(crate) fn cache_kib(least: u64, most: u64) -> Size {
+    Size { power_of_two: false, ..kib(least, most) }
+}
+
+/// The capacity of a cache in mebibytes or a part of one, down to one of so many; its sets must be a power of two.
+pub(crate) fn cache_mib(parts: u64, most: u64) -> Size {
+    Size { power_of_two: false, ..mib_or_part(parts, most) }
+}
+
 /// A size in bytes, whatever it is.
 pub(crate) fn whole_bytes(least: u64, most: u64) -> Size {
     Size { power_of_two: false, ..bytes(least, most) }
@@ -214,8 +237,11 @@ impl Kind for Size {
         };
         in_range(units, least, self.most as f64)?;
         let bytes = units * self.bytes_per_unit as f64;
-        if bytes.fract() != 0.0 || (self.power_of_two && !(bytes as u64).is_power_of_two()) {
+        if self.power_of_two && !(bytes.fract() == 0.0 && (bytes as u64).is_power_of_two()) {
             return Err(Rejected::Impossible("it is not a power of two".into()));
+        }
+        if bytes.fract() != 0.0 {
+            return Err(Rejected::Impossible("it is not a whole number of bytes".into()));
         }
         Ok(Bytes(bytes as u64))
     }
@@ -225,8 +251,16 @@ impl Kind for Size {
     }
 
     fn accepted(&self) -> String {
-        let what = if self.power_of_two { "a power of two" } else { "a whole number" };
+        let what = match (self.power_of_two, self.parts) {
+            (true, _) => "a power of two",
+            (false, 1) => "a whole number",
+            (false, _) => "a number",
+        };
         format!("{what} from {} to {} {}", self.least as f64 / self.parts as f64, self.most, self.unit)
+    }
+
+    fn extremes(&self) -> Vec<String> {
+        vec![(self.least as f64 / self.parts as f64).to_string(), self.most.to_string()]
     }
 
     fn suffix(&self) -> &'static str {
@@ -252,6 +286,10 @@ impl Kind for Text {
     fn accepted(&self) -> String {
         "a string".into()
     }
+
+    fn extremes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Yes or no.
@@ -271,6 +309,10 @@ impl Kind for Flag {
 
     fn accepted(&self) -> String {
         "true or false".into()
+    }
+
+    fn extremes(&self) -> Vec<String> {
+        vec!["true".into(), "false".into()]
     }
 }
 
@@ -307,7 +349,11 @@ impl<E: Alternatives> Kind for Choice<E> {
     }
 
     fn accepted(&self) -> String {
-        E::WORDS.iter().map(|(_, word)| quoted(word)).collect::<Vec<_>>().join(" or ")
+        self.extremes().join(" or ")
+    }
+
+    fn extremes(&self) -> Vec<String> {
+        E::WORDS.iter().map(|(_, word)| quoted(word)).collect()
     }
 }
 

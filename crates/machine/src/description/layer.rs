@@ -6,8 +6,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::DescriptionError;
-use super::error::{Entry, Origin, nearest};
-use super::kind::{Kind, Raw, Rejected};
+use super::error::{Entry, Origin};
+use super::kind::{Kind, Raw, Rejected, quoted};
 
 /// A value, how it was written, and where.
 #[derive(Clone, Debug)]
@@ -25,10 +25,12 @@ impl Located {
     }
 }
 
-/// One file, as keys with dots and their values in the order of the file.
+/// One file, or what the name of a machine says, as keys with dots and their values in the order of the file.
 #[derive(Debug)]
 pub(crate) struct Layer {
     pub(crate) file: String,
+    /// Whether its keys stand in lines that somebody can look up.
+    has_lines: bool,
     pub(crate) keys: Vec<(String, Located)>,
 }
 
@@ -40,12 +42,14 @@ pub(crate) struct KeyRule {
     pub(crate) suffix: &'static str,
     /// In words.
     pub(crate) accepted: String,
+    /// The least and the most of a range, or every alternative, as they stand in a file.
+    pub(crate) extremes: Vec<String>,
 }
 
 impl KeyRule {
     /// The rule that the key's value is of `kind`.
     pub(crate) fn new(key: &'static str, kind: &impl Kind) -> Self {
-        Self { key, suffix: kind.suffix(), accepted: kind.accepted() }
+        Self { key, suffix: kind.suffix(), accepted: kind.accepted(), extremes: kind.extremes() }
     }
 
     /// The table the key belongs to; empty at the top of the file.
@@ -60,12 +64,37 @@ impl Layer {
         let document = DeTable::parse(text).map_err(|error| {
             let line = line_of(text, error.span().map_or(0, |span| span.start));
             let message = error.message().lines().collect::<Vec<_>>().join(", ");
-            DescriptionError::Syntax { at: Origin { file: file.into(), line }, message }
+            DescriptionError::Syntax { at: Origin { file: file.into(), line: Some(line) }, message }
         })?;
-        let mut layer = Self { file: file.into(), keys: Vec::new() };
+        let mut layer = Self { file: file.into(), has_lines: true, keys: Vec::new() };
         layer.flatten("", document.get_ref(), text);
         layer.keys.sort_by_key(|(_, located)| located.at.line);
         Ok(layer)
+    }
+
+    /// What `name`, which is no file, says: `text` is how it would stand in one.
+    pub(crate) fn of_name(name: &str, text: &str) -> Result<Self, DescriptionError> {
+        let mut layer = Self::parse(name, text)?;
+        layer.has_lines = false;
+        layer.keys.iter_mut().for_each(|(_, located)| located.at.line = None);
+        Ok(layer)
+    }
+
+    /// Values for keys (`table.key`), as the name of a machine gives them: each a number or a truth value if it reads as one,
+    /// else a string.
+    pub(crate) fn of_changes<'c>(name: &str, changes: impl IntoIterator<Item = (&'c str, &'c str)>) -> Self {
+        let at = Origin { file: name.into(), line: None };
+        let mut layer = Self { file: name.into(), has_lines: false, keys: Vec::new() };
+        for (key, value) in changes {
+            // Keys outside of tables are all words.
+            let (raw, shown) = match number_or_flag(value).filter(|_| key.contains('.')) {
+                Some(raw) => (raw, shown(value)),
+                None => (Raw::Text(value.into()), shown(&quoted(value))),
+            };
+            let key: Vec<_> = key.splitn(2, '.').map(bare_or_quoted).collect();
+            layer.keys.push((key.join("."), Located { raw, shown, at: at.clone() }));
+        }
+        layer
     }
 
     fn flatten(&mut self, prefix: &str, table: &DeTable<'_>, text: &str) {
@@ -78,7 +107,7 @@ impl Layer {
                 self.flatten(&format!("{key}."), inner, text);
                 continue;
             }
-            let at = Origin { file: self.file.clone(), line: line_of(text, name.span().start) };
+            let at = Origin { file: self.file.clone(), line: Some(line_of(text, name.span().start)) };
             self.keys.push((key, Located { raw: raw(value), shown: shown(&text[value.span()]), at }));
         }
     }
@@ -98,6 +127,14 @@ fn bare_or_quoted(name: &str) -> String {
 /// The line, counted from 1, of the byte at `offset`.
 fn line_of(text: &str, offset: usize) -> usize {
     text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// The number or truth value that `text` reads as, if it is one and nothing else.
+fn number_or_flag(text: &str) -> Option<Raw> {
+    let document = format!("value = {text}");
+    let parsed = DeTable::parse(&document).ok().filter(|_| !text.contains(['#', '\n']))?;
+    let read = parsed.get_ref().get("value").map(raw);
+    read.filter(|raw| matches!(raw, Raw::Integer(_) | Raw::Float(_) | Raw::Flag(_)))
 }
 
 /// The value on one line, and not a long one.
@@ -139,7 +176,8 @@ impl Resolver {
     /// Lays `layers` (the one asked for first, each followed by the one it inherits) over each other, refusing
     /// keys that no rule names.
     pub(crate) fn new(layers: Vec<Layer>, rules: Vec<KeyRule>) -> Result<Self, DescriptionError> {
-        let top = Origin { file: layers.first().map(|layer| layer.file.clone()).unwrap_or_default(), line: 1 };
+        let place = |layer: &Layer| Origin { file: layer.file.clone(), line: layer.has_lines.then_some(1) };
+        let top = layers.first().map_or_else(|| Origin { file: String::new(), line: None }, place);
         let mut resolver = Self { rules, keys: BTreeMap::new(), calibrated_on: Vec::new(), top };
         for layer in layers.iter().rev() {
             resolver.add(layer)?;
@@ -185,7 +223,7 @@ impl Resolver {
             accepted.extend(self.rules.iter().map(KeyRule::table).filter(|table| !table.is_empty()));
             accepted.dedup();
         }
-        let nearest = nearest(key, self.rules.iter().map(|rule| rule.key));
+        let nearest = input::nearest(key, self.rules.iter().map(|rule| rule.key)).map(str::to_owned);
         DescriptionError::UnknownKey { entry, nearest, accepted: accepted.join(" ") }
     }
 

@@ -15,14 +15,16 @@ use std::path::{Path, PathBuf};
 
 use units::Hertz;
 
+pub use check::MOST_MAGIC_NODES;
 pub use error::{DescriptionError, Entry, Origin};
 pub use spec::{
     ControllerKind, ControllerSpec, DirectorySpec, DomainTopology, DoubleMeshSpec, Fill, HandlerSpec, HubSpec,
-    HypercubeSpec, IdealProtocol, L1Spec, L2Spec, LinkSpec, MagicSpec, MemorySpec, OsSpec, PlacementKind,
-    ProcessorModel, ProcessorSpec, Replacement, RouterSpec, SchedulerSpec, SysadSpec, TlbSpec, TopologyKind,
-    TopologySpec,
+    HypercubeSpec, IdealProtocol, L1Spec, L2Spec, LinkSpec, MOST_MISSES, MOST_TRANSLATIONS, MOST_WAYS, MagicSpec,
+    MemorySpec, OsSpec, PlacementKind, ProcessorModel, ProcessorSpec, Replacement, RouterBypass, RouterSpec,
+    SchedulerSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec,
 };
 
+use check::{Conflict, check};
 use kind::{Alternatives, Raw, quoted};
 use layer::{KeyRule, Layer, Located, Resolver, Writer, wrong_type};
 use spec::Section;
@@ -127,7 +129,7 @@ fn read_if<S: Section, K: Alternatives>(
 
 /// The keys outside any table.
 fn top_rules() -> Vec<KeyRule> {
-    let rule = |key, accepted: &str| KeyRule { key, suffix: "", accepted: accepted.into() };
+    let rule = |key, accepted: &str| KeyRule { key, suffix: "", accepted: accepted.into(), extremes: Vec::new() };
     vec![
         rule("name", "a string"),
         rule("title", "a string"),
@@ -146,6 +148,14 @@ pub struct Resolved {
 }
 
 impl Resolved {
+    /// The error for a word (`table.key`) that nobody below whoever asks could check: with where it stands.
+    pub fn refused(&self, key: &str, word: &str, reason: String, accepted: String) -> DescriptionError {
+        let at = self.origins.get(key).cloned();
+        let at = at.unwrap_or_else(|| Origin { file: self.description.name.clone(), line: None });
+        let entry = Box::new(Entry { at, key: key.into(), value: quoted(word) });
+        DescriptionError::Impossible { entry, reason, accepted }
+    }
+
     /// The whole description as TOML, each value with the file and line it came from as a comment.
     pub fn to_toml(&self) -> String {
         write(&self.description, &self.origins)
@@ -157,6 +167,38 @@ impl Description {
     /// taken out by hand.
     pub fn controller_clock(&self) -> Option<Hertz> {
         self.hub.as_ref().map(|hub| hub.clock).or(self.magic.as_ref().map(|magic| magic.clock))
+    }
+
+    /// Whether routers pass a packet by an empty queue.
+    pub fn bypasses_queues(&self) -> bool {
+        match self.topology.router_bypass {
+            RouterBypass::On => true,
+            RouterBypass::Off => false,
+            RouterBypass::WithoutMetarouters => !crate::topology::has_metarouters(&self.topology),
+        }
+    }
+
+    /// Packets of a message that carries a line: one of header, then the line (Prestor 2001, 4.1.3).
+    pub fn data_packets(&self) -> u64 {
+        1 + self.l2.line.0.div_ceil(self.link.micropacket.0)
+    }
+
+    /// The error for a conflict between its values, wherever they came from.
+    fn impossible(&self, conflict: Conflict) -> DescriptionError {
+        match Layer::of_name(&self.name, &self.to_toml()).and_then(|layer| Resolver::new(vec![layer], rules())) {
+            Ok(resolver) => resolver.impossible(&conflict.key, conflict.reason, conflict.accepted),
+            Err(error) => error,
+        }
+    }
+
+    /// The same machine under another name, with the value of `key` (`table.key`) replaced by one that is written as in a file.
+    ///
+    /// # Errors
+    /// As for any description: no such key, no such value.
+    pub fn changed(&self, name: &str, key: &str, value: &str) -> Result<Self, DescriptionError> {
+        let changes = Layer::of_changes(name, [("name", name), ("title", &self.title), (key, value)]);
+        let layers = vec![changes, Layer::of_name(&self.name, &self.to_toml())?];
+        resolve_layers(layers, name).map(|resolved| resolved.description)
     }
 
     /// The whole description as TOML: no inheritance, every key. Loading it gives an equal description.
@@ -205,6 +247,32 @@ pub fn resolve(name_or_path: &str) -> Result<Resolved, DescriptionError> {
     resolve_from(source, &text)
 }
 
+/// The machine called `base` under the name `name`, its title with `note` behind it, with values of keys (`table.key`) replaced
+/// by ones that are written as in a file. Of changes of one key the last counts.
+///
+/// # Errors
+/// As [`load`]; what is wrong with a change is said without a file.
+pub fn resolve_changed(
+    base: &str,
+    name: &str,
+    note: &str,
+    changes: &[(&str, &str)],
+) -> Result<Resolved, DescriptionError> {
+    let title = format!("{}, {note}", load(base)?.title);
+    let source = Source::named(base, None).ok_or_else(|| catalogue::unknown(base))?;
+    let named = [("name", name), ("title", &title)];
+    let mut layers = vec![Layer::of_changes(name, named.into_iter().chain(changes.iter().copied()))];
+    let text = source.text()?;
+    layers.extend(inheritance(source, &text)?);
+    resolve_layers(layers, name)
+}
+
+/// Every key (`table.key`) with the least and the most value that its own rule accepts, or every alternative, as TOML. Whether
+/// a machine can have them follows from its other values as well.
+pub fn extremes() -> impl Iterator<Item = (&'static str, Vec<String>)> {
+    rules().into_iter().filter(|rule| !rule.extremes.is_empty()).map(|rule| (rule.key, rule.extremes))
+}
+
 /// The description in `text`; `file` is what it is called in messages, and where a relative `inherit` starts.
 ///
 /// # Errors
@@ -245,6 +313,14 @@ impl Source {
         }
     }
 
+    /// Its own keys.
+    fn layer(&self, text: &str) -> Result<Layer, DescriptionError> {
+        match self {
+            Self::BuiltIn { name, .. } if !catalogue::is_stored(name) => Layer::of_name(name, text),
+            _ => Layer::parse(&self.label(), text),
+        }
+    }
+
     /// The name of the machine, unless the file gives one.
     fn stem(&self) -> String {
         match self {
@@ -256,7 +332,7 @@ impl Source {
     fn text(&self) -> Result<String, DescriptionError> {
         match self {
             Self::BuiltIn { text, .. } => Ok(text.clone()),
-            Self::File(path) => std::fs::read_to_string(path).map_err(|error| DescriptionError::Unreadable {
+            Self::File(path) => input::text(path, input::WRITTEN).map_err(|error| DescriptionError::Unreadable {
                 path: path.display().to_string(),
                 reason: error.to_string(),
             }),
@@ -266,15 +342,19 @@ impl Source {
 
 fn resolve_from(source: Source, text: &str) -> Result<Resolved, DescriptionError> {
     let stem = source.stem();
-    let layers = inheritance(source, text)?;
+    resolve_layers(inheritance(source, text)?, &stem)
+}
+
+/// Files that inherit each other, the one asked for first, as one description; `stem` is its name if it says none.
+fn resolve_layers(layers: Vec<Layer>, stem: &str) -> Result<Resolved, DescriptionError> {
     let own = |key| layers[0].get(key).is_some();
     let (own_name, own_title) = (own("name"), own("title"));
     let resolver = Resolver::new(layers, rules())?;
     // A machine is not its ancestor: their names and titles are not inherited.
-    let name = resolver.text("name")?.filter(|_| own_name).unwrap_or(stem);
+    let name = resolver.text("name")?.filter(|_| own_name).unwrap_or_else(|| stem.into());
     let title = resolver.text("title")?.filter(|_| own_title).unwrap_or_else(|| name.clone());
     let description = read(&resolver, name, title)?;
-    check::check(&description, &resolver)?;
+    check(&description).map_err(|Conflict { key, reason, accepted }| resolver.impossible(&key, reason, accepted))?;
     let mut origins = resolver.origins();
     origins.retain(|key, _| !(key == "inherit" || key == "name" && !own_name || key == "title" && !own_title));
     Ok(Resolved { description, origins })
@@ -282,7 +362,7 @@ fn resolve_from(source: Source, text: &str) -> Result<Resolved, DescriptionError
 
 /// The file and those it inherits, itself first.
 fn inheritance(source: Source, text: &str) -> Result<Vec<Layer>, DescriptionError> {
-    let mut layers = vec![Layer::parse(&source.label(), text)?];
+    let mut layers = vec![source.layer(text)?];
     let mut visited = vec![source];
     loop {
         let (layer, from) = (&layers[layers.len() - 1], &visited[visited.len() - 1]);
@@ -299,7 +379,7 @@ fn inheritance(source: Source, text: &str) -> Result<Vec<Layer>, DescriptionErro
             }
             other => other,
         })?;
-        layers.push(Layer::parse(&parent.label(), &text)?);
+        layers.push(parent.layer(&text)?);
         visited.push(parent);
     }
 }
@@ -309,7 +389,7 @@ fn parent_of(located: &Located, from: &Source) -> Result<Source, DescriptionErro
     let Raw::Text(name) = &located.raw else { return Err(wrong_type("inherit", located, accepted)) };
     Source::named(name, Some(from)).ok_or_else(|| {
         let known = catalogue::all().map(|entry| entry.name);
-        let reason = match error::nearest(name, known) {
+        let reason = match input::nearest(name, known) {
             Some(near) => format!("there is no such machine, did you mean {near}?"),
             None => "there is no such machine".into(),
         };

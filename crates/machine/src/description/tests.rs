@@ -48,7 +48,7 @@ fn the_systems_of_the_thesis() {
         assert_eq!(machine.hub.as_ref().expect("a Hub").clock, Hertz::from_mhz(hub), "{name}");
         let preemptible = machine.l2.fill == Fill::PreemptibleBlocks;
         assert_eq!(preemptible, model == R12000, "{name}: Prestor 4.2.3");
-        assert_eq!(machine.topology.router_bypass, name != "stinger", "{name}: Prestor 4.3.2");
+        assert_eq!(machine.bypasses_queues(), name != "stinger", "{name}: Prestor 4.3.2");
     }
 }
 
@@ -82,12 +82,12 @@ fn names_that_stand_for_nothing_are_refused() {
     assert!(message("origin2000-r12k-300-+8p").contains("there is no such machine"));
     assert_eq!(
         message("origin2000-r12k-300-65p"),
-        "origin2000-r12k-300-65p:5: topology.processors = 65: it is not a multiple of processors_per_node = 2; \
+        "topology.processors = 65: it is not a multiple of processors_per_node = 2; \
          accepted: a multiple of 2 from 2 to 512"
     );
     assert_eq!(
         message("origin2000-r12k-300-514p"),
-        "origin2000-r12k-300-514p:5: topology.processors = 514: it is more than 512; accepted: a whole number from 1 to \
+        "topology.processors = 514: it is more than 512; accepted: a whole number from 1 to \
          512"
     );
     assert_eq!(
@@ -142,7 +142,8 @@ fn what_is_wrong_is_said_in_one_line() {
             "my.toml:3: l1.size_kib = 16384: the primary cache is larger than the secondary (8 MiB); accepted: at most \
              l2.size_mib = 8 MiB",
         ),
-        ("[l1]\nsize_kib = 1024\n[l2]\nsize_mib = 1\nways = 3", "my.toml:6: l2.ways = 3: 1 MiB cannot be divided"),
+        ("[l2]\nways = 3", "my.toml:3: l2.ways = 3: 8 MiB cannot be divided into a power of two of sets of 3 lines"),
+        ("[l2]\nways = 33", "my.toml:3: l2.ways = 33: it is more than 32; accepted:"),
         ("[l2]\nfill_block_bytes = 256", "my.toml:3: l2.fill_block_bytes = 256: the block is larger than the line"),
         ("[l1]\nline_bytes = 256", "my.toml:3: l1.line_bytes = 256: the primary line is larger than the secondary"),
         ("[cache]", "my.toml:2: cache = "),
@@ -255,12 +256,13 @@ fn the_origins_resolve_to_what_they_always_did() {
         found.retain(|key, _| key.contains('.') && !key.starts_with("os.") && !key.starts_with("scheduler."));
         assert_eq!(found, expected, "{machine}");
     }
-    // Prestor's tables that the Origins were fitted to, in whatever order their ancestors name them.
+    // What the Origins and their scheduler were fitted to, in whatever order their ancestors name it.
     let mut fitted = loaded("arctic").calibrated_on;
     fitted.sort();
     let tables = ["4.10", "4.13", "4.15", "4.16", "4.19", "4.6", "4.8", "6.1"].map(|table| format!("prestor/{table}"));
     let figures = ["4.4", "4.5", "4.6"].map(|figure| format!("prestor/figure-{figure} rows L1, L2"));
-    assert_eq!(fitted, [&tables[..], &figures[..]].concat());
+    let scheduler = ["flash/figure-4.2 rows average columns gang pinned over batch".to_owned()];
+    assert_eq!(fitted, [&scheduler[..], &tables[..], &figures[..]].concat());
 }
 
 /// FLASH dissertation, Table 2.1 and sections 2.4, 5.2.3 and 5.2.4.
@@ -292,10 +294,10 @@ fn flash_is_what_the_dissertation_says() {
     let channel = flash.link.micropacket.0 as f64 / flash.link.micropacket_time.as_ns();
     assert_eq!(channel, 0.8, "GB/s");
     let whole = load("flash-0p").expect_err("no processor").to_string();
-    assert!(whole.starts_with("flash-0p:5: topology.processors = 0: it is less than 1; accepted:"), "{whole}");
+    assert!(whole.starts_with("topology.processors = 0: it is less than 1; accepted:"), "{whole}");
     assert_eq!(
         load("flash-65p").expect_err("too many").to_string(),
-        "flash-65p:5: topology.processors = 65: at most 16 cluster routers can be connected; accepted: at most 64 with 4 \
+        "topology.processors = 65: at most 16 cluster routers can be connected; accepted: at most 64 with 4 \
          processors on a cluster router"
     );
 }
@@ -353,14 +355,14 @@ proptest! {
         metres in 0.0f64..5.0,
         inches in 0.0f64..197.0,
         l1_kib in 0u32..=10,
-        misses in 1u32..=64,
-        bypass: bool,
+        misses in 1u32..=8,
+        bypass in proptest::sample::select(&["on", "off", "without-metarouters"][..]),
         title in "[ -~\n\t\"\\\\é]{0,30}",
     ) {
         let text = format!(
             "inherit = \"arctic\"\ntitle = {}\n[processor]\nclock_mhz = {mhz:?}\noutstanding_misses = {misses}\n\
              [tlb]\nmiss_ns = {ns:?}\n[hypercube]\nbackplane_m = {metres:?}\nrack_cable_inches = {inches:?}\n\
-             [topology]\nrouter_bypass = {bypass}\n[l1]\nsize_kib = {}\n",
+             [topology]\nrouter_bypass = \"{bypass}\"\n[l1]\nsize_kib = {}\n",
             super::quoted(&title), 1 << l1_kib,
         );
         let machine = parse("any.toml", &text).map_err(|error| TestCaseError::fail(error.to_string()))?.description;
@@ -398,4 +400,74 @@ fn a_cache_may_have_a_part_of_a_mebibyte_that_is_a_power_of_two() {
         let error = crate::parse("mine.toml", &text).expect_err(size).to_string();
         assert!(error.contains(problem), "{error}");
     }
+}
+
+/// The rule that metarouters turn the bypass off is the description's, whatever the machine is called.
+#[test]
+fn routers_of_any_machine_with_metarouters_do_not_bypass() {
+    let bypasses = |text: &str| {
+        let machine = parse("mine.toml", &format!("inherit = \"arctic\"\n[topology]\n{text}"));
+        machine.expect("a machine").description.bypasses_queues()
+    };
+    assert!(bypasses("processors = 64"));
+    assert!(!bypasses("processors = 66"), "17 routers");
+    assert!(!bypasses("nodes_per_router = 1\nprocessors = 34"), "17 routers");
+    assert!(bypasses("processors = 128\nrouter_bypass = \"on\""));
+    assert!(!bypasses("processors = 8\nrouter_bypass = \"off\""));
+}
+
+/// A value that the machine cannot have, or with which it could not run, is refused where it stands.
+#[test]
+fn what_cannot_run_is_refused_at_load() {
+    let of = |ancestor: &str, text: &str| match parse("my.toml", &format!("inherit = \"{ancestor}\"\n{text}")) {
+        Ok(_) => panic!("{text} was accepted"),
+        Err(error) => error.to_string(),
+    };
+    let cases = [
+        ("[router]\nbuffer_bytes = 16", "my.toml:3: router.buffer_bytes = 16: a line of 128 B with its header"),
+        ("[link]\nmicropacket_bytes = 256", "machines/origin2000.toml:"),
+        ("[os]\nfixed_node = 32", "my.toml:3: os.fixed_node = 32: the machine has nodes 0 to 31; accepted: a whole"),
+        ("[os]\ndomain_affinity_node = 99", "my.toml:3: os.domain_affinity_node = 99: the machine has nodes 0 to 31;"),
+        ("[tlb]\nentries = 4097", "my.toml:3: tlb.entries = 4097: it is more than 4096;"),
+        ("[processor]\noutstanding_misses = 65", "my.toml:3: processor.outstanding_misses = 65: it is more than 64;"),
+    ];
+    for (text, expected) in cases {
+        let message = of("arctic", text);
+        assert!(message.starts_with(expected), "{message}\nis not\n{expected}");
+    }
+    assert!(of("flash-4p", "[os]\nmigration = true").contains("os.migration = true: only the Hub"));
+    assert!(of("flash-4p", "[topology]\nprocessors_per_node = 2").ends_with("MAGIC serves one processor; accepted: 1"));
+}
+
+/// A change of a machine has no line that could be cited.
+#[test]
+fn changes_are_told_as_they_were_given() {
+    let changed = |changes: &[(&str, &str)]| super::resolve_changed("arctic", "arctic+x", "x", changes);
+    let refusal = |key, value| changed(&[(key, value)]).expect_err(key).to_string();
+    assert!(refusal("nosuch.key", "1").starts_with("nosuch.key = 1: there is no such key"));
+    assert!(refusal("tlb.entries", "many").starts_with("tlb.entries = \"many\": a string cannot stand here"));
+    assert!(refusal("l2.ways", "2 # two").starts_with("l2.ways = \"2 # two\""));
+    assert!(refusal("os.fixed_node", "99").starts_with("os.fixed_node = 99: the machine has nodes 0 to 31"));
+    let resolved = changed(&[("tlb.entries", "32"), ("tlb.entries", "16")]).expect("a machine");
+    assert_eq!((resolved.description.tlb.entries, resolved.description.name.as_str()), (16, "arctic+x"));
+    assert_eq!(resolved.description.title, format!("{}, x", loaded("arctic").title));
+    assert!(resolved.to_toml().contains("# arctic+x\n"), "{}", resolved.to_toml());
+    let again = resolved.description.changed("again", "tlb.entries", "8").expect("a machine");
+    assert_eq!((again.tlb.entries, again.title), (8, resolved.description.title.clone()));
+    assert_eq!(resolved.description.check(), Ok(()));
+    let mut unfit = resolved.description;
+    unfit.os.fixed_node = 40;
+    assert!(unfit.check().expect_err("no such node").to_string().starts_with("os.fixed_node = 40: the machine has"));
+}
+
+/// Every key of a range or of alternatives tells its extremes as a file would say them.
+#[test]
+fn extremes_are_what_a_file_would_say() {
+    let all: BTreeMap<_, _> = super::extremes().collect();
+    assert_eq!(all["tlb.entries"], ["1", "4096"]);
+    assert_eq!(all["l2.size_mib"], ["0.03125", "64"]);
+    assert_eq!(all["link.micropacket_ns"], ["0.1", "1000"]);
+    assert_eq!(all["l2.fill"], ["\"whole-line\"", "\"preemptible-blocks\""]);
+    assert!(!all.contains_key("directory.protocol") && !all.contains_key("name"));
+    assert!(all.len() > 150, "{}", all.len());
 }

@@ -15,7 +15,7 @@ pub(crate) use build::{Builder, Exit};
 pub use element::{Channel, Endpoint, Link, LinkClass, Node, Router, RouterPlace};
 pub use flash::MOST_CLUSTERS;
 pub use name::NameError;
-pub use origin::{MOST_LEAF_ROUTERS, ROUTER_PORTS};
+pub use origin::{MOST_LEAF_ROUTERS, ROUTER_PORTS, has_metarouters};
 
 /// The nodes, routers and links of one machine, and its routes.
 #[derive(Clone, Debug)]

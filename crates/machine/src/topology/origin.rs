@@ -25,7 +25,7 @@
 use units::{NodeId, Port, RouterId};
 
 use super::{Builder, Endpoint, LinkClass, RouterPlace, Topology};
-use crate::description::{Description, HypercubeSpec, TopologySpec};
+use crate::description::{Description, HypercubeSpec, TopologyKind, TopologySpec};
 
 /// Ports of a router chip, numbered from 1 (Prestor 3.2.3, The Router ASIC).
 pub const ROUTER_PORTS: usize = 6;
@@ -50,6 +50,17 @@ const THIRD_EXTERNAL_PORT: Port = Port(3);
 /// The metarouters' first port to other metarouters.
 const FIRST_BETWEEN_PORT: u8 = 5;
 
+/// Routers with nodes.
+fn leaves(spec: &TopologySpec) -> u16 {
+    let nodes = (spec.processors / spec.processors_per_node) as u16;
+    nodes.div_ceil(spec.nodes_per_router as u16)
+}
+
+/// Whether a machine of this size and wiring has metarouters (Prestor 3.2.3).
+pub fn has_metarouters(spec: &TopologySpec) -> bool {
+    spec.kind == TopologyKind::Origin && leaves(spec) > PURE_CORNERS
+}
+
 /// What the network's wiring and routes follow from.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
@@ -68,7 +79,7 @@ impl Shape {
     fn new(spec: &TopologySpec, cables: &HypercubeSpec) -> Self {
         let nodes = (spec.processors / spec.processors_per_node) as u16;
         let nodes_per_router = spec.nodes_per_router as u16;
-        let leaves = nodes.div_ceil(nodes_per_router);
+        let leaves = leaves(spec);
         let pure = leaves <= PURE_CORNERS;
         let corners = if pure { leaves.next_power_of_two() } else { CUBE_CORNERS };
         let cubes = leaves.div_ceil(corners);

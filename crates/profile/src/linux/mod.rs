@@ -46,12 +46,21 @@ pub fn sources(files: &KernelFiles, inventory: &Inventory, wanted: &Wanted) -> R
     Ok(Sources::new(all, cpus))
 }
 
+/// What the kernel tells of itself under a name in `/proc/sys/kernel`, such as `hostname`.
+pub fn told(files: &KernelFiles, name: &str) -> Option<String> {
+    let text = files.text(&format!("proc/sys/kernel/{name}")).ok().flatten()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// The name and the kernel's release in a [`title`]; none if it is the title of something else.
+pub fn of_title(title: &str) -> Option<(String, String)> {
+    let mut words = title.strip_prefix("Linux ")?.split(' ');
+    Some((words.next()?.to_owned(), words.next()?.to_owned()))
+}
+
 /// The computer in one line, as `uname -a` has it, from the kernel's files.
 pub fn title(files: &KernelFiles, inventory: &Inventory) -> String {
-    let text = |name: &str| {
-        let text = files.text(&format!("proc/sys/kernel/{name}")).ok().flatten().unwrap_or_default();
-        text.trim().to_owned()
-    };
+    let text = |name: &str| told(files, name).unwrap_or_default();
     let (nodes, cpus) = (inventory.nodes.len(), inventory.cpus.iter().filter(|cpu| cpu.online).count());
     let plural = |count: usize| if count == 1 { "" } else { "s" };
     format!(

@@ -1,9 +1,10 @@
-//! One line at one node: the copy, the outstanding request, and what the node's controller collects.
+//! One line at one node: the copy, the outstanding request, and the acknowledgements that the node's controller
+//! collects.
 
 use units::NodeId;
 
 use super::{Agent, MessageKind};
-use crate::Version;
+use crate::{CopyState, Rights, Version};
 
 /// State of a line in a node's cache (FLASH dissertation, Section 5.2.1: MSI).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -11,69 +12,96 @@ pub enum Msi {
     /// No copy.
     #[default]
     Invalid,
-    /// Read-only copy; others may have one.
+    /// Read-only copy; other nodes may have copies.
     Shared,
-    /// The only copy.
+    /// The only copy, owned by the node.
     Dirty,
 }
 
-/// Where a node keeps its copy.
+impl From<Msi> for CopyState {
+    #[inline]
+    fn from(state: Msi) -> Self {
+        match state {
+            Msi::Invalid => Self::INVALID,
+            Msi::Shared => Self::SHARED,
+            Msi::Dirty => Self::MODIFIED,
+        }
+    }
+}
+
+/// Conversion from rights: the protocol has no clean exclusive state, so a copy with the right to write counts as
+/// dirty.
+impl From<CopyState> for Msi {
+    #[inline]
+    fn from(state: CopyState) -> Self {
+        match state.rights() {
+            Rights::None => Self::Invalid,
+            Rights::Read => Self::Shared,
+            Rights::Write => Self::Dirty,
+        }
+    }
+}
+
+/// Location of a node's copy.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Place {
-    /// In the processor's secondary cache.
+    /// The processor's secondary cache.
     #[default]
     Cache,
-    /// In the remote access cache (RAC), a part of the node's memory that holds what the processor's cache has evicted of
-    /// other nodes' lines (FLASH dissertation, Section 5.4).
+    /// The remote access cache (RAC): a part of the node's memory for lines of other nodes that the processor's cache
+    /// has evicted (FLASH dissertation, Section 5.4).
     RemoteAccessCache,
 }
 
-/// What a processor wants of a line.
+/// Access of a processor, as the protocol distinguishes it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Access {
-    /// To read it, now or (prefetch) soon.
+    /// A load, or a prefetch of a shared copy.
     Load,
-    /// To write it.
+    /// A store.
     Store,
 }
 
 /// An outstanding request for one line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Request {
-    /// What it is for.
+    /// Access that caused the request.
     pub access: Access,
-    /// The message last sent to the home: `GET`, `GETX`, `UPGRADE` or `REFILL`.
+    /// Request message last sent to the home: `GET`, `GETX`, `UPGRADE` or `REFILL`.
     pub kind: MessageKind,
-    /// An `INVAL` came while a `GET` was outstanding: a copy that arrives now may be older than the store it announced.
+    /// Whether an `INVAL` arrived while a `GET` was outstanding: the data of the answer may be older than the
+    /// invalidating store.
     pub invalidated: bool,
-    /// Refused: nothing is in flight, and [`super::retry`] is due.
-    pub refused: bool,
+    /// Whether the request was NACKed: no message is in flight, and [`super::retry`] is due.
+    pub nacked: bool,
 }
 
-/// The line's row in the invalidation collection table (`/IR`). The table has 16 rows on FLASH (FLASH dissertation, Section
-/// 5.2.3); a machine must not send `GETX` or `UPGRADE` while it has none free for the answer:
-/// see [`CacheLine::has_collection_row`].
+/// The line's row in the invalidation collection table (`/IR`).
+///
+/// FLASH's table has 16 rows (FLASH dissertation, Section 5.2.3). A machine must not send `GETX` or `UPGRADE` while no
+/// row is free for the answer: see [`CacheLine::has_collection_row`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Collection {
-    /// Acknowledgements announced less those received: negative while they overtake the home's answer.
+    /// Acknowledgements announced minus acknowledgements received: negative while acknowledgements overtake the home's
+    /// answer.
     pub balance: i16,
-    /// Whether the home has said how many there will be.
+    /// Whether the home's answer with the number of acknowledgements has arrived.
     pub announced: bool,
 }
 
 impl Collection {
-    /// The row is not in use.
+    /// An unused row.
     pub const IDLE: Self = Self { balance: 0, announced: false };
 }
 
-/// A clustered invalidation that the node has passed on (`/IC`).
+/// A clustered invalidation that the node has relayed to its cluster (`/IC`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Relay {
-    /// Acknowledgements still to come.
+    /// Outstanding acknowledgements.
     pub acknowledgements: u16,
-    /// Who gets the cluster's.
+    /// Agent that receives the cluster's acknowledgement.
     pub collector: Agent,
-    /// On whose behalf.
+    /// Requester of the invalidating transaction.
     pub requester: NodeId,
 }
 
@@ -82,15 +110,15 @@ pub struct Relay {
 pub struct CacheLine {
     /// State of the copy.
     pub state: Msi,
-    /// Where it is.
+    /// Location of the copy.
     pub place: Place,
-    /// Contents; meaningless in [`Msi::Invalid`].
+    /// Contents of the copy; meaningless in [`Msi::Invalid`].
     pub version: Version,
     /// The outstanding request.
     pub request: Option<Request>,
-    /// Acknowledgements being collected for this node's own store.
+    /// Collection of acknowledgements for this node's own store (`/IR`).
     pub collection: Collection,
-    /// Acknowledgements being collected for somebody else's.
+    /// Collection of a cluster's acknowledgements for another node's store (`/IC`).
     pub relay: Option<Relay>,
 }
 
@@ -105,9 +133,9 @@ impl CacheLine {
         relay: None,
     };
 
-    /// What an access asks the home for, if nothing is outstanding; nothing if the copy allows it.
+    /// Request message that an access needs if nothing is outstanding; `None` if the access hits.
     #[inline]
-    pub const fn asks(&self, access: Access) -> Option<MessageKind> {
+    pub const fn request_message(&self, access: Access) -> Option<MessageKind> {
         match (self.state, access) {
             (Msi::Dirty, Access::Load | Access::Store) | (Msi::Shared, Access::Load) => None,
             (Msi::Invalid, Access::Load) => Some(MessageKind::Get),
@@ -116,27 +144,26 @@ impl CacheLine {
         }
     }
 
-    /// What a refused request asks for when it is tried again, which depends on what is left of the copy; nothing if none has
-    /// been refused.
+    /// Request message that a retry sends, which depends on the state of the copy; `None` if no request was NACKed.
     #[inline]
-    pub const fn asks_again(&self) -> Option<MessageKind> {
+    pub const fn retry_message(&self) -> Option<MessageKind> {
         match self.request {
-            Some(Request { refused: true, kind: MessageKind::Refill, .. }) => Some(MessageKind::Refill),
-            Some(Request { refused: true, access, .. }) => self.asks(access),
+            Some(Request { nacked: true, kind: MessageKind::Refill, .. }) => Some(MessageKind::Refill),
+            Some(Request { nacked: true, access, .. }) => self.request_message(access),
             Some(_) | None => None,
         }
     }
 
-    /// Whether the line has a row of the invalidation collection table (`/IR`), or one must be kept free for it: from the
-    /// moment its request for ownership is sent until that is refused, or the last acknowledgement is in. Where every row
-    /// is taken, a request that [`MessageKind::takes_collection_row`] must wait.
+    /// Whether the line occupies a row of the invalidation collection table (`/IR`) or needs one to be kept free: from
+    /// the moment its request for ownership is sent until the request is NACKed or the last acknowledgement arrives.
+    /// While no row is free, a request that [`MessageKind::takes_collection_row`] must wait.
     #[inline]
     pub fn has_collection_row(&self) -> bool {
-        let asked = self.request.is_some_and(|request| !request.refused && request.kind.takes_collection_row());
+        let asked = self.request.is_some_and(|request| !request.nacked && request.kind.takes_collection_row());
         asked || self.collection != Collection::IDLE
     }
 
-    /// Whether nothing is outstanding.
+    /// Whether nothing is outstanding on the line.
     #[inline]
     pub fn is_quiet(&self) -> bool {
         self.request.is_none() && self.collection == Collection::IDLE && self.relay.is_none()

@@ -1,9 +1,9 @@
-//! The protocols by name, at the sizes of FLASH: what a machine runs and a command line names.
+//! Registry of the protocols by name, at the sizes of FLASH: machine files and command lines use these names.
 //!
-//! A name is `BASE[/VARIANT...]`. The base says how sharers are kept and is a line of the registry below; `N` in it stands for
-//! a number. Variants go with every base, in any order, each once: `/IC` clustered invalidation, `/IR` acknowledgement to
-//! requester, `/RAC` remote access caches (FLASH dissertation, Sections 5.2.3 and 5.4). The model checker uses the same names
-//! for the same protocols at sizes that three caches exhaust.
+//! A name is `BASE[/VARIANT...]`. The base selects the sharing set and is a line of the registry below; `N` in it
+//! stands for a number. Variants combine with every base, in any order, each at most once: `/IC` clustered
+//! invalidation, `/IR` acknowledgement to requester, `/RAC` remote access caches (FLASH dissertation, Sections 5.2.3
+//! and 5.4). The model checker uses the same names for the same protocols, at sizes that three caches exhaust.
 
 use std::ops::RangeInclusive;
 
@@ -11,52 +11,52 @@ use thiserror::Error;
 
 use super::{Clustering, CoarseVector, DynamicPointer, Hybrid, LimitedPointer, Overflow, SharingSet, Site, Variant};
 
-/// The sizes that a protocol is built for.
+/// Sizes of a protocol's structures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sizes {
     /// Nodes of the machine: 1 to [`Site::MAX_NODES`].
     pub nodes: u16,
-    /// Links in every home's link store, 1 or more (dynamic pointer allocation).
+    /// Links in each home's link store, 1 or more (dynamic pointer allocation).
     pub links: u32,
-    /// Long vectors in every home's store, 1 or more (hybrid).
+    /// Long vectors in each home's store, 1 or more (hybrid).
     pub vectors: u32,
 }
 
-/// What a name stands for, besides the sharing set.
+/// Protocol that a name selects, apart from its sharing set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Named {
-    /// The name as it is usually written: variants in order, a number that goes without saying left out.
+    /// Canonical name: variants in order, a default number omitted.
     pub name: String,
-    /// The base, as the registry spells it: `cv=N/LB`.
+    /// Base, as the registry spells it: `cv=N/LB`.
     pub base: &'static str,
-    /// The number in the base, given or usual; 0 if it has none.
+    /// Number in the base, given or default; 0 if the base has none.
     pub number: u16,
-    /// What the base is, in a few words.
+    /// Short description of the base.
     pub description: &'static str,
-    /// How invalidations and acknowledgements go.
+    /// Variant of invalidation and acknowledgement.
     pub variant: Variant,
     /// Whether nodes have a remote access cache.
     pub remote_access_cache: bool,
 }
 
-/// What is done with a protocol once its sharing set, a type of its own, is known.
+/// A generic operation on a protocol, called with its sharing set, which is a type of its own.
 pub trait Visitor {
-    /// What comes of it.
+    /// Result of the operation.
     type Output;
 
-    /// Takes the protocol.
+    /// Performs the operation.
     fn visit<S: SharingSet>(self, set: S, named: Named) -> Self::Output;
 }
 
-/// A name that stands for no protocol.
+/// Error for a name that selects no protocol.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("there is no protocol {name}{}; accepted: {accepted}", did_you_mean(*nearest))]
 pub struct UnknownProtocol {
-    /// The name.
+    /// Name given.
     pub name: String,
-    /// The accepted names, in words.
+    /// Accepted names, in words.
     pub accepted: String,
-    /// The name that it is most like, if it is like any.
+    /// Most similar accepted name, if any is similar.
     pub nearest: Option<&'static str>,
 }
 
@@ -66,19 +66,19 @@ fn did_you_mean(nearest: Option<&str>) -> String {
 
 /// A line of the registry.
 struct Base {
-    /// The words of its name, `N` for a number.
+    /// Spelling of the base, `N` for a number.
     spelling: &'static str,
-    /// The numbers that `N` can stand for.
+    /// Accepted values of `N`.
     numbers: RangeInclusive<u16>,
-    /// The number that is meant where none is given.
-    usual: Option<u16>,
+    /// Value of `N` if none is given.
+    default: Option<u16>,
     description: &'static str,
-    /// Names of protocols with this base that are worth listing.
+    /// Names with this base that are worth listing.
     names: &'static [&'static str],
 }
 
 impl Base {
-    /// The protocol of this name, if it has this base.
+    /// Parses a name; `None` if it does not have this base.
     fn parse(&self, name: &str) -> Option<Named> {
         let mut words = name.split('/');
         let (mut number, mut canonical) = (0, Vec::new());
@@ -89,14 +89,14 @@ impl Base {
                 continue;
             };
             number = match word.strip_prefix(stem)? {
-                "" => self.usual?,
-                // Digits only: "+2" is a number too, but not a name.
+                "" => self.default?,
+                // Digits only: "+2" parses as a number, but is not a name.
                 given => given.strip_prefix('=').filter(|digits| !digits.starts_with('+'))?.parse().ok()?,
             };
             if !self.numbers.contains(&number) {
                 return None;
             }
-            canonical.push(if self.usual == Some(number) { stem.to_owned() } else { format!("{stem}={number}") });
+            canonical.push(if self.default == Some(number) { stem.to_owned() } else { format!("{stem}={number}") });
         }
         let (mut variant, mut remote_access_cache) = (Variant::default(), false);
         for word in words {
@@ -117,25 +117,26 @@ impl Base {
         Some(Named { name: canonical.join("/"), base, number, description, variant, remote_access_cache })
     }
 
-    /// How its name is written, for an error message.
+    /// Accepted spelling of the base, for an error message.
     fn accepted(&self) -> String {
         let (least, most) = (self.numbers.start(), self.numbers.end());
-        match self.usual {
+        match self.default {
             _ if *most == 0 => self.spelling.to_owned(),
             None => format!("{} (N from {least} to {most})", self.spelling),
-            Some(usual) => format!("{} (N from {least} to {most}, {usual} if =N is left out)", self.spelling),
+            Some(default) => format!("{} (N from {least} to {most}, {default} if =N is left out)", self.spelling),
         }
     }
 }
 
-/// Spelling, numbers, usual number, description, names to list, and the sharing set for sizes and a number: a line each.
+/// Registry lines: spelling, numbers, default number, description, names to list, and the sharing set built from sizes
+/// and a number.
 macro_rules! registry {
-    ($($spelling:literal, $numbers:expr, $usual:expr, $description:literal, $names:expr, |$sizes:pat_param, $number:pat_param| $set:expr;)*) => {
+    ($($spelling:literal, $numbers:expr, $default:expr, $description:literal, $names:expr, |$sizes:pat_param, $number:pat_param| $set:expr;)*) => {
         const BASES: &[Base] = &[$(
-            Base { spelling: $spelling, numbers: $numbers, usual: $usual, description: $description, names: &$names },
+            Base { spelling: $spelling, numbers: $numbers, default: $default, description: $description, names: &$names },
         )*];
 
-        /// Finds the protocol of this name and hands it to `visitor`.
+        /// Finds the protocol of this name and passes it to `visitor`.
         ///
         /// # Errors
         /// [`UnknownProtocol`] if there is none.
@@ -153,14 +154,14 @@ macro_rules! registry {
     };
 }
 
-/// No number.
+/// Range of a base without a number.
 const NONE: RangeInclusive<u16> = 0..=0;
-/// Nodes that a bit can stand for.
+/// Range of nodes per bit.
 const NODES: RangeInclusive<u16> = 1..=Site::MAX_NODES;
-/// Pointers that a header can have.
+/// Range of pointers per header.
 const POINTERS: RangeInclusive<u16> = 1..=LimitedPointer::MOST as u16;
-/// Pointers where no number is given: as many as the hybrid's header has room for (Figure 5.4).
-const USUAL_POINTERS: Option<u16> = Some(Hybrid::MOST_POINTERS as u16);
+/// Default number of pointers: the capacity of the hybrid's header (Figure 5.4).
+const DEFAULT_POINTERS: Option<u16> = Some(Hybrid::MOST_POINTERS as u16);
 
 #[rustfmt::skip]
 registry! {
@@ -169,8 +170,8 @@ registry! {
     "cv=N", NODES, None, "a bit for N nodes", ["cv=2", "cv=4"], |_, number| CoarseVector::coarse(number);
     "cv=N/LB", NODES, None, "a bit for N nodes, one for the home's processor", ["cv=2/LB"], |_, number| CoarseVector::coarse_with_local_bit(number);
     "broadcast", NONE, None, "a bit for all nodes (CV=P)", ["broadcast"], |sizes, _| CoarseVector::broadcast(sizes.nodes);
-    "limited-pointer=N", POINTERS, USUAL_POINTERS, "N pointers, a sharer too many displaces the first", ["limited-pointer"], |_, number| pointers(number, Overflow::Evict);
-    "limited-pointer=N/B", POINTERS, USUAL_POINTERS, "N pointers, broadcast from a sharer too many on", ["limited-pointer/B"], |_, number| pointers(number, Overflow::Broadcast);
+    "limited-pointer=N", POINTERS, DEFAULT_POINTERS, "N pointers, a sharer too many displaces the first", ["limited-pointer"], |_, number| pointers(number, Overflow::Evict);
+    "limited-pointer=N/B", POINTERS, DEFAULT_POINTERS, "N pointers, broadcast from a sharer too many on", ["limited-pointer/B"], |_, number| pointers(number, Overflow::Broadcast);
     "dynamic-pointer", NONE, None, "lists in a link store, hints, limited search, reclamation", ["dynamic-pointer", "dynamic-pointer/IR", "dynamic-pointer/RAC"], |sizes, _| DynamicPointer { links: sizes.links, search: DynamicPointer::FLASH_SEARCH };
     "hybrid", NONE, None, "header formats by number and place of sharers, a store of vectors", ["hybrid", "hybrid/IC", "hybrid/IR", "hybrid/RAC"], |sizes, _| Hybrid::flash(sizes.nodes, sizes.vectors);
 }
@@ -179,23 +180,27 @@ registry! {
 pub const TABLE_5_1: [&str; 7] =
     ["cv=2", "cv=2/LB", "dynamic-pointer", "hybrid", "hybrid/IC", "hybrid/IR", "hybrid/RAC"];
 
+/// What `name` stands for.
+///
+/// # Errors
+/// [`UnknownProtocol`] if it stands for no protocol.
+pub fn named(name: &str) -> Result<Named, UnknownProtocol> {
+    BASES.iter().find_map(|base| base.parse(name)).ok_or_else(|| unknown(name))
+}
+
 /// The names worth listing: every base, and the variants that the FLASH dissertation or the model checker has of it.
 pub fn names() -> impl Iterator<Item = &'static str> {
     BASES.iter().flat_map(|base| base.names).copied()
 }
 
 fn pointers(number: u16, overflow: Overflow) -> LimitedPointer {
-    // No number beyond `LimitedPointer::MOST`, a byte, is accepted.
+    // `number` fits in a byte: no number beyond `LimitedPointer::MOST` is accepted.
     LimitedPointer { pointers: number as u8, overflow }
 }
 
 #[cold]
 fn unknown(name: &str) -> UnknownProtocol {
     let bases = BASES.iter().map(Base::accepted).collect::<Vec<_>>().join(", ");
-    let nearest = names()
-        .map(|candidate| (strsim::normalized_damerau_levenshtein(name, candidate), candidate))
-        .filter(|(likeness, _)| *likeness >= 0.5)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate);
+    let nearest = input::nearest(name, names());
     UnknownProtocol { name: name.to_owned(), accepted: format!("{bases}; with /IC, /IR, /RAC in addition"), nearest }
 }

@@ -1,65 +1,65 @@
-//! One line at its home: the directory header.
+//! Directory entry of one line at its home.
 
 use units::NodeId;
 
-/// Whether the dirty line has come back while its owner was being asked for it, and from whom.
+/// Writeback of the dirty line during a forward: whether one has arrived, and its sender.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum WrittenBack {
-    /// It has not.
+    /// No writeback has arrived.
     No,
-    /// The owner had evicted it before it was asked: it will answer that it has nothing.
+    /// The owner evicted the line before the forwarded request arrived: it will NACK the request (`NAKC`).
     ByOwner,
-    /// The requester got it, wrote it back already, and the owner's report is still to come.
+    /// The requester received the line and has already written it back; the former owner's report is outstanding.
     ByRequester,
 }
 
-/// Directory state: dirty bit and pending bit, and what a pending entry waits for.
+/// Directory state: the dirty bit, the pending bit, and the event that a pending entry waits for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum DirectoryState {
-    /// `CLEAN`: memory is up to date; the sharing set says who may have a read-only copy.
+    /// `CLEAN`: memory is up to date; nodes of the sharing set may have read-only copies.
     #[default]
     Clean,
     /// `DIRTY`: one node owns the line.
     Dirty {
-        /// Which one.
+        /// The owner.
         owner: NodeId,
     },
-    /// `FORWARDED`, pending: a request has been forwarded to the owner, whose report is awaited.
+    /// `FORWARDED`, pending: the home has forwarded a request to the owner and waits for its report.
     Forwarded {
         /// The owner.
         owner: NodeId,
-        /// Who is to get the line.
+        /// The requester, which receives the line.
         requester: NodeId,
-        /// Whether ownership moves.
+        /// Whether ownership moves to the requester.
         exclusive: bool,
-        /// Whether the line has come back meanwhile.
+        /// Whether the line was written back in the meantime.
         written_back: WrittenBack,
     },
-    /// `INVALIDATING`, pending: the home collects acknowledgements, then grants ownership.
+    /// `INVALIDATING`, pending: the home collects acknowledgements and then grants ownership.
     Invalidating {
-        /// To whom.
+        /// The requester.
         requester: NodeId,
-        /// Acknowledgements still to come.
+        /// Outstanding acknowledgements.
         acknowledgements: u16,
-        /// The requester keeps its copy and needs no data.
+        /// Whether the requester keeps its copy and needs no data.
         upgrade: bool,
     },
     /// `COLLECTING`, pending: the owner has the line and collects acknowledgements (`/IR`).
     Collecting {
         /// The owner.
         owner: NodeId,
-        /// Whether it has already written the line back.
+        /// Whether the owner has already written the line back.
         written_back: bool,
     },
-    /// `EVICTING`, pending: sharers have been displaced or reclaimed, and their acknowledgements are awaited.
+    /// `EVICTING`, pending: sharers have been displaced or reclaimed, and the home waits for their acknowledgements.
     Evicting {
-        /// Acknowledgements still to come.
+        /// Outstanding acknowledgements.
         acknowledgements: u16,
     },
 }
 
 impl DirectoryState {
-    /// A short name.
+    /// Short name.
     pub const fn mnemonic(self) -> &'static str {
         match self {
             Self::Clean => "CLEAN",
@@ -71,17 +71,17 @@ impl DirectoryState {
         }
     }
 
-    /// Whether the entry waits for something: FLASH's pending bit.
+    /// Whether the entry is pending: FLASH's pending bit.
     #[inline]
     pub const fn is_pending(self) -> bool {
         !matches!(self, Self::Clean | Self::Dirty { .. })
     }
 }
 
-/// One line's entry in the directory; `H` is the header of its sharing set.
+/// Directory entry of one line; `H` is the header of its sharing set.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Entry<H> {
-    /// State.
+    /// Directory state.
     pub state: DirectoryState,
     /// Nodes that may have a read-only copy (`CLEAN` and `EVICTING`; otherwise empty).
     pub sharers: H,

@@ -1,14 +1,15 @@
-//! The home's side of the MSI protocol: one directory entry and one message in; the new entry and messages out.
+//! The home of the MSI protocol: one directory entry and one message in; the new entry and messages out.
 //!
-//! Directory-based, with pending entries: a request that meets one is refused (`NAK`) and tried again by its sender. Messages
-//! overtake each other ([`super::Lane`] says how far), and the races resolve so:
-//! - *A forwarded request that finds nothing* (the owner has written back, or has not got the line yet) is refused by the
-//!   owner, to the requester (`NAK`) and to the home (`NAKC`), which ends the pending state.
-//! - *A writeback during a forward* is taken in at once. If the owner sent it, `NAKC` follows; if the new owner did, the old
-//!   owner's `OWN` follows. In either case the line is then clean and nobody's.
-//! - *An upgrade of a copy that is gone* is answered with data where the sharing set shows it; where the set names too many
-//!   nodes it may be granted, and the requester comes back for the data (`REFILL`).
-//! - *A hint* is about an entry of the set: if the set has been emptied since, there is nothing to remove.
+//! A request that meets a pending entry is NACKed (FLASH's mnemonic is `NAK`) and retried by its sender. Messages
+//! overtake each other within the limits of [`super::Lane`], and the races resolve as follows:
+//! - *A forwarded request that finds no dirty copy* (the owner has written the line back, or has not received it yet)
+//!   is NACKed by the owner, both to the requester (`NAK`) and to the home (`NAKC`), which ends the pending state.
+//! - *A writeback during a forward* is accepted at once. If the owner sent it, `NAKC` follows; if the new owner sent
+//!   it, the old owner's `OWN` follows. In both cases the line ends clean, without an owner.
+//! - *An upgrade of a copy that has been invalidated* is answered with data if the sharing set no longer includes the
+//!   requester. If the set is a superset that still includes it, the home may grant the upgrade, and the requester then
+//!   requests the data (`REFILL`).
+//! - *A replacement hint* removes one entry of the set; if the set has been emptied since, nothing is removed.
 
 use units::{LineAddr, NodeId};
 
@@ -19,51 +20,52 @@ use super::{
 };
 use crate::{ProtocolError, Version};
 
-/// What a message at the home turned out to be.
+/// Transaction that a message at the home belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Transaction {
-    /// A shared copy from memory.
+    /// Shared copy from memory.
     Read,
-    /// A shared copy from memory, and a displaced sharer invalidated.
+    /// Shared copy from memory, with a displaced sharer invalidated.
     ReadDisplacing,
-    /// Ownership from memory; nobody had to be invalidated.
+    /// Ownership from memory, without invalidations.
     Write,
-    /// Sharers are being invalidated, ownership follows (or, `/IR`, has gone out).
+    /// Ownership with invalidations: granted after the last acknowledgement, or at once (`/IR`).
     WriteInvalidating,
-    /// Forwarded to the owner.
+    /// Request forwarded to the owner.
     Forward,
-    /// Refused: the entry is pending, or the requester's own writeback is on its way.
-    Refuse,
-    /// The owner wrote the line back.
+    /// NACK: the entry is pending, the requester's own writeback is in flight, or the copy to be upgraded has been
+    /// invalidated.
+    Nack,
+    /// Writeback by the owner.
     Writeback,
-    /// A writeback that crossed a forwarded request, or overtook a report.
+    /// Writeback that crossed a forwarded request or overtook a report.
     WritebackRace,
-    /// The former owner shares the line now.
+    /// Sharing writeback: the former owner keeps a shared copy.
     SharingWriteback,
-    /// The line has a new owner.
+    /// Ownership transfer to the requester.
     OwnershipTransfer,
-    /// The owner had nothing to answer a forwarded request with.
-    ForwardRefused,
-    /// An acknowledgement, and more are to come.
+    /// NACK of a forwarded request by the owner, which has no dirty copy.
+    ForwardNack,
+    /// Acknowledgement, with more outstanding.
     Acknowledgement,
-    /// The last acknowledgement.
+    /// Last acknowledgement.
     LastAcknowledgement,
-    /// A replacement hint.
+    /// Replacement hint.
     ReplacementHint,
 }
 
-/// What handling one message at the home took, for the machine to price.
+/// Work done for one message at the home, which a machine prices.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HomeWork {
-    /// What it was.
+    /// Transaction that the message belongs to.
     pub transaction: Transaction,
-    /// The line was read from memory.
+    /// Whether the line was read from memory.
     pub memory_read: bool,
-    /// The line was written to memory.
+    /// Whether the line was written to memory.
     pub memory_write: bool,
-    /// What was sent to sharers.
+    /// Invalidations sent to sharers.
     pub invalidations: Invalidations,
-    /// What the sharing set did.
+    /// Work done on the sharing set.
     pub set: SetWork,
 }
 
@@ -89,21 +91,23 @@ impl HomeWork {
     }
 }
 
-/// What became of a message at the home.
+/// Outcome of a message at the home.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Handled {
-    /// It is done.
+pub enum HomeOutcome {
+    /// The message was handled.
     Done(HomeWork),
-    /// Nothing has happened: the sharing set's store is exhausted. The home must [`reclaim`] the entries of a line that
-    /// [`SharingSet::victim`] names, perhaps this very one, and handle the message again.
+    /// The sharing set's store is exhausted, and nothing has changed. The home must [`reclaim`] the entries of a line
+    /// that [`SharingSet::victim`] selects, possibly this very line, and handle the message again.
     StoreExhausted,
 }
 
-/// Handles one message at the home of its line. `memory` is the version in memory; `send` takes what is sent, in order, each
-/// with what the sharing set had done before it: a machine that prices the work knows from it when a message leaves.
+/// Handles one message at the home of its line.
+///
+/// `memory` is the version in memory. `send` receives each message in order, together with the work done on the sharing
+/// set before it: a machine that prices the work derives from it when the message leaves.
 ///
 /// # Errors
-/// [`ProtocolError`] if the message cannot reach this entry in a faithful run.
+/// [`ProtocolError`] if the message cannot reach this entry in a correct run.
 #[inline]
 pub fn home<S: SharingSet>(
     set: &S,
@@ -113,38 +117,40 @@ pub fn home<S: SharingSet>(
     message: &Message,
     context: &HomeContext,
     send: &mut impl FnMut(Message, &SetWork),
-) -> Result<Handled, ProtocolError> {
+) -> Result<HomeOutcome, ProtocolError> {
     let work = SetWork { format_checks: set.format_checks(HeaderUse::Entry), ..SetWork::NONE };
     let invalidations = Invalidations::NONE;
     let mut home = Home { set, entry, store, memory, message, context, work, invalidations, send };
     let handled = match message.kind {
         MessageKind::Get | MessageKind::GetExclusive | MessageKind::Upgrade | MessageKind::Refill => home.request(),
-        MessageKind::Writeback => home.writeback().map(Handled::Done),
+        MessageKind::Writeback => home.writeback().map(HomeOutcome::Done),
         MessageKind::SharingWriteback
         | MessageKind::OwnershipTransfer
-        | MessageKind::ForwardNegativeAcknowledge
+        | MessageKind::ForwardNack
         | MessageKind::CollectDone => home.report(),
         MessageKind::InvalidateAcknowledge | MessageKind::ClusterInvalidateAcknowledge => {
-            home.acknowledgement().map(Handled::Done)
+            home.acknowledgement().map(HomeOutcome::Done)
         }
-        MessageKind::ReplacementHint => home.hint().map(Handled::Done),
+        MessageKind::ReplacementHint => home.hint().map(HomeOutcome::Done),
         MessageKind::Put
         | MessageKind::PutExclusive
         | MessageKind::UpgradeAcknowledge
-        | MessageKind::NegativeAcknowledge
+        | MessageKind::Nack
         | MessageKind::ForwardGet
         | MessageKind::ForwardGetExclusive
         | MessageKind::Invalidate
-        | MessageKind::ClusterInvalidate => Err(home.unexpected("it is for the cache side of a node")),
+        | MessageKind::ClusterInvalidate => Err(home.unexpected("a message for the cache side of a node")),
     }?;
     Ok(match handled {
-        Handled::Done(done) => Handled::Done(HomeWork { invalidations: home.invalidations, set: home.work, ..done }),
-        Handled::StoreExhausted => Handled::StoreExhausted,
+        HomeOutcome::Done(done) => {
+            HomeOutcome::Done(HomeWork { invalidations: home.invalidations, set: home.work, ..done })
+        }
+        HomeOutcome::StoreExhausted => HomeOutcome::StoreExhausted,
     })
 }
 
-/// Takes a line's entries out of the sharing set's store: its sharers are invalidated, and the entry is pending until they
-/// have acknowledged. The store has room at once. `send` is as for [`home()`].
+/// Reclaims a line's entries in the sharing set's store: the home invalidates the line's sharers, and the directory
+/// entry is pending until they have acknowledged. The store entries are free at once. `send` is as for [`home()`].
 ///
 /// # Errors
 /// A reason, if the line has no sharers to invalidate in this state.
@@ -174,52 +180,55 @@ struct Home<'a, S: SharingSet, F> {
     memory: &'a mut Version,
     message: &'a Message,
     context: &'a HomeContext,
-    /// What the sharing set has done so far.
+    /// Work done on the sharing set so far.
     work: SetWork,
     invalidations: Invalidations,
     send: &'a mut F,
 }
 
 impl<S: SharingSet, F: FnMut(Message, &SetWork)> Home<'_, S, F> {
-    /// A request for a copy: a line per pair of directory state and request.
+    /// Handles a request for a copy: a line per pair of directory state and request.
     #[inline]
-    fn request(&mut self) -> Result<Handled, ProtocolError> {
+    fn request(&mut self) -> Result<HomeOutcome, ProtocolError> {
         use DirectoryState as D;
         use MessageKind as K;
         let requester = self.message.requester;
         let work = match (self.entry.state, self.message.kind) {
             (D::Forwarded { .. } | D::Invalidating { .. } | D::Collecting { .. } | D::Evicting { .. }, _) => {
-                self.refuse()
+                self.nack()
             }
             (D::Clean, K::Get) => {
                 if !self.set.has_room(&self.context.site, &self.entry.sharers, self.store, &[requester]) {
-                    return Ok(Handled::StoreExhausted);
+                    return Ok(HomeOutcome::StoreExhausted);
                 }
                 self.share()
             }
             (D::Clean, K::GetExclusive | K::Upgrade) => self.grant_exclusive(),
-            // The upgrade was granted, and nobody has asked the requester for data that it has not got.
+            // The upgrade was granted to a copy that had been invalidated, and no request has been forwarded to the
+            // requester since.
             (D::Dirty { owner }, K::Refill) if owner == requester => {
                 self.reply(K::PutExclusive, *self.memory, 0);
                 HomeWork::new(Transaction::Write).reading_memory()
             }
             (D::Clean, K::Refill) => return Err(self.unexpected("the upgrade made the requester the owner")),
-            (D::Dirty { .. }, K::Refill) => return Err(self.unexpected("the requester had nothing to give away")),
-            // The owner has evicted the line and asks for it again: its writeback is on its way.
-            (D::Dirty { owner }, K::Get | K::GetExclusive) if owner == requester => self.refuse(),
+            (D::Dirty { .. }, K::Refill) => {
+                return Err(self.unexpected("the requester has no data, so it is still the owner"));
+            }
+            // The owner has evicted the line and requests it again: its writeback is in flight.
+            (D::Dirty { owner }, K::Get | K::GetExclusive) if owner == requester => self.nack(),
             (D::Dirty { owner }, K::Upgrade) if owner == requester => {
                 return Err(self.unexpected("an owner has no shared copy"));
             }
-            // The copy to be upgraded has been invalidated; the requester will ask for the data too.
-            (D::Dirty { .. }, K::Upgrade) => self.refuse(),
+            // The copy to be upgraded has been invalidated; the requester's retry requests the data too.
+            (D::Dirty { .. }, K::Upgrade) => self.nack(),
             (D::Dirty { owner }, K::Get) => self.forward(owner, K::ForwardGet),
             (D::Dirty { owner }, K::GetExclusive) => self.forward(owner, K::ForwardGetExclusive),
-            (D::Clean | D::Dirty { .. }, _) => return Err(self.unexpected("it is no request")),
+            (D::Clean | D::Dirty { .. }, _) => return Err(self.unexpected("not a request")),
         };
-        Ok(Handled::Done(work))
+        Ok(HomeOutcome::Done(work))
     }
 
-    /// The dirty line comes back: a line per directory state.
+    /// Handles a writeback: a line per directory state.
     fn writeback(&mut self) -> Result<HomeWork, ProtocolError> {
         use DirectoryState as D;
         let writer = self.message.requester;
@@ -248,7 +257,7 @@ impl<S: SharingSet, F: FnMut(Message, &SetWork)> Home<'_, S, F> {
                 return Err(self.unexpected("the dirty copy has already been written back"));
             }
             D::Clean | D::Invalidating { .. } | D::Evicting { .. } => {
-                return Err(self.unexpected("nobody has a dirty copy"));
+                return Err(self.unexpected("no node has a dirty copy"));
             }
         };
         *self.memory = self.message.version;
@@ -256,8 +265,9 @@ impl<S: SharingSet, F: FnMut(Message, &SetWork)> Home<'_, S, F> {
         Ok(HomeWork::new(transaction).writing_memory())
     }
 
-    /// An owner reports on a forwarded request, or on what it has collected: a line per pair of state and report.
-    fn report(&mut self) -> Result<Handled, ProtocolError> {
+    /// Handles a report of an owner, on a forwarded request or on collected acknowledgements: a line per pair of state
+    /// and report.
+    fn report(&mut self) -> Result<HomeOutcome, ProtocolError> {
         use DirectoryState as D;
         use MessageKind as K;
         use WrittenBack as W;
@@ -271,27 +281,25 @@ impl<S: SharingSet, F: FnMut(Message, &SetWork)> Home<'_, S, F> {
             (D::Forwarded { written_back: W::ByRequester, .. }, K::OwnershipTransfer) => {
                 (D::Clean, Transaction::OwnershipTransfer)
             }
-            (D::Forwarded { owner, written_back: W::No, .. }, K::ForwardNegativeAcknowledge) => {
-                (D::Dirty { owner }, Transaction::ForwardRefused)
+            (D::Forwarded { owner, written_back: W::No, .. }, K::ForwardNack) => {
+                (D::Dirty { owner }, Transaction::ForwardNack)
             }
-            (D::Forwarded { written_back: W::ByOwner, .. }, K::ForwardNegativeAcknowledge) => {
-                (D::Clean, Transaction::ForwardRefused)
-            }
+            (D::Forwarded { written_back: W::ByOwner, .. }, K::ForwardNack) => (D::Clean, Transaction::ForwardNack),
             (D::Collecting { owner, written_back: false }, K::CollectDone) => {
                 (D::Dirty { owner }, Transaction::LastAcknowledgement)
             }
             (D::Collecting { written_back: true, .. }, K::CollectDone) => (D::Clean, Transaction::LastAcknowledgement),
-            (D::Forwarded { .. }, _) => return Err(self.unexpected("it does not match the forwarded request")),
-            (D::Collecting { .. }, _) => return Err(self.unexpected("nothing has been forwarded")),
+            (D::Forwarded { .. }, _) => return Err(self.unexpected("the report does not match the forwarded request")),
+            (D::Collecting { .. }, _) => return Err(self.unexpected("no request is forwarded")),
             (D::Clean | D::Dirty { .. } | D::Invalidating { .. } | D::Evicting { .. }, _) => {
-                return Err(self.unexpected("nothing has been forwarded, and nobody collects"));
+                return Err(self.unexpected("no request is forwarded, and no requester collects"));
             }
         };
         self.entry.state = next;
-        Ok(Handled::Done(HomeWork::new(transaction)))
+        Ok(HomeOutcome::Done(HomeWork::new(transaction)))
     }
 
-    /// A sharer, or a cluster of them, has dropped the line.
+    /// Handles an acknowledgement of a sharer or of a cluster.
     #[inline]
     fn acknowledgement(&mut self) -> Result<HomeWork, ProtocolError> {
         use DirectoryState as D;
@@ -315,12 +323,12 @@ impl<S: SharingSet, F: FnMut(Message, &SetWork)> Home<'_, S, F> {
                 self.entry.state = D::Evicting { acknowledgements: acknowledgements - 1 };
                 Ok(HomeWork::new(Transaction::Acknowledgement))
             }
-            D::Clean | D::Dirty { .. } | D::Forwarded { .. } => Err(self.unexpected("nobody was invalidated")),
-            D::Collecting { .. } => Err(self.unexpected("the requester collects")),
+            D::Clean | D::Dirty { .. } | D::Forwarded { .. } => Err(self.unexpected("no node was invalidated")),
+            D::Collecting { .. } => Err(self.unexpected("the requester collects the acknowledgements")),
         }
     }
 
-    /// A sharer has dropped its copy by itself.
+    /// Handles a replacement hint: a sharer has dropped its copy.
     #[inline]
     fn hint(&mut self) -> Result<HomeWork, ProtocolError> {
         if !self.set.replacement_hints() {
@@ -334,7 +342,8 @@ impl<S: SharingSet, F: FnMut(Message, &SetWork)> Home<'_, S, F> {
         Ok(HomeWork::new(Transaction::ReplacementHint))
     }
 
-    /// A shared copy from memory. The answer goes out before the set is touched (FLASH dissertation, Section 5.3.1).
+    /// Grants a shared copy from memory. The answer leaves before the set is updated (FLASH dissertation, Section
+    /// 5.3.1).
     #[inline]
     fn share(&mut self) -> HomeWork {
         self.reply(MessageKind::Put, *self.memory, 0);
@@ -345,19 +354,19 @@ impl<S: SharingSet, F: FnMut(Message, &SetWork)> Home<'_, S, F> {
         work
     }
 
-    /// The former owner and the requester share the line. The report cannot be refused, so there must be room.
-    fn share_between(&mut self, nodes: [NodeId; 2]) -> Result<Handled, ProtocolError> {
+    /// Records the former owner and the requester as sharers. The report cannot be NACKed, so the store must have room.
+    fn share_between(&mut self, nodes: [NodeId; 2]) -> Result<HomeOutcome, ProtocolError> {
         if !self.set.has_room(&self.context.site, &self.entry.sharers, self.store, &nodes) {
-            return Ok(Handled::StoreExhausted);
+            return Ok(HomeOutcome::StoreExhausted);
         }
         *self.memory = self.message.version;
         self.entry.state = DirectoryState::Clean;
         self.insert(&nodes);
-        Ok(Handled::Done(HomeWork::new(Transaction::SharingWriteback).writing_memory()))
+        Ok(HomeOutcome::Done(HomeWork::new(Transaction::SharingWriteback).writing_memory()))
     }
 
-    /// Adds sharers. Displaced ones are invalidated, and the entry is pending until they have acknowledged: until then
-    /// they may have copies that no set names. Returns whether there are any.
+    /// Adds sharers and invalidates displaced ones. The entry stays pending until displaced sharers have acknowledged,
+    /// because until then copies exist that the set does not include. Returns whether there are any.
     #[inline]
     fn insert(&mut self, nodes: &[NodeId]) -> bool {
         let Home { set, entry, store, message, context, work, invalidations, send, .. } = self;
@@ -378,8 +387,9 @@ impl<S: SharingSet, F: FnMut(Message, &SetWork)> Home<'_, S, F> {
         acknowledgements > 0
     }
 
-    /// Ownership of a clean line: other sharers are invalidated first (or, `/IR` and another node's request, at the same
-    /// time: where requester and home are one, there is nobody to move the collecting to).
+    /// Grants ownership of a clean line after the other sharers have been invalidated. With `/IR` and a requester on
+    /// another node, the grant leaves at the same time as the invalidations; a requester on the home node collects as
+    /// in the base protocol.
     #[inline]
     fn grant_exclusive(&mut self) -> HomeWork {
         let Message { line, requester, kind, .. } = *self.message;
@@ -389,7 +399,7 @@ impl<S: SharingSet, F: FnMut(Message, &SetWork)> Home<'_, S, F> {
         let Home { set, entry, store, context, work: set_work, send, .. } = self;
         self.invalidations = invalidate(*set, entry, store, line, Some(requester), collector, context, set_work, *send);
         let acknowledgements = self.invalidations.messages;
-        // Data are sent unless the set has shown that the requester has them; if it names too many nodes, that may be wrong.
+        // Data are omitted only if the set included the requester; a set that is a superset may be wrong about that.
         let upgrade = kind == MessageKind::Upgrade && self.invalidations.requester_named;
         if acknowledgements > 0 && !relaxed {
             self.entry.state = DirectoryState::Invalidating { requester, acknowledgements, upgrade };
@@ -415,12 +425,12 @@ impl<S: SharingSet, F: FnMut(Message, &SetWork)> Home<'_, S, F> {
         HomeWork::new(Transaction::Forward)
     }
 
-    fn refuse(&mut self) -> HomeWork {
-        self.reply(MessageKind::NegativeAcknowledge, Version(0), 0);
-        HomeWork::new(Transaction::Refuse)
+    fn nack(&mut self) -> HomeWork {
+        self.reply(MessageKind::Nack, Version(0), 0);
+        HomeWork::new(Transaction::Nack)
     }
 
-    /// Answers the sender of the message.
+    /// Replies to the sender of the message.
     fn reply(&mut self, kind: MessageKind, memory: Version, acknowledgements: u16) {
         self.answer(self.message.requester, kind, memory, acknowledgements);
     }

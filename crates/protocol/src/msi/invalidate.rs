@@ -1,27 +1,27 @@
-//! Sending invalidations to a sharing set: one by one, or by clusters.
+//! Invalidation of a sharing set: one message per sharer, or one per cluster.
 
 use units::{LineAddr, NodeId};
 
 use super::{Agent, Entry, HeaderUse, HomeContext, Message, MessageKind, SetWork, SharingSet};
 
-/// What was sent to invalidate a sharing set.
+/// Invalidations sent to a sharing set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Invalidations {
-    /// Nodes that will be invalidated (one that the set names twice is counted twice, unless clusters are used).
+    /// Nodes to be invalidated (a node that the set lists twice counts twice, unless clusters are used).
     pub nodes: u16,
-    /// Messages sent to them: as many acknowledgements are to be collected.
+    /// Messages sent, each of which returns one acknowledgement.
     pub messages: u16,
-    /// Whether the set named the requester, which keeps its copy.
+    /// Whether the set included the requester, which keeps its copy.
     pub requester_named: bool,
 }
 
 impl Invalidations {
-    /// Nothing was sent.
+    /// No invalidations.
     pub const NONE: Self = Self { nodes: 0, messages: 0, requester_named: false };
 }
 
-/// Empties the sharing set and has all its nodes but the requester invalidated. Reclaimed lines have no requester; then the
-/// messages name the nodes themselves.
+/// Invalidates all nodes of a sharing set except the requester, and empties the set. A reclaimed line has no requester:
+/// its messages name their target instead.
 #[expect(clippy::too_many_arguments, reason = "the parts of a home, borrowed one by one")]
 #[inline]
 pub(super) fn invalidate<S: SharingSet>(
@@ -60,7 +60,7 @@ pub(super) fn invalidate<S: SharingSet>(
         }
     });
     sent.nodes = targets.count_ones() as u16;
-    let together = sent.nodes > clustering.least;
+    let together = sent.nodes > clustering.threshold;
     while targets != 0 {
         let first = targets.trailing_zeros() as u16;
         let span = if together { clustering.nodes - first % clustering.nodes } else { 1 };

@@ -1,55 +1,54 @@
-//! The messages of the MSI protocol, under the names of FLASH.
+//! Messages of the MSI protocol, with the mnemonics of FLASH.
 
 use units::{LineAddr, NodeId};
 
 use crate::Version;
 
-/// Whom a message is for.
+/// Destination of a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Agent {
-    /// The directory of a node.
+    /// Directory of a node.
     Home(NodeId),
-    /// The cache side of a node: its processor, and what its controller keeps for it.
+    /// Cache side of a node: its processor, and the state that its controller keeps for it.
     Node(NodeId),
 }
 
-/// The network that a message travels on: requests and replies have routes of their own (FLASH dissertation,
-/// Appendix A).
+/// Virtual network of a message: requests and replies travel separately (FLASH dissertation, Appendix A).
 ///
-/// Messages overtake each other without limit, but for one pair: what one node sends to one home on the request network
-/// arrives in order, as routes are fixed and a virtual channel is a queue. The protocol relies on it where a replacement
-/// hint is followed by a new request for the line; see [`super::SharingSet::replacement_hints`].
+/// Messages overtake each other without limit, with one exception: messages from one node to one home on the request
+/// network arrive in order, because routes are fixed and a virtual channel is a queue. The protocol relies on this
+/// order if a new request for a line follows a replacement hint; see [`super::SharingSet::replacement_hints`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Lane {
-    /// May have to wait for a reply to be sent.
+    /// Request network: a message may have to wait until a reply has been sent.
     Request,
-    /// Is always taken in.
+    /// Reply network: a message is always accepted.
     Reply,
 }
 
 macro_rules! message_kinds {
     ($( $(#[$doc:meta])* $name:ident = $mnemonic:literal, $lane:ident, $data:literal; )*) => {
-        /// What a message says.
+        /// Message type.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u8)]
         pub enum MessageKind { $( $(#[$doc])* #[doc = concat!(" Mnemonic `", $mnemonic, "`.")] $name, )* }
 
         impl MessageKind {
-            /// Every kind, in order.
+            /// Every type, in order.
             pub const ALL: &'static [Self] = &[$( Self::$name, )*];
 
-            /// The name used in traces and tables; FLASH's, without `MSG_`.
+            /// Mnemonic used in traces and tables: FLASH's, without `MSG_`.
             pub const fn mnemonic(self) -> &'static str {
                 match self { $( Self::$name => $mnemonic, )* }
             }
 
-            /// The network that it travels on.
+            /// Virtual network of the message.
             #[inline]
             pub const fn lane(self) -> Lane {
                 match self { $( Self::$name => Lane::$lane, )* }
             }
 
-            /// Whether it carries the line.
+            /// Whether the message carries the line's data.
             #[inline]
             pub const fn carries_data(self) -> bool {
                 match self { $( Self::$name => $data, )* }
@@ -59,88 +58,91 @@ macro_rules! message_kinds {
 }
 
 message_kinds! {
-    /// To the home: a shared copy, please.
+    /// Request to the home for a shared copy.
     Get = "GET", Request, false;
-    /// To the home: an exclusive copy, please.
+    /// Request to the home for an exclusive copy.
     GetExclusive = "GETX", Request, false;
-    /// To the home: ownership for the shared copy that the requester has.
+    /// Request to the home for ownership of a line of which the requester has a shared copy.
     Upgrade = "UPGRADE", Request, false;
-    /// To the home: the upgrade was granted to a copy that had meanwhile been invalidated; the data too, please.
+    /// Request to the home for the data of a granted upgrade whose copy has been invalidated in the meantime.
     Refill = "REFILL", Request, false;
-    /// To the home: a replacement hint, the shared copy has been dropped.
+    /// Replacement hint to the home: the node has dropped its shared copy.
     ReplacementHint = "RPL", Request, false;
-    /// To the home: the dirty line, which has been evicted.
+    /// Writeback to the home of an evicted dirty line.
     Writeback = "WB", Reply, true;
 
-    /// To the requester: a shared copy.
+    /// Reply to the requester with a shared copy.
     Put = "PUT", Reply, true;
-    /// To the requester: an exclusive copy; `acknowledgements` are to be collected.
+    /// Reply to the requester with an exclusive copy; `acknowledgements` are to be collected.
     PutExclusive = "PUTX", Reply, true;
-    /// To the requester: the copy is exclusive now; `acknowledgements` are to be collected.
+    /// Reply to the requester that makes its copy exclusive; `acknowledgements` are to be collected.
     UpgradeAcknowledge = "UPGRADE_ACK", Reply, false;
-    /// To the requester: try again.
-    NegativeAcknowledge = "NAK", Reply, false;
+    /// NACK to the requester, which must retry. `NAK` is FLASH's name for it.
+    Nack = "NAK", Reply, false;
 
-    /// To the owner: give the requester a shared copy and keep one.
+    /// Forwarded request to the owner, which sends the requester a shared copy and keeps one.
     ForwardGet = "FWD_GET", Request, false;
-    /// To the owner: give the requester the line and drop it.
+    /// Forwarded request to the owner, which sends the requester the line and drops its copy.
     ForwardGetExclusive = "FWD_GETX", Request, false;
-    /// To a sharer: drop the line and acknowledge to the collector.
+    /// Invalidation of a sharer, which acknowledges to the collector.
     Invalidate = "INVAL", Request, false;
-    /// To a sharer: have the line dropped by all `targets`, yourself among them, and acknowledge once for all.
+    /// Invalidation of all `targets`, a cluster: the first one relays it to the others and acknowledges once for all.
     ClusterInvalidate = "CLUSTER_INVAL", Request, false;
 
-    /// To the home: the former owner has given the requester a shared copy; here is the line for memory.
+    /// Sharing writeback of the former owner to the home: the requester has a shared copy, and memory receives the
+    /// line.
     SharingWriteback = "SWB", Reply, true;
-    /// To the home: the former owner has given the requester the line.
+    /// Ownership transfer, reported by the former owner to the home: the requester has the line.
     OwnershipTransfer = "OWN", Reply, false;
-    /// To the home: no dirty copy was there to answer the forwarded request; the requester knows.
-    ForwardNegativeAcknowledge = "NAKC", Reply, false;
-    /// To the collector: a sharer has dropped the line.
+    /// NACK of a forwarded request, reported to the home by a node without a dirty copy; the requester has received a
+    /// `NAK`. `NAKC` is FLASH's name for it.
+    ForwardNack = "NAKC", Reply, false;
+    /// Acknowledgement of a sharer to the collector: its copy is gone.
     InvalidateAcknowledge = "INVAL_ACK", Reply, false;
-    /// To the collector: a cluster has dropped the line.
+    /// Acknowledgement of a cluster to the collector: all its copies are gone.
     ClusterInvalidateAcknowledge = "CLUSTER_INVAL_ACK", Reply, false;
-    /// To the home: the requester has collected every acknowledgement.
+    /// Report of the requester to the home: it has collected every acknowledgement.
     CollectDone = "INVAL_ACK_COLLECT_DONE", Reply, false;
 }
 
 impl MessageKind {
-    /// Whether the answer may announce acknowledgements for the requester to collect (`/IR`): `GETX` and `UPGRADE`.
+    /// Whether the answer to this request may announce acknowledgements for the requester to collect (`/IR`): true for
+    /// `GETX` and `UPGRADE`.
     #[inline]
     pub const fn takes_collection_row(self) -> bool {
         matches!(self, Self::GetExclusive | Self::Upgrade)
     }
 }
 
-/// One message. Fields that a kind does not use are at their defaults, so that equal messages compare equal.
+/// A message. Fields that a type does not use keep their defaults, so that equal messages compare equal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Message {
-    /// The line it is about.
+    /// Line of the message.
     pub line: LineAddr,
     /// Nodes to invalidate, one bit each (`CLUSTER_INVAL`).
     pub targets: u64,
-    /// The data, if the kind carries any.
+    /// Data, if the type carries any.
     pub version: Version,
-    /// Whom it is for.
+    /// Destination.
     pub to: Agent,
-    /// Who collects the acknowledgement (`INVAL`, `CLUSTER_INVAL`; otherwise as `to`).
+    /// Collector of the acknowledgement (`INVAL`, `CLUSTER_INVAL`; otherwise as `to`).
     pub collector: Agent,
-    /// On whose behalf it was sent: the requester, or whoever writes back, gives a hint or is done collecting.
+    /// Requester of the transaction; for a writeback, a hint or `INVAL_ACK_COLLECT_DONE`, the sender.
     pub requester: NodeId,
     /// Acknowledgements that the requester must collect (`PUTX`, `UPGRADE_ACK`).
     pub acknowledgements: u16,
-    /// What it says.
+    /// Message type.
     pub kind: MessageKind,
 }
 
 impl Message {
-    /// A message with only the fields that every kind uses.
+    /// Creates a message with only the fields that every type uses.
     #[inline]
     pub const fn new(kind: MessageKind, line: LineAddr, to: Agent, requester: NodeId) -> Self {
         Self { line, targets: 0, version: Version(0), to, collector: to, requester, acknowledgements: 0, kind }
     }
 
-    /// With data.
+    /// Adds data.
     #[inline]
     #[must_use]
     pub const fn with_version(mut self, version: Version) -> Self {
@@ -148,7 +150,7 @@ impl Message {
         self
     }
 
-    /// With a number of acknowledgements to collect.
+    /// Sets the number of acknowledgements to collect.
     #[inline]
     #[must_use]
     pub const fn with_acknowledgements(mut self, acknowledgements: u16) -> Self {
@@ -156,7 +158,7 @@ impl Message {
         self
     }
 
-    /// An invalidation whose acknowledgement goes to `collector`.
+    /// Sets the collector of an invalidation's acknowledgement.
     #[inline]
     #[must_use]
     pub const fn collected_by(mut self, collector: Agent) -> Self {
@@ -164,7 +166,7 @@ impl Message {
         self
     }
 
-    /// An invalidation for a cluster of nodes.
+    /// Sets the targets of a clustered invalidation.
     #[inline]
     #[must_use]
     pub const fn with_targets(mut self, targets: u64) -> Self {

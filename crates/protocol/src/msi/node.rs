@@ -1,73 +1,75 @@
-//! The cache side of the MSI protocol: what a node does with its processor's accesses and with messages.
+//! The cache side of a node in the MSI protocol: its processor's accesses, and the messages that it receives.
 //!
-//! - *An invalidation during a `GET`* is acknowledged at once. A copy that arrives afterwards may be the old one: it is
-//!   discarded and the request tried again. One that comes during a request for ownership says nothing about the answer.
-//! - *A forwarded request for a line that is not dirty here* is refused: it was written back, or is still on its way.
-//! - *Acknowledgements for the requester* (`/IR`) may come before the line does; the store does not wait for them, and the
-//!   line may even be written back before they are all in. The home keeps everybody else away until it hears of the last.
+//! - *An invalidation during a `GET`* is acknowledged at once. A copy that arrives afterwards may be stale: the node
+//!   discards it and retries the request. An invalidation during a request for ownership does not affect the answer.
+//! - *A forwarded request for a line that is not dirty here* is NACKed: the line has been written back, or has not
+//!   arrived yet.
+//! - *Acknowledgements for the requester* (`/IR`) may arrive before the line; the store does not wait for them, and the
+//!   line may even be written back before all have arrived. The home keeps its entry pending until the requester
+//!   reports the last one.
 
 use super::cache_line::{Access, CacheLine, Collection, Msi, Place, Relay, Request};
 use super::{Agent, Message, MessageKind, NodeContext};
 use crate::ProtocolError;
 use units::{LineAddr, NodeId};
 
-/// What became of an access.
+/// Outcome of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AccessOutcome {
-    /// Done: the cache had it.
+    /// Hit in the processor's cache.
     Hit,
-    /// Done: the remote access cache had it, and it is in the processor's cache now.
+    /// Hit in the remote access cache; the line moves to the processor's cache.
     RemoteAccessCacheHit,
-    /// A request has been sent.
+    /// Miss: a request was sent.
     Requested,
-    /// A request is outstanding on the line: try again after it is done.
+    /// Blocked by an outstanding request on the line: the access must be repeated afterwards.
     Blocked,
 }
 
-/// What became of an eviction.
+/// Outcome of an eviction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Eviction {
-    /// Dropped without a message: shared, or not there.
+    /// Silent: the copy was shared, or there was none.
     Silent,
-    /// Dropped, and a replacement hint sent.
+    /// Replacement hint sent.
     Hint,
-    /// A writeback has been sent.
+    /// Writeback sent.
     Writeback,
-    /// Moved into the remote access cache.
+    /// Line moved to the remote access cache.
     Kept,
 }
 
-/// What a message did at a node.
+/// Outcome of a message at a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NodeOutcome {
-    /// The request is complete and the access performed.
+    /// Request completed and access performed.
     Completed(Msi),
-    /// The request was refused, or its answer overtaken: [`retry`] is due.
+    /// Request NACKed, or its answer overtaken by an invalidation: [`retry`] is due.
     Retry,
-    /// The upgrade was granted, but the copy is gone: the data have been asked for.
+    /// Upgrade granted after the copy was invalidated: the node has requested the data.
     Refilling,
-    /// An invalidation; whether there was a copy, and where.
+    /// Invalidation handled; the location of the copy, if there was one.
     Invalidated(Option<Place>),
-    /// An invalidation, passed on.
+    /// Clustered invalidation handled and relayed.
     Relayed {
-        /// Where there was a copy.
+        /// Location of the copy, if there was one.
         place: Option<Place>,
-        /// To how many others.
+        /// Number of other nodes that the invalidation was relayed to.
         others: u16,
     },
-    /// A forwarded request was answered with the dirty line.
+    /// Forwarded request answered with the dirty line.
     Supplied(Place),
-    /// A forwarded request was refused: the line is not here.
+    /// Forwarded request NACKed: the node has no dirty copy.
     NotSupplied,
-    /// An acknowledgement, and more are to come.
+    /// Acknowledgement received, with more outstanding.
     Acknowledged,
-    /// The last acknowledgement: the collector has been told.
+    /// Last acknowledgement received: the node has sent its own acknowledgement or report.
     LastAcknowledged,
 }
 
-/// Performs an access, or starts the request that it takes.
+/// Performs an access that hits, or sends the request of a miss.
 ///
-/// A store makes the next [`crate::Version`].
+/// A store creates the next [`crate::Version`].
 #[inline]
 pub fn access(
     line: &mut CacheLine,
@@ -79,9 +81,9 @@ pub fn access(
     if line.request.is_some() {
         return AccessOutcome::Blocked;
     }
-    if let Some(kind) = line.asks(access) {
+    if let Some(kind) = line.request_message(access) {
         line.place = Place::Cache;
-        ask(line, address, context, access, kind, send);
+        send_request(line, address, context, access, kind, send);
         return AccessOutcome::Requested;
     }
     let place = std::mem::replace(&mut line.place, Place::Cache);
@@ -92,10 +94,10 @@ pub fn access(
     }
 }
 
-/// Sends a refused request again. What it asks for depends on what is left of the copy.
+/// Retries a NACKed request. The message type depends on the state of the copy.
 ///
 /// # Errors
-/// [`ProtocolError`] if no request has been refused.
+/// [`ProtocolError`] if no request has been NACKed.
 #[inline]
 pub fn retry(
     line: &mut CacheLine,
@@ -103,15 +105,16 @@ pub fn retry(
     context: &NodeContext,
     send: &mut impl FnMut(Message),
 ) -> Result<(), ProtocolError> {
-    let (Some(request), Some(kind)) = (line.request, line.asks_again()) else {
-        return Err(unexpected(line, context, MessageKind::NegativeAcknowledge, "no request has been refused"));
+    let (Some(request), Some(kind)) = (line.request, line.retry_message()) else {
+        return Err(unexpected(line, context, MessageKind::Nack, "no request has been NACKed"));
     };
-    ask(line, address, context, request.access, kind, send);
+    send_request(line, address, context, request.access, kind, send);
     Ok(())
 }
 
-/// Makes room in the processor's cache. With a remote access cache, other nodes' lines go there; [`evict_from_node`] makes
-/// room in that. A line with a request outstanding cannot be evicted: its frame is where the answer goes.
+/// Evicts a line from the processor's cache. If the node has a remote access cache, other nodes' lines move there;
+/// [`evict_from_node`] evicts them from it. A line with an outstanding request cannot be evicted, because the answer
+/// needs its frame.
 ///
 /// # Errors
 /// [`ProtocolError`] if a request is outstanding.
@@ -132,7 +135,8 @@ pub fn evict(
     evict_from_node(line, address, context, send)
 }
 
-/// Drops the node's copy, wherever it is: a shared one silently or with a hint, a dirty one by writing it back.
+/// Evicts the node's copy, wherever it is: a shared copy silently or with a replacement hint, a dirty one with a
+/// writeback.
 ///
 /// # Errors
 /// [`ProtocolError`] if a request is outstanding.
@@ -162,10 +166,10 @@ pub fn evict_from_node(
     }
 }
 
-/// Handles one message on the cache side of a node: a line per kind of message and what it meets.
+/// Handles one message on the cache side of a node: a line per message type and line state.
 ///
 /// # Errors
-/// [`ProtocolError`] if the message cannot reach this line in a faithful run.
+/// [`ProtocolError`] if the message cannot reach this line in a correct run.
 #[inline]
 pub fn receive(
     line: &mut CacheLine,
@@ -176,10 +180,10 @@ pub fn receive(
     use MessageKind as K;
     let kind = message.kind;
     match kind {
-        K::Put | K::PutExclusive | K::UpgradeAcknowledge | K::NegativeAcknowledge => match line.request {
-            Some(request) if !request.refused => answer(line, request, context, message, send),
-            Some(_) => Err(unexpected(line, context, kind, "the request has already been refused")),
-            None => Err(unexpected(line, context, kind, "nothing was asked that this answers")),
+        K::Put | K::PutExclusive | K::UpgradeAcknowledge | K::Nack => match line.request {
+            Some(request) if !request.nacked => answer(line, request, context, message, send),
+            Some(_) => Err(unexpected(line, context, kind, "the request has already been NACKed")),
+            None => Err(unexpected(line, context, kind, "no request is outstanding")),
         },
         K::ForwardGet | K::ForwardGetExclusive => Ok(supply(line, context, message, send)),
         K::Invalidate => {
@@ -204,12 +208,12 @@ pub fn receive(
         | K::Writeback
         | K::SharingWriteback
         | K::OwnershipTransfer
-        | K::ForwardNegativeAcknowledge
-        | K::CollectDone => Err(unexpected(line, context, kind, "it is for a home")),
+        | K::ForwardNack
+        | K::CollectDone => Err(unexpected(line, context, kind, "a message for a home")),
     }
 }
 
-/// An answer to the outstanding request: a line per pair of answer and request.
+/// Handles an answer to the outstanding request: a line per pair of answer and request.
 #[inline]
 fn answer(
     line: &mut CacheLine,
@@ -220,9 +224,9 @@ fn answer(
 ) -> Result<NodeOutcome, ProtocolError> {
     use MessageKind as K;
     match (message.kind, request.kind) {
-        (K::NegativeAcknowledge, _) => Ok(refused(line, request)),
-        // The copy may be older than the store that the invalidation announced.
-        (K::Put, K::Get) if request.invalidated => Ok(refused(line, request)),
+        (K::Nack, _) => Ok(nacked(line, request)),
+        // The data may be older than the invalidating store.
+        (K::Put, K::Get) if request.invalidated => Ok(nacked(line, request)),
         (K::Put, K::Get) => {
             line.version = message.version;
             Ok(complete(line, Msi::Shared, request))
@@ -237,14 +241,14 @@ fn answer(
             if line.state == Msi::Shared {
                 return Ok(complete(line, Msi::Dirty, request));
             }
-            ask(line, message.line, context, request.access, K::Refill, send);
+            send_request(line, message.line, context, request.access, K::Refill, send);
             Ok(NodeOutcome::Refilling)
         }
-        (kind, _) => Err(unexpected(line, context, kind, "something else was asked for")),
+        (kind, _) => Err(unexpected(line, context, kind, "the answer does not match the request")),
     }
 }
 
-/// A forwarded request at whom the home takes for the owner.
+/// Answers a forwarded request at the node that the directory names as the owner.
 #[inline]
 fn supply(
     line: &mut CacheLine,
@@ -257,9 +261,7 @@ fn supply(
     let (answer, report, state, outcome) = match (line.state, exclusive) {
         (Msi::Dirty, false) => (K::Put, K::SharingWriteback, Msi::Shared, NodeOutcome::Supplied(line.place)),
         (Msi::Dirty, true) => (K::PutExclusive, K::OwnershipTransfer, Msi::Invalid, NodeOutcome::Supplied(line.place)),
-        (Msi::Shared | Msi::Invalid, _) => {
-            (K::NegativeAcknowledge, K::ForwardNegativeAcknowledge, line.state, NodeOutcome::NotSupplied)
-        }
+        (Msi::Shared | Msi::Invalid, _) => (K::Nack, K::ForwardNack, line.state, NodeOutcome::NotSupplied),
     };
     for (kind, to) in [(answer, Agent::Node(message.requester)), (report, Agent::Home(context.home))] {
         let sent = Message::new(kind, message.line, to, message.requester);
@@ -272,25 +274,28 @@ fn supply(
     outcome
 }
 
-/// Drops the node's copy and says where it was.
+/// Invalidates the node's copy and returns its location.
 ///
-/// FLASH's controller acknowledges before its processor has taken the invalidation (FLASH dissertation, Section 5.2.3); as
-/// the bus to the processor is a queue, the processor sees nothing later before it, and one step stands for both.
+/// FLASH's controller acknowledges before its processor has received the invalidation (FLASH dissertation, Section
+/// 5.2.3). The bus to the processor is a queue, so nothing sent later reaches the processor before it, and one step
+/// models both.
 #[inline]
 fn invalidate(line: &mut CacheLine, context: &NodeContext, kind: MessageKind) -> Result<Option<Place>, ProtocolError> {
     match line.state {
-        Msi::Dirty => return Err(unexpected(line, context, kind, "an owner is asked by a forwarded request")),
+        Msi::Dirty => {
+            return Err(unexpected(line, context, kind, "an owner receives forwarded requests, not invalidations"));
+        }
         Msi::Shared | Msi::Invalid => {}
     }
     if let Some(request) = &mut line.request {
-        request.invalidated = request.kind == MessageKind::Get && !request.refused;
+        request.invalidated = request.kind == MessageKind::Get && !request.nacked;
     }
     let had_copy = std::mem::take(&mut line.state) == Msi::Shared;
     let place = std::mem::take(&mut line.place);
     Ok(had_copy.then_some(place))
 }
 
-/// A clustered invalidation: drops the copy and passes the message on to the others, one by one.
+/// Handles a clustered invalidation: drops the copy and relays the message to the other targets, one by one.
 fn relay(
     line: &mut CacheLine,
     context: &NodeContext,
@@ -298,7 +303,7 @@ fn relay(
     send: &mut impl FnMut(Message),
 ) -> Result<NodeOutcome, ProtocolError> {
     if line.relay.is_some() {
-        return Err(unexpected(line, context, message.kind, "the home has one round of invalidations under way"));
+        return Err(unexpected(line, context, message.kind, "the home has one round of invalidations outstanding"));
     }
     let place = invalidate(line, context, message.kind)?;
     let mut others = message.targets & !(1 << context.node.0);
@@ -313,7 +318,7 @@ fn relay(
     Ok(NodeOutcome::Relayed { place, others: acknowledgements })
 }
 
-/// An acknowledgement from a node of the cluster.
+/// Handles an acknowledgement from a node of the cluster.
 fn relayed(line: &mut CacheLine, relay: Relay, message: &Message, send: &mut impl FnMut(Message)) -> NodeOutcome {
     let acknowledgements = relay.acknowledgements - 1;
     if acknowledgements > 0 {
@@ -326,7 +331,7 @@ fn relayed(line: &mut CacheLine, relay: Relay, message: &Message, send: &mut imp
     NodeOutcome::LastAcknowledged
 }
 
-/// The home has said how many acknowledgements to collect: none, unless the requester collects (`/IR`).
+/// Adds the number of acknowledgements that the home's answer announces: none, unless the requester collects (`/IR`).
 #[inline]
 fn announce(line: &mut CacheLine, context: &NodeContext, message: &Message, send: &mut impl FnMut(Message)) {
     if message.acknowledgements > 0 {
@@ -336,7 +341,7 @@ fn announce(line: &mut CacheLine, context: &NodeContext, message: &Message, send
     }
 }
 
-/// Tells the home if every acknowledgement is in.
+/// Sends the report to the home once every acknowledgement has arrived.
 #[inline]
 fn collect(
     line: &mut CacheLine,
@@ -352,7 +357,7 @@ fn collect(
     NodeOutcome::LastAcknowledged
 }
 
-/// The request is granted: the access is performed.
+/// Completes a granted request and performs its access.
 #[inline]
 fn complete(line: &mut CacheLine, state: Msi, request: Request) -> NodeOutcome {
     line.state = state;
@@ -362,16 +367,16 @@ fn complete(line: &mut CacheLine, state: Msi, request: Request) -> NodeOutcome {
     NodeOutcome::Completed(state)
 }
 
-/// The request must be tried again.
+/// Marks the request as NACKed: it must be retried.
 #[inline]
-fn refused(line: &mut CacheLine, request: Request) -> NodeOutcome {
-    line.request = Some(Request { refused: true, invalidated: false, ..request });
+fn nacked(line: &mut CacheLine, request: Request) -> NodeOutcome {
+    line.request = Some(Request { nacked: true, invalidated: false, ..request });
     NodeOutcome::Retry
 }
 
 /// Sends a request to the home.
 #[inline]
-fn ask(
+fn send_request(
     line: &mut CacheLine,
     address: LineAddr,
     context: &NodeContext,
@@ -379,11 +384,11 @@ fn ask(
     kind: MessageKind,
     send: &mut impl FnMut(Message),
 ) {
-    line.request = Some(Request { access, kind, invalidated: false, refused: false });
+    line.request = Some(Request { access, kind, invalidated: false, nacked: false });
     send(Message::new(kind, address, Agent::Home(context.home), context.node));
 }
 
-/// The access itself, once the state allows it: a store makes new contents.
+/// Performs the access once the state allows it: a store creates the next version.
 #[inline]
 fn perform(line: &mut CacheLine, access: Access) {
     if access == Access::Store {
@@ -398,7 +403,7 @@ fn acknowledgement(invalidation: &Message, kind: MessageKind) -> Message {
 #[cold]
 fn unexpected(line: &CacheLine, context: &NodeContext, kind: MessageKind, reason: &'static str) -> ProtocolError {
     let state = match (line.request, line.state) {
-        (Some(Request { refused: true, .. }), _) => "about to retry",
+        (Some(Request { nacked: true, .. }), _) => "about to retry",
         (Some(_), _) => "requesting",
         (None, Msi::Invalid) => "invalid",
         (None, Msi::Shared) => "shared",

@@ -1,12 +1,12 @@
-//! The MSI protocol's transition tables, read off the handlers themselves: what documentation prints cannot differ from what
-//! runs.
+//! Transition tables of the MSI protocol, derived from the handlers: the documented tables cannot differ from the
+//! running code.
 
 use units::{LineAddr, NodeId};
 
 use super::cache_line::{Access, CacheLine, Msi, Request};
 use super::{
-    Agent, CoarseHeader, CoarseVector, DirectoryState, Entry, Handled, HomeContext, Message, MessageKind, NodeContext,
-    NodeOutcome, Site, Transaction, Variant, WrittenBack, home, receive,
+    Agent, CoarseHeader, CoarseVector, DirectoryState, Entry, HomeContext, HomeOutcome, Message, MessageKind,
+    NodeContext, NodeOutcome, Site, Transaction, Variant, WrittenBack, home, receive,
 };
 use crate::{ProtocolError, Version};
 
@@ -16,23 +16,23 @@ const THIRD: NodeId = NodeId(2);
 const LINE: LineAddr = LineAddr(0);
 const SITE: Site = Site { home: NodeId(3), nodes: 4 };
 
-/// One cell of the home's table: a message from one node ("me") meets a directory entry.
+/// A cell of the home's table: a message from one node ("me") meets a directory entry.
 #[derive(Clone, Debug)]
 pub struct HomeCase {
-    /// The entry before, as the sender sees it.
+    /// Directory entry before, from the sender's point of view.
     pub situation: &'static str,
-    /// The message.
+    /// Message type.
     pub kind: MessageKind,
-    /// What it was, or why this cannot happen.
+    /// Transaction, or the reason why the message cannot arrive.
     pub result: Result<Transaction, ProtocolError>,
-    /// What was sent.
+    /// Messages sent.
     pub sent: Vec<MessageKind>,
-    /// The state after.
+    /// Directory state after.
     pub next: DirectoryState,
 }
 
-/// The home's table, with a bit vector that takes hints. With acknowledgement to requester (`/IR`), two cells differ: see
-/// `acknowledge_requester`.
+/// Cells of the home's table, for a bit vector with replacement hints. Acknowledgement to requester (`/IR`) changes the
+/// cells in which a store finds other sharers: see `acknowledge_requester`.
 pub fn home_cases(acknowledge_requester: bool) -> impl Iterator<Item = HomeCase> {
     let for_homes = |kind: &&MessageKind| {
         !matches!(
@@ -40,7 +40,7 @@ pub fn home_cases(acknowledge_requester: bool) -> impl Iterator<Item = HomeCase>
             MessageKind::Put
                 | MessageKind::PutExclusive
                 | MessageKind::UpgradeAcknowledge
-                | MessageKind::NegativeAcknowledge
+                | MessageKind::Nack
                 | MessageKind::ForwardGet
                 | MessageKind::ForwardGetExclusive
                 | MessageKind::Invalidate
@@ -54,7 +54,7 @@ pub fn home_cases(acknowledge_requester: bool) -> impl Iterator<Item = HomeCase>
     })
 }
 
-/// The situations that the handler tells apart, each by one representative entry.
+/// Situations that the handler distinguishes, each with one representative entry.
 fn situations() -> Vec<(&'static str, Entry<CoarseHeader>)> {
     use DirectoryState as D;
     let shared = |vector| Entry { state: D::Clean, sharers: CoarseHeader { vector, local: false } };
@@ -63,24 +63,24 @@ fn situations() -> Vec<(&'static str, Entry<CoarseHeader>)> {
         |owner, requester, exclusive, written_back| entry(D::Forwarded { owner, requester, exclusive, written_back });
     let invalidating = |acknowledgements| entry(D::Invalidating { requester: OTHER, acknowledgements, upgrade: false });
     vec![
-        ("CLEAN, nobody shares", shared(0)),
+        ("CLEAN, no sharer", shared(0)),
         ("CLEAN, I share", shared(0b001)),
         ("CLEAN, others share", shared(0b110)),
         ("CLEAN, others and I share", shared(0b111)),
         ("DIRTY, I own", entry(D::Dirty { owner: ME })),
         ("DIRTY, another owns", entry(D::Dirty { owner: OTHER })),
-        ("FORWARDED to me to share", forwarded(ME, OTHER, false, WrittenBack::No)),
-        ("FORWARDED to me for the line", forwarded(ME, OTHER, true, WrittenBack::No)),
-        ("FORWARDED to me, who wrote back", forwarded(ME, OTHER, true, WrittenBack::ByOwner)),
+        ("FORWARDED to me, shared", forwarded(ME, OTHER, false, WrittenBack::No)),
+        ("FORWARDED to me, exclusive", forwarded(ME, OTHER, true, WrittenBack::No)),
+        ("FORWARDED to me, I wrote back", forwarded(ME, OTHER, true, WrittenBack::ByOwner)),
         ("FORWARDED to me, the new owner wrote back", forwarded(ME, OTHER, true, WrittenBack::ByRequester)),
-        ("FORWARDED for me, the line", forwarded(OTHER, ME, true, WrittenBack::No)),
+        ("FORWARDED for me, exclusive", forwarded(OTHER, ME, true, WrittenBack::No)),
         ("FORWARDED, others", forwarded(OTHER, THIRD, false, WrittenBack::No)),
-        ("INVALIDATING, several to come", invalidating(2)),
-        ("INVALIDATING, one to come", invalidating(1)),
-        ("COLLECTING, I do", entry(D::Collecting { owner: ME, written_back: false })),
-        ("COLLECTING, I do and wrote back", entry(D::Collecting { owner: ME, written_back: true })),
-        ("EVICTING, several to come", entry(D::Evicting { acknowledgements: 2 })),
-        ("EVICTING, one to come", entry(D::Evicting { acknowledgements: 1 })),
+        ("INVALIDATING, several outstanding", invalidating(2)),
+        ("INVALIDATING, one outstanding", invalidating(1)),
+        ("COLLECTING, I collect", entry(D::Collecting { owner: ME, written_back: false })),
+        ("COLLECTING, I collect and wrote back", entry(D::Collecting { owner: ME, written_back: true })),
+        ("EVICTING, several outstanding", entry(D::Evicting { acknowledgements: 2 })),
+        ("EVICTING, one outstanding", entry(D::Evicting { acknowledgements: 1 })),
     ]
 }
 
@@ -97,42 +97,42 @@ fn at_home(
     let handled =
         home(&set, &mut entry, &mut (), &mut memory, &message, &context, &mut |message, _| sent.push(message.kind));
     let result = handled.map(|handled| match handled {
-        Handled::Done(work) => work.transaction,
-        Handled::StoreExhausted => unreachable!("a bit vector has no store"),
+        HomeOutcome::Done(work) => work.transaction,
+        HomeOutcome::StoreExhausted => unreachable!("a bit vector has no store"),
     });
     HomeCase { situation, kind, result, sent, next: entry.state }
 }
 
-/// Reports of an owner name the requester that they are about; everything else names its sender.
+/// Node that a message names: reports of an owner name the requester, all other messages their sender.
 fn report_is_for(state: DirectoryState, kind: MessageKind) -> NodeId {
     match (state, kind) {
         (
             DirectoryState::Forwarded { requester, .. },
-            MessageKind::SharingWriteback | MessageKind::OwnershipTransfer | MessageKind::ForwardNegativeAcknowledge,
+            MessageKind::SharingWriteback | MessageKind::OwnershipTransfer | MessageKind::ForwardNack,
         ) => requester,
         _ => ME,
     }
 }
 
-/// One cell of a node's table: a message meets a line.
+/// A cell of a node's table: a message meets a line.
 #[derive(Clone, Debug)]
 pub struct NodeCase {
-    /// The line before.
+    /// Line before.
     pub situation: &'static str,
-    /// The message.
+    /// Message type.
     pub kind: MessageKind,
-    /// What it did, or why this cannot happen.
+    /// Outcome, or the reason why the message cannot arrive.
     pub result: Result<NodeOutcome, ProtocolError>,
-    /// What was sent.
+    /// Messages sent.
     pub sent: Vec<MessageKind>,
-    /// The line after.
+    /// Line after.
     pub next: CacheLine,
 }
 
-/// A node's table.
+/// Cells of a node's table.
 pub fn node_cases() -> impl Iterator<Item = NodeCase> {
     let line = |state, request: Option<(Access, MessageKind)>| {
-        let request = request.map(|(access, kind)| Request { access, kind, invalidated: false, refused: false });
+        let request = request.map(|(access, kind)| Request { access, kind, invalidated: false, nacked: false });
         CacheLine { state, request, ..CacheLine::INVALID }
     };
     let mut overtaken = line(Msi::Invalid, Some((Access::Load, MessageKind::Get)));
@@ -142,7 +142,7 @@ pub fn node_cases() -> impl Iterator<Item = NodeCase> {
         ("SHARED", line(Msi::Shared, None)),
         ("DIRTY", line(Msi::Dirty, None)),
         ("INVALID, GET sent", line(Msi::Invalid, Some((Access::Load, MessageKind::Get)))),
-        ("INVALID, GET sent and INVAL come", overtaken),
+        ("INVALID, GET sent, INVAL received", overtaken),
         ("INVALID, GETX sent", line(Msi::Invalid, Some((Access::Store, MessageKind::GetExclusive)))),
         ("SHARED, UPGRADE sent", line(Msi::Shared, Some((Access::Store, MessageKind::Upgrade)))),
         ("INVALID, UPGRADE sent", line(Msi::Invalid, Some((Access::Store, MessageKind::Upgrade)))),
@@ -152,7 +152,7 @@ pub fn node_cases() -> impl Iterator<Item = NodeCase> {
         MessageKind::Put,
         MessageKind::PutExclusive,
         MessageKind::UpgradeAcknowledge,
-        MessageKind::NegativeAcknowledge,
+        MessageKind::Nack,
         MessageKind::ForwardGet,
         MessageKind::ForwardGetExclusive,
         MessageKind::Invalidate,

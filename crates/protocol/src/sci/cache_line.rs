@@ -1,4 +1,4 @@
-//! One line at one cache: its place in the sharing list, its neighbours, and the transaction that is outstanding.
+//! One line at one cache: its state, its neighbours in the sharing list, and the outstanding transaction.
 
 use units::{CpuId, LineAddr, NodeId};
 
@@ -7,8 +7,8 @@ use crate::{Agent, ProtocolError, Version};
 
 macro_rules! states {
     ($( $name:ident = $mnemonic:literal, $stable:literal, $description:literal; )*) => {
-        /// State of a line in a cache. Stable states name the place in the list and whether memory has the same data;
-        /// the others belong to a transaction. Names are those of IEEE 1596-1992.
+        /// State of a line in a cache. Stable states give the position in the list and whether memory has the same
+        /// data; the others belong to a transaction. Names are those of IEEE 1596-1992.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
         #[repr(u8)]
         pub enum CacheState {
@@ -20,12 +20,12 @@ macro_rules! states {
             /// Every state, in order.
             pub const ALL: &'static [Self] = &[$( Self::$name, )*];
 
-            /// The standard's name.
+            /// Name of the state in the standard.
             pub const fn mnemonic(self) -> &'static str {
                 match self { $( Self::$name => $mnemonic, )* }
             }
 
-            /// What it means.
+            /// Description of the state.
             pub const fn description(self) -> &'static str {
                 match self { $( Self::$name => $description, )* }
             }
@@ -41,28 +41,28 @@ macro_rules! states {
 states! {
     Invalid = "INVALID", true, "no copy";
     OnlyFresh = "ONLY_FRESH", true, "the only element; same as memory";
-    OnlyDirty = "ONLY_DIRTY", true, "the only element; may be written without asking";
+    OnlyDirty = "ONLY_DIRTY", true, "the only element; may be written without a request";
     HeadFresh = "HEAD_FRESH", true, "first of several; same as memory";
     HeadDirty = "HEAD_DIRTY", true, "first of several; may differ from memory";
     MidValid = "MID_VALID", true, "neither first nor last";
     TailValid = "TAIL_VALID", true, "last of several";
-    Pending = "PENDING", false, "memory's answer is awaited";
+    Pending = "PENDING", false, "waiting for memory's response";
     QueuedFresh = "QUEUED_FRESH", false, "attaching to a fresh list, with memory's data";
     QueuedJunk = "QUEUED_JUNK", false, "attaching to a dirty list, without data";
     QueuedDirty = "QUEUED_DIRTY", false, "purging a fresh list, to write";
-    OnlyFreshToDirty = "OF_MODS_OD", false, "ONLY_FRESH, telling memory of a write";
-    HeadFreshToDirty = "HF_MODS_HD", false, "HEAD_FRESH, telling memory of a write";
+    OnlyFreshToDirty = "OF_MODS_OD", false, "ONLY_FRESH, requesting the right to write from memory";
+    HeadFreshToDirty = "HF_MODS_HD", false, "HEAD_FRESH, requesting the right to write from memory";
     HeadDirtyPurging = "HD_INVAL_OD", false, "HEAD_DIRTY, purging the others to write";
     OnlyFreshReturning = "OF_RETN_IN", false, "ONLY_FRESH, leaving";
     OnlyDirtyReturning = "OD_RETN_IN", false, "ONLY_DIRTY, leaving with the data";
-    OnlyDirtySpinning = "OD_SPIN_IN", false, "ONLY_DIRTY, leaving, refused: another cache is about to attach";
-    HeadForwarding = "HX_FORW_HX", false, "head, leaving: telling the next element";
+    OnlyDirtySpinning = "OD_SPIN_IN", false, "ONLY_DIRTY, leaving, NACKed: another cache is about to attach";
+    HeadForwarding = "HX_FORW_HX", false, "head, leaving: request to the next element outstanding";
     HeadForwardingLast = "HX_FORW_OX", false, "as HX_FORW_HX, but the next element has left and was the last";
-    HeadReturning = "HX_RETN_IN", false, "no longer head: telling memory who is";
-    MidForwarding = "MV_FORW_MV", false, "MID_VALID, leaving: telling the element behind";
-    MidReturning = "MV_BACK_IN", false, "MID_VALID, leaving: telling the element before";
-    TailReturning = "TV_BACK_IN", false, "TAIL_VALID, leaving: telling the element before";
-    ToInvalid = "TO_INVALID", false, "purged or relieved while leaving: the outstanding response ends it";
+    HeadReturning = "HX_RETN_IN", false, "former head, leaving: request to memory outstanding";
+    MidForwarding = "MV_FORW_MV", false, "MID_VALID, leaving: request to the element behind outstanding";
+    MidReturning = "MV_BACK_IN", false, "MID_VALID, leaving: request to the element before outstanding";
+    TailReturning = "TV_BACK_IN", false, "TAIL_VALID, leaving: request to the element before outstanding";
+    ToInvalid = "TO_INVALID", false, "purged or replaced as head while leaving: waiting for the outstanding response";
 }
 
 impl CacheState {
@@ -73,15 +73,15 @@ impl CacheState {
     }
 }
 
-/// What a processor, or the replacement of another line, wants of a line.
+/// Operation of a processor on a line, or the line's replacement.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Operation {
-    /// Read it.
+    /// Load.
     Load,
-    /// Write it.
+    /// Store.
     Store,
-    /// Make room: leave the list.
+    /// Replacement: the cache leaves the list.
     Rollout,
 }
 
@@ -93,9 +93,9 @@ impl Operation {
 /// The transaction that is outstanding on a line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Outstanding {
-    /// What it is all for.
+    /// Operation that the transaction is for.
     pub operation: Operation,
-    /// The command last sent: its response is awaited.
+    /// Command last sent, whose response is outstanding.
     pub command: Command,
 }
 
@@ -106,16 +106,16 @@ pub struct CacheLine {
     pub state: CacheState,
     /// Contents; meaningless without a copy.
     pub version: Version,
-    /// The element behind (or, when attaching, the one to attach to): the standard's `forwId`.
+    /// Element behind (or, while attaching, the element to attach to): the standard's `forwId`.
     pub forward: Option<CpuId>,
-    /// The element before: the standard's `backId`.
+    /// Element before: the standard's `backId`.
     pub backward: Option<CpuId>,
-    /// The transaction that is outstanding; `None` exactly in stable states.
+    /// The outstanding transaction; `None` exactly in stable states.
     pub outstanding: Option<Outstanding>,
 }
 
 impl CacheLine {
-    /// What a handler returns that receives what it cannot.
+    /// Error for a message that the line cannot receive.
     #[cold]
     pub(super) fn impossible(
         &self,
@@ -127,13 +127,13 @@ impl CacheLine {
     }
 }
 
-/// What a handler at a cache needs to know besides the line's state.
+/// Context of a handler at a cache, besides the line's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CacheContext {
-    /// The cache itself, by its processor.
+    /// The cache, identified by its processor.
     pub cpu: CpuId,
     /// The line.
     pub line: LineAddr,
-    /// The node that has the line's memory.
+    /// Home: the node of the line's memory.
     pub home: NodeId,
 }

@@ -1,4 +1,5 @@
-//! Memory's side: the state of a line and the head of its list. Memory never waits and never sends a request.
+//! Memory in the SCI protocol: the state of a line and the head of its list. Memory never waits and never sends a
+//! request.
 
 use units::{CpuId, NodeId};
 
@@ -9,12 +10,12 @@ use crate::{Agent, ProtocolError, Version};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum MemoryState {
-    /// Nobody has a copy.
+    /// No cache has a copy.
     #[default]
     Home,
-    /// There is a list, and its copies are the same as memory.
+    /// A list exists, and its copies are the same as memory.
     Fresh,
-    /// There is a list, and its copies may be newer than memory.
+    /// A list exists, and its copies may be newer than memory.
     Gone,
 }
 
@@ -22,7 +23,7 @@ impl MemoryState {
     /// Every state, in order.
     pub const ALL: [Self; 3] = [Self::Home, Self::Fresh, Self::Gone];
 
-    /// The standard's name.
+    /// Name of the state in the standard.
     pub const fn mnemonic(self) -> &'static str {
         match self {
             Self::Home => "HOME",
@@ -31,7 +32,7 @@ impl MemoryState {
         }
     }
 
-    /// What it means.
+    /// Description of the state.
     pub const fn description(self) -> &'static str {
         match self {
             Self::Home => "no sharing list",
@@ -46,29 +47,29 @@ impl MemoryState {
 pub struct MemoryLine {
     /// State.
     pub state: MemoryState,
-    /// The head of the list: whoever asked last. `None` in `HOME`.
+    /// Head of the list: the last cache that requested a copy. `None` in `HOME`.
     pub head: Option<CpuId>,
     /// Contents.
     pub version: Version,
 }
 
-/// What a request at memory took, for the machine to price.
+/// Work done for one request at memory, which a machine prices.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct MemoryWork {
-    /// The request was refused: only the tag was read.
-    pub nullified: bool,
-    /// The line was read.
+    /// Whether the request was NACKed: only the tag was read.
+    pub nacked: bool,
+    /// Whether the line was read.
     pub data_read: bool,
-    /// The line was written.
+    /// Whether the line was written.
     pub data_write: bool,
-    /// State or head changed.
+    /// Whether state or head changed.
     pub tag_write: bool,
 }
 
 /// Handles one request at the memory of its line: a line per pair of command and state.
 ///
 /// # Errors
-/// [`ProtocolError`] if the request cannot reach this line in a faithful run.
+/// [`ProtocolError`] if the request cannot reach this line in a correct run.
 #[inline]
 pub fn memory(line: &mut MemoryLine, node: NodeId, request: &Request) -> Result<(Response, MemoryWork), ProtocolError> {
     use MemoryState as S;
@@ -80,7 +81,7 @@ pub fn memory(line: &mut MemoryLine, node: NodeId, request: &Request) -> Result<
         Err(ProtocolError { at: Agent::Home(node), message, state, reason })
     };
     let report = match (request.command, line.state) {
-        // Whoever asks is the head from now on. It deals with the old head itself.
+        // The requester becomes the head, and attaches to the old head itself.
         (Command::CacheFresh, S::Home) => attach(line, S::Fresh, source, Report::Home),
         (Command::CacheFresh, S::Fresh) if !is_head => attach(line, S::Fresh, source, Report::Fresh),
         (Command::CacheFresh, S::Gone) if !is_head => attach(line, S::Gone, source, Report::Gone),
@@ -90,7 +91,7 @@ pub fn memory(line: &mut MemoryLine, node: NodeId, request: &Request) -> Result<
         (Command::CacheFresh | Command::CacheDirty, S::Fresh | S::Gone) => {
             return impossible("the head has a copy, or has passed the head on before it lost it");
         }
-        // The head changes or ends the list. Who is not the head any more, or not yet, must try again.
+        // The head changes or ends the list. A requester that is no longer the head, or not yet, must retry.
         (Command::ListToGone, S::Fresh) if is_head => attach(line, S::Gone, source, Report::Done),
         (Command::ListToGone, S::Gone) if is_head => Report::Done,
         (Command::ListToHome, S::Fresh | S::Gone) if is_head => {
@@ -101,10 +102,8 @@ pub fn memory(line: &mut MemoryLine, node: NodeId, request: &Request) -> Result<
             line.head = request.pointer;
             Report::Done
         }
-        // The list may even have ended meanwhile: the sender was purged while this was on its way.
-        (Command::ListToGone | Command::ListToHome | Command::PassHead, S::Home | S::Fresh | S::Gone) => {
-            Report::Nullified
-        }
+        // The list may even have ended in the meantime: the requester was purged while its request was in flight.
+        (Command::ListToGone | Command::ListToHome | Command::PassHead, S::Home | S::Fresh | S::Gone) => Report::Nack,
         (
             Command::PendValid
             | Command::CopyValid
@@ -120,7 +119,7 @@ pub fn memory(line: &mut MemoryLine, node: NodeId, request: &Request) -> Result<
     };
     let mut response = Response::to(request, report);
     let work = MemoryWork {
-        nullified: report == Report::Nullified,
+        nacked: report == Report::Nack,
         data_read: matches!(report, Report::Home | Report::Fresh),
         data_write: report == Report::Done && request.version.is_some(),
         tag_write: (line.state, line.head) != (before.state, before.head),
@@ -134,7 +133,7 @@ pub fn memory(line: &mut MemoryLine, node: NodeId, request: &Request) -> Result<
     Ok((response, work))
 }
 
-/// The line gets this state and head.
+/// Sets the state and the head of the line.
 fn attach(line: &mut MemoryLine, state: MemoryState, head: CpuId, report: Report) -> Report {
     line.state = state;
     line.head = Some(head);

@@ -1,46 +1,46 @@
-//! A cache as the one that asks: its processor's operations, and the responses to its own requests. The other half, with the
-//! list of races, is in `target`.
+//! A cache as requester: its processor's operations, and the responses to its own requests. The module `target` has the
+//! other half, with the list of races.
 
 use super::cache_line::{CacheContext, CacheLine, CacheState, Operation, Outstanding};
 use super::message::{Command, Report, Request, Response};
 use crate::{Agent, ProtocolError};
 
-/// What became of an operation.
+/// Outcome of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
-    /// Done: the cache could do it by itself.
+    /// Hit: performed without a request.
     Done,
-    /// A transaction has begun, with this request.
+    /// Miss: a transaction has started, with this request.
     Requested(Request),
-    /// A transaction is outstanding on the line: try again after it is done.
+    /// Blocked by an outstanding transaction on the line: the operation must be repeated afterwards.
     Blocked,
 }
 
-/// How far a response has brought a transaction.
+/// Progress of a transaction after a response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// It goes on, with the next request.
+    /// Incomplete: the next request follows.
     Waiting,
-    /// It is done, and the operation with it.
+    /// Completed, with its operation.
     Completed(Operation),
 }
 
-/// What a response did at a cache.
+/// Outcome of a response at a cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress {
-    /// The transaction's next request; `None` exactly when it is complete.
+    /// Next request of the transaction; `None` exactly when it is complete.
     pub next: Option<Request>,
-    /// How far the transaction is.
+    /// Progress of the transaction.
     pub outcome: Outcome,
-    /// The request was nullified: `next` repeats it, or goes another way. A machine may hold a repetition back for a while.
-    pub nullified: bool,
-    /// An element of the list has been purged.
+    /// Whether the request was NACKed: `next` repeats it, or takes another way. A machine may delay a repetition.
+    pub nacked: bool,
+    /// Whether an element of the list was purged.
     pub purged: bool,
-    /// Data have come and been written into the cache.
+    /// Whether data arrived and were written into the cache.
     pub filled: bool,
 }
 
-/// Begins an operation of the processor: a line per pair of operation and state. A store makes the next
+/// Starts an operation of the processor: a line per pair of operation and state. A store creates the next
 /// [`crate::Version`].
 #[inline]
 pub fn start(line: &mut CacheLine, context: &CacheContext, operation: Operation) -> Start {
@@ -64,7 +64,7 @@ pub fn start(line: &mut CacheLine, context: &CacheContext, operation: Operation)
         (Operation::Rollout, S::OnlyDirty) => (S::OnlyDirtyReturning, C::ListToHome),
         (Operation::Rollout, S::HeadFresh) => (S::HeadForwarding, C::NextFreshHead),
         (Operation::Rollout, S::HeadDirty) => (S::HeadForwarding, C::NextDirtyHead),
-        // Only the head may write: leave the list, and come back at its head.
+        // Only the head may write: the element leaves the list, and comes back as its head.
         (Operation::Rollout | Operation::Store, S::MidValid) => (S::MidForwarding, C::NextMid),
         (Operation::Rollout | Operation::Store, S::TailValid) => (S::TailReturning, C::PreviousTail),
         (Operation::Store | Operation::Rollout, _) => return Start::Blocked,
@@ -72,7 +72,7 @@ pub fn start(line: &mut CacheLine, context: &CacheContext, operation: Operation)
     Start::Requested(send(line, context, operation, state, command))
 }
 
-/// Goes to a state of a transaction and asks what it takes next.
+/// Changes to a state of a transaction, and creates the request that it begins with.
 fn send(
     line: &mut CacheLine,
     context: &CacheContext,
@@ -108,12 +108,12 @@ fn send(
 /// Handles the response to the outstanding request.
 ///
 /// # Errors
-/// [`ProtocolError`] if the response cannot reach this line in a faithful run.
+/// [`ProtocolError`] if the response cannot reach this line in a correct run.
 #[inline]
 pub fn receive(line: &mut CacheLine, context: &CacheContext, response: &Response) -> Result<Progress, ProtocolError> {
     use CacheState as S;
     let Some(Outstanding { operation, command }) = line.outstanding else {
-        return Err(line.impossible(context, "response", "nothing has been asked"));
+        return Err(line.impossible(context, "response", "no request is outstanding"));
     };
     let mut transaction = Transaction { line, context, operation, command, response };
     let next = match transaction.line.state {
@@ -135,20 +135,20 @@ pub fn receive(line: &mut CacheLine, context: &CacheContext, response: &Response
         | S::TailReturning
         | S::ToInvalid => transaction.part()?,
         S::Invalid | S::OnlyFresh | S::OnlyDirty | S::HeadFresh | S::HeadDirty | S::MidValid | S::TailValid => {
-            return Err(transaction.line.impossible(context, "response", "nothing has been asked"));
+            return Err(transaction.line.impossible(context, "response", "no request is outstanding"));
         }
     };
     Ok(Progress {
         next,
         outcome: if next.is_none() { Outcome::Completed(operation) } else { Outcome::Waiting },
-        nullified: response.report == Report::Nullified,
+        nacked: response.report == Report::Nack,
         purged: matches!(command, Command::FreshInvalid | Command::ValidInvalid)
             && matches!(response.report, Report::Last | Report::Linked),
         filled: response.version.is_some(),
     })
 }
 
-/// A transaction whose response has come.
+/// A transaction whose response has arrived.
 struct Transaction<'a> {
     line: &'a mut CacheLine,
     context: &'a CacheContext,
@@ -158,96 +158,99 @@ struct Transaction<'a> {
 }
 
 impl Transaction<'_> {
-    /// Towards a copy, or towards the right to write it: a line per pair of state and report.
+    /// Handles a response on the way to a copy, or to the right to write it: a line per pair of state and result.
     fn join(&mut self) -> Result<Option<Request>, ProtocolError> {
         use CacheState as S;
         use Command as C;
         use Report as R;
         let stores = self.operation == Operation::Store;
         Ok(match (self.line.state, self.response.report) {
-            // Memory has answered, and we are the head in its eyes.
+            // Memory has responded, and names this cache as the head.
             (S::Pending, R::Home) if stores => self.complete(S::OnlyDirty),
             (S::Pending, R::Home) => self.complete(S::OnlyFresh),
-            (S::Pending, R::Fresh) if stores => self.ask_next(S::QueuedDirty, C::FreshInvalid),
-            (S::Pending, R::Fresh) => self.ask_next(S::QueuedFresh, C::PendValid),
-            (S::Pending, R::Gone) => self.ask_next(S::QueuedJunk, C::CopyValid),
-            // Attach to the old head, or to the one that it names because it has left.
-            (S::QueuedFresh | S::QueuedJunk, R::Nullified) => self.ask(self.line.state, self.command),
-            (S::QueuedFresh | S::QueuedJunk, R::Returning) => self.ask_next(self.line.state, self.command),
+            (S::Pending, R::Fresh) if stores => self.request_next(S::QueuedDirty, C::FreshInvalid),
+            (S::Pending, R::Fresh) => self.request_next(S::QueuedFresh, C::PendValid),
+            (S::Pending, R::Gone) => self.request_next(S::QueuedJunk, C::CopyValid),
+            // Attach to the old head, or to the element that it names because it is leaving.
+            (S::QueuedFresh | S::QueuedJunk, R::Nack) => self.request(self.line.state, self.command),
+            (S::QueuedFresh | S::QueuedJunk, R::Returning) => self.request_next(self.line.state, self.command),
             (S::QueuedFresh, R::Last | R::Linked) => self.complete(S::HeadFresh),
-            (S::QueuedJunk, R::Last | R::Linked) if stores => self.ask(S::HeadDirtyPurging, C::ValidInvalid),
+            (S::QueuedJunk, R::Last | R::Linked) if stores => self.request(S::HeadDirtyPurging, C::ValidInvalid),
             (S::QueuedJunk, R::Last | R::Linked) => self.complete(S::HeadDirty),
             // Purge one element after the other, beginning with the old head if the copies are fresh.
-            (S::QueuedDirty, R::Nullified) if self.command == C::FreshInvalid => self.ask(S::QueuedDirty, self.command),
+            (S::QueuedDirty, R::Nack) if self.command == C::FreshInvalid => self.request(S::QueuedDirty, self.command),
             (S::QueuedDirty, R::Returning) if self.command == C::FreshInvalid => {
-                self.ask_next(S::QueuedDirty, self.command)
+                self.request_next(S::QueuedDirty, self.command)
             }
-            (S::QueuedDirty | S::HeadDirtyPurging, R::Linked) => self.ask_next(self.line.state, C::ValidInvalid),
+            (S::QueuedDirty | S::HeadDirtyPurging, R::Linked) => self.request_next(self.line.state, C::ValidInvalid),
             (S::QueuedDirty | S::HeadDirtyPurging, R::Last) => self.complete(S::OnlyDirty),
-            (S::QueuedDirty | S::HeadDirtyPurging, R::Nullified) => {
-                return Err(self.impossible("nothing keeps an element behind the head from being purged"));
+            (S::QueuedDirty | S::HeadDirtyPurging, R::Nack) => {
+                return Err(self.impossible("an element behind the head can always be purged"));
             }
-            // Tell memory of the write. If it names another head, leave and come back as the head.
+            // Memory has responded to the request for the right to write. If it names another head, leave, and come
+            // back as the head.
             (S::OnlyFreshToDirty, R::Done) => self.complete(S::OnlyDirty),
-            (S::OnlyFreshToDirty, R::Nullified) => self.ask(S::OnlyFreshReturning, C::ListToHome),
-            (S::HeadFreshToDirty, R::Done) => self.ask(S::HeadDirtyPurging, C::ValidInvalid),
-            (S::HeadFreshToDirty, R::Nullified) => self.ask(S::HeadForwarding, C::NextFreshHead),
-            (_, _) => return Err(self.impossible("not a response to what was asked")),
+            (S::OnlyFreshToDirty, R::Nack) => self.request(S::OnlyFreshReturning, C::ListToHome),
+            (S::HeadFreshToDirty, R::Done) => self.request(S::HeadDirtyPurging, C::ValidInvalid),
+            (S::HeadFreshToDirty, R::Nack) => self.request(S::HeadForwarding, C::NextFreshHead),
+            (_, _) => return Err(self.impossible("the response does not match the request")),
         })
     }
 
-    /// Out of the list: a line per pair of state and report.
+    /// Handles a response on the way out of the list: a line per pair of state and result.
     fn part(&mut self) -> Result<Option<Request>, ProtocolError> {
         use CacheState as S;
         use Command as C;
         use Report as R;
         Ok(match (self.line.state, self.response.report) {
-            // Alone: the list ends. While memory refuses, a short command asks how things stand, without the data.
+            // Only element: the list ends. While memory sends NACKs, a short command without the data polls it.
             (S::OnlyFreshReturning | S::OnlyDirtyReturning, R::Done) => self.leave(),
-            (S::OnlyFreshReturning, R::Nullified) => self.ask(S::OnlyFreshReturning, C::ListToHome),
-            (S::OnlyDirtyReturning, R::Nullified) => self.ask(S::OnlyDirtySpinning, C::ListToGone),
-            (S::OnlyDirtySpinning, R::Nullified) => self.ask(S::OnlyDirtySpinning, C::ListToGone),
-            (S::OnlyDirtySpinning, R::Done) => self.ask(S::OnlyDirtyReturning, C::ListToHome),
-            // At the head: first the next element learns of it, then memory.
-            (S::HeadForwarding, R::Nullified) => self.ask(S::HeadForwarding, self.command),
-            (S::HeadForwarding, R::Done) => self.ask(S::HeadReturning, C::PassHead),
-            (S::HeadForwardingLast, R::Nullified) if self.command == C::NextFreshHead => {
-                self.ask(S::OnlyFreshReturning, C::ListToHome)
+            (S::OnlyFreshReturning, R::Nack) => self.request(S::OnlyFreshReturning, C::ListToHome),
+            (S::OnlyDirtyReturning, R::Nack) => self.request(S::OnlyDirtySpinning, C::ListToGone),
+            (S::OnlyDirtySpinning, R::Nack) => self.request(S::OnlyDirtySpinning, C::ListToGone),
+            (S::OnlyDirtySpinning, R::Done) => self.request(S::OnlyDirtyReturning, C::ListToHome),
+            // Head: first the request to the next element, then the one to memory.
+            (S::HeadForwarding, R::Nack) => self.request(S::HeadForwarding, self.command),
+            (S::HeadForwarding, R::Done) => self.request(S::HeadReturning, C::PassHead),
+            (S::HeadForwardingLast, R::Nack) if self.command == C::NextFreshHead => {
+                self.request(S::OnlyFreshReturning, C::ListToHome)
             }
-            (S::HeadForwardingLast, R::Nullified) => self.ask(S::OnlyDirtyReturning, C::ListToHome),
-            (S::HeadReturning, R::Nullified) => self.ask(S::HeadReturning, C::PassHead),
+            (S::HeadForwardingLast, R::Nack) => self.request(S::OnlyDirtyReturning, C::ListToHome),
+            (S::HeadReturning, R::Nack) => self.request(S::HeadReturning, C::PassHead),
             (S::HeadReturning, R::Done) => self.leave(),
-            // In the middle: first the element behind learns of it, then the element before.
-            (S::MidForwarding, R::Nullified) => self.ask(S::MidForwarding, C::NextMid),
-            (S::MidForwarding, R::Done) => self.ask(S::MidReturning, C::PreviousMid),
-            (S::MidReturning, R::Nullified) => self.ask(S::MidReturning, C::PreviousMid),
+            // Middle: first the request to the element behind, then the one to the element before.
+            (S::MidForwarding, R::Nack) => self.request(S::MidForwarding, C::NextMid),
+            (S::MidForwarding, R::Done) => self.request(S::MidReturning, C::PreviousMid),
+            (S::MidReturning, R::Nack) => self.request(S::MidReturning, C::PreviousMid),
             (S::MidReturning, R::Done) => self.leave(),
-            // At the tail. Who has become the tail while it asked for something else has yet to ask for this.
+            // Tail. An element that became the tail during another request has yet to send this one.
             (S::TailReturning, R::Done) if self.command == C::PreviousTail => self.leave(),
-            (S::TailReturning, R::Done) if self.command == C::ListToGone => self.ask(S::TailReturning, C::PreviousTail),
+            (S::TailReturning, R::Done) if self.command == C::ListToGone => {
+                self.request(S::TailReturning, C::PreviousTail)
+            }
             (S::TailReturning, R::Done) => {
                 return Err(self.impossible("memory names a newcomer as the head, or the element behind has left"));
             }
-            (S::TailReturning, R::Nullified) => self.ask(S::TailReturning, C::PreviousTail),
-            // Purged, or relieved by a newcomer: the answer does not matter any more.
-            (S::ToInvalid, R::Done | R::Nullified) => self.leave(),
-            (_, _) => return Err(self.impossible("not a response to what was asked")),
+            (S::TailReturning, R::Nack) => self.request(S::TailReturning, C::PreviousTail),
+            // Purged, or replaced as head by a newcomer: the response has no effect any more.
+            (S::ToInvalid, R::Done | R::Nack) => self.leave(),
+            (_, _) => return Err(self.impossible("the response does not match the request")),
         })
     }
 
-    /// The next request, of the neighbours that the line names.
-    fn ask(&mut self, state: CacheState, command: Command) -> Option<Request> {
+    /// Creates the next request, to the neighbours that the line names.
+    fn request(&mut self, state: CacheState, command: Command) -> Option<Request> {
         self.fill();
         Some(send(self.line, self.context, self.operation, state, command))
     }
 
-    /// The next request, of the list element that the response names.
-    fn ask_next(&mut self, state: CacheState, command: Command) -> Option<Request> {
+    /// Creates the next request, to the list element that the response names.
+    fn request_next(&mut self, state: CacheState, command: Command) -> Option<Request> {
         self.line.forward = self.response.pointer;
-        self.ask(state, command)
+        self.request(state, command)
     }
 
-    /// The transaction is over, and a copy is here: perform the operation.
+    /// Completes the transaction: the copy is present, and the operation is performed.
     fn complete(&mut self, state: CacheState) -> Option<Request> {
         self.fill();
         self.line.state = state;
@@ -261,7 +264,7 @@ impl Transaction<'_> {
         None
     }
 
-    /// The line is out of the list: for good, or to come back as a writer.
+    /// Leaves the list: for good, or to come back as a writer.
     fn leave(&mut self) -> Option<Request> {
         *self.line = CacheLine::default();
         match self.operation {
@@ -278,7 +281,7 @@ impl Transaction<'_> {
 
     fn impossible(&self, reason: &'static str) -> ProtocolError {
         let message = match self.response.report {
-            Report::Nullified => "nullified response",
+            Report::Nack => "NACK",
             _ => "response",
         };
         self.line.impossible(self.context, message, reason)

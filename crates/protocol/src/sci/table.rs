@@ -1,4 +1,4 @@
-//! SCI's transition tables, read off the handlers themselves: what documentation prints cannot differ from what runs.
+//! Transition tables of SCI, derived from the handlers: the documented tables cannot differ from the running code.
 
 use units::{CpuId, LineAddr, NodeId};
 
@@ -16,20 +16,20 @@ const BEHIND: CpuId = CpuId(3);
 const HOME: NodeId = NodeId(0);
 const LINE: LineAddr = LineAddr(0);
 
-/// One cell of memory's table: a command from one cache ("me") meets a line.
+/// A cell of memory's table: a command from one cache ("me") meets a line.
 #[derive(Clone, Debug)]
 pub struct MemoryCase {
-    /// The line before, as the sender sees it.
+    /// Line before, from the sender's point of view.
     pub situation: &'static str,
-    /// The command.
+    /// Command.
     pub command: Command,
-    /// The response and what it took, or why this cannot happen.
+    /// Response and work done, or the reason why the request cannot arrive.
     pub result: Result<(Response, MemoryWork), ProtocolError>,
-    /// The line after.
+    /// Line after.
     pub next: MemoryLine,
 }
 
-/// Memory's table.
+/// Cells of memory's table.
 pub fn memory_cases() -> impl Iterator<Item = MemoryCase> {
     let line = |state, head| MemoryLine { state, head, version: Version(0) };
     let situations = [
@@ -51,21 +51,21 @@ pub fn memory_cases() -> impl Iterator<Item = MemoryCase> {
     })
 }
 
-/// One cell of a cache's table: a command meets a line. `NEXT` commands come from the element before and `PREV` commands from
-/// the one behind; from anyone else they are nullified in every state.
+/// A cell of a cache's table: a command meets a line. `NEXT` commands come from the element before and `PREV` commands
+/// from the element behind; from other senders they are NACKed in every state.
 #[derive(Clone, Debug)]
 pub struct CacheCase {
-    /// The state before.
+    /// State before.
     pub state: CacheState,
-    /// The command.
+    /// Command.
     pub command: Command,
-    /// The response and what it took, or why this cannot happen.
+    /// Response and work done, or the reason why the request cannot arrive.
     pub result: Result<(Response, ServeWork), ProtocolError>,
-    /// The state after.
+    /// State after.
     pub next: CacheState,
 }
 
-/// A cache's table, as the target of requests.
+/// Cells of a cache's table, as the target of requests.
 pub fn cache_cases() -> impl Iterator<Item = CacheCase> {
     CacheState::ALL.iter().flat_map(|&state| {
         Command::ALL.iter().filter(|command| !command.is_for_memory()).map(move |&command| {
@@ -83,25 +83,25 @@ pub fn cache_cases() -> impl Iterator<Item = CacheCase> {
     })
 }
 
-/// One cell of a cache's table as the one that asked: a response meets a transaction.
+/// A cell of a cache's table, as requester: a response meets a transaction.
 #[derive(Clone, Debug)]
 pub struct ResponseCase {
-    /// The state before.
+    /// State before.
     pub state: CacheState,
-    /// What the transaction is for.
+    /// Operation that the transaction is for.
     pub operation: Operation,
-    /// What was asked.
+    /// Command of the outstanding request.
     pub command: Command,
-    /// The response.
+    /// Result in the response.
     pub report: Report,
-    /// How far the transaction is now, or why this cannot happen.
+    /// Progress of the transaction, or the reason why the response cannot arrive.
     pub result: Result<Progress, ProtocolError>,
-    /// The state after.
+    /// State after.
     pub next: CacheState,
 }
 
-/// The transactions that occur. Where an element leaves to come back as a writer, it does what it does to make room, and then
-/// asks `CACHE_DIRTY`: these are not repeated here.
+/// Transactions that occur. An element that leaves in order to come back as a writer does the same as an element that
+/// makes room, and then sends `CACHE_DIRTY`; these cases are not repeated here.
 const TRANSACTIONS: &[(CacheState, Operation, Command)] = {
     use CacheState as S;
     use Command as C;
@@ -136,7 +136,7 @@ const TRANSACTIONS: &[(CacheState, Operation, Command)] = {
     ]
 };
 
-/// A cache's table, as the one that asked.
+/// Cells of a cache's table, as requester.
 pub fn response_cases() -> impl Iterator<Item = ResponseCase> {
     TRANSACTIONS.iter().flat_map(|&(state, operation, command)| {
         Report::ALL.into_iter().map(move |report| {

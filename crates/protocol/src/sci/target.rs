@@ -1,16 +1,17 @@
-//! A cache as the one that is asked: by its neighbours in the list, and by those who are about to join it.
+//! A cache as target: requests of its neighbours in the list, and of caches that are about to join it.
 //!
-//! Races, and how they are resolved without relying on the order of packets:
-//! - *Several caches ask memory at once.* Memory puts each before the last: every one attaches to the one that asked before
-//!   it, and is nullified there until that one is attached itself.
-//! - *Neighbours leave at once.* The one nearer the tail goes first: an element that leaves nullifies what the element before
-//!   it asks, and grants what the element behind it asks.
-//! - *A head leaves while another cache attaches.* Memory refuses it, because it names another head already. If it has passed
-//!   the head to the next element, it sends the newcomer there; if it was alone, it lets the newcomer attach, and goes on to
-//!   leave as the tail.
-//! - *An element that leaves is purged.* It answers the purge with the element behind it, and is done when the response to
-//!   its own request is in, whatever that says.
-//! - *A head wants to write while another cache attaches.* Memory refuses; the head leaves and asks anew, as a writer.
+//! Races resolve without reliance on the order of packets:
+//! - *Several caches send requests to memory at once.* Memory puts each before the last one: each attaches to its
+//!   predecessor, and is NACKed there until the predecessor is attached itself.
+//! - *Neighbours leave at once.* The element nearer the tail goes first: a leaving element NACKs the requests of the
+//!   element before it, and grants those of the element behind it.
+//! - *A head leaves while another cache attaches.* Memory NACKs the head, because it names another head already. If the
+//!   old head has passed the head to the next element, it redirects the newcomer there; if it was alone, it lets the
+//!   newcomer attach, and leaves as the tail.
+//! - *An element that leaves is purged.* Its response to the purge names the element behind it, and it is done when the
+//!   response to its own request arrives, with any result.
+//! - *A head writes while another cache attaches.* Memory NACKs it; the head leaves and sends a new request, as a
+//!   writer.
 
 use units::CpuId;
 
@@ -18,21 +19,21 @@ use super::cache_line::{CacheContext, CacheLine, CacheState};
 use super::message::{Command, Report, Request, Response};
 use crate::{ProtocolError, Version};
 
-/// What a request of another cache took, for the machine to price.
+/// Work done for a request of another cache, which a machine prices.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ServeWork {
-    /// The request was refused: only the tag was read.
-    pub nullified: bool,
-    /// The line was read from the cache and sent.
+    /// Whether the request was NACKed: only the tag was read.
+    pub nacked: bool,
+    /// Whether the line was read from the cache and sent.
     pub data_read: bool,
-    /// State or pointers changed.
+    /// Whether state or pointers changed.
     pub tag_write: bool,
 }
 
 /// Handles a request of another cache: a line per pair of command and state.
 ///
 /// # Errors
-/// [`ProtocolError`] if the request cannot reach this line in a faithful run.
+/// [`ProtocolError`] if the request cannot reach this line in a correct run.
 #[inline]
 pub fn serve(
     line: &mut CacheLine,
@@ -60,28 +61,29 @@ pub fn serve(
     if data_read {
         response = response.with_version(before.version);
     }
-    let work = ServeWork { nullified: report == Report::Nullified, data_read, tag_write: *line != before };
+    let work = ServeWork { nacked: report == Report::Nack, data_read, tag_write: *line != before };
     Ok((response, work))
 }
 
-/// A newcomer attaches itself before the head that memory knew last.
+/// Attaches a newcomer before this element, the last head that memory named.
 fn attach(line: &mut CacheLine, command: Command, newcomer: CpuId) -> Result<Report, &'static str> {
     use CacheState as S;
     let (state, report) = match (line.state, command) {
         (S::OnlyFresh, Command::PendValid) | (S::OnlyDirty, Command::CopyValid) => (S::TailValid, Report::Last),
         (S::HeadFresh, Command::PendValid) | (S::HeadDirty, Command::CopyValid) => (S::MidValid, Report::Linked),
-        // It is leaving, and memory refuses it since it knows of the newcomer: it goes on as the tail behind it.
+        // The element is leaving, and memory NACKs it because it names the newcomer as the head: it goes on as the tail
+        // behind the newcomer.
         (S::OnlyFreshReturning, Command::PendValid) | (S::OnlyDirtySpinning, Command::CopyValid) => {
             (S::TailReturning, Report::Last)
         }
-        // It has passed the head on, and memory refuses to hear of it: the newcomer attaches to the next one, and all is
-        // as if it had been told in time.
-        (S::HeadReturning, _) => return Ok(relieve(line, Report::Returning)),
-        // Not attached itself yet, or in the middle of something.
+        // The element has passed the head on, and memory NACKs this: the newcomer attaches to the next element, as if
+        // memory had received the request in time.
+        (S::HeadReturning, _) => return Ok(invalidate_leaving(line, Report::Returning)),
+        // The element is not attached itself yet, or in another transaction.
         (S::Pending | S::OnlyFreshToDirty | S::HeadFreshToDirty | S::HeadForwarding | S::HeadForwardingLast, _)
         | (S::QueuedFresh, Command::PendValid)
         | (S::QueuedJunk | S::QueuedDirty | S::HeadDirtyPurging | S::OnlyDirtyReturning, Command::CopyValid) => {
-            return Ok(Report::Nullified);
+            return Ok(Report::Nack);
         }
         (S::OnlyFresh | S::HeadFresh | S::OnlyFreshReturning | S::QueuedFresh, _) => {
             return Err("memory is FRESH, so the newcomer has the data");
@@ -97,53 +99,54 @@ fn attach(line: &mut CacheLine, command: Command, newcomer: CpuId) -> Result<Rep
             _,
         ) => return Err("memory is GONE, so the newcomer needs the data"),
         (S::MidValid | S::TailValid | S::MidForwarding | S::MidReturning | S::TailReturning, _) => {
-            return Err("somebody is before it, so it is not the head that memory knew last");
+            return Err("another element is before it, so it is not the last head that memory named");
         }
-        (S::Invalid | S::ToInvalid, _) => return Err("memory was told, or a newcomer has been here"),
+        (S::Invalid | S::ToInvalid, _) => return Err("memory has the new head, or a newcomer has replaced this one"),
     };
     line.state = state;
     line.backward = Some(newcomer);
     Ok(report)
 }
 
-/// A writer that memory has named the head purges the head before it: the copies are fresh, so nobody needs the data.
+/// Purges the old head for a writer that memory has made the new head: the copies are fresh, so the writer needs no
+/// data.
 fn purge_head(line: &mut CacheLine) -> Result<Report, &'static str> {
     use CacheState as S;
     match line.state {
         S::OnlyFresh => Ok(invalidate(line, Report::Last)),
         S::HeadFresh => Ok(invalidate(line, Report::Linked)),
-        S::OnlyFreshReturning => Ok(relieve(line, Report::Last)),
-        S::HeadReturning => Ok(relieve(line, Report::Returning)),
+        S::OnlyFreshReturning => Ok(invalidate_leaving(line, Report::Last)),
+        S::HeadReturning => Ok(invalidate_leaving(line, Report::Returning)),
         S::Pending
         | S::QueuedFresh
         | S::OnlyFreshToDirty
         | S::HeadFreshToDirty
         | S::HeadForwarding
-        | S::HeadForwardingLast => Ok(Report::Nullified),
+        | S::HeadForwardingLast => Ok(Report::Nack),
         S::QueuedDirty
         | S::QueuedJunk
         | S::OnlyDirty
         | S::HeadDirty
         | S::HeadDirtyPurging
         | S::OnlyDirtyReturning
-        | S::OnlyDirtySpinning => Err("memory was FRESH, and no writer but this one has asked it since"),
+        | S::OnlyDirtySpinning => Err("memory was FRESH, and has received no other writer's request since"),
         S::MidValid | S::TailValid | S::MidForwarding | S::MidReturning | S::TailReturning => {
-            Err("somebody is before it, so it is not the head that memory knew last")
+            Err("another element is before it, so it is not the last head that memory named")
         }
-        S::Invalid | S::ToInvalid => Err("memory was told, or a newcomer has been here"),
+        S::Invalid | S::ToInvalid => Err("memory has the new head, or a newcomer has replaced this one"),
     }
 }
 
-/// The head purges an element behind it.
+/// Purges an element behind the head.
 fn purge(line: &mut CacheLine) -> Result<Report, &'static str> {
     use CacheState as S;
     match line.state {
         S::MidValid => Ok(invalidate(line, Report::Linked)),
         S::TailValid => Ok(invalidate(line, Report::Last)),
-        S::MidForwarding | S::MidReturning => Ok(relieve(line, Report::Linked)),
-        S::TailReturning => Ok(relieve(line, Report::Last)),
+        S::MidForwarding | S::MidReturning => Ok(invalidate_leaving(line, Report::Linked)),
+        S::TailReturning => Ok(invalidate_leaving(line, Report::Last)),
         S::Invalid | S::ToInvalid | S::Pending | S::QueuedFresh | S::QueuedJunk | S::QueuedDirty => {
-            Err("an element leaves with the consent of the one before it, which a purging head does not give")
+            Err("an element leaves after a grant of the element before it, and a purging head grants nothing")
         }
         S::OnlyFresh
         | S::OnlyDirty
@@ -157,17 +160,19 @@ fn purge(line: &mut CacheLine) -> Result<Report, &'static str> {
         | S::OnlyDirtySpinning
         | S::HeadForwarding
         | S::HeadForwardingLast
-        | S::HeadReturning => Err("the purging head is before it, so it is none"),
+        | S::HeadReturning => Err("the purging head is before it, so it is not a head"),
     }
 }
 
-/// The element before this one leaves: a head makes this one the head, another names who is before it from now on.
+/// Handles the departure of the element before this one: a departing head makes this one the head, another element
+/// names the one that is before it from now on.
 ///
-/// Whoever leaves itself refuses, for the one nearer the tail goes first; so does whoever has left meanwhile.
+/// A leaving element NACKs the request, because the element nearer the tail goes first; so does an element that has
+/// left in the meantime.
 fn neighbour_before_leaves(line: &mut CacheLine, request: &Request) -> Result<Report, &'static str> {
     use CacheState as S;
     if line.backward != Some(request.source) {
-        return Ok(Report::Nullified);
+        return Ok(Report::Nack);
     }
     let state = match (line.state, request.command) {
         (S::MidValid, Command::NextFreshHead) => S::HeadFresh,
@@ -175,7 +180,7 @@ fn neighbour_before_leaves(line: &mut CacheLine, request: &Request) -> Result<Re
         (S::TailValid, Command::NextFreshHead) => S::OnlyFresh,
         (S::TailValid, Command::NextDirtyHead) => S::OnlyDirty,
         (S::MidValid | S::TailValid, _) => line.state,
-        (S::MidForwarding | S::MidReturning | S::TailReturning, _) => return Ok(Report::Nullified),
+        (S::MidForwarding | S::MidReturning | S::TailReturning, _) => return Ok(Report::Nack),
         (_, _) => return Err("the sender is before it, so it is not the head"),
     };
     line.state = state;
@@ -183,12 +188,13 @@ fn neighbour_before_leaves(line: &mut CacheLine, request: &Request) -> Result<Re
     Ok(Report::Done)
 }
 
-/// The element behind this one leaves. Granted even by one that leaves itself: the one nearer the tail goes first.
+/// Handles the departure of the element behind this one. A leaving element grants it too, because the element nearer
+/// the tail goes first.
 fn neighbour_behind_leaves(line: &mut CacheLine, request: &Request) -> Report {
     use CacheState as S;
     let last = request.command == Command::PreviousTail;
     if line.forward != Some(request.source) {
-        return Report::Nullified;
+        return Report::Nack;
     }
     let state = match line.state {
         S::HeadFresh if last => S::OnlyFresh,
@@ -200,8 +206,8 @@ fn neighbour_behind_leaves(line: &mut CacheLine, request: &Request) -> Report {
         S::HeadFresh | S::HeadDirty | S::HeadFreshToDirty | S::HeadForwarding | S::MidValid | S::MidForwarding => {
             line.state
         }
-        // It is purging, so the sender will be purged; or it has been, or is attaching, and the sender is not behind it.
-        _ => return Report::Nullified,
+        // Purging: the sender will be purged. Purged itself, or attaching: the sender is not behind it.
+        _ => return Report::Nack,
     };
     line.state = state;
     line.forward = request.pointer;
@@ -214,8 +220,8 @@ fn invalidate(line: &mut CacheLine, report: Report) -> Report {
     report
 }
 
-/// Drops the copy of one that is leaving: the response that it awaits ends that.
-fn relieve(line: &mut CacheLine, report: Report) -> Report {
+/// Drops the copy of a leaving element: the outstanding response ends its transaction.
+fn invalidate_leaving(line: &mut CacheLine, report: Report) -> Report {
     *line = CacheLine {
         state: CacheState::ToInvalid,
         outstanding: line.outstanding,

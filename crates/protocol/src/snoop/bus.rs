@@ -1,20 +1,20 @@
-//! The bus: its commands, the combined reply, and where the data of a transaction come from and go.
+//! The bus: its commands, the combined snoop reply, and the data phase of a transaction.
 
 use crate::Version;
 
-/// What a transaction is for.
+/// Command of a bus transaction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Command {
-    /// A copy to read.
+    /// Read of a copy.
     Read,
-    /// The only copy, to write.
+    /// Read of the only copy, to write it.
     ReadExclusive,
-    /// To write a copy that is here already: the others drop theirs.
+    /// Upgrade of the requester's copy to the only one: the other copies are invalidated.
     Upgrade,
-    /// An owned line goes back to memory.
+    /// Writeback of an owned line to memory.
     Writeback,
-    /// On behalf of another node: a copy to read, and memory is brought up to date.
+    /// Read on behalf of another node, which also brings memory up to date.
     ReadForeign,
 }
 
@@ -22,7 +22,7 @@ impl Command {
     /// Every command, in order.
     pub const ALL: [Self; 5] = [Self::Read, Self::ReadExclusive, Self::Upgrade, Self::Writeback, Self::ReadForeign];
 
-    /// A short name.
+    /// Mnemonic.
     pub const fn mnemonic(self) -> &'static str {
         match self {
             Self::Read => "BusRd",
@@ -34,19 +34,19 @@ impl Command {
     }
 }
 
-/// What a participant says about a transaction of another, or all of them together.
+/// Snoop reply of one participant to another's transaction, or the combined reply of all.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Reply {
-    /// Somebody keeps a copy: the requester must not take it for the only one.
+    /// Shared: a participant keeps a copy, so the requester's copy is not the only one.
     pub shared: bool,
-    /// The owner supplies these data instead of memory.
+    /// Data of the owner, which supplies them instead of memory.
     pub owner: Option<Version>,
-    /// Somebody cannot let this happen now: nothing has happened, and the requester must ask again.
+    /// Retry: a participant cannot allow the transaction now. Nothing has happened, and the requester must retry.
     pub retry: bool,
 }
 
 impl Reply {
-    /// Both replies on the same wires. There is one owner at most.
+    /// Combines two replies, as the wires of the bus do. There is at most one owner.
     #[inline]
     #[must_use]
     pub fn and(self, other: Self) -> Self {
@@ -58,28 +58,29 @@ impl Reply {
     }
 }
 
-/// Who put the data on the bus.
+/// Source of the data on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Source {
-    /// Memory, or the block cache that stands for it.
+    /// Memory, or the block cache in its place.
     Memory,
-    /// The cache that owns the line.
+    /// The owner: the cache that owns the line.
     Owner,
-    /// The requester itself.
+    /// The requester.
     Requester,
 }
 
-/// The data phase of a transaction, for the requester to use and for the machine to price.
+/// Data phase of a transaction, which the requester uses and a machine prices.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DataPhase {
-    /// The data on the bus, and who put them there; `None` if there is no data phase.
+    /// Data on the bus, and their source; `None` if there is no data phase.
     pub data: Option<(Version, Source)>,
-    /// Memory took them.
+    /// Whether memory was written.
     pub memory_write: bool,
 }
 
-/// Memory's part in a transaction that nobody retried; for a line of another node, the block cache's that holds whatever the
-/// node's caches hold (Lai and Falsafi 2000, Section 5). `written` are the requester's data, for a writeback.
+/// Memory's part in a transaction that was not retried. For a line of another node it is the part of the block cache,
+/// which holds every line that the node's caches hold (Lai and Falsafi 2000, Section 5). `written` is the requester's
+/// data, for a writeback.
 #[inline]
 pub fn memory(contents: &mut Version, command: Command, reply: Reply, written: Option<Version>) -> DataPhase {
     let supplied = reply.owner.map_or((*contents, Source::Memory), |version| (version, Source::Owner));

@@ -1,9 +1,10 @@
-//! One line at one cache on the bus: its MOESI state and what the cache wants of the bus.
+//! One line at one cache on the bus: its MOESI state and its outstanding bus request.
 //!
-//! Races, and how they are resolved:
-//! - *A copy is invalidated while its upgrade waits for the bus*: the upgrade becomes a read-exclusive.
-//! - *A line that waits for its writeback is asked for*: the buffer is looked up like the cache. If the line changes hands, the
-//!   writeback is no longer needed; if it is shared, or others share it already, it stays owned by the buffer.
+//! Races resolve as follows:
+//! - *An invalidation while an upgrade waits for the bus* turns the upgrade into a read-exclusive.
+//! - *A request for a line that waits for its writeback* finds the line in the writeback buffer, which is snooped like
+//!   the cache. If the line changes owner, the writeback is cancelled; if it is shared, or has been shared already, the
+//!   buffer remains its owner.
 
 use units::CpuId;
 
@@ -17,11 +18,11 @@ pub enum Moesi {
     /// No copy.
     #[default]
     Invalid,
-    /// Read-only copy; others may have one, and one of them may own the line.
+    /// Read-only copy; other caches may have copies, and one of them may own the line.
     Shared,
-    /// The only copy, same as memory. May be dropped without telling anyone.
+    /// The only copy, same as memory. It may be dropped silently.
     Exclusive,
-    /// Newer than memory, and others may have copies: this cache supplies it and writes it back.
+    /// Owned copy, newer than memory; other caches may have copies. This cache supplies the line and writes it back.
     Owned,
     /// The only copy, newer than memory.
     Modified,
@@ -31,77 +32,77 @@ impl Moesi {
     /// Every state, in order.
     pub const ALL: [Self; 5] = [Self::Invalid, Self::Shared, Self::Exclusive, Self::Owned, Self::Modified];
 
-    /// Whether this cache, not memory, supplies the line.
+    /// Whether this cache is the owner, which supplies the line instead of memory.
     #[inline]
     pub const fn is_owner(self) -> bool {
         matches!(self, Self::Owned | Self::Modified)
     }
 }
 
-/// What a processor, or the replacement of another line, wants of a line.
+/// Operation of a processor on a line, or the line's replacement.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Operation {
-    /// Read it.
+    /// Load.
     Load,
-    /// Write it.
+    /// Store.
     Store,
-    /// Make room.
+    /// Replacement.
     Evict,
 }
 
-/// What became of an operation.
+/// Outcome of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
-    /// Done: the cache could do it by itself.
+    /// Hit: performed without the bus.
     Done,
-    /// It takes the bus: [`Cache::wants`] says what for.
-    Wants(Command),
-    /// The cache already wants the bus for this line: try again after it is done.
+    /// Miss: the cache requests the bus for this command ([`Cache::request`]).
+    Requested(Command),
+    /// Blocked by an outstanding bus request for the line: the operation must be repeated afterwards.
     Blocked,
 }
 
-/// What a transaction of another did to a copy.
+/// Outcome of another's transaction for a copy.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum CacheOutcome {
-    /// There was none, or it is as before: only the tags were looked at.
+    /// Unchanged, or no copy: only the tags were read.
     Kept,
-    /// It was read and supplied.
+    /// Read and supplied.
     Supplied,
-    /// It is shared now, without having been supplied.
+    /// Downgraded to shared, without supplying the data.
     Downgraded,
-    /// It is gone, and had not been supplied.
+    /// Invalidated, without supplying the data.
     Invalidated,
 }
 
 /// One line at one cache.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Cache {
-    /// State of the copy, in the cache or (while a writeback is wanted) in the writeback buffer.
+    /// State of the copy, in the cache or (while a writeback is outstanding) in the writeback buffer.
     pub state: Moesi,
     /// Contents; meaningless without a copy.
     pub version: Version,
-    /// What the cache wants of the bus.
-    pub wants: Option<Command>,
+    /// Outstanding bus request.
+    pub request: Option<Command>,
 }
 
-/// What a transaction of another means for a copy: a line per pair of command and state. The reply, and the state after.
+/// Snoop table: the answer to another's transaction and the state after, a line per pair of command and state.
 const fn snooped(state: Moesi, command: Command) -> Result<(Answer, Moesi), &'static str> {
     use Command as C;
     use Moesi as S;
     match (command, state) {
         (_, S::Invalid) => Ok((Answer::Nothing, S::Invalid)),
-        // The owner supplies and stays responsible; a clean copy leaves it to memory.
+        // The owner supplies the line and remains the owner; a clean copy leaves it to memory.
         (C::Read, S::Modified | S::Owned) => Ok((Answer::Supply, S::Owned)),
         (C::Read, S::Exclusive | S::Shared) => Ok((Answer::Shared, S::Shared)),
-        // Memory is brought up to date by the way: nobody need own the line any more.
+        // Memory is brought up to date by the same transaction, so the line needs no owner any more.
         (C::ReadForeign, S::Modified | S::Owned) => Ok((Answer::Supply, S::Shared)),
         (C::ReadForeign, S::Exclusive | S::Shared) => Ok((Answer::Shared, S::Shared)),
         (C::ReadExclusive, S::Modified | S::Owned) => Ok((Answer::Supply, S::Invalid)),
         (C::ReadExclusive, S::Exclusive | S::Shared) => Ok((Answer::Nothing, S::Invalid)),
-        // Whoever upgrades has the same contents as the owner.
+        // The cache that upgrades has the same contents as the owner.
         (C::Upgrade, S::Owned | S::Shared) => Ok((Answer::Nothing, S::Invalid)),
-        (C::Upgrade, S::Modified | S::Exclusive) => Err("the only copy is here, so nobody else has one to upgrade"),
+        (C::Upgrade, S::Modified | S::Exclusive) => Err("the only copy is here, so no other cache has one to upgrade"),
         (C::Writeback, S::Shared) => Ok((Answer::Nothing, S::Shared)),
         (C::Writeback, S::Modified | S::Owned | S::Exclusive) => {
             Err("only the owner writes back, and the owner is here")
@@ -109,7 +110,7 @@ const fn snooped(state: Moesi, command: Command) -> Result<(Answer, Moesi), &'st
     }
 }
 
-/// What a copy has to say to a transaction.
+/// Answer of a copy to a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Answer {
     Nothing,
@@ -118,11 +119,12 @@ enum Answer {
 }
 
 impl Cache {
-    /// Begins an operation of the processor: a line per pair of operation and state. A store makes the next [`Version`].
+    /// Starts an operation of the processor: a line per pair of operation and state. A store creates the next
+    /// [`Version`].
     #[inline]
     pub fn start(&mut self, operation: Operation) -> Start {
         use Moesi as S;
-        if self.wants.is_some() {
+        if self.request.is_some() {
             return Start::Blocked;
         }
         let command = match (operation, self.state) {
@@ -140,14 +142,14 @@ impl Cache {
             }
             (Operation::Evict, S::Owned | S::Modified) => Command::Writeback,
         };
-        self.wants = Some(command);
-        Start::Wants(command)
+        self.request = Some(command);
+        Start::Requested(command)
     }
 
-    /// The reply to a transaction of another; nothing changes yet.
+    /// Snoop reply to another's transaction; the state does not change yet.
     ///
     /// # Errors
-    /// [`ProtocolError`] if the transaction cannot happen beside this copy in a faithful run.
+    /// [`ProtocolError`] if the transaction cannot occur beside this copy in a correct run.
     #[inline]
     pub fn snoop(&self, cpu: CpuId, command: Command) -> Result<Reply, ProtocolError> {
         let (answer, _) = self.look_up(cpu, command)?;
@@ -158,7 +160,7 @@ impl Cache {
         })
     }
 
-    /// A transaction of another has happened: nobody has retried it.
+    /// Applies another's transaction, which no participant has retried.
     ///
     /// # Errors
     /// As [`Cache::snoop`].
@@ -166,10 +168,10 @@ impl Cache {
     pub fn observe(&mut self, cpu: CpuId, command: Command) -> Result<CacheOutcome, ProtocolError> {
         let (answer, state) = self.look_up(cpu, command)?;
         let before = std::mem::replace(&mut self.state, state);
-        match self.wants {
-            // The copy is gone: its data must be asked for too.
-            Some(Command::Upgrade) if state == Moesi::Invalid => self.wants = Some(Command::ReadExclusive),
-            // Somebody else, or memory, is responsible for the line now.
+        match self.request {
+            // The copy is gone: the request must fetch the data too.
+            Some(Command::Upgrade) if state == Moesi::Invalid => self.request = Some(Command::ReadExclusive),
+            // Another cache, or memory, is responsible for the line now.
             Some(Command::Writeback) if !state.is_owner() => *self = Self::default(),
             _ => {}
         }
@@ -184,10 +186,11 @@ impl Cache {
         })
     }
 
-    /// Our own transaction has happened; `reply` is what the others said. Does nothing if the cache wants nothing.
+    /// Completes the cache's own transaction; `reply` is the combined reply of the others. Without an outstanding
+    /// request, nothing changes.
     #[inline]
     pub fn complete(&mut self, reply: Reply, phase: DataPhase) {
-        let Some(command) = self.wants.take() else { return };
+        let Some(command) = self.request.take() else { return };
         if let (Command::Read | Command::ReadExclusive, Some((version, _))) = (command, phase.data) {
             self.version = version;
         }

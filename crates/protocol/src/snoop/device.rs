@@ -1,29 +1,29 @@
 //! An external agent on the bus: the device that joins nodes to a cluster.
 //!
-//! Between nodes runs a protocol of its own, of which only the outcome matters here: what this node may do with a line. The
-//! device holds the node to it with the means that every participant of the bus has, and needs no others:
-//! - it *retries* what the node has no right to yet, and asks the other nodes for the right;
-//! - it *says "shared"* of a line that the node may only read, so that no cache takes its copy for the only one;
-//! - it *uses the bus itself* when other nodes ask for the line: to take all copies away, or to have them downgraded.
+//! The nodes run a protocol of their own, of which only the outcome matters here: the rights of this node to a line.
+//! The device enforces them by the means that every participant of the bus has:
+//! - it *retries* transactions for which the node lacks the right, and requests the right from the other nodes;
+//! - it *replies "shared"* for a line that the node may only read, so that no cache takes its copy for the only one;
+//! - it *uses the bus itself* when other nodes request the line, to invalidate all copies or to downgrade them.
 //!
-//! It never retries a writeback: the line might be the very one that others wait for. A fetch is granted only while no
-//! recall is going on: the protocol between nodes has an order of its own for those.
+//! It never retries a writeback, because other nodes may wait for that very line. A fetch is granted only while no
+//! recall is outstanding; the protocol between nodes orders recalls itself.
 
 use units::NodeId;
 
 use super::bus::{Command, Reply};
 use crate::{Agent, ProtocolError};
 
-/// What a node may do with a line.
+/// Rights of a node to a line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum Rights {
-    /// Nothing: other nodes may write it.
+    /// None: other nodes may write the line.
     #[default]
     None,
-    /// Read it: other nodes may too.
+    /// Read: other nodes may read it too.
     Read,
-    /// Read and write it: no other node has a copy.
+    /// Read and write: no other node has a copy.
     Write,
 }
 
@@ -32,20 +32,20 @@ impl Rights {
     pub const ALL: [Self; 3] = [Self::None, Self::Read, Self::Write];
 }
 
-/// What other nodes ask of this one.
+/// Recall: a request of other nodes for a line that this node has.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Recall {
-    /// The contents: this node may go on reading.
+    /// Shared recall: this node supplies the contents, and may go on reading.
     Share,
-    /// The line: this node keeps nothing.
+    /// Exclusive recall: this node supplies the line, and keeps nothing.
     Take,
 }
 
 impl Recall {
-    /// What the node may still do afterwards.
+    /// Rights that the node keeps after the recall.
     #[inline]
-    pub const fn leaves(self) -> Rights {
+    pub const fn remaining(self) -> Rights {
         match self {
             Self::Share => Rights::Read,
             Self::Take => Rights::None,
@@ -56,20 +56,20 @@ impl Recall {
 /// One line at the device.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Device {
-    /// What the node may do.
+    /// Rights of the node.
     pub rights: Rights,
-    /// What it has asked the other nodes for.
+    /// Right that the device has requested from the other nodes.
     pub fetch: Option<Rights>,
-    /// What the other nodes have asked for, and the bus has not yet done.
+    /// Recall that the bus has not performed yet.
     pub recall: Option<Recall>,
 }
 
 impl Device {
-    /// The reply to a transaction of one of the node's caches: a line per pair of command and rights. A retried one leaves
-    /// word of what it needs.
+    /// Snoop reply to a transaction of one of the node's caches: a line per pair of command and rights. A retried
+    /// transaction records the right that it needs in [`Device::fetch`].
     ///
     /// # Errors
-    /// [`ProtocolError`] if the transaction cannot happen under these rights in a faithful run.
+    /// [`ProtocolError`] if the transaction cannot occur under these rights in a correct run.
     #[inline]
     pub fn snoop(&mut self, node: NodeId, command: Command) -> Result<Reply, ProtocolError> {
         let impossible = |rights, reason| {
@@ -93,14 +93,14 @@ impl Device {
             (Command::Writeback, Rights::None | Rights::Read) => {
                 return impossible(self.rights, "no cache owns the line");
             }
-            (Command::ReadForeign, _) => return impossible(self.rights, "only the device itself asks this"),
+            (Command::ReadForeign, _) => return impossible(self.rights, "only the device itself issues this command"),
         };
         self.fetch = self.fetch.or(Some(needed));
         Ok(Reply { retry: true, ..Reply::default() })
     }
 
-    /// The other nodes grant what was fetched; the caller puts the data in the block cache. Returns the right, or `None` if
-    /// nothing was asked or a recall comes first.
+    /// Grants the requested right; the caller puts the data in the block cache. Returns the right, or `None` if there
+    /// is no request or a recall comes first.
     #[inline]
     pub fn grant(&mut self) -> Option<Rights> {
         if self.recall.is_some() {
@@ -111,19 +111,19 @@ impl Device {
         Some(granted)
     }
 
-    /// Other nodes ask for the line. Whether there is anything to do: the node must have more rights than it may keep.
+    /// Receives a recall. Returns whether it has any effect: the node must have more rights than it may keep.
     #[inline]
     pub fn recall(&mut self, recall: Recall) -> bool {
-        let needed = self.recall.is_none() && self.rights > recall.leaves();
+        let needed = self.recall.is_none() && self.rights > recall.remaining();
         if needed {
             self.recall = Some(recall);
         }
         needed
     }
 
-    /// What the device wants of the bus.
+    /// Bus request of the device.
     #[inline]
-    pub const fn wants(&self) -> Option<Command> {
+    pub const fn request(&self) -> Option<Command> {
         match self.recall {
             None => None,
             Some(Recall::Share) => Some(Command::ReadForeign),
@@ -131,11 +131,11 @@ impl Device {
         }
     }
 
-    /// The device's own transaction has happened: the data are on the bus, for the other nodes.
+    /// Completes the device's own transaction: the data on the bus go to the other nodes.
     #[inline]
     pub fn complete(&mut self) {
         if let Some(recall) = self.recall.take() {
-            self.rights = recall.leaves();
+            self.rights = recall.remaining();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The bus's transition tables, read off the handlers themselves: what documentation prints cannot differ from what runs.
+//! Transition tables of the bus, derived from the handlers: the documented tables cannot differ from the running code.
 
 use units::{CpuId, NodeId};
 
@@ -7,18 +7,18 @@ use super::cache::{Cache, Moesi};
 use super::device::{Device, Rights};
 use crate::ProtocolError;
 
-/// One cell of a cache's table: a transaction of another meets a copy.
+/// A cell of a cache's table: another's transaction meets a copy.
 #[derive(Clone, Debug)]
 pub struct CacheCase {
-    /// The state before.
+    /// State before.
     pub state: Moesi,
-    /// The transaction.
+    /// Transaction.
     pub command: Command,
-    /// The reply, and the state after; or why this cannot happen.
+    /// Reply and state after, or the reason why the transaction cannot occur.
     pub result: Result<(Reply, Moesi), ProtocolError>,
 }
 
-/// A cache's table, as a bystander.
+/// Cells of a cache's table, as a snooping participant.
 pub fn cache_cases() -> impl Iterator<Item = CacheCase> {
     Moesi::ALL.into_iter().flat_map(|state| {
         Command::ALL.into_iter().map(move |command| {
@@ -31,18 +31,18 @@ pub fn cache_cases() -> impl Iterator<Item = CacheCase> {
     })
 }
 
-/// One cell of the device's table: a transaction of a cache meets the rights of the node.
+/// A cell of the device's table: a transaction of a cache meets the rights of the node.
 #[derive(Clone, Debug)]
 pub struct DeviceCase {
-    /// What the node may do.
+    /// Rights of the node.
     pub rights: Rights,
-    /// The transaction.
+    /// Transaction.
     pub command: Command,
-    /// The reply, and what is asked of the other nodes; or why this cannot happen.
+    /// Reply, and the right requested from the other nodes; or the reason why the transaction cannot occur.
     pub result: Result<(Reply, Option<Rights>), ProtocolError>,
 }
 
-/// The device's table.
+/// Cells of the device's table.
 pub fn device_cases() -> impl Iterator<Item = DeviceCase> {
     Rights::ALL.into_iter().flat_map(|rights| {
         Command::ALL.into_iter().map(move |command| {

@@ -1,4 +1,4 @@
-//! Protocols by name: every listed one is found, names are strict, and a wrong one is told what would be right.
+//! Names of protocols: every listed name is found, parsing is strict, and an error gives the accepted names.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use protocol::msi::{Clustering, SharingSet, Variant};
 
 const FLASH: Sizes = Sizes { nodes: 64, links: 1024, vectors: 64 };
 
-/// What the name stands for, and the sharing set as text.
+/// Protocol that a name selects, and its sharing set as text.
 struct Describe;
 
 impl Visitor for Describe {
@@ -63,11 +63,11 @@ fn variants_go_with_every_base_in_any_order() {
     }
     let (base, _) = describe("cv=4/IR");
     assert_eq!((base.base, base.number, base.variant.clustering), ("cv=N", 4, None));
-    assert_eq!(describe("limited-pointer=5/RAC").0.name, "limited-pointer/RAC", "five go without saying");
+    assert_eq!(describe("limited-pointer=5/RAC").0.name, "limited-pointer/RAC", "five is the default");
 }
 
 #[test]
-fn a_wrong_name_is_told_what_would_be_right() {
+fn the_error_for_a_wrong_name_gives_the_accepted_names() {
     let wrong = [
         "",
         "cv",
@@ -105,4 +105,6 @@ fn a_wrong_name_is_told_what_would_be_right() {
     assert_eq!(nearest("dynamic-ponter"), Some("dynamic-pointer"));
     assert_eq!(nearest("hybrid/CI"), Some("hybrid/IC"));
     assert_eq!(nearest("mesi"), None);
+    // A number out of range is not misspelt.
+    assert_eq!(nearest("cv=0"), None);
 }

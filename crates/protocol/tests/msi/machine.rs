@@ -1,12 +1,12 @@
-//! A few dozen lines around the handlers: a home and its lines, the nodes, and a network. Every load is checked for the last
-//! store's data, every store for having changed them.
+//! A machine around the handlers, in a few dozen lines: a home and its lines, the nodes, and a network. It checks that
+//! every load returns the last store's data, and that every store changes them.
 
 use std::collections::VecDeque;
 
 use protocol::Version;
 use protocol::msi::{
-    self, Access, AccessOutcome, Agent, CacheLine, Collection, DirectoryState, Entry, Handled, HomeContext, HomeWork,
-    Message, MessageKind, Msi, NodeContext, NodeOutcome, Place, SetWork, SharingSet, Site, Variant,
+    self, Access, AccessOutcome, Agent, CacheLine, Collection, DirectoryState, Entry, HomeContext, HomeOutcome,
+    HomeWork, Message, MessageKind, Msi, NodeContext, NodeOutcome, Place, SetWork, SharingSet, Site, Variant,
 };
 use units::{LineAddr, NodeId};
 
@@ -15,29 +15,29 @@ pub struct Line<H> {
     pub entry: Entry<H>,
     pub memory: Version,
     pub nodes: Vec<CacheLine>,
-    /// Stores performed: the version that a load should see.
+    /// Stores performed: the version that a load must return.
     pub stores: u32,
 }
 
-/// A machine whose lines all have one home.
+/// A machine whose lines all have the same home.
 pub struct Machine<S: SharingSet> {
     pub set: S,
     pub context: HomeContext,
     pub store: S::Store,
     pub lines: Vec<Line<S::Header>>,
     pub remote_access_cache: bool,
-    /// In flight.
+    /// Messages in flight.
     pub network: VecDeque<Message>,
-    /// Mnemonics of everything sent, in order, since an access or eviction last began.
+    /// Mnemonics of all messages sent, in order, since the last access or eviction began.
     pub sent: Vec<&'static str>,
-    /// What the home did, likewise.
+    /// Work done at the home since the last access or eviction began.
     pub works: Vec<HomeWork>,
-    /// Lines whose sharers were invalidated to make room in the store, ever.
+    /// Number of lines reclaimed from the store since the start.
     pub reclaimed: u32,
 }
 
 impl<S: SharingSet> Machine<S> {
-    /// With one line, at home on node 0.
+    /// Creates a machine with one line, whose home is node 0.
     pub fn new(set: S, nodes: u16, variant: Variant) -> Self {
         Self::with_lines(set, Site { home: NodeId(0), nodes }, variant, 1)
     }
@@ -71,28 +71,28 @@ impl<S: SharingSet> Machine<S> {
         }
     }
 
-    /// Puts a message in flight.
+    /// Puts messages in flight.
     fn send(&mut self, messages: Vec<Message>) {
         self.sent.extend(messages.iter().map(|message| message.kind.mnemonic()));
         self.network.extend(messages);
     }
 
-    /// An access to the first line, and everything that it leads to.
+    /// Performs an access to the first line, and delivers all messages that follow from it.
     pub fn access(&mut self, node: u16, access: Access) -> AccessOutcome {
         let outcome = self.begin(0, node, access);
         self.settle();
         outcome
     }
 
-    /// An access whose request, if it takes one, stays in flight.
+    /// Starts an access, whose request, if any, stays in flight.
     pub fn begin(&mut self, line: usize, node: u16, access: Access) -> AccessOutcome {
         (self.sent, self.works) = (Vec::new(), Vec::new());
         let (context, mut messages) = (self.context_of(node), Vec::new());
         let cache = &mut self.lines[line].nodes[usize::from(node)];
-        let asks = cache.asks(access).filter(|_| cache.request.is_none());
+        let expected = cache.request_message(access).filter(|_| cache.request.is_none());
         let outcome =
             msi::access(cache, LineAddr(line as u64), &context, access, &mut |message| messages.push(message));
-        assert_eq!(asks, messages.first().map(|message| message.kind), "it asks for what it said it would");
+        assert_eq!(expected, messages.first().map(|message| message.kind), "the request is the predicted one");
         self.send(messages);
         if matches!(outcome, AccessOutcome::Hit | AccessOutcome::RemoteAccessCacheHit) {
             self.performed(line, node, access);
@@ -100,13 +100,14 @@ impl<S: SharingSet> Machine<S> {
         outcome
     }
 
-    /// An eviction of the first line, and everything that it leads to.
+    /// Performs an eviction of the first line, and delivers all messages that follow from it.
     pub fn evict(&mut self, node: u16) {
         self.begin_eviction(0, node);
         self.settle();
     }
 
-    /// An eviction, from wherever the copy is, whose message stays in flight. Nothing happens while a request is outstanding.
+    /// Starts an eviction from the cache that holds the copy; its message stays in flight. Nothing happens while a
+    /// request is outstanding.
     pub fn begin_eviction(&mut self, line: usize, node: u16) {
         (self.sent, self.works) = (Vec::new(), Vec::new());
         let (context, mut messages) = (self.context_of(node), Vec::new());
@@ -123,7 +124,7 @@ impl<S: SharingSet> Machine<S> {
         self.send(messages);
     }
 
-    /// Delivers until nothing is in flight; refused requests are tried again.
+    /// Delivers messages until none is in flight. NACKed requests are retried.
     pub fn settle(&mut self) {
         for _ in 0..100_000 {
             let Some(message) = self.network.pop_front() else { return };
@@ -132,24 +133,24 @@ impl<S: SharingSet> Machine<S> {
         panic!("no end of messages: {:?}", &self.sent[..100]);
     }
 
-    /// Delivers the message at `index`, if it does not have to wait for a hint of the same node to the same home.
+    /// Delivers the message at `index`, unless it must wait for a hint from the same node to the same home.
     pub fn deliver_index(&mut self, index: usize) {
         let message = self.network[index];
         let is_hint = |other: &&Message| {
             other.kind == MessageKind::ReplacementHint
                 && (other.requester, other.line) == (message.requester, message.line)
         };
-        let asks = matches!(
+        let is_request = matches!(
             message.kind,
             MessageKind::Get | MessageKind::GetExclusive | MessageKind::Upgrade | MessageKind::Refill
         );
-        if !asks || !self.network.iter().any(|other| is_hint(&other)) {
+        if !is_request || !self.network.iter().any(|other| is_hint(&other)) {
             self.network.remove(index);
             self.deliver(&message);
         }
     }
 
-    /// One message arrives.
+    /// Delivers one message.
     pub fn deliver(&mut self, message: &Message) {
         match message.to {
             Agent::Home(_) => self.deliver_to_home(message),
@@ -171,14 +172,14 @@ impl<S: SharingSet> Machine<S> {
                 &mut |message, _| messages.push(message),
             );
             self.send(messages);
-            match handled.expect("the run is faithful") {
-                Handled::Done(work) => return self.works.push(work),
-                Handled::StoreExhausted => self.reclaim(),
+            match handled.expect("the run is correct") {
+                HomeOutcome::Done(work) => return self.works.push(work),
+                HomeOutcome::StoreExhausted => self.reclaim(),
             }
         }
     }
 
-    /// Makes room in the store at the expense of a line.
+    /// Reclaims store entries of a line.
     fn reclaim(&mut self) {
         let (mut messages, mut work) = (Vec::new(), SetWork::default());
         let random = self.reclaimed.wrapping_mul(7919);
@@ -199,20 +200,21 @@ impl<S: SharingSet> Machine<S> {
         let (request, had_row) = (cache.request, cache.has_collection_row());
         let outcome = msi::receive(cache, &context, message, &mut |message| messages.push(message));
         assert!(had_row || cache.collection == Collection::IDLE, "a row that was not kept free");
-        match (outcome.expect("the run is faithful"), request) {
+        match (outcome.expect("the run is correct"), request) {
             (NodeOutcome::Completed(_), Some(request)) => self.performed(line, node.0, request.access),
             (NodeOutcome::Retry, _) => {
-                let again = cache.asks_again();
+                let again = cache.retry_message();
                 let retried = msi::retry(cache, message.line, &context, &mut |message| messages.push(message));
-                retried.expect("it has been refused");
-                assert_eq!(again, messages.last().map(|message| message.kind), "it asks for what it said it would");
+                retried.expect("the request was NACKed");
+                assert_eq!(again, messages.last().map(|message| message.kind), "the request is the predicted one");
             }
             _ => {}
         }
         self.send(messages);
     }
 
-    /// An access has been performed. Where the requester collects (`/IR`), and only while it does, a load may see old data.
+    /// Checks a performed access. While a requester collects acknowledgements (`/IR`), and only then, a load may return
+    /// old data.
     fn performed(&mut self, line: usize, node: u16, access: Access) {
         let line = &mut self.lines[line];
         let version = line.nodes[usize::from(node)].version;
@@ -225,7 +227,8 @@ impl<S: SharingSet> Machine<S> {
         }
     }
 
-    /// With nothing in flight: one writer or readers, all with the last store's data, and the directory knows of them.
+    /// Checks a quiet machine: each line has one writer or readers, all with the last store's data, and the directory
+    /// includes them.
     pub fn check(&self) {
         assert!(self.network.is_empty());
         for line in &self.lines {
@@ -241,13 +244,13 @@ impl<S: SharingSet> Machine<S> {
                     self.set.drain(&self.context.site, &mut header, &mut store, &mut work, |node, _| {
                         named |= 1 << node.0;
                     });
-                    assert!(with(Msi::Shared).all(|(node, _)| named >> node & 1 == 1), "a sharer is not named");
+                    assert!(with(Msi::Shared).all(|(node, _)| named >> node & 1 == 1), "the set lacks a sharer");
                 }
                 DirectoryState::Dirty { owner } => {
                     assert!(with(Msi::Dirty).map(|(node, _)| node).eq([owner.index()]));
                     assert_eq!(with(Msi::Shared).count(), 0);
                 }
-                pending => panic!("{pending:?} waits for something"),
+                pending => panic!("{pending:?} is pending"),
             }
         }
     }

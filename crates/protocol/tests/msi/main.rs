@@ -1,4 +1,5 @@
-//! The MSI protocol: sharing sets against plain sets, and transactions of a FLASH of 64 nodes message by message.
+//! Tests of the MSI protocol: sharing sets against plain sets, and transactions of a FLASH of 64 nodes message by
+//! message.
 
 mod catalogue;
 mod machine;

@@ -1,5 +1,5 @@
-//! Random walks on a FLASH of 64 nodes, too large to explore: every protocol of the catalogue, messages delivered at once or
-//! in any order, stores that are exhausted.
+//! Random walks on a FLASH of 64 nodes, too large to explore: every protocol of the catalogue, with messages delivered
+//! at once or in any order, and stores that are exhausted.
 
 use proptest::prelude::*;
 use protocol::msi::catalogue::{Named, Sizes, Visitor, names, resolve};
@@ -9,10 +9,10 @@ use units::NodeId;
 use crate::machine::Machine;
 
 const LINES: usize = 4;
-/// Few entries for the lines of a home, so that they are reclaimed.
+/// Sizes with few store entries for the lines of a home, so that they are reclaimed.
 const SIZES: Sizes = Sizes { nodes: 64, links: 40, vectors: 2 };
 
-/// One choice of processors and network.
+/// One choice of the processors and the network.
 #[derive(Clone, Copy, Debug)]
 enum Choice {
     Access { line: usize, node: u16, access: Access },
@@ -20,9 +20,9 @@ enum Choice {
     Deliver { pick: usize },
 }
 
-/// Accesses and evictions; `deliveries` out of ten choices are one message each.
+/// Accesses and evictions; `deliveries` out of ten choices deliver one message each.
 fn choices(deliveries: u32) -> impl Strategy<Value = Vec<Choice>> {
-    // Few stores, so that lines are shared by more nodes than clustered invalidation begins with.
+    // Stores are rare, so that more nodes share a line than the threshold of clustered invalidation.
     let kind = prop_oneof![40 => Just(Access::Load), 1 => Just(Access::Store)];
     let access = (0..LINES, 0..SIZES.nodes, kind);
     let own = prop_oneof![
@@ -34,14 +34,14 @@ fn choices(deliveries: u32) -> impl Strategy<Value = Vec<Choice>> {
     prop::collection::vec(choice, 1..2500)
 }
 
-/// Lets a machine make these choices. Where none delivers a message, all are delivered after each.
+/// A run of these choices on a machine. With `at_once`, all messages are delivered after each choice.
 struct Walk<'a> {
     choices: &'a [Choice],
     at_once: bool,
 }
 
 impl Visitor for Walk<'_> {
-    /// Lines whose sharers were reclaimed.
+    /// Number of lines reclaimed.
     type Output = u32;
 
     fn visit<S: SharingSet>(self, set: S, named: Named) -> u32 {
@@ -89,9 +89,9 @@ proptest! {
     }
 }
 
-/// Every node loads every line: lists and long vectors run out.
+/// Loads of every line by every node exhaust link stores and vector stores.
 #[test]
-fn an_exhausted_store_takes_lines_from_their_sharers() {
+fn an_exhausted_store_reclaims_lines() {
     let loads = (0..SIZES.nodes).flat_map(|node| (0..LINES).map(move |line| (line, node)));
     let choices: Vec<_> = loads.map(|(line, node)| Choice::Access { line, node, access: Access::Load }).collect();
     for name in names() {

@@ -1,4 +1,5 @@
-//! Every sharing set against a plain one: it names every sharer, its store adds up, and it is what its file says.
+//! Every sharing set against a plain set: it includes every sharer, its store entries add up, and its precision is as
+//! documented.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use units::{LineAddr, NodeId};
 
 const LINES: usize = 4;
 
-/// What happens to the lines of one home.
+/// An event on one of a home's lines.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Share { line: usize, node: u16 },
@@ -26,18 +27,18 @@ fn events(nodes: u16) -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(prop_oneof![10 => share, 4 => hint, 1 => write], 1..400)
 }
 
-/// Who a set should name: it is given who has read the line since it was last written or reclaimed, and who of them still
-/// has a copy. Nothing where the representation says no more than that it leaves nobody out.
+/// Nodes that a set should include, as a function of the nodes that have read the line since it was last written or
+/// reclaimed and of those that still have a copy. `None` if the representation guarantees only a superset.
 type Expected<'a> = &'a dyn Fn(&BTreeSet<u16>, &BTreeSet<u16>) -> Option<BTreeSet<u16>>;
 
-/// A home's sets, and who really shares.
+/// Sharing sets of a home, with the true sharers.
 struct Home<S: SharingSet> {
     set: S,
     at: Site,
     headers: [S::Header; LINES],
     store: S::Store,
     sharers: [BTreeSet<u16>; LINES],
-    /// Who has been a sharer since the set was last emptied.
+    /// Nodes that have been sharers since the set was last emptied.
     readers: [BTreeSet<u16>; LINES],
     reclaimed: usize,
 }
@@ -59,7 +60,7 @@ impl<S: SharingSet> Home<S> {
         named
     }
 
-    /// Whom the set names, without emptying it.
+    /// Nodes that the set includes, with their multiplicity; the set keeps them.
     fn named(&mut self, line: usize) -> BTreeMap<u16, usize> {
         let (headers, store) = (self.headers, self.store.clone());
         let named = self.drain(line);
@@ -67,19 +68,19 @@ impl<S: SharingSet> Home<S> {
         named
     }
 
-    fn happens(&mut self, event: Event, random: u32) {
+    fn apply(&mut self, event: Event, random: u32) {
         let set = self.set.clone();
         let mut work = SetWork::default();
         match event {
             Event::Share { line, node } => {
-                // As a node that has a copy does not ask for one.
+                // A node that has a copy sends no request.
                 if self.sharers[line].contains(&node) {
                     return;
                 }
                 while !set.has_room(&self.at, &self.headers[line], &self.store, &[NodeId(node)]) {
                     let victim = set.victim(&mut self.store, random, &mut work).expect("something fills the store");
                     self.drain(victim.index());
-                    self.forget(victim.index());
+                    self.remove_copies(victim.index());
                     self.reclaimed += 1;
                 }
                 self.sharers[line].insert(node);
@@ -98,13 +99,13 @@ impl<S: SharingSet> Home<S> {
             }
             Event::Write { line } => {
                 self.drain(line);
-                self.forget(line);
+                self.remove_copies(line);
             }
         }
     }
 
-    /// The line's copies are gone.
-    fn forget(&mut self, line: usize) {
+    /// Removes the line's copies.
+    fn remove_copies(&mut self, line: usize) {
         self.sharers[line].clear();
         self.readers[line].clear();
     }
@@ -114,17 +115,17 @@ impl<S: SharingSet> Home<S> {
         assert_eq!(held, self.set.entries_in_use(&self.store));
         for line in 0..LINES {
             let named = self.named(line);
-            assert!(self.sharers[line].iter().all(|node| named.contains_key(node)), "a sharer is not named");
-            assert!(named.keys().all(|&node| node < self.at.nodes), "somebody beyond the machine is named");
+            assert!(self.sharers[line].iter().all(|node| named.contains_key(node)), "the set lacks a sharer");
+            assert!(named.keys().all(|&node| node < self.at.nodes), "the set includes a node beyond the machine");
             if let Some(expected) = expected(&self.readers[line], &self.sharers[line]) {
                 assert!(named.keys().eq(&expected), "{named:?} {expected:?}");
-                assert!(named.values().all(|&times| times == 1), "somebody is named twice: {named:?}");
+                assert!(named.values().all(|&times| times == 1), "the set includes a node twice: {named:?}");
             }
             self.check_snapshot(line);
         }
     }
 
-    /// A set made from a snapshot has the same snapshot.
+    /// Checks that a set restored from a snapshot has the same snapshot.
     fn check_snapshot(&self, line: usize) {
         let snapshot = |header: &S::Header, store: &S::Store| {
             let mut nodes = Vec::new();
@@ -138,22 +139,22 @@ impl<S: SharingSet> Home<S> {
     }
 }
 
-/// Runs the events.
-fn follows<S: SharingSet>(set: S, nodes: u16, events: &[Event], expected: Expected) {
+/// Applies the events to a sharing set, with a check after each.
+fn check_events<S: SharingSet>(set: S, nodes: u16, events: &[Event], expected: Expected) {
     let mut home = Home::new(set, Site { home: NodeId(nodes / 2), nodes });
     for (index, &event) in events.iter().enumerate() {
-        home.happens(event, index as u32 * 7919);
+        home.apply(event, index as u32 * 7919);
         home.check(expected);
     }
 }
 
-/// A protocol of the catalogue against the events.
-struct Follow<'a> {
+/// A check of a protocol of the catalogue.
+struct CheckEvents<'a> {
     nodes: u16,
     events: &'a [Event],
 }
 
-impl Visitor for Follow<'_> {
+impl Visitor for CheckEvents<'_> {
     type Output = ();
 
     fn visit<S: SharingSet>(self, set: S, named: Named) {
@@ -164,8 +165,8 @@ impl Visitor for Follow<'_> {
             let groups: BTreeSet<_> = of.map(|node| node / named.number.max(1)).collect();
             (0..nodes).filter(|node| groups.contains(&(node / named.number.max(1)))).collect::<BTreeSet<_>>()
         };
-        follows(set, nodes, events, &|readers, sharers| match named.base {
-            // Precise in time, precise in representation, or neither.
+        check_events(set, nodes, events, &|readers, sharers| match named.base {
+            // Sets that are precise in time, precise in representation, or neither.
             "bit-vector/RH" | "limited-pointer=N" => Some(sharers.clone()),
             "bit-vector" => Some(readers.clone()),
             "hybrid" if readers.len() >= usize::from(nodes - nodes / 16) => Some(all()),
@@ -179,47 +180,47 @@ impl Visitor for Follow<'_> {
                 Some(expected)
             }
             "dynamic-pointer" | "limited-pointer=N/B" => None,
-            base => panic!("what does {base} promise?"),
+            base => panic!("no expectation for {base}"),
         });
     }
 }
 
-/// A FLASH of 64, and a smaller machine that ends in the middle of a group.
+/// Nodes: a FLASH of 64, and a smaller machine that ends within a group.
 const SIZES: [u16; 2] = [64, 21];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn every_set_of_the_catalogue_names_whom_it_should(large in events(SIZES[0]), small in events(SIZES[1])) {
+    fn every_set_of_the_catalogue_includes_the_expected_nodes(large in events(SIZES[0]), small in events(SIZES[1])) {
         for (nodes, events) in [(SIZES[0], &large), (SIZES[1], &small)] {
             for name in names() {
                 let sizes = Sizes { nodes, links: 20, vectors: 2 };
-                resolve(name, sizes, Follow { nodes, events }).expect("it is listed");
+                resolve(name, sizes, CheckEvents { nodes, events }).expect("it is listed");
             }
         }
     }
 
     #[test]
-    fn every_set_names_every_sharer(large in events(SIZES[0]), small in events(SIZES[1])) {
+    fn every_set_includes_every_sharer(large in events(SIZES[0]), small in events(SIZES[1])) {
         for (nodes, events) in [(SIZES[0], &large), (SIZES[1], &small)] {
-            follows(LimitedPointer { pointers: 3, overflow: Overflow::Broadcast }, nodes, events, &|_, _| None);
-            // With a search that never gives up, and links for all, the list is exact.
+            check_events(LimitedPointer { pointers: 3, overflow: Overflow::Broadcast }, nodes, events, &|_, _| None);
+            // With an unlimited search, and links for all sharers, the list is exact.
             let sharers: Expected = &|_, sharers| Some(sharers.clone());
-            follows(DynamicPointer { links: 256, search: u16::MAX }, nodes, events, sharers);
-            // One that gives up early still leaves nobody out.
-            follows(DynamicPointer { links: 256, search: 2 }, nodes, events, &|_, _| None);
+            check_events(DynamicPointer { links: 256, search: u16::MAX }, nodes, events, sharers);
+            // With a search limit, the list still includes every sharer.
+            check_events(DynamicPointer { links: 256, search: 2 }, nodes, events, &|_, _| None);
             let readers: Expected = &|readers, _| Some(readers.clone());
-            follows(Hybrid { pointers: 2, all_shared: 99, ..Hybrid::flash(nodes, 1) }, nodes, events, readers);
+            check_events(Hybrid { pointers: 2, all_shared: 99, ..Hybrid::flash(nodes, 1) }, nodes, events, readers);
         }
     }
 }
 
 fn share<S: SharingSet>(home: &mut Home<S>, nodes: impl IntoIterator<Item = u16>) {
-    nodes.into_iter().for_each(|node| home.happens(Event::Share { line: 0, node }, 0));
+    nodes.into_iter().for_each(|node| home.apply(Event::Share { line: 0, node }, 0));
 }
 
-/// Figure 5.3 of the FLASH dissertation, from the first sharer to the sixtieth.
+/// Formats of Figure 5.3 of the FLASH dissertation, from the first sharer to the sixtieth.
 #[test]
 fn the_hybrid_passes_through_its_formats() {
     let at = Site { home: NodeId(17), nodes: 64 };
@@ -231,7 +232,7 @@ fn the_hybrid_passes_through_its_formats() {
         });
         each.collect::<Vec<_>>()
     };
-    // Metacube 1 holds the nodes 16 to 31.
+    // Metacube 1 holds nodes 16 to 31.
     assert_eq!(formats(&[18, 31, 16]), ["ONE_SHARER", "LOCAL_BITVECTOR", "LOCAL_BITVECTOR"]);
     assert_eq!(formats(&[18, 31, 3]), ["ONE_SHARER", "LOCAL_BITVECTOR", "LIMIT_PTR"]);
     assert_eq!(formats(&[3, 18]), ["ONE_SHARER", "LIMIT_PTR"]);
@@ -243,7 +244,7 @@ fn the_hybrid_passes_through_its_formats() {
 }
 
 #[test]
-fn the_hybrid_gives_its_vector_back_when_all_share() {
+fn the_hybrid_frees_its_vector_when_all_share() {
     let mut home = Home::new(Hybrid::flash(64, 1), Site { home: NodeId(0), nodes: 64 });
     share(&mut home, 0..59);
     assert_eq!(home.store.free_vectors(), 0);
@@ -252,12 +253,12 @@ fn the_hybrid_gives_its_vector_back_when_all_share() {
     assert_eq!(home.named(0).len(), 64);
 }
 
-/// The FLASH dissertation, Section 5.2.2: a hint looks at 16 elements and gives up.
+/// Search limit of a replacement hint: 16 elements (FLASH dissertation, Section 5.2.2).
 #[test]
-fn a_hint_searches_so_far_and_no_farther() {
+fn a_hint_searches_up_to_its_limit() {
     let set = DynamicPointer { links: 64, search: DynamicPointer::FLASH_SEARCH };
     let mut home = Home::new(set, Site { home: NodeId(0), nodes: 64 });
-    // The head link keeps the first sharer; the others stand before each other.
+    // The head link keeps the first sharer; each further sharer is inserted behind it, before the others.
     share(&mut home, 0..20);
     let mut remove = |node: u16| {
         let mut work = SetWork::default();
@@ -266,24 +267,24 @@ fn a_hint_searches_so_far_and_no_farther() {
     };
     assert_eq!(remove(0), (1, 1), "the head link takes over the next one's sharer");
     assert_eq!(remove(18), (2, 1));
-    assert_eq!(remove(1), (16, 0), "too far down");
+    assert_eq!(remove(1), (16, 0), "beyond the search limit");
     let named = home.named(0);
     assert!(named.contains_key(&1) && !named.contains_key(&18));
 }
 
 #[test]
-fn nobody_looks_whether_a_sharer_is_on_the_list_already() {
+fn a_sharer_can_be_in_the_list_twice() {
     let set = DynamicPointer { links: 8, search: 1 };
     let mut home = Home::new(set, Site { home: NodeId(0), nodes: 8 });
     share(&mut home, [1, 2]);
-    // The hint does not find node 2, which then asks again.
-    home.happens(Event::Hint { line: 0, node: 2 }, 0);
+    // The hint does not find node 2, which then requests the line again.
+    home.apply(Event::Hint { line: 0, node: 2 }, 0);
     share(&mut home, [2]);
     assert_eq!(home.named(0), BTreeMap::from([(1, 1), (2, 2)]));
 }
 
 #[test]
-fn a_pointer_too_few_displaces_the_oldest_sharer_or_names_everybody() {
+fn an_overflow_displaces_the_oldest_sharer_or_broadcasts() {
     let at = Site { home: NodeId(0), nodes: 16 };
     let mut evicting = Home::new(LimitedPointer { pointers: 2, overflow: Overflow::Evict }, at);
     share(&mut evicting, [4, 9, 11]);
@@ -293,7 +294,7 @@ fn a_pointer_too_few_displaces_the_oldest_sharer_or_names_everybody() {
     assert_eq!(broadcasting.named(0).len(), 16);
 }
 
-/// The FLASH dissertation, Section 5.3.3: with the local bit, an upgrade of a local copy sends the neighbour nothing.
+/// Local bit: an upgrade of a local copy sends the neighbour nothing (FLASH dissertation, Section 5.3.3).
 #[test]
 fn the_local_bit_spares_the_neighbour() {
     let at = Site { home: NodeId(6), nodes: 16 };
@@ -310,12 +311,12 @@ fn the_local_bit_spares_the_neighbour() {
 }
 
 #[test]
-fn an_exhausted_store_names_a_line_to_reclaim() {
+fn an_exhausted_store_selects_a_line_to_reclaim() {
     let at = Site { home: NodeId(0), nodes: 16 };
     let mut home = Home::new(DynamicPointer { links: 3, search: 16 }, at);
     for line in 0..LINES {
         for node in 0..2 {
-            home.happens(Event::Share { line, node }, line as u32);
+            home.apply(Event::Share { line, node }, line as u32);
         }
     }
     assert_eq!(home.reclaimed, 1);

@@ -1,18 +1,19 @@
-//! The documented transition tables are the ones that run.
+//! The documented transition tables equal those of the handlers.
 
 use std::fmt::Write;
 use std::path::Path;
 
 use protocol::msi::{CacheLine, MessageKind, Msi, home_cases, node_cases};
 
-/// Set it to write the tables instead of comparing them.
+/// Environment variable: if set, the test writes the tables instead of comparing them.
 const UPDATE: &str = "UPDATE_TRANSITIONS";
 
 const HEADING: &str = "\
-# What a home and a node do in FLASH's MSI protocol
+# Transitions of FLASH's MSI protocol: home and node
 
 Generated from the handlers by the test `msi` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew. The sharing set is a
-bit vector that takes hints; another one changes whom `INVAL` goes to, and can make a `GET` displace a sharer.
+bit vector with replacement hints; another set changes the targets of `INVAL`, and can make a `GET` displace a sharer. `NAK` and
+`NAKC` are FLASH's names for a NACK to the requester and to the home.
 
 ## Messages at the home
 
@@ -37,9 +38,9 @@ fn line(line: &CacheLine) -> String {
         Msi::Dirty => "DIRTY",
     };
     line.request.map_or(state.to_owned(), |request| {
-        let refused = if request.refused { "refused" } else { "sent" };
-        let overtaken = if request.invalidated { " and INVAL come" } else { "" };
-        format!("{state}, {} {refused}{overtaken}", request.kind.mnemonic())
+        let status = if request.nacked { "NACKed" } else { "sent" };
+        let overtaken = if request.invalidated { ", INVAL received" } else { "" };
+        format!("{state}, {} {status}{overtaken}", request.kind.mnemonic())
     })
 }
 
@@ -71,7 +72,7 @@ fn render() -> String {
             row(&mut text, &[case.situation, case.kind.mnemonic(), &outcome, &list(&case.sent), &line(&case.next)]);
         }
     }
-    text += "\n## What cannot happen, and why\n\n| situation | message: why |\n|---|---|\n";
+    text += "\n## Impossible cases, with reasons\n\n| situation | message: reason |\n|---|---|\n";
     let at_home = home_cases(false).filter_map(|case| Some((case.situation, case.kind, case.result.err()?)));
     let at_node = node_cases().filter_map(|case| Some((case.situation, case.kind, case.result.err()?)));
     for (situation, kind, error) in at_home.chain(at_node) {
@@ -86,7 +87,7 @@ fn render() -> String {
 }
 
 #[test]
-fn the_documented_tables_are_the_ones_that_run() {
+fn the_documented_tables_equal_those_of_the_handlers() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("TRANSITIONS-msi.md");
     let rendered = render();
     if std::env::var_os(UPDATE).is_some() {
@@ -96,9 +97,9 @@ fn the_documented_tables_are_the_ones_that_run() {
     assert!(documented == rendered, "TRANSITIONS-msi.md is out of date: run this test with {UPDATE}=1");
 }
 
-/// A case is either a step or has its reason: nobody who asks for a copy is ever left without an answer.
+/// A request for a copy is answered, forwarded, or preceded by invalidations, or has a reason why it cannot arrive.
 #[test]
-fn every_request_is_answered_passed_on_or_has_others_invalidated_first() {
+fn every_request_is_answered_forwarded_or_preceded_by_invalidations() {
     let requests = [MessageKind::Get, MessageKind::GetExclusive, MessageKind::Upgrade];
     for case in home_cases(false).chain(home_cases(true)).filter(|case| requests.contains(&case.kind)) {
         match case.result {

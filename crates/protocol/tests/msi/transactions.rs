@@ -1,4 +1,4 @@
-//! Transactions on an idle line, message by message, and what the home says it did: what a machine prices.
+//! Transactions on an idle line, message by message, with the work done at the home that a machine prices.
 
 use protocol::Version;
 use protocol::msi::{
@@ -43,7 +43,7 @@ fn ownership_of_a_dirty_line_moves_without_memory() {
     assert_eq!(machine.lines[0].nodes[7].version, Version(2));
 }
 
-/// The base: the home sends every invalidation and collects every acknowledgement before it answers.
+/// Base protocol: the home sends every invalidation and collects every acknowledgement before it answers.
 #[test]
 fn an_upgrade_waits_for_every_acknowledgement_at_the_home() {
     let mut machine = Machine::new(CoarseVector::BIT_VECTOR, 64, BASE);
@@ -59,7 +59,7 @@ fn an_upgrade_waits_for_every_acknowledgement_at_the_home() {
     assert!(machine.lines[0].nodes.iter().enumerate().all(|(node, line)| (line.state == Msi::Invalid) == (node != 12)));
 }
 
-/// Acknowledgement to requester: the answer goes out with the invalidations.
+/// Acknowledgement to requester: the answer leaves with the invalidations.
 #[test]
 fn a_requester_that_collects_is_answered_at_once() {
     let mut machine = Machine::new(CoarseVector::BIT_VECTOR, 64, Variant { acknowledge_requester: true, ..BASE });
@@ -67,13 +67,15 @@ fn a_requester_that_collects_is_answered_at_once() {
         machine.access(node, Access::Load);
     });
     let has_row = |machine: &Machine<CoarseVector>| machine.lines[0].nodes[12].has_collection_row();
-    assert!(!has_row(&machine) && machine.lines[0].nodes[12].asks(Access::Store) == Some(MessageKind::Upgrade));
+    assert!(
+        !has_row(&machine) && machine.lines[0].nodes[12].request_message(Access::Store) == Some(MessageKind::Upgrade)
+    );
     machine.begin(0, 12, Access::Store);
-    assert!(has_row(&machine), "one must be free for the answer");
+    assert!(has_row(&machine), "a row must be free for the answer");
     let upgrade = machine.network.pop_front().expect("in flight");
     machine.deliver(&upgrade);
     assert_eq!(machine.sent, ["UPGRADE", "INVAL", "INVAL", "INVAL", "UPGRADE_ACK"]);
-    // The answer overtakes everything: the store is done while three copies are left.
+    // The answer overtakes the invalidations: the store is done while three copies remain.
     let answer = machine.network.pop_back().expect("in flight");
     machine.deliver(&answer);
     assert_eq!((machine.lines[0].nodes[12].state, machine.lines[0].nodes[12].version), (Msi::Dirty, Version(1)));
@@ -85,9 +87,9 @@ fn a_requester_that_collects_is_answered_at_once() {
     assert_eq!(machine.lines[0].entry.state, DirectoryState::Dirty { owner: NodeId(12) });
 }
 
-/// Section 5.2.3: where requester and home are one node, there is nobody to move the collecting to.
+/// Acknowledgement to requester changes nothing if requester and home are one node (Section 5.2.3).
 #[test]
-fn a_home_that_asks_itself_collects_as_ever() {
+fn a_requester_on_the_home_node_collects_as_in_the_base_protocol() {
     let stores = |variant| {
         let mut machine = Machine::new(CoarseVector::BIT_VECTOR, 64, variant);
         let home = machine.context.site.home;
@@ -103,7 +105,7 @@ fn a_home_that_asks_itself_collects_as_ever() {
     assert_eq!(sent.last(), Some(&"UPGRADE_ACK"), "after the acknowledgements");
 }
 
-/// Figure 5.5: a message a cluster, and an acknowledgement a cluster.
+/// Clustered invalidation: one message and one acknowledgement per cluster (Figure 5.5).
 #[test]
 fn clusters_are_invalidated_by_one_message_each() {
     let clustered = Variant { clustering: Some(Clustering::FLASH), acknowledge_requester: false };
@@ -112,13 +114,13 @@ fn clusters_are_invalidated_by_one_message_each() {
         machine.access(node, Access::Load);
     });
     machine.access(1, Access::Store);
-    // Nodes 0, 2, 3 are a cluster without the requester; four clusters more are whole.
+    // Nodes 0, 2 and 3 are a cluster without the requester; four further clusters are complete.
     assert_eq!(count(&machine.sent, MessageKind::ClusterInvalidate), 5);
     assert_eq!(count(&machine.sent, MessageKind::ClusterInvalidateAcknowledge), 5);
     assert_eq!(count(&machine.sent, MessageKind::Invalidate), 2 + 4 * 3);
     let first = machine.works[0];
     assert_eq!((first.invalidations.nodes, first.invalidations.messages), (19, 5));
-    // Sixteen sharers are not worth it.
+    // Sixteen sharers do not exceed the threshold.
     let mut few = Machine::new(CoarseVector::BIT_VECTOR, 64, clustered);
     (0..16).for_each(|node| {
         few.access(node, Access::Load);
@@ -129,7 +131,7 @@ fn clusters_are_invalidated_by_one_message_each() {
 }
 
 #[test]
-fn a_dropped_copy_is_hinted_at_where_the_set_wants_it() {
+fn a_dropped_copy_sends_a_hint_if_the_set_needs_it() {
     let mut listed = Machine::new(DynamicPointer { links: 64, search: 16 }, 64, BASE);
     (1..5).for_each(|node| {
         listed.access(node, Access::Load);
@@ -155,7 +157,8 @@ fn a_dirty_line_is_written_back() {
     assert_eq!((machine.lines[0].memory, machine.lines[0].entry.state), (Version(1), DirectoryState::Clean));
 }
 
-/// FLASH dissertation, Section 5.4: evicted lines of other nodes stay in the node, and no message is different.
+/// Remote access cache: evicted lines of other nodes stay in the node, and no message changes (FLASH dissertation,
+/// Section 5.4).
 #[test]
 fn a_remote_access_cache_keeps_what_the_processor_evicts() {
     let mut machine = Machine::new(Hybrid::flash(64, 4), 64, BASE);
@@ -168,7 +171,7 @@ fn a_remote_access_cache_keeps_what_the_processor_evicts() {
     assert_eq!(machine.access(3, Access::Load), AccessOutcome::Hit);
     machine.evict(3);
     machine.access(4, Access::Load);
-    assert_eq!(machine.sent, ["GET", "FWD_GET", "PUT", "SWB"], "the home's question is answered from there");
+    assert_eq!(machine.sent, ["GET", "FWD_GET", "PUT", "SWB"], "the remote access cache answers the forwarded request");
     assert_eq!(
         (machine.lines[0].nodes[3].state, machine.lines[0].nodes[3].place),
         (Msi::Shared, Place::RemoteAccessCache)

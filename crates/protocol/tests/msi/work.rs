@@ -1,9 +1,9 @@
-//! What a machine prices: words of the store in order, what was done before each message, decisions on formats.
+//! Work that a machine prices: accessed store words in order, work done before each message, format checks.
 
 use proptest::prelude::*;
 use protocol::Version;
 use protocol::msi::{
-    Agent, Clustering, CoarseVector, DirectoryState, DynamicPointer, Entry, Handled, HomeContext, HomeWork, Hybrid,
+    Agent, Clustering, CoarseVector, DirectoryState, DynamicPointer, Entry, HomeContext, HomeOutcome, HomeWork, Hybrid,
     LimitedPointer, Message, MessageKind, Overflow, SetWork, SharingSet, Site, Variant, home, reclaim,
 };
 use units::{LineAddr, NodeId};
@@ -11,7 +11,7 @@ use units::{LineAddr, NodeId};
 const HOME: NodeId = NodeId(17);
 const LINES: u64 = 3;
 
-/// Lines of one home, and what the last message did.
+/// Lines of one home, and the messages and store accesses of the last handler.
 struct Bench<S: SharingSet> {
     set: S,
     context: HomeContext,
@@ -45,9 +45,9 @@ impl<S: SharingSet> Bench<S> {
                 sent.push((message, *work));
             });
         self.take_touched();
-        match handled.expect("the run is faithful") {
-            Handled::Done(work) => Some(work),
-            Handled::StoreExhausted => None,
+        match handled.expect("the run is correct") {
+            HomeOutcome::Done(work) => Some(work),
+            HomeOutcome::StoreExhausted => None,
         }
     }
 
@@ -55,13 +55,13 @@ impl<S: SharingSet> Bench<S> {
         self.try_handle(line, kind, node).expect("the store is large enough")
     }
 
-    /// Nobody answers here: the line is as if everybody had.
+    /// Makes the line clean, as if every outstanding message had been answered.
     fn settle(&mut self, line: u64) {
         self.entries[line as usize].state = DirectoryState::Clean;
     }
 }
 
-/// One after the other, by node `5 + k`.
+/// Bench after reads of line 0 by the nodes from 5 on, one after the other.
 fn shared_by<S: SharingSet>(set: S, sharers: u16) -> Bench<S> {
     let mut bench = Bench::new(set, Variant::default());
     (0..sharers).for_each(|sharer| {
@@ -70,7 +70,7 @@ fn shared_by<S: SharingSet>(set: S, sharers: u16) -> Bench<S> {
     bench
 }
 
-/// A message, its addressee, and what had been walked and touched before it.
+/// Messages with their destination, and the elements and words accessed before each.
 fn sent<S: SharingSet>(bench: &Bench<S>) -> Vec<(&'static str, Agent, u16, u16)> {
     let each = bench.sent.iter();
     each.map(|(message, work)| (message.kind.mnemonic(), message.to, work.walked, work.store_words)).collect()
@@ -80,17 +80,17 @@ fn node(node: u16) -> Agent {
     Agent::Node(NodeId(node))
 }
 
-/// The FLASH dissertation, Section 5.3.1: each pointer of the list is read before its sharer is invalidated.
+/// Each pointer of the list is read before its sharer is invalidated (FLASH dissertation, Section 5.3.1).
 #[test]
 fn a_list_is_read_link_by_link_between_its_messages() {
     let mut bench = shared_by(DynamicPointer { links: 8, search: 16 }, 4);
     bench.handle(0, MessageKind::Upgrade, 7);
-    // The head stays in front, then the newest first; node 7 asked and is passed over.
+    // The head link comes first, then the newest sharer; node 7, the requester, receives nothing.
     assert_eq!(sent(&bench), [("INVAL", node(5), 1, 0), ("INVAL", node(8), 2, 1), ("INVAL", node(6), 4, 3)]);
     assert_eq!(bench.touched, [2, 1, 0]);
 }
 
-/// Nobody waits for links to be free again.
+/// Links are freed after the last message, because no message waits for them.
 #[test]
 fn a_list_is_given_back_after_its_last_message() {
     let mut bench = shared_by(DynamicPointer { links: 8, search: 16 }, 4);
@@ -111,7 +111,7 @@ fn a_hint_touches_the_links_that_it_looks_at_and_the_one_before_the_hole() {
     assert_eq!(sent(&bench), [("PUT", node(40), 0, 0)], "the answer goes before the set is touched");
 }
 
-/// The second level of the hybrid is looked up once, before the first invalidation.
+/// The second level of the hybrid is read once, before the first invalidation.
 #[test]
 fn a_long_vector_is_read_before_the_messages() {
     let mut bench = shared_by(Hybrid::flash(64, 4), 12);
@@ -131,10 +131,10 @@ fn one_bit_is_one_element_for_all_its_nodes() {
     assert_eq!(sent(&pointers).iter().map(|message| message.2).collect::<Vec<_>>(), [1, 2, 3]);
 }
 
-/// Clusters can be told only when the whole set has been seen.
+/// Clustered invalidations can be sent only after the whole set has been read.
 #[test]
 fn clusters_are_sent_after_the_whole_set() {
-    let clustering = Some(Clustering { nodes: 4, least: 1 });
+    let clustering = Some(Clustering { nodes: 4, threshold: 1 });
     let mut bench = Bench::new(CoarseVector::BIT_VECTOR, Variant { clustering, ..Variant::default() });
     (0..8).for_each(|sharer| {
         bench.handle(0, MessageKind::Get, sharer);
@@ -149,18 +149,18 @@ fn format_checks<S: SharingSet>(set: S) -> [u16; 5] {
     let read = bench.handle(0, MessageKind::Get, 1).set.format_checks;
     let write = bench.handle(0, MessageKind::GetExclusive, 1).set.format_checks;
     let forward = bench.handle(0, MessageKind::Get, 2).set.format_checks;
-    assert_eq!(bench.sent[0].1.format_checks, forward, "before the message leaves");
-    let refuse = bench.handle(0, MessageKind::Get, 3).set.format_checks;
+    assert_eq!(bench.sent[0].1.format_checks, forward, "checked before the message leaves");
+    let nack = bench.handle(0, MessageKind::Get, 3).set.format_checks;
     let (_, reclaimed) =
         reclaim(&bench.set, &mut bench.entries[1], &mut bench.store, LineAddr(1), &bench.context, &mut |_, _| {})
             .expect("it is clean");
-    [read, write, forward, refuse, reclaimed.format_checks]
+    [read, write, forward, nack, reclaimed.format_checks]
 }
 
-/// The FLASH dissertation, Sections 5.2.3 and 5.3.1: the hybrid decides on the format before it can even forward; a local bit
-/// is a second thing to look at where the set is asked for.
+/// Format checks (FLASH dissertation, Sections 5.2.3 and 5.3.1): the hybrid checks the format before it can even
+/// forward, and a local bit is a second field to read for the sharers.
 #[test]
-fn formats_are_decided_on_first() {
+fn formats_are_checked_first() {
     assert_eq!(format_checks(Hybrid::flash(64, 4)), [1; 5]);
     assert_eq!(format_checks(CoarseVector::coarse_with_local_bit(2)), [0, 1, 0, 0, 1]);
     assert_eq!(format_checks(CoarseVector::coarse(2)), [0; 5]);
@@ -168,27 +168,28 @@ fn formats_are_decided_on_first() {
 }
 
 #[test]
-fn the_log_is_off_until_it_is_asked_for() {
+fn the_log_is_off_until_it_is_turned_on() {
     let set = DynamicPointer { links: 8, search: 16 };
     let mut store = set.store();
     let mut entry = Entry::default();
     let context = HomeContext { site: Site { home: HOME, nodes: 64 }, variant: Variant::default() };
     for sharer in 0..3 {
         let get = Message::new(MessageKind::Get, LineAddr(0), Agent::Home(HOME), NodeId(sharer));
-        home(&set, &mut entry, &mut store, &mut Version(0), &get, &context, &mut |_, _| {}).expect("faithful");
+        home(&set, &mut entry, &mut store, &mut Version(0), &get, &context, &mut |_, _| {})
+            .expect("the run is correct");
     }
-    set.touched(&mut store, |index| panic!("{index} was noted"));
+    set.touched(&mut store, |index| panic!("{index} was logged"));
     set.record_touches(&mut store, true);
     set.record_touches(&mut store, false);
-    set.touched(&mut store, |index| panic!("{index} was noted"));
+    set.touched(&mut store, |index| panic!("{index} was logged"));
 }
 
-/// Events: a line, a node, and what it does.
+/// Events: a line, a node, and the type of message.
 fn events() -> impl Strategy<Value = Vec<(u64, u16, u8)>> {
     prop::collection::vec((0..LINES, 0..64u16, 0..12u8), 1..300)
 }
 
-/// As many words are handed out as are counted, of this store, and none twice; so too at a reclamation.
+/// Logged words equal the counted ones in number and lie within the store, also at a reclamation.
 fn words_add_up<S: SharingSet>(set: S, words: u32, events: &[(u64, u16, u8)]) {
     let mut bench = Bench::new(set, Variant::default());
     for &(line, node, what) in events {

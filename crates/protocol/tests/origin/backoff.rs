@@ -1,11 +1,12 @@
-//! Backoff: the home's output queue is nearly full, and it answers with replies only (Prestor 2001, Section 4.1.3).
+//! Backoff: the home's output queue is nearly full, so it sends only replies (Prestor 2001, Section 4.1.3).
 
-use protocol::MessageKind as K;
-use protocol::{Access, CacheOutcome, Mesi, MessageClass, Transaction};
+use protocol::Access;
+use protocol::origin::MessageKind as K;
+use protocol::origin::{CacheOutcome, Mesi, MessageClass, Transaction, miss_request};
 
 use crate::world::World;
 
-/// Four nodes; the home must back off.
+/// A machine of four nodes whose home must back off.
 fn full() -> World {
     World { nearly_full: true, ..World::small() }
 }
@@ -44,7 +45,7 @@ fn the_list_of_sharers_overtakes_the_reply() {
 }
 
 #[test]
-fn the_requester_asks_the_owner() {
+fn the_requester_sends_the_intervention() {
     for (access, backoff, intervention, transaction) in [
         (Access::Load, K::BackoffReadShared, K::InterventionShared, Transaction::BackoffInterventionShared),
         (Access::Store, K::BackoffReadExclusive, K::InterventionExclusive, Transaction::BackoffInterventionExclusive),
@@ -53,7 +54,7 @@ fn the_requester_asks_the_owner() {
             let mut world = full();
             world.run(6, owners_access);
             world.access(2, access);
-            assert_eq!(world.deliver(access.miss_request()).work().transaction, transaction);
+            assert_eq!(world.deliver(miss_request(access)).work().transaction, transaction);
             assert_eq!(world.network.iter().map(|message| message.kind).collect::<Vec<_>>(), [backoff]);
             assert_eq!(world.deliver(backoff).outcome(), CacheOutcome::Waiting);
             assert_eq!(world.network.iter().map(|message| message.kind).collect::<Vec<_>>(), [intervention]);
@@ -65,7 +66,7 @@ fn the_requester_asks_the_owner() {
 
 #[test]
 fn a_writeback_answers_before_the_backoff_reply_has_come() {
-    // The writeback's data arrive first; the requester still asks the old owner, which waits for exactly that.
+    // The writeback's data arrive first. The requester still sends its intervention, for which the old owner waits.
     let mut world = full();
     world.run(6, Access::Store);
     world.access(2, Access::Store);
@@ -81,7 +82,7 @@ fn a_writeback_answers_before_the_backoff_reply_has_come() {
 }
 
 #[test]
-fn with_nobody_to_forward_to_a_full_queue_changes_nothing() {
+fn without_a_forwarded_request_a_full_queue_changes_nothing() {
     let mut world = full();
     assert_eq!(world.run(2, Access::Store), [K::ReadExclusive, K::ExclusiveReply]);
     world.evict(2);

@@ -1,4 +1,4 @@
-//! The Origin protocol handler by handler: each transaction, each race, each property of the sharer vector.
+//! Tests of the Origin protocol, handler by handler: each transaction, each race, each property of the sharer vector.
 
 mod backoff;
 mod poison;

@@ -1,11 +1,12 @@
-//! Directory poisoning: the page copy engine takes lines away from everybody (Prestor 2001, Section 3.2.1).
+//! Directory poisoning: the page copy engine invalidates every copy of a line (Prestor 2001, Section 3.2.1).
 
-use protocol::MessageKind as K;
-use protocol::{Access, CacheOutcome, DirectoryState, Eviction, Mesi, RequestOutcome, Transaction};
+use protocol::Access;
+use protocol::origin::MessageKind as K;
+use protocol::origin::{CacheOutcome, DirectoryState, Eviction, Mesi, RequestOutcome, Transaction, miss_request};
 
 use crate::world::World;
 
-/// Asserts that the line is poisoned and nobody has it.
+/// Asserts that the line is poisoned and no cache has a copy.
 fn assert_poisoned(world: &World) {
     assert_eq!(world.entry.state, DirectoryState::Poisoned);
     assert!(world.caches.iter().all(|cache| cache.state == Mesi::Invalid));
@@ -39,7 +40,7 @@ fn a_poison_read_takes_the_line_from_its_owner() {
         world.run(6, owners_access);
         world.run(2, Access::PoisonRead);
         assert_poisoned(&world);
-        // The copy engine gets the last contents whoever had them.
+        // The copy engine receives the last contents, from whichever cache had them.
         assert_eq!(world.cache(2).version, world.last_store);
     }
 }
@@ -75,7 +76,7 @@ fn every_access_to_a_poisoned_line_is_a_bus_error() {
         let mut world = World::small();
         world.run(2, Access::PoisonRead);
         world.access(4, access);
-        assert_eq!(world.deliver(access.miss_request()).work().transaction, Transaction::BusError);
+        assert_eq!(world.deliver(miss_request(access)).work().transaction, Transaction::BusError);
         assert_eq!(world.deliver(K::BusError).outcome(), CacheOutcome::BusError);
         world.settle();
         assert_poisoned(&world);

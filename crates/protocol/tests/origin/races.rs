@@ -1,17 +1,19 @@
-//! Every race by name: messages overtake each other in the way that hurts, and the outcome is still right.
+//! Races by name: messages overtake each other in the critical way, and the outcome is still correct.
 
-use protocol::MessageKind as K;
-use protocol::{Access, Agent, CacheOutcome, DirectoryState, Mesi, Pending, Supplied, Transaction};
+use protocol::origin::MessageKind as K;
+use protocol::origin::{CacheOutcome, DirectoryState, Mesi, Pending, Supplied, Transaction, miss_request};
+use protocol::{Access, Agent};
 use units::CpuId;
 
 use crate::world::World;
 
-/// Processor 2 owns a modified line, and 4 asks for it: the request is at the home, the intervention in flight.
+/// Intervention in flight: processor 2 owns a modified line, processor 4 requests it, and the home has handled the
+/// request.
 fn intervention_in_flight(access: Access) -> World {
     let mut world = World::small();
     world.run(2, Access::Store);
     world.access(4, access);
-    world.deliver_of(4, access.miss_request());
+    world.deliver_of(4, miss_request(access));
     world
 }
 
@@ -35,7 +37,8 @@ fn the_owners_response_overtakes_the_speculative_reply() {
     let mut world = intervention_in_flight(Access::Store);
     world.deliver(K::InterventionExclusive);
     assert_eq!(world.deliver(K::ExclusiveResponse).outcome(), CacheOutcome::Waiting);
-    // The speculative data are old and must not replace the owner's: the world checks what the store is based on.
+    // The speculative data are stale and must not replace the owner's: the world checks the contents that the store is
+    // based on.
     assert_eq!(world.deliver(K::ExclusiveSpeculative).outcome(), CacheOutcome::Completed(Mesi::Modified));
     world.settle();
 }
@@ -61,7 +64,7 @@ fn an_intervention_overtakes_the_grant_of_ownership() {
     world.deliver(K::ReadExclusive);
     assert_eq!(world.deliver(K::InterventionExclusive).outcome(), CacheOutcome::InterventionDeferred);
     assert_eq!(world.deliver_to(2, K::ExclusiveReply).outcome(), CacheOutcome::Completed(Mesi::Modified));
-    // The processor keeps the line until it has used it; then the intervention takes the stored contents away.
+    // The processor keeps the line until it has accessed it; then the intervention takes the stored contents away.
     assert_eq!((world.mesi(2), world.last_store.0), (Mesi::Modified, 1));
     assert_eq!(world.serve_deferred(2), Some(Supplied::Dirty));
     world.settle();
@@ -77,16 +80,16 @@ fn an_intervention_for_a_dropped_copy_meets_a_new_request() {
     world.deliver_of(4, K::ReadExclusive);
     world.access(2, Access::Store);
     assert_eq!(world.deliver(K::InterventionExclusive).outcome(), CacheOutcome::InterventionDeferred);
-    assert_eq!(world.deliver_of(2, K::ReadExclusive).work().transaction, Transaction::NegativeAcknowledge);
-    // The refusal shows that the intervention was not for a grant: it is answered as a miss.
-    assert_eq!(world.deliver(K::NegativeAcknowledge).outcome(), CacheOutcome::Retry);
+    assert_eq!(world.deliver_of(2, K::ReadExclusive).work().transaction, Transaction::Nack);
+    // The NACK shows that the intervention was not for a grant: it is answered as a miss.
+    assert_eq!(world.deliver(K::Nack).outcome(), CacheOutcome::Retry);
     assert!(world.network.iter().any(|message| message.kind == K::ExclusiveAcknowledge));
     world.settle();
     assert_eq!(world.last_store.0, 2);
 }
 
 #[test]
-fn an_intervention_finds_a_refused_request() {
+fn an_intervention_finds_a_nacked_request() {
     let mut world = World::small();
     world.run(2, Access::Load);
     world.evict(2);
@@ -94,7 +97,7 @@ fn an_intervention_finds_a_refused_request() {
     world.deliver_of(4, K::ReadExclusive);
     world.access(2, Access::Load);
     world.deliver_of(2, K::Read);
-    assert_eq!(world.deliver_to(2, K::NegativeAcknowledge).outcome(), CacheOutcome::Retry);
+    assert_eq!(world.deliver_to(2, K::Nack).outcome(), CacheOutcome::Retry);
     assert_eq!(world.deliver(K::InterventionExclusive).outcome(), CacheOutcome::Intervened(Supplied::Miss));
     world.settle();
 }
@@ -119,8 +122,9 @@ fn a_writeback_crosses_an_exclusive_intervention_that_is_late() {
     world.evict(2);
     world.deliver(K::Writeback);
     assert_eq!(world.deliver(K::WritebackBusyAcknowledge).outcome(), CacheOutcome::WritebackAnsweredIntervention);
-    // The intervention is still to come, and could be taken for a later one: no new request before it is in.
-    assert_eq!(world.access(2, Access::Load), protocol::RequestOutcome::Blocked);
+    // The intervention is still in flight, and could be mistaken for a later one: no new request starts before it
+    // arrives.
+    assert_eq!(world.access(2, Access::Load), protocol::origin::RequestOutcome::Blocked);
     assert_eq!(world.deliver(K::InterventionExclusive).outcome(), CacheOutcome::InterventionIgnored);
     assert_eq!(world.cache(2).pending, Pending::None);
     world.settle();
@@ -147,7 +151,7 @@ fn the_new_owners_writeback_overtakes_the_old_owners_revision() {
     // The writer is free at once, but the line is not.
     assert_eq!(world.deliver(K::WritebackExclusiveAcknowledge).outcome(), CacheOutcome::WritebackDone);
     world.access(4, Access::Load);
-    assert_eq!(world.deliver(K::Read).work().transaction, Transaction::NegativeAcknowledge);
+    assert_eq!(world.deliver(K::Read).work().transaction, Transaction::Nack);
     world.deliver(K::Transfer);
     assert_eq!(world.entry.state, DirectoryState::Unowned);
     world.settle();
@@ -161,7 +165,7 @@ fn an_invalidation_overtakes_the_shared_reply() {
     world.access(4, Access::Load);
     world.deliver(K::Read);
     world.run_store_past_reply();
-    // The reply is older than the store it met: it must not be used.
+    // The reply is older than the store that it met, and must not be used.
     assert_eq!(world.deliver_to(4, K::SharedReply).outcome(), CacheOutcome::Retry);
     world.settle();
     assert_eq!((world.mesi(4), world.cache(4).version.0), (Mesi::Shared, 1));
@@ -192,8 +196,8 @@ fn an_invalidation_takes_the_copy_of_a_pending_upgrade() {
     world.deliver_of(4, K::Upgrade);
     world.deliver(K::Invalidate);
     world.deliver(K::Invalidate);
-    assert_eq!(world.deliver_of(2, K::Upgrade).work().transaction, Transaction::NegativeAcknowledge);
-    assert_eq!(world.deliver_to(2, K::NegativeAcknowledge).outcome(), CacheOutcome::Retry);
+    assert_eq!(world.deliver_of(2, K::Upgrade).work().transaction, Transaction::Nack);
+    assert_eq!(world.deliver_to(2, K::Nack).outcome(), CacheOutcome::Retry);
     world.retry(2);
     assert!(world.network.iter().any(|message| message.kind == K::ReadExclusive && message.requester == CpuId(2)));
     world.settle();
@@ -201,9 +205,9 @@ fn an_invalidation_takes_the_copy_of_a_pending_upgrade() {
 }
 
 #[test]
-fn an_upgrade_is_granted_on_account_of_the_neighbour() {
-    // Processors 2 and 3 share a bit of the vector. 2 loses its copy while its upgrade is in flight, 3 gets one: the
-    // home cannot tell and grants the upgrade of a copy that is gone.
+fn an_upgrade_is_granted_because_of_the_neighbour() {
+    // Processors 2 and 3 share a bit of the vector. Processor 2 loses its copy while its upgrade is in flight, and
+    // processor 3 gets one: the home cannot distinguish them, and grants the upgrade of a copy that is gone.
     let mut world = World::small();
     world.run(2, Access::ReadPrefetch);
     world.access(2, Access::Store);
@@ -219,7 +223,7 @@ fn an_upgrade_is_granted_on_account_of_the_neighbour() {
     }
     assert_eq!(world.deliver(K::InvalidateAcknowledge).outcome(), CacheOutcome::DataWaiting);
     assert_eq!(world.deliver(K::InvalidateAcknowledge).outcome(), CacheOutcome::Retry);
-    // It owns the line without having it, and memory is up to date: the home answers at once.
+    // The requester owns the line without a copy, and memory is up to date: the home replies at once.
     world.retry(2);
     assert_eq!(world.deliver(K::ReadExclusive).work().transaction, Transaction::Unowned);
     world.settle();
@@ -227,22 +231,22 @@ fn an_upgrade_is_granted_on_account_of_the_neighbour() {
 }
 
 #[test]
-fn a_refused_request_comes_first_once_the_line_is_free() {
+fn a_nacked_request_comes_first_once_the_line_is_free() {
     let mut world = intervention_in_flight(Access::Store);
     world.access(6, Access::Store);
     world.deliver_of(6, K::ReadExclusive);
-    world.deliver_to(6, K::NegativeAcknowledge);
+    world.deliver_to(6, K::Nack);
     world.retry(6);
     world.deliver_of(6, K::ReadExclusive);
     assert_eq!(world.entry.priority, 1);
-    world.deliver_to(6, K::NegativeAcknowledge);
+    world.deliver_to(6, K::Nack);
     world.deliver(K::ExclusiveSpeculative);
     world.deliver(K::InterventionExclusive);
     world.deliver(K::ExclusiveResponse);
     world.deliver(K::Transfer);
-    // The line is free, but a newcomer has to wait for its betters.
+    // The line is free, but a new request must wait for those NACKed before.
     world.access(0, Access::Store);
-    assert_eq!(world.deliver_of(0, K::ReadExclusive).work().transaction, Transaction::NegativeAcknowledge);
+    assert_eq!(world.deliver_of(0, K::ReadExclusive).work().transaction, Transaction::Nack);
     world.retry(6);
     assert_eq!(world.deliver_of(6, K::ReadExclusive).work().transaction, Transaction::InterventionExclusive);
     assert_eq!(world.entry.priority, 0);
@@ -257,29 +261,29 @@ fn priority_stops_at_its_limit() {
     for tries in 0..20 {
         world.deliver_of(6, K::ReadExclusive);
         assert_eq!(world.entry.priority, tries.min(world.geometry.priority_limit));
-        world.deliver_to(6, K::NegativeAcknowledge);
+        world.deliver_to(6, K::Nack);
         world.retry(6);
     }
     world.settle();
 }
 
 #[test]
-fn messages_that_cannot_come_are_errors() {
+fn messages_that_cannot_arrive_are_errors() {
     let mut world = World::small();
     let context = world.context(2);
-    let mut outbox = protocol::Outbox::new();
+    let mut outbox = protocol::origin::Outbox::new();
     for kind in K::ALL.iter().copied().filter(|kind| !matches!(kind, K::InterventionShared | K::InterventionExclusive))
     {
-        let message = protocol::Message::new(kind, context.line, Agent::Processor(CpuId(2)), CpuId(2));
-        let error =
-            protocol::receive(&mut world.caches[2], &context, &message, &mut outbox).expect_err("nothing is due");
+        let message = protocol::origin::Message::new(kind, context.line, Agent::Processor(CpuId(2)), CpuId(2));
+        let error = protocol::origin::receive(&mut world.caches[2], &context, &message, &mut outbox)
+            .expect_err("nothing is outstanding");
         assert!(error.to_string().starts_with(kind.mnemonic()), "{error}");
     }
     assert!(outbox.as_slice().is_empty());
 }
 
 impl World {
-    /// Processor 0's store invalidates the sharers while a shared reply to processor 4 is in flight.
+    /// Runs a store of processor 0 that invalidates the sharers while a shared reply to processor 4 is in flight.
     fn run_store_past_reply(&mut self) {
         self.access(0, Access::Store);
         self.deliver_of(0, K::ReadExclusive);
@@ -290,13 +294,13 @@ impl World {
         assert_eq!(self.deliver_to(0, K::ExclusiveReply).outcome(), CacheOutcome::Completed(Mesi::Modified));
     }
 
-    /// A store with everything that follows from it, while something else is outstanding.
+    /// Runs a store, with everything that follows from it, while something else is outstanding.
     fn run_store(&mut self, cpu: u16) {
         self.run_quietly(cpu, Access::Store);
         assert_eq!(self.mesi(cpu), Mesi::Modified);
     }
 
-    /// An access with everything that follows from it, while something else is outstanding.
+    /// Runs an access, with everything that follows from it, while something else is outstanding.
     fn run_quietly(&mut self, cpu: u16, access: Access) {
         self.access(cpu, access);
         while !self.network.is_empty() {

@@ -1,7 +1,8 @@
 //! Random walks on machines too large to explore: many nodes, coarse vectors, every access, arbitrary reordering.
 
 use proptest::prelude::*;
-use protocol::{Access, Agent, Geometry, Message};
+use protocol::origin::{Geometry, Message};
+use protocol::{Access, Agent};
 
 use crate::world::World;
 
@@ -14,7 +15,7 @@ const ACCESSES: [Access; 6] = [
     Access::UncachedRead,
 ];
 
-/// One choice of the scheduler; which of the possible steps it means depends on the state.
+/// One choice of the scheduler; the state determines which of the possible steps it selects.
 #[derive(Clone, Copy, Debug)]
 enum Choice {
     Access { cpu: u16, access: usize },
@@ -34,7 +35,7 @@ fn choice() -> impl Strategy<Value = Choice> {
     ]
 }
 
-/// The processors that take part: few, so that they meet, and far apart, so that vectors get coarse.
+/// Participating processors: few, so that they contend, and far apart, so that vectors become coarse.
 fn participants(geometry: Geometry) -> Vec<u16> {
     let last = geometry.processors() - 1;
     let mut picked = vec![0, 1, 2, 5, last / 2, last - 1, last];
@@ -60,9 +61,9 @@ fn walk(world: &mut World, choices: &[Choice]) {
                 world.deliver_index(pick % world.network.len());
             }
             Choice::Retry { pick } => {
-                let refused: Vec<u16> = processors.iter().copied().filter(|&cpu| world.is_refused(cpu)).collect();
-                if !refused.is_empty() {
-                    world.retry(refused[pick % refused.len()]);
+                let nacked: Vec<u16> = processors.iter().copied().filter(|&cpu| world.is_nacked(cpu)).collect();
+                if !nacked.is_empty() {
+                    world.retry(nacked[pick % nacked.len()]);
                 }
             }
             Choice::ServeDeferred { pick } => {
@@ -71,7 +72,7 @@ fn walk(world: &mut World, choices: &[Choice]) {
             Choice::Deliver { .. } => {}
         }
         world.check_copies();
-        assert!(world.network.iter().all(goes_where_it_should));
+        assert!(world.network.iter().all(has_a_valid_destination));
     }
     world.settle();
 }
@@ -93,19 +94,19 @@ proptest! {
     }
 }
 
-/// What a message is for follows from its kind alone.
-fn goes_where_it_should(message: &Message) -> bool {
-    use protocol::MessageClass as C;
+/// The type of a message determines its kind of destination.
+fn has_a_valid_destination(message: &Message) -> bool {
+    use protocol::origin::MessageClass as C;
     match (message.kind.class(), message.to) {
         (C::Request | C::Revision, Agent::Home(_)) | (C::Reply, Agent::Processor(_)) => true,
-        (C::Intervention, Agent::Interface(_)) => message.kind == protocol::MessageKind::Invalidate,
-        (C::Intervention, Agent::Processor(_)) => message.kind != protocol::MessageKind::Invalidate,
+        (C::Intervention, Agent::Interface(_)) => message.kind == protocol::origin::MessageKind::Invalidate,
+        (C::Intervention, Agent::Processor(_)) => message.kind != protocol::origin::MessageKind::Invalidate,
         _ => false,
     }
 }
 
 impl World {
-    fn is_refused(&self, cpu: u16) -> bool {
-        matches!(self.cache(cpu).pending, protocol::Pending::Request(request) if request.refused)
+    fn is_nacked(&self, cpu: u16) -> bool {
+        matches!(self.cache(cpu).pending, protocol::origin::Pending::Request(request) if request.nacked)
     }
 }

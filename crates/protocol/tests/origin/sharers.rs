@@ -1,9 +1,10 @@
-//! The sharer vector against a set of nodes: what it covers, what it may cover besides, and what it counts.
+//! The sharer vector against a set of nodes: its sharers, the other nodes that it covers, and its counts.
 
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use protocol::{Access, DirectoryState, Geometry, Mesi, SharerVector, VectorMode};
+use protocol::Access;
+use protocol::origin::{DirectoryState, Geometry, Mesi, SharerVector, VectorMode};
 use units::{CpuId, NodeId};
 
 use crate::world::World;
@@ -12,7 +13,7 @@ fn vector(nodes: &BTreeSet<u16>) -> SharerVector {
     nodes.iter().fold(SharerVector::EMPTY, |vector, &node| vector.with(NodeId(node)))
 }
 
-/// The nodes that a vector must name, by the rule of Prestor 2001, Section 3.2.1.
+/// Nodes that a vector must cover, by the rule of Prestor 2001, Section 3.2.1.
 fn covered(nodes: &BTreeSet<u16>, machine: u16) -> BTreeSet<u16> {
     let octants: BTreeSet<u16> = nodes.iter().map(|node| node / 64).collect();
     if octants.len() <= 1 {
@@ -23,7 +24,7 @@ fn covered(nodes: &BTreeSet<u16>, machine: u16) -> BTreeSet<u16> {
 
 proptest! {
     #[test]
-    fn covers_what_the_rule_says(machine in 1u16..=512, picks in prop::collection::vec(0u16..512, 0..40), cpu in 0u16..1024) {
+    fn covers_the_nodes_of_the_rule(machine in 1u16..=512, picks in prop::collection::vec(0u16..512, 0..40), cpu in 0u16..1024) {
         let geometry = Geometry::origin(machine);
         let nodes: BTreeSet<u16> = picks.into_iter().map(|node| node % machine).collect();
         let requester = CpuId(cpu % geometry.processors());
@@ -71,12 +72,12 @@ fn one_octant_is_kept_exactly_and_two_are_coarse() {
 
 #[test]
 fn a_store_to_a_coarsely_shared_line_invalidates_bystanders_too() {
-    // 200 nodes: the sharers on nodes 1 and 199 are in different octants, and 199 is the last node of a full group.
+    // On 200 nodes, the sharers on nodes 1 and 199 are in different octants, and 199 is the last node of a full group.
     let mut world = World::new(Geometry::origin(200));
     world.run(2, Access::ReadPrefetch);
     world.run(399, Access::ReadPrefetch);
     world.access(100, Access::Store);
-    let work = world.deliver(protocol::MessageKind::ReadExclusive).work();
+    let work = world.deliver(protocol::origin::MessageKind::ReadExclusive).work();
     assert_eq!(work.invalidations, 16);
     world.settle();
     assert_eq!((world.mesi(100), world.mesi(2), world.mesi(399)), (Mesi::Modified, Mesi::Invalid, Mesi::Invalid));
@@ -88,14 +89,14 @@ fn a_group_of_eight_ends_where_the_machine_ends() {
     world.run(0, Access::ReadPrefetch);
     world.run(259, Access::ReadPrefetch);
     world.access(100, Access::Store);
-    // Nodes 0 to 7, and of the group of 128 to 135 the two that exist.
-    assert_eq!(world.deliver(protocol::MessageKind::ReadExclusive).work().invalidations, 10);
+    // Targets are nodes 0 to 7, and the two existing nodes of the group 128 to 135.
+    assert_eq!(world.deliver(protocol::origin::MessageKind::ReadExclusive).work().invalidations, 10);
     world.settle();
 }
 
 #[test]
 fn an_upgrade_of_a_lost_copy_is_granted_by_a_coarse_vector() {
-    // Nodes 0 and 1 share a coarse bit: processor 0's upgrade, late, finds the bit set by processor 2's copy.
+    // Nodes 0 and 1 share a coarse bit: processor 0's late upgrade finds the bit set by processor 2's copy.
     let mut world = World::new(Geometry::origin(130));
     world.run(0, Access::ReadPrefetch);
     world.access(0, Access::Store);

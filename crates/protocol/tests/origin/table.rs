@@ -1,30 +1,30 @@
-//! The documented transition table is the one that runs.
+//! The documented transition table equals that of the handler.
 
 use std::fmt::Write;
 use std::path::Path;
 
-use protocol::{DirectoryState, HomeCase, MessageKind, home_cases};
+use protocol::origin::{DirectoryState, HomeCase, MessageKind, home_cases};
 
-/// Set it to write the table instead of comparing it.
+/// Environment variable: if set, the test writes the table instead of comparing it.
 const UPDATE: &str = "UPDATE_TRANSITIONS";
 
 const HEADING: &str = "\
-# What a home does
+# Transitions of the Origin's home
 
-Generated from the home's handler by the test `table` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew.
-\"Me\" is the processor that sent the message. Busy states also keep the refused request's priority.
+Generated from the home's handler by the test `origin` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew.
+\"Me\" is the processor that sent the message. Busy states also record the priority of a NACKed request.
 
 ";
 
 fn render() -> String {
     let mut text = HEADING.to_owned();
-    text += "| state | means |\n|---|---|\n";
+    text += "| state | description |\n|---|---|\n";
     for state in DirectoryState::ALL {
         writeln!(text, "| {} | {} |", state.mnemonic(), state.description()).expect("strings take everything");
     }
     text += "\n| situation | message | transaction | sends | next state |\n|---|---|---|---|---|\n";
     home_cases().for_each(|case| row(&mut text, &case));
-    text += "\n| situation | cannot happen: why |\n|---|---|\n";
+    text += "\n| situation | impossible message: reason |\n|---|---|\n";
     for case in home_cases() {
         if let Err(error) = case.result {
             writeln!(text, "| {} | {}: {} |", case.situation, case.kind.mnemonic(), error.reason)
@@ -56,8 +56,8 @@ fn row(text: &mut String, case: &HomeCase) {
 }
 
 #[test]
-fn the_documented_table_is_the_one_that_runs() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("TRANSITIONS.md");
+fn the_documented_table_equals_that_of_the_handler() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("TRANSITIONS-origin.md");
     let rendered = render();
     if std::env::var_os(UPDATE).is_some() {
         std::fs::write(&path, &rendered).expect("the crate's folder is writable");

@@ -1,7 +1,10 @@
-//! Transactions without races, as Prestor 2001, Sections 4.1.2 and 4.1.3, describes them: which messages each takes.
+//! Transactions without races, and the messages that each takes (Prestor 2001, Sections 4.1.2 and 4.1.3).
 
-use protocol::MessageKind as K;
-use protocol::{Access, CacheOutcome, DirectoryState, Eviction, Mesi, RequestOutcome, Supplied, Transaction, hit};
+use protocol::Access;
+use protocol::origin::MessageKind as K;
+use protocol::origin::{
+    CacheOutcome, DirectoryState, Eviction, Mesi, RequestOutcome, Supplied, Transaction, miss_request,
+};
 use units::CpuId;
 
 use crate::world::World;
@@ -14,7 +17,7 @@ fn a_load_of_an_unowned_line_gets_it_exclusive() {
         (world.mesi(2), world.entry.state, world.entry.owner),
         (Mesi::Exclusive, DirectoryState::Exclusive, CpuId(2))
     );
-    // ... so that a store afterwards needs no message.
+    // A store afterwards therefore needs no message.
     assert_eq!(world.access(2, Access::Store), RequestOutcome::Hit(Mesi::Modified));
     assert!(world.network.is_empty());
 }
@@ -43,7 +46,7 @@ fn an_owner_that_dropped_its_clean_copy_gets_it_again_at_once() {
         let mut world = World::small();
         world.run(2, Access::Load);
         assert_eq!(world.evict(2), Eviction::Silent);
-        assert_eq!(world.run(2, access), [access.miss_request(), reply]);
+        assert_eq!(world.run(2, access), [miss_request(access), reply]);
     }
 }
 
@@ -103,7 +106,7 @@ fn an_upgrade_carries_no_data_and_invalidates_the_neighbour_on_the_node() {
 
 #[test]
 fn a_lone_sharers_store_still_invalidates_its_own_node() {
-    // The directory does not know which processor of the node has the copy (Prestor 2001, Section 4.1.2).
+    // The directory does not record which processor of the node has the copy (Prestor 2001, Section 4.1.2).
     let mut world = World::small();
     world.run(2, Access::ReadPrefetch);
     world.evict(2);
@@ -203,20 +206,20 @@ fn hits_need_no_message_and_stores_to_shared_copies_are_no_hits() {
     let writes = [Access::Store, Access::WritePrefetch];
     for state in [Mesi::Shared, Mesi::Exclusive, Mesi::Modified] {
         for access in reads {
-            assert_eq!(hit(state, access), Some(state));
+            assert_eq!(state.after(access), Some(state));
         }
         for access in writes {
-            assert_eq!(hit(state, access), (state != Mesi::Shared).then_some(Mesi::Modified));
+            assert_eq!(state.after(access), (state != Mesi::Shared).then_some(Mesi::Modified));
         }
     }
     for access in reads.into_iter().chain(writes).chain([Access::PoisonRead]) {
-        assert_eq!(hit(Mesi::Invalid, access), None);
+        assert_eq!(Mesi::Invalid.after(access), None);
     }
 }
 
 #[test]
 fn a_message_and_an_entry_are_small() {
-    // The simulator copies messages between queues, and keeps an entry a line.
-    assert!(size_of::<protocol::Message>() <= 48);
-    assert!(size_of::<protocol::DirectoryEntry>() <= 24);
+    // The simulator copies messages between queues, and keeps one entry per line.
+    assert!(size_of::<protocol::origin::Message>() <= 48);
+    assert!(size_of::<protocol::origin::DirectoryEntry>() <= 24);
 }

@@ -1,15 +1,16 @@
-//! One line, its home, every processor, and a network from which a test picks the next message to arrive.
+//! A world of one line: its home, every processor, and a network from which a test picks the next message to arrive.
 
-use protocol::{
-    Access, Agent, CacheContext, CacheLine, CacheOutcome, DirectoryEntry, DirectoryState, Geometry, HomeContext,
-    HomeWork, Mesi, Message, MessageKind, Outbox, Pending, RequestOutcome, Version,
+use protocol::origin::{
+    CacheContext, CacheLine, CacheOutcome, DirectoryEntry, DirectoryState, Geometry, HomeContext, HomeWork, Mesi,
+    Message, MessageKind, Outbox, Pending, RequestOutcome,
 };
+use protocol::{Access, Agent, Version};
 use units::{CpuId, LineAddr, NodeId};
 
 pub const LINE: LineAddr = LineAddr(0x40);
 pub const HOME: NodeId = NodeId(0);
 
-/// What handling one message said.
+/// Outcome of one message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival {
     Home(HomeWork),
@@ -21,14 +22,14 @@ impl Arrival {
     pub fn work(self) -> HomeWork {
         match self {
             Self::Home(work) => work,
-            other => panic!("{other:?} did not happen at a home"),
+            other => panic!("{other:?} was not handled at a home"),
         }
     }
 
     pub fn outcome(self) -> CacheOutcome {
         match self {
             Self::Processor(outcome) => outcome,
-            other => panic!("{other:?} did not happen at a processor"),
+            other => panic!("{other:?} was not handled at a processor"),
         }
     }
 }
@@ -39,11 +40,11 @@ pub struct World {
     pub entry: DirectoryEntry,
     pub memory: Version,
     pub caches: Vec<CacheLine>,
-    /// In flight, oldest first.
+    /// Messages in flight, oldest first.
     pub network: Vec<Message>,
     /// Whether the home must back off.
     pub nearly_full: bool,
-    /// The last store performed by any processor.
+    /// Version of the last store performed by any processor.
     pub last_store: Version,
 }
 
@@ -60,7 +61,7 @@ impl World {
         }
     }
 
-    /// Four nodes of two processors.
+    /// Creates a machine of four nodes of two processors.
     pub fn small() -> Self {
         Self::new(Geometry::origin(4))
     }
@@ -77,11 +78,12 @@ impl World {
         self.cache(cpu).state
     }
 
-    /// Starts (or, on a hit, performs) an access.
+    /// Starts an access, or performs it on a hit.
     pub fn access(&mut self, cpu: u16, access: Access) -> RequestOutcome {
         let mut outbox = Outbox::new();
         let context = self.context(cpu);
-        let outcome = protocol::processor_request(&mut self.caches[usize::from(cpu)], &context, access, &mut outbox);
+        let outcome =
+            protocol::origin::processor_request(&mut self.caches[usize::from(cpu)], &context, access, &mut outbox);
         self.send(&outbox);
         if matches!(outcome, RequestOutcome::Hit(_)) {
             self.performed(cpu, access);
@@ -89,10 +91,10 @@ impl World {
         outcome
     }
 
-    pub fn evict(&mut self, cpu: u16) -> protocol::Eviction {
+    pub fn evict(&mut self, cpu: u16) -> protocol::origin::Eviction {
         let mut outbox = Outbox::new();
         let context = self.context(cpu);
-        let eviction = protocol::evict(&mut self.caches[usize::from(cpu)], &context, &mut outbox);
+        let eviction = protocol::origin::evict(&mut self.caches[usize::from(cpu)], &context, &mut outbox);
         self.send(&outbox);
         eviction
     }
@@ -100,58 +102,59 @@ impl World {
     pub fn retry(&mut self, cpu: u16) {
         let mut outbox = Outbox::new();
         let context = self.context(cpu);
-        protocol::retry(&mut self.caches[usize::from(cpu)], &context, &mut outbox).expect("a request was refused");
+        protocol::origin::retry(&mut self.caches[usize::from(cpu)], &context, &mut outbox)
+            .expect("a request was NACKed");
         self.send(&outbox);
     }
 
-    pub fn serve_deferred(&mut self, cpu: u16) -> Option<protocol::Supplied> {
+    pub fn serve_deferred(&mut self, cpu: u16) -> Option<protocol::origin::Supplied> {
         let mut outbox = Outbox::new();
         let context = self.context(cpu);
-        let supplied = protocol::serve_deferred(&mut self.caches[usize::from(cpu)], &context, &mut outbox)
-            .expect("the line is one that its owner can be asked for");
+        let supplied = protocol::origin::serve_deferred(&mut self.caches[usize::from(cpu)], &context, &mut outbox)
+            .expect("the line is in a state that an intervention can reach");
         self.send(&outbox);
         supplied
     }
 
-    /// Delivers the oldest message of this kind.
+    /// Delivers the oldest message of this type.
     pub fn deliver(&mut self, kind: MessageKind) -> Arrival {
         self.deliver_where(|message| message.kind == kind)
     }
 
-    /// Delivers the oldest message of this kind that is for this processor.
+    /// Delivers the oldest message of this type to this processor.
     pub fn deliver_to(&mut self, cpu: u16, kind: MessageKind) -> Arrival {
         self.deliver_where(|message| message.kind == kind && message.to == Agent::Processor(CpuId(cpu)))
     }
 
-    /// Delivers the oldest message that was sent on behalf of this processor and is of this kind.
+    /// Delivers the oldest message of this type on behalf of this processor.
     pub fn deliver_of(&mut self, cpu: u16, kind: MessageKind) -> Arrival {
         self.deliver_where(|message| message.kind == kind && message.requester == CpuId(cpu))
     }
 
-    fn deliver_where(&mut self, wanted: impl Fn(&Message) -> bool) -> Arrival {
+    fn deliver_where(&mut self, matches: impl Fn(&Message) -> bool) -> Arrival {
         let index =
-            self.network.iter().position(wanted).unwrap_or_else(|| panic!("not in flight: {:#?}", self.network));
+            self.network.iter().position(matches).unwrap_or_else(|| panic!("not in flight: {:#?}", self.network));
         self.deliver_index(index)
     }
 
-    /// Delivers the message at this place.
+    /// Delivers the message at this index.
     pub fn deliver_index(&mut self, index: usize) -> Arrival {
         let message = self.network.remove(index);
         let mut outbox = Outbox::new();
         let arrival = match message.to {
             Agent::Home(node) => {
                 let context = HomeContext { node, geometry: self.geometry, output_queue_nearly_full: self.nearly_full };
-                let work = protocol::home(&mut self.entry, &mut self.memory, &message, &context, &mut outbox);
+                let work = protocol::origin::home(&mut self.entry, &mut self.memory, &message, &context, &mut outbox);
                 Arrival::Home(work.unwrap_or_else(|error| panic!("{error}")))
             }
             Agent::Processor(cpu) => Arrival::Processor(self.receive(cpu, &message, &mut outbox)),
             Agent::Interface(node) => {
                 for cpu in self.geometry.processors_of(node).filter(|&cpu| cpu != message.requester) {
                     let context = self.context(cpu.0);
-                    protocol::invalidate(&mut self.caches[cpu.index()], &context)
+                    protocol::origin::invalidate(&mut self.caches[cpu.index()], &context)
                         .unwrap_or_else(|error| panic!("{error}"));
                 }
-                outbox.push(protocol::invalidation_acknowledgement(&message));
+                outbox.push(protocol::origin::invalidation_acknowledgement(&message));
                 Arrival::Interface
             }
             Agent::Sharers => panic!("the network interface expands {message:?}"),
@@ -163,7 +166,7 @@ impl World {
     fn receive(&mut self, cpu: CpuId, message: &Message, outbox: &mut Outbox) -> CacheOutcome {
         let context = self.context(cpu.0);
         let before = self.caches[cpu.index()].pending;
-        let outcome = protocol::receive(&mut self.caches[cpu.index()], &context, message, outbox)
+        let outcome = protocol::origin::receive(&mut self.caches[cpu.index()], &context, message, outbox)
             .unwrap_or_else(|error| panic!("{error}"));
         if let (CacheOutcome::Completed(_), Pending::Request(request)) = (outcome, before) {
             self.performed(cpu.0, request.access);
@@ -171,7 +174,8 @@ impl World {
         outcome
     }
 
-    /// Every access that caches the line must see the last store; a store becomes the last one.
+    /// Checks a performed access: one that caches the line must return the last store, and a store becomes the last
+    /// one.
     fn performed(&mut self, cpu: u16, access: Access) {
         let seen = self.cache(cpu).version;
         match access {
@@ -194,15 +198,15 @@ impl World {
         }
     }
 
-    /// Lets everything happen, oldest message first, until nothing is outstanding. Refused requests come last, and so
-    /// cannot keep the network busy for ever while somebody holds back the intervention that would let them through.
+    /// Delivers everything, oldest message first, until nothing is outstanding. NACKed requests are retried last, so
+    /// that they cannot keep the network busy while a processor defers the intervention that would let them succeed.
     pub fn settle(&mut self) {
         for _ in 0..10_000 {
             if !self.network.is_empty() {
                 self.deliver_index(0);
-            } else if let Some(cpu) = self.caches.iter().position(holds_back) {
+            } else if let Some(cpu) = self.caches.iter().position(defers_intervention) {
                 self.serve_deferred(cpu as u16);
-            } else if let Some(cpu) = self.caches.iter().position(is_refused) {
+            } else if let Some(cpu) = self.caches.iter().position(is_nacked) {
                 self.retry(cpu as u16);
             } else {
                 self.check_quiet();
@@ -212,7 +216,8 @@ impl World {
         panic!("it never ends: {:?} {:?}", self.entry, self.network);
     }
 
-    /// An access and everything that follows from it. Returns the kinds of message that it took, in order of arrival.
+    /// Runs an access and everything that follows from it. Returns the types of the messages that it took, in order of
+    /// arrival.
     pub fn run(&mut self, cpu: u16, access: Access) -> Vec<MessageKind> {
         self.access(cpu, access);
         let mut kinds = Vec::new();
@@ -224,7 +229,7 @@ impl World {
         kinds
     }
 
-    /// At most one writer and no reader beside it; every copy is that of the last store.
+    /// Checks the copies: at most one writer and no reader beside it, and every copy is that of the last store.
     pub fn check_copies(&self) {
         let owners = self.caches.iter().filter(|cache| matches!(cache.state, Mesi::Exclusive | Mesi::Modified)).count();
         let sharers = self.caches.iter().filter(|cache| cache.state == Mesi::Shared).count();
@@ -234,7 +239,7 @@ impl World {
         }
     }
 
-    /// Nothing is outstanding: the directory must agree with the caches.
+    /// Checks a quiet state: the directory agrees with the caches.
     pub fn check_quiet(&self) {
         self.check_copies();
         assert!(self.caches.iter().all(|cache| cache.pending == Pending::None));
@@ -242,10 +247,10 @@ impl World {
             match (cache.state, self.entry.state) {
                 (Mesi::Invalid, _) => {}
                 (Mesi::Shared, DirectoryState::Shared) => {
-                    assert!(self.entry.sharers.contains(self.geometry.node_of(cpu)), "{cpu:?} forgotten");
+                    assert!(self.entry.sharers.contains(self.geometry.node_of(cpu)), "{cpu:?} is no sharer");
                 }
                 (Mesi::Exclusive | Mesi::Modified, DirectoryState::Exclusive) => assert_eq!(self.entry.owner, cpu),
-                (copy, state) => panic!("{cpu:?} has a copy in {copy:?}, and the directory says {state:?}"),
+                (copy, state) => panic!("{cpu:?} has a copy in {copy:?}, and the directory is {state:?}"),
             }
         }
         let modified = self.caches.iter().any(|cache| cache.state == Mesi::Modified);
@@ -255,10 +260,10 @@ impl World {
     }
 }
 
-fn is_refused(cache: &CacheLine) -> bool {
-    matches!(cache.pending, Pending::Request(request) if request.refused)
+fn is_nacked(cache: &CacheLine) -> bool {
+    matches!(cache.pending, Pending::Request(request) if request.nacked)
 }
 
-fn holds_back(cache: &CacheLine) -> bool {
+fn defers_intervention(cache: &CacheLine) -> bool {
     matches!(cache.pending, Pending::Intervention(_))
 }

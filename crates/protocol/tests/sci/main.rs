@@ -1,4 +1,4 @@
-//! SCI's typical set handler by handler: each transaction, each race, long lists, the tables.
+//! Tests of SCI's typical set, handler by handler: each transaction, each race, long lists, the tables.
 
 mod races;
 mod random_walk;

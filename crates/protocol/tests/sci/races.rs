@@ -1,4 +1,4 @@
-//! Each race, step by step.
+//! Races by name, step by step.
 
 use protocol::Version;
 use protocol::sci::{CacheState as S, Command as C, MemoryState, Operation};
@@ -12,12 +12,12 @@ fn readers(count: usize) -> World {
 }
 
 #[test]
-fn newcomers_wait_for_the_one_that_asked_before_them() {
+fn newcomers_wait_for_their_predecessor() {
     let mut world = World::new(3);
     for cpu in 0..3 {
         world.begin(cpu, Operation::Load);
     }
-    // Memory hears 2, 0, 1 in this order.
+    // Memory receives the requests of 2, 0, 1 in this order.
     for cpu in [2, 0, 1] {
         world.deliver(cpu);
     }
@@ -26,7 +26,7 @@ fn newcomers_wait_for_the_one_that_asked_before_them() {
     assert_eq!(world.state(1), S::QueuedFresh, "cpu0 is not attached itself");
     world.deliver_until(0, C::PendValid);
     world.exchange(0);
-    assert_eq!(world.state(0), S::QueuedFresh, "cpu2 has not even heard from memory");
+    assert_eq!(world.state(0), S::QueuedFresh, "cpu2 has no response from memory yet");
     for cpu in [2, 0, 1] {
         world.finish(cpu);
     }
@@ -34,13 +34,13 @@ fn newcomers_wait_for_the_one_that_asked_before_them() {
 }
 
 #[test]
-fn of_neighbours_that_leave_the_one_nearer_the_tail_goes_first() {
-    // The list is 3 2 1 0; 2 and 1 leave at once, and 2 asks 1 first.
+fn the_leaving_neighbour_nearer_the_tail_goes_first() {
+    // The list is 3 2 1 0; 2 and 1 leave at once, and the request of 2 arrives first.
     let mut world = readers(4);
     world.begin(2, Operation::Rollout);
     world.begin(1, Operation::Rollout);
     world.exchange(2);
-    assert_eq!(world.state(2), S::MidForwarding, "cpu1 is leaving and refuses");
+    assert_eq!(world.state(2), S::MidForwarding, "cpu1 is leaving and sends a NACK");
     world.exchange(1);
     assert_eq!(world.state(1), S::MidReturning, "cpu0 has granted");
     world.exchange(1);
@@ -83,7 +83,7 @@ fn a_list_collapses_while_its_head_leaves() {
 }
 
 #[test]
-fn a_newcomer_finds_the_head_gone_and_is_sent_on() {
+fn a_newcomer_finds_the_head_gone_and_is_redirected() {
     let mut world = readers(3);
     world.begin(2, Operation::Rollout);
     world.exchange(2);
@@ -91,7 +91,7 @@ fn a_newcomer_finds_the_head_gone_and_is_sent_on() {
     world.begin(3, Operation::Load);
     world.deliver_until(3, C::PendValid);
     world.exchange(2);
-    assert_eq!(world.state(2), S::HeadReturning, "memory names cpu3 the head, and refuses");
+    assert_eq!(world.state(2), S::HeadReturning, "memory names cpu3 the head, and sends a NACK");
     world.exchange(3);
     assert_eq!((world.state(2), world.state(3)), (S::ToInvalid, S::QueuedFresh));
     world.finish(3);
@@ -119,7 +119,7 @@ fn a_dirty_line_on_its_way_home_is_held_back_for_a_newcomer() {
     world.begin(1, Operation::Load);
     world.deliver_until(1, C::CopyValid);
     world.exchange(1);
-    assert_eq!(world.state(1), S::QueuedJunk, "the data may have arrived at memory, for all cpu0 knows");
+    assert_eq!(world.state(1), S::QueuedJunk, "cpu0's data may have arrived at memory");
     world.exchange(0);
     assert_eq!(world.state(0), S::OnlyDirtySpinning);
     world.finish(1);
@@ -130,7 +130,7 @@ fn a_dirty_line_on_its_way_home_is_held_back_for_a_newcomer() {
 
 #[test]
 fn an_element_that_leaves_is_purged() {
-    // The list is 2 1 0; 1 leaves and has told 0, when 2 writes.
+    // The list is 2 1 0; 1 is leaving and 0 has granted, when 2 writes.
     let mut world = readers(3);
     world.begin(1, Operation::Rollout);
     world.exchange(1);
@@ -145,13 +145,13 @@ fn an_element_that_leaves_is_purged() {
 }
 
 #[test]
-fn a_head_that_writes_is_refused_when_memory_knows_another() {
+fn a_head_that_writes_is_nacked_when_memory_names_another() {
     let mut world = readers(2);
     world.begin(1, Operation::Store);
     world.begin(2, Operation::Store);
     world.deliver(2);
     world.exchange(1);
-    assert_eq!(world.state(1), S::HeadForwarding, "it leaves, and asks anew");
+    assert_eq!(world.state(1), S::HeadForwarding, "it leaves, and requests the line again");
     while world.packets.iter().any(Option::is_some) {
         (0..3).for_each(|cpu| {
             world.deliver(cpu);

@@ -34,7 +34,7 @@ proptest! {
                 Choice::Deliver { cpu } => world.deliver(cpu),
             };
         }
-        // Left alone, everything is done in the end, whoever is served first.
+        // Without new operations, every transaction completes, in any order of service.
         for round in 0.. {
             prop_assert!(round < 10_000, "{:?}", world.caches);
             let busy = (0..CACHES).filter(|&cpu| world.deliver(cpu)).count();

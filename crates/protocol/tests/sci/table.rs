@@ -1,4 +1,4 @@
-//! The documented transition tables are the ones that run.
+//! The documented transition tables equal those of the handlers.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -6,23 +6,24 @@ use std::path::Path;
 
 use protocol::sci::{CacheState, Command, MemoryState, Report, Response, cache_cases, memory_cases, response_cases};
 
-/// Set it to write the tables instead of comparing them.
+/// Environment variable: if set, the test writes the tables instead of comparing them.
 const UPDATE: &str = "UPDATE_TRANSITIONS";
 
 const HEADING: &str = "\
-# What memory and caches do in SCI's typical set
+# Transitions of SCI's typical set: memory and caches
 
 Generated from the handlers by the test `sci` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew.
+`Nack` is the NACK that the standard calls nullified.
 
 ";
 
 fn render() -> String {
     let mut text = HEADING.to_owned();
-    text += "| memory | means |\n|---|---|\n";
+    text += "| memory | description |\n|---|---|\n";
     for state in MemoryState::ALL {
         row(&mut text, &[state.mnemonic(), state.description()]);
     }
-    text += "\n| cache | means |\n|---|---|\n";
+    text += "\n| cache | description |\n|---|---|\n";
     for state in CacheState::ALL {
         row(&mut text, &[state.mnemonic(), state.description()]);
     }
@@ -34,31 +35,30 @@ fn render() -> String {
         }
     }
     text +=
-        "\n## Requests at a cache\n\n`NEXT` comes from the element before and `PREV` from the one behind; from anyone ";
-    text +=
-        "else they are nullified in every state.\n\n| state | command | response | next state |\n|---|---|---|---|\n";
+        "\n## Requests at a cache\n\n`NEXT` comes from the element before and `PREV` from the element behind; from ";
+    text += "other senders they are NACKed in every state.\n\n| state | command | response | next state |\n|---|---|---|---|\n";
     for case in cache_cases() {
         if let Ok((response, _)) = case.result {
             let (state, next) = (case.state.mnemonic(), case.next.mnemonic());
             row(&mut text, &[state, case.command.mnemonic(), &answer(&response), next]);
         }
     }
-    text += "\n## Responses at the cache that asked\n\n| state | for | asked | response | next state | asks |\n|---|---|---|---|---|---|\n";
+    text += "\n## Responses at the requester\n\n| state | operation | request | response | next state | next request |\n|---|---|---|---|---|---|\n";
     for case in response_cases() {
         if let Ok(progress) = case.result {
-            let asks = progress.next.map_or("", |request| request.command.mnemonic());
+            let next_request = progress.next.map_or("", |request| request.command.mnemonic());
             let (operation, report) = (format!("{:?}", case.operation), format!("{:?}", case.report));
-            let (state, asked, next) = (case.state.mnemonic(), case.command.mnemonic(), case.next.mnemonic());
-            row(&mut text, &[state, &operation, asked, &report, next, asks]);
+            let (state, request, next) = (case.state.mnemonic(), case.command.mnemonic(), case.next.mnemonic());
+            row(&mut text, &[state, &operation, request, &report, next, next_request]);
         }
     }
-    text += "\n## What cannot happen, and why\n\n";
+    text += "\n## Impossible cases, with reasons\n\n";
     for case in memory_cases() {
         if let Err(error) = case.result {
             impossible(&mut text, case.situation, case.command.mnemonic(), error.reason);
         }
     }
-    // One line a reason: many states share one.
+    // Each reason is one line: many states share it.
     let errors: Vec<_> = cache_cases().filter_map(|case| case.result.err()).collect();
     let reasons: BTreeSet<_> = errors.iter().map(|error| (error.message, error.reason)).collect();
     for (message, reason) in reasons {
@@ -84,7 +84,7 @@ fn answer(response: &Response) -> String {
 }
 
 #[test]
-fn the_documented_tables_are_the_ones_that_run() {
+fn the_documented_tables_equal_those_of_the_handlers() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("TRANSITIONS-sci.md");
     let rendered = render();
     if std::env::var_os(UPDATE).is_some() {

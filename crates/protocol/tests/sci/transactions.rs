@@ -1,11 +1,11 @@
-//! Each transaction alone: the requests that it takes and the list that it leaves.
+//! Transactions one at a time: the requests that each takes and the list that it leaves.
 
 use protocol::Version;
 use protocol::sci::{CacheState, Command as C, MemoryState, Operation};
 
 use crate::world::World;
 
-/// A list of readers, the last one first.
+/// A list of readers, the last reader first.
 fn readers(count: usize) -> World {
     let mut world = World::new(count + 1);
     (0..count).for_each(|cpu| world.load(cpu));
@@ -13,7 +13,7 @@ fn readers(count: usize) -> World {
     world
 }
 
-/// A list whose head has written, and others have read since.
+/// A list whose first element has written; the others have read since.
 fn dirty(count: usize) -> World {
     let mut world = World::new(count + 1);
     world.store(0);
@@ -63,7 +63,7 @@ fn a_newcomer_that_writes_purges_one_after_the_other() {
 }
 
 #[test]
-fn a_head_that_writes_tells_memory_of_fresh_copies_and_nobody_of_dirty_ones() {
+fn a_head_that_writes_sends_memory_a_request_only_for_fresh_copies() {
     let mut world = readers(3);
     world.store(2);
     assert_eq!(world.take_sent(), [C::ListToGone, C::ValidInvalid, C::ValidInvalid]);
@@ -80,7 +80,7 @@ fn a_head_that_writes_tells_memory_of_fresh_copies_and_nobody_of_dirty_ones() {
 }
 
 #[test]
-fn whoever_writes_in_the_middle_or_at_the_end_comes_back_as_the_head() {
+fn an_element_behind_the_head_writes_by_coming_back_as_the_head() {
     let mut world = readers(3);
     world.store(1);
     let leave = [C::NextMid, C::PreviousMid];
@@ -94,7 +94,7 @@ fn whoever_writes_in_the_middle_or_at_the_end_comes_back_as_the_head() {
 }
 
 #[test]
-fn each_place_is_left_in_its_way() {
+fn each_position_has_its_own_rollout() {
     let cases: [(usize, &[C], &[usize]); 3] = [
         (0, &[C::PreviousTail], &[2, 1]),
         (1, &[C::NextMid, C::PreviousMid], &[2, 0]),

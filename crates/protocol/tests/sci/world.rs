@@ -1,4 +1,5 @@
-//! One line in a memory and some caches, and the packet of each cache's transaction, delivered in whatever order a test likes.
+//! A world of one line in a memory and some caches, with the packet of each cache's transaction, delivered in an order
+//! of the test's choice.
 
 use protocol::sci::{
     CacheContext, CacheLine, CacheState, Command, MemoryLine, MemoryState, Operation, Outcome, Request, Response,
@@ -17,9 +18,9 @@ pub struct World {
     pub memory: MemoryLine,
     pub caches: Vec<CacheLine>,
     pub packets: Vec<Option<Packet>>,
-    /// Every request sent so far.
+    /// All requests sent so far.
     pub sent: Vec<Command>,
-    /// Stores performed so far: the contents that every load must return.
+    /// Stores performed so far: the version that every load must return.
     pub stores: u32,
 }
 
@@ -38,7 +39,7 @@ impl World {
         }
     }
 
-    /// Begins an operation; false if the line is busy.
+    /// Starts an operation; false if the line is busy.
     pub fn begin(&mut self, cpu: usize, operation: Operation) -> bool {
         match start(&mut self.caches[cpu], &context(cpu), operation) {
             Start::Blocked => return false,
@@ -80,31 +81,31 @@ impl World {
         true
     }
 
-    /// Delivers until the next request of this kind is in flight.
+    /// Delivers packets until the next request with this command is in flight.
     pub fn deliver_until(&mut self, cpu: usize, command: Command) {
         while !matches!(self.packets[cpu], Some(Packet::Request(request)) if request.command == command) {
-            assert!(self.deliver(cpu), "{cpu} never asks {command:?}");
+            assert!(self.deliver(cpu), "{cpu} never sends {command:?}");
         }
     }
 
-    /// The request in flight is made, and its response comes back.
+    /// Delivers the request in flight and its response.
     pub fn exchange(&mut self, cpu: usize) {
         assert!(matches!(self.packets[cpu], Some(Packet::Request(_))), "{:?}", self.packets[cpu]);
         self.deliver(cpu);
         self.deliver(cpu);
     }
 
-    /// Delivers until the transaction is complete.
+    /// Delivers packets until the transaction is complete.
     pub fn finish(&mut self, cpu: usize) {
         for _ in 0..10_000 {
             if !self.deliver(cpu) {
                 return;
             }
         }
-        panic!("cache {cpu} does not get done: {:?}", self.caches[cpu]);
+        panic!("cache {cpu} does not complete: {:?}", self.caches[cpu]);
     }
 
-    /// An operation from beginning to end, alone.
+    /// Performs an operation from beginning to end, without others.
     pub fn operate(&mut self, cpu: usize, operation: Operation) {
         assert!(self.begin(cpu, operation));
         self.finish(cpu);
@@ -126,12 +127,12 @@ impl World {
         self.caches[cpu].state
     }
 
-    /// What has been sent since the last call.
+    /// Requests sent since the last call.
     pub fn take_sent(&mut self) -> Vec<Command> {
         std::mem::take(&mut self.sent)
     }
 
-    /// Every readable copy holds the last store, and whoever may write is alone.
+    /// Checks that every readable copy holds the last store, and that a writer is alone.
     fn check(&self) {
         let readers: Vec<_> = self.caches.iter().filter(|line| line.state.is_readable()).collect();
         assert!(readers.iter().all(|line| line.version == Version(self.stores)), "{:?}", self.caches);
@@ -139,7 +140,7 @@ impl World {
         assert!(!writer || readers.len() == 1, "{:?}", self.caches);
     }
 
-    /// The list from head to tail. Nothing must be outstanding; every pointer and every state is checked.
+    /// The list from head to tail. Nothing may be outstanding; every pointer and every state is checked.
     pub fn list(&self) -> Vec<usize> {
         assert!(self.caches.iter().all(|line| line.state.is_stable()), "{:?}", self.caches);
         let (mut list, mut next) = (Vec::new(), self.memory.head);

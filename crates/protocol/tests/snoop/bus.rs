@@ -1,4 +1,4 @@
-//! Each transaction, and the races between waiting for the bus and what happens on it.
+//! Transactions of the bus, and the races between a request that waits for the bus and other transactions.
 
 use protocol::Version;
 use protocol::snoop::Moesi::{Exclusive, Invalid, Modified, Owned, Shared};
@@ -7,11 +7,11 @@ use protocol::snoop::{Command, DataPhase, Operation, Source};
 use crate::world::World;
 
 fn from(phase: Option<DataPhase>) -> Option<Source> {
-    phase.expect("it took the bus").data.map(|(_, source)| source)
+    phase.expect("the bus was used").data.map(|(_, source)| source)
 }
 
 #[test]
-fn a_lone_reader_gets_the_line_for_itself_and_writes_without_asking() {
+fn a_lone_reader_gets_the_line_for_itself_and_writes_without_the_bus() {
     let mut world = World::new(2);
     assert_eq!(from(world.load(0)), Some(Source::Memory));
     assert_eq!(world.states(), [Exclusive, Invalid]);
@@ -26,7 +26,7 @@ fn the_owner_supplies_readers_and_stays_responsible() {
     assert_eq!(from(world.load(1)), Some(Source::Owner));
     assert_eq!(from(world.load(2)), Some(Source::Owner));
     assert_eq!((world.states(), world.memory), (vec![Owned, Shared, Shared], Version(0)));
-    let phase = world.evict(0).expect("it took the bus");
+    let phase = world.evict(0).expect("the bus was used");
     assert_eq!((phase.data, phase.memory_write), (Some((Version(1), Source::Requester)), true));
     assert_eq!((world.states(), world.memory), (vec![Invalid, Shared, Shared], Version(1)));
     assert_eq!(from(world.load(0)), Some(Source::Memory));
@@ -64,14 +64,14 @@ fn an_upgrade_moves_no_data() {
 }
 
 #[test]
-fn an_upgrade_that_loses_its_copy_asks_for_the_data_too() {
+fn an_upgrade_that_loses_its_copy_requests_the_data_too() {
     let mut world = World::new(2);
     world.load(0);
     world.load(1);
     world.begin(0, Operation::Store);
     world.begin(1, Operation::Store);
     world.bus(Some(1));
-    assert_eq!(world.caches[0].wants, Some(Command::ReadExclusive));
+    assert_eq!(world.caches[0].request, Some(Command::ReadExclusive));
     assert_eq!(from(world.bus(Some(0))), Some(Source::Owner));
     assert_eq!((world.states(), world.stores), (vec![Modified, Invalid], 2));
 }
@@ -82,7 +82,7 @@ fn the_writeback_buffer_supplies_readers_and_still_writes_back() {
     world.store(0);
     world.begin(0, Operation::Evict);
     assert_eq!(from(world.load(1)), Some(Source::Owner));
-    assert_eq!((world.states(), world.caches[0].wants), (vec![Owned, Shared], Some(Command::Writeback)));
+    assert_eq!((world.states(), world.caches[0].request), (vec![Owned, Shared], Some(Command::Writeback)));
     world.bus(Some(0));
     assert_eq!((world.states(), world.memory), (vec![Invalid, Shared], Version(1)));
 }
@@ -97,14 +97,14 @@ fn a_writeback_is_cancelled_when_the_line_changes_hands() {
             world.load(1);
         }
         world.store(1);
-        assert_eq!((world.states(), world.caches[0].wants), (vec![Invalid, Modified], None));
+        assert_eq!((world.states(), world.caches[0].request), (vec![Invalid, Modified], None));
         assert_eq!(world.memory, Version(0));
         assert_eq!(world.bus(Some(0)), None);
     }
 }
 
 #[test]
-fn nothing_begins_while_the_bus_is_wanted() {
+fn nothing_begins_while_a_bus_request_is_outstanding() {
     let mut world = World::new(1);
     assert!(world.begin(0, Operation::Load));
     for operation in [Operation::Load, Operation::Store, Operation::Evict] {

@@ -40,8 +40,8 @@ fn a_recall_to_share_brings_memory_up_to_date() {
     world.store(0);
     world.load(1);
     assert!(world.device.recall(Recall::Share));
-    assert_eq!(world.device.wants(), Some(Command::ReadForeign));
-    assert!(world.bus(None).expect("nobody retries").memory_write);
+    assert_eq!(world.device.request(), Some(Command::ReadForeign));
+    assert!(world.bus(None).expect("no participant retries").memory_write);
     assert_eq!((world.states(), world.device.rights), (vec![Shared, Shared], Rights::Read));
     assert_eq!((world.memory, world.outside), (Version(1), Version(1)));
     assert!(!world.device.recall(Recall::Share), "nothing is left to do");
@@ -66,7 +66,7 @@ fn a_recall_meets_a_writeback_on_its_way() {
         world.begin(0, Operation::Evict);
         world.device.recall(recall);
         world.bus(None);
-        assert_eq!((world.states(), world.caches[0].wants), (vec![Invalid], None), "the buffer has supplied it");
+        assert_eq!((world.states(), world.caches[0].request), (vec![Invalid], None), "the buffer has supplied it");
         assert_eq!(world.outside, Version(1));
     }
 }
@@ -80,7 +80,7 @@ fn a_grant_waits_for_a_recall() {
     assert!(world.device.recall(Recall::Take));
     assert_eq!(world.grant(), None);
     world.bus(None);
-    assert_eq!(world.caches[0].wants, Some(Command::ReadExclusive));
+    assert_eq!(world.caches[0].request, Some(Command::ReadExclusive));
     assert_eq!(world.grant(), Some(Rights::Write));
     world.bus(Some(0));
     assert_eq!(world.states(), [Modified]);

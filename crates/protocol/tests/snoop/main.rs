@@ -1,4 +1,4 @@
-//! The snooping MOESI bus handler by handler: each transaction, each race, the cluster device, the tables.
+//! Tests of the snooping MOESI bus, handler by handler: each transaction, each race, the cluster device, the tables.
 
 mod bus;
 mod device;

@@ -1,4 +1,5 @@
-//! Random walks on a wide bus: sixteen caches, any operation at any time, the bus given to anybody, and a restless cluster.
+//! Random walks on a wide bus: sixteen caches, any operation at any time, the bus granted to any cache, and a cluster
+//! that issues recalls.
 
 use proptest::prelude::*;
 use protocol::snoop::{Operation, Recall, Rights};
@@ -47,12 +48,12 @@ proptest! {
                 Choice::StoreOutside => {}
             }
         }
-        // Left alone, everything is done in the end.
+        // Without new operations, every request completes.
         world.bus(None);
         for _ in 0..3 * CACHES {
             (0..CACHES).for_each(|cpu| { world.bus(Some(cpu)); });
             world.grant();
         }
-        prop_assert!(world.caches.iter().all(|cache| cache.wants.is_none()), "{:?}", world.caches);
+        prop_assert!(world.caches.iter().all(|cache| cache.request.is_none()), "{:?}", world.caches);
     }
 }

@@ -1,15 +1,15 @@
-//! The documented transition tables are the ones that run.
+//! The documented transition tables equal those of the handlers.
 
 use std::fmt::Write;
 use std::path::Path;
 
 use protocol::snoop::{Command, Moesi, Recall, Reply, Rights, cache_cases, device_cases};
 
-/// Set it to write the tables instead of comparing them.
+/// Environment variable: if set, the test writes the tables instead of comparing them.
 const UPDATE: &str = "UPDATE_TRANSITIONS";
 
 const HEADING: &str = "\
-# What bystanders do on the snooping MOESI bus
+# Transitions of the snooping participants of the MOESI bus
 
 Generated from the handlers by the test `snoop` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew.
 
@@ -17,22 +17,24 @@ Generated from the handlers by the test `snoop` of this crate; set `UPDATE_TRANS
 
 fn render() -> String {
     let mut text = HEADING.to_owned();
-    text += "## A cache\n\n| state | transaction of another | says | next state |\n|---|---|---|---|\n";
+    text += "## A cache\n\n| state | another's transaction | reply | next state |\n|---|---|---|---|\n";
     for case in cache_cases() {
         if let Ok((reply, next)) = case.result {
             let (state, command) = (case.state, case.command.mnemonic());
-            writeln!(text, "| {state:?} | {command} | {} | {next:?} |", say(reply)).expect("strings take everything");
+            writeln!(text, "| {state:?} | {command} | {} | {next:?} |", reply_text(reply))
+                .expect("strings take everything");
         }
     }
-    text += "\n## The device of a cluster\n\n| the node may | transaction of a cache | says | fetches |\n|---|---|---|---|\n";
+    text += "\n## The device of a cluster\n\n| rights of the node | transaction of a cache | reply | requested right |\n|---|---|---|---|\n";
     for case in device_cases() {
         if let Ok((reply, fetch)) = case.result {
             let (rights, command) = (right(case.rights), case.command.mnemonic());
             let fetch = fetch.map_or("", right);
-            writeln!(text, "| {rights} | {command} | {} | {fetch} |", say(reply)).expect("strings take everything");
+            writeln!(text, "| {rights} | {command} | {} | {fetch} |", reply_text(reply))
+                .expect("strings take everything");
         }
     }
-    text += "\n## What cannot happen, and why\n\n";
+    text += "\n## Impossible cases, with reasons\n\n";
     let errors = cache_cases().filter_map(|case| case.result.err());
     for error in errors.chain(device_cases().filter_map(|case| case.result.err())) {
         writeln!(text, "- {} {}: {}.", error.message, error.state, error.reason).expect("strings take everything");
@@ -40,7 +42,7 @@ fn render() -> String {
     text
 }
 
-fn say(reply: Reply) -> &'static str {
+fn reply_text(reply: Reply) -> &'static str {
     match (reply.retry, reply.owner.is_some(), reply.shared) {
         (true, _, _) => "retry",
         (false, true, _) => "owner",
@@ -51,14 +53,14 @@ fn say(reply: Reply) -> &'static str {
 
 fn right(rights: Rights) -> &'static str {
     match rights {
-        Rights::None => "do nothing",
+        Rights::None => "none",
         Rights::Read => "read",
         Rights::Write => "write",
     }
 }
 
 #[test]
-fn the_documented_tables_are_the_ones_that_run() {
+fn the_documented_tables_equal_those_of_the_handlers() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("TRANSITIONS-snoop.md");
     let rendered = render();
     if std::env::var_os(UPDATE).is_some() {
@@ -74,5 +76,5 @@ fn lists_are_in_order() {
     assert!(Command::ALL.iter().enumerate().all(|(index, &command)| command as usize == index));
     assert!(Rights::ALL.iter().enumerate().all(|(index, &rights)| rights as usize == index));
     assert!(Rights::ALL.is_sorted(), "more is greater");
-    assert!(Recall::Take.leaves() < Recall::Share.leaves());
+    assert!(Recall::Take.remaining() < Recall::Share.remaining());
 }

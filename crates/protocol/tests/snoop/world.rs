@@ -1,4 +1,5 @@
-//! One line in some caches on a bus, with memory and a cluster device; and the rest of the cluster, as far as it matters.
+//! A world of one line in some caches on a bus, with memory and a cluster device, and a minimal model of the other
+//! nodes.
 
 use protocol::Version;
 use protocol::snoop::{Cache, Command, DataPhase, Device, Moesi, Operation, Reply, Rights, Start, memory};
@@ -8,39 +9,39 @@ pub struct World {
     pub caches: Vec<Cache>,
     pub memory: Version,
     pub device: Device,
-    /// What the rest of the cluster has, unless the node has the only right to the line.
+    /// Contents at the other nodes, unless this node has the only right to the line.
     pub outside: Version,
-    /// Stores performed so far: the contents that every load must return.
+    /// Stores performed so far: the version that every load must return.
     pub stores: u32,
 }
 
 impl World {
-    /// A node that has every right.
+    /// Creates a node with every right.
     pub fn new(caches: usize) -> Self {
         let device = Device { rights: Rights::Write, ..Device::default() };
         let caches = vec![Cache::default(); caches];
         Self { caches, memory: Version(0), device, outside: Version(0), stores: 0 }
     }
 
-    /// A node that has none.
+    /// Creates a node without rights.
     pub fn remote(caches: usize) -> Self {
         Self { device: Device::default(), ..Self::new(caches) }
     }
 
-    /// Begins an operation; false if the line is busy.
+    /// Starts an operation; false if the line is busy.
     pub fn begin(&mut self, cpu: usize, operation: Operation) -> bool {
         match self.caches[cpu].start(operation) {
             Start::Blocked => return false,
             Start::Done => self.stores += u32::from(operation == Operation::Store),
-            Start::Wants(_) => {}
+            Start::Requested(_) => {}
         }
         self.check();
         true
     }
 
-    /// Gives the bus to a cache (or to the device) that wants it; `None` if it wants nothing or is retried.
+    /// Grants the bus to the cache (or the device) if it requests it; `None` if it requests nothing or is retried.
     pub fn bus(&mut self, requester: Option<usize>) -> Option<DataPhase> {
-        let command = requester.map_or(self.device.wants(), |cpu| self.caches[cpu].wants)?;
+        let command = requester.map_or(self.device.request(), |cpu| self.caches[cpu].request)?;
         let others: Vec<usize> = (0..self.caches.len()).filter(|&cpu| Some(cpu) != requester).collect();
         let name = |cpu: usize| CpuId(cpu as u16);
         let mut reply = match requester {
@@ -71,7 +72,7 @@ impl World {
         Some(phase)
     }
 
-    /// The rest of the cluster grants what the device has fetched.
+    /// Grants the right that the device has requested from the other nodes.
     pub fn grant(&mut self) -> Option<Rights> {
         let granted = self.device.grant();
         if granted.is_some() {
@@ -81,14 +82,14 @@ impl World {
         granted
     }
 
-    /// An operation from beginning to end; the rest of the cluster grants what it takes.
+    /// Performs an operation from beginning to end; the other nodes grant the rights that it needs.
     pub fn operate(&mut self, cpu: usize, operation: Operation) -> Option<DataPhase> {
         assert!(self.begin(cpu, operation));
         let mut phase = None;
-        while self.caches[cpu].wants.is_some() {
+        while self.caches[cpu].request.is_some() {
             phase = self.bus(Some(cpu));
             if phase.is_none() {
-                self.grant().expect("a retried transaction has left word of what it needs");
+                self.grant().expect("a retried transaction has recorded the right that it needs");
             }
         }
         phase
@@ -110,7 +111,8 @@ impl World {
         self.caches.iter().map(|cache| cache.state).collect()
     }
 
-    /// Every copy holds the last store, whoever may write is alone, and nobody has what the node has no right to.
+    /// Checks that every copy holds the last store, that a writer is alone, and that the caches respect the node's
+    /// rights.
     fn check(&self) {
         let copies: Vec<_> = self.caches.iter().filter(|cache| cache.state != Moesi::Invalid).collect();
         assert!(copies.iter().all(|cache| cache.version == Version(self.stores)), "{:?}", self.caches);

@@ -213,7 +213,7 @@ impl Entries {
     fn open(path: &Path) -> Result<Self, ReferenceError> {
         let io = |source| ReferenceError::Io { path: path.to_owned(), source };
         let start = beginning(path, 2)?;
-        let file = File::open(path).map_err(io)?;
+        let file = input::open(path).map_err(io)?;
         let plain: Box<dyn Read + Send> = match start[..] {
             [0x1f, 0x8b] => Box::new(MultiGzDecoder::new(file)),
             [b'P', b'K'] => chunks(path, file)?,
@@ -232,7 +232,7 @@ fn chunks(path: &Path, file: File) -> Result<Box<dyn Read + Send>, ReferenceErro
         let part = archive.by_index_raw(number).map_err(|error| damaged(error.to_string()))?;
         let start = part.data_start();
         let start = start.ok_or_else(|| damaged(format!("part {number} has no place in it")))?;
-        let packed = Part { file: File::open(path), at: start, left: part.compressed_size() };
+        let packed = Part { file: input::open(path), at: start, left: part.compressed_size() };
         all = match part.compression() {
             CompressionMethod::Stored => Box::new(all.chain(packed)),
             CompressionMethod::Deflated => Box::new(all.chain(DeflateDecoder::new(packed))),

@@ -53,7 +53,7 @@ impl Lackey {
     /// # Errors
     /// It cannot be read.
     pub fn open(path: &Path) -> Result<Self, ReferenceError> {
-        File::open(path).map_err(|source| ReferenceError::Io { path: path.to_owned(), source })?;
+        input::open(path).map_err(|source| ReferenceError::Io { path: path.to_owned(), source })?;
         let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let header = Header {
             program: name,
@@ -84,7 +84,7 @@ impl Source for Lackey {
         if thread > 0 {
             return Ok(Box::new(std::iter::empty()));
         }
-        let file = File::open(&self.path).map_err(|source| ReferenceError::Io { path: self.path.clone(), source })?;
+        let file = input::open(&self.path).map_err(|source| ReferenceError::Io { path: self.path.clone(), source })?;
         Ok(Box::new(LackeyEvents { lines: BufReader::new(file), text: Vec::new(), gathered: Gathered::default() }))
     }
 }

@@ -3,7 +3,10 @@
 (() => {
   const data = JSON.parse(document.getElementById("samples").textContent);
   const room = document.getElementById("charts");
-  const colours = ["#2f6db3", "#d2602f", "#23998b", "#c22f5b", "#9a6fbb", "#e0b447", "#62a8e0", "#5c4008", "#7b8794", "#a80c16"];
+  // The palette of Okabe and Ito without its yellow: those who do not see all colours tell them apart. Lines beyond differ in dashes.
+  const colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00"];
+  const dashes = [[], [10, 5], [3, 3], [16, 4]];
+  const most = colours.length * dashes.length;
   const times = data.times_ms;
   const plots = [];
   let moving = false;
@@ -19,21 +22,53 @@
   };
   const whole = () => follow(times[0], times[times.length - 1]);
 
+  // A sample between two gaps has no line to be part of: it gets a dot, and so do all where there is room.
+  const alone = (values) => {
+    const has = (index) => values[index] != null;
+    return values.map((_, index) => index).filter((index) => has(index) && !has(index - 1) && !has(index + 1));
+  };
+  const dots = (values) => {
+    const lonely = alone(values);
+    if (times.length < 60) return { show: true, size: 5 };
+    return { show: false, size: 5, filter: (plot, series) => {
+      const [first, last] = plot.series[series].idxs ?? [0, values.length - 1];
+      return lonely.filter((index) => index >= first && index <= last);
+    } };
+  };
+  // Of more lines than can be told apart those are shown that reach highest; the others wait in the legend.
+  const chosen = (objects) => {
+    const peak = (object) => object.values.reduce((most, value) => (value != null && value > most ? value : most), -Infinity);
+    const ranked = objects.map((object, index) => ({ index, peak: peak(object) })).sort((a, b) => b.peak - a.peak || a.index - b.index);
+    return new Set(ranked.slice(0, most).map(({ index }) => index));
+  };
+
   const draw = (chart) => {
     const box = document.createElement("div");
     box.className = "chart";
     const heading = document.createElement("h3");
-    heading.textContent = `${chart.kind}s: ${chart.metric}${chart.unit ? ", " + chart.unit : ""} `;
+    heading.textContent = `${chart.kinds}: ${chart.metric}${chart.unit ? ", " + chart.unit : ""} `;
     const meaning = document.createElement("small");
     meaning.textContent = chart.what;
     heading.append(meaning);
     box.append(heading);
     room.append(box);
+    chart.shown = chosen(chart.objects);
+    const hidden = chart.objects.length - chart.shown.size;
+    if (hidden > 0) {
+      const note = document.createElement("p");
+      note.className = "note";
+      note.textContent = `The ${most} that reach highest of ${chart.objects.length}; click a name below, or filter, for the others.`;
+      box.append(note);
+    }
+    const places = [...chart.shown].sort((a, b) => a - b);
+    const ink = (index) => (places.includes(index) ? places.indexOf(index) : index);
     const lines = chart.objects.map((object, index) => ({
       label: object.name,
-      stroke: colours[index % colours.length],
-      width: 1.2,
-      points: { show: times.length < 60 },
+      show: chart.shown.has(index),
+      stroke: colours[ink(index) % colours.length],
+      dash: dashes[Math.floor(ink(index) / colours.length) % dashes.length],
+      width: 1.4,
+      points: dots(object.values),
       value: (_, value) => (value == null ? "-" : value.toPrecision(4)),
     }));
     const plot = new uPlot({
@@ -64,7 +99,7 @@
     const wanted = event.target.value.split(/[\s,]+/).filter(Boolean);
     for (const { plot, chart } of drawn) {
       chart.objects.forEach((object, index) => {
-        const show = wanted.length === 0 || wanted.some((name) => object.name === name || object.title.includes(name));
+        const show = wanted.length === 0 ? chart.shown.has(index) : wanted.some((name) => object.name === name || object.title.includes(name));
         if (plot.series[index + 1].show !== show) plot.setSeries(index + 1, { show });
       });
     }

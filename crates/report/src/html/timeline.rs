@@ -17,6 +17,8 @@ const METRICS: usize = 8;
 #[derive(Serialize)]
 struct Chart {
     kind: &'static str,
+    /// The kind in the plural.
+    kinds: &'static str,
     metric: String,
     unit: String,
     what: String,
@@ -39,6 +41,17 @@ struct Data {
     /// Samples that a point is the mean of.
     averaged: usize,
     charts: Vec<Chart>,
+}
+
+/// Objects of a kind in words.
+const fn plural(kind: ObjectKind) -> &'static str {
+    match kind {
+        ObjectKind::Machine => "machine",
+        ObjectKind::Node => "nodes",
+        ObjectKind::Link => "links",
+        ObjectKind::Process => "processes",
+        ObjectKind::Thread => "threads",
+    }
 }
 
 /// The metrics that are shown of each kind.
@@ -96,6 +109,7 @@ pub fn data(trace: &Trace) -> Result<String, HtmlError> {
             Some(chart) => chart.objects.push(line),
             None => charts.push(Chart {
                 kind: declared.of.name(),
+                kinds: plural(declared.of),
                 metric: declared.name.clone(),
                 unit: declared.unit.clone(),
                 what: declared.what.clone(),

@@ -8,7 +8,7 @@ use crate::{Column, Table};
 /// The table, unless there are no bandwidths.
 pub(super) fn table(records: &[&Record]) -> Option<Table> {
     records.first()?;
-    let crews = distinct(records, |record| record.local.as_slice().len());
+    let crews = distinct(records, |record| record.locals.len());
     let mut columns = vec![Column::text("experiment"), Column::text("")];
     for crew in &crews {
         let heading = if *crew == 1 { "1 CPU".to_owned() } else { format!("{crew} CPUs") };
@@ -18,7 +18,7 @@ pub(super) fn table(records: &[&Record]) -> Option<Table> {
     for experiment in distinct(records, |record| record.experiment.clone()) {
         let mut cells = vec![experiment.clone(), what(&experiment).to_owned()];
         for &crew in &crews {
-            let found = records.iter().find(|r| r.experiment == experiment && r.local.as_slice().len() == crew);
+            let found = records.iter().find(|r| r.experiment == experiment && r.locals.len() == crew);
             match found {
                 Some(record) => {
                     cells.extend([format!("{:.0}", record.median), format!("{:.1}", uncertainty_pct(record))]);
@@ -58,7 +58,7 @@ mod tests {
     fn crews_stand_across() {
         let one = sample("bandwidth", "stream-copy", "UOWN", 8000.0);
         let mut two = sample("bandwidth", "stream-copy", "UOWN", 15000.0);
-        two.local = vec![CpuId(0), CpuId(1)].into();
+        two.locals = vec![CpuId(0), CpuId(1)];
         let text = table(&[&one, &two]).expect("bandwidths").to_string();
         assert!(text.contains("1 CPU") && text.contains("2 CPUs"), "{text}");
         let words: Vec<&str> = text.lines().nth(3).unwrap_or_default().split_whitespace().collect();

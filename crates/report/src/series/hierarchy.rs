@@ -1,14 +1,13 @@
 //! Latency by area: a line an area, the kinds of pages side by side.
 
 use record::Record;
-use units::Bytes;
 
-use super::{conditions, cycles, distinct, parameter, uncertainty_pct};
+use super::{conditions, cycles, distinct, uncertainty_pct};
 use crate::{Axis, Column, Mark, Plot, Series, Table};
 
 /// The table, unless there are no areas.
 pub(super) fn table(records: &[&Record], levels: &[String]) -> Option<Table> {
-    let areas = distinct(records, |record| parameter(record, "array"));
+    let areas = distinct(records, |record| record.parameters.array);
     let kinds = distinct(records, |record| record.conditions.pages_asked.clone());
     let first = records.first()?;
     let mut columns = vec![Column::number("area", "")];
@@ -18,13 +17,11 @@ pub(super) fn table(records: &[&Record], levels: &[String]) -> Option<Table> {
         columns.push(Column::number("interval", "±%"));
         columns.push(Column::number("", "cycles"));
     }
-    let mut table =
-        Table::new(format!("Latency of loads all over an area, CPU {}", first.local.as_slice()[0]), columns);
+    let mut table = Table::new(format!("Latency of loads all over an area, CPU {}", first.local), columns);
     for area in areas.into_iter().flatten() {
-        let mut cells = vec![Bytes(area).to_string()];
+        let mut cells = vec![area.to_string()];
         for kind in &kinds {
-            let cell =
-                records.iter().find(|r| parameter(r, "array") == Some(area) && r.conditions.pages_asked == *kind);
+            let cell = records.iter().find(|r| r.parameters.array == Some(area) && r.conditions.pages_asked == *kind);
             match cell {
                 Some(record) => cells.extend([
                     format!("{:.2}", record.median),
@@ -50,28 +47,35 @@ pub fn area_curves(records: &[Record]) -> Option<Plot> {
     let kinds = distinct(&areas, |record| record.conditions.pages_asked.clone());
     let curve = |(colour, kind): (usize, &Option<String>)| {
         let of_kind = areas.iter().filter(|record| record.conditions.pages_asked == *kind);
-        let points = of_kind.filter_map(|record| Some((parameter(record, "array")? as f64 / 1024.0, record.median)));
+        let points = of_kind.filter_map(|record| Some((record.parameters.array?.0 as f64, record.median)));
         let name = format!("{} pages", kind.as_deref().unwrap_or("its"));
         Series { name, points: points.collect(), mark: Mark::Line, colour }
     };
     let series: Vec<Series> = kinds.iter().enumerate().map(curve).collect();
     (!series.is_empty()).then(|| Plot {
         title: "Latency of loads all over an area".to_owned(),
-        x: Axis::log2("area (KiB)"),
-        y: Axis::linear("latency (ns)"),
+        x: Axis::sizes("area"),
+        // From a cache to memory are two decades: evenly spaced, the caches would lie on the axis.
+        y: Axis::log2("latency (ns)"),
         series,
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use record::Parameters;
+    use units::Bytes;
+
     use super::super::tests::sample;
     use super::*;
 
     #[test]
     fn kinds_of_pages_stand_beside_each_other() {
-        let small = sample("hierarchy", "area-read(array=16384,stride=256)", "UOWN", 2.0);
-        let large = sample("hierarchy", "area-read(array=1048576,stride=256)", "UOWN", 40.0);
+        let area = |kib, median| {
+            let parameters = Parameters { array: Some(Bytes::from_kib(kib)), ..Parameters::default() };
+            Record { parameters, ..sample("hierarchy", "area-read", "UOWN", median) }
+        };
+        let (small, large) = (area(16, 2.0), area(1024, 40.0));
         let mut huge = small.clone();
         huge.conditions.pages_asked = Some("thp".into());
         let text = table(&[&small, &large, &huge], &["a note".to_owned()]).expect("areas").to_string();
@@ -81,7 +85,7 @@ mod tests {
         assert!(text.ends_with("\na note\n"), "{text}");
         let plot = area_curves(&[small.clone(), large.clone(), huge.clone()]).expect("areas");
         assert_eq!(plot.series.iter().map(|series| series.points.len()).collect::<Vec<_>>(), [2, 1]);
-        assert_eq!(plot.series[0].points[1], (1024.0, 40.0));
+        assert_eq!(plot.series[0].points[1], (1_048_576.0, 40.0));
         assert!(table(&[], &[]).is_none());
     }
 }

@@ -2,29 +2,31 @@
 
 use record::Record;
 
-use super::{conditions, distinct, parameter, uncertainty_pct};
+use super::{conditions, distinct, uncertainty_pct};
 use crate::{Axis, Column, Mark, Plot, Series, Table};
 
 /// A point of a curve: the latency, and the traffic beside it.
 struct Point<'a> {
-    mix: (u64, u64),
-    pause: u64,
+    mix: (u32, u32),
+    pause: u32,
     latency: &'a Record,
     traffic_mb_per_s: f64,
 }
 
+/// Loads and stores in a row of the traffic beside a latency.
+fn mix(record: &Record) -> Option<(u32, u32)> {
+    Some((record.parameters.reads?, record.parameters.writes?))
+}
+
 /// The points of the curves; a latency without its traffic is none.
 fn points<'a>(records: &[&'a Record]) -> Vec<Point<'a>> {
-    let parameters = |record: &Record| {
-        let of = |name| parameter(record, name);
-        Some(((of("reads")?, of("writes")?), of("pause")?))
-    };
-    let latencies = records.iter().filter(|record| record.experiment.starts_with("loaded-read"));
+    let parameters = |record: &Record| Some((mix(record)?, record.parameters.pause_cycles?));
+    let latencies = records.iter().filter(|record| record.experiment == "loaded-read");
     let point = |latency: &&'a Record| {
         let (mix, pause) = parameters(latency)?;
         let traffic = records
             .iter()
-            .find(|other| other.experiment.starts_with("loaded-traffic") && parameters(other) == parameters(latency))?;
+            .find(|other| other.experiment == "loaded-traffic" && parameters(other) == parameters(latency))?;
         Some(Point { mix, pause, latency, traffic_mb_per_s: traffic.median })
     };
     latencies.filter_map(point).collect()
@@ -34,7 +36,7 @@ fn points<'a>(records: &[&'a Record]) -> Vec<Point<'a>> {
 pub(super) fn table(records: &[&Record]) -> Option<Table> {
     let points = points(records);
     let first = points.first()?;
-    let others = first.latency.local.as_slice().len() - 1;
+    let others = first.latency.locals.len() - 1;
     let columns = vec![
         Column::text("reads : writes"),
         Column::number("pause", "cycles"),
@@ -43,7 +45,7 @@ pub(super) fn table(records: &[&Record]) -> Option<Table> {
         Column::number("interval", "±%"),
     ];
     let processors = if others == 1 { "another CPU loads".to_owned() } else { format!("{others} other CPUs load") };
-    let title = format!("Latency of CPU {} while {processors} the memory", first.latency.local.as_slice()[0]);
+    let title = format!("Latency of CPU {} while {processors} the memory", first.latency.local);
     let mut table = Table::new(title, columns);
     for Point { mix: (reads, writes), pause, latency, traffic_mb_per_s } in &points {
         table.row([
@@ -64,7 +66,7 @@ pub(super) fn table(records: &[&Record]) -> Option<Table> {
 pub fn load_curves(records: &[Record]) -> Option<Plot> {
     let all: Vec<&Record> = records.iter().collect();
     let points = points(&all);
-    let mixes = distinct(&all, |record| Some((parameter(record, "reads")?, parameter(record, "writes")?)));
+    let mixes = distinct(&all, |record| mix(record));
     let series: Vec<Series> = mixes
         .into_iter()
         .flatten()
@@ -88,7 +90,7 @@ pub fn load_curves(records: &[Record]) -> Option<Plot> {
 
 #[cfg(test)]
 mod tests {
-    use record::Unit;
+    use record::{Parameters, Unit};
     use units::CpuId;
 
     use super::super::tests::sample;
@@ -96,8 +98,10 @@ mod tests {
 
     fn point(pause: u32, latency: f64, traffic: f64) -> [Record; 2] {
         let named = |name: &str, median| {
-            let mut record = sample("loaded", &format!("{name}(reads=2,writes=1,pause={pause})"), "UOWN", median);
-            record.local = vec![CpuId(0), CpuId(1)].into();
+            let mut record = sample("loaded", name, "UOWN", median);
+            record.parameters =
+                Parameters { array: None, offset: None, reads: Some(2), writes: Some(1), pause_cycles: Some(pause) };
+            record.locals = vec![CpuId(0), CpuId(1)];
             record
         };
         let mut beside = named("loaded-traffic", traffic);

@@ -63,7 +63,7 @@ fn what(experiment: &str) -> &str {
 }
 
 fn between_processors(title: &str, records: &[&Record]) -> Table {
-    let local = |record: &Record| record.local.as_slice()[0];
+    let local = |record: &Record| record.local;
     let remote = |record: &Record| record.remotes.first().copied().unwrap_or(CpuId(0));
     let mut all: Vec<CpuId> = records.iter().flat_map(|record| [local(record), remote(record)]).collect();
     all.sort_unstable();
@@ -117,10 +117,10 @@ pub(super) fn nodes(records: &[&Record]) -> Vec<Table> {
         let mut columns = vec![Column::text("from CPU")];
         columns.extend(homes.iter().map(|home| Column::number(format!("node {home}"), &unit.to_string())));
         let mut table = Table::new(between_nodes(&experiment), columns);
-        for local in distinct(&of, |record| record.local.as_slice().to_vec()) {
+        for local in distinct(&of, |record| record.locals.clone()) {
             let mut cells = vec![range(&local)];
             cells.extend(homes.iter().map(|&home: &NodeId| {
-                let found = of.iter().find(|r| r.home == home && r.local.as_slice() == local);
+                let found = of.iter().find(|r| r.home == home && r.locals == local);
                 let digits = if unit == Unit::Nanoseconds { 1 } else { 0 };
                 found.map_or_else(|| "-".to_owned(), |record| format!("{:.digits$}", record.median))
             }));
@@ -157,7 +157,7 @@ mod tests {
 
     fn pair(local: u16, remote: u16, median: f64) -> Record {
         let mut record = sample("cores", "lmbench-cas", "DEXT", median);
-        (record.local, record.remotes) = (vec![CpuId(local)].into(), vec![CpuId(remote)]);
+        (record.local, record.remotes) = (CpuId(local), vec![CpuId(remote)]);
         (record.yhops, record.zhops) = (Some(0), Some(0));
         record.conditions.relation = Some("same socket".into());
         record

@@ -86,7 +86,7 @@ fn conditions(records: &[&Record]) -> String {
 /// What one record was measured under beside that: how far the lines extend, how they were prepared, what a check found.
 fn of_one(record: &Record) -> String {
     let conditions = &record.conditions;
-    let mut line = format!("{} {}:", record.experiment, record.state);
+    let mut line = format!("{} {}:", record.title(), record.state);
     if let Some(window) = conditions.window {
         line.push_str(&format!(" over {window},"));
     }
@@ -95,13 +95,6 @@ fn of_one(record: &Record) -> String {
         line.push_str(&format!("; {check}"));
     }
     format!("{line}; median within {:.1} to {:.1} (95 %)", record.ci_low, record.ci_high)
-}
-
-/// A parameter in the name of an experiment, as the 4096 of `area-read(array=4096,stride=64)`.
-fn parameter(record: &Record, name: &str) -> Option<u64> {
-    let (_, parameters) = record.experiment.split_once('(')?;
-    let mut pairs = parameters.trim_end_matches(')').split(',').filter_map(|pair| pair.split_once('='));
-    pairs.find(|(key, _)| *key == name)?.1.parse().ok()
 }
 
 /// Nanoseconds in cycles of the core that measured them.
@@ -116,7 +109,7 @@ fn uncertainty_pct(record: &Record) -> f64 {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use record::{Conditions, Unit};
+    use record::{Conditions, Parameters, Unit};
     use units::{Bytes, CpuId, NodeId};
 
     use super::*;
@@ -128,7 +121,7 @@ pub(crate) mod tests {
             experiment: experiment.into(),
             state: state.into(),
             home: NodeId(0),
-            local: vec![CpuId(0)].into(),
+            local: CpuId(0),
             remotes: vec![],
             xhops: 0,
             yhops: None,
@@ -142,6 +135,8 @@ pub(crate) mod tests {
             n: 11,
             ci_low: median - 0.5,
             ci_high: median + 0.5,
+            locals: vec![CpuId(0)],
+            parameters: Parameters::default(),
             conditions: Conditions {
                 series: Some(series.into()),
                 pages_asked: Some("base".into()),
@@ -156,7 +151,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_belongs_to_no_series_is_listed_line_by_line() {
-        let records = [sample("hierarchy", "area-read(array=4096,stride=64)", "UOWN", 2.0), {
+        let records = [sample("hierarchy", "area-read", "UOWN", 2.0), {
             let mut alone = sample("x", "lmbench-read", "UOWN", 100.0);
             alone.conditions.series = None;
             alone
@@ -167,10 +162,8 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn parameters_are_read_from_names() {
-        let record = sample("hierarchy", "area-read(array=4096,stride=64)", "UOWN", 2.0);
-        assert_eq!((parameter(&record, "array"), parameter(&record, "stride")), (Some(4096), Some(64)));
-        assert_eq!(parameter(&record, "pause"), None);
+    fn cycles_and_uncertainties_follow_from_a_record() {
+        let record = sample("hierarchy", "area-read", "UOWN", 2.0);
         assert_eq!(cycles(&record), Some(4.0));
         assert_eq!(uncertainty_pct(&record), 25.0);
     }

@@ -25,7 +25,7 @@ pub(super) fn table(records: &[&Record]) -> Option<Table> {
     let transactions = distinct(records, |record| (record.state.clone(), record.experiment.clone()));
     let mut columns = vec![Column::text("owner or sharer"), Column::number("CPU", ""), Column::number("home", "node")];
     columns.extend(transactions.iter().map(|(state, experiment)| Column::number(heading(state, experiment), "ns")));
-    let title = format!("Transactions of CPU {}, by place", first.local.as_slice()[0]);
+    let title = format!("Transactions of CPU {}, by place", first.local);
     let mut table = Table::new(title, columns);
     for row in distinct(records, place) {
         let mut cells = vec![
@@ -79,7 +79,7 @@ pub(super) fn spacing(records: &[&Record]) -> Option<Table> {
         let stride = stride.map_or_else(|| "?".to_owned(), |stride| stride.to_string());
         Column::number(format!("{stride} apart"), "ns")
     }));
-    let title = format!("Does the distance between lines matter? CPU {}", first.local.as_slice()[0]);
+    let title = format!("Does the distance between lines matter? CPU {}", first.local);
     let mut table = Table::new(title, columns);
     for (state, experiment) in distinct(records, |record| (record.state.clone(), record.experiment.clone())) {
         let mut cells = vec![format!("{state} {experiment}")];

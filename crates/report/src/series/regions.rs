@@ -3,7 +3,6 @@
 use record::{Record, Statistics};
 use units::Bytes;
 
-use super::parameter;
 use crate::{Column, Table};
 
 /// Chunks in a line of the map.
@@ -14,12 +13,12 @@ const SHADES: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// The map and what it says, unless there is none.
 pub(super) fn table(records: &[&Record]) -> Option<Table> {
     let mut chunks: Vec<(Bytes, &Record)> =
-        records.iter().filter_map(|record| Some((Bytes(parameter(record, "offset")?), *record))).collect();
+        records.iter().filter_map(|record| Some((record.parameters.offset?, *record))).collect();
     chunks.sort_by_key(|(offset, _)| *offset);
     let medians: Vec<f64> = chunks.iter().map(|(_, record)| record.median).collect();
     let all = Statistics::of(&medians)?;
     let (first, chunk) = (chunks[0].1, chunks.get(1).map_or(Bytes(0), |(offset, _)| *offset));
-    let title = format!("Latency by region of node {}'s memory, from CPU {}", first.home, first.local.as_slice()[0]);
+    let title = format!("Latency by region of node {}'s memory, from CPU {}", first.home, first.local);
     let columns = vec![Column::text("from"), Column::text(format!("a character a chunk of {chunk}"))];
     let mut table = Table::new(title, columns);
     let shade = |median: f64| {
@@ -58,13 +57,17 @@ const TOLERANCE: f64 = 0.05;
 
 #[cfg(test)]
 mod tests {
+    use record::Parameters;
+
     use super::super::tests::sample;
     use super::*;
 
     #[test]
     fn slow_chunks_stand_out() {
-        let chunk =
-            |number: u64, median| sample("regions", &format!("region-read(offset={})", number << 24), "UOWN", median);
+        let chunk = |number: u64, median| {
+            let parameters = Parameters { offset: Some(Bytes(number << 24)), ..Parameters::default() };
+            Record { parameters, ..sample("regions", "region-read", "UOWN", median) }
+        };
         let records: Vec<Record> = (0..70).map(|n| chunk(n, if n % 35 == 0 { 150.0 } else { 100.0 })).collect();
         let text = table(&records.iter().collect::<Vec<_>>()).expect("a map").to_string();
         assert!(text.contains("a chunk of 16 MiB") && text.contains("2 of 70 chunks are slower"), "{text}");

@@ -93,14 +93,14 @@ struct Sum {
 pub struct Sums {
     all: Sum,
     measured: Sum,
-    /// Which of the outstanding misses are to be measured.
-    is_measured: [bool; MissId::CAPACITY],
+    /// The outstanding misses that are to be measured, a bit each.
+    is_measured: u64,
 }
 
 impl Sums {
     /// A miss begins.
     pub fn begin(&mut self, miss: MissId, measured: bool) {
-        self.is_measured[usize::from(miss.0)] = measured;
+        self.is_measured = self.is_measured & !(1 << miss.0) | u64::from(measured) << miss.0;
     }
 
     /// A miss that nothing hindered is over.
@@ -110,7 +110,7 @@ impl Sums {
 
     fn add(&mut self, miss: MissId, term: impl Fn(&mut Sum)) {
         term(&mut self.all);
-        if self.is_measured[usize::from(miss.0)] {
+        if self.is_measured >> miss.0 & 1 == 1 {
             term(&mut self.measured);
         }
     }
@@ -125,7 +125,7 @@ impl Sums {
 /// The misses of one processor.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
-    outstanding: [Outstanding; MissId::CAPACITY],
+    outstanding: Vec<Outstanding>,
     sums: Sums,
     buffer: MessageBuffer,
 }
@@ -147,7 +147,11 @@ impl Account {
     /// A miss begins; `measured` says whether its program has it measured.
     pub fn begin(&mut self, miss: MissId, measured: bool) {
         self.sums.begin(miss, measured);
-        self.outstanding[usize::from(miss.0)] = Outstanding::default();
+        let number = usize::from(miss.0);
+        if number >= self.outstanding.len() {
+            self.outstanding.resize(number + 1, Outstanding::default());
+        }
+        self.outstanding[number] = Outstanding::default();
     }
 
     /// The request of a miss came through the inbox at `time`, and waits for the protocol processor for `wait`.

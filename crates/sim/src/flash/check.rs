@@ -1,6 +1,6 @@
 //! Caches against memory and FLASH's directories.
 
-use protocol::Mesi;
+use protocol::Rights;
 use protocol::msi::DirectoryState;
 use rustc_hash::FxHashMap;
 use units::{CpuId, LineAddr, NodeId};
@@ -26,7 +26,7 @@ impl System<Magics> {
     fn add_kept(&self, copies: &mut FxHashMap<LineAddr, Vec<(CpuId, CachedCopy)>>) {
         for (cpu, magic) in (0..).map(CpuId).zip(&self.controllers.nodes) {
             for kept in magic.remote_access_cache.iter().flat_map(|cache| cache.lines()) {
-                let copy = CachedCopy { state: super::node::mesi(kept.state), version: kept.version };
+                let copy = CachedCopy { state: kept.state.into(), version: kept.version };
                 copies.entry(kept.line).or_default().push((cpu, copy));
             }
         }
@@ -55,7 +55,7 @@ fn check_line(
     for &(cpu, CachedCopy { state, .. }) in copies {
         let known = match entry {
             DirectoryState::Dirty { owner } => cpu_of(owner) == cpu,
-            DirectoryState::Clean => state == Mesi::Shared && directory.names(line, node_of(cpu)),
+            DirectoryState::Clean => state.rights() == Rights::Read && directory.names(line, node_of(cpu)),
             _ => false,
         };
         if !known {

@@ -1,7 +1,7 @@
 //! The directories of all nodes, whichever way they keep sharers: the home's side of the protocol.
 
 use protocol::msi::{
-    DirectoryState, Entry, Handled, HomeContext, HomeWork, Message, SetWork, SharingSet, Site, Variant,
+    DirectoryState, Entry, HomeContext, HomeOutcome, HomeWork, Message, SetWork, SharingSet, Site, Variant,
 };
 use protocol::{ProtocolError, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -119,12 +119,12 @@ impl<S: SharingSet> Directory for Directories<S> {
             let before = traces.set;
             let send = &mut |message, work: &SetWork| traces.sent.push((message, sum(before, *work)));
             match protocol::msi::home(&self.set, entry, store, memory, message, &context, send)? {
-                Handled::Done(work) => {
+                HomeOutcome::Done(work) => {
                     traces.set += work.set;
                     self.set.touched(store, |word| traces.touched.push(word));
                     return Ok(work);
                 }
-                Handled::StoreExhausted => self.reclaim(home, traces).map_err(|reason| ProtocolError {
+                HomeOutcome::StoreExhausted => self.reclaim(home, traces).map_err(|reason| ProtocolError {
                     at: protocol::Agent::Home(home),
                     message: message.kind.mnemonic(),
                     state: self.entries.line(message.line).0.state.mnemonic(),

@@ -80,11 +80,11 @@ pub const fn of_home(transaction: Transaction) -> Handler {
         Transaction::Write => Handler::Write,
         Transaction::WriteInvalidating => Handler::WriteInvalidate,
         Transaction::Forward => Handler::Forward,
-        Transaction::Refuse => Handler::Refuse,
+        Transaction::Nack => Handler::Refuse,
         Transaction::Writeback | Transaction::WritebackRace => Handler::Writeback,
         Transaction::SharingWriteback => Handler::SharingWriteback,
         Transaction::OwnershipTransfer => Handler::OwnershipTransfer,
-        Transaction::ForwardRefused => Handler::ForwardRefused,
+        Transaction::ForwardNack => Handler::ForwardRefused,
         Transaction::Acknowledgement => Handler::Acknowledge,
         Transaction::LastAcknowledgement => Handler::LastAcknowledge,
         Transaction::ReplacementHint => Handler::Hint,
@@ -94,7 +94,7 @@ pub const fn of_home(transaction: Transaction) -> Handler {
 /// The handler of a message at the cache side of a node.
 pub const fn of_node(kind: MessageKind) -> Handler {
     match kind {
-        MessageKind::NegativeAcknowledge => Handler::Refusal,
+        MessageKind::Nack => Handler::Refusal,
         MessageKind::ForwardGet | MessageKind::ForwardGetExclusive => Handler::Intervention,
         MessageKind::Invalidate => Handler::Invalidate,
         MessageKind::ClusterInvalidate => Handler::Relay,

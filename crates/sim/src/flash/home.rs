@@ -72,7 +72,7 @@ impl System<Magics> {
         };
         controllers.nodes[home.index()].reclamations += u64::from(traces.reclaimed);
         let writes = matches!(message.kind, MessageKind::GetExclusive | MessageKind::Upgrade);
-        if writes && !matches!(work.transaction, Transaction::Refuse | Transaction::Forward) {
+        if writes && !matches!(work.transaction, Transaction::Nack | Transaction::Forward) {
             controllers.nodes[home.index()].invalidations.count(work.invalidations.nodes);
         }
         if let Some(served) = served(work.transaction, &traces) {

@@ -24,6 +24,7 @@ mod transport;
 
 use engine::Source;
 use machine::VirtualNetwork;
+use machine::description::MOST_MAGIC_NODES;
 use protocol::msi::catalogue::{Named, Sizes, Visitor, resolve};
 use protocol::msi::{HeaderUse, Lane, Message, NodeContext, SharingSet, Site};
 use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
@@ -42,7 +43,6 @@ pub use event::MagicEvent;
 pub use handler::Handler;
 pub use home::served;
 pub use interface::wanted;
-pub use node::{mesi, msi};
 pub use timing::{MagicDescription, MagicTiming};
 pub use transport::{destination, unhindered};
 
@@ -103,22 +103,16 @@ impl Visitor for Build {
     }
 }
 
+// Descriptions have no more nodes with MAGIC than sharing sets tell apart.
+const _: () = assert!(MOST_MAGIC_NODES == Site::MAX_NODES as u32);
+
 impl Protocol {
     /// The protocol that the description names, for nodes of one processor each.
     ///
     /// # Errors
-    /// There is none of that name, or it cannot run on so many nodes.
+    /// There is none of that name.
     pub fn of(blueprint: &Blueprint<'_>, parts: &MagicDescription<'_>) -> Result<Self, SimError> {
         let nodes = blueprint.network.topology().nodes().len();
-        let per_node = blueprint.description.topology.processors_per_node;
-        if per_node != 1 {
-            let (value, accepted) = (per_node.to_string(), "1 with MAGIC");
-            return Err(SimError::Unsupported { key: "topology.processors_per_node", value, accepted });
-        }
-        if nodes > usize::from(Site::MAX_NODES) {
-            let (value, accepted) = (nodes.to_string(), "1 to 64 nodes with MAGIC");
-            return Err(SimError::Unsupported { key: "topology.processors", value, accepted });
-        }
         let directory = parts.directory;
         let sizes =
             Sizes { nodes: nodes as u16, links: directory.link_store_entries, vectors: directory.vector_store_entries };
@@ -219,8 +213,8 @@ impl Controller for Magics {
     }
 
     #[inline]
-    fn packets(message: &Message) -> u16 {
-        transport::packets(message)
+    fn carries_line(message: &Message) -> bool {
+        message.kind.carries_data()
     }
 
     fn allocated(&mut self, node: NodeId, lines: u64) {

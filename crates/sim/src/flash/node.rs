@@ -1,6 +1,6 @@
 //! The cache side of a node: answers, interventions and invalidations for its processor, and what goes out on its behalf.
 
-use protocol::Mesi;
+use protocol::CopyState;
 use protocol::msi::{self, Agent, CacheLine, Collection, Message, MessageKind, Msi, NodeContext, NodeOutcome, Place};
 use units::{CpuId, Duration, LineAddr, NodeId, Time};
 
@@ -13,24 +13,6 @@ use super::transport::{asks, threatens};
 use super::{Magics, cpu_of, miss_on};
 use crate::processor::{CachedCopy, MissId};
 use crate::system::{EnvelopeId, System};
-
-/// The processor's view of a state.
-pub const fn mesi(state: Msi) -> Mesi {
-    match state {
-        Msi::Invalid => Mesi::Invalid,
-        Msi::Shared => Mesi::Shared,
-        Msi::Dirty => Mesi::Modified,
-    }
-}
-
-/// The protocol's view of a processor's state.
-pub const fn msi(state: Mesi) -> Msi {
-    match state {
-        Mesi::Invalid => Msi::Invalid,
-        Mesi::Shared => Msi::Shared,
-        Mesi::Exclusive | Mesi::Modified => Msi::Dirty,
-    }
-}
 
 /// Whether an invalidation goes on to the processor. MAGIC knows what the remote access cache holds, but not what its processor's
 /// caches do: those must look for a line even where nobody has it any more.
@@ -48,7 +30,7 @@ impl Magics {
     pub(super) fn evicted(&self, node: NodeId, line: LineAddr, copy: CachedCopy) -> CacheLine {
         let outstanding = &self.nodes[node.index()].outstanding;
         let pending = outstanding.iter().find(|(other, _)| *other == line).map_or(CacheLine::INVALID, |found| found.1);
-        CacheLine { state: msi(copy.state), version: copy.version, place: Place::Cache, ..pending }
+        CacheLine { state: copy.state.into(), version: copy.version, place: Place::Cache, ..pending }
     }
 
     /// Keeps what is pending about a line, if anything is.
@@ -104,14 +86,14 @@ impl System<Magics> {
         let pending = magic.outstanding.iter().find(|(other, _)| *other == line);
         let pending = pending.map_or(CacheLine::INVALID, |found| found.1);
         let kept = match &magic.remote_access_cache {
-            Some(cache) if copy.state == Mesi::Invalid => cache.get(line),
+            Some(cache) if !copy.state.is_valid() => cache.get(line),
             _ => None,
         };
         match kept {
             Some(Kept { state, version, .. }) => {
                 CacheLine { state, version, place: Place::RemoteAccessCache, ..pending }
             }
-            None => CacheLine { state: msi(copy.state), version: copy.version, place: Place::Cache, ..pending },
+            None => CacheLine { state: copy.state.into(), version: copy.version, place: Place::Cache, ..pending },
         }
     }
 
@@ -135,7 +117,7 @@ impl System<Magics> {
                 kept.put(Kept { line, state, version });
             }
         }
-        let copy = CachedCopy { state: if in_cache { mesi(state) } else { Mesi::Invalid }, version };
+        let copy = CachedCopy { state: if in_cache { state.into() } else { CopyState::INVALID }, version };
         self.processor_mut(cpu_of(node)).set_copy(line, copy, request.is_some());
         self.wake_spinner(cpu_of(node));
         result

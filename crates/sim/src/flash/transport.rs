@@ -13,16 +13,6 @@ use super::{Magics, cpu_of};
 use crate::processor::ProcessorTiming;
 use crate::system::{Blueprint, EnvelopeId, Event, Network, System};
 
-/// Packets of a message that carries a line: a header and 128 bytes, as in the Origin, whose network it is (FLASH
-/// dissertation, Appendix A; Prestor 2001, 4.1.3).
-const DATA_PACKETS: u16 = 9;
-
-/// Packets of a message.
-#[inline]
-pub(super) const fn packets(message: &Message) -> u16 {
-    if message.kind.carries_data() { DATA_PACKETS } else { 1 }
-}
-
 /// Whether a message may lead to an intervention or invalidation at the processor of the node that it is for: all that is for
 /// its home may, since whatever the home does to its own node it does at once.
 #[inline]

@@ -175,8 +175,9 @@ impl Controller for Ideals {
         VirtualNetwork::Request
     }
 
-    fn packets(_message: &Leaving) -> u16 {
-        0
+    /// Nothing here travels by the network.
+    fn carries_line(_message: &Leaving) -> bool {
+        false
     }
 
     fn allocated(&mut self, node: NodeId, lines: u64) {
@@ -259,7 +260,7 @@ impl System<Ideals> {
     fn on_evict(&mut self, cpu: CpuId, post: &Post) {
         let node = self.node_of(cpu);
         self.controllers.nodes[node.index()].leaving.push((post.line, post.copy));
-        let leaving = Leaving { line: post.line, dirty: post.copy.state == protocol::Mesi::Modified };
+        let leaving = Leaving { line: post.line, dirty: post.copy.state.is_dirty() };
         let id = self.envelop(leaving, node);
         self.schedule_processor(cpu, post.at, Event::Node(IdealEvent::Evict(cpu, id)));
     }

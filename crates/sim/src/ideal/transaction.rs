@@ -1,11 +1,11 @@
 //! Transactions at once: the protocol's handlers, run until nothing of a transaction is left to be done.
 
+use protocol::ProtocolError;
 use protocol::msi::{self, Access, Agent, CacheLine, Message, NodeContext, NodeOutcome};
-use protocol::{Mesi, ProtocolError};
 use units::{LineAddr, NodeId};
 
 use super::{Ideals, cpu_of, is_served};
-use crate::flash::{self, mesi, msi as state_of};
+use crate::flash;
 use crate::processor::CachedCopy;
 use crate::system::System;
 
@@ -88,9 +88,9 @@ impl System<Ideals> {
         let index = pending.iter().position(|&(place, _)| place == (node, line));
         let before = index.map_or(CacheLine::INVALID, |index| pending.swap_remove(index).1);
         let leaving = nodes[node.index()].leaving.iter().position(|&(other, _)| other == line);
-        let leaving = leaving.filter(|_| copy.state == Mesi::Invalid && before.request.is_none());
+        let leaving = leaving.filter(|_| !copy.state.is_valid() && before.request.is_none());
         let copy = leaving.map_or(copy, |index| nodes[node.index()].leaving[index].1);
-        let mut cache = CacheLine { state: state_of(copy.state), version: copy.version, ..before };
+        let mut cache = CacheLine { state: copy.state.into(), version: copy.version, ..before };
         let context = self.controllers.context(node, line);
         let Ideals { nodes, pending, messages, .. } = &mut self.controllers;
         let result = handler(&mut cache, &context, &mut |message| {
@@ -100,7 +100,7 @@ impl System<Ideals> {
         if !cache.is_quiet() {
             pending.push(((node, line), cache));
         }
-        let copy = CachedCopy { state: mesi(cache.state), version: cache.version };
+        let copy = CachedCopy { state: cache.state.into(), version: cache.version };
         match leaving {
             Some(index) => nodes[node.index()].leaving[index].1 = copy,
             None => {

@@ -1,6 +1,7 @@
 //! Caches against memory and the Origin's directory.
 
-use protocol::{DirectoryState, Mesi};
+use protocol::Rights;
+use protocol::origin::DirectoryState;
 use units::{CpuId, LineAddr, NodeId};
 
 use super::Hubs;
@@ -26,7 +27,7 @@ impl System<Hubs> {
         for &(cpu, CachedCopy { state, .. }) in copies {
             let known = match entry.state {
                 DirectoryState::Exclusive => entry.owner == cpu,
-                DirectoryState::Shared => state == Mesi::Shared && entry.sharers.contains(self.node_of(cpu)),
+                DirectoryState::Shared => state.rights() == Rights::Read && entry.sharers.contains(self.node_of(cpu)),
                 _ => false,
             };
             if !known {

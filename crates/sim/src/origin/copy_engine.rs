@@ -7,9 +7,10 @@
 
 use std::collections::VecDeque;
 
-use protocol::{
-    Access, CacheLine, CacheOutcome, DirectoryEntry, DirectoryState, Mesi, Outbox, Pending, RequestOutcome, Version,
+use protocol::origin::{
+    CacheLine, CacheOutcome, DirectoryEntry, DirectoryState, Mesi, Outbox, Pending, RequestOutcome,
 };
+use protocol::{Access, Version};
 use units::{Bytes, CpuId, LineAddr, NodeId};
 
 use super::{HubEvent, Hubs};
@@ -143,7 +144,7 @@ impl System<Hubs> {
         }
         let mut outbox = Outbox::new();
         let agent = self.controllers.agent(node);
-        let result = self.with_line(agent, line, |cache, context| protocol::retry(cache, context, &mut outbox));
+        let result = self.with_line(agent, line, |cache, context| protocol::origin::retry(cache, context, &mut outbox));
         match result {
             Ok(()) => {
                 self.count_copying(node, &outbox);
@@ -164,11 +165,11 @@ impl System<Hubs> {
         }
         let (CachedCopy { state, version }, ready) = self.processor_mut(agent).give_up(line, now);
         // What is copied nobody has modified: the copy is just dropped.
-        let state = if access == Access::PoisonRead { state } else { Mesi::Invalid };
+        let state = if access == Access::PoisonRead { state.into() } else { Mesi::Invalid };
         let mut cache = CacheLine { state, version, pending: Pending::None };
         let mut outbox = Outbox::new();
         let context = self.controllers.context(agent, line);
-        let outcome = protocol::processor_request(&mut cache, &context, access, &mut outbox);
+        let outcome = protocol::origin::processor_request(&mut cache, &context, access, &mut outbox);
         debug_assert!(matches!(outcome, RequestOutcome::Requested | RequestOutcome::Blocked));
         self.controllers.outstanding[agent.index()].push((line, cache));
         self.begin(node, line);
@@ -252,7 +253,7 @@ impl System<Hubs> {
             DirectoryEntry { state: DirectoryState::Exclusive, owner: agent, ..DirectoryEntry::UNOWNED };
         let mut cache = CacheLine { state: Mesi::Modified, version, pending: Pending::None };
         let mut outbox = Outbox::new();
-        protocol::evict(&mut cache, &self.controllers.context(agent, line), &mut outbox);
+        protocol::origin::evict(&mut cache, &self.controllers.context(agent, line), &mut outbox);
         self.controllers.outstanding[agent.index()].push((line, cache));
         self.begin(node, line);
         self.count_copying(node, &outbox);

@@ -1,6 +1,6 @@
 //! What the counters of a Hub would show: memory and directory in six modes, and the traffic of its input and output section.
 
-use protocol::{DirectoryState, Geometry, Message, MessageKind};
+use protocol::origin::{DirectoryState, Geometry, Message, MessageKind};
 use units::{Duration, NodeId, Time};
 
 use super::hub::{Hub, HubTiming};
@@ -116,7 +116,7 @@ impl Hub {
             self.sent_of(&[K::WritebackExclusiveAcknowledge, K::WritebackBusyAcknowledge]),
             self.sent_of(&[K::InterventionShared, K::InterventionExclusive]) + self.invalidating,
             backoff,
-            self.sent_of(&[K::NegativeAcknowledge]),
+            self.sent_of(&[K::Nack]),
         ];
         let expanded = self.sent_of(&[K::Invalidate]);
         let all = self.sent.iter().sum::<u64>() - expanded + self.invalidating;

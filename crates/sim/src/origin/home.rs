@@ -1,6 +1,7 @@
 //! The memory/directory interface: a message in, its price in time, messages out.
 
-use protocol::{Agent, DirectoryState, HomeContext, Message, MessageKind, Outbox, Transaction};
+use protocol::Agent;
+use protocol::origin::{DirectoryState, HomeContext, Message, MessageKind, Outbox, Transaction};
 use units::NodeId;
 
 use super::Hubs;
@@ -23,7 +24,7 @@ impl System<Hubs> {
         let mut outbox = Outbox::new();
         let (entry, version) = directory.line(message.line);
         let (found, owner) = (entry.state, entry.owner);
-        let work = match protocol::home(entry, version, &message, &context, &mut outbox) {
+        let work = match protocol::origin::home(entry, version, &message, &context, &mut outbox) {
             Ok(work) => work,
             Err(error) => return self.fail(error),
         };
@@ -36,7 +37,7 @@ impl System<Hubs> {
         }
         hub.count_local(node, geometry, &message);
         if matches!(message.kind, MessageKind::ReadExclusive | MessageKind::Upgrade)
-            && work.transaction != Transaction::NegativeAcknowledge
+            && work.transaction != Transaction::Nack
         {
             hub.invalidations.count(work.invalidations);
         }

@@ -2,7 +2,7 @@
 
 use engine::{Server, Source};
 use machine::description::Description;
-use protocol::{DirectoryState, HomeWork, MessageKind};
+use protocol::origin::{DirectoryState, HomeWork, MessageKind};
 use units::{Duration, Time};
 
 use super::activity::{Activity, Refresh, Work};

@@ -1,8 +1,9 @@
 //! The processor interface: requests leave it, answers, interventions and invalidations go through it to the processors,
 //! all over one multiplexed bus.
 
-use protocol::{
-    Agent, CacheLine, CacheOutcome, Message, MessageClass, MessageKind, Outbox, OwnerAnswer, Pending, Supplied,
+use protocol::Agent;
+use protocol::origin::{
+    CacheLine, CacheOutcome, Message, MessageClass, MessageKind, Outbox, OwnerAnswer, Pending, Supplied,
 };
 use units::{CpuId, NodeId, Time};
 
@@ -32,7 +33,7 @@ impl System<Hubs> {
         self.controllers.hubs[node.index()].threats -= 1;
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
         let mut outbox = Outbox::new();
-        let result = self.with_line(cpu, line, |cache, context| protocol::retry(cache, context, &mut outbox));
+        let result = self.with_line(cpu, line, |cache, context| protocol::origin::retry(cache, context, &mut outbox));
         if let Err(error) = result {
             return self.fail(error);
         }
@@ -95,13 +96,13 @@ impl System<Hubs> {
             let spared = self.saboteur.is_some() && self.strikes(Fault::KeptCopy);
             if cpu != message.requester
                 && !spared
-                && let Err(error) = self.with_line(cpu, message.line, protocol::invalidate)
+                && let Err(error) = self.with_line(cpu, message.line, protocol::origin::invalidate)
             {
                 return self.fail(error);
             }
         }
         let out = answered + self.controllers.timing.interface_out;
-        self.dispatch(node, out, protocol::invalidation_acknowledgement(message));
+        self.dispatch(node, out, protocol::origin::invalidation_acknowledgement(message));
     }
 
     fn intervene(&mut self, node: NodeId, owner: CpuId, message: &Message) {
@@ -109,8 +110,9 @@ impl System<Hubs> {
         self.processor_mut(owner).count_intervention(message.line);
         let checked = self.processor_mut(owner).snoop(message.line, now);
         let mut outbox = Outbox::new();
-        let outcome = self
-            .with_line(owner, message.line, |cache, context| protocol::receive(cache, context, message, &mut outbox));
+        let outcome = self.with_line(owner, message.line, |cache, context| {
+            protocol::origin::receive(cache, context, message, &mut outbox)
+        });
         match outcome {
             Ok(CacheOutcome::Intervened(supplied)) => self.supply(node, owner, supplied, checked, &outbox),
             Ok(CacheOutcome::InterventionDeferred) => {}
@@ -171,7 +173,7 @@ impl System<Hubs> {
             {
                 request.invalidated = false;
             }
-            let outcome = protocol::receive(cache, context, message, &mut outbox);
+            let outcome = protocol::origin::receive(cache, context, message, &mut outbox);
             version = cache.version;
             outcome
         });
@@ -253,7 +255,8 @@ impl System<Hubs> {
             return Ok(());
         }
         let mut outbox = Outbox::new();
-        let served = self.with_line(cpu, line, |cache, context| protocol::serve_deferred(cache, context, &mut outbox));
+        let served =
+            self.with_line(cpu, line, |cache, context| protocol::origin::serve_deferred(cache, context, &mut outbox));
         if let Some(supplied) = served? {
             self.supply(self.node_of(cpu), cpu, supplied, self.now, &outbox);
         }

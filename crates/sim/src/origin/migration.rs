@@ -1,7 +1,7 @@
 //! Pages move to where they are used: an interrupt by the reference counters, the decision, and the bus errors by which
 //! processors learn of it (Prestor 2001, 3.2.1, 3.2.2 and 3.3.2).
 
-use protocol::{Message, MessageKind};
+use protocol::origin::{Message, MessageKind};
 use units::{CpuId, LineAddr, NodeId, PhysicalAddr};
 
 use super::reference_counters::BLOCK_SHIFT;

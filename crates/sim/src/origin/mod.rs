@@ -13,7 +13,8 @@ mod transport;
 
 use engine::Source;
 use machine::VirtualNetwork;
-use protocol::{CacheContext, CacheLine, DirectoryEntry, Geometry, Message, Outbox, Pending, Version};
+use protocol::Version;
+use protocol::origin::{CacheContext, CacheLine, DirectoryEntry, Geometry, Message, Outbox, Pending};
 use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
 use crate::counters::CounterUnit;
@@ -169,8 +170,8 @@ impl Controller for Hubs {
     }
 
     #[inline]
-    fn packets(message: &Message) -> u16 {
-        transport::packets(message)
+    fn carries_line(message: &Message) -> bool {
+        message.kind.carries_data()
     }
 
     fn allocated(&mut self, node: NodeId, lines: u64) {
@@ -184,15 +185,15 @@ impl Controller for Hubs {
         if cpu == system.controllers.agent(node) && system.controllers.hubs[node.index()].engine.holds(post) {
             return;
         }
-        let mut cache = CacheLine { state: copy.state, version: copy.version, pending: Pending::None };
+        let mut cache = CacheLine { state: copy.state.into(), version: copy.version, pending: Pending::None };
         let mut outbox = Outbox::new();
         let context = system.controllers.context(cpu, line);
         match ask {
             Ask::Request(access) => {
-                protocol::processor_request(&mut cache, &context, access, &mut outbox);
+                protocol::origin::processor_request(&mut cache, &context, access, &mut outbox);
             }
             Ask::Evict => {
-                protocol::evict(&mut cache, &context, &mut outbox);
+                protocol::origin::evict(&mut cache, &context, &mut outbox);
             }
         }
         system.controllers.outstanding[cpu.index()].push((line, cache));
@@ -279,7 +280,7 @@ impl System<Hubs> {
             None => Pending::None,
         };
         let CachedCopy { state, version } = self.processor_mut(cpu).copy(line);
-        CacheLine { state, version, pending }
+        CacheLine { state: state.into(), version, pending }
     }
 
     /// Applies a handler of the protocol to a line at a processor.
@@ -304,7 +305,7 @@ impl System<Hubs> {
             (None, _) => outstanding.push((line, cache)),
         }
         let processor = self.processor_mut(cpu);
-        processor.set_copy(line, CachedCopy { state, version }, matches!(pending, Pending::Request(_)));
+        processor.set_copy(line, CachedCopy { state: state.into(), version }, matches!(pending, Pending::Request(_)));
         if pending == Pending::None {
             processor.release_writeback(line);
         }

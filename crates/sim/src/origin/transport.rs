@@ -1,20 +1,12 @@
 //! Messages on their way through a Hub: crossbar and network interface.
 
 use machine::VirtualNetwork;
-use protocol::{Agent, Message, MessageClass};
+use protocol::Agent;
+use protocol::origin::{Message, MessageClass};
 use units::{ChannelId, Duration, NodeId, Time};
 
 use super::{HubEvent, Hubs};
 use crate::system::{EnvelopeId, Event, System};
-
-/// Packets of a message that carries a line: a header and 128 bytes (Prestor 2001, 4.1.3).
-const DATA_PACKETS: u16 = 9;
-
-/// Packets of a message.
-#[inline]
-pub(super) const fn packets(message: &Message) -> u16 {
-    if message.kind.carries_data() { DATA_PACKETS } else { 1 }
-}
 
 /// The virtual network that messages of a class travel on: forwarded requests share that of requests, revisions that of
 /// replies (Prestor 2001, 3.1.3 and 3.2.3).

@@ -1,11 +1,11 @@
 //! What a program's instructions do to its processor: the path of a reference through the hierarchy.
 
-use protocol::{Access, Mesi, hit};
+use protocol::{Access, CopyState, Rights};
 use units::{Duration, LineAddr, PhysicalAddr, Time, VirtualAddr};
 
-use super::cache::{Slot, Victim};
 use super::{Ask, CachedCopy, Cause, Miss, MissId, Post, Processor, Service, Wait};
 use crate::attribution::Charge;
+use crate::part::{Slot, Victim};
 
 /// What the address of an access depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,8 +87,8 @@ impl Processor {
             return Err(Wait::Until(self.time));
         }
         let block = at.0 >> self.timing.block_shift;
-        let state = self.primary.lookup(block);
-        if hit(state, access) == Some(state) && !self.upgrade_blocks(block, access) {
+        let state = self.primary.use_line(block);
+        if state.after(access) == Some(state) && !self.upgrade_blocks(block, access) {
             self.retire(access, self.time + self.timing.primary_hit, Cause::PrimaryCache);
             self.observe_hit(self.line_of_block(block), access, false);
             self.note_touch(named, at, access);
@@ -208,13 +208,13 @@ impl Processor {
         if self.writebacks.contains(&line) {
             return Err(Wait::Writeback(line));
         }
-        let found = self.secondary.probe(line);
-        let old = found.map_or(Mesi::Invalid, |found| found.state);
-        if hit(old, access).is_some() {
+        let found = self.secondary.probe(line.0);
+        let old = found.map_or(CopyState::INVALID, |found| found.state);
+        if old.after(access).is_some() {
             self.hit_secondary(block, access);
             return Ok(());
         }
-        let id = self.free_miss(access.writes(), old == Mesi::Shared)?;
+        let id = self.free_miss(access.writes(), old.rights() == Rights::Read)?;
         if let Some(&oldest) = self.writebacks.first()
             && self.writebacks.len() >= self.timing.misses
         {
@@ -224,7 +224,7 @@ impl Processor {
             Some(found) => (found.slot, None),
             None => {
                 let misses = &self.misses;
-                let room = self.secondary.make_room(line, |slot| misses.reserves(slot), &mut self.random);
+                let room = self.secondary.make_room(line.0, |slot| misses.reserves(slot), &mut self.random);
                 room.ok_or(Wait::AnyMiss)?
             }
         };
@@ -252,9 +252,9 @@ impl Processor {
             }
             Access::Store | Access::WritePrefetch if !writes => return Err(Wait::Miss(id)),
             // The line has been granted and taken away again before it was whole.
-            Access::Store if done && hit(copy.state, access).is_none() => return Err(Wait::Miss(id)),
+            Access::Store if done && copy.state.after(access).is_none() => return Err(Wait::Miss(id)),
             // The shared copy is still there (R12000), or the upgrade must be waited for (R10000).
-            Access::Load if upgrade && copy.state == Mesi::Shared && !self.timing.upgrade_blocks_loads => {
+            Access::Load if upgrade && copy.state.rights() == Rights::Read && !self.timing.upgrade_blocks_loads => {
                 let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
                 self.observe_join(id, access);
                 self.retire(access, start + self.timing.secondary_hit, Cause::SecondaryCache);
@@ -283,16 +283,16 @@ impl Processor {
         let line = self.line_of_block(block);
         self.counters.primary_misses += 1;
         let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
-        let Some(found) = self.secondary.lookup(line) else { return };
+        let Some(found) = self.secondary.look_up(line.0) else { return };
         let wrong_way = if found.predicted { Duration::ZERO } else { self.timing.other_way };
-        let state = hit(found.state, access).unwrap_or(found.state);
+        let state = found.state.after(access).unwrap_or(found.state);
         let version = self.secondary.version(found.slot);
         let version = if access == Access::Store { version.next() } else { version };
-        self.secondary.update(found.slot, line, state, version);
+        self.secondary.update(found.slot, line.0, state, version);
         self.observe_hit(line, access, true);
         self.note_reference(line, false);
         let mut held = self.timing.tag_check + wrong_way;
-        if self.primary.fill(block, state).is_some() {
+        if self.primary.fill(block, state, &mut self.random).is_some_and(|victim| victim.state.is_dirty()) {
             held += self.timing.primary_writeback;
         }
         self.bus.hold(start, held);
@@ -309,7 +309,7 @@ impl Processor {
         self.counters.primary_misses += 1;
         self.counters.secondary_misses += 1;
         let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
-        let (copy, tags) = match self.secondary.lookup(line) {
+        let (copy, tags) = match self.secondary.look_up(line.0) {
             Some(found) => {
                 let wrong_way = if found.predicted { Duration::ZERO } else { self.timing.other_way };
                 let copy = CachedCopy { state: found.state, version: self.secondary.version(found.slot) };
@@ -317,7 +317,7 @@ impl Processor {
             }
             None => (CachedCopy::default(), self.timing.tag_check + self.timing.other_way),
         };
-        let upgrade = copy.state == Mesi::Shared;
+        let upgrade = copy.state.rights() == Rights::Read;
         self.counters.upgrades += u64::from(upgrade);
         self.bus.hold(start, tags);
         self.post(start + tags + self.timing.miss_to_request, Ask::Request(access), line, copy);
@@ -356,19 +356,20 @@ impl Processor {
     /// A line leaves the secondary cache, and its blocks the primary one. If it is modified it is read out for the controller;
     /// of a clean one the controller is told, if it wants to be.
     pub(super) fn evict(&mut self, victim: Victim) {
-        self.clear_primary(victim.line, Mesi::Invalid);
-        self.note_loss(victim.line, true);
+        let line = LineAddr(victim.line);
+        self.clear_primary(line, CopyState::INVALID);
+        self.note_loss(line, true);
         let mut at = self.time;
-        if victim.state == Mesi::Modified {
+        if victim.state.is_dirty() {
             self.counters.writebacks += 1;
             let start = self.bus.start(self.time, self.timing.secondary_grid);
             self.bus.hold(start, self.timing.line_read);
             at = start + self.timing.line_read;
-            self.writebacks.push(victim.line);
+            self.writebacks.push(line);
         } else if !self.announces_clean {
             return;
         }
-        self.post(at, Ask::Evict, victim.line, CachedCopy { state: victim.state, version: victim.version });
+        self.post(at, Ask::Evict, line, CachedCopy { state: victim.state, version: victim.version });
     }
 
     pub(super) fn post(&mut self, at: Time, ask: Ask, line: LineAddr, copy: CachedCopy) {

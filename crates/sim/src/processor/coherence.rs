@@ -1,11 +1,11 @@
 //! What the rest of the machine does to a processor: messages of the protocol, tag checks from outside, fills.
 
-use protocol::Mesi;
+use protocol::CopyState;
 use units::{Duration, LineAddr, Time};
 
-use super::cache::Victim;
 use super::{CachedCopy, MissId, Processor};
 use crate::observer::Observer;
+use crate::part::Victim;
 
 impl Processor {
     /// The processor's copy of `line`: in its caches, or on the way there.
@@ -14,7 +14,7 @@ impl Processor {
         if let Some(miss) = self.miss_on(line).and_then(|id| self.miss(id)) {
             return miss.copy;
         }
-        match self.secondary.probe(line) {
+        match self.secondary.probe(line.0) {
             Some(found) => CachedCopy { state: found.state, version: self.secondary.version(found.slot) },
             None => CachedCopy::default(),
         }
@@ -24,7 +24,7 @@ impl Processor {
     /// still to come. The primary cache follows.
     #[inline]
     pub fn set_copy(&mut self, line: LineAddr, copy: CachedCopy, requested: bool) {
-        if copy.state == Mesi::Invalid {
+        if !copy.state.is_valid() {
             self.note_departure(line);
         }
         if let Some(id) = self.miss_on(line) {
@@ -38,13 +38,13 @@ impl Processor {
             if granted {
                 self.note_grant(line);
             }
-            if copy.state == Mesi::Invalid && (granted || before != Mesi::Invalid) {
+            if !copy.state.is_valid() && (granted || before.is_valid()) {
                 self.note_loss(line, false);
             }
-        } else if let Some(found) = self.secondary.probe(line) {
-            self.secondary.update(found.slot, line, copy.state, copy.version);
+        } else if let Some(found) = self.secondary.probe(line.0) {
+            self.secondary.update(found.slot, line.0, copy.state, copy.version);
             self.clear_primary(line, copy.state);
-            if copy.state == Mesi::Invalid && found.state != Mesi::Invalid {
+            if !copy.state.is_valid() && found.state.is_valid() {
                 self.note_loss(line, false);
             }
         }
@@ -69,7 +69,7 @@ impl Processor {
     }
 
     /// The blocks of `line` in the primary cache take `state`.
-    pub(super) fn clear_primary(&mut self, line: LineAddr, state: Mesi) {
+    pub(super) fn clear_primary(&mut self, line: LineAddr, state: CopyState) {
         let shift = self.timing.line_shift - self.timing.block_shift;
         for block in line.0 << shift..(line.0 + 1) << shift {
             self.primary.set_state(block, state);
@@ -80,7 +80,7 @@ impl Processor {
     /// tried first; a line that sits in the other one, or nowhere, takes a second access (Prestor 2001, 4.3.3).
     pub fn snoop(&mut self, line: LineAddr, now: Time) -> Time {
         let start = self.bus.start(now, self.timing.secondary_grid);
-        let first = self.secondary.probe(line).is_some_and(|found| found.predicted);
+        let first = self.secondary.probe(line.0).is_some_and(|found| found.predicted);
         let length = self.timing.tag_check + if first { Duration::ZERO } else { self.timing.other_way };
         self.bus.hold(start, length);
         start + length

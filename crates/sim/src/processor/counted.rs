@@ -67,7 +67,7 @@ impl Processor {
     }
 
     fn has_copy(&self, line: units::LineAddr) -> bool {
-        self.secondary.probe(line).is_some_and(|found| found.state != protocol::Mesi::Invalid)
+        self.secondary.probe(line.0).is_some()
     }
 }
 

@@ -315,8 +315,8 @@ pub(super) struct Ledger {
     /// Instructions issued on behalf of something, in all.
     elsewhere: u64,
     misses: MissCounts,
-    /// How misses, by their numbers, were served last, and which was over last.
-    served: [Option<Charge>; MissId::CAPACITY],
+    /// How misses, by their numbers as far as any has been over, were served last, and which was over last.
+    served: Vec<Option<Charge>>,
     latest: Option<Charge>,
 }
 
@@ -418,7 +418,7 @@ impl Processor {
             Some(Wait::Writeback(_)) => Cause::Writeback,
             Some(Wait::Page(..) | Wait::Call) => Cause::System,
             Some(Wait::Value(id) | Wait::Miss(id)) => {
-                let over = self.ledger.served[usize::from(id.0)].unwrap_or(reads);
+                let over = self.ledger.served.get(usize::from(id.0)).copied().flatten().unwrap_or(reads);
                 return self.miss(id).map_or(over, |miss| miss.charge());
             }
             Some(Wait::AnyMiss | Wait::AllMisses | Wait::Until(_)) => return self.ledger.latest.unwrap_or(reads),
@@ -456,7 +456,11 @@ impl Processor {
             attribution.served(miss.debt, miss.service);
         }
         let charge = Some(miss.charge());
-        (self.ledger.served[usize::from(id.0)], self.ledger.latest) = (charge, charge);
+        let number = usize::from(id.0);
+        if number >= self.ledger.served.len() {
+            self.ledger.served.resize(number + 1, None);
+        }
+        (self.ledger.served[number], self.ledger.latest) = (charge, charge);
     }
 
     /// What it did so far.

@@ -1,19 +1,20 @@
 //! Outstanding misses: the processor's side of the coherency request buffer.
 
-use protocol::{Access, Mesi, hit};
+use machine::description::MOST_MISSES;
+use protocol::{Access, Rights};
 use units::{LineAddr, Time};
 
-use super::cache::Slot;
 use super::{Ask, CachedCopy, Cause, Processor, Service, Wait};
 use crate::attribution::{Charge, Debt};
+use crate::part::Slot;
 
 /// Number of an outstanding miss of a processor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct MissId(pub u8);
 
 impl MissId {
-    /// More misses than any processor here has outstanding.
-    pub const CAPACITY: usize = 8;
+    /// Misses that a processor can have outstanding at most.
+    pub const CAPACITY: usize = MOST_MISSES as usize;
 }
 
 /// An outstanding miss.
@@ -72,21 +73,10 @@ const NO_LINE: LineAddr = LineAddr(u64::MAX);
 #[derive(Debug)]
 pub(super) struct Misses {
     /// Lines of the outstanding misses ([`NO_LINE`] for none), and how many those are.
-    lines: [LineAddr; MissId::CAPACITY],
+    lines: Box<[LineAddr]>,
     outstanding: u8,
-    taken: [Taken; MissId::CAPACITY],
-    entries: [Option<Miss>; MissId::CAPACITY],
-}
-
-impl Default for Misses {
-    fn default() -> Self {
-        Self {
-            lines: [NO_LINE; MissId::CAPACITY],
-            outstanding: 0,
-            taken: [Taken::default(); MissId::CAPACITY],
-            entries: [None; MissId::CAPACITY],
-        }
-    }
+    taken: Box<[Taken]>,
+    entries: Box<[Option<Miss>]>,
 }
 
 impl Miss {
@@ -102,6 +92,16 @@ impl Miss {
 }
 
 impl Misses {
+    /// As many free miss registers.
+    pub(super) fn new(registers: usize) -> Self {
+        Self {
+            lines: vec![NO_LINE; registers].into(),
+            outstanding: 0,
+            taken: vec![Taken::default(); registers].into(),
+            entries: vec![None; registers].into(),
+        }
+    }
+
     #[inline]
     pub(super) fn iter(&self) -> impl Iterator<Item = (MissId, &Miss)> {
         (0u8..).map(MissId).zip(&self.entries).filter_map(|(id, miss)| Some((id, miss.as_ref()?)))
@@ -193,7 +193,7 @@ impl Processor {
     pub fn set_value(&mut self, id: MissId, at: Time) {
         let Some(miss) = self.miss_mut(id) else { return };
         miss.value_at = Some(at);
-        let stored = !miss.then_store || hit(miss.copy.state, Access::Store).is_some();
+        let stored = !miss.then_store || miss.copy.state.after(Access::Store).is_some();
         let (block, fill_end, service, charge) = (miss.block, miss.fill_end, miss.service, miss.charge());
         if self.value_from == Some(id) {
             self.value_from = None;
@@ -201,7 +201,7 @@ impl Processor {
             (self.loaded_at, self.loaded_from) = (at, charge);
         }
         self.window.resolve(id, at, stored, service);
-        if self.primary.make_room(block) {
+        if self.primary.make_room_for_fill(block, &mut self.random).is_some_and(|victim| victim.state.is_dirty()) {
             self.bus.book_primary_writeback(at, fill_end, &self.timing);
         }
     }
@@ -215,12 +215,12 @@ impl Processor {
             return false;
         }
         miss.then_store = false;
-        if let Some(state) = hit(miss.copy.state, Access::Store) {
+        if let Some(state) = miss.copy.state.after(Access::Store) {
             miss.copy = CachedCopy { state, version: miss.copy.version.next() };
             self.observe_waiting_store(id, now);
             return false;
         }
-        (miss.upgrade, miss.access, miss.granted) = (miss.copy.state == Mesi::Shared, Access::Store, false);
+        (miss.upgrade, miss.access, miss.granted) = (miss.copy.state.rights() == Rights::Read, Access::Store, false);
         (miss.writes, miss.requested, miss.buffered, miss.value_at, miss.fill_end) =
             (true, true, false, None, Time::ZERO);
         let (line, copy) = (miss.line, miss.copy);
@@ -234,12 +234,12 @@ impl Processor {
         let free = now + self.timing.release;
         let Some(miss) = self.misses.close(id, free) else { return now };
         self.count_miss(id, &miss);
-        self.secondary.place(miss.slot, miss.line, miss.copy.state, miss.copy.version);
+        self.secondary.place(miss.slot, miss.line.0, miss.copy.state, miss.copy.version);
         if miss.upgrade {
             self.clear_primary(miss.line, miss.copy.state);
         }
-        if miss.copy.state != Mesi::Invalid {
-            self.primary.fill(miss.block, miss.copy.state);
+        if miss.copy.state.is_valid() {
+            self.primary.fill(miss.block, miss.copy.state, &mut self.random);
         }
         free
     }

@@ -10,7 +10,6 @@
 
 mod accesses;
 mod bus;
-mod cache;
 mod coherence;
 mod counted;
 mod ledger;
@@ -23,7 +22,7 @@ mod timing;
 mod tlb;
 mod window;
 
-use protocol::{Access, Mesi, Version};
+use protocol::{Access, CopyState, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use units::{CpuId, Duration, LineAddr, Time, VirtualAddr};
@@ -32,6 +31,7 @@ use crate::attribution::{Attribution, Charge};
 use crate::causes::{MissCause, SharedCauses};
 use crate::observer::SharedObserver;
 use crate::os::Translations;
+use crate::part::Cache;
 
 pub use accesses::{Address, Location};
 pub use counted::{ExternalCounts, ThreadCounts};
@@ -41,7 +41,6 @@ pub use misses::{Miss, MissId};
 pub use timing::ProcessorTiming;
 
 use bus::SecondaryBus;
-use cache::{PrimaryCache, SecondaryCache};
 use ledger::Ledger;
 use misses::Misses;
 use spinning::{Pose, Spin};
@@ -141,8 +140,8 @@ pub struct Post {
 /// A processor's copy of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CachedCopy {
-    /// Its state; with [`Mesi::Invalid`] there is none.
-    pub state: Mesi,
+    /// Its state; with [`CopyState::INVALID`] there is none.
+    pub state: CopyState,
     /// The version of its data.
     pub version: Version,
 }
@@ -176,8 +175,9 @@ pub struct Processor {
     issued: u64,
     /// Those of them that are not known to be done.
     window: Window,
-    primary: PrimaryCache,
-    secondary: SecondaryCache,
+    /// Its states mirror those of the secondary cache, which includes it and holds the data.
+    primary: Cache,
+    secondary: Cache,
     tlb: Tlb,
     /// What it knows of where virtual pages are.
     translations: Translations,
@@ -224,12 +224,12 @@ impl Processor {
             trapped: None,
             issued: 0,
             window: Window::new(timing.window),
-            primary: PrimaryCache::new(timing.primary_sets),
-            secondary: SecondaryCache::new(timing.secondary_sets),
+            primary: Cache::of_tags(&timing.primary),
+            secondary: Cache::new(&timing.secondary),
             tlb: Tlb::new(timing.translation_entries),
             translations: Translations::default(),
             bus: SecondaryBus::default(),
-            misses: Misses::default(),
+            misses: Misses::new(timing.misses),
             writebacks: Vec::new(),
             announces_clean,
             random: Xoshiro256PlusPlus::seed_from_u64(seed ^ u64::from(cpu.0) << 32),

@@ -3,7 +3,7 @@
 //! A store that hits a modified block changes nothing that anybody could notice by time, so its line keeps its version; under
 //! observation it makes the next one, like every other store.
 
-use protocol::{Access, Mesi};
+use protocol::Access;
 use units::{CpuId, LineAddr, PhysicalAddr, Time};
 
 use super::{CachedCopy, MissId, Processor};
@@ -202,7 +202,7 @@ impl Processor {
                 }
             }
             // Contents that were taken away again before they were all here had been loaded when they came.
-            Access::Load if copy.state != Mesi::Invalid => observer.loaded(self.cpu, line, copy, self.time),
+            Access::Load if copy.state.is_valid() => observer.loaded(self.cpu, line, copy, self.time),
             _ => {}
         }
     }
@@ -264,9 +264,9 @@ impl Processor {
     fn next_version(&mut self, line: LineAddr) {
         if let Some(miss) = self.miss_on(line).and_then(|id| self.miss_mut(id)) {
             miss.copy.version = miss.copy.version.next();
-        } else if let Some(found) = self.secondary.probe(line) {
+        } else if let Some(found) = self.secondary.probe(line.0) {
             let CachedCopy { state, version } = self.copy(line);
-            self.secondary.update(found.slot, line, state, version.next());
+            self.secondary.update(found.slot, line.0, state, version.next());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Misses on lines whose page has moved: they end in a bus error, and go on where the page is now.
 
-use protocol::Mesi;
+use protocol::CopyState;
 use units::{LineAddr, Time};
 
 use super::{Ask, CachedCopy, Cause, Miss, MissId, Processor};
@@ -10,11 +10,11 @@ impl Processor {
     /// `now` on. Returns what the copy was and when it is at the pins.
     pub fn give_up(&mut self, line: LineAddr, now: Time) -> (CachedCopy, Time) {
         let copy = self.copy(line);
-        if copy.state == Mesi::Invalid {
+        if !copy.state.is_valid() {
             return (copy, now);
         }
-        self.set_copy(line, CachedCopy { state: Mesi::Invalid, ..copy }, false);
-        if copy.state != Mesi::Modified {
+        self.set_copy(line, CachedCopy { state: CopyState::INVALID, ..copy }, false);
+        if !copy.state.is_dirty() {
             return (copy, now);
         }
         self.counters.writebacks += 1;
@@ -44,17 +44,17 @@ impl Processor {
     /// Whether miss `id` can be for `line` instead now: a page that changes its colour needs another place in the cache.
     pub fn can_redirect(&self, id: MissId, line: LineAddr) -> bool {
         let Some(miss) = self.miss(id) else { return true };
-        self.secondary.shares_set(miss.line, line)
-            || self.secondary.places(line).any(|slot| !self.misses.reserves(slot))
+        self.secondary.shares_set(miss.line.0, line.0)
+            || self.secondary.places(line.0).any(|slot| !self.misses.reserves(slot))
     }
 
     /// Miss `id`, which ended in a bus error, is for `line` instead, and is asked for at `at`.
     pub fn redirect_miss(&mut self, id: MissId, line: LineAddr, at: Time) {
         let Some(&Miss { line: before, slot: old, block, access, .. }) = self.miss(id) else { return };
         let mut slot = old;
-        if !self.secondary.shares_set(before, line) {
+        if !self.secondary.shares_set(before.0, line.0) {
             let misses = &self.misses;
-            let room = self.secondary.make_room(line, |slot| misses.reserves(slot), &mut self.random);
+            let room = self.secondary.make_room(line.0, |slot| misses.reserves(slot), &mut self.random);
             let Some((room, victim)) = room else { return };
             slot = room;
             if let Some(victim) = victim {

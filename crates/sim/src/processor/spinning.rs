@@ -1,6 +1,6 @@
 //! A processor whose program looks at a word again and again: nothing happens until its copy of the line is taken away.
 
-use protocol::Mesi;
+use protocol::CopyState;
 use units::{Duration, LineAddr, PhysicalAddr, Time};
 
 use super::window::Behind;
@@ -58,7 +58,7 @@ impl Processor {
 
     /// Whether the processor may store to the line of `at` without asking anybody.
     pub fn owns(&self, at: PhysicalAddr) -> bool {
-        self.copy(self.line_at(at)).state == Mesi::Modified
+        self.copy(self.line_at(at)).state == CopyState::MODIFIED
     }
 
     /// Starts a loop of a load of `at`, which the program calls `named` and which hits, and `instructions` others. If there is no copy to look at, the others are
@@ -70,7 +70,7 @@ impl Processor {
         self.note_look(named);
         let line = self.line_at(at);
         let others = self.timing.issue * u64::from(instructions);
-        if self.copy(line).state == Mesi::Invalid {
+        if !self.copy(line).state.is_valid() {
             let mut left = instructions;
             return self.instructions(&mut left);
         }

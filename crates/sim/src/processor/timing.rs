@@ -1,7 +1,9 @@
 //! What the processor's timing depends on, taken from a machine description once and for all.
 
-use machine::description::{Description, Fill};
+use machine::description::{Description, Fill, Replacement};
 use units::{Bytes, Duration};
+
+use crate::part::CacheSpec;
 
 /// The processor's share of a machine description, in time instead of cycles.
 #[derive(Clone, Debug)]
@@ -58,10 +60,10 @@ pub struct ProcessorTiming {
     pub page_shift: u32,
     /// Time of a translation miss.
     pub translation_miss: Duration,
-    /// Sets of the primary cache.
-    pub primary_sets: usize,
-    /// Sets of the secondary cache.
-    pub secondary_sets: usize,
+    /// The primary cache.
+    pub primary: CacheSpec,
+    /// The secondary cache.
+    pub secondary: CacheSpec,
     /// Entries of the translation buffer.
     pub translation_entries: usize,
 }
@@ -101,8 +103,8 @@ impl ProcessorTiming {
             line_shift: shift(l2.line),
             page_shift: shift(tlb.page) + tlb.pages_per_entry.trailing_zeros(),
             translation_miss: tlb.miss,
-            primary_sets: (l1.size.0 / l1.line.0 / u64::from(l1.ways)) as usize,
-            secondary_sets: (l2.size.0 / l2.line.0 / u64::from(l2.ways)) as usize,
+            primary: cache(l1.size, l1.line, l1.ways, l1.replacement),
+            secondary: cache(l2.size, l2.line, l2.ways, l2.replacement),
             translation_entries: tlb.entries as usize,
         }
     }
@@ -119,6 +121,11 @@ impl ProcessorTiming {
         };
         looked.align_up(self.secondary_grid) + self.tag_check + self.other_way + self.miss_to_request
     }
+}
+
+/// A cache of `size` with lines of `line` in sets of `ways`.
+fn cache(size: Bytes, line: Bytes, ways: u32, replacement: Replacement) -> CacheSpec {
+    CacheSpec { sets: (size.0 / line.0 / u64::from(ways)) as usize, ways: ways as usize, replacement }
 }
 
 /// The distance of the edges that two clocks of commensurate periods share: the smallest whole number of core cycles

@@ -1,27 +1,33 @@
 //! The translation lookaside buffer: fully associative, refilled by software.
 
+use machine::description::MOST_TRANSLATIONS;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
-
-/// Slots of the direct-mapped index that finds an entry without searching.
-const INDEX_SLOTS: usize = 256;
 
 /// A fully associative buffer of page numbers with random replacement, as the R10000's (64 entries, each for two
 /// consecutive pages: Prestor 2001, 2.1).
 pub struct Tlb {
     entries: Vec<u64>,
-    index: [u8; INDEX_SLOTS],
+    /// A direct-mapped index, a power of two long, that finds most entries without searching.
+    index: Box<[u16]>,
     filled: usize,
     last: u64,
 }
+
+// The index names an entry by 16 bits.
+const _: () = assert!(MOST_TRANSLATIONS <= 1 << u16::BITS);
 
 /// No page has this number.
 const NONE: u64 = u64::MAX;
 
 impl Tlb {
-    /// An empty buffer of `entries` entries (at most 256).
+    /// Slots of the index of a small buffer; that of a large one has four for each entry.
+    const LEAST_SLOTS: usize = 256;
+
+    /// An empty buffer of `entries` entries (at most [`MOST_TRANSLATIONS`]).
     pub fn new(entries: usize) -> Self {
-        Self { entries: vec![NONE; entries], index: [0; INDEX_SLOTS], filled: 0, last: NONE }
+        let slots = (4 * entries).next_power_of_two().max(Self::LEAST_SLOTS);
+        Self { entries: vec![NONE; entries], index: vec![0; slots].into(), filled: 0, last: NONE }
     }
 
     /// Looks up a page number (an address divided by the reach of an entry). `false` is a miss: the entry is now loaded.
@@ -31,11 +37,16 @@ impl Tlb {
             return true;
         }
         self.last = page;
-        let hint = usize::from(self.index[page as usize % INDEX_SLOTS]);
+        let hint = usize::from(self.index[self.slot_of(page)]);
         if self.entries[hint] == page {
             return true;
         }
         self.search(page, random)
+    }
+
+    #[inline]
+    fn slot_of(&self, page: u64) -> usize {
+        page as usize & (self.index.len() - 1)
     }
 
     /// Forgets all translations.
@@ -57,7 +68,8 @@ impl Tlb {
             }
         });
         self.entries[slot] = page;
-        self.index[page as usize % INDEX_SLOTS] = slot as u8;
+        let index = self.slot_of(page);
+        self.index[index] = slot as u16;
         found.is_some()
     }
 }

@@ -1,6 +1,6 @@
 //! Coherence when nothing is under way: copies against each other, against memory, and against the stores that were made.
 
-use protocol::{Mesi, Version};
+use protocol::{CopyState, Rights, Version};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 use units::{CpuId, LineAddr, NodeId, Time};
@@ -47,7 +47,7 @@ pub enum Incoherence {
         /// What.
         line: LineAddr,
         /// The state of its copy.
-        state: Mesi,
+        state: CopyState,
         /// When.
         at: Time,
     },
@@ -108,7 +108,7 @@ pub enum Incoherence {
         /// The line.
         line: LineAddr,
         /// The state of the copy.
-        state: Mesi,
+        state: CopyState,
         /// The state of the entry.
         directory: &'static str,
     },
@@ -159,7 +159,7 @@ impl<C: Controller> System<C> {
         let observer = observer.borrow();
         observer.stored_lines().into_iter().try_for_each(|line| {
             let holders = copies.get(&line).map_or(&[][..], Vec::as_slice);
-            let owned = holders.iter().find(|(_, copy)| copy.state == Mesi::Modified);
+            let owned = holders.iter().find(|(_, copy)| copy.state.is_dirty());
             let contents = owned.map_or_else(|| memory(&mut self.controllers, line), |(_, copy)| copy.version);
             observer.compare(line, contents)
         })
@@ -175,12 +175,12 @@ impl Incoherence {
     pub fn among(line: LineAddr, copies: &[(CpuId, CachedCopy)], memory: Version) -> Result<(), Self> {
         for &(cpu, copy) in copies {
             let other = copies.iter().find(|other| other.0 != cpu);
-            if copy.state != Mesi::Shared
+            if copy.state.rights() != Rights::Read
                 && let Some(&(other, _)) = other
             {
                 return Err(Self::OwnerNotAlone { line, owner: cpu, other });
             }
-            if copy.state != Mesi::Modified && copy.version != memory {
+            if !copy.state.is_dirty() && copy.version != memory {
                 return Err(Self::SharedDiffers { cpu, line, found: copy.version, memory });
             }
         }

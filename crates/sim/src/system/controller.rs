@@ -93,8 +93,8 @@ pub trait Controller: Sized + 'static {
     /// The virtual network that a message travels on.
     fn network(message: &Self::Message) -> VirtualNetwork;
 
-    /// Packets of a message.
-    fn packets(message: &Self::Message) -> u16;
+    /// Whether a message carries a line.
+    fn carries_line(message: &Self::Message) -> bool;
 
     /// So many lines of the node's memory exist now.
     fn allocated(&mut self, node: NodeId, lines: u64);

@@ -111,7 +111,7 @@ impl<C: Controller> System<C> {
     /// # Errors
     /// The description asks for what the simulator cannot do.
     pub fn new(description: &Description, options: Options) -> Result<Self, SimError> {
-        SimError::check(description)?;
+        description.check()?;
         let topology = Topology::new(description);
         let nodes = topology.nodes().len();
         let lines = LineMap::new(description.l2.line);
@@ -370,7 +370,7 @@ impl<C: Controller> System<C> {
     pub fn copies(&self) -> impl Iterator<Item = (CpuId, LineAddr, CachedCopy)> + '_ {
         self.processors.iter().flatten().flat_map(|processor| {
             let copy = |line, state, version: Version| (processor.cpu(), line, CachedCopy { state, version });
-            processor.copies().map(move |found| copy(found.line, found.state, found.version))
+            processor.copies().map(move |found| copy(LineAddr(found.line), found.state, found.version))
         })
     }
 }

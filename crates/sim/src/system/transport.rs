@@ -39,7 +39,7 @@ impl<C: Controller> System<C> {
     fn send(&mut self, channel: ChannelId, id: EnvelopeId) {
         let delay = self.random_delay();
         let message = &self.envelopes.get(id).message;
-        let (lane, packets) = (lane(C::network(message)), C::packets(message));
+        let (lane, packets) = (lane(C::network(message)), self.network.packets(C::carries_line(message)));
         match self.network.channel_mut(channel).send(id.0, lane, packets, self.now, delay) {
             Ok(sent) => self.forward(channel, id, sent, false),
             Err(Queued { next_try }) => {
@@ -58,8 +58,8 @@ impl<C: Controller> System<C> {
             return;
         }
         loop {
-            let envelopes = &self.envelopes;
-            let length = |id| C::packets(&envelopes.get(EnvelopeId(id)).message);
+            let (envelopes, sizes) = (&self.envelopes, self.network.sizes());
+            let length = |id| sizes.of(C::carries_line(&envelopes.get(EnvelopeId(id)).message));
             let Some((id, sent)) = self.network.channel_mut(channel).send_waiting(index, self.now, length) else {
                 break;
             };
@@ -101,7 +101,7 @@ impl<C: Controller> System<C> {
         let (arrival, bypassed) = self.network.arrival(channel, &sent);
         let envelope = self.envelopes.get_mut(id);
         envelope.spread = envelope.spread.max(sent.spread);
-        let (held, packets) = (envelope.holds.take(), C::packets(&envelope.message));
+        let (held, packets) = (envelope.holds.take(), self.network.packets(C::carries_line(&envelope.message)));
         let lane = lane(C::network(&envelope.message));
         if let Some((before, lane)) = held {
             let envelope = self.envelopes.get_mut(id);
@@ -124,7 +124,7 @@ impl<C: Controller> System<C> {
     #[inline]
     pub fn release_buffer(&mut self, id: EnvelopeId, when: Time) {
         if let Some((channel, lane)) = self.envelopes.get_mut(id).holds.take() {
-            let packets = C::packets(&self.envelopes.get(id).message);
+            let packets = self.network.packets(C::carries_line(&self.envelopes.get(id).message));
             self.give_credits(channel, lane, when, packets);
         }
     }

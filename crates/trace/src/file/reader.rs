@@ -1,6 +1,5 @@
 //! Reading a trace, whole or cut, written by whomever.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
@@ -117,7 +116,7 @@ impl Trace {
     /// # Errors
     /// When there is no such file, or it is no trace. What is wrong further on becomes a [warning](Self::warnings).
     pub fn open(path: &Path) -> Result<Self, TraceError> {
-        let file = File::open(path)?;
+        let file = input::open(path)?;
         Self::read(BufReader::with_capacity(1 << 16, file))
     }
 

@@ -1,4 +1,4 @@
-//! The search itself: level by level, so that the first counterexample is a shortest one.
+//! The search: level by level, so that the first counterexample is a shortest one.
 
 use rayon::prelude::*;
 
@@ -7,16 +7,16 @@ use super::store::{StateId, StateStore};
 use super::trace::{self, Trace};
 use crate::model::{Model, Property, Violation};
 
-/// States expanded between two insertions into the store: large enough to keep every core busy, small enough that
+/// States expanded between two insertions into the store: enough to keep every core busy, and few enough that the
 /// waiting successors stay in cache.
 const BATCH: usize = 16 << 10;
 /// States that one task expands.
 const CHUNK: usize = 512;
 
-/// As many states as can be numbered, less those that one batch can add.
+/// Most states: those that can be numbered, less those that one batch can add.
 const MOST_STATES: usize = StateId::MAX as usize / 2;
 
-/// What was explored and found.
+/// Result of an exploration.
 pub struct Exploration {
     /// Distinct states (up to symmetry).
     pub states: usize,
@@ -26,14 +26,15 @@ pub struct Exploration {
     pub depth: usize,
     /// Bytes held by the states and the graph at the end.
     pub memory: usize,
-    /// Whether every reachable state was expanded; if not, there were more states than allowed, or a property is broken.
+    /// Whether every reachable state was expanded; if not, there were more states than allowed, or a property is
+    /// violated.
     pub complete: bool,
-    /// A shortest way to break a property, if there is one.
+    /// A shortest violation of a property, if there is one.
     pub counterexample: Option<Trace>,
 }
 
-/// The reachable graph by steps of the system itself: the successors of state `n` are
-/// `targets[offsets[n]..offsets[n + 1]]`. Steps of the users are not kept; no property needs them.
+/// Reachable graph of the system's internal steps: the successors of state `n` are
+/// `targets[offsets[n]..offsets[n + 1]]`. Steps of processors are omitted; no property needs them.
 pub(super) struct Graph {
     offsets: Vec<u64>,
     pub(super) targets: Vec<StateId>,
@@ -54,14 +55,14 @@ impl Graph {
         &self.targets[self.offsets[id as usize] as usize..self.offsets[id as usize + 1] as usize]
     }
 
-    /// Bytes of memory held.
+    /// Memory held, in bytes.
     fn memory(&self) -> usize {
         self.offsets.capacity() * size_of::<u64>() + self.targets.capacity() * size_of::<StateId>()
     }
 }
 
-/// Explores every reachable state of `model` and checks every property, liveness last. Gives up beyond `state_limit`
-/// states, which bounds the memory that it takes.
+/// Explores every reachable state of `model` and checks every property, liveness last. The search stops beyond
+/// `state_limit` states, which bounds its memory.
 pub fn explore<M: Model>(model: &M, state_limit: usize) -> Exploration {
     let mut search = Search {
         model,
@@ -86,15 +87,15 @@ pub fn explore<M: Model>(model: &M, state_limit: usize) -> Exploration {
     }
 }
 
-/// How a search ends.
+/// End of a search.
 enum End {
     Complete,
     TooManyStates,
     Broken(Broken),
 }
 
-/// A step out of a stored state that breaks a property; `step` is its place among the steps, or `None` if the state
-/// itself is the trouble (nothing can move).
+/// A step out of a stored state that violates a property. `step` is its position among the steps; `None` if the state
+/// itself is a deadlock.
 struct Broken {
     from: StateId,
     step: Option<usize>,
@@ -110,12 +111,12 @@ struct Search<'a, M: Model> {
     state_limit: usize,
 }
 
-/// What one task found: the successors of consecutive states, in order.
+/// Result of one task: the successors of consecutive states, in order.
 #[derive(Default)]
 struct Chunk {
     encodings: Vec<u8>,
     successors: Vec<Successor>,
-    /// End of each state's successors.
+    /// End of each state's successors in `successors`.
     ends: Vec<usize>,
     broken: Option<Broken>,
 }
@@ -156,7 +157,7 @@ impl<M: Model> Search<'_, M> {
         End::Complete
     }
 
-    /// All successors of a range of states. Reads the store only, so that tasks do not wait for each other.
+    /// Expands all states of a range. It only reads the store, so tasks do not wait for each other.
     fn expand(&self, range: std::ops::Range<usize>) -> Chunk {
         let mut chunk = Chunk::default();
         for id in range {
@@ -178,7 +179,7 @@ impl<M: Model> Search<'_, M> {
             if internal_steps == 0 && chunk.broken.is_none() && !self.model.is_quiescent(&state) {
                 let violation = Violation {
                     property: Property::DeadlockFreedom,
-                    detail: "something is outstanding, and nothing can move".into(),
+                    detail: "something is outstanding, and no internal step is possible".into(),
                 };
                 chunk.broken = Some(Broken { from: id, step: None, violation });
             }
@@ -203,7 +204,7 @@ impl<M: Model> Search<'_, M> {
         chunk.successors.push(Successor { hash, end, internal, known });
     }
 
-    /// Stores what a task found, in order: state numbers do not depend on the number of cores.
+    /// Stores the result of a task, in order: state numbers do not depend on the number of cores.
     fn absorb(&mut self, first: usize, chunk: &Chunk) {
         self.transitions += chunk.successors.len() as u64;
         let (mut from, mut start) = (0, 0);

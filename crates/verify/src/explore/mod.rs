@@ -1,4 +1,4 @@
-//! Breadth-first exploration of every reachable state, and what the resulting graph says about liveness.
+//! Breadth-first exploration of every reachable state, and the liveness check on the resulting graph.
 
 mod breadth_first;
 mod liveness;

@@ -1,4 +1,4 @@
-//! The set of states seen: encodings end to end in one buffer, found by an open hash table of 32-bit numbers.
+//! The set of visited states: encodings end to end in one buffer, found by an open hash table of 32-bit numbers.
 
 use std::hash::Hasher;
 
@@ -7,7 +7,7 @@ use rustc_hash::FxHasher;
 /// Number of a state, in the order in which states were found.
 pub type StateId = u32;
 
-/// A slot of the hash table: the state, and 32 further bits of its hash, which spare most comparisons of encodings.
+/// A slot of the hash table: the state, and 32 further bits of its hash, which save most comparisons of encodings.
 #[derive(Clone, Copy)]
 struct Slot {
     id: StateId,
@@ -24,19 +24,19 @@ impl Slot {
 
 /// Encoded states, numbered from 0 in order of insertion, without duplicates.
 ///
-/// Encodings are kept whole, so two states never pass for one.
+/// Whole encodings are kept, so two different states are never merged.
 pub struct StateStore {
     bytes: Vec<u8>,
     /// End of each state's encoding in `bytes`.
     ends: Vec<u64>,
-    /// The state from which each was first reached; its own number for the first.
+    /// Parent of each state, from which it was first reached; the first state is its own parent.
     parents: Vec<StateId>,
-    /// Open addressing; a power of two, at most three quarters full.
+    /// Hash table with open addressing; a power of two, at most three quarters full.
     table: Vec<Slot>,
 }
 
 impl StateStore {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self { bytes: Vec::new(), ends: Vec::new(), parents: Vec::new(), table: vec![EMPTY; 1 << 12] }
     }
@@ -53,26 +53,26 @@ impl StateStore {
         &self.bytes[start..self.ends[index] as usize]
     }
 
-    /// The state from which `id` was first reached.
+    /// Parent of a state: the state from which it was first reached.
     pub fn parent(&self, id: StateId) -> StateId {
         self.parents[id as usize]
     }
 
-    /// The hash under which an encoding is looked up.
+    /// Hash of an encoding, for its lookup.
     pub fn hash(encoding: &[u8]) -> u64 {
         let mut hasher = FxHasher::default();
         hasher.write(encoding);
-        // The table is indexed by low bits, and a multiplicative hash is best in its high ones.
+        // The table is indexed by low bits, and the high bits of a multiplicative hash are the best.
         hasher.finish().swap_bytes()
     }
 
-    /// The number of an encoding, if it is there.
+    /// Finds the number of an encoding, if it is stored.
     pub fn find(&self, hash: u64, encoding: &[u8]) -> Option<StateId> {
         let slot = self.table[self.slot(hash, encoding)];
         (!slot.is_empty()).then_some(slot.id)
     }
 
-    /// The number of an encoding, and whether it is new.
+    /// Inserts an encoding; returns its number, and whether it is new.
     pub fn insert(&mut self, hash: u64, encoding: &[u8], parent: Option<StateId>) -> (StateId, bool) {
         let slot = self.slot(hash, encoding);
         if !self.table[slot].is_empty() {
@@ -89,12 +89,12 @@ impl StateStore {
         (id, true)
     }
 
-    /// Bytes of memory held.
+    /// Memory held, in bytes.
     pub fn memory(&self) -> usize {
         self.bytes.capacity() + (self.ends.capacity() + self.table.capacity()) * 8 + self.parents.capacity() * 4
     }
 
-    /// The slot that holds the encoding, or the empty one where it belongs.
+    /// Slot that holds the encoding, or the empty slot where it belongs.
     fn slot(&self, hash: u64, encoding: &[u8]) -> usize {
         let mask = self.table.len() - 1;
         let mut slot = hash as usize & mask;
@@ -122,7 +122,7 @@ impl StateStore {
     }
 }
 
-/// The bits of a hash that do not choose the slot (tables stay below 2^32 slots).
+/// Bits of a hash that do not select the slot (tables stay below 2^32 slots).
 fn tag(hash: u64) -> u32 {
     (hash >> 32) as u32
 }

@@ -1,4 +1,4 @@
-//! Counterexamples: a path from the initial state, retold with the names of one concrete run.
+//! Counterexamples: a path from the initial state, replayed with the names of one concrete run.
 
 use std::fmt;
 
@@ -8,20 +8,20 @@ use crate::model::{Model, Violation};
 /// One step of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceStep {
-    /// What happened.
+    /// Description of the step.
     pub step: String,
-    /// The state after it; empty if the step broke a property before there was one.
+    /// State after the step; empty if the step violated a property first.
     pub state: String,
 }
 
-/// A shortest run that breaks a property.
+/// A shortest run that violates a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// The initial state.
     pub initial: String,
-    /// The steps from there.
+    /// Steps from the initial state.
     pub steps: Vec<TraceStep>,
-    /// What is broken at the end.
+    /// Violation at the end.
     pub violation: Violation,
 }
 
@@ -36,15 +36,15 @@ impl fmt::Display for Trace {
     }
 }
 
-/// A trace being retold: the concrete state reached so far.
+/// A trace under construction: the concrete state reached so far.
 pub(super) struct Replay<M: Model> {
     state: M::State,
     initial: String,
     steps: Vec<TraceStep>,
 }
 
-/// Retells the way by which `to` was first reached. The stored states have lost the names of interchangeable parts; the
-/// replay starts from the initial state and takes, each time, a step to a state with the stored encoding.
+/// Replays the path by which `to` was first reached. The stored states have lost the names of interchangeable parts, so
+/// the replay starts from the initial state and takes, each time, a step to a state with the stored encoding.
 pub(super) fn replay<M: Model>(model: &M, store: &StateStore, to: StateId) -> Replay<M> {
     let mut path = vec![to];
     while let Some(&last) = path.last() {
@@ -85,9 +85,9 @@ impl<M: Model> Replay<M> {
         }
     }
 
-    /// Takes the step that breaks a property, and says which, in the names of this run. `index` is its place among the
-    /// steps of the stored state; this state is equal up to names, so the step that breaks here may have another place,
-    /// but there is one.
+    /// Takes the step that violates a property, and returns the violation in the names of this run. `index` is the
+    /// step's position among the steps of the stored state. This state is equal up to names, so the violating step may
+    /// have another position, but there is one.
     pub(super) fn push_broken(&mut self, model: &M, index: usize) -> Option<Violation> {
         let mut broken = None;
         let mut place = 0;

@@ -1,8 +1,8 @@
-//! Programs on a protocol: a model whose processors do what a litmus test says instead of what they like.
+//! Litmus tests on a protocol: a model whose processors execute given programs instead of arbitrary accesses.
 //!
-//! A processor blocks until its access is performed; caches evict as they like, or not at all. The two lines are two instances of the
-//! protocol's model for one line: what connects them is the order of the programs alone. Contents are relative to the last
-//! store, and every line is stored to once at most, so they say whether a load returned 0 or 1.
+//! A processor blocks until its access is performed; caches evict at any time, or not at all. The two lines are two
+//! instances of the protocol's model of one line, connected only by the order of the programs. Contents are relative to
+//! the last store, and every line is stored to at most once, so they determine whether a load returned 0 or 1.
 
 mod program;
 
@@ -18,43 +18,43 @@ use crate::config::Config;
 use crate::explore::{Exploration, explore};
 use crate::model::{Model, Property, Violation};
 
-/// What a step is to a processor.
+/// Effect of a step on a processor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Intent {
     /// The processor of this number accesses the line.
     Access(usize, Access),
-    /// A cache makes room.
+    /// A cache evicts the line.
     Evict,
     /// Neither.
     Other,
 }
 
-/// A model of one line whose processors can be told what to do.
+/// A model of one line whose processors can execute a program.
 pub trait Programmable: Model {
-    /// What a step is to a processor.
+    /// Effect of a step on a processor.
     fn intent(&self, step: Self::Step) -> Intent;
 
-    /// Whether a processor's cache could not take an access now. If it could, and the model offers no step for a load, the
+    /// Whether a processor's cache cannot accept an access now. If it can, and the model offers no step for a load, the
     /// load is a hit that changes nothing.
     fn is_blocked(&self, state: &Self::State, processor: usize) -> bool;
 
-    /// Whether the access that a processor last began is still to be performed.
+    /// Whether the access that a processor began last is outstanding.
     fn is_waiting(&self, state: &Self::State, processor: usize) -> bool;
 
     /// Whether a processor's copy is that of the last store.
     fn has_latest(&self, state: &Self::State, processor: usize) -> bool;
 }
 
-/// Which order of memory a protocol promises.
+/// Memory consistency model of a protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Consistency {
     /// Sequential consistency: every litmus test passes.
     Sequential,
-    /// Less: litmus tests show how.
+    /// Relaxed consistency: litmus tests show the relaxation.
     Relaxed,
 }
 
-/// The configuration of the model of each line in a litmus test: processors keep their names.
+/// Configuration of the model of each line in a litmus test: processors keep their names.
 pub fn config(litmus: &Litmus) -> Config {
     Config {
         accesses: vec![Access::Load, Access::Store],
@@ -63,13 +63,13 @@ pub fn config(litmus: &Litmus) -> Config {
     }
 }
 
-/// Explores every way in which a litmus test can run on models that `model` makes.
+/// Explores every run of a litmus test on models that `model` creates.
 pub fn run<M: Programmable>(litmus: &Litmus, model: impl Fn(&Config) -> M) -> Exploration {
     let config = config(litmus);
     explore(&Running::new(model(&config), litmus), config.state_limit)
 }
 
-/// A protocol running a litmus test.
+/// A protocol that runs a litmus test.
 pub struct Running<M> {
     model: M,
     programs: &'static [Program],
@@ -82,9 +82,9 @@ pub struct Running<M> {
 pub struct RunningState<S> {
     lines: [S; LINES],
     stored: [bool; LINES],
-    /// The next instruction of each processor.
+    /// Next instruction of each processor.
     counters: [u8; MAX_PROCESSORS],
-    /// Whether it has been begun.
+    /// Whether each processor's next instruction has begun.
     begun: [bool; MAX_PROCESSORS],
     loads: Loads,
 }
@@ -92,7 +92,7 @@ pub struct RunningState<S> {
 /// A step of a litmus test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RunningStep<T> {
-    /// A load hits.
+    /// A load that hits.
     Hit {
         /// The processor.
         processor: usize,
@@ -105,12 +105,12 @@ pub enum RunningStep<T> {
         line: usize,
         /// The step.
         step: T,
-        /// Whether a cache makes room: nobody has to.
+        /// Whether the step is an eviction, which is never required.
         evicts: bool,
     },
 }
 
-/// The names of the lines.
+/// Names of the lines.
 const NAMES: [char; LINES] = ['x', 'y'];
 
 impl<T: fmt::Display> fmt::Display for RunningStep<T> {
@@ -123,7 +123,7 @@ impl<T: fmt::Display> fmt::Display for RunningStep<T> {
 }
 
 impl<M: Programmable> Running<M> {
-    /// Runs a litmus test on a model made from [`config`].
+    /// Creates the model of a litmus test from a model made from [`config`].
     pub fn new(model: M, litmus: &Litmus) -> Self {
         Self { model, programs: litmus.programs, evictions: litmus.evictions, allowed: litmus.sequential_outcomes() }
     }
@@ -132,7 +132,7 @@ impl<M: Programmable> Running<M> {
         self.programs[processor].get(usize::from(state.counters[processor])).copied()
     }
 
-    /// What the programs make of a step on a line: accesses that it has performed have their results.
+    /// Applies a step on a line to the programs: accesses that it has performed have their results.
     fn performed(&self, mut after: RunningState<M::State>, line: usize) -> Result<RunningState<M::State>, Violation> {
         for processor in 0..self.programs.len() {
             let Some(instruction) = self.instruction(&after, processor) else { continue };
@@ -144,7 +144,7 @@ impl<M: Programmable> Running<M> {
         Ok(after)
     }
 
-    /// An instruction has been performed.
+    /// Completes an instruction.
     fn complete(
         &self,
         mut after: RunningState<M::State>,
@@ -161,7 +161,7 @@ impl<M: Programmable> Running<M> {
         after.begun[processor] = false;
         let ended = (0..self.programs.len()).all(|processor| self.instruction(&after, processor).is_none());
         if ended && !self.allowed.contains(&after.loads) {
-            let detail = format!("{} is what no turns of the processors can give", self.describe_loads(&after));
+            let detail = format!("{} is the result of no sequentially consistent run", self.describe_loads(&after));
             return Err(Violation { property: Property::SequentialConsistency, detail });
         }
         Ok(after)
@@ -197,7 +197,7 @@ impl<M: Programmable> Model for Running<M> {
 
     fn steps(&self, state: &Self::State, visit: &mut impl FnMut(Self::Step, Result<Self::State, Violation>)) {
         for line in 0..LINES {
-            // Who may begin an access to this line, and has not found a step for it.
+            // Processors that may begin an access to this line, and for which no step has been found yet.
             let mut hits: [Option<Instruction>; MAX_PROCESSORS] = std::array::from_fn(|processor| {
                 let begun = state.begun[processor] || self.programs.len() <= processor;
                 let next = if begun { None } else { self.instruction(state, processor) };

@@ -1,13 +1,13 @@
-//! Litmus tests: a few processors, each with a few loads and stores, and what they may see if memory is sequentially
-//! consistent.
+//! Litmus tests: a few processors, each with a few loads and stores, and the results that sequential consistency
+//! allows.
 
 use std::collections::HashSet;
 
 use protocol::Access;
 
-/// Lines that litmus tests are about.
+/// Lines of a litmus test.
 pub const LINES: usize = 2;
-/// Most processors that take part.
+/// Most processors of a litmus test.
 pub const MAX_PROCESSORS: usize = 4;
 
 /// One access of a program to one of two lines. Every line is 0 at first; a store makes it 1.
@@ -19,19 +19,20 @@ pub struct Instruction {
     pub line: usize,
 }
 
-/// What one processor does, in order.
+/// Instructions of one processor, in program order.
 pub type Program = &'static [Instruction];
 
 /// A litmus test. At most one processor stores to each line.
 ///
-/// Readers begin with a load of what they read last: a copy that is then invalidated late is what relaxed orders show in.
+/// A reader begins with a load of the line that it reads last: relaxed orders show in a copy that is then invalidated
+/// late.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Litmus {
-    /// Its name in the literature.
+    /// Name in the literature.
     pub name: &'static str,
-    /// A program a processor.
+    /// One program per processor.
     pub programs: &'static [Program],
-    /// Whether caches evict in between: with four processors that would be millions of states.
+    /// Whether caches evict in between: four processors with evictions would have millions of states.
     pub evictions: bool,
 }
 
@@ -47,22 +48,24 @@ const X: usize = 0;
 const Y: usize = 1;
 
 impl Litmus {
-    /// Who sees the second store must see the first. Processor 0 reads: where a protocol has a home, it is there, and a
-    /// protocol may treat stores at the home otherwise than those from elsewhere.
+    /// Message passing: a reader that observes the second store also observes the first. Processor 0 is the reader: in
+    /// a protocol with a home it is on the home node, and a protocol may treat stores at the home differently from
+    /// others.
     pub const MESSAGE_PASSING: Self = Self {
         name: "message-passing",
         programs: &[&[load(X), load(Y), load(X)], &[store(X), store(Y)]],
         evictions: true,
     };
 
-    /// Of two processors that store and then look for the other's store, at least one sees it.
+    /// Store buffering: two processors store and then load the other's line, and at least one of them observes the
+    /// other's store.
     pub const STORE_BUFFERING: Self = Self {
         name: "store-buffering",
         programs: &[&[load(Y), store(X), load(Y)], &[load(X), store(Y), load(X)]],
         evictions: true,
     };
 
-    /// Two readers of two independent stores agree on their order.
+    /// Independent reads of independent writes: two readers of two independent stores agree on their order.
     pub const INDEPENDENT_READS: Self = Self {
         name: "independent-reads",
         programs: &[&[store(X)], &[store(Y)], &[load(Y), load(X), load(Y)], &[load(X), load(Y), load(X)]],
@@ -72,7 +75,7 @@ impl Litmus {
     /// Every litmus test.
     pub const ALL: [Self; 3] = [Self::MESSAGE_PASSING, Self::STORE_BUFFERING, Self::INDEPENDENT_READS];
 
-    /// What the loads return in each run in which processors take turns, one access at a time.
+    /// Results of the loads in each run in which processors take turns, one access at a time.
     pub fn sequential_outcomes(&self) -> HashSet<Loads> {
         let mut outcomes = HashSet::new();
         take_turns(self.programs, &mut [0; MAX_PROCESSORS], [false; LINES], Loads::default(), &mut outcomes);
@@ -80,12 +83,12 @@ impl Litmus {
     }
 }
 
-/// What loads have returned: for each processor, in program order, a bit a load, the first the most significant.
+/// Results of loads: for each processor, in program order, one bit per load, the first the most significant.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Loads(pub [u8; MAX_PROCESSORS]);
 
 impl Loads {
-    /// One more load of a processor.
+    /// Adds one load of a processor.
     #[must_use]
     pub fn with(mut self, processor: usize, value: bool) -> Self {
         self.0[processor] = self.0[processor] << 1 | u8::from(value);
@@ -93,7 +96,7 @@ impl Loads {
     }
 }
 
-/// Extends a run by every next access.
+/// Extends a run by each possible next access.
 fn take_turns(
     programs: &[Program],
     counters: &mut [usize; MAX_PROCESSORS],
@@ -124,11 +127,11 @@ fn take_turns(
 mod tests {
     use super::*;
 
-    /// The outcome that each test is there for is not among the sequential ones, and the others are.
+    /// The forbidden outcome of each test is not among the sequential ones, and other outcomes are.
     #[test]
     fn the_forbidden_outcomes_are_the_known_ones() {
         let outcomes = Litmus::MESSAGE_PASSING.sequential_outcomes();
-        // x, y, x: new y and old x.
+        // Loads of x, y, x: new y and old x.
         assert!(!outcomes.contains(&Loads([0b010, 0, 0, 0])));
         assert_eq!(outcomes.len(), 5, "000 001 011 111 101: {outcomes:?}");
         let outcomes = Litmus::STORE_BUFFERING.sequential_outcomes();

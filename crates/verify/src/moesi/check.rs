@@ -1,4 +1,4 @@
-//! The safety properties of the bus model.
+//! Safety properties of the bus model.
 
 use protocol::snoop::{Moesi, Rights};
 
@@ -7,10 +7,11 @@ use super::state::{LATEST, State};
 use crate::model::{Property, Violation};
 
 impl Bus {
-    /// What must hold in every state. Transactions are atomic, so even what agrees with memory must hold at all times.
+    /// Checks the properties that hold in every state. Transactions are atomic, so agreement with memory must hold at
+    /// all times, too.
     ///
-    /// A copy is one that a load could hit at any time, so "every load returns the last store" is the same as "every copy
-    /// holds the last store"; and a load that misses returns what then is a copy.
+    /// A load could hit any copy at any time, so "every load returns the last store" is equivalent to "every copy holds
+    /// the last store"; a load that misses returns the contents of its new copy.
     pub(super) fn check(&self, state: &State) -> Result<(), Violation> {
         let (mut copies, mut owners, mut sole) = (0, 0, 0);
         for cpu in self.cpus() {
@@ -37,9 +38,9 @@ impl Bus {
             return Err(Violation { property: Property::SingleWriter, detail });
         }
         let problem = if rights != Rights::None && owners == 0 && state.memory != LATEST {
-            Some("nobody owns the line, and memory is older than the last store")
+            Some("no cache owns the line, and memory is older than the last store")
         } else if rights != Rights::Write && state.outside != LATEST {
-            Some("other nodes may read what is older than the last store")
+            Some("other nodes may read contents older than the last store")
         } else {
             None
         };
@@ -49,7 +50,7 @@ impl Bus {
     }
 }
 
-/// A store that has just been performed must have changed the last contents.
+/// Violation by a store that did not change the last contents.
 pub(super) fn stored_on_old(who: &str) -> Violation {
     let detail = format!("{who} stores to contents that are older than the last store");
     Violation { property: Property::LatestValue, detail }

@@ -1,9 +1,10 @@
-//! The snooping bus as a model: caches that load, store and make room as they like, an arbiter that grants the bus to any
-//! that wants it, and the protocol crate's handlers, the same that the timing simulator runs.
+//! The snooping bus as a model: caches with arbitrary loads, stores and evictions, an arbiter that grants the bus to
+//! any requester, and the handlers of the protocol crate, the same that the timing simulator runs.
 //!
-//! Of the bus alone there is the protocol `moesi`. In `moesi-cluster` a cluster device takes part too, and behind it the rest
-//! of the cluster as one unbounded opponent: it asks for the line back, grants what the device fetches, and stores whenever
-//! the node has no right to the line. Bus transactions are atomic, and only one line is explored: nothing connects two.
+//! The protocol `moesi` is the bus alone. In `moesi-cluster` a cluster device takes part, and the other nodes of the
+//! cluster are one unbounded opponent: it issues recalls, grants the rights that the device requests, and stores
+//! whenever the node has no right to the line. Bus transactions are atomic, and only one line is explored, because
+//! nothing connects two lines.
 
 mod check;
 mod mutation;
@@ -22,7 +23,7 @@ use crate::registry::{Fault, Protocol};
 use mutation::Mutation;
 use state::{LATEST, MAX_CACHES, State, Step};
 
-/// What the registry says of the bus alone, and of the bus with a cluster device.
+/// Registry entries of the bus alone, and of the bus with a cluster device.
 pub(crate) const PROTOCOLS: &[Protocol] = &[
     Protocol {
         name: "moesi",
@@ -73,7 +74,7 @@ fn run(config: &Config, cluster: bool) -> Exploration {
     explore(&Bus::new(config, cluster), config.state_limit)
 }
 
-/// The model of one configuration.
+/// Model of one configuration.
 pub struct Bus {
     caches: usize,
     operations: Vec<Operation>,
@@ -84,7 +85,7 @@ pub struct Bus {
 }
 
 impl Bus {
-    /// The model of a configuration that has been checked, with or without a cluster device.
+    /// Creates the model of a checked configuration, with or without a cluster device.
     pub fn new(config: &Config, cluster: bool) -> Self {
         let mut operations = vec![Operation::Evict];
         operations.extend(config.accesses.iter().map(|access| match access {
@@ -135,7 +136,7 @@ impl Model for Bus {
 
     fn is_quiescent(&self, state: &State) -> bool {
         let device_quiet = state.device.fetch.is_none() && state.device.recall.is_none();
-        device_quiet && self.cpus().all(|cpu| state.caches[cpu.index()].wants.is_none())
+        device_quiet && self.cpus().all(|cpu| state.caches[cpu.index()].request.is_none())
     }
 
     fn describe(&self, state: &State) -> String {
@@ -143,7 +144,7 @@ impl Model for Bus {
     }
 }
 
-/// The rest of the cluster leaves litmus tests alone: it has no program.
+/// Litmus tests do not involve the other nodes of the cluster, which have no program.
 impl Programmable for Bus {
     fn intent(&self, step: Step) -> Intent {
         match step {
@@ -155,11 +156,11 @@ impl Programmable for Bus {
     }
 
     fn is_blocked(&self, state: &State, processor: usize) -> bool {
-        state.caches[processor].wants.is_some()
+        state.caches[processor].request.is_some()
     }
 
     fn is_waiting(&self, state: &State, processor: usize) -> bool {
-        state.caches[processor].wants.is_some()
+        state.caches[processor].request.is_some()
     }
 
     fn has_latest(&self, state: &State, processor: usize) -> bool {

@@ -1,4 +1,4 @@
-//! Faults to be planted in the bus, each in one rule of the protocol: the checker must find every one of them.
+//! Planted faults of the bus, each in one rule of the protocol: the checker must find all of them.
 
 use protocol::snoop::{Cache, Command, Device, Moesi, Reply};
 use units::CpuId;
@@ -12,17 +12,17 @@ macro_rules! mutations {
         pub enum Mutation { $( $(#[$doc])* $name, )* }
 
         impl Mutation {
-            /// Its name.
+            /// Name of the fault.
             pub const fn name(self) -> &'static str {
                 match self { $( Self::$name => $text, )* }
             }
 
-            /// The property that it breaks by the fewest steps.
+            /// Property that the fault violates in the fewest steps.
             pub const fn breaks(self) -> Property {
                 match self { $( Self::$name => Property::$property, )* }
             }
 
-            /// The fault of this name.
+            /// Fault of this name.
             pub fn named(name: &str) -> Option<Self> {
                 match name { $( $text => Some(Self::$name), )* _ => None }
             }
@@ -31,41 +31,41 @@ macro_rules! mutations {
 }
 
 mutations! {
-    /// A cache keeps its copy when another takes the line to write.
+    /// A cache keeps its copy when another cache takes the line to write.
     KeepCopy = "keep-copy", LatestValue;
-    /// An owner leaves it to memory to supply.
+    /// An owner leaves the supply of data to memory.
     OwnerStaysSilent = "owner-stays-silent", LatestValue;
-    /// An owner that supplies forgets that it is responsible for the line.
+    /// An owner that supplies data gives up the responsibility for the line.
     ForgetOwnership = "forget-ownership", DirectoryAgreement;
-    /// A cache does not say that it has a copy.
+    /// A cache with a copy does not reply "shared".
     HideCopy = "hide-copy", SingleWriter;
-    /// An upgrade goes on although the copy is gone.
+    /// An upgrade proceeds although the copy is gone.
     UpgradeNothing = "upgrade-nothing", ExpectedMessage;
-    /// The writeback buffer is not looked up.
+    /// The writeback buffer is not snooped.
     IgnoreBuffer = "ignore-buffer", LatestValue;
-    /// A writeback goes on although the line has changed hands.
+    /// A writeback proceeds although the line has changed owner.
     WriteBackTwice = "write-back-twice", ExpectedMessage;
     /// An owned line is dropped as silently as a clean one.
     DropOwned = "drop-owned", DirectoryAgreement;
-    /// Memory does not take what is written back.
+    /// Memory ignores the data of a writeback.
     DropWriteback = "drop-writeback", DirectoryAgreement;
 
-    /// The device lets a cache write what the node may only read.
+    /// The device lets a cache write a line that the node may only read.
     WriteWithoutRight = "write-without-right", SingleWriter;
-    /// The device does not say that other nodes have copies.
+    /// The device does not reply "shared" for a line of which other nodes have copies.
     HideOtherNodes = "hide-other-nodes", SingleWriter;
-    /// The device retries, and asks nobody for the right.
+    /// The device retries a transaction without requesting the right.
     ForgetFetch = "forget-fetch", DeadlockFreedom;
-    /// The device has copies downgraded where they should be taken away.
+    /// The device downgrades copies that it should invalidate.
     TakeHalf = "take-half", SingleWriter;
-    /// The block cache is not brought up to date when another node reads.
+    /// The block cache is not updated when another node reads.
     ForgetUpdate = "forget-update", DirectoryAgreement;
-    /// The device retries writebacks while other nodes ask for the line.
+    /// The device retries writebacks while a recall is outstanding.
     RetryWritebacks = "retry-writebacks", DeadlockFreedom;
 }
 
 impl Mutation {
-    /// Faults of caches and memory.
+    /// Faults of caches and of memory.
     pub const OF_CACHES: &'static [Self] = &[
         Self::KeepCopy,
         Self::OwnerStaysSilent,
@@ -78,7 +78,7 @@ impl Mutation {
         Self::DropWriteback,
     ];
 
-    /// Faults of the device and its block cache.
+    /// Faults of the device and of its block cache.
     pub const OF_DEVICES: &'static [Self] = &[
         Self::WriteWithoutRight,
         Self::HideOtherNodes,
@@ -88,29 +88,29 @@ impl Mutation {
         Self::RetryWritebacks,
     ];
 
-    /// What a fault makes of a cache that has begun an operation.
+    /// Applies a fault to a cache that has begun an operation.
     pub(super) fn after_start(self, cache: &mut Cache) {
-        if self == Self::DropOwned && cache.wants == Some(Command::Writeback) {
+        if self == Self::DropOwned && cache.request == Some(Command::Writeback) {
             *cache = Cache::default();
         }
     }
 
-    /// What a fault puts on the bus instead of what is wanted.
+    /// Applies a fault to the command of a bus transaction.
     pub(super) fn on_the_bus(self, requester: Option<CpuId>, wanted: Command) -> Command {
         if self == Self::TakeHalf && requester.is_none() { Command::ReadForeign } else { wanted }
     }
 
-    /// What a fault makes of a cache's reply.
+    /// Applies a fault to a cache's reply.
     pub(super) fn reply_of_cache(self, cache: &Cache, reply: Reply) -> Reply {
         match self {
             Self::OwnerStaysSilent => Reply { owner: None, ..reply },
             Self::HideCopy => Reply { shared: false, ..reply },
-            Self::IgnoreBuffer if cache.wants == Some(Command::Writeback) => Reply::default(),
+            Self::IgnoreBuffer if cache.request == Some(Command::Writeback) => Reply::default(),
             _ => reply,
         }
     }
 
-    /// What a fault makes of the device's reply, and of the device.
+    /// Applies a fault to the device's reply, and to the device.
     pub(super) fn reply_of_device(self, device: &mut Device, command: Command, reply: Reply) -> Reply {
         match self {
             Self::WriteWithoutRight if command == Command::Upgrade => Reply::default(),
@@ -124,21 +124,21 @@ impl Mutation {
         }
     }
 
-    /// What a fault makes of a cache that has seen a transaction; `before` is the line as it was.
+    /// Applies a fault to a cache that has snooped a transaction; `before` is the line before.
     pub(super) fn after_observing(self, before: &Cache, cache: &mut Cache, command: Command) {
         match self {
             Self::KeepCopy if matches!(command, Command::ReadExclusive | Command::Upgrade) => *cache = *before,
             Self::ForgetOwnership if command == Command::Read && cache.state == Moesi::Owned => {
                 cache.state = Moesi::Shared;
             }
-            Self::UpgradeNothing if before.wants == Some(Command::Upgrade) => cache.wants = before.wants,
-            Self::WriteBackTwice if before.wants == Some(Command::Writeback) => cache.wants = before.wants,
+            Self::UpgradeNothing if before.request == Some(Command::Upgrade) => cache.request = before.request,
+            Self::WriteBackTwice if before.request == Some(Command::Writeback) => cache.request = before.request,
             _ => {}
         }
     }
 
-    /// Whether a fault keeps memory from taking data.
-    pub(super) fn forgets_to_write(self, command: Command) -> bool {
+    /// Whether a fault keeps memory from being written.
+    pub(super) fn drops_memory_write(self, command: Command) -> bool {
         match self {
             Self::DropWriteback => command == Command::Writeback,
             Self::ForgetUpdate => command == Command::ReadForeign,

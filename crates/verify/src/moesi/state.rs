@@ -1,4 +1,4 @@
-//! A state of the bus model: the structures of the protocol themselves, their encoding in a byte a cache, and the steps.
+//! State of the bus model: the structures of the protocol, their encoding in one byte per cache, and the steps.
 
 use std::fmt::{self, Write};
 
@@ -10,31 +10,33 @@ use units::CpuId;
 pub const MAX_CACHES: usize = 8;
 /// Contents older than the last store.
 pub const STALE: Version = Version(0);
-/// The last store's contents.
+/// Contents of the last store.
 pub const LATEST: Version = Version(1);
-/// What a store on the last contents makes. It lives only until the step is over.
+/// Contents that a store on the last contents creates; they exist only within a step.
 pub const JUST_STORED: Version = Version(2);
 
-/// The line in every cache, at the device, in the node's memory (or block cache), and in the rest of the cluster.
+/// The line in every cache, at the device, in the node's memory (or block cache), and at the other nodes of the
+/// cluster.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct State {
     pub caches: [Cache; MAX_CACHES],
     pub device: Device,
-    /// Meaningless, and [`STALE`], while the node has no right to the line.
+    /// Contents of memory; meaningless, and [`STALE`], while the node has no right to the line.
     pub memory: Version,
-    /// Meaningless, and [`STALE`], while the node has the only right to the line.
+    /// Contents at the other nodes; meaningless, and [`STALE`], while the node has the only right to the line.
     pub outside: Version,
 }
 
 impl State {
-    /// Nothing cached; memory or the rest of the cluster has the latest contents, whoever has a right to them.
+    /// Initial state: nothing is cached, and memory or the other nodes have the latest contents, according to the
+    /// rights.
     pub fn initial(device: Device) -> Self {
         let here = device.rights != Rights::None;
         let (memory, outside) = if here { (LATEST, STALE) } else { (STALE, LATEST) };
         Self { caches: [Cache::default(); MAX_CACHES], device, memory, outside }
     }
 
-    /// A store by `cpu`, or by the rest of the cluster, has been performed: all other contents are older.
+    /// Renumbers all contents after a store by `cpu`, or by another node: all other contents are older.
     pub fn renumber(&mut self, cpu: Option<CpuId>) {
         self.memory = STALE;
         self.outside = if cpu.is_none() { LATEST } else { STALE };
@@ -43,7 +45,7 @@ impl State {
         }
     }
 
-    /// Appends the encoding. Nothing names a cache, so the order of caches does not matter if `sorted`.
+    /// Appends the encoding. No field names a cache, so the order of caches is insignificant if `sorted`.
     pub fn encode(&self, caches: usize, sorted: bool, bytes: &mut Vec<u8>) {
         let device = &self.device;
         let fetch = device.fetch.map_or(0, |rights| rights as u8);
@@ -52,8 +54,8 @@ impl State {
         bytes.push(self.memory.0 as u8 | (self.outside.0 as u8) << 2);
         let start = bytes.len();
         bytes.extend(self.caches[..caches].iter().map(|cache| {
-            let wants = cache.wants.map_or(0, |command| 1 + command as u8);
-            cache.state as u8 | (cache.version.0 as u8) << 3 | wants << 5
+            let request = cache.request.map_or(0, |command| 1 + command as u8);
+            cache.state as u8 | (cache.version.0 as u8) << 3 | request << 5
         }));
         if sorted {
             bytes[start..].sort_unstable();
@@ -72,13 +74,13 @@ impl State {
         let mut state = Self::initial(device);
         (state.memory, state.outside) = (version(bytes[1], 0), version(bytes[1], 2));
         for (cache, &byte) in state.caches.iter_mut().zip(&bytes[2..]) {
-            let wants = field(byte, 5, 3).checked_sub(1).map(|command| Command::ALL[command]);
-            *cache = Cache { state: Moesi::ALL[field(byte, 0, 3)], version: version(byte, 3), wants };
+            let request = field(byte, 5, 3).checked_sub(1).map(|command| Command::ALL[command]);
+            *cache = Cache { state: Moesi::ALL[field(byte, 0, 3)], version: version(byte, 3), request };
         }
         state
     }
 
-    /// The state in one line, for traces.
+    /// Description of the state in one line, for traces.
     pub fn describe(&self, caches: usize, cluster: bool) -> String {
         let mut text = String::new();
         for cache in &self.caches[..caches] {
@@ -86,15 +88,15 @@ impl State {
                 Moesi::Invalid => "I".to_owned(),
                 state => format!("{state:?}{}", age(cache.version)),
             };
-            let wants = cache.wants.map_or(String::new(), |command| format!(" wants {}", command.mnemonic()));
-            let _infallible = write!(text, "{copy}{wants} | ");
+            let request = cache.request.map_or(String::new(), |command| format!(" requests {}", command.mnemonic()));
+            let _infallible = write!(text, "{copy}{request} | ");
         }
         let _infallible = write!(text, "memory{}", age(self.memory));
         if cluster {
             let Device { rights, fetch, recall } = self.device;
             let _infallible = write!(text, " | node may {rights:?}");
             let _infallible = fetch.map_or(Ok(()), |fetch| write!(text, ", fetches {fetch:?}"));
-            let _infallible = recall.map_or(Ok(()), |recall| write!(text, ", is to {recall:?}"));
+            let _infallible = recall.map_or(Ok(()), |recall| write!(text, ", recall to {recall:?}"));
             let _infallible = write!(text, " | outside{}", age(self.outside));
         }
         text
@@ -108,15 +110,15 @@ fn age(version: Version) -> &'static str {
 /// One step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// A processor begins an operation.
+    /// A processor starts an operation.
     Operate(CpuId, Operation),
-    /// A cache, or the device, gets the bus for what it wants.
+    /// A cache, or the device, performs its bus request.
     Bus(Option<CpuId>, Command),
-    /// The rest of the cluster grants what the device has fetched.
+    /// The other nodes grant the right that the device has requested.
     Grant(Rights),
-    /// The rest of the cluster asks for the line.
+    /// The other nodes recall the line.
     Recall(Recall),
-    /// The rest of the cluster stores.
+    /// Another node stores.
     StoreOutside,
 }
 
@@ -125,11 +127,11 @@ impl fmt::Display for Step {
         match self {
             Self::Operate(cpu, Operation::Load) => write!(f, "{cpu:?}: loads"),
             Self::Operate(cpu, Operation::Store) => write!(f, "{cpu:?}: stores"),
-            Self::Operate(cpu, Operation::Evict) => write!(f, "{cpu:?}: makes room"),
+            Self::Operate(cpu, Operation::Evict) => write!(f, "{cpu:?}: evicts"),
             Self::Bus(Some(cpu), command) => write!(f, "bus: {} by {cpu:?}", command.mnemonic()),
             Self::Bus(None, command) => write!(f, "bus: {} by the device", command.mnemonic()),
             Self::Grant(rights) => write!(f, "device: is granted {rights:?}"),
-            Self::Recall(recall) => write!(f, "device: is asked to {recall:?}"),
+            Self::Recall(recall) => write!(f, "device: receives a recall to {recall:?}"),
             Self::StoreOutside => write!(f, "outside: stores"),
         }
     }

@@ -1,4 +1,4 @@
-//! The transitions of the bus model: run the protocol's handlers, plant the fault if there is one, check.
+//! Transitions of the bus model: run the protocol's handlers, apply the planted fault if there is one, check.
 
 use protocol::ProtocolError;
 use protocol::snoop::{Command, DataPhase, Moesi, Operation, Recall, Reply, Rights, Start, memory};
@@ -9,11 +9,11 @@ use super::check::stored_on_old;
 use super::state::{JUST_STORED, STALE, State, Step};
 use crate::model::{Property, Violation};
 
-/// The node that the bus belongs to.
+/// Node of the bus.
 const NODE: NodeId = NodeId(0);
 
 impl Bus {
-    /// What a processor may do of its own accord.
+    /// Visits the operations that a processor may start.
     pub(super) fn processor_steps(
         &self,
         state: &State,
@@ -35,7 +35,7 @@ impl Bus {
         }
     }
 
-    /// A cache, or the device, gets the bus for what it wants. A retry that changes nothing is no step.
+    /// Performs the bus request of a cache, or of the device. A retry that changes nothing is no step.
     pub(super) fn bus_step(
         &self,
         state: &State,
@@ -43,8 +43,8 @@ impl Bus {
         visit: &mut impl FnMut(Step, Result<State, Violation>),
     ) {
         let wanted = match requester {
-            Some(cpu) => state.caches[cpu.index()].wants,
-            None => state.device.wants(),
+            Some(cpu) => state.caches[cpu.index()].request,
+            None => state.device.request(),
         };
         let Some(wanted) = wanted else { return };
         let command = self.mutation.map_or(wanted, |mutation| mutation.on_the_bus(requester, wanted));
@@ -54,7 +54,7 @@ impl Bus {
         }
     }
 
-    /// One transaction: everybody replies, and if nobody retries it, everybody acts on it.
+    /// Performs one transaction: all participants reply, and if none replies "retry", all apply it.
     fn transaction(&self, mut after: State, requester: Option<CpuId>, command: Command) -> Result<State, Violation> {
         let mut reply = Reply::default();
         for cpu in self.cpus().filter(|&cpu| Some(cpu) != requester) {
@@ -81,7 +81,7 @@ impl Bus {
         let written = requester.map(|cpu| after.caches[cpu.index()].version);
         let before = after.memory;
         let phase = memory(&mut after.memory, command, reply, written);
-        if self.mutation.is_some_and(|mutation| mutation.forgets_to_write(command)) {
+        if self.mutation.is_some_and(|mutation| mutation.drops_memory_write(command)) {
             after.memory = before;
         }
         match requester {
@@ -97,7 +97,7 @@ impl Bus {
         }
     }
 
-    /// What the rest of the cluster may do.
+    /// Visits the steps of the other nodes of the cluster.
     pub(super) fn cluster_steps(&self, state: &State, visit: &mut impl FnMut(Step, Result<State, Violation>)) {
         let mut granted = state.clone();
         if let Some(rights) = granted.device.grant() {
@@ -142,7 +142,7 @@ impl Bus {
     }
 }
 
-/// The device's own transaction is over: its data go to the rest of the cluster.
+/// Completes the device's own transaction: its data go to the other nodes.
 fn hand_over(after: &mut State, phase: DataPhase) {
     after.device.complete();
     if let Some((version, _)) = phase.data {

@@ -1,6 +1,6 @@
-//! Fields written into a word one after the other, and read back in the same order.
+//! Bit fields written into a word one after the other, and read back in the same order.
 
-/// Writes fields from the least significant bit up.
+/// Writer of fields, from the least significant bit up.
 #[derive(Default)]
 pub struct Writer {
     word: u32,
@@ -22,25 +22,25 @@ impl Writer {
     }
 }
 
-/// Reads fields from the least significant bit up.
+/// Reader of fields, from the least significant bit up.
 pub struct Reader {
     word: u32,
 }
 
 impl Reader {
-    /// Reads this word.
+    /// Creates a reader of this word.
     pub fn new(word: u32) -> Self {
         Self { word }
     }
 
-    /// The next field of `width` bits.
+    /// Next field of `width` bits.
     pub fn take(&mut self, width: u32) -> u32 {
         let value = self.word & ((1 << width) - 1);
         self.word >>= width;
         value
     }
 
-    /// The next bit.
+    /// Next bit.
     pub fn flag(&mut self) -> bool {
         self.take(1) == 1
     }

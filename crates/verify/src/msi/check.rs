@@ -1,4 +1,4 @@
-//! The safety properties of the MSI model.
+//! Safety properties of the MSI model.
 
 use protocol::msi::{Agent, DirectoryState, MessageKind, Msi as Copy, SetWork, SharingSet};
 
@@ -8,16 +8,16 @@ use super::version::LATEST;
 use crate::model::{Property, Violation};
 
 impl<S: SharingSet> Msi<S> {
-    /// What must hold of a line in every state, whatever is outstanding.
+    /// Checks the properties of a line that hold in every state, with anything outstanding.
     ///
-    /// A valid copy is one that a load could hit at any time, so "every load returns the last store" is the same as "every
-    /// valid copy holds the last store". While a requester collects acknowledgements (`/IR`), copies whose invalidation is
-    /// on its way are excepted: that is the order it relaxes, and all that it relaxes.
+    /// A load could hit any valid copy at any time, so "every load returns the last store" is equivalent to "every
+    /// valid copy holds the last store". While a requester collects acknowledgements (`/IR`), copies whose invalidation
+    /// is in flight are exempt: this is the order that the variant relaxes, and nothing else.
     pub(super) fn check_line(&self, state: &State<S>, line: usize) -> Result<(), Violation> {
         let collecting = matches!(state.homes[line].entry.state, DirectoryState::Collecting { .. });
-        let doomed = if collecting { doomed(state, line) } else { 0 };
+        let invalidated = if collecting { invalidated(state, line) } else { 0 };
         let (mut owners, mut sharers) = (0, 0);
-        for node in (0..self.caches()).filter(|node| doomed >> node & 1 == 0) {
+        for node in (0..self.caches()).filter(|node| invalidated >> node & 1 == 0) {
             let cache = &state.caches[line][node];
             match cache.state {
                 Copy::Invalid => continue,
@@ -36,7 +36,7 @@ impl<S: SharingSet> Msi<S> {
         if self.line_is_quiet(state, line) { self.check_directory(state, line) } else { Ok(()) }
     }
 
-    /// Whether the entries of the store that lines hold are those in use.
+    /// Checks that the store entries held by lines are those in use.
     pub(super) fn check_store(&self, state: &State<S>) -> Result<(), Violation> {
         let homes = &state.homes[..self.lines()];
         let held: u32 = homes.iter().map(|home| self.set.entries_held(&home.entry.sharers, &state.store)).sum();
@@ -53,7 +53,7 @@ impl<S: SharingSet> Msi<S> {
         state.caches[line].iter().all(protocol::msi::CacheLine::is_quiet) && state.messages_on(line).next().is_none()
     }
 
-    /// Whether the directory entry tells the truth about a quiet line.
+    /// Checks that the directory entry of a quiet line agrees with the caches and memory.
     fn check_directory(&self, state: &State<S>, line: usize) -> Result<(), Violation> {
         let home = &state.homes[line];
         let copies = || (0..self.caches()).map(|node| (node, state.caches[line][node].state));
@@ -62,9 +62,9 @@ impl<S: SharingSet> Msi<S> {
             DirectoryState::Clean => {
                 let named = self.named(state, line);
                 if copies().any(|(node, copy)| copy == Copy::Shared && named >> node & 1 == 0) {
-                    Some("somebody has a copy that it does not know of")
+                    Some("a node has a copy that it does not include")
                 } else if copies().any(|(_, copy)| copy == Copy::Dirty) {
-                    Some("somebody has a dirty copy")
+                    Some("a node has a dirty copy")
                 } else if !memory_latest {
                     Some("the last store is lost")
                 } else {
@@ -73,11 +73,11 @@ impl<S: SharingSet> Msi<S> {
             }
             DirectoryState::Dirty { owner } => {
                 if copies().any(|(node, copy)| copy != Copy::Invalid && node != owner.index()) {
-                    Some("somebody else than the owner has a copy")
+                    Some("a node other than the owner has a copy")
                 } else if state.caches[line][owner.index()].state != Copy::Dirty {
                     Some("the owner has no dirty copy")
                 } else if !self.set.is_empty(&home.entry.sharers) {
-                    Some("it names sharers")
+                    Some("its sharing set is not empty")
                 } else {
                     None
                 }
@@ -85,7 +85,7 @@ impl<S: SharingSet> Msi<S> {
             DirectoryState::Forwarded { .. }
             | DirectoryState::Invalidating { .. }
             | DirectoryState::Collecting { .. }
-            | DirectoryState::Evicting { .. } => Some("it waits for something"),
+            | DirectoryState::Evicting { .. } => Some("it is pending"),
         };
         problem.map_or(Ok(()), |problem| {
             let state = home.entry.state.mnemonic();
@@ -95,7 +95,7 @@ impl<S: SharingSet> Msi<S> {
         })
     }
 
-    /// The nodes that would be invalidated, one bit each.
+    /// Nodes that an invalidation would go to, one bit each.
     fn named(&self, state: &State<S>, line: usize) -> u32 {
         let (mut header, mut store) = (state.homes[line].entry.sharers, state.store.clone());
         let mut named = 0;
@@ -105,12 +105,12 @@ impl<S: SharingSet> Msi<S> {
     }
 }
 
-/// The nodes that an invalidation is on its way to, one bit each.
-fn doomed<S: SharingSet>(state: &State<S>, line: usize) -> u32 {
+/// Nodes that have an invalidation in flight to them, one bit each.
+fn invalidated<S: SharingSet>(state: &State<S>, line: usize) -> u32 {
     let targets = state.messages_on(line).map(|message| match (message.kind, message.to) {
         (MessageKind::Invalidate, Agent::Node(node)) => 1 << node.0,
         (MessageKind::ClusterInvalidate, _) => message.targets as u32 & ((1 << MAX_CACHES) - 1),
         _ => 0,
     });
-    targets.fold(0, |doomed, target| doomed | target)
+    targets.fold(0, |nodes, target| nodes | target)
 }

@@ -1,4 +1,4 @@
-//! A state of the MSI model in one line, for traces.
+//! Description of a state of the MSI model in one line, for traces.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use super::state::{HomeLine, State, unpack_message};
 use super::version::LATEST;
 
 impl<S: SharingSet> Msi<S> {
-    /// The state in one line: caches, directory and memory, messages in flight.
+    /// Description of the state in one line: caches, directory and memory, messages in flight.
     pub(super) fn describe_state(&self, state: &State<S>) -> String {
         let mut text = String::new();
         for line in 0..self.lines() {
@@ -68,8 +68,8 @@ fn describe_cache(line: &CacheLine) -> String {
     if let Some(request) = line.request {
         text += " ";
         text += request.kind.mnemonic();
-        if request.refused {
-            text += " refused";
+        if request.nacked {
+            text += " NACKed";
         }
         if request.invalidated {
             text += " invalidated";

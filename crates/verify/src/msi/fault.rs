@@ -1,4 +1,4 @@
-//! Faults to be planted in the MSI protocol, each in one rule: the checker must find every one of them.
+//! Planted faults of the MSI protocol, each in one rule: the checker must find all of them.
 
 use protocol::msi::{
     Agent, CacheLine, Collection, DirectoryState, Entry, Insertion, Message, MessageKind, Msi as Copy, Place, SetWork,
@@ -20,10 +20,10 @@ macro_rules! mutations {
         pub enum Mutation { $( $(#[$doc])* $name, )* }
 
         impl Mutation {
-            /// Every fault: its name, the property that it breaks first, and what a protocol must have to have it.
+            /// Every fault: its name, the property that it violates first, and the part of the protocol that it needs.
             const ALL: &'static [(&'static str, Property, Needs)] = &[$( ($text, Property::$property, Needs::$needs), )*];
 
-            /// The fault of this name.
+            /// Fault of this name.
             pub fn named(name: &str) -> Option<Self> {
                 match name { $( $text => Some(Self::$name), )* _ => None }
             }
@@ -31,10 +31,10 @@ macro_rules! mutations {
     };
 }
 
-/// What part of the protocol a fault is in.
+/// Part of the protocol that a fault needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Needs {
-    /// Every one has it.
+    /// Every protocol has it.
     Nothing,
     /// Acknowledgements collected at the home.
     HomeCollects,
@@ -44,9 +44,9 @@ enum Needs {
     Clusters,
     /// Replacement hints.
     Hints,
-    /// A sharing set that tells one sharer from all.
+    /// A sharing set that distinguishes one sharer from all nodes.
     Selective,
-    /// A sharing set that can name a node that it has forgotten again.
+    /// A sharing set that can include a node that is no sharer.
     Superset,
     /// A sharing set with a store.
     Store,
@@ -63,45 +63,45 @@ mutations! {
     DropAcknowledgement = "drop-acknowledgement", DeadlockFreedom, Nothing;
     /// A node acknowledges an invalidation and keeps its copy.
     KeepInvalidatedCopy = "keep-invalidated-copy", LatestValue, Nothing;
-    /// The home waits for one acknowledgement fewer than there will be.
+    /// The home waits for one acknowledgement fewer than are in flight.
     ExpectTooFewAcknowledgements = "expect-too-few-acknowledgements", ExpectedMessage, HomeCollects;
-    /// The home forgets the last of several sharers.
+    /// The home omits the last of several sharers.
     ForgetSharer = "forget-sharer", DirectoryAgreement, Selective;
-    /// A read does not remember that an invalidation overtook its answer.
+    /// A read ignores that an invalidation overtook its answer.
     ForgetOvertakingInvalidation = "forget-overtaking-invalidation", LatestValue, Nothing;
-    /// A former owner's data do not reach memory.
+    /// Memory ignores the data of a former owner.
     DowngradeWithoutWriteback = "downgrade-without-writeback", DirectoryAgreement, Nothing;
     /// A dirty line is dropped as silently as a clean one.
     DropDirtyLine = "drop-dirty-line", DirectoryAgreement, Nothing;
-    /// A refused request is not tried again.
+    /// A NACKed request is not retried.
     ForgetRetry = "forget-retry", DeadlockFreedom, Nothing;
-    /// The home refuses every upgrade.
-    RefuseUpgrades = "refuse-upgrades", EventualCompletion, Nothing;
-    /// A node refuses a forwarded request and does not tell the home.
-    RefuseSilently = "refuse-silently", EventualCompletion, Nothing;
-    /// The home forgets that the owner has written back when the forwarded request turns out to be refused.
+    /// The home NACKs every upgrade.
+    NackUpgrades = "nack-upgrades", EventualCompletion, Nothing;
+    /// A node NACKs a forwarded request without a NACK to the home.
+    NackSilently = "nack-silently", EventualCompletion, Nothing;
+    /// The home ignores the owner's writeback when the forwarded request is NACKed.
     ForgetWriteback = "forget-writeback", EventualCompletion, Nothing;
-    /// The home forgets that the new owner has written back when the old one reports.
+    /// The home ignores the new owner's writeback when the former owner reports.
     ForgetEarlyWriteback = "forget-early-writeback", DirectoryAgreement, Nothing;
-    /// A granted upgrade is used although the copy is gone.
+    /// A granted upgrade completes although the copy is gone.
     UpgradeNothing = "upgrade-nothing", LatestValue, Superset;
-    /// A request overtakes the sender's replacement hint.
+    /// A request overtakes its sender's replacement hint.
     OvertakeHint = "overtake-hint", DirectoryAgreement, Hints;
-    /// The entries of a set that has been emptied are not given back to the store.
+    /// The store entries of an emptied set are not freed.
     LeakEntries = "leak-entries", StoreAccounting, Store;
-    /// The home reclaims entries of the store and does not invalidate.
+    /// The home reclaims store entries without invalidations.
     ReclaimWithoutInvalidation = "reclaim-without-invalidation", DirectoryAgreement, Reclamation;
-    /// The home displaces a sharer and does not invalidate it.
+    /// The home displaces a sharer without an invalidation.
     DisplaceWithoutInvalidation = "displace-without-invalidation", DirectoryAgreement, Displacement;
-    /// The requester reports that it has collected everything as soon as it has the line.
+    /// The requester reports the collection of acknowledgements as complete when it receives the line.
     ReportTooEarly = "report-too-early", LatestValue, RequesterCollects;
-    /// A cluster acknowledges before its members have.
+    /// A cluster acknowledges before its members have acknowledged.
     AcknowledgeForCluster = "acknowledge-for-cluster", LatestValue, Clusters;
     /// An invalidation does not reach the remote access cache.
     OverlookRemoteAccessCache = "overlook-remote-access-cache", LatestValue, RemoteAccessCache;
 }
 
-/// What the registry says of the faults that a protocol with this sharing set and variant can have.
+/// Registry entries of the faults that a protocol with this sharing set and variant can have.
 pub fn msi_faults<S: SharingSet>(set: &S, variant: Variant, remote_access_cache: bool) -> Vec<Fault> {
     let traits = Traits::of(set);
     let has = |needs| match needs {
@@ -120,24 +120,24 @@ pub fn msi_faults<S: SharingSet>(set: &S, variant: Variant, remote_access_cache:
     known.map(|&(name, breaks, needs)| Fault { name, breaks, config: config_for(needs) }).collect()
 }
 
-/// A small configuration that reaches the part of the protocol that a fault is in.
+/// A small configuration that reaches the part of the protocol that a fault needs.
 fn config_for(needs: Needs) -> Config {
     match needs {
-        // One line alone may never exhaust the store; loads alone do, and leave the state space small.
+        // One line alone may not exhaust the store; loads alone do, and keep the state space small.
         Needs::Reclamation => Config { accesses: vec![Access::Load], ..loads_and_stores(3, 2) },
         _ => loads_and_stores(3, 1),
     }
 }
 
-/// What a sharing set shows of itself when it is tried out on three nodes.
+/// Traits of a sharing set, determined by trials with three nodes.
 struct Traits {
-    /// One sharer alone does not implicate both others.
+    /// One sharer alone does not imply both other nodes.
     selective: bool,
-    /// Two sharers can implicate the third.
+    /// Two sharers can imply the third node.
     superset: bool,
-    /// It takes entries of a store.
+    /// The set takes entries of a store.
     store: bool,
-    /// It displaces sharers.
+    /// The set displaces sharers.
     displaces: bool,
 }
 
@@ -156,13 +156,13 @@ impl Traits {
     }
 }
 
-/// What became of a set that nodes were added to.
+/// Result of adding nodes to an empty set.
 struct Tried {
-    /// The nodes that it names, one bit each.
+    /// Nodes that the set includes, one bit each.
     named: u32,
-    /// Whether it displaced one.
+    /// Whether the set displaced a sharer.
     displaces: bool,
-    /// Entries of the store that it took up.
+    /// Store entries that the set took.
     entries: u32,
 }
 
@@ -182,12 +182,13 @@ fn try_out<S: SharingSet>(set: &S, nodes: &[NodeId]) -> Tried {
 }
 
 impl Mutation {
-    /// Whether a fault makes the home refuse a request that it would grant.
-    pub fn refuses(self, request: &Message) -> bool {
-        self == Self::RefuseUpgrades && request.kind == MessageKind::Upgrade
+    /// Whether a fault makes the home NACK a request that it would grant.
+    pub fn nacks(self, request: &Message) -> bool {
+        self == Self::NackUpgrades && request.kind == MessageKind::Upgrade
     }
 
-    /// What a fault at the home makes of the line and the messages; `before` and `memory` are what was there.
+    /// Applies a fault at the home to the line and the messages; `before` and `memory` are the state and the contents
+    /// before.
     pub fn at_home<H: Default>(
         self,
         before: DirectoryState,
@@ -207,7 +208,7 @@ impl Mutation {
                 home.memory = memory;
             }
             (Self::ForgetWriteback, D::Forwarded { owner, .. }, state @ D::Clean)
-                if message.kind == MessageKind::ForwardNegativeAcknowledge =>
+                if message.kind == MessageKind::ForwardNack =>
             {
                 *state = D::Dirty { owner };
             }
@@ -224,7 +225,7 @@ impl Mutation {
         }
     }
 
-    /// What a fault at the home makes of the sharing set; `before` is the set, and the store, as it was.
+    /// Applies a fault at the home to the sharing set; `before` is the set, and the store, before.
     pub fn at_set<S: SharingSet>(
         self,
         set: &S,
@@ -254,7 +255,7 @@ impl Mutation {
         }
     }
 
-    /// What a fault at a node makes of its line and the messages; `before` is the line as it was.
+    /// Applies a fault at a node to its line and the messages; `before` is the line before.
     pub fn at_node(
         self,
         node: NodeId,
@@ -280,8 +281,10 @@ impl Mutation {
                 }
             }
             Self::DropDirtyLine => sent.retain(|message| message.kind != MessageKind::Writeback),
-            Self::RefuseSilently => sent.retain(|message| message.kind != MessageKind::ForwardNegativeAcknowledge),
-            Self::UpgradeNothing if asks(before, MessageKind::Upgrade) && asks(cache, MessageKind::Refill) => {
+            Self::NackSilently => sent.retain(|message| message.kind != MessageKind::ForwardNack),
+            Self::UpgradeNothing
+                if has_requested(before, MessageKind::Upgrade) && has_requested(cache, MessageKind::Refill) =>
+            {
                 sent.clear();
                 (cache.state, cache.request) = (Copy::Dirty, None);
                 cache.version = before.version.next();
@@ -302,7 +305,7 @@ impl Mutation {
     }
 }
 
-/// Whether a line's outstanding request is of this kind.
-fn asks(cache: &CacheLine, kind: MessageKind) -> bool {
-    cache.request.is_some_and(|request| request.kind == kind && !request.refused)
+/// Whether a line's outstanding request has this type.
+fn has_requested(cache: &CacheLine, kind: MessageKind) -> bool {
+    cache.request.is_some_and(|request| request.kind == kind && !request.nacked)
 }

@@ -1,9 +1,9 @@
-//! The MSI protocol as a model: processors that access and evict lines as they like, a network that orders nothing but
-//! hints before requests, and the protocol crate's handlers, the same that the timing simulator is to run.
+//! The MSI protocol as a model: processors with arbitrary accesses and evictions, a network that orders only requests
+//! behind hints, and the handlers of the protocol crate, the same that the timing simulator runs.
 //!
-//! Every message in flight may arrive next, except a request whose sender has a replacement hint on its way: see
-//! [`protocol::msi::Lane`]. A refused request may be retried at any time; a store that is exhausted may reclaim any line that
-//! has part of it.
+//! Any message in flight may arrive next, except a request whose sender has a replacement hint in flight: see
+//! [`protocol::msi::Lane`]. A NACKed request may be retried at any time. An exhausted store may reclaim any line that
+//! holds entries of it.
 
 mod bits;
 mod check;
@@ -36,7 +36,7 @@ use state::{
 /// Words of the largest state.
 const MAX_WORDS: usize = MAX_LINES * (MAX_CACHES + 2) + 40;
 
-/// The model of one configuration with one sharing set.
+/// Model of one configuration with one sharing set.
 #[derive(Clone, Debug)]
 pub struct Msi<S> {
     config: Config,
@@ -48,7 +48,7 @@ pub struct Msi<S> {
 }
 
 impl<S: SharingSet> Msi<S> {
-    /// The model of a configuration that has been checked.
+    /// Creates the model of a checked configuration.
     pub fn new(config: &Config, set: S, variant: Variant, remote_access_cache: bool) -> Self {
         let site = Site { home: NodeId(0), nodes: config.caches };
         let context = HomeContext { site, variant };
@@ -75,18 +75,19 @@ impl<S: SharingSet> Msi<S> {
         }
     }
 
-    /// Nodes with the same answer are interchangeable.
+    /// Symmetry class of a node: nodes of one class are interchangeable.
     fn class(&self, node: u8) -> (u16, u16, bool) {
         let cluster = self.context.variant.clustering.map_or(0, |clustering| u16::from(node) / clustering.nodes);
         let node = NodeId(node.into());
-        // A home keeps none of its own lines in a remote access cache, and does not let itself collect acknowledgements (`/IR`).
+        // A home keeps none of its own lines in a remote access cache, and collects acknowledgements as in the base
+        // protocol (`/IR`).
         let home_differs = self.remote_access_cache || self.context.variant.acknowledge_requester;
         let is_other = home_differs && node != self.context.site.home;
         (self.set.class(&self.context.site, node), cluster, is_other)
     }
 
-    /// Every exchange of interchangeable nodes and lines, the identity first. A clustered invalidation goes to the first of
-    /// its targets, so with clusters no two nodes are interchangeable.
+    /// Every permutation of interchangeable nodes and lines, the identity first. A clustered invalidation goes to the
+    /// first of its targets, so with clusters no two nodes are interchangeable.
     fn renamings(&self) -> Vec<Names> {
         let mut renamings = Vec::new();
         for lines in permutations(self.lines()) {
@@ -105,7 +106,7 @@ impl<S: SharingSet> Msi<S> {
         renamings
     }
 
-    /// The caches' words under new names: the first part of the encoding.
+    /// Words of the caches under new names: the first part of the encoding.
     fn cache_words(&self, state: &State<S>, names: &Names, words: &mut Words) {
         words.length = self.lines() * self.caches();
         for line in 0..self.lines() {
@@ -116,7 +117,7 @@ impl<S: SharingSet> Msi<S> {
         }
     }
 
-    /// The rest of the encoding: directory and messages.
+    /// Remaining words of the encoding: directory and messages.
     fn other_words(&self, state: &State<S>, names: &Names, words: &mut Words) {
         let first = words.length;
         for line in 0..self.lines() {
@@ -135,7 +136,7 @@ impl<S: SharingSet> Msi<S> {
     }
 }
 
-/// An encoding being made.
+/// An encoding under construction.
 #[derive(Clone, Copy)]
 struct Words {
     words: [u32; MAX_WORDS],
@@ -171,7 +172,7 @@ impl<S: SharingSet> Model for Msi<S> {
         matches!(step, MsiStep::Retry { .. } | MsiStep::Deliver { .. })
     }
 
-    /// The least encoding under all names; only names that make the caches' part least are tried on the rest.
+    /// Least encoding under all names; only names that minimise the caches' part are tried on the rest.
     fn encode(&self, state: &State<S>, bytes: &mut Vec<u8>) {
         let mut best = Words::EMPTY;
         let mut candidate = Words::EMPTY;

@@ -1,4 +1,4 @@
-//! The MSI protocols that can be explored: a line each.
+//! Registry of the MSI protocols that can be explored: a line each.
 
 use protocol::Access;
 use protocol::msi::{
@@ -18,18 +18,18 @@ const BASE: Variant = Variant { clustering: None, acknowledge_requester: false }
 const TO_REQUESTER: Variant = Variant { clustering: None, acknowledge_requester: true };
 /// Clustered invalidation, with clusters of two for more than one sharer, so that few caches use them.
 const CLUSTERED: Variant =
-    Variant { clustering: Some(Clustering { nodes: 2, least: 1 }), acknowledge_requester: false };
+    Variant { clustering: Some(Clustering { nodes: 2, threshold: 1 }), acknowledge_requester: false };
 
-/// As many links as make three caches exhaust the store; a hint looks at two elements, so that some are not found.
+/// Links that three caches exhaust; a hint searches two elements, so that it can miss its entry.
 const DYNAMIC: DynamicPointer = DynamicPointer { links: 2, search: 2 };
-/// Neighbourhoods of two nodes and two pointers: three caches pass through every format but `ALL_SHARED`.
+/// Neighbourhoods of two nodes, and two pointers: three caches reach every format but `ALL_SHARED`.
 const HYBRID: Hybrid = Hybrid { neighbourhood: 2, pointers: 2, vectors: 1, all_shared: 4 };
-/// Everybody shares from the third sharer on.
+/// `ALL_SHARED` from the third sharer on.
 const HYBRID_ALL: Hybrid = Hybrid { all_shared: 3, ..HYBRID };
 const TWO_POINTERS: LimitedPointer = LimitedPointer { pointers: 2, overflow: Overflow::Evict };
 const ONE_POINTER_BROADCAST: LimitedPointer = LimitedPointer { pointers: 1, overflow: Overflow::Broadcast };
 
-/// A sharing set, a variant, and whether there are remote access caches: the parameters of a protocol.
+/// Parameters of a protocol: a sharing set, a variant, and whether there are remote access caches.
 macro_rules! msi {
     ($name:literal, $description:literal, $set:expr, $variant:expr, $remote_access_cache:expr) => {
         msi_protocol(
@@ -43,14 +43,14 @@ macro_rules! msi {
     };
 }
 
-/// A protocol with a store that takes three caches and two lines to exhaust.
+/// A protocol with a store that three caches and two lines are needed to exhaust.
 macro_rules! with_reclamation {
     ($protocol:expr) => {
         Protocol { configurations: configurations_with_reclamation, ..$protocol }
     };
 }
 
-/// The protocols of the FLASH dissertation, and some that it mentions. A new one is a line here.
+/// Protocols of the FLASH dissertation, and some that it mentions. A new one is a line here.
 #[rustfmt::skip]
 pub const PROTOCOLS: &[Protocol] = &[
     msi!("bit-vector", "FLASH: a bit a node (CV=1)", CoarseVector::BIT_VECTOR, BASE, false),
@@ -66,14 +66,14 @@ pub const PROTOCOLS: &[Protocol] = &[
     msi!("dynamic-pointer/IR", "FLASH: lists in a link store, acknowledgement to requester", DYNAMIC, TO_REQUESTER, false),
     msi!("dynamic-pointer/RAC", "FLASH: lists in a link store, remote access caches", DYNAMIC, BASE, true),
     with_reclamation!(msi!("hybrid", "FLASH: header formats by number and place of sharers, a store of vectors", HYBRID, BASE, false)),
-    msi!("hybrid/all-shared", "FLASH: the hybrid, everybody counting from three sharers on", HYBRID_ALL, BASE, false),
+    msi!("hybrid/all-shared", "FLASH: the hybrid, all shared from three sharers on", HYBRID_ALL, BASE, false),
     with_reclamation!(msi!("hybrid/IC", "FLASH: the hybrid with clustered invalidation", HYBRID, CLUSTERED, false)),
     with_reclamation!(msi!("hybrid/IR", "FLASH: the hybrid with acknowledgement to requester", HYBRID, TO_REQUESTER, false)),
     with_reclamation!(msi!("hybrid/RAC", "FLASH: the hybrid with remote access caches", HYBRID, BASE, true)),
 ];
 
-/// A protocol of the MSI family for the registry; the functions call [`explore_msi`], [`msi_litmus`] and [`msi_faults`] with
-/// its parameters.
+/// Registry entry of a protocol of the MSI family; the functions call [`explore_msi`], [`msi_litmus`] and
+/// [`msi_faults`] with its parameters.
 pub const fn msi_protocol(
     name: &'static str,
     description: &'static str,
@@ -102,20 +102,20 @@ pub fn msi_litmus<S: SharingSet>(litmus: &Litmus, set: S, variant: Variant, remo
     litmus::run(litmus, |config| Msi::new(config, set.clone(), variant, remote_access_cache))
 }
 
-/// The smallest first. Two caches that share two lines exhaust a store of links; what three caches do with two lines is
-/// millions of states for most sharing sets.
+/// Configurations, smallest first. Two caches that share two lines exhaust a link store; three caches with two lines
+/// have millions of states for most sharing sets.
 fn configurations() -> Vec<Config> {
     vec![loads_and_stores(2, 1), loads_and_stores(2, 2), loads_and_stores(3, 1), loads_and_stores(4, 1)]
 }
 
-/// Also two lines that are only read: three caches exhaust a store of long vectors.
+/// Configurations with two lines that are only read: with them, three caches exhaust a store of long vectors.
 fn configurations_with_reclamation() -> Vec<Config> {
     let mut configurations = configurations();
     configurations.insert(2, Config { accesses: vec![Access::Load], ..loads_and_stores(3, 2) });
     configurations
 }
 
-/// Loads and stores by so many caches on so many lines.
+/// Configuration of loads and stores by this number of caches on this number of lines.
 pub(super) fn loads_and_stores(caches: u16, lines: u16) -> Config {
     Config { accesses: vec![Access::Load, Access::Store], ..Config::new(caches, lines) }
 }

@@ -1,4 +1,5 @@
-//! States of the MSI model, and their encoding in 32-bit words: one a cache line, two a directory entry, one a message.
+//! States of the MSI model, and their encoding in 32-bit words: one per cache line, two per directory entry, one per
+//! message.
 
 use protocol::Version;
 use protocol::msi::{
@@ -9,11 +10,11 @@ use units::{LineAddr, NodeId};
 
 use super::bits::{Reader, Writer};
 
-/// Most caches that a word has room to name.
+/// Most caches that a word can name.
 pub const MAX_CACHES: usize = 4;
-/// Most lines that a word has room to name.
+/// Most lines that a word can name.
 pub const MAX_LINES: usize = 2;
-/// Most messages in flight: far more than this many caches can have outstanding (checked on every insertion).
+/// Most messages in flight: far more than this number of caches can have outstanding (checked on every insertion).
 const MAX_MESSAGES: usize = 40;
 /// Most nodes that a sharing set can list in its word.
 const MAX_LISTED: usize = 12;
@@ -23,25 +24,25 @@ const MAX_LISTED: usize = 12;
 pub struct HomeLine<H> {
     /// The directory entry.
     pub entry: Entry<H>,
-    /// The contents of memory.
+    /// Contents of memory.
     pub memory: Version,
 }
 
 /// A state: caches, directory, the sharing sets' store, and the multiset of messages in flight.
 #[derive(Clone, Debug)]
 pub struct State<S: SharingSet> {
-    /// By line and node.
+    /// Cache lines, by line and node.
     pub caches: [[CacheLine; MAX_CACHES]; MAX_LINES],
-    /// By line.
+    /// Home lines, by line.
     pub homes: [HomeLine<S::Header>; MAX_LINES],
-    /// What the sets of all lines share.
+    /// Store shared by the sets of all lines.
     pub store: S::Store,
     messages: [u32; MAX_MESSAGES],
     length: usize,
 }
 
 impl<S: SharingSet> State<S> {
-    /// Nothing cached, nothing in flight, memory `version`.
+    /// Initial state: nothing cached, nothing in flight, memory `version`.
     pub fn initial(set: &S, version: Version) -> Self {
         Self {
             caches: [[CacheLine::INVALID; MAX_CACHES]; MAX_LINES],
@@ -71,7 +72,7 @@ impl<S: SharingSet> State<S> {
         self.length += 1;
     }
 
-    /// Takes the message at `index` out of the network.
+    /// Removes the message at `index` from the network.
     pub fn take(&mut self, index: usize) {
         self.messages.copy_within(index + 1..self.length, index);
         self.length -= 1;
@@ -88,14 +89,14 @@ impl<S: SharingSet> State<S> {
 /// New names for nodes and lines: `nodes[old]`, `lines[old]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Names {
-    /// Of nodes.
+    /// New names of nodes.
     pub nodes: [u8; MAX_CACHES],
-    /// Of lines.
+    /// New names of lines.
     pub lines: [u8; MAX_LINES],
 }
 
 impl Names {
-    /// Every name as it is.
+    /// Every name unchanged.
     pub const SAME: Self = Self { nodes: [0, 1, 2, 3], lines: [0, 1] };
 
     fn node(&self, node: NodeId) -> u32 {
@@ -110,7 +111,7 @@ impl Names {
     }
 }
 
-/// Every line's home is node 0: the protocol itself does not care which it is.
+/// Home of every line: node 0, since the protocol does not depend on the choice.
 const HOME: NodeId = NodeId(0);
 
 fn agent(bits: u32) -> Agent {
@@ -124,7 +125,7 @@ const REQUESTS: [MessageKind; 4] =
     [MessageKind::Get, MessageKind::GetExclusive, MessageKind::Upgrade, MessageKind::Refill];
 const WRITTEN_BACK: [WrittenBack; 3] = [WrittenBack::No, WrittenBack::ByOwner, WrittenBack::ByRequester];
 
-/// Packs a line at a node. Without a copy, its contents tell no states apart.
+/// Packs a line at a node. Contents without a copy are packed as 0, because they distinguish no states.
 pub fn pack_cache(line: &CacheLine, names: &Names) -> u32 {
     let version = if line.state == Copy::Invalid { Version(0) } else { line.version };
     let mut word = Writer::default();
@@ -134,10 +135,10 @@ pub fn pack_cache(line: &CacheLine, names: &Names) -> u32 {
         Some(request) => word
             .put(1, 1)
             .put(1, request.access as u32)
-            // The request's place among those of a home.
+            // Position of the request among those to a home.
             .put(2, request.kind as u32 - MessageKind::Get as u32)
             .put(1, request.invalidated.into())
-            .put(1, request.refused.into()),
+            .put(1, request.nacked.into()),
     };
     word.put(4, line.collection.balance as u32 & 0xf).put(1, line.collection.announced.into());
     match line.relay {
@@ -158,9 +159,9 @@ pub fn unpack_cache(word: u32) -> CacheLine {
     let place = PLACES[word.take(1) as usize];
     let version = Version(word.take(2));
     let (requests, access, kind) = (word.flag(), word.take(1), word.take(2));
-    let (invalidated, refused) = (word.flag(), word.flag());
-    let request = Request { access: ACCESSES[access as usize], kind: REQUESTS[kind as usize], invalidated, refused };
-    // Four bits, two's complement.
+    let (invalidated, nacked) = (word.flag(), word.flag());
+    let request = Request { access: ACCESSES[access as usize], kind: REQUESTS[kind as usize], invalidated, nacked };
+    // Four bits, in two's complement.
     let balance = ((word.take(4) << 12) as u16 as i16) >> 12;
     let announced = word.flag();
     let (relays, acknowledgements) = (word.flag(), word.take(3) as u16);
@@ -226,7 +227,7 @@ pub fn unpack_state(word: u32) -> (DirectoryState, Version) {
     (state, memory)
 }
 
-/// Packs a sharing set. Nodes are listed in ascending order, new names given, unless their order makes a difference.
+/// Packs a sharing set. Nodes are listed in ascending order of their new names, unless their order is significant.
 pub fn pack_set<S: SharingSet>(set: &S, at: &Site, header: &S::Header, store: &S::Store, names: &Names) -> u32 {
     let (mut nodes, mut length) = ([0; MAX_LISTED], 0);
     let form = set.snapshot(at, header, store, |node| {
@@ -245,7 +246,7 @@ pub fn pack_set<S: SharingSet>(set: &S, at: &Site, header: &S::Header, store: &S
     word.word()
 }
 
-/// Unpacks a sharing set, its store entries allocated.
+/// Unpacks a sharing set, and allocates its store entries.
 pub fn unpack_set<S: SharingSet>(set: &S, at: &Site, line: LineAddr, word: u32, store: &mut S::Store) -> S::Header {
     let mut word = Reader::new(word);
     let (form, length) = (word.take(3) as u8, word.take(4) as usize);

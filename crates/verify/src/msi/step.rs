@@ -1,4 +1,4 @@
-//! The steps of the MSI model, with the names that traces show.
+//! Steps of the MSI model, with their names in traces.
 
 use std::fmt;
 
@@ -14,24 +14,24 @@ pub enum MsiStep {
         node: NodeId,
         /// The line.
         line: usize,
-        /// What it wants.
+        /// Access.
         access: Access,
     },
-    /// A processor's cache makes room.
+    /// A processor's cache evicts a line.
     Evict {
         /// The node.
         node: NodeId,
         /// The line.
         line: usize,
     },
-    /// A remote access cache makes room.
+    /// A remote access cache evicts a line.
     EvictFromNode {
         /// The node.
         node: NodeId,
         /// The line.
         line: usize,
     },
-    /// A refused request is sent again.
+    /// A NACKed request is retried.
     Retry {
         /// The node.
         node: NodeId,
@@ -42,7 +42,7 @@ pub enum MsiStep {
     Deliver {
         /// The message.
         message: Message,
-        /// The line whose sharers the home reclaims to make room for it.
+        /// Line whose store entries the home reclaims for the message.
         reclaimed: Option<LineAddr>,
     },
 }
@@ -63,7 +63,7 @@ impl fmt::Display for MsiStep {
                     Agent::Node(node) => write!(f, "{node:?}")?,
                 }
                 let (kind, requester, line) = (message.kind.mnemonic(), message.requester, message.line.0);
-                write!(f, ": gets {kind} for {requester:?} on line {line}")?;
+                write!(f, ": receives {kind} for {requester:?} on line {line}")?;
                 if message.acknowledgements > 0 {
                     write!(f, ", {} INVAL_ACK to come", message.acknowledgements)?;
                 }

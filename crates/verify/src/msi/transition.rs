@@ -1,8 +1,8 @@
-//! The transitions of the MSI model: run the protocol's handler on a copy of the state, renumber, check.
+//! Transitions of the MSI model: run the protocol's handler on a copy of the state, renumber, check.
 
 use protocol::ProtocolError;
 use protocol::msi::{
-    self, Access, AccessOutcome, Agent, CacheLine, Handled, Message, MessageKind, Msi as Copy, Place, Request,
+    self, Access, AccessOutcome, Agent, CacheLine, HomeOutcome, Message, MessageKind, Msi as Copy, Place, Request,
     SharingSet,
 };
 use units::{LineAddr, NodeId};
@@ -13,11 +13,11 @@ use super::version::{self, JUST_STORED};
 use super::{Msi, MsiStep};
 use crate::model::{Property, Violation};
 
-/// What a step leads to.
+/// Result of a step.
 type After<S> = Result<State<S>, Violation>;
 
 impl<S: SharingSet> Msi<S> {
-    /// What a processor may do about a line of its own accord, and the retry of a refused request.
+    /// Visits the accesses and evictions that a processor may start on a line, and the retry of a NACKed request.
     pub(super) fn node_steps(
         &self,
         state: &State<S>,
@@ -27,7 +27,7 @@ impl<S: SharingSet> Msi<S> {
     ) {
         let cache = &state.caches[line][node.index()];
         match cache.request {
-            Some(Request { refused: true, .. }) if !self.has(Mutation::ForgetRetry) => {
+            Some(Request { nacked: true, .. }) if !self.has(Mutation::ForgetRetry) => {
                 let after = self.at_node(state.clone(), line, node, |cache, mut send| {
                     msi::retry(cache, LineAddr(line as u64), &self.node_context(node), &mut send)
                 });
@@ -47,7 +47,7 @@ impl<S: SharingSet> Msi<S> {
         }
     }
 
-    /// Every message in flight arrives; equal ones once.
+    /// Visits the arrival of every message in flight; equal messages once.
     pub(super) fn deliveries(&self, state: &State<S>, visit: &mut impl FnMut(MsiStep, After<S>)) {
         let words = state.messages();
         for (index, &word) in words.iter().enumerate() {
@@ -91,8 +91,8 @@ impl<S: SharingSet> Msi<S> {
         })
     }
 
-    /// Whether an access is to be explored: not a hit that changes nothing. With two lines, a processor blocks on a miss and
-    /// its node holds one line at a time; otherwise the lines would have little to do with each other.
+    /// Whether an access is explored: hits that change nothing are not. With two lines, a processor blocks on a miss
+    /// and its node holds one line at a time; otherwise the lines would hardly interact.
     fn may_access(&self, state: &State<S>, line: usize, node: NodeId, access: Access) -> bool {
         let cache = &state.caches[line][node.index()];
         match (cache.state, access) {
@@ -105,7 +105,7 @@ impl<S: SharingSet> Msi<S> {
         }
     }
 
-    /// An access: a hit, or the request that it takes.
+    /// Performs an access that hits, or sends the request of a miss.
     pub(super) fn access(&self, state: &State<S>, line: usize, node: NodeId, access: Access) -> After<S> {
         let (after, outcome) = self.at_node(state.clone(), line, node, |cache, mut send| {
             Ok(msi::access(cache, LineAddr(line as u64), &self.node_context(node), access, &mut send))
@@ -114,7 +114,7 @@ impl<S: SharingSet> Msi<S> {
         if hit && access == Access::Store { self.stored(after, line, node) } else { Ok(after) }
     }
 
-    /// The eviction that a copy can be subject to.
+    /// Eviction that applies to a copy.
     fn eviction(&self, cache: &CacheLine, line: usize, node: NodeId) -> MsiStep {
         match cache.place {
             Place::Cache => MsiStep::Evict { node, line },
@@ -133,7 +133,7 @@ impl<S: SharingSet> Msi<S> {
         evicted.map(|(after, _)| after)
     }
 
-    /// Runs a handler on a node's line. A store that it performs is not yet accounted for.
+    /// Runs a handler on a node's line. A store that it performs is accounted for later.
     fn at_node<T>(
         &self,
         mut state: State<S>,
@@ -156,7 +156,7 @@ impl<S: SharingSet> Msi<S> {
         Ok((state, outcome))
     }
 
-    /// A message arrives at a node.
+    /// Delivers a message to a node.
     fn receive(&self, rest: State<S>, node: NodeId, message: &Message) -> After<S> {
         let line = message.line.index();
         let request = rest.caches[line][node.index()].request;
@@ -168,7 +168,7 @@ impl<S: SharingSet> Msi<S> {
         if stores && completed { self.stored(after, line, node) } else { Ok(after) }
     }
 
-    /// A store has been performed: it must have changed the last contents, and its own are the last ones now.
+    /// Accounts for a store: it must have changed the last contents, and its own are the last ones now.
     fn stored(&self, mut after: State<S>, line: usize, node: NodeId) -> After<S> {
         if after.caches[line][node.index()].version != JUST_STORED {
             let detail = format!("{node:?} stores to contents of line {line} that are older than the last store");
@@ -179,7 +179,8 @@ impl<S: SharingSet> Msi<S> {
         Ok(after)
     }
 
-    /// A message arrives at the home. If the sharing set's store is exhausted, any line that has part of it is reclaimed.
+    /// Delivers a message to the home. If the sharing set's store is exhausted, any line that holds entries of it is
+    /// reclaimed.
     fn at_home(
         &self,
         rest: State<S>,
@@ -190,10 +191,10 @@ impl<S: SharingSet> Msi<S> {
         let mut after = rest.clone();
         let line = message.line.index();
         let step = MsiStep::Deliver { message: *message, reclaimed };
-        if self.mutation.is_some_and(|mutation| mutation.refuses(message)) {
+        if self.mutation.is_some_and(|mutation| mutation.nacks(message)) {
             let to = Agent::Node(message.requester);
-            let refusal = Message::new(MessageKind::NegativeAcknowledge, message.line, to, message.requester);
-            send(&mut after, &[refusal]);
+            let nack = Message::new(MessageKind::Nack, message.line, to, message.requester);
+            send(&mut after, &[nack]);
             return visit(step, Ok(after));
         }
         let before = rest.homes[line].entry.state;
@@ -210,8 +211,8 @@ impl<S: SharingSet> Msi<S> {
         );
         match handled {
             Err(error) => visit(step, Err(unexpected(error))),
-            Ok(Handled::StoreExhausted) => self.reclaim(&rest, message, visit),
-            Ok(Handled::Done(_)) => {
+            Ok(HomeOutcome::StoreExhausted) => self.reclaim(&rest, message, visit),
+            Ok(HomeOutcome::Done(_)) => {
                 if let Some(mutation) = self.mutation {
                     let memory = rest.homes[line].memory;
                     let home = &mut after.homes[line];
@@ -226,7 +227,7 @@ impl<S: SharingSet> Msi<S> {
         }
     }
 
-    /// The home makes room in the store at the expense of one line, and handles the message after that.
+    /// Reclaims the store entries of one line at the home, and then handles the message.
     fn reclaim(&self, rest: &State<S>, message: &Message, visit: &mut impl FnMut(MsiStep, After<S>)) {
         let (mut tried, mut store) = (0u32, rest.store.clone());
         for random in 0..self.set.entries_in_use(&rest.store) {
@@ -242,7 +243,7 @@ impl<S: SharingSet> Msi<S> {
             }
         }
         if tried == 0 {
-            let detail = "the store is exhausted, and no line has part of it".into();
+            let detail = "the store is exhausted, and no line holds entries of it".into();
             let violation = Violation { property: Property::StoreAccounting, detail };
             visit(MsiStep::Deliver { message: *message, reclaimed: None }, Err(violation));
         }
@@ -265,7 +266,7 @@ impl<S: SharingSet> Msi<S> {
     }
 }
 
-/// Puts what a handler sent in flight.
+/// Puts the messages of a handler in flight.
 fn send<S: SharingSet>(state: &mut State<S>, sent: &[Message]) {
     sent.iter().for_each(|message| state.send(pack_message(message, &Names::SAME)));
 }

@@ -1,8 +1,8 @@
 //! Contents of a line relative to the last store, so that the state space is finite although stores never end.
 //!
-//! The protocol never looks at contents, and the only question asked of them is whether they are those of the last
-//! store. The last store being `LATEST`, a store performed on it makes [`JUST_STORED`], which lives only until the step is
-//! over: then everything is renumbered.
+//! The protocol never reads contents, and the properties depend only on whether they are those of the last store. The
+//! last store being `LATEST`, a store performed on it creates [`JUST_STORED`], which exists only within a step: then
+//! everything is renumbered.
 
 use protocol::Version;
 use protocol::msi::SharingSet;
@@ -11,9 +11,9 @@ use super::state::{MAX_CACHES, State};
 
 /// Contents older than the last store.
 pub const STALE: Version = Version(0);
-/// The last store's contents.
+/// Contents of the last store.
 pub const LATEST: Version = Version(1);
-/// What a store on the last contents makes.
+/// Contents that a store on the last contents creates.
 pub const JUST_STORED: Version = Version(2);
 
 /// Renumbers the contents of `line` after a store by `node`.

@@ -1,6 +1,7 @@
-//! The safety properties of the Origin model, looked up in the packed state.
+//! Safety properties of the Origin model, checked on the packed state.
 
-use protocol::{DirectoryState, Mesi, Version};
+use protocol::Version;
+use protocol::origin::{DirectoryState, Mesi};
 
 use super::Origin;
 use super::packed::{State, cache, directory_state, entry, message, pending, state};
@@ -8,10 +9,10 @@ use super::version::LATEST;
 use crate::model::{Property, Violation};
 
 impl Origin {
-    /// What must hold of a line in every state, whatever is outstanding.
+    /// Checks the properties of a line that hold in every state, with anything outstanding.
     ///
-    /// A valid copy is one that a load could hit at any time, so "every load that hits returns the last store" is the
-    /// same as "every valid copy holds the last store"; and a load that misses returns what then is a valid copy.
+    /// A load could hit any valid copy at any time, so "every load that hits returns the last store" is equivalent to
+    /// "every valid copy holds the last store"; a load that misses returns the contents of its new copy.
     pub(super) fn check_line(&self, reached: &State, line: usize) -> Result<(), Violation> {
         let (mut owners, mut sharers) = (0, 0);
         for cpu in 0..self.caches() {
@@ -39,21 +40,21 @@ impl Origin {
             && reached.messages().iter().all(|&word| message::LINE.get(word) as usize != line)
     }
 
-    /// Whether the directory entry tells the truth about a quiet line.
+    /// Checks that the directory entry of a quiet line agrees with the caches and memory.
     fn check_directory(&self, reached: &State, line: usize) -> Result<(), Violation> {
         let word = reached.entries[line];
         let copies = || (0..self.caches()).map(|cpu| (cpu, state(reached.cache(line, cpu))));
-        let nobody = copies().all(|(_, state)| state == Mesi::Invalid);
+        let uncached = copies().all(|(_, state)| state == Mesi::Invalid);
         let memory_latest = Version(entry::MEMORY.get(word)) == LATEST;
         let problem = match directory_state(word) {
-            DirectoryState::Unowned if !nobody => Some("somebody has a copy"),
+            DirectoryState::Unowned if !uncached => Some("a cache has a copy"),
             DirectoryState::Unowned if !memory_latest => Some("the last store is lost"),
-            DirectoryState::Poisoned if !nobody => Some("somebody has a copy"),
+            DirectoryState::Poisoned if !uncached => Some("a cache has a copy"),
             DirectoryState::Unowned | DirectoryState::Poisoned => None,
             DirectoryState::Shared => {
                 let named = |cpu| entry::SHARERS.get(word) >> self.node_of(cpu) & 1 == 1;
                 if copies().any(|(cpu, state)| state != Mesi::Invalid && (state != Mesi::Shared || !named(cpu))) {
-                    Some("somebody has a copy that it does not know of")
+                    Some("a cache has a copy that it does not include")
                 } else if !memory_latest {
                     Some("memory is older than the last store")
                 } else {
@@ -64,7 +65,7 @@ impl Origin {
                 let owner = entry::OWNER.get(word) as usize;
                 let owned = state(reached.cache(line, owner));
                 if copies().any(|(cpu, state)| state != Mesi::Invalid && cpu != owner) {
-                    Some("somebody else than the owner has a copy")
+                    Some("a cache other than the owner's has a copy")
                 } else if owned == Mesi::Shared {
                     Some("the owner's copy is a shared one")
                 } else if owned != Mesi::Modified && !memory_latest {
@@ -73,9 +74,7 @@ impl Origin {
                     None
                 }
             }
-            DirectoryState::BusyShared | DirectoryState::BusyExclusive | DirectoryState::Wait => {
-                Some("it waits for something")
-            }
+            DirectoryState::BusyShared | DirectoryState::BusyExclusive | DirectoryState::Wait => Some("it is busy"),
         };
         problem.map_or(Ok(()), |problem| {
             let state = directory_state(word).mnemonic();

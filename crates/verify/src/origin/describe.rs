@@ -1,15 +1,16 @@
-//! A state of the Origin model in one line, for traces.
+//! Description of a state of the Origin model in one line, for traces.
 
 use std::fmt::Write;
 
-use protocol::{Agent, CacheLine, DirectoryState, HomeAnswer, Mesi, OwnerAnswer, Pending, Version};
+use protocol::origin::{CacheLine, DirectoryState, HomeAnswer, Mesi, OwnerAnswer, Pending};
+use protocol::{Agent, Version};
 
 use super::Origin;
 use super::packed::{State, unpack_cache, unpack_entry, unpack_message};
 use super::version::{LATEST, OVERTAKEN};
 
 impl Origin {
-    /// The state in one line: caches, directory and memory, messages in flight.
+    /// Description of the state in one line: caches, directory and memory, messages in flight.
     pub(super) fn describe_state(&self, state: &State) -> String {
         let mut text = String::new();
         for line in 0..self.lines() {
@@ -49,8 +50,8 @@ fn describe_cache(line: &CacheLine) -> String {
         Pending::Request(request) => {
             text += " ";
             text += request.kind.mnemonic();
-            if request.refused {
-                text += " refused";
+            if request.nacked {
+                text += " NACKed";
             }
             if request.home != HomeAnswer::Awaited {
                 let _infallible = write!(text, " home:{:?}", request.home);
@@ -65,12 +66,12 @@ fn describe_cache(line: &CacheLine) -> String {
                 text += " invalidated";
             }
             if request.deferred.is_some() {
-                text += " holds back an intervention";
+                text += " defers an intervention";
             }
         }
         Pending::Writeback { .. } => text += " WB",
-        Pending::StaleIntervention => text += " awaits the crossed intervention",
-        Pending::Intervention(_) => text += " holds back an intervention",
+        Pending::StaleIntervention => text += " waits for the crossed intervention",
+        Pending::Intervention(_) => text += " defers an intervention",
     }
     text
 }

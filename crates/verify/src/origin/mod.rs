@@ -1,9 +1,9 @@
-//! The Origin protocol as a model: processors that access and evict lines as they like, an unordered network, and the
-//! protocol crate's handlers, the same that the timing simulator runs.
+//! The Origin protocol as a model: processors with arbitrary accesses and evictions, an unordered network, and the
+//! handlers of the protocol crate, the same that the timing simulator runs.
 //!
-//! The network is a multiset: any message in flight may arrive next, so whatever order a real network produces is among
-//! the orders explored. A home that could back off may or may not. A refused request may be retried at any time, and an
-//! intervention held back may be answered at any time after the request has completed.
+//! The network is a multiset: any message in flight may arrive next, so every order that a real network produces is
+//! explored. A home with a nearly full output queue is explored with and without backoff. A NACKed request may be
+//! retried at any time, and a deferred intervention may be answered at any time after the request has completed.
 
 mod check;
 mod describe;
@@ -14,7 +14,8 @@ mod symmetry;
 mod transition;
 mod version;
 
-use protocol::{Access, CacheContext, Geometry, HomeContext, Version};
+use protocol::origin::{CacheContext, Geometry, HomeContext};
+use protocol::{Access, Version};
 use units::{CpuId, LineAddr, NodeId};
 
 pub use packed::State;
@@ -29,7 +30,7 @@ use mutation::Mutation;
 use packed::{MAX_CACHES, MAX_LINES, cache, pending};
 use symmetry::{Renaming, Symmetry};
 
-/// What the registry says of it.
+/// Registry entry of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     name: "origin",
     description: "SGI Origin 2000: directory, MESI caches, speculative replies, backoff (Prestor 2001, Chapters 3 and 4)",
@@ -37,7 +38,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
         caches: MAX_CACHES as u16,
         lines: MAX_LINES as u16,
         processors_per_node: 2,
-        // What a packed state has room for; it is the Origin's own limit.
+        // Capacity of a packed state, which is also the Origin's own limit.
         priority: 7,
         accesses: &Access::ALL,
     },
@@ -48,8 +49,8 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     litmus: |litmus| litmus::run(litmus, Origin::new),
 };
 
-/// Small ones first, so that a fault shows itself soon. Stores alone reach every invalidation and intervention between
-/// two processors of a node and two of another, and leave the state space small.
+/// Configurations, small ones first, so that a fault is found soon. Stores alone reach every invalidation and
+/// intervention between two processors of a node and two of another, and keep the state space small.
 fn configurations() -> Vec<Config> {
     let on_one_node = Config { processors_per_node: 2, ..Config::new(2, 1) };
     let on_two_nodes = Config { processors_per_node: 2, accesses: vec![Access::Store], ..Config::new(4, 1) };
@@ -57,7 +58,7 @@ fn configurations() -> Vec<Config> {
     vec![Config::new(2, 1), on_one_node, on_two_nodes, Config::new(2, 2), Config::new(3, 1), unevenly]
 }
 
-/// The model of one configuration.
+/// Model of one configuration.
 #[derive(Clone, Debug)]
 pub struct Origin {
     config: Config,
@@ -67,7 +68,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The model of a configuration that has been checked.
+    /// Creates the model of a checked configuration.
     pub fn new(config: &Config) -> Self {
         let (caches, lines) = (usize::from(config.caches), usize::from(config.lines));
         let geometry = Geometry {
@@ -100,8 +101,8 @@ impl Origin {
         HomeContext { node: NodeId(0), geometry: self.geometry, output_queue_nearly_full }
     }
 
-    /// Whether a processor may access `line` if that takes a request. With two lines, a processor blocks on a miss and
-    /// its cache holds one line at a time; otherwise the lines would have nothing to do with each other.
+    /// Whether a processor may miss on `line`. With two lines, a processor blocks on a miss and its cache holds one
+    /// line at a time; otherwise the lines would not interact.
     fn may_miss(&self, state: &State, cpu: usize, line: usize) -> bool {
         (0..self.lines()).all(|other| {
             let word = state.cache(other, cpu);
@@ -110,7 +111,7 @@ impl Origin {
         })
     }
 
-    /// The accesses that processors make.
+    /// Accesses that processors make.
     fn accesses(&self) -> &[Access] {
         &self.config.accesses
     }

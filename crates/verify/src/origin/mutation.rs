@@ -1,44 +1,46 @@
-//! Faults to be planted, each in one rule of the protocol: the checker must find every one of them.
+//! Planted faults, each in one rule of the protocol: the checker must find all of them.
 
-use protocol::{CacheLine, DirectoryEntry, DirectoryState, Message, MessageKind, Outbox, Pending, SharerVector};
+use protocol::origin::{
+    CacheLine, DirectoryEntry, DirectoryState, Message, MessageKind, Outbox, Pending, SharerVector,
+};
 use units::NodeId;
 
 use crate::config::Config;
 use crate::model::Property;
 use crate::registry::Fault;
 
-/// A fault in one rule of the protocol. A checker that finds none of them would show nothing about the protocol.
+/// A fault in one rule of the protocol. A checker that does not find it proves nothing about that rule.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Mutation {
     /// A node invalidates its copies and does not acknowledge.
     DropInvalidateAcknowledgement,
     /// A node acknowledges an invalidation and keeps its copies.
     KeepInvalidatedCopy,
-    /// A processor interface invalidates for its first processor only (two processors a node).
+    /// A processor interface invalidates the copy of its first processor only (two processors per node).
     SkipPeerInvalidation,
-    /// The home tells the requester to expect one acknowledgement fewer than there will be.
+    /// The home's reply announces one acknowledgement fewer than are in flight.
     ExpectTooFewAcknowledgements,
-    /// The home forgets the last of several sharers.
+    /// The home omits the last of several sharers.
     ForgetSharer,
-    /// The home goes to `UOWN` where it should go to `WAIT`.
+    /// The home changes to `UOWN` instead of `WAIT`.
     SkipWait,
-    /// The acknowledgement of a writeback that crossed an intervention does not say so.
+    /// The acknowledgement of a writeback that crossed an intervention is that of a plain writeback.
     AcknowledgeRacingWritebackAsPlain,
-    /// An intervention that came during a request is forgotten once the request is complete.
+    /// A deferred intervention is dropped when the request completes.
     IgnoreDeferredIntervention,
-    /// A modified owner answers as if it were clean: the requester uses the speculative data.
+    /// A modified owner answers like a clean one: the requester uses the speculative data.
     UseSpeculativeData,
-    /// A read does not remember that an invalidation overtook its answer.
+    /// A read ignores that an invalidation overtook its answer.
     ForgetOvertakingInvalidation,
     /// A modified owner that downgrades does not send the line to memory.
     DowngradeWithoutWriteback,
     /// A modified line is dropped as silently as a clean one.
     DropModifiedLine,
-    /// A refused request is not tried again.
+    /// A NACKed request is not retried.
     ForgetRetry,
-    /// The home refuses every upgrade, and a processor whose copy is still there asks for the same again and again.
-    RefuseUpgrades,
-    /// The home does not remember the priority of requests that it was too busy for.
+    /// The home NACKs every upgrade, and a processor whose copy is still present retries it for ever.
+    NackUpgrades,
+    /// The home does not record the priority of requests that it NACKs while busy.
     ForgetPriority,
 }
 
@@ -58,11 +60,11 @@ impl Mutation {
         Self::DowngradeWithoutWriteback,
         Self::DropModifiedLine,
         Self::ForgetRetry,
-        Self::RefuseUpgrades,
+        Self::NackUpgrades,
         Self::ForgetPriority,
     ];
 
-    /// A short name.
+    /// Short name.
     const fn name(self) -> &'static str {
         match self {
             Self::DropInvalidateAcknowledgement => "drop-invalidate-acknowledgement",
@@ -78,12 +80,12 @@ impl Mutation {
             Self::DowngradeWithoutWriteback => "downgrade-without-writeback",
             Self::DropModifiedLine => "drop-modified-line",
             Self::ForgetRetry => "forget-retry",
-            Self::RefuseUpgrades => "refuse-upgrades",
+            Self::NackUpgrades => "nack-upgrades",
             Self::ForgetPriority => "forget-priority",
         }
     }
 
-    /// The property that it breaks by the fewest steps.
+    /// Property that the fault violates in the fewest steps.
     const fn breaks(self) -> Property {
         match self {
             Self::DropInvalidateAcknowledgement | Self::IgnoreDeferredIntervention | Self::ForgetRetry => {
@@ -98,17 +100,17 @@ impl Mutation {
                 Property::DirectoryAgreement
             }
             Self::SkipWait | Self::AcknowledgeRacingWritebackAsPlain => Property::ExpectedMessage,
-            Self::RefuseUpgrades => Property::EventualCompletion,
+            Self::NackUpgrades => Property::EventualCompletion,
             Self::ForgetPriority => Property::BoundedOvertaking,
         }
     }
 
-    /// What the registry says of every fault.
+    /// Registry entries of the faults.
     pub(super) fn faults() -> Vec<Fault> {
         Self::ALL
             .iter()
             .map(|&mutation| {
-                // A peer on the same node takes two processors a node.
+                // A second processor on the same node needs two processors per node.
                 let processors_per_node = if mutation == Self::SkipPeerInvalidation { 2 } else { 1 };
                 let config = Config { processors_per_node, ..Config::new(2, 1) };
                 Fault { name: mutation.name(), breaks: mutation.breaks(), config }
@@ -116,17 +118,17 @@ impl Mutation {
             .collect()
     }
 
-    /// The fault of this name.
+    /// Fault of this name.
     pub(super) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mutation| mutation.name() == name)
     }
 
-    /// Whether a fault makes the home refuse a request that it would grant.
-    pub(super) fn refuses(self, request: &Message) -> bool {
-        self == Self::RefuseUpgrades && request.kind == MessageKind::Upgrade
+    /// Whether a fault makes the home NACK a request that it would grant.
+    pub(super) fn nacks(self, request: &Message) -> bool {
+        self == Self::NackUpgrades && request.kind == MessageKind::Upgrade
     }
 
-    /// What a fault at the home makes of the entry and the messages.
+    /// Applies a fault at the home to the entry and the messages.
     pub(super) fn at_home(self, line: &mut DirectoryEntry, outbox: &mut Outbox, nodes: u16) {
         match self {
             Self::SkipWait if line.state == DirectoryState::Wait => *line = DirectoryEntry::UNOWNED,
@@ -144,7 +146,7 @@ impl Mutation {
         }
     }
 
-    /// What a fault at a processor makes of its line and the messages.
+    /// Applies a fault at a processor to its line and the messages.
     pub(super) fn at_processor(self, line: &mut CacheLine, outbox: &mut Outbox) {
         match self {
             Self::UseSpeculativeData => {
@@ -165,8 +167,8 @@ impl Mutation {
         }
     }
 
-    /// What a fault in the processor interface makes of a line that has just been invalidated; `before` is the line as it
-    /// was, `first` whether it belongs to the node's first processor.
+    /// Applies a fault in the processor interface to a line that has just been invalidated; `before` is the line
+    /// before, and `first` whether it belongs to the node's first processor.
     pub(super) fn at_interface(self, line: &mut CacheLine, before: CacheLine, first: bool) {
         match self {
             Self::KeepInvalidatedCopy => *line = before,

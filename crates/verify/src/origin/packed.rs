@@ -1,19 +1,20 @@
-//! States of the Origin model in 32-bit words: one a cache line, one a directory entry, one a message in flight.
+//! States of the Origin model in 32-bit words: one per cache line, one per directory entry, one per message in flight.
 //!
-//! A step unpacks the words it touches, runs the protocol's handler, and packs them again. Fields without meaning in the
-//! state they are in are packed as zeros, so that they tell no states apart.
+//! A step unpacks the words that it changes, runs the protocol's handler, and packs them again. Fields without meaning
+//! in their state are packed as zeros, so that they distinguish no states.
 
-use protocol::{
-    Access, Agent, CacheLine, DirectoryEntry, DirectoryState, HomeAnswer, Intervention, Mesi, Message, MessageKind,
-    OwnerAnswer, Pending, Purpose, Request, SharerVector, Version,
+use protocol::origin::{
+    CacheLine, DirectoryEntry, DirectoryState, HomeAnswer, Intervention, Mesi, Message, MessageKind, OwnerAnswer,
+    Pending, Purpose, Request, SharerVector, miss_request,
 };
+use protocol::{Access, Agent, Version};
 use units::{CpuId, LineAddr, NodeId};
 
-/// Most caches that a word has room to name.
+/// Most caches that a word can name.
 pub const MAX_CACHES: usize = 4;
-/// Most lines that a word has room to name.
+/// Most lines that a word can name.
 pub const MAX_LINES: usize = 2;
-/// Most messages in flight: far more than this many caches can have outstanding (checked on every insertion).
+/// Most messages in flight: far more than this number of caches can have outstanding (checked on every insertion).
 const MAX_MESSAGES: usize = 48;
 
 /// A contiguous field of a word.
@@ -28,17 +29,17 @@ impl Field {
         Self { shift, width }
     }
 
-    /// The field's bits in place.
+    /// Mask of the field's bits.
     pub const fn mask(self) -> u32 {
         ((1 << self.width) - 1) << self.shift
     }
 
-    /// The value in a word.
+    /// Value of the field in a word.
     pub const fn get(self, word: u32) -> u32 {
         word >> self.shift & ((1 << self.width) - 1)
     }
 
-    /// The word with another value.
+    /// Word with another value of the field.
     pub const fn set(self, word: u32, value: u32) -> u32 {
         debug_assert!(value < 1 << self.width);
         word & !self.mask() | value << self.shift
@@ -59,7 +60,7 @@ pub mod cache {
     pub const OWNER: Field = Field::new(13, 2);
     pub const ACKNOWLEDGEMENTS: Field = Field::new(9, 4);
     pub const INVALIDATED: Field = Field::new(8, 1);
-    pub const REFUSED: Field = Field::new(7, 1);
+    pub const NACKED: Field = Field::new(7, 1);
     pub const HAS_INTERVENTION: Field = Field::new(6, 1);
     pub const EXCLUSIVE: Field = Field::new(5, 1);
     pub const REQUESTER: Field = Field::new(3, 2);
@@ -76,8 +77,9 @@ pub mod entry {
     pub const SHARERS: Field = Field::new(19, 4);
     pub const PRIORITY: Field = Field::new(16, 3);
     pub const MEMORY: Field = Field::new(14, 2);
-    /// Not the protocol's: the highest priority refused by a busy entry since the last grant.
-    pub const REFUSED: Field = Field::new(11, 3);
+    /// Highest priority NACKed by a busy entry since the last grant. This field belongs to the checker, not to the
+    /// protocol.
+    pub const NACKED: Field = Field::new(11, 3);
 }
 
 /// Fields of a message's word.
@@ -100,19 +102,19 @@ pub mod message {
     pub const TO_INTERFACE: u32 = 2;
 }
 
-/// A state: every cache's and every directory entry's word, and the multiset of messages in flight, sorted.
+/// A state: the words of every cache line and directory entry, and the multiset of messages in flight, sorted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct State {
-    /// Cache `c`'s word for line `l` is at `l * MAX_CACHES + c`.
+    /// Words of the cache lines; cache `c`'s word for line `l` is at `l * MAX_CACHES + c`.
     pub caches: [u32; MAX_CACHES * MAX_LINES],
-    /// A word a line.
+    /// Words of the directory entries, by line.
     pub entries: [u32; MAX_LINES],
     messages: [u32; MAX_MESSAGES],
     length: usize,
 }
 
 impl State {
-    /// Nothing cached, nothing in flight, memory latest.
+    /// Initial state: nothing cached, nothing in flight, memory latest.
     pub(super) fn initial() -> Self {
         let entry = pack_entry(&DirectoryEntry::UNOWNED, super::version::LATEST);
         Self {
@@ -140,7 +142,7 @@ impl State {
         self.length += 1;
     }
 
-    /// Takes the message at `index` out of the network.
+    /// Removes the message at `index` from the network.
     pub fn take(&mut self, index: usize) -> u32 {
         let word = self.messages[index];
         self.messages.copy_within(index + 1..self.length, index);
@@ -157,12 +159,12 @@ impl State {
         words.sort_unstable();
     }
 
-    /// Cache `cpu`'s word for `line`.
+    /// Word of cache `cpu` for `line`.
     pub fn cache(&self, line: usize, cpu: usize) -> u32 {
         self.caches[line * MAX_CACHES + cpu]
     }
 
-    /// Cache `cpu`'s word for `line`, to be changed.
+    /// Word of cache `cpu` for `line`, mutable.
     pub fn cache_mut(&mut self, line: usize, cpu: usize) -> &mut u32 {
         &mut self.caches[line * MAX_CACHES + cpu]
     }
@@ -222,16 +224,16 @@ pub fn pack_cache(line: &CacheLine) -> u32 {
 /// Whether data have arrived for a request, final or speculative.
 fn collects_data(request: &Request) -> bool {
     let from_home = !matches!(request.home, HomeAnswer::Awaited | HomeAnswer::Upgraded);
-    !request.refused && (from_home || request.owner == OwnerAnswer::Data)
+    !request.nacked && (from_home || request.owner == OwnerAnswer::Data)
 }
 
 fn pack_request(request: &Request) -> u32 {
     let mut word = cache::ACCESS.set(0, request.access as u32);
     word = cache::UPGRADE.set(word, u32::from(request.kind == MessageKind::Upgrade));
     word = cache::PRIORITY.set(word, u32::from(request.priority));
-    if request.refused {
-        // What has been collected for the refused try is not used for the next.
-        return cache::REFUSED.set(word, 1);
+    if request.nacked {
+        // Data and acknowledgements of the NACKed try are not used for the next.
+        return cache::NACKED.set(word, 1);
     }
     word = cache::HOME.set(word, request.home as u32);
     word = cache::OWNER.set(word, request.owner as u32);
@@ -259,22 +261,22 @@ fn unpack_intervention(word: u32) -> Intervention {
 fn unpack_request(word: u32) -> Request {
     let access = Access::ALL[cache::ACCESS.get(word) as usize];
     let upgrade = cache::UPGRADE.get(word) == 1;
-    // Four bits, two's complement.
+    // Four bits, in two's complement.
     let acknowledgements = ((cache::ACKNOWLEDGEMENTS.get(word) << 12) as u16 as i16) >> 12;
     Request {
         access,
-        kind: if upgrade { MessageKind::Upgrade } else { access.miss_request() },
+        kind: if upgrade { MessageKind::Upgrade } else { miss_request(access) },
         priority: cache::PRIORITY.get(word) as u8,
         home: HOME_ANSWERS[cache::HOME.get(word) as usize],
         owner: OWNER_ANSWERS[cache::OWNER.get(word) as usize],
         acknowledgements,
         invalidated: cache::INVALIDATED.get(word) == 1,
-        refused: cache::REFUSED.get(word) == 1,
+        nacked: cache::NACKED.get(word) == 1,
         deferred: (cache::HAS_INTERVENTION.get(word) == 1).then(|| unpack_intervention(word)),
     }
 }
 
-/// The MESI state in a cache line's word.
+/// MESI state in a cache line's word.
 pub fn state(word: u32) -> Mesi {
     MESI[cache::STATE.get(word) as usize]
 }
@@ -308,7 +310,7 @@ pub fn unpack_entry(word: u32) -> (DirectoryEntry, Version) {
     (line, Version(entry::MEMORY.get(word)))
 }
 
-/// The directory state in an entry's word.
+/// Directory state in an entry's word.
 pub fn directory_state(word: u32) -> DirectoryState {
     DirectoryState::ALL[entry::STATE.get(word) as usize]
 }
@@ -338,7 +340,7 @@ pub fn pack_message(sent: &Message) -> u32 {
     message::LINE.set(word, sent.line.0 as u32)
 }
 
-/// Unpacks a message. The home of every line is node 0: the protocol does not care where it is.
+/// Unpacks a message. The home of every line is node 0, since the protocol does not depend on the choice.
 pub fn unpack_message(word: u32) -> Message {
     let index = message::TO_INDEX.get(word) as u16;
     let to = match message::TO.get(word) {
@@ -356,7 +358,7 @@ pub fn unpack_message(word: u32) -> Message {
         .with_sharers(unpack_sharers(message::SHARERS.get(word)))
 }
 
-/// The kind in a message's word.
+/// Message type in a message's word.
 pub fn kind(word: u32) -> MessageKind {
     MessageKind::ALL[message::KIND.get(word) as usize]
 }

@@ -1,8 +1,9 @@
-//! The steps of the Origin model, with the names that traces show.
+//! Steps of the Origin model, with their names in traces.
 
 use std::fmt;
 
-use protocol::{Access, Agent, Message};
+use protocol::origin::Message;
+use protocol::{Access, Agent};
 use units::CpuId;
 
 /// One step.
@@ -14,24 +15,24 @@ pub enum OriginStep {
         cpu: CpuId,
         /// The line.
         line: usize,
-        /// What it wants.
+        /// Access.
         access: Access,
     },
-    /// A cache makes room.
+    /// A cache evicts a line.
     Evict {
         /// The processor.
         cpu: CpuId,
         /// The line.
         line: usize,
     },
-    /// A refused request is sent again.
+    /// A NACKed request is retried.
     Retry {
         /// The processor.
         cpu: CpuId,
         /// The line.
         line: usize,
     },
-    /// An intervention held back is answered.
+    /// A deferred intervention is answered.
     ServeDeferred {
         /// The processor.
         cpu: CpuId,
@@ -42,7 +43,7 @@ pub enum OriginStep {
     Deliver {
         /// The message.
         message: Message,
-        /// Whether the home, if it is for one, has its output queue nearly full.
+        /// Whether the output queue of the home, if it is the destination, is nearly full.
         backoff: bool,
     },
 }
@@ -54,7 +55,7 @@ impl fmt::Display for OriginStep {
             Self::Evict { cpu, line } => write!(f, "{cpu:?}: evicts line {line}"),
             Self::Retry { cpu, line } => write!(f, "{cpu:?}: retries line {line}"),
             Self::ServeDeferred { cpu, line } => {
-                write!(f, "{cpu:?}: answers the held back intervention on line {line}")
+                write!(f, "{cpu:?}: answers the deferred intervention on line {line}")
             }
             Self::Deliver { message, backoff } => {
                 match message.to {
@@ -64,7 +65,7 @@ impl fmt::Display for OriginStep {
                     Agent::Sharers => write!(f, "sharers")?,
                 }
                 let (kind, requester, line) = (message.kind.mnemonic(), message.requester, message.line.0);
-                write!(f, ": gets {kind} for {requester:?} on line {line}")?;
+                write!(f, ": receives {kind} for {requester:?} on line {line}")?;
                 if message.priority > 0 {
                     write!(f, ", priority {}", message.priority)?;
                 }

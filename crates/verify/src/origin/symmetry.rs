@@ -1,6 +1,6 @@
-//! Which caches and lines are interchangeable, and the canonical form of a state under such exchanges.
+//! Symmetry of the Origin model: interchangeable caches and lines, and the canonical form of a state.
 
-use protocol::{DirectoryState, Geometry, MessageKind};
+use protocol::origin::{DirectoryState, Geometry, MessageKind};
 use units::CpuId;
 
 use super::packed::{MAX_CACHES, MAX_LINES, State, cache, directory_state, entry, kind, message, pending};
@@ -15,7 +15,7 @@ pub struct Renaming {
 }
 
 impl Renaming {
-    /// Every renaming that keeps processors of one node on one node, the identity first.
+    /// Every renaming that keeps the processors of a node together, the identity first.
     pub fn all(caches: usize, lines: usize, geometry: Geometry) -> Vec<Self> {
         let mut renamings = Vec::new();
         for line_names in permutations(lines) {
@@ -79,7 +79,7 @@ impl Renaming {
         message::LINE.set(renamed, u32::from(self.lines[message::LINE.get(word) as usize]))
     }
 
-    /// The state under the new names.
+    /// State under the new names.
     fn apply(&self, state: &State, caches: usize, lines: usize) -> State {
         let mut renamed = state.clone();
         for line in 0..lines {
@@ -94,7 +94,7 @@ impl Renaming {
     }
 }
 
-/// Finds canonical forms.
+/// Computation of canonical forms.
 #[derive(Clone, Debug)]
 pub struct Symmetry {
     renamings: Vec<Renaming>,
@@ -103,14 +103,14 @@ pub struct Symmetry {
 }
 
 impl Symmetry {
-    /// For a system with these interchangeable parts.
+    /// Creates the symmetry of a system with these renamings.
     pub fn new(renamings: Vec<Renaming>, caches: usize, lines: usize) -> Self {
         Self { renamings, caches, lines }
     }
 
-    /// The representative of all states that differ from this one in names only.
+    /// Representative of all states that differ from this one in names only.
     ///
-    /// Only renamings that bring the fingerprints of the caches in the least order are tried: usually one.
+    /// Only renamings that bring the caches' fingerprints into the least order are tried: usually one.
     pub fn canonical(&self, state: &State) -> State {
         if self.renamings.len() == 1 { state.clone() } else { self.least(state) }
     }
@@ -152,13 +152,14 @@ impl Symmetry {
         least
     }
 
-    /// A number a line and cache that does not depend on names, and tells apart most caches in different roles.
+    /// Fingerprint of each line at each cache, a number that does not depend on names, and that distinguishes most
+    /// caches in different roles.
     fn fingerprints(&self, state: &State) -> [u64; MAX_CACHES * MAX_LINES] {
         let mut fingerprints = [0; MAX_CACHES * MAX_LINES];
         for line in 0..self.lines {
             let entry = state.entries[line];
             for cpu in 0..self.caches {
-                // Interventions name a processor; leave the name out.
+                // An intervention names a processor; the fingerprint omits the name.
                 let own = state.cache(line, cpu) & !cache::REQUESTER.mask();
                 fingerprints[line * MAX_CACHES + cpu] = u64::from(own) << 32 | u64::from(role(entry, cpu));
             }
@@ -189,7 +190,7 @@ impl Symmetry {
     }
 }
 
-/// What a directory entry says of a processor, in three bits.
+/// Role of a processor in a directory entry, in three bits.
 fn role(word: u32, cpu: usize) -> u32 {
     let named = |field: super::packed::Field| u32::from(field.get(word) as usize == cpu);
     match directory_state(word) {
@@ -199,7 +200,7 @@ fn role(word: u32, cpu: usize) -> u32 {
     }
 }
 
-/// Where nodes go if processors go there; `None` if a node would be torn apart or joined with part of another.
+/// Names of nodes under a renaming of processors; `None` if it would split a node or join parts of two.
 fn node_names(cpu_names: &[u8], geometry: Geometry) -> Option<Vec<u8>> {
     let node_of = |cpu: usize| geometry.node_of(CpuId(cpu as u16)).index();
     let caches = cpu_names.len();

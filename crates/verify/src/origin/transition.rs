@@ -1,9 +1,10 @@
-//! The transitions of the Origin model: unpack what a step touches, run the protocol's handler, pack, renumber, check.
+//! Transitions of the Origin model: unpack the words of a step, run the protocol's handler, pack, renumber, check.
 
-use protocol::{
-    Access, Agent, CacheLine, CacheOutcome, DirectoryState, Eviction, Message, MessageClass, MessageKind, Outbox,
-    Pending, ProtocolError, RequestOutcome, Transaction, hit,
+use protocol::origin::{
+    CacheLine, CacheOutcome, DirectoryState, Eviction, Message, MessageClass, MessageKind, Outbox, Pending,
+    RequestOutcome, Transaction,
 };
+use protocol::{Access, Agent, ProtocolError};
 use units::CpuId;
 
 use super::mutation::Mutation;
@@ -16,7 +17,7 @@ use super::{Origin, OriginStep};
 use crate::model::{Property, Violation};
 
 impl Origin {
-    /// What a processor may do about a line of its own accord.
+    /// Visits the steps that a processor may take on a line.
     pub(super) fn processor_steps(
         &self,
         state: &State,
@@ -37,15 +38,15 @@ impl Origin {
                     visit(OriginStep::Evict { cpu, line }, self.evict(state, line, cpu, before));
                 }
             }
-            pending::REQUEST if cache::REFUSED.get(word) == 1 && !self.has(Mutation::ForgetRetry) => {
+            pending::REQUEST if cache::NACKED.get(word) == 1 && !self.has(Mutation::ForgetRetry) => {
                 let retried = self.at_processor(state, line, cpu, |cache, outbox| {
-                    protocol::retry(cache, &self.cache_context(cpu, line), outbox)
+                    protocol::origin::retry(cache, &self.cache_context(cpu, line), outbox)
                 });
                 visit(OriginStep::Retry { cpu, line }, retried);
             }
             pending::INTERVENTION => {
                 let served = self.at_processor(state, line, cpu, |cache, outbox| {
-                    protocol::serve_deferred(cache, &self.cache_context(cpu, line), outbox).map(|_| ())
+                    protocol::origin::serve_deferred(cache, &self.cache_context(cpu, line), outbox).map(|_| ())
                 });
                 visit(OriginStep::ServeDeferred { cpu, line }, served);
             }
@@ -53,7 +54,7 @@ impl Origin {
         }
     }
 
-    /// Every message in flight arrives; equal ones once.
+    /// Visits the arrival of every message in flight; equal messages once.
     pub(super) fn deliveries(&self, state: &State, visit: &mut impl FnMut(OriginStep, Result<State, Violation>)) {
         let words = state.messages();
         for (index, &word) in words.iter().enumerate() {
@@ -83,7 +84,7 @@ impl Origin {
         self.mutation == Some(mutation)
     }
 
-    /// An access, unless it is not possible now or a hit that changes nothing.
+    /// Performs an access, unless it is blocked or a hit that changes nothing.
     fn access(
         &self,
         state: &State,
@@ -92,14 +93,14 @@ impl Origin {
         access: Access,
         before: CacheLine,
     ) -> Option<Result<State, Violation>> {
-        match hit(before.state, access) {
+        match before.state.after(access) {
             Some(after) if after == before.state && access != Access::Store => return None,
             None if !self.may_miss(state, cpu.index(), line) => return None,
             _ => {}
         }
         let mut stored = false;
         let after = self.at_processor(state, line, cpu, |cache, outbox| {
-            let outcome = protocol::processor_request(cache, &self.cache_context(cpu, line), access, outbox);
+            let outcome = protocol::origin::processor_request(cache, &self.cache_context(cpu, line), access, outbox);
             stored = access == Access::Store && matches!(outcome, RequestOutcome::Hit(_));
             Ok(())
         });
@@ -108,13 +109,13 @@ impl Origin {
 
     fn evict(&self, state: &State, line: usize, cpu: CpuId, before: CacheLine) -> Result<State, Violation> {
         self.at_processor(state, line, cpu, |cache, outbox| {
-            let eviction = protocol::evict(cache, &self.cache_context(cpu, line), outbox);
+            let eviction = protocol::origin::evict(cache, &self.cache_context(cpu, line), outbox);
             debug_assert_ne!(eviction, Eviction::Blocked, "{before:?} has nothing outstanding");
             Ok(())
         })
     }
 
-    /// Runs a handler on a processor's line. A store that it performs is not yet accounted for.
+    /// Runs a handler on a processor's line. A store that it performs is accounted for later.
     fn at_processor(
         &self,
         state: &State,
@@ -137,14 +138,14 @@ impl Origin {
         Ok(after)
     }
 
-    /// A message arrives at a processor.
+    /// Delivers a message to a processor.
     fn receive(&self, rest: &State, cpu: CpuId, message: &Message) -> Result<State, Violation> {
         let line = message.line.index();
         let before = unpack_cache(rest.cache(line, cpu.index()));
         let mut outcome = CacheOutcome::Waiting;
         let mut version = LATEST;
         let after = self.at_processor(rest, line, cpu, |cache, outbox| {
-            outcome = protocol::receive(cache, &self.cache_context(cpu, line), message, outbox)?;
+            outcome = protocol::origin::receive(cache, &self.cache_context(cpu, line), message, outbox)?;
             version = cache.version;
             Ok(())
         })?;
@@ -153,7 +154,7 @@ impl Origin {
         };
         let too_old = match request.access {
             Access::Store => return self.stored(after, line, cpu),
-            // Nothing is cached that the check of the state could look at.
+            // The read is not cached, so the check of the state does not cover its data.
             Access::UncachedRead => version != LATEST && version != OVERTAKEN,
             Access::PoisonRead => version != LATEST,
             Access::Load | Access::InstructionFetch | Access::ReadPrefetch | Access::WritePrefetch => false,
@@ -165,7 +166,7 @@ impl Origin {
         Ok(after)
     }
 
-    /// A store has been performed: it must have changed the last contents, and its own are the last ones now.
+    /// Accounts for a store: it must have changed the last contents, and its own are the last ones now.
     fn stored(&self, mut after: State, line: usize, cpu: CpuId) -> Result<State, Violation> {
         if cache::VERSION.get(after.cache(line, cpu.index())) != JUST_STORED.0 {
             let detail = format!("{cpu:?} stores to contents of line {line} that are older than the last store");
@@ -176,18 +177,19 @@ impl Origin {
         Ok(after)
     }
 
-    /// A message arrives at the home. The second value says whether a nearly full output queue made a difference.
+    /// Delivers a message to the home. The second value is whether a nearly full output queue made a difference.
     fn at_home(&self, mut after: State, message: &Message, nearly_full: bool) -> (Result<State, Violation>, bool) {
         let line = message.line.index();
-        if self.mutation.is_some_and(|mutation| mutation.refuses(message)) {
+        if self.mutation.is_some_and(|mutation| mutation.nacks(message)) {
             let to = Agent::Processor(message.requester);
-            let refusal = Message::new(MessageKind::NegativeAcknowledge, message.line, to, message.requester);
-            after.send(pack_message(&refusal));
+            let nack = Message::new(MessageKind::Nack, message.line, to, message.requester);
+            after.send(pack_message(&nack));
             return (Ok(after), false);
         }
         let (mut directory, mut memory) = unpack_entry(after.entries[line]);
         let mut outbox = Outbox::new();
-        let work = protocol::home(&mut directory, &mut memory, message, &self.home_context(nearly_full), &mut outbox);
+        let work =
+            protocol::origin::home(&mut directory, &mut memory, message, &self.home_context(nearly_full), &mut outbox);
         let work = match work {
             Ok(work) => work,
             Err(error) => return (Err(unexpected(error)), false),
@@ -197,8 +199,8 @@ impl Origin {
         }
         let before = after.entries[line];
         after.entries[line] = pack_entry(&directory, memory);
-        match refused_priority(before, message, work.transaction) {
-            Ok(refused) => after.entries[line] = entry::REFUSED.set(after.entries[line], refused),
+        match nacked_priority(before, message, work.transaction) {
+            Ok(nacked) => after.entries[line] = entry::NACKED.set(after.entries[line], nacked),
             Err(violation) => return (Err(violation), false),
         }
         self.send(&mut after, &outbox);
@@ -211,7 +213,7 @@ impl Origin {
         (self.check_line(&after, line).map(|()| after), backed_off)
     }
 
-    /// An invalidation arrives at a node.
+    /// Delivers an invalidation to a node.
     fn at_interface(&self, mut after: State, message: &Message) -> Result<State, Violation> {
         let line = message.line.index();
         let Agent::Interface(node) = message.to else { unreachable!("only expanded invalidations are in flight") };
@@ -221,20 +223,20 @@ impl Origin {
             }
             let before = unpack_cache(after.cache(line, cpu.index()));
             let mut cache = before;
-            protocol::invalidate(&mut cache, &self.cache_context(cpu, line)).map_err(unexpected)?;
+            protocol::origin::invalidate(&mut cache, &self.cache_context(cpu, line)).map_err(unexpected)?;
             if let Some(mutation) = self.mutation {
                 mutation.at_interface(&mut cache, before, place == 0);
             }
             *after.cache_mut(line, cpu.index()) = pack_cache(&cache);
         }
         if !self.has(Mutation::DropInvalidateAcknowledgement) {
-            after.send(pack_message(&protocol::invalidation_acknowledgement(message)));
+            after.send(pack_message(&protocol::origin::invalidation_acknowledgement(message)));
         }
         self.check_line(&after, line)?;
         Ok(after)
     }
 
-    /// Puts what a handler sent in flight; the network interface expands invalidations.
+    /// Puts the messages of a handler in flight; the network interface expands invalidations.
     fn send(&self, state: &mut State, outbox: &Outbox) {
         for message in outbox.as_slice() {
             if message.kind == MessageKind::Invalidate {
@@ -246,29 +248,28 @@ impl Origin {
     }
 }
 
-/// The highest priority that a home, its entry having been `before`, has refused since its last grant.
+/// Highest priority that a home has NACKed since its last grant; `before` is its entry before the message.
 ///
 /// # Errors
-/// When it grants a request of less.
-fn refused_priority(before: u32, message: &Message, transaction: Transaction) -> Result<u32, Violation> {
-    let refused = entry::REFUSED.get(before);
+/// A violation, if it grants a request of lower priority.
+fn nacked_priority(before: u32, message: &Message, transaction: Transaction) -> Result<u32, Violation> {
+    let nacked = entry::NACKED.get(before);
     let priority = u32::from(message.priority);
     if message.kind.class() != MessageClass::Request || message.kind == MessageKind::Writeback {
-        return Ok(refused);
+        return Ok(nacked);
     }
     match (transaction, directory_state(before)) {
-        (
-            Transaction::NegativeAcknowledge,
-            DirectoryState::BusyShared | DirectoryState::BusyExclusive | DirectoryState::Wait,
-        ) => Ok(refused.max(priority)),
-        (Transaction::NegativeAcknowledge, _) => Ok(refused),
-        _ if priority < refused => {
+        (Transaction::Nack, DirectoryState::BusyShared | DirectoryState::BusyExclusive | DirectoryState::Wait) => {
+            Ok(nacked.max(priority))
+        }
+        (Transaction::Nack, _) => Ok(nacked),
+        _ if priority < nacked => {
             let detail =
-                format!("a request of priority {priority} is granted after one of priority {refused} was refused");
+                format!("a request of priority {priority} is granted after one of priority {nacked} was NACKed");
             Err(Violation { property: Property::BoundedOvertaking, detail })
         }
-        // An error is no grant: the line is as it was.
-        (Transaction::BusError, _) => Ok(refused),
+        // A bus error is no grant: the line is unchanged.
+        (Transaction::BusError, _) => Ok(nacked),
         _ => Ok(0),
     }
 }

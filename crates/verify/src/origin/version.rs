@@ -1,10 +1,10 @@
 //! Contents of a line relative to the last store, so that the state space is finite although stores never end.
 //!
-//! The protocol never looks at contents, and the only question asked of them is whether they are those of the last
-//! store. So one number says "the last", and one says "older": which older ones cannot matter again. A third is for
-//! data on their way to an uncached read, which caches nothing: they were the last contents when they set out, and the
-//! read may return them although a store has been performed since. The last store being `LATEST`, a store performed on
-//! it makes [`JUST_STORED`], which lives only until the step is over: then everything is renumbered.
+//! The protocol never reads contents, and the properties depend only on whether they are those of the last store. One
+//! number therefore stands for the last contents, and one for all older ones, which need not be distinguished. A third
+//! stands for data in flight to an uncached read: they were the last contents when they were sent, and the read may
+//! return them although a store has been performed since. The last store being `LATEST`, a store performed on it
+//! creates [`JUST_STORED`], which exists only within a step: then everything is renumbered.
 
 use protocol::Version;
 
@@ -12,11 +12,11 @@ use super::packed::{MAX_CACHES, State, cache, entry, kind, message, reads_uncach
 
 /// Contents older than the last store.
 pub const STALE: Version = Version(0);
-/// The last store's contents.
+/// Contents of the last store.
 pub const LATEST: Version = Version(1);
-/// What a store on the last contents makes.
+/// Contents that a store on the last contents creates.
 pub const JUST_STORED: Version = Version(2);
-/// The last contents when they were sent to an uncached read that is still outstanding.
+/// Last contents at the time when they were sent to an uncached read that is still outstanding.
 pub const OVERTAKEN: Version = Version(3);
 
 /// Renumbers the contents of `line` after a store by `cpu`.

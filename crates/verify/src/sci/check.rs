@@ -1,4 +1,4 @@
-//! The safety properties of the SCI model.
+//! Safety properties of the SCI model.
 
 use protocol::sci::{CacheLine, CacheState, MemoryState};
 use units::CpuId;
@@ -8,10 +8,10 @@ use super::state::{LATEST, State};
 use crate::model::{Property, Violation};
 
 impl Sci {
-    /// What must hold in every state, whatever is outstanding.
+    /// Checks the properties that hold in every state, with anything outstanding.
     ///
-    /// A readable copy is one that a load could hit at any time, so "every load returns the last store" is the same as
-    /// "every readable copy holds the last store"; and a load that misses returns what then is a readable copy.
+    /// A load could hit any readable copy at any time, so "every load returns the last store" is equivalent to "every
+    /// readable copy holds the last store"; a load that misses returns the contents of its new copy.
     pub(super) fn check(&self, state: &State) -> Result<(), Violation> {
         let (mut writers, mut readers) = (0, 0);
         for cpu in self.cpus() {
@@ -40,8 +40,9 @@ impl Sci {
         }
     }
 
-    /// What is wrong with the sharing list when nothing is outstanding: from the head that memory names, forward and backward
-    /// pointers must agree, every place must be what its state says, and nobody outside the list may have a copy.
+    /// Problem of the sharing list when nothing is outstanding. From the head that memory names, forward and backward
+    /// pointers must agree, the state of every element must match its position, and no cache outside the list may have
+    /// a copy.
     fn list_problem(&self, state: &State) -> Option<String> {
         let memory = &state.memory;
         if memory.state != MemoryState::Gone && memory.version != LATEST {
@@ -72,7 +73,7 @@ impl Sci {
     }
 }
 
-/// The state of an element at this place of the list.
+/// State of an element at this position of the list.
 fn place(memory: MemoryState, first: bool, last: bool) -> CacheState {
     match (first, last, memory) {
         (true, true, MemoryState::Gone) => CacheState::OnlyDirty,
@@ -84,7 +85,7 @@ fn place(memory: MemoryState, first: bool, last: bool) -> CacheState {
     }
 }
 
-/// A store that has just been performed must have changed the last contents.
+/// Violation by a store that did not change the last contents.
 pub(super) fn stored_on_old(cpu: CpuId) -> Violation {
     let detail = format!("{cpu:?} stores to contents that are older than the last store");
     Violation { property: Property::LatestValue, detail }

@@ -1,8 +1,8 @@
-//! SCI's typical set as a model: processors that load, store and make room as they like, packets that arrive in any order,
-//! and the protocol crate's handlers, the same that the timing simulator runs.
+//! SCI's typical set as a model: processors with arbitrary loads, stores and replacements, packets that arrive in any
+//! order, and the handlers of the protocol crate, the same that the timing simulator runs.
 //!
-//! A cache has at most one transaction outstanding on a line, so what is in flight is at most one packet a cache. Only one
-//! line is explored: nothing in the protocol connects two.
+//! A cache has at most one transaction outstanding on a line, so at most one packet per cache is in flight. Only one
+//! line is explored, because nothing in the protocol connects two lines.
 
 mod check;
 mod mutation;
@@ -24,7 +24,7 @@ use mutation::Mutation;
 use state::{LATEST, MAX_CACHES, State};
 use step::Step;
 
-/// What the registry says of it.
+/// Registry entry of the protocol.
 pub(crate) const PROTOCOLS: &[Protocol] = &[Protocol {
     name: "sci",
     description: "SCI's typical set: a doubly linked list of sharers, without ordering of packets (IEEE 1596-1992)",
@@ -46,21 +46,21 @@ fn config(caches: u16) -> Config {
     Config { accesses: vec![Access::Load, Access::Store], ..Config::new(caches, 1) }
 }
 
-/// Where the line's memory is.
+/// Home: the node of the line's memory.
 const HOME: NodeId = NodeId(0);
 
-/// The model of one configuration.
+/// Model of one configuration.
 #[derive(Clone, Debug)]
 pub struct Sci {
     caches: usize,
     operations: Vec<Operation>,
-    /// Every renaming of the caches under which a state counts as the same, the identity first.
+    /// Every renaming of the caches under which states are equivalent, the identity first.
     renamings: Vec<Vec<u8>>,
     mutation: Option<Mutation>,
 }
 
 impl Sci {
-    /// The model of a configuration that has been checked.
+    /// Creates the model of a checked configuration.
     pub fn new(config: &Config) -> Self {
         let caches = usize::from(config.caches);
         let mut operations = vec![Operation::Rollout];
@@ -101,7 +101,7 @@ impl Model for Sci {
         matches!(step, Step::Deliver(..))
     }
 
-    /// The least encoding under the renamings that bring the caches in the order of their fingerprints: usually one.
+    /// Least encoding under the renamings that bring the caches into the order of their fingerprints: usually one.
     fn encode(&self, state: &State, bytes: &mut Vec<u8>) {
         let start = bytes.len();
         let fingerprints = state.fingerprints(self.caches);

@@ -1,4 +1,4 @@
-//! Faults to be planted in SCI, each in one rule of the protocol: the checker must find every one of them.
+//! Planted faults of SCI, each in one rule of the protocol: the checker must find all of them.
 
 use protocol::Version;
 use protocol::sci::{CacheLine, CacheState, Command, MemoryLine, MemoryState, Operation, Report, Request, Response};
@@ -12,10 +12,10 @@ macro_rules! mutations {
         pub enum Mutation { $( $(#[$doc])* $name, )* }
 
         impl Mutation {
-            /// Every fault: its name and the property that it breaks first.
+            /// Every fault: its name and the property that it violates first.
             pub const ALL: &'static [(&'static str, Property)] = &[$( ($text, Property::$property), )*];
 
-            /// The fault of this name.
+            /// Fault of this name.
             pub fn named(name: &str) -> Option<Self> {
                 match name { $( $text => Some(Self::$name), )* _ => None }
             }
@@ -24,42 +24,42 @@ macro_rules! mutations {
 }
 
 mutations! {
-    /// Memory names a new reader the old head, and forgets to name it the head.
+    /// Memory returns the old head to a new reader, and does not make the reader the head.
     ForgetNewHead = "forget-new-head", DirectoryAgreement;
-    /// Memory lets a cache pass the head that is not the head any more.
+    /// Memory accepts a change of head from a cache that is no longer the head.
     PassHeadBlindly = "pass-head-blindly", ExpectedMessage;
-    /// Memory lets a cache write fresh copies that is not the head any more.
+    /// Memory grants the right to write fresh copies to a cache that is no longer the head.
     WriteBlindly = "write-blindly", ExpectedMessage;
-    /// Memory lets a list end although a newcomer is about to attach.
+    /// Memory ends a list although a newcomer is about to attach.
     EndListBlindly = "end-list-blindly", ExpectedMessage;
-    /// A dirty line comes back and memory does not take it.
+    /// Memory ignores the data of a dirty line that returns.
     DropReturnedData = "drop-returned-data", DirectoryAgreement;
     /// An old head keeps its state when another cache attaches.
     StayHead = "stay-head", DirectoryAgreement;
-    /// An old head does not note who is before it.
+    /// An old head does not record the element before it.
     ForgetBackward = "forget-backward", DirectoryAgreement;
-    /// An element grants that the one before it leaves, and does not note who is before it now.
+    /// An element grants the departure of the element before it, and does not record the new element before it.
     KeepBackward = "keep-backward", ExpectedMessage;
-    /// An element grants that the one behind it leaves, and does not note who is behind it now.
+    /// An element grants the departure of the element behind it, and does not record the new element behind it.
     KeepForward = "keep-forward", DirectoryAgreement;
-    /// A head that leaves does not notice that it has become the only element.
+    /// A departing head ignores that it has become the only element.
     MissCollapse = "miss-collapse", ExpectedMessage;
-    /// An element confirms that it is purged, and keeps its copy.
+    /// An element responds to its purge, and keeps its copy.
     KeepPurgedCopy = "keep-purged-copy", LatestValue;
     /// The head purges the first element behind it, and no other.
     PurgeFirstOnly = "purge-first-only", LatestValue;
-    /// An element that leaves is purged, and goes on leaving as if it was not.
+    /// A leaving element is purged, and continues to leave as if it had not been.
     LeaveAlthoughPurged = "leave-although-purged", ExpectedMessage;
-    /// The tail leaves without telling the element before.
+    /// The tail leaves without a request to the element before it.
     LeaveTailSilently = "leave-tail-silently", DirectoryAgreement;
-    /// An element in the middle tells the element behind that it leaves, and not the one before.
-    LeaveMidHalfTold = "leave-mid-half-told", DirectoryAgreement;
-    /// An element that leaves refuses the element behind it too: neighbours refuse each other.
+    /// An element in the middle leaves with a request to the element behind it, and none to the element before it.
+    LeaveMidHalfway = "leave-mid-halfway", DirectoryAgreement;
+    /// A leaving element NACKs the element behind it too: neighbours NACK each other.
     NoTailPriority = "no-tail-priority", EventualCompletion;
-    /// An element that leaves grants the element before it too: both go.
+    /// A leaving element grants the element before it too: both leave.
     HeadPriority = "head-priority", ExpectedMessage;
-    /// A head that has passed the head on refuses newcomers, and memory refuses it.
-    RefuseNewcomers = "refuse-newcomers", EventualCompletion;
+    /// A head that has passed the head on NACKs newcomers, and memory NACKs it.
+    NackNewcomers = "nack-newcomers", EventualCompletion;
     /// A dirty head that leaves makes the next element a fresh head.
     ForgetDirty = "forget-dirty", DirectoryAgreement;
     /// A head that attaches another cache sends data older than its own.
@@ -67,34 +67,34 @@ mutations! {
 }
 
 impl Mutation {
-    /// What a fault in memory makes of the line and the response.
+    /// Applies a fault in memory to the line and the response.
     pub(super) fn at_memory(self, line: &mut MemoryLine, request: &Request, response: &mut Response) {
-        let nullified = response.report == Report::Nullified;
+        let nacked = response.report == Report::Nack;
         match (self, request.command) {
             (Self::ForgetNewHead, Command::CacheFresh) if response.report == Report::Fresh => {
                 line.head = response.pointer;
             }
-            (Self::PassHeadBlindly, Command::PassHead) if nullified => {
+            (Self::PassHeadBlindly, Command::PassHead) if nacked => {
                 line.head = request.pointer;
                 response.report = Report::Done;
             }
-            (Self::WriteBlindly, Command::ListToGone) if nullified => {
+            (Self::WriteBlindly, Command::ListToGone) if nacked => {
                 line.state = MemoryState::Gone;
                 response.report = Report::Done;
             }
-            (Self::EndListBlindly, Command::ListToHome) if nullified => {
+            (Self::EndListBlindly, Command::ListToHome) if nacked => {
                 let version = request.version.unwrap_or(line.version);
                 *line = MemoryLine { version, ..MemoryLine::default() };
                 response.report = Report::Done;
             }
-            (Self::DropReturnedData, Command::ListToHome) if !nullified && request.version.is_some() => {
+            (Self::DropReturnedData, Command::ListToHome) if !nacked && request.version.is_some() => {
                 line.version = Version(0);
             }
             _ => {}
         }
     }
 
-    /// What a fault in a cache makes of its line and its response; `before` is the line as it was.
+    /// Applies a fault in a cache to its line and its response; `before` is the line before.
     pub(super) fn at_cache(self, before: &CacheLine, line: &mut CacheLine, request: &Request, response: &mut Response) {
         use CacheState as S;
         let attached = matches!(request.command, Command::PendValid | Command::CopyValid)
@@ -114,7 +114,7 @@ impl Mutation {
                 if matches!(before.state, S::MidForwarding | S::HeadForwarding) =>
             {
                 *line = *before;
-                response.report = Report::Nullified;
+                response.report = Report::Nack;
             }
             (Self::HeadPriority, Command::NextMid)
                 if matches!(before.state, S::MidReturning | S::TailReturning)
@@ -123,9 +123,9 @@ impl Mutation {
                 line.backward = request.pointer;
                 response.report = Report::Done;
             }
-            (Self::RefuseNewcomers, _) if before.state == S::HeadReturning => {
+            (Self::NackNewcomers, _) if before.state == S::HeadReturning => {
                 *line = *before;
-                *response = Response::to(request, Report::Nullified);
+                *response = Response::to(request, Report::Nack);
             }
             (Self::ForgetDirty, Command::NextDirtyHead) => {
                 line.state = match line.state {
@@ -138,7 +138,7 @@ impl Mutation {
         }
     }
 
-    /// What a fault makes of a response before its receiver looks at it.
+    /// Applies a fault to a response before it arrives.
     pub(super) fn on_the_way(self, receiver: &CacheLine, response: &mut Response) {
         let purging = matches!(receiver.state, CacheState::HeadDirtyPurging | CacheState::QueuedDirty);
         if self == Self::PurgeFirstOnly && purging && response.report == Report::Linked {
@@ -146,14 +146,14 @@ impl Mutation {
         }
     }
 
-    /// Whether a fault makes a cache that wants room give up here, its neighbours not told.
+    /// Whether a fault ends a replacement here, before the requests to the neighbours are complete.
     pub(super) fn gives_up(self, line: &CacheLine) -> bool {
         let makes_room = line.outstanding.is_some_and(|outstanding| outstanding.operation == Operation::Rollout);
-        let told_enough = match self {
+        let ends_here = match self {
             Self::LeaveTailSilently => line.state == CacheState::TailReturning,
-            Self::LeaveMidHalfTold => line.state == CacheState::MidReturning,
+            Self::LeaveMidHalfway => line.state == CacheState::MidReturning,
             _ => false,
         };
-        makes_room && told_enough
+        makes_room && ends_here
     }
 }

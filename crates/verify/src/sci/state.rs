@@ -1,4 +1,4 @@
-//! A state of the SCI model: the structures of the protocol themselves, and their encoding in a few bytes.
+//! State of the SCI model: the structures of the protocol, and their encoding in a few bytes.
 
 use std::fmt::Write;
 
@@ -10,21 +10,21 @@ use units::{CpuId, LineAddr};
 
 use super::HOME;
 
-/// Most caches that an encoding has room to name.
+/// Most caches that an encoding can name.
 pub const MAX_CACHES: usize = 4;
 /// Contents older than the last store.
 pub const STALE: Version = Version(0);
-/// The last store's contents.
+/// Contents of the last store.
 pub const LATEST: Version = Version(1);
-/// What a store on the last contents makes. It lives only until the step is over.
+/// Contents that a store on the last contents creates; they exist only within a step.
 pub const JUST_STORED: Version = Version(2);
 
-/// What is in flight on behalf of a cache.
+/// Packet in flight on behalf of a cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Packet {
-    /// Its request.
+    /// Request of the cache.
     Request(Request),
-    /// The response to it.
+    /// Response to its request.
     Response(Response),
 }
 
@@ -37,7 +37,7 @@ pub struct State {
 }
 
 impl State {
-    /// Nothing cached, nothing in flight, memory latest.
+    /// Initial state: nothing cached, nothing in flight, memory latest.
     pub fn initial() -> Self {
         Self {
             memory: MemoryLine { version: LATEST, ..MemoryLine::default() },
@@ -46,7 +46,7 @@ impl State {
         }
     }
 
-    /// A store by `cpu` has been performed: its contents are the last ones now, and all others are older.
+    /// Renumbers all contents after a store by `cpu`: its contents are the last ones now, and all others are older.
     pub fn renumber(&mut self, cpu: CpuId) {
         self.memory.version = STALE;
         for (other, line) in self.caches.iter_mut().enumerate() {
@@ -61,7 +61,7 @@ impl State {
         }
     }
 
-    /// Appends the encoding of the state in which each cache `c` is called `names[c]`.
+    /// Appends the encoding of the state in which each cache `c` has the name `names[c]`.
     pub fn encode(&self, names: &[u8], bytes: &mut Vec<u8>) {
         let name = |cpu: Option<CpuId>| cpu.map_or(0, |cpu| 1 + u32::from(names[cpu.index()]));
         let memory = Fields::default()
@@ -80,7 +80,8 @@ impl State {
         }
     }
 
-    /// A number a cache that does not depend on names, and tells apart most caches in different roles.
+    /// Fingerprint of each cache, a number that does not depend on names, and that distinguishes most caches in
+    /// different roles.
     pub fn fingerprints(&self, caches: usize) -> [u64; MAX_CACHES] {
         let anonymous = |cpu: Option<CpuId>| u32::from(cpu.is_some());
         std::array::from_fn(|cpu| {
@@ -94,7 +95,7 @@ impl State {
         })
     }
 
-    /// The state with this encoding.
+    /// Decodes the state with this encoding.
     pub fn decode(caches: usize, bytes: &[u8]) -> Self {
         let mut state = Self::initial();
         let mut memory = Fields { word: u32::from(bytes[0]), length: 0 };
@@ -110,7 +111,7 @@ impl State {
         state
     }
 
-    /// The state in one line, for traces: memory, caches with their neighbours, packets in flight.
+    /// Description of the state in one line, for traces: memory, caches with their neighbours, packets in flight.
     pub fn describe(&self, caches: usize) -> String {
         let mut text = format!("{}{}{}", self.memory.state.mnemonic(), to(self.memory.head), age(self.memory.version));
         for (line, packet) in self.caches.iter().zip(&self.packets).take(caches) {
@@ -131,7 +132,7 @@ impl State {
     }
 }
 
-/// Bytes that a cache's line and its packet take.
+/// Bytes per cache, for its line and its packet.
 const BYTES_A_CACHE: usize = 5;
 
 /// A word of bit fields, written and read in the same order, from the low end.
@@ -142,13 +143,13 @@ struct Fields {
 }
 
 impl Fields {
-    /// With one more field.
+    /// Adds a field.
     fn with(self, width: u32, value: u32) -> Self {
         debug_assert!(value < 1 << width);
         Self { word: self.word | value << self.length, length: self.length + width }
     }
 
-    /// The next field.
+    /// Next field.
     fn take(&mut self, width: u32) -> u32 {
         let value = self.word >> self.length & ((1 << width) - 1);
         self.length += width;

@@ -1,4 +1,4 @@
-//! The steps of the SCI model, with the names that traces show.
+//! Steps of the SCI model, with their names in traces.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use super::state::Packet;
 /// One step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// A processor begins an operation.
+    /// A processor starts an operation.
     Operate(CpuId, Operation),
     /// The packet in flight on behalf of a cache arrives.
     Deliver(CpuId, Packet),
@@ -22,17 +22,17 @@ impl fmt::Display for Step {
         match self {
             Self::Operate(cpu, Operation::Load) => write!(f, "{cpu:?}: loads"),
             Self::Operate(cpu, Operation::Store) => write!(f, "{cpu:?}: stores"),
-            Self::Operate(cpu, Operation::Rollout) => write!(f, "{cpu:?}: makes room"),
+            Self::Operate(cpu, Operation::Rollout) => write!(f, "{cpu:?}: evicts"),
             Self::Deliver(source, Packet::Request(request)) => {
                 match request.to {
                     Agent::Processor(cpu) => write!(f, "{cpu:?}")?,
                     _ => write!(f, "memory")?,
                 }
-                write!(f, ": gets {} from {source:?}", request.command.mnemonic())?;
+                write!(f, ": receives {} from {source:?}", request.command.mnemonic())?;
                 request.pointer.map_or(Ok(()), |pointer| write!(f, " naming {pointer:?}"))
             }
             Self::Deliver(cpu, Packet::Response(response)) => {
-                write!(f, "{cpu:?}: gets the response {:?}", response.report)?;
+                write!(f, "{cpu:?}: receives the response {:?}", response.report)?;
                 response.pointer.map_or(Ok(()), |pointer| write!(f, " naming {pointer:?}"))?;
                 response.version.map_or(Ok(()), |_| write!(f, " with data"))
             }

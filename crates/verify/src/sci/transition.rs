@@ -1,4 +1,4 @@
-//! The transitions of the SCI model: run the protocol's handler, plant the fault if there is one, check.
+//! Transitions of the SCI model: run the protocol's handler, apply the planted fault if there is one, check.
 
 use protocol::sci::{
     CacheLine, CacheState, Operation, Outcome, Request, Response, Start, memory, receive, serve, start,
@@ -13,7 +13,7 @@ use super::{HOME, Sci};
 use crate::model::{Property, Violation};
 
 impl Sci {
-    /// What a processor may do of its own accord.
+    /// Visits the operations that a processor may start.
     pub(super) fn processor_steps(
         &self,
         state: &State,
@@ -40,7 +40,7 @@ impl Sci {
         }
     }
 
-    /// The packet in flight on behalf of `cpu` arrives.
+    /// Delivers the packet in flight on behalf of `cpu`.
     pub(super) fn delivery(&self, state: &State, cpu: CpuId, visit: &mut impl FnMut(Step, Result<State, Violation>)) {
         let Some(packet) = state.packets[cpu.index()] else { return };
         let after = match packet {
@@ -50,7 +50,7 @@ impl Sci {
         visit(Step::Deliver(cpu, packet), after);
     }
 
-    /// A request arrives at memory or at a cache, which responds.
+    /// Delivers a request to memory or to a cache, which responds.
     fn at_target(&self, mut after: State, request: &Request) -> Result<State, Violation> {
         let mut response = match request.to {
             Agent::Processor(cpu) => {
@@ -71,7 +71,7 @@ impl Sci {
         self.finish(after, request.source, false)
     }
 
-    /// A response arrives at the cache that asked, which may ask for more.
+    /// Delivers a response to the requester, which may send a further request.
     fn at_requester(&self, mut after: State, cpu: CpuId, response: &Response) -> Result<State, Violation> {
         let line = &mut after.caches[cpu.index()];
         let before = *line;
@@ -86,7 +86,7 @@ impl Sci {
         self.finish(after, cpu, stored)
     }
 
-    /// Lets a planted fault end a transaction too early.
+    /// Applies a planted fault that ends a transaction too early.
     fn give_up(&self, after: &mut State, cpu: CpuId) {
         let line = &mut after.caches[cpu.index()];
         if self.mutation.is_some_and(|mutation| mutation.gives_up(line)) {

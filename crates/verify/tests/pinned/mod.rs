@@ -1,12 +1,13 @@
-//! State spaces of known size: they change only if the protocol does, or the model.
+//! State spaces of known size, which change only with the protocol or the model.
 
 use protocol::Access;
 use verify::{Config, Outcome};
 
-/// What most processors do.
+/// Accesses of processors in most tests.
 pub const BOTH: [Access; 2] = [Access::Load, Access::Store];
 
-/// Explores everything: states, transitions and depth are as given, and every property holds.
+/// Explores a configuration completely, and checks that states, transitions and depth are as given and that every
+/// property holds.
 pub fn holds(protocol: &str, caches: u16, accesses: &[Access], size: (u64, u64, u32)) {
     let config = Config { accesses: accesses.to_vec(), ..Config::new(caches, 1) };
     let run = verify::protocol(protocol).and_then(|found| found.run(&config)).expect("the configuration is good");

@@ -9,6 +9,7 @@ use host::memory::PageKind;
 use units::Bytes;
 
 use crate::failure::Failure;
+use crate::size::Kib;
 
 /// How thoroughly to measure.
 #[derive(Args, Debug, Clone)]
@@ -76,7 +77,7 @@ pub(super) struct ArrayFlags {
     /// The array of area-read, loaded-read and P3 experiments, in KiB [default: 32768 in a simulation, 65536 on this
     /// computer].
     #[arg(long, value_name = "KIB")]
-    array: Option<u64>,
+    array: Option<Kib>,
     /// The stride over that array, in bytes [default: 128 in a simulation, 256 on this computer].
     #[arg(long, value_name = "BYTES")]
     stride: Option<u64>,
@@ -85,7 +86,7 @@ pub(super) struct ArrayFlags {
     spacing: Option<u64>,
     /// The chunks of region-read, in KiB [default: 16384].
     #[arg(long, value_name = "KIB")]
-    chunk: Option<u64>,
+    chunk: Option<Kib>,
     /// Loads and stores in a row of the traffic of loaded-read [default: 1:0].
     #[arg(long, value_name = "READS:WRITES")]
     traffic: Option<String>,
@@ -103,13 +104,8 @@ impl ArrayFlags {
     /// # Errors
     /// When an array or a mix of traffic makes no sense.
     pub(super) fn apply(&self, settings: &mut Settings) -> Result<(), Failure> {
-        if let Some(kib) = self.array {
-            if kib == 0 || kib > 1 << 32 {
-                return Err(Failure::flag("--array", kib, "no such array", "1 to 4294967296 KiB"));
-            }
-            settings.array = Bytes::from_kib(kib);
-        }
-        settings.chunk = self.chunk.map_or(settings.chunk, Bytes::from_kib);
+        settings.array = self.array.map_or(settings.array, |size| size.0);
+        settings.chunk = self.chunk.map_or(settings.chunk, |size| size.0);
         settings.stride = self.stride.map_or(settings.stride, Bytes);
         settings.spacing = self.spacing.unwrap_or(settings.spacing);
         settings.round_trips = self.round_trips.unwrap_or(settings.round_trips);

@@ -16,7 +16,7 @@ use super::{BenchCommand, tables};
 use crate::commands::topology;
 use crate::failure::Failure;
 use crate::output::{Files, Output, draw, make_drawings, print};
-use crate::progress;
+use crate::{progress, provenance};
 
 /// Trials that are interleaved with each other: as many as fit into a few seconds, so that results reach the disk while a
 /// long suite runs.
@@ -61,7 +61,7 @@ impl BenchCommand {
         if !self.output.replaces_table() {
             print(headline(&platform))?;
         }
-        let mut output: Output<Record> = self.output.open()?;
+        let mut output: Output<Record> = self.output.open()?.of(&provenance::of_host(platform.inventory()));
         output.tell_early(|records| tables(TITLE, records));
         let limit = self.host.limit(self.experiments.is_empty() && suite == Suite::Overview);
         let outcomes = measure_here(&plans, &mut platform, limit, &mut output)?;
@@ -117,7 +117,7 @@ fn measure_here(
         });
         for failed in failed {
             let plan = group[failed.trial].plan();
-            failures.push(format!("{} {}: {}", plan.experiment, plan.state, failed.error));
+            failures.push((format!("{} {}", plan.experiment, plan.state), failed.error.to_string()));
         }
         for (number, trial) in group.into_iter().enumerate().filter(|(_, trial)| trial.taken() > 0) {
             let outcome = trial.outcome(&layout);
@@ -128,12 +128,13 @@ fn measure_here(
     }
     drop(bar);
     report_warnings(&outcomes);
-    if outcomes.is_empty() && failures.len() == 1 {
-        return Err(Failure::run(&failures[0]));
+    let told = alike(&failures);
+    if let [only] = &told[..]
+        && outcomes.is_empty()
+    {
+        return Err(Failure::run(only));
     }
-    for failure in &failures {
-        eprintln!("not measured: {failure}");
-    }
+    told.iter().for_each(|failure| eprintln!("not measured: {failure}"));
     match outcomes.is_empty() && !failures.is_empty() {
         true => Err(Failure::run("nothing could be measured")),
         false => Ok(outcomes),
@@ -184,6 +185,31 @@ fn headline(platform: &HostPlatform) -> String {
     lines.concat()
 }
 
+/// Each reason once for which measurements failed, with the first of them and how many others: reasons that differ in nothing but
+/// numbers, as how many pages are missing, are one.
+fn alike(failures: &[(String, String)]) -> Vec<String> {
+    let mut told: Vec<(String, String, usize)> = Vec::new();
+    for (measurement, reason) in failures {
+        let words: Vec<&str> =
+            reason.split(|letter: char| letter.is_ascii_digit()).filter(|part| !part.is_empty()).collect();
+        let words = words.join("#");
+        match told.iter_mut().find(|(known, ..)| *known == words) {
+            Some((_, _, others)) => *others += 1,
+            None => told.push((words, format!("{measurement}: {reason}"), 0)),
+        }
+    }
+    told.into_iter().map(|(_, text, others)| format!("{text}{}", and_others(others))).collect()
+}
+
+/// How many other measurements something is about.
+fn and_others(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        1 => " (and so another measurement)".to_owned(),
+        others => format!(" (and so {others} other measurements)"),
+    }
+}
+
 /// Each kind of warning once, with how many other measurements it is about: a busy machine disturbs many alike.
 fn report_warnings(outcomes: &[Outcome]) {
     let mut told: Vec<(Discriminant<Warning>, String, usize)> = Vec::new();
@@ -199,11 +225,25 @@ fn report_warnings(outcomes: &[Outcome]) {
         }
     }
     for (_, text, others) in told {
-        let more = match others {
-            0 => String::new(),
-            1 => " (and so another measurement)".to_owned(),
-            others => format!(" (and so {others} other measurements)"),
-        };
-        eprintln!("warning: {text}{more}");
+        eprintln!("warning: {text}{}", and_others(others));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measurements_that_fail_alike_are_told_once() {
+        let failed = |measurement: &str, reason: &str| (measurement.to_owned(), reason.to_owned());
+        let failures = [
+            failed("lmbench-read UOWN", "16 pages of 2 MiB are needed"),
+            failed("area-read UOWN", "0 pages of 2 MiB are needed"),
+            failed("lmbench-read CEXH", "CPU 1 is not ours"),
+            failed("lmbench-rdex UOWN", "512 pages of 2 MiB are needed"),
+        ];
+        let told = alike(&failures);
+        let first = "lmbench-read UOWN: 16 pages of 2 MiB are needed (and so 2 other measurements)";
+        assert_eq!(told, [first, "lmbench-read CEXH: CPU 1 is not ours"]);
     }
 }

@@ -52,7 +52,7 @@ impl BenchCommand {
         let mut output: Output<Record> = self.output.open()?;
         let title = machine.description.title.clone();
         output.tell_early(move |records| report::measurements(&title, records).to_string());
-        self.output.describe_machine(None, &machine.to_toml())?;
+        output.describe(&experiments::description_row(machine))?;
         let bar = progress::bar(plans.len(), "experiments");
         let (options, description) = (self.thoroughness.simulation(), &machine.description);
         let (mut records, mut outcomes) = (Vec::new(), Vec::new());

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use experiments::fitting::{Analysis, Identity, Model, Surroundings, analyse};
 use experiments::{System, Systems};
-use record::{FitRow, Record, Row};
-use units::Bytes;
+use record::{FitRow, Format, Provenance, Record, RecordWriter, Row};
 
 use crate::failure::Failure;
 use crate::output::{Files, Kind, Output, OutputFlags, Whole, draw, make_drawings, print};
 use crate::platform::{Machine, MachineFlag};
 use crate::progress;
+use crate::size::Mib;
 
 /// Fit a model of the memory hierarchy to measurements: what its parts cost, with errors.
 #[derive(Args, Debug)]
@@ -48,7 +48,7 @@ pub struct FitCommand {
     model: String,
     /// The largest area of the window probe, in MiB [default: 8192 in a simulation, 1024 on this computer].
     #[arg(long, value_name = "MIB")]
-    largest: Option<u64>,
+    largest: Option<Mib>,
     /// Write the records that were measured to FILE, one JSON object a line.
     #[arg(long, value_name = "FILE", conflicts_with = "data")]
     data_out: Option<PathBuf>,
@@ -70,6 +70,8 @@ struct Measured {
     /// The machine's name in the records.
     name: String,
     records: Vec<Record>,
+    /// Where they come from.
+    provenance: Provenance,
     /// The machine, if it is described.
     system: Option<std::rc::Rc<System>>,
     /// What a description needs beside measurements.
@@ -89,7 +91,7 @@ impl FitCommand {
             true => self.measure(&models, records)?,
             false => data::read(&self.data, &self.machine)?,
         };
-        let mut output: Output<FitRow> = self.output.open()?;
+        let mut output: Output<FitRow> = self.output.open()?.of(&measured.provenance);
         let (analyses, failures) = progress::during("fit", || analysed(&models, &measured));
         if let (true, Some(first)) = (analyses.is_empty(), failures.first()) {
             return Err(Failure::run(first));
@@ -134,9 +136,6 @@ impl FitCommand {
             let problem = "a machine is found by a name that ends in .toml";
             return Err(Failure::flag("--machine-out", path.display(), problem, "FILE.toml"));
         }
-        if self.largest == Some(0) {
-            return Err(Failure::flag("--largest", 0, "there would be no area", "1 MiB or more"));
-        }
         if let Some(directory) = &self.svg {
             make_drawings(directory)?;
         }
@@ -144,12 +143,12 @@ impl FitCommand {
             path.as_deref().map(|path| self.output.files().whole(flag, path, kind)).transpose()
         };
         let description = begin("--machine-out", &self.machine_out, Kind::Machine)?;
-        Ok((description, begin("--data-out", &self.data_out, Kind::JsonLines(Record::COLUMNS))?))
+        Ok((description, begin("--data-out", &self.data_out, Kind::JsonLines(Record::KIND))?))
     }
 
     /// Measures what the models need, and writes it into `file`, if there is one.
     fn measure(&self, models: &[Model], file: Option<Whole>) -> Result<Measured, Failure> {
-        let largest = self.largest.map(Bytes::from_mib);
+        let largest = self.largest.map(|size| size.0);
         let measured = match self.machine.machine()? {
             Machine::Host => probe::host(models, largest)?,
             Machine::Simulated(resolved) => {
@@ -159,7 +158,7 @@ impl FitCommand {
             }
         };
         if let Some(mut file) = file {
-            let mut writer = record::RecordWriter::new(record::Format::JsonLines, &mut file);
+            let mut writer = RecordWriter::new(Format::JsonLines, &mut file, measured.provenance.clone());
             measured.records.iter().try_for_each(|record| writer.write(record))?;
             drop(writer);
             file.complete()?;

@@ -11,7 +11,7 @@ use units::{Bytes, NodeId};
 
 use super::{Measured, identity_of, system_of};
 use crate::failure::Failure;
-use crate::progress;
+use crate::{progress, provenance};
 
 /// What the caches of a computer hold at most, as far as the probe cares: more than any processor gets of a shared one, and
 /// small enough for a diagram in seconds. Announced sizes are not trusted.
@@ -43,12 +43,14 @@ pub(super) fn simulated(
     parallel::in_order(&all, work, |done| bar.at(done), keep)?;
     drop(bar);
     let (name, identity) = (description.name.clone(), identity_of(description));
-    Ok(Measured { name, records, system: Some(system_of(description.clone())?), identity })
+    let (system, provenance) = (Some(system_of(description.clone())?), provenance::of_software());
+    Ok(Measured { name, records, provenance, system, identity })
 }
 
 /// Measures this computer.
 pub(super) fn host(models: &[Model], largest: Option<Bytes>) -> Result<Measured, Failure> {
     let mut platform = HostPlatform::new(HostOptions::default()).map_err(Failure::run)?;
+    let provenance = provenance::of_host(platform.inventory());
     let (identity, surroundings) = surroundings(&platform, largest)?;
     let settings = Settings { iterations: HOST_SAMPLES, check: false, ..Settings::host() };
     let all: Vec<Job> =
@@ -65,7 +67,7 @@ pub(super) fn host(models: &[Model], largest: Option<Bytes>) -> Result<Measured,
     if !windows.is_empty() {
         records.extend(measure_windows(&windows, &mut platform, &surroundings)?);
     }
-    Ok(Measured { name: HostPlatform::NAME.to_owned(), records, system: None, identity })
+    Ok(Measured { name: HostPlatform::NAME.to_owned(), records, provenance, system: None, identity })
 }
 
 /// Samples of all plans in turn. What cannot be measured is said and left out.

@@ -14,6 +14,7 @@ use super::flags::{Nanoseconds, SECONDS, SelectionFlags, open};
 use super::{preamble, summary};
 use crate::failure::Failure;
 use crate::output::{Kind, Output, OutputFlags, print};
+use crate::provenance;
 
 /// Print metrics over time from a trace file, or turn it into other formats.
 #[derive(Args, Debug)]
@@ -57,7 +58,7 @@ impl DumpCommand {
         let declared = self.selection.declared()?;
         let metrics =
             selection.metrics(&declared, &trace.counters, &trace.preamble.constants).map_err(Failure::input)?;
-        let mut output: Output<SampleRow> = self.output.open()?;
+        let mut output: Output<SampleRow> = self.output.open()?.of(&provenance::of_trace(&trace.preamble));
         if let Some(path) = &self.perfetto {
             let mut file = BufWriter::new(self.output.files().whole("--perfetto", path, Kind::Perfetto)?);
             export::perfetto(&trace, &metrics, &mut file)?;

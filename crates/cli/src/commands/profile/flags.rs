@@ -91,7 +91,7 @@ impl SelectionFlags {
         let mut declared = Vec::new();
         for path in &self.metrics {
             let accepted = "a TOML file as those in counters/";
-            let text = std::fs::read_to_string(path)
+            let text = input::text(path, input::WRITTEN)
                 .map_err(|error| Failure::flag("--metrics", path.display(), error, accepted))?;
             declared.extend(parse(&path.display().to_string(), &text).map_err(Failure::input)?);
         }

@@ -11,6 +11,7 @@ use trace::{Event, Trace};
 use super::{flags, preamble, summary};
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, print};
+use crate::provenance;
 
 /// Tell what trace files hold: machine, objects, metrics that can be computed, times.
 #[derive(Args, Debug)]
@@ -37,6 +38,7 @@ impl InfoCommand {
         let traces: Vec<Trace> = self.traces.iter().map(|path| flags::open(path)).collect::<Result<_, _>>()?;
         let mut output: Output<TraceInfoRow> = self.output.open()?;
         for (path, trace) in self.traces.iter().zip(&traces) {
+            output = output.of(&provenance::of_trace(&trace.preamble));
             for warning in &trace.warnings {
                 eprintln!("warning: {}: {warning}", path.display());
             }

@@ -3,6 +3,7 @@
 pub mod dump;
 pub mod flags;
 pub mod info;
+pub mod observable;
 pub mod preamble;
 pub mod run;
 pub mod sar;

@@ -1,5 +1,6 @@
 //! `ccnuma run`: starts a program and samples what it does to the machine.
 
+use std::ffi::{OsStr, OsString};
 use std::io::BufWriter;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -14,10 +15,11 @@ use trace::{Trace, TraceWriter};
 
 use super::flags::{MILLISECONDS, Nanoseconds, SamplerFlags, SelectionFlags};
 use super::simulated::{self, Recorded, SimulatedRun};
-use super::{preamble, sar, summary, watched};
+use super::{observable, preamble, summary, watched};
 use crate::failure::Failure;
 use crate::output::{Kind, Output, OutputFlags, Stream, print};
 use crate::platform::HOST;
+use crate::provenance;
 
 /// Start a program, sample it and the machine into a trace, and tell what it did when it has ended.
 #[derive(Args, Debug)]
@@ -54,7 +56,7 @@ pub struct RunCommand {
     records: OutputFlags,
     /// The program and its arguments.
     #[arg(value_name = "PROGRAM", last = true, required_unless_present = "list")]
-    command: Vec<String>,
+    command: Vec<OsString>,
 }
 
 impl RunCommand {
@@ -68,7 +70,8 @@ impl RunCommand {
         let preamble = watched::preamble(&files, &inventory, &self.command, &sampler, &sources);
         let declared = self.selection.declared()?;
         if self.list {
-            return sar::list(&declared, &sources, &preamble).map(|()| ExitCode::SUCCESS);
+            return observable::list(&declared, &sources, &preamble, &self.records, &inventory)
+                .map(|()| ExitCode::SUCCESS);
         }
         let selection = self.selection.selection();
         if selection.threads.is_empty() {
@@ -77,7 +80,7 @@ impl RunCommand {
         selection.metrics(&declared, sources.counters(), &preamble.constants).map_err(Failure::input)?;
         Program::find(&self.command[0]).map_err(|error| watched::cannot_be_started(&self.command[0], &error))?;
         self.sampler.come_first()?;
-        let mut output: Output<SampleRow> = self.records.open()?;
+        let mut output: Output<SampleRow> = self.records.open()?.of(&provenance::of_host(&inventory));
         let path = self.output.clone().unwrap_or_else(|| default_trace(&self.command[0]));
         let file = self.records.files().stream("--output", &path, Kind::Trace)?;
         let mut writer = TraceWriter::new(BufWriter::new(file), &preamble, sources.counters()).map_err(Failure::run)?;
@@ -95,7 +98,7 @@ impl RunCommand {
                 (Some(code), _) => format!("exit status {code}"),
                 (None, signal) => format!("signal {}", signal.unwrap_or_default()),
             };
-            eprintln!("{}: ended with {how}", self.command[0]);
+            eprintln!("{}: ended with {how}", self.command[0].display());
         }
         whole?;
         output.finish()?;
@@ -106,7 +109,7 @@ impl RunCommand {
     fn run_simulated(&self, machine: &str) -> Result<ExitCode, Failure> {
         let declared = self.selection.declared()?;
         if self.list {
-            return simulated::list(machine, &declared).map(|()| ExitCode::SUCCESS);
+            return simulated::list(machine, &declared, &self.records).map(|()| ExitCode::SUCCESS);
         }
         let mut output: Output<SampleRow> = self.records.open()?;
         let path = self.output.clone().unwrap_or_else(|| default_trace(&self.command[0]));
@@ -169,7 +172,8 @@ fn exit_code(status: ExitStatus) -> ExitCode {
 }
 
 /// Where the trace goes if nobody says: the program's name, here.
-fn default_trace(program: &str) -> PathBuf {
-    let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy().into_owned();
-    PathBuf::from(format!("{name}.arrows"))
+fn default_trace(program: &OsStr) -> PathBuf {
+    let mut name = Path::new(program).file_name().unwrap_or_default().to_owned();
+    name.push(".arrows");
+    name.into()
 }

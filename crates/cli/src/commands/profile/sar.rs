@@ -12,10 +12,12 @@ use record::SampleRow;
 use trace::{Event, Preamble, TraceWriter};
 
 use super::flags::{Nanoseconds, SECONDS, SamplerFlags, SelectionFlags};
+use super::observable::list;
 use super::preamble;
 use crate::failure::Failure;
 use crate::interruption::Itself;
 use crate::output::{Kind, Output, OutputFlags, print};
+use crate::provenance;
 
 /// Show what this computer's nodes and links do, sample by sample.
 #[derive(Args, Debug)]
@@ -59,6 +61,7 @@ impl SarCommand {
         let mut sampler = Sampler::new(sources.counters(), Some(self.interval.0));
         let mut preamble = Preamble {
             machine: profile::linux::title(&files, &inventory),
+            processor: inventory.processor.model.clone(),
             started_unix_ns: unix_now(),
             clock: "CLOCK_MONOTONIC".to_owned(),
             ..Preamble::default()
@@ -67,13 +70,13 @@ impl SarCommand {
         preamble.sources = sources.descriptions();
         let declared = self.selection.declared()?;
         if self.list {
-            return list(&declared, &sources, &preamble);
+            return list(&declared, &sources, &preamble, &self.records, &inventory);
         }
         let selection = self.selection.selection();
         selection.check(sources.objects()).map_err(Failure::input)?;
         let metrics = selection.metrics(&declared, sources.counters(), &preamble.constants).map_err(Failure::input)?;
         self.sampler.come_first()?;
-        let mut output: Output<SampleRow> = self.records.open()?;
+        let mut output: Output<SampleRow> = self.records.open()?.of(&provenance::of_host(&inventory));
         let trace = self.output.as_deref();
         let trace = trace.map(|path| self.records.files().stream("--output", path, Kind::Trace)).transpose()?;
         let shown: Vec<_> = sources.objects().iter().filter(|object| selection.wants(object)).collect();
@@ -193,27 +196,3 @@ impl profile::Sink for Nowhere {
 }
 
 impl Keeper for Nowhere {}
-
-/// Prints what can be computed here, and what not.
-pub fn list(declared: &[trace::metric::Metric], sources: &Sources, preamble: &Preamble) -> Result<(), Failure> {
-    use report::{Column, Table};
-    let (resolved, lacking) = trace::metric::Resolved::derive(declared, sources.counters(), &preamble.constants);
-    let columns = || ["metric", "of", "unit", "what it is", "how"].map(Column::text).to_vec();
-    let mut table = Table::new("Metrics that can be computed here", columns());
-    for trace::metric::Resolved { metric, .. } in &resolved {
-        let mark = if metric.main { "*" } else { "" };
-        let cells = [format!("{}{mark}", metric.name), metric.of.to_string(), metric.unit.clone(), metric.what.clone()];
-        table.row(cells.into_iter().chain([metric.formula.clone()]));
-    }
-    table.note("* shown without being asked for");
-    print(&table)?;
-    let mut table = Table::new("Metrics that cannot", columns());
-    for (metric, lack) in &lacking {
-        let cells = [metric.name.clone(), metric.of.to_string(), metric.unit.clone(), metric.what.clone()];
-        table.row(cells.into_iter().chain([format!("nothing counts {lack}")]));
-    }
-    if !table.is_empty() {
-        print(format!("\n{table}"))?;
-    }
-    print(format!("\n{}", preamble::sight(&preamble.sources)))
-}

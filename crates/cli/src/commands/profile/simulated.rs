@@ -10,15 +10,16 @@ use frontend::launch::Launch;
 use machine::Description;
 use profile::selection::Selection;
 use sim::SimError;
+use trace::ObjectKind;
 use trace::metric::{Metric, Resolved};
-use trace::{ObjectKind, Preamble};
 use units::{CpuId, Duration, NodeId};
 
-use super::preamble;
+use super::observable::list_simulated;
+use super::watched::words;
 use crate::commands::sim::own::{Common, OwnFlags, ended_well};
 use crate::commands::sim::single;
 use crate::failure::Failure;
-use crate::output::{Files, Kind, print};
+use crate::output::{Files, Kind, OutputFlags};
 use crate::progress;
 
 /// A run to be looked at.
@@ -26,7 +27,7 @@ pub struct SimulatedRun<'a> {
     /// The machine, as it is named.
     pub machine: &'a str,
     /// The program and its flags, as `ccnuma sim` takes them.
-    pub command: &'a [String],
+    pub command: &'a [OsString],
     /// Nanoseconds from one sample to the next, if it is said.
     pub sample_ns: Option<u64>,
     /// The processor that reads counters and pays for it.
@@ -55,7 +56,7 @@ impl SimulatedRun<'_> {
     /// # Errors
     /// When the input cannot be used, the simulation fails, or the file cannot be written.
     pub fn record(self, path: &Path) -> Result<Recorded, Failure> {
-        if self.command.first().is_some_and(|program| program.contains('/')) {
+        if self.command.first().is_some_and(|program| program.as_encoded_bytes().contains(&b'/')) {
             return self.record_own(path);
         }
         let simulation = single(self.machine, self.command)?;
@@ -72,9 +73,8 @@ impl SimulatedRun<'_> {
 
     /// The same with a program of the user's own, whose path was given.
     fn record_own(self, path: &Path) -> Result<Recorded, Failure> {
-        let command: Vec<OsString> = self.command.iter().map(OsString::from).collect();
-        let launch = Launch::new(&command).map_err(Failure::input)?;
-        let machine = experiments::variant::load(self.machine).map_err(Failure::input)?;
+        let launch = Launch::new(self.command).map_err(Failure::input)?;
+        let machine = load(self.machine)?;
         let request = self.request(&machine)?;
         let there = std::path::absolute(path).map_err(Failure::run)?;
         // Whoever cannot write it says so now, by its flag.
@@ -82,8 +82,8 @@ impl SimulatedRun<'_> {
         let common = Common { profile: Some((request, there)), ..Common::default() };
         let (row, answer) = OwnFlags::default().answer(&launch, &machine, None, &common)?;
         ended_well(&launch, answer.status);
-        let shown = self.shown(&machine, row.cpus as usize)?;
-        let shown = Selection { begun: Some(row.cpus.into()), ..shown };
+        let shown = self.shown(&machine, row.threads as usize)?;
+        let shown = Selection { begun: Some(row.threads.into()), ..shown };
         Ok(Recorded { shown, status: answer.status, own: true })
     }
 
@@ -108,7 +108,7 @@ impl SimulatedRun<'_> {
             reader: self.reader,
             queue_channel: 0,
             declared: self.declared.clone(),
-            command: self.command.to_vec(),
+            command: words(self.command),
         })
     }
 
@@ -141,6 +141,11 @@ impl SimulatedRun<'_> {
     }
 }
 
+/// The machine that is asked for.
+fn load(machine: &str) -> Result<Description, Failure> {
+    experiments::variant::load(machine).map_err(|error| Failure::input(format!("-m {machine}: {error}")))
+}
+
 /// What was asked for that there is not, or what has failed.
 fn failure(error: ExperimentError) -> Failure {
     match error {
@@ -156,9 +161,8 @@ fn failure(error: ExperimentError) -> Failure {
 ///
 /// # Errors
 /// When there is no such machine.
-pub fn list(machine: &str, declared: &[Metric]) -> Result<(), Failure> {
-    let description = machine::load(machine).map_err(Failure::input)?;
+pub fn list(machine: &str, declared: &[Metric], flags: &OutputFlags) -> Result<(), Failure> {
+    let description = load(machine)?;
     let metrics = profiling::metrics(&description, declared).map_err(Failure::input)?;
-    let preamble = Preamble { machine: format!("{} (simulated)", description.name), ..Preamble::default() };
-    print(preamble::text(&preamble, [].iter(), &metrics))
+    list_simulated(&description.name, &metrics, flags)
 }

@@ -1,5 +1,6 @@
 //! A program of this computer that is started, and sampled until it ends.
 
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::ops::ControlFlow;
 use std::process::ExitStatus;
@@ -23,13 +24,14 @@ const NAP: Duration = Duration::from_millis(20);
 pub fn preamble(
     files: &KernelFiles,
     inventory: &Inventory,
-    command: &[String],
+    command: &[OsString],
     sampler: &Sampler,
     sources: &Sources,
 ) -> Preamble {
     let mut preamble = Preamble {
         machine: profile::linux::title(files, inventory),
-        command: command.to_vec(),
+        processor: inventory.processor.model.clone(),
+        command: words(command),
         started_unix_ns: unix_now(),
         clock: "CLOCK_MONOTONIC".to_owned(),
         ..Preamble::default()
@@ -39,9 +41,14 @@ pub fn preamble(
     preamble
 }
 
+/// A command line as records tell it, whose words may be no UTF-8.
+pub fn words(command: &[OsString]) -> Vec<String> {
+    command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
 /// The refusal of a program.
-pub fn cannot_be_started(program: &str, error: &io::Error) -> Failure {
-    Failure::flag("PROGRAM", program, format!("cannot be started: {error}"), "a program that can be run")
+pub fn cannot_be_started(program: &OsStr, error: &io::Error) -> Failure {
+    Failure::flag("PROGRAM", program.display(), format!("cannot be started: {error}"), "a program that can be run")
 }
 
 /// A program that has ended.
@@ -58,7 +65,7 @@ pub struct Watched {
 /// # Errors
 /// When it cannot be started, or `begun` fails.
 pub fn watch(
-    command: &[String],
+    command: &[OsString],
     sources: &mut Sources,
     sampler: &mut Sampler,
     writer: &mut impl Keeper,
@@ -71,7 +78,7 @@ pub fn watch(
         program.terminate();
         return Err(failure);
     }
-    let name = command[0].clone();
+    let name = command[0].to_string_lossy().into_owned();
     interruption::leave_account(move || Some(format!("{name} was ended, too")));
     let mut since = None;
     let mut look = || {

@@ -13,7 +13,7 @@ use record::{Format, RecordWriter, Row, SimulationRow};
 
 use crate::failure::Failure;
 use crate::output::{Files, Kind, Stream, beside};
-use crate::progress;
+use crate::{progress, provenance};
 
 /// What a record tells beside what all tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -66,13 +66,14 @@ impl Journal {
                 known.extend(rows.map(|row| (row.identity(), row)));
             }
         }
-        let kind = Kind::JsonLines(SimulationRow::COLUMNS);
+        let kind = Kind::JsonLines(SimulationRow::KIND);
         if !resume {
             files.make_room("--json", &part, kind)?;
         }
         // What is known is safe in the new journal before the old files are touched.
         let new = beside(results, "part.new");
-        let mut writer = RecordWriter::new(Format::JsonLines, Files { force: true }.stream("--json", &new, kind)?);
+        let file = Files { force: true }.stream("--json", &new, kind)?;
+        let mut writer = RecordWriter::new(Format::JsonLines, file, provenance::of_software());
         known.values().try_for_each(|row| writer.write(row))?;
         fs::rename(&new, &part)?;
         Ok(Self { known, part: Some((part, Mutex::new(Part { writer, given_up: false }))) })
@@ -101,7 +102,7 @@ impl Journal {
     pub fn how_to_go_on(results: Option<&Path>) -> &'static str {
         match results {
             Some(_) => "to go on, run it again with --resume",
-            None => "with --json=FILE and --resume it would go on; run it again",
+            None => "to go on, run it again; with --json=FILE, --resume would take what is done",
         }
     }
 
@@ -114,23 +115,21 @@ impl Journal {
     }
 }
 
-/// The records in a file, none if there is no such file. A last line without an end is none.
+/// The records in a file that this version made, none if there is no such file. A last line without an end is none.
 fn read(path: &Path) -> Result<Vec<SimulationRow>, Failure> {
     let refused = |problem: String| {
         let accepted = "a file of records of sim of this version, or a new one";
         Failure::flag("--json", path.display(), problem, accepted)
     };
-    let text = match fs::read_to_string(path) {
+    let text = match input::text(path, input::HELD) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(refused(format!("cannot be read: {error}"))),
     };
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    let lines = whole.lines().enumerate().filter(|(_, line)| !line.is_empty());
-    let row = |(number, line): (usize, &str)| {
-        serde_json::from_str(line).map_err(|error| refused(format!("line {} is no record: {error}", number + 1)))
-    };
-    lines.map(row).collect()
+    let contents = record::read(whole).map_err(|error| refused(error.to_string()))?;
+    // Another version may make other records of the same runs.
+    Ok(contents.rows.into_iter().filter(|(_, origin)| provenance::is_ours(origin)).map(|(row, _)| row).collect())
 }
 
 #[cfg(test)]
@@ -140,6 +139,21 @@ mod tests {
     fn row(cpus: u32) -> SimulationRow {
         // A figure that needs all its digits.
         SimulationRow { program: "fft".into(), cpus, time_ns: 0.1 + 0.2, ..SimulationRow::default() }
+    }
+
+    /// Writes the record of four processors.
+    fn write(results: &Path, origin: record::Provenance) {
+        let file = fs::File::create(results).expect("writable");
+        RecordWriter::new(Format::JsonLines, file, origin).write(&row(4)).expect("writable");
+    }
+
+    #[test]
+    fn records_of_another_version_are_not_taken() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let results = folder.path().join("runs.jsonl");
+        write(&results, record::Provenance::of_software("0.0.0", None));
+        let journal = Journal::open(Some(&results), true, Files::default(), Wanted::default()).expect("resumed");
+        assert_eq!(journal.known(&row(4).identity()), None);
     }
 
     #[test]
@@ -155,7 +169,7 @@ mod tests {
         let part = beside(&results, "part");
         let text = fs::read_to_string(&part).expect("a journal");
         fs::write(&part, &text[..text.len() - 3]).expect("torn");
-        fs::write(&results, serde_json::to_string(&row(4)).expect("a record") + "\n").expect("writable");
+        write(&results, provenance::of_software());
         let resumed = open(true, false).expect("resumed");
         let known = |cpus| resumed.known(&row(cpus).identity());
         assert_eq!([1, 2, 4].map(|cpus| known(cpus).is_some()), [true, false, true]);

@@ -5,14 +5,16 @@ pub(super) mod journal;
 pub(super) mod own;
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Parser};
-use experiments::{Simulation, Sweep, Variations, parallel};
+use experiments::{Simulation, Sweep, Variations, description_row, parallel};
 use record::{ProgramRow, SimulationRow};
 use workloads::Workload;
 
+use crate::arguments;
 use crate::failure::Failure;
 use crate::interruption;
 use crate::output::{Kind, Output, OutputFlags, Whole, print};
@@ -109,13 +111,11 @@ impl SimCommand {
         let drawing = self.drawing()?;
         let wanted = Wanted { parts: self.stats, causes: self.causes };
         let journal = Journal::open(self.output.json_file(), self.resume, self.output.files(), wanted)?;
-        let mut output: Output<SimulationRow> = self.output.open()?;
+        let parameters: Vec<String> = simulations.iter().flat_map(Simulation::parameters).collect();
+        let mut output: Output<SimulationRow> = self.output.open()?.with_keys("parameters", &parameters);
         output.tell_early(|rows| report::simulations("", rows).to_string());
         interruption::go_on_by(Journal::how_to_go_on(self.output.json_file()));
-        for machine in &sweep.machines {
-            let name = experiments::description_label(&machine.description);
-            self.output.describe_machine((sweep.machines.len() > 1).then_some(name.as_str()), &machine.to_toml())?;
-        }
+        sweep.machines.iter().try_for_each(|machine| output.describe(&description_row(machine)))?;
         let rows = simulate(&simulations, self.stats, journal, &mut output)?;
         if output.wants_table() {
             print_tables(&rows, self.stats)?;
@@ -132,19 +132,18 @@ impl SimCommand {
         let machines = self.machines.varied(&variations)?;
         let cpus: Vec<u16> = self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect();
         let runs = machines.len() * cpus.len().max(1) * policies.all().len();
+        let launch = self.own.launch(&machines, &cpus)?;
         self.output.check::<SimulationRow>()?;
         let recording = self.recording(runs)?;
         let drawing = self.drawing()?;
-        let record = recording.as_ref().map(|recording| recording.path().to_owned());
+        let record = recording.as_ref().map(|recording| std::path::absolute(recording.path())).transpose();
+        let record = record.map_err(Failure::run)?;
         let (seed, causes, stats) = (self.seed, self.causes, self.stats);
         let mut common = Common { seed, causes, stats, record, ..Common::default() };
         let mut output: Output<SimulationRow> = self.output.open()?;
         output.tell_early(|rows| report::simulations("", rows).to_string());
-        for machine in &machines {
-            let name = experiments::description_label(&machine.description);
-            self.output.describe_machine((machines.len() > 1).then_some(name.as_str()), &machine.to_toml())?;
-        }
-        let (rows, well) = self.own.run(&machines, &cpus, &policies, &mut common, &mut output)?;
+        machines.iter().try_for_each(|machine| output.describe(&description_row(machine)))?;
+        let (rows, well) = self.own.run(&launch, &machines, &cpus, &policies, &mut common, &mut output)?;
         if output.wants_table() {
             print_tables(&rows, self.stats)?;
         }
@@ -166,8 +165,7 @@ impl SimCommand {
             let path = path.display();
             return Err(Failure::input(format!("--record {path}: {runs} runs; accepted: one program on one machine")));
         }
-        let path = std::path::absolute(path).map_err(Failure::run)?;
-        self.output.files().whole("--record", &path, Kind::References).map(Some)
+        self.output.files().whole("--record", path, Kind::References).map(Some)
     }
 
     /// The runs that are asked for.
@@ -245,15 +243,15 @@ pub(super) fn own_variations<'a>(
 ///
 /// # Errors
 /// When there is no such machine, program or flag, or several runs are asked for.
-pub(super) fn single(machine: &str, words: &[String]) -> Result<Simulation, Failure> {
+pub(super) fn single(machine: &str, words: &[OsString]) -> Result<Simulation, Failure> {
     let before = ["ccnuma sim", "--machine", machine].map(str::to_owned);
-    let parsed = Single::try_parse_from(before.iter().chain(words));
+    let parsed = arguments::parse::<Single>(before.iter().map(OsString::from).chain(words.iter().cloned()));
     let command = parsed.map_err(|error| Failure::input(error.render().to_string().trim_end()))?.command;
     let mut simulations = command.sweep()?.simulations().map_err(Failure::input)?;
     match (simulations.pop(), simulations.len()) {
         (Some(simulation), 0) => Ok(simulation),
         (_, others) => {
-            let words = words.join(" ");
+            let words = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
             Err(Failure::input(format!("{words}: {} runs; accepted: one program on one machine", others + 1)))
         }
     }

@@ -7,28 +7,31 @@ use clap::Args;
 use experiments::diagnosis::{self, Diagnosis};
 use experiments::policies::{self, OwnBarrier, OwnLocks};
 use experiments::profiling::ProfileRequest;
-use experiments::{ExperimentError, Relocation};
+use experiments::{ExperimentError, OwnProgram, Relocation};
 use frontend::launch::Launch;
 use frontend::request::{Answer, Request};
 use machine::{Description, Resolved};
 use record::{Attribution, SimulationRow};
+use units::Bytes;
 
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress;
+use crate::size::{Kib, Size};
 
 /// The flags that only programs of the user's own heed.
 #[derive(Args, Debug)]
 pub struct OwnFlags {
-    /// A program that was built with `ccnuma cc`, `cxx` or `fc`, and its arguments.
+    /// A program that was built with `ccnuma cc`, `cxx` or `fc`, and its arguments; {cpus} in them stands for the number of
+    /// processors, as in ./fft -p{cpus}.
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["programs", "list", "resume"])]
     pub command: Vec<OsString>,
     /// Instructions that a reference of an own program stands for beside itself, where the compiler has not counted them.
     #[arg(long, value_name = "N", default_value_t = 2)]
     instructions: u32,
     /// The stack of an own program's thread that asks for none of another size, in KiB.
-    #[arg(long, value_name = "KIB", default_value_t = 8192)]
-    stack: u64,
+    #[arg(long, value_name = "KIB", default_value = "8192")]
+    stack: Kib,
     /// Simulated time after which the threads of an own program that run and store nothing are taken to wait for what never comes, in
     /// milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 1000)]
@@ -120,11 +123,30 @@ pub struct Common {
 
 impl Default for OwnFlags {
     fn default() -> Self {
-        Self { command: Vec::new(), instructions: 2, stack: 8192, spin_limit: 1000, host_time: false, no_caches: false }
+        Self {
+            command: Vec::new(),
+            instructions: 2,
+            stack: Size(Bytes::from_kib(8192)),
+            spin_limit: 1000,
+            host_time: false,
+            no_caches: false,
+        }
     }
 }
 
 impl OwnFlags {
+    /// The program, once it is known that it can be run on each machine, on each number of processors.
+    ///
+    /// # Errors
+    /// When there is no such program, or a machine has fewer processors.
+    pub fn launch(&self, machines: &[Resolved], cpus: &[u16]) -> Result<Launch, Failure> {
+        let launch = Launch::new(&self.command).map_err(Failure::input)?;
+        for machine in machines {
+            cpus.iter().try_for_each(|&cpus| on(&launch, &machine.description, Some(cpus)).map(drop))?;
+        }
+        Ok(launch)
+    }
+
     /// Runs the program on each machine, on each number of processors (all of the machine's if there are none). The records, and
     /// whether the program ended well each time.
     ///
@@ -132,13 +154,13 @@ impl OwnFlags {
     /// When the program cannot be run, or the simulation fails.
     pub fn run(
         &self,
+        launch: &Launch,
         machines: &[Resolved],
         cpus: &[u16],
         varied: &OwnVariations,
         common: &mut Common,
         output: &mut Output<SimulationRow>,
     ) -> Result<(Vec<SimulationRow>, bool), Failure> {
-        let launch = Launch::new(&self.command).map_err(Failure::input)?;
         let (mut rows, mut well) = (Vec::new(), true);
         let numbers: Vec<Option<u16>> =
             if cpus.is_empty() { vec![None] } else { cpus.iter().copied().map(Some).collect() };
@@ -146,7 +168,7 @@ impl OwnFlags {
             for &cpus in &numbers {
                 for policies in varied.all() {
                     common.policies = policies;
-                    let (row, ended_well) = self.run_once(&launch, machine, cpus, common)?;
+                    let (row, ended_well) = self.run_once(launch, machine, cpus, common)?;
                     output.write(&row)?;
                     rows.push(row);
                     well &= ended_well;
@@ -189,6 +211,7 @@ impl OwnFlags {
         cpus: Option<u16>,
         common: &Common,
     ) -> Result<(SimulationRow, Answer), Failure> {
+        let launch = &on(launch, machine, cpus)?;
         let request = self.request(launch, machine, cpus, common);
         let mut answer = progress::beside_program(launch.name(), || launch.run(request)).map_err(Failure::run)?;
         for note in &answer.notes {
@@ -221,7 +244,7 @@ impl OwnFlags {
             host_time: self.host_time,
             instructions: self.instructions,
             spin_limit_ms: self.spin_limit,
-            stack: self.stack << 10,
+            stack: self.stack.0.0,
             record: common.record.clone(),
             profile: common.profile.clone(),
             relocation: Relocation::default(),
@@ -241,6 +264,7 @@ impl OwnFlags {
         cpus: Option<u16>,
         common: &Common,
     ) -> Result<(), Failure> {
+        let launch = &on(launch, machine, cpus)?;
         let again = |machine: &Description, relocation: &Relocation, policy: Option<(&str, &str)>| {
             let mut policies = common.policies.clone();
             match policy {
@@ -256,6 +280,15 @@ impl OwnFlags {
         let tried = progress::growing("simulations", |told| found.try_own(machine, again, told));
         tried.map_err(Failure::run)
     }
+}
+
+/// A program as it is started where it may use the first `cpus` processors of a machine, all of them if there is no such number.
+///
+/// # Errors
+/// When the machine has fewer.
+fn on(launch: &Launch, machine: &Description, cpus: Option<u16>) -> Result<Launch, Failure> {
+    let processors = OwnProgram::processors(machine, cpus).map_err(Failure::input)?;
+    Ok(launch.on(processors.len()))
 }
 
 /// What an own program lost, by the names that it has for its data, and what follows from it. What cannot be told is said on

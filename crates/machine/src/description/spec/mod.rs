@@ -12,8 +12,9 @@ use super::DescriptionError;
 use super::layer::{KeyRule, Resolver, Writer};
 
 pub use controller::{ControllerKind, ControllerSpec, DirectorySpec, HandlerSpec, HubSpec, IdealProtocol, MagicSpec};
-pub use network::{DoubleMeshSpec, HypercubeSpec, LinkSpec, RouterSpec, TopologyKind, TopologySpec};
+pub use network::{DoubleMeshSpec, HypercubeSpec, LinkSpec, RouterBypass, RouterSpec, TopologyKind, TopologySpec};
 pub use node::{Fill, L1Spec, L2Spec, MemorySpec, ProcessorModel, ProcessorSpec, Replacement, SysadSpec, TlbSpec};
+pub use node::{MOST_MISSES, MOST_TRANSLATIONS, MOST_WAYS};
 pub use os::{DomainTopology, OsSpec, PlacementKind};
 pub use scheduler::SchedulerSpec;
 

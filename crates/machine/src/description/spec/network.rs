@@ -20,6 +20,23 @@ impl Alternatives for TopologyKind {
     const WORDS: &'static [(Self, &'static str)] = &[(Self::Origin, "origin"), (Self::Flash, "flash")];
 }
 
+/// When routers pass a packet by the queue of its virtual channel if that is empty (Prestor 3.2.3, The Router ASIC).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RouterBypass {
+    /// Always.
+    On,
+    /// Never.
+    Off,
+    /// In machines without metarouters: with them, the operating system turns the bypass off (Prestor 4.3.2, Systems with a
+    /// Metarouter).
+    WithoutMetarouters,
+}
+
+impl Alternatives for RouterBypass {
+    const WORDS: &'static [(Self, &'static str)] =
+        &[(Self::On, "on"), (Self::Off, "off"), (Self::WithoutMetarouters, "without-metarouters")];
+}
+
 section! {
     /// Size and wiring of the machine, as far as all machines have it.
     TopologySpec in "topology" {
@@ -31,8 +48,8 @@ section! {
         processors_per_node: u32 = "processors_per_node", count(1, 2);
         /// Node boards on one router.
         nodes_per_router: u32 = "nodes_per_router", count(1, 4);
-        /// Whether routers pass a packet by the queue when it is empty; off in systems with metarouters.
-        router_bypass: bool = "router_bypass", Flag;
+        /// When routers pass a packet by an empty queue.
+        router_bypass: RouterBypass = "router_bypass", choice::<RouterBypass>();
         /// Main memory of one node.
         node_memory: Bytes = "node_memory_mib", mib(1, 4096);
         /// The time a signal takes for one metre.

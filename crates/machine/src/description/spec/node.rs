@@ -3,7 +3,14 @@
 use units::{Bytes, Duration, Hertz};
 
 use super::section;
-use crate::description::kind::{Alternatives, Flag, bytes, choice, count, cycles, kib, mhz, mib_or_part, ns};
+use crate::description::kind::{Alternatives, Flag, bytes, cache_kib, cache_mib, choice, count, cycles, kib, mhz, ns};
+
+/// Miss registers that a processor can have at most: sums of the simulator keep a bit for each in a 64-bit word.
+pub const MOST_MISSES: u32 = 64;
+/// Entries that a translation buffer can have at most.
+pub const MOST_TRANSLATIONS: u32 = 4096;
+/// Lines that a set of a cache can have at most.
+pub const MOST_WAYS: u32 = 32;
 
 /// The processor of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,10 +38,13 @@ pub enum Replacement {
     Random,
     /// The way that was used longest ago.
     LeastRecentlyUsed,
+    /// The way that a binary tree of bits points to: each bit of a set points away from the half that was used last.
+    PseudoLeastRecentlyUsed,
 }
 
 impl Alternatives for Replacement {
-    const WORDS: &'static [(Self, &'static str)] = &[(Self::Random, "random"), (Self::LeastRecentlyUsed, "lru")];
+    const WORDS: &'static [(Self, &'static str)] =
+        &[(Self::Random, "random"), (Self::LeastRecentlyUsed, "lru"), (Self::PseudoLeastRecentlyUsed, "pseudo-lru")];
 }
 
 /// How a line from memory occupies the second-level cache bus (Prestor 4.2.3, R10000 against R12000).
@@ -63,11 +73,11 @@ section! {
         /// Instructions that issue in one core cycle.
         issue_width: u32 = "issue_width", count(1, 16);
         /// Cache misses outstanding at once.
-        outstanding_misses: u32 = "outstanding_misses", count(1, 64);
+        outstanding_misses: u32 = "outstanding_misses", count(1, MOST_MISSES);
         /// Of these, misses and upgrades for stores.
-        outstanding_stores: u32 = "outstanding_stores", count(1, 64);
+        outstanding_stores: u32 = "outstanding_stores", count(1, MOST_MISSES);
         /// Of these in turn, upgrades.
-        outstanding_upgrades: u32 = "outstanding_upgrades", count(1, 64);
+        outstanding_upgrades: u32 = "outstanding_upgrades", count(1, MOST_MISSES);
         /// Whether an upgrade in progress holds up later loads that miss.
         upgrade_blocks_loads: bool = "upgrade_blocks_loads", Flag;
         /// Core cycles that the answer to an invalidation takes while the processor's own request for the line is
@@ -84,11 +94,13 @@ section! {
     /// The primary data cache, on the processor chip.
     L1Spec in "l1" {
         /// Capacity.
-        size: Bytes = "size_kib", kib(1, 65536);
+        size: Bytes = "size_kib", cache_kib(1, 65536);
         /// Lines in a set.
-        ways: u32 = "ways", count(1, 16);
+        ways: u32 = "ways", count(1, MOST_WAYS);
         /// Line size.
         line: Bytes = "line_bytes", bytes(8, 256);
+        /// How a line is chosen to make room.
+        replacement: Replacement = "replacement", choice::<Replacement>();
         /// Core cycles of a load that hits.
         hit_cycles: u32 = "hit_cycles", cycles(1, 100);
     }
@@ -98,9 +110,9 @@ section! {
     /// The secondary cache, off the processor chip on a bus of its own.
     L2Spec in "l2" {
         /// Capacity.
-        size: Bytes = "size_mib", mib_or_part(32, 64);
+        size: Bytes = "size_mib", cache_mib(32, 64);
         /// Lines in a set.
-        ways: u32 = "ways", count(1, 16);
+        ways: u32 = "ways", count(1, MOST_WAYS);
         /// Line size: the unit of coherence.
         line: Bytes = "line_bytes", bytes(32, 1024);
         /// Clock of the cache bus.
@@ -134,7 +146,7 @@ section! {
     /// The translation lookaside buffer.
     TlbSpec in "tlb" {
         /// Entries.
-        entries: u32 = "entries", count(1, 4096);
+        entries: u32 = "entries", count(1, MOST_TRANSLATIONS);
         /// Consecutive pages that one entry maps.
         pages_per_entry: u32 = "pages_per_entry", count(1, 8);
         /// Page size.

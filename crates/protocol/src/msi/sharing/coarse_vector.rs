@@ -1,38 +1,39 @@
-//! A bit for every `n` nodes: bit vector (`CV=1`), coarse vector (`CV=n`, `CV=n/LB`) and broadcast (`CV=P`).
+//! Presence bits for groups of `n` nodes: bit vector (`CV=1`), coarse vector (`CV=n`, `CV=n/LB`) and broadcast
+//! (`CV=P`).
 
 use units::{LineAddr, NodeId};
 
 use super::{HeaderUse, Insertion, SetWork, SharingSet, Site, each_bit};
 
-/// A vector of presence bits, each of which stands for `coarseness` consecutive nodes (FLASH dissertation, Section 5.2.2:
-/// a bit vector is `CV=1`, broadcast `CV=P`).
+/// A vector of presence bits, each of which covers `coarseness` consecutive nodes (FLASH dissertation, Section 5.2.2: a
+/// bit vector is `CV=1`, broadcast `CV=P`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CoarseVector {
-    /// Nodes that one bit stands for, 1 or more.
+    /// Nodes per bit, 1 or more.
     pub coarseness: u16,
     /// Whether the home's own processor has a bit of its own (`/LB`).
     pub local_bit: bool,
-    /// Whether replacement hints clear bits. Only a bit that stands for one node can be cleared.
+    /// Whether replacement hints clear bits, which is possible only for a bit that covers a single node.
     pub hints: bool,
 }
 
 impl CoarseVector {
-    /// One bit a node; imprecise in time.
+    /// One bit per node, never cleared by replacement hints.
     pub const BIT_VECTOR: Self = Self { coarseness: 1, local_bit: false, hints: false };
-    /// One bit a node, cleared by replacement hints.
+    /// One bit per node, cleared by replacement hints.
     pub const PRECISE_BIT_VECTOR: Self = Self { coarseness: 1, local_bit: false, hints: true };
 
-    /// One bit for so many nodes.
+    /// One bit per `coarseness` nodes.
     pub const fn coarse(coarseness: u16) -> Self {
         Self { coarseness, local_bit: false, hints: false }
     }
 
-    /// One bit for so many nodes, and one for the home's own processor.
+    /// One bit per `coarseness` nodes, and one for the home's own processor.
     pub const fn coarse_with_local_bit(coarseness: u16) -> Self {
         Self { coarseness, local_bit: true, hints: false }
     }
 
-    /// One bit for all of a machine's nodes.
+    /// One bit for all nodes of a machine.
     pub const fn broadcast(nodes: u16) -> Self {
         Self::coarse(nodes)
     }
@@ -41,19 +42,19 @@ impl CoarseVector {
         1 << (node.0 / self.coarseness)
     }
 
-    /// The nodes that a bit stands for. The last group may reach beyond the machine: nobody is there.
+    /// Nodes that a bit covers, limited to those of the machine.
     fn group(&self, at: &Site, bit: u16) -> impl Iterator<Item = NodeId> {
         let first = bit * self.coarseness;
         (first..(first + self.coarseness).min(at.nodes)).map(NodeId)
     }
 }
 
-/// The bits in a directory header.
+/// Presence bits in a directory header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct CoarseHeader {
-    /// A bit for every group of nodes.
+    /// One bit per group of nodes.
     pub vector: u64,
-    /// The home's own processor has a copy (`/LB` only; it then has no part in `vector`).
+    /// Local bit: the home's own processor has a copy (`/LB` only; `vector` then excludes it).
     pub local: bool,
 }
 
@@ -72,8 +73,8 @@ impl SharingSet for CoarseVector {
         header.vector == 0 && !header.local
     }
 
-    /// The local bit is kept apart from the vector, so that a local copy does not implicate its neighbours and an upgrade
-    /// of it sends them nothing (FLASH dissertation, Section 5.3.3).
+    /// Adds a node. The local bit is separate from the vector, so that a local copy does not imply its neighbours, and
+    /// an upgrade of it sends them nothing (FLASH dissertation, Section 5.3.3).
     #[inline]
     fn insert(
         &self,
@@ -116,7 +117,8 @@ impl SharingSet for CoarseVector {
         });
     }
 
-    /// With a local bit, a set is empty if bit and vector are: two things to look at (FLASH dissertation, Section 5.2.3).
+    /// Format checks of a header. With a local bit, the test for emptiness reads two fields, bit and vector (FLASH
+    /// dissertation, Section 5.2.3).
     #[inline]
     fn format_checks(&self, header_use: HeaderUse) -> u16 {
         (self.local_bit && header_use == HeaderUse::Sharers).into()

@@ -1,4 +1,4 @@
-//! Dynamic pointer allocation: a linked list of sharers, its links taken from a store that the lines of a home share.
+//! Dynamic pointer allocation: sharers in a linked list, whose links come from a store shared by the lines of a home.
 
 use units::{LineAddr, NodeId};
 
@@ -7,30 +7,31 @@ use super::{Insertion, SetWork, SharingSet, Site};
 
 /// Dynamic pointer allocation (FLASH dissertation, Section 5.2.2).
 ///
-/// The first sharer is in the header (the head link); each further one takes a link from the store. Nobody looks whether a
-/// sharer is already on the list, so it may be on it twice; replacement hints search for one entry to remove, and give up
-/// after [`DynamicPointer::search`] of them.
+/// The header holds the first sharer (the head link), and each further sharer takes a link from the store. Insertion
+/// does not search for duplicates, so a sharer may be in the list twice. A replacement hint searches for one entry to
+/// remove, and gives up after [`DynamicPointer::search`] elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DynamicPointer {
     /// Links in the store, 1 or more.
     pub links: u32,
-    /// Elements of a list, the head link among them, that a replacement hint looks at.
+    /// Elements of a list, the head link among them, that a replacement hint searches.
     pub search: u16,
 }
 
 impl DynamicPointer {
-    /// Elements that FLASH's replacement hints look at (FLASH dissertation, Section 5.2.2).
+    /// Search limit of FLASH's replacement hints, in elements (FLASH dissertation, Section 5.2.2).
     pub const FLASH_SEARCH: u16 = 16;
 }
 
-/// What a link is followed by.
+/// Successor of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Next {
     /// Another link.
     Link(u32),
-    /// Nothing: the list is that of this line. So a list is found from any of its links, as reclamation needs.
+    /// End of the list, with the line whose header the list belongs to: reclamation finds the line from any of its
+    /// links.
     Header(LineAddr),
-    /// The link is free, and so is the one named.
+    /// Next free link, for a free link.
     Free(Option<u32>),
 }
 
@@ -40,7 +41,7 @@ struct Link {
     next: Next,
 }
 
-/// The links that the lines of one home share.
+/// Link store shared by the lines of one home.
 #[derive(Clone, Debug)]
 pub struct LinkStore {
     links: Vec<Link>,
@@ -60,7 +61,7 @@ impl LinkStore {
         }
     }
 
-    /// Links not in use.
+    /// Number of free links.
     pub const fn free_links(&self) -> u32 {
         self.free_links
     }
@@ -93,14 +94,14 @@ impl LinkStore {
         work.freed += 1;
     }
 
-    /// Frees a link and says what it held and what followed.
+    /// Frees a link and returns its contents.
     fn release(&mut self, index: u32, work: &mut SetWork) -> Link {
         let link = self.read(index, work);
         self.give_back(index, work);
         link
     }
 
-    /// Frees the links of a list that have been read, from the first on.
+    /// Frees the links of a list, all of which have been read, from the first on.
     fn give_back_all(&mut self, first: Option<u32>, work: &mut SetWork) {
         let mut current = first;
         while let Some(index) = current {
@@ -110,12 +111,12 @@ impl LinkStore {
     }
 }
 
-/// The head of a list, in a directory header.
+/// Head of a list, in a directory header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ListHeader {
-    /// The head link's sharer. If there is none, there is no list.
+    /// Sharer in the head link; without it, the list is empty.
     head: Option<NodeId>,
-    /// The first link in the store.
+    /// First link in the store.
     list: Option<u32>,
 }
 
@@ -160,7 +161,8 @@ impl SharingSet for DynamicPointer {
         Insertion::Done
     }
 
-    /// Limited search: an entry farther down the list stays, and costs an invalidation some day.
+    /// Removes a sharer by limited search: an entry beyond the limit remains, and costs an unnecessary invalidation
+    /// later.
     fn remove(&self, _: LineAddr, header: &mut ListHeader, store: &mut LinkStore, node: NodeId, work: &mut SetWork) {
         work.walked += 1;
         if header.head == Some(node) {
@@ -188,7 +190,7 @@ impl SharingSet for DynamicPointer {
         }
     }
 
-    /// Nobody waits for the links: they are given back when all have been told.
+    /// Empties the list. The links are freed after the last invalidation, because none has to wait for them.
     fn drain(
         &self,
         _: &Site,
@@ -212,7 +214,7 @@ impl SharingSet for DynamicPointer {
         store.give_back_all(list, work);
     }
 
-    /// A link at random, or the next one in use, followed to the end of its list.
+    /// Selects a line to reclaim, from a random link, or the next one in use, whose list is followed to its end.
     fn victim(&self, store: &mut LinkStore, random: u32, work: &mut SetWork) -> Option<LineAddr> {
         let start = random % self.links.max(1);
         let mut links = (start..self.links).chain(0..start).map(|index| store.read(index, work).next);
@@ -242,7 +244,7 @@ impl SharingSet for DynamicPointer {
         0
     }
 
-    /// A hint may not find what is far down the list.
+    /// Order of the list: it decides whether a replacement hint, whose search is limited, finds its entry.
     fn is_ordered(&self) -> bool {
         true
     }

@@ -1,4 +1,5 @@
-//! The hybrid: a header whose format follows the number and place of the sharers, and a store of long bit vectors.
+//! The hybrid representation: a header whose format depends on the number and location of the sharers, and a store of
+//! long bit vectors.
 
 use units::{LineAddr, NodeId};
 
@@ -8,22 +9,22 @@ use super::{HeaderUse, Insertion, SetWork, SharingSet, Site, each_bit};
 /// The two-level hybrid representation (FLASH dissertation, Section 5.2.2, Figures 5.3 and 5.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hybrid {
-    /// Consecutive nodes that make up a neighbourhood, at most 16: those of the home's can be named by the local vector.
+    /// Nodes per neighbourhood, consecutive, at most 16: the local vector covers the home's neighbourhood.
     pub neighbourhood: u16,
-    /// Pointers in a header: 2 to [`Hybrid::MOST_POINTERS`].
+    /// Pointers per header: 2 to [`Hybrid::MOST_POINTERS`].
     pub pointers: u8,
     /// Long vectors in the store, 1 or more.
     pub vectors: u32,
-    /// Sharers from which on every node counts as one.
+    /// Number of sharers from which on the set is `ALL_SHARED`.
     pub all_shared: u16,
 }
 
 impl Hybrid {
-    /// Pointers of FLASH's header, and most that there is room for (Figure 5.4).
+    /// Pointers of FLASH's header, which is also its capacity (Figure 5.4).
     pub const MOST_POINTERS: u8 = 5;
 
-    /// As on FLASH: neighbourhoods are the metacubes of 16 nodes, five pointers, and all shared at 15/16 of the machine
-    /// (60 of 64 processors).
+    /// FLASH's parameters: neighbourhoods are the metacubes of 16 nodes, headers have five pointers, and `ALL_SHARED`
+    /// begins at 15/16 of the machine (60 of 64 processors).
     pub const fn flash(nodes: u16, vectors: u32) -> Self {
         Self { neighbourhood: 16, pointers: Self::MOST_POINTERS, vectors, all_shared: nodes - nodes / 16 }
     }
@@ -40,7 +41,7 @@ impl Hybrid {
         at.home.0 - at.home.0 % self.neighbourhood
     }
 
-    /// The format for the sharers of `header` and one more, a line per format.
+    /// Format of a header after one more sharer: a line per format.
     fn next(&self, at: &Site, header: &HybridHeader, node: NodeId) -> Format {
         use HybridHeader as H;
         let pointers = u32::from(self.pointers);
@@ -61,7 +62,7 @@ impl Hybrid {
     }
 }
 
-/// The format that a header is to have.
+/// Format that a header changes to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
     Same,
@@ -71,37 +72,37 @@ enum Format {
     FullBitvector,
 }
 
-/// A directory header's sharing set, in one of its formats.
+/// Sharing set in a directory header, in one of its formats.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum HybridHeader {
     /// `UNSHARED`.
     #[default]
     Unshared,
-    /// `ONE_SHARER`: the degenerate case that writes check for.
+    /// `ONE_SHARER`: a single sharer, a special case that writes check for.
     OneSharer(NodeId),
     /// `LOCAL_BITVECTOR`: a bit for each node of the home's neighbourhood.
     LocalBitvector {
-        /// The bits.
+        /// One bit per node.
         bits: u16,
     },
-    /// `LIMIT_PTR`: a few pointers.
+    /// `LIMIT_PTR`: limited pointers.
     LimitPtr {
-        /// The sharers, the first `used` of them.
+        /// Sharers: the first `used` elements.
         nodes: [NodeId; Hybrid::MOST_POINTERS as usize],
-        /// How many there are.
+        /// Number of sharers.
         used: u8,
     },
     /// `FULL_BITVECTOR`: a long vector in the store.
     FullBitvector {
-        /// Which one.
+        /// Index of the vector.
         index: u32,
     },
-    /// `ALL_SHARED`: everybody counts as a sharer.
+    /// `ALL_SHARED`: every node counts as a sharer.
     AllShared,
 }
 
 impl HybridHeader {
-    /// The name of the format, as in Figure 5.3.
+    /// Name of the format, as in Figure 5.3.
     pub const fn mnemonic(&self) -> &'static str {
         match self {
             Self::Unshared => "UNSHARED",
@@ -125,7 +126,7 @@ impl HybridHeader {
     }
 }
 
-/// A long vector: the line it belongs to, or nobody, and a bit for every node of the machine.
+/// A long vector: the line that uses it, if any, and one bit per node of the machine.
 #[derive(Clone, Copy, Debug)]
 struct LongVector {
     line: Option<LineAddr>,
@@ -133,7 +134,7 @@ struct LongVector {
     next_free: Option<u32>,
 }
 
-/// The long vectors that the lines of one home share.
+/// Long-vector store shared by the lines of one home.
 #[derive(Clone, Debug)]
 pub struct VectorStore {
     vectors: Vec<LongVector>,
@@ -150,7 +151,7 @@ impl VectorStore {
         Self { vectors: (0..vectors).map(vector).collect(), free, free_vectors: vectors, touches: Touches::default() }
     }
 
-    /// Vectors not in use.
+    /// Number of free vectors.
     pub const fn free_vectors(&self) -> u32 {
         self.free_vectors
     }
@@ -183,7 +184,8 @@ impl SharingSet for Hybrid {
         VectorStore::new(self.vectors)
     }
 
-    /// The hybrid is meant to do without (FLASH dissertation, Section 5.2.2).
+    /// Replacement hints: none, because the hybrid is designed to work without them (FLASH dissertation, Section
+    /// 5.2.2).
     fn replacement_hints(&self) -> bool {
         false
     }
@@ -243,7 +245,7 @@ impl SharingSet for Hybrid {
         work: &mut SetWork,
         mut visit: impl FnMut(NodeId, &SetWork),
     ) {
-        // Figure 5.3 has a written line that all share pass through FULL_BITVECTOR; the invalidations are the same.
+        // Figure 5.3 takes a written line through FULL_BITVECTOR if all share it; the invalidations are the same.
         let before = std::mem::take(header);
         if let HybridHeader::FullBitvector { index } = before {
             store.touches.touch(index, work);
@@ -258,7 +260,7 @@ impl SharingSet for Hybrid {
         work.reformatted |= before != HybridHeader::Unshared;
     }
 
-    /// A vector at random, or the next one in use.
+    /// Selects a line to reclaim: that of a random vector, or of the next one in use.
     fn victim(&self, store: &mut VectorStore, random: u32, work: &mut SetWork) -> Option<LineAddr> {
         let start = random % self.vectors.max(1);
         (start..self.vectors).chain(0..start).find_map(|index| {
@@ -267,8 +269,8 @@ impl SharingSet for Hybrid {
         })
     }
 
-    /// Where owner and sharers stand depends on the format, so every handler decides on that first, those too that only
-    /// forward a request or refuse it (FLASH dissertation, Sections 5.2.2 and 5.3.1).
+    /// Format checks of a header. The location of owner and sharers depends on the format, so every handler checks it
+    /// first, including handlers that only forward or NACK a request (FLASH dissertation, Sections 5.2.2 and 5.3.1).
     #[inline]
     fn format_checks(&self, header_use: HeaderUse) -> u16 {
         (header_use == HeaderUse::Entry).into()
@@ -353,7 +355,7 @@ impl Hybrid {
         };
     }
 
-    /// From enough sharers on, everybody counts as one and the vector is free again.
+    /// Changes a vector with enough sharers to `ALL_SHARED`, and frees it.
     fn settle(&self, header: &mut HybridHeader, store: &mut VectorStore, work: &mut SetWork) {
         if let HybridHeader::FullBitvector { index } = *header
             && store.vectors[index as usize].bits.count_ones() >= u32::from(self.all_shared)
@@ -364,7 +366,7 @@ impl Hybrid {
         }
     }
 
-    /// Every node in the set.
+    /// Calls `visit` with every node of the set.
     fn visit(&self, at: &Site, header: &HybridHeader, store: &VectorStore, mut visit: impl FnMut(NodeId)) {
         match *header {
             HybridHeader::Unshared => {}

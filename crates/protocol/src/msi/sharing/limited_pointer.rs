@@ -1,46 +1,46 @@
-//! A few pointers in the header; what happens to one sharer too many is a choice.
+//! Limited pointers in the header, with a choice of overflow policy.
 
 use units::{LineAddr, NodeId};
 
 use super::{Insertion, SetWork, SharingSet, Site};
 
-/// What becomes of a sharer for which there is no pointer.
+/// Overflow policy: the effect of a sharer for which there is no pointer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Overflow {
-    /// It takes the place of the longest-standing one, whose copy is invalidated (FLASH dissertation, Section 5.2.2:
-    /// limited representation).
+    /// Displacement: the new sharer replaces the oldest one, whose copy is invalidated (FLASH dissertation, Section
+    /// 5.2.2: limited representation).
     Evict,
-    /// From now on every node counts as a sharer (Agarwal et al., "An evaluation of directory schemes for cache
-    /// coherence", ISCA 1988: `Dir_i B`).
+    /// Broadcast: every node counts as a sharer from now on (Agarwal et al., "An evaluation of directory schemes for
+    /// cache coherence", ISCA 1988: `Dir_i B`).
     Broadcast,
 }
 
-/// At most a few pointers a line, kept precise in time by replacement hints.
+/// Limited pointers per line, kept precise in time by replacement hints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LimitedPointer {
-    /// Pointers in a header: 1 to [`LimitedPointer::MOST`].
+    /// Pointers per header: 1 to [`LimitedPointer::MOST`].
     pub pointers: u8,
-    /// What happens when they are used up.
+    /// Overflow policy.
     pub overflow: Overflow,
 }
 
 impl LimitedPointer {
-    /// Most pointers that a header has room for.
+    /// Capacity of a header in pointers.
     pub const MOST: u8 = 8;
-    /// The form of a set that has overflowed, in snapshots.
-    const EVERYBODY: u8 = 1;
+    /// Snapshot form of a set that has overflowed into broadcast.
+    const BROADCAST: u8 = 1;
 }
 
-/// The pointers in a directory header, oldest first.
+/// Pointers in a directory header, oldest first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct PointerHeader {
     pointers: [NodeId; LimitedPointer::MOST as usize],
     used: u8,
-    everybody: bool,
+    broadcast: bool,
 }
 
 impl PointerHeader {
-    /// The sharers pointed to.
+    /// Sharers pointed to.
     pub fn pointers(&self) -> &[NodeId] {
         &self.pointers[..usize::from(self.used)]
     }
@@ -54,7 +54,7 @@ impl PointerHeader {
         let node = self.pointers[index];
         self.pointers.copy_within(index + 1..usize::from(self.used), index);
         self.used -= 1;
-        // Unused pointers are at their default, so that equal sets compare equal.
+        // Unused pointers keep their default, so that equal sets compare equal.
         self.pointers[usize::from(self.used)] = NodeId::default();
         node
     }
@@ -66,15 +66,15 @@ impl SharingSet for LimitedPointer {
 
     fn store(&self) {}
 
-    /// A limited representation must be precise in time, or stale pointers would push out live ones (FLASH dissertation,
-    /// Section 5.2.2).
+    /// Replacement hints: required, because stale pointers would displace live ones. A limited representation must be
+    /// precise in time (FLASH dissertation, Section 5.2.2).
     fn replacement_hints(&self) -> bool {
         true
     }
 
     #[inline]
     fn is_empty(&self, header: &PointerHeader) -> bool {
-        header.used == 0 && !header.everybody
+        header.used == 0 && !header.broadcast
     }
 
     fn insert(
@@ -87,7 +87,7 @@ impl SharingSet for LimitedPointer {
         work: &mut SetWork,
     ) -> Insertion {
         work.walked += u16::from(header.used);
-        if header.everybody || header.pointers().contains(&node) {
+        if header.broadcast || header.pointers().contains(&node) {
             return Insertion::Done;
         }
         if header.used < self.pointers {
@@ -101,7 +101,7 @@ impl SharingSet for LimitedPointer {
                 Insertion::Displaced(displaced)
             }
             Overflow::Broadcast => {
-                *header = PointerHeader { everybody: true, ..PointerHeader::default() };
+                *header = PointerHeader { broadcast: true, ..PointerHeader::default() };
                 Insertion::Done
             }
         }
@@ -123,7 +123,7 @@ impl SharingSet for LimitedPointer {
         mut visit: impl FnMut(NodeId, &SetWork),
     ) {
         let before = std::mem::take(header);
-        if before.everybody {
+        if before.broadcast {
             (0..at.nodes).for_each(|node| visit(NodeId(node), work));
         }
         for &node in before.pointers() {
@@ -134,16 +134,16 @@ impl SharingSet for LimitedPointer {
 
     fn snapshot(&self, _: &Site, header: &PointerHeader, (): &(), mut visit: impl FnMut(NodeId)) -> u8 {
         header.pointers().iter().for_each(|&node| visit(node));
-        if header.everybody { Self::EVERYBODY } else { 0 }
+        if header.broadcast { Self::BROADCAST } else { 0 }
     }
 
-    /// The oldest pointer is displaced first.
+    /// Order of the pointers: under displacement, the oldest pointer goes first.
     fn is_ordered(&self) -> bool {
         self.overflow == Overflow::Evict
     }
 
     fn restore(&self, _: &Site, _: LineAddr, (): &mut (), form: u8, nodes: &[NodeId]) -> PointerHeader {
-        let mut header = PointerHeader { everybody: form == Self::EVERYBODY, ..PointerHeader::default() };
+        let mut header = PointerHeader { broadcast: form == Self::BROADCAST, ..PointerHeader::default() };
         nodes.iter().for_each(|&node| header.push(node));
         header
     }

@@ -1,7 +1,8 @@
-//! How the sharers of a line are kept: a parameter of the protocol, apart from its states.
+//! Sharing sets: representations of a line's sharers, a parameter of the protocol that is separate from its states.
 //!
-//! A representation is a file that implements [`SharingSet`]. What it may forget is who does *not* share: a set that
-//! names too many nodes costs invalidations, one that names too few is wrong (FLASH dissertation, Section 5.2.2).
+//! Each representation is a file that implements [`SharingSet`]. A set must include every sharer, and may include other
+//! nodes: a superset costs unnecessary invalidations, a missing sharer breaks coherence (FLASH dissertation, Section
+//! 5.2.2).
 
 mod coarse_vector;
 mod dynamic_pointer;
@@ -19,39 +20,39 @@ pub use dynamic_pointer::{DynamicPointer, LinkStore, ListHeader};
 pub use hybrid::{Hybrid, HybridHeader, VectorStore};
 pub use limited_pointer::{LimitedPointer, Overflow, PointerHeader};
 
-/// Where a directory is.
+/// Location of a directory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Site {
-    /// The node whose memory the directory is for.
+    /// Home: the node whose memory the directory describes.
     pub home: NodeId,
     /// Nodes of the machine, numbered from 0; at most [`Site::MAX_NODES`].
     pub nodes: u16,
 }
 
 impl Site {
-    /// Nodes that a 64-bit vector can name one by one: the size of FLASH (FLASH dissertation, Section 2.4).
+    /// Most nodes that a 64-bit vector can represent one by one: the size of FLASH (FLASH dissertation, Section 2.4).
     pub const MAX_NODES: u16 = 64;
 }
 
-/// What an operation on a sharing set took, for the machine to price.
+/// Work done by operations on a sharing set, which a machine prices.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct SetWork {
-    /// Elements looked at one by one: pointers, links of a list, bits of a vector that were set.
+    /// Elements visited one by one: pointers, list links, set bits of a vector.
     pub walked: u16,
-    /// Words of the home's store read or written, besides the directory header: see [`SharingSet::touched`].
+    /// Words of the home's store that were read or written, without the directory header: see [`SharingSet::touched`].
     pub store_words: u16,
-    /// Entries of the store taken.
+    /// Store entries allocated.
     pub allocated: u16,
-    /// Entries of the store given back.
+    /// Store entries freed.
     pub freed: u16,
-    /// Decisions on the header's format that had to be made before anything else could be done.
+    /// Format checks of the header, which precede any other work.
     pub format_checks: u16,
     /// Whether the header changed its format (hybrid).
     pub reformatted: bool,
 }
 
 impl SetWork {
-    /// Nothing was done.
+    /// No work.
     pub const NONE: Self =
         Self { walked: 0, store_words: 0, allocated: 0, freed: 0, format_checks: 0, reformatted: false };
 }
@@ -67,51 +68,52 @@ impl std::ops::AddAssign for SetWork {
     }
 }
 
-/// What a handler wants of a header, and must know its format for.
+/// Use that a handler makes of a header, on which the format checks depend.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HeaderUse {
-    /// Anything: every handler at the home begins with it, also where it goes on to forward or to refuse.
+    /// Any use: every handler at the home begins with it, including those that go on to forward or NACK a request.
     Entry,
-    /// To know whether the set is empty, or to empty it.
+    /// Test of the set for emptiness, or removal of all sharers.
     Sharers,
 }
 
-/// What adding a sharer came to.
+/// Outcome of adding a sharer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Insertion {
-    /// It is in the set.
+    /// The sharer is in the set.
     Done,
-    /// It is in the set, in the place of this one, whose copy must be invalidated.
+    /// The sharer is in the set in place of this one, whose copy must be invalidated.
     Displaced(NodeId),
 }
 
 /// A representation of the set of nodes that may hold a read-only copy of a line.
 ///
-/// A set lives in the directory header of its line and, if that is not enough, in a store that all lines of a home share.
-/// Operations count their work and allocate nothing. The default header is the empty set.
+/// A set is kept in the directory header of its line and, if the header is too small, in a store that all lines of a
+/// home share. Operations count their work and allocate nothing. The default header is the empty set.
 pub trait SharingSet: Clone + Debug + Send + Sync + 'static {
-    /// The part that is kept in every line's directory header.
+    /// Part kept in each line's directory header.
     type Header: Copy + PartialEq + Eq + Hash + Debug + Default + Send + Sync;
-    /// The part that the lines of one home share; `()` if the header is all.
+    /// Part shared by the lines of one home; `()` if the header is sufficient.
     type Store: Clone + Debug + Send + Sync;
 
-    /// An empty store.
+    /// Creates an empty store.
     fn store(&self) -> Self::Store;
 
-    /// Whether caches send a replacement hint when they drop a shared copy (time precision).
+    /// Whether caches send a replacement hint when they drop a shared copy (precision in time).
     ///
-    /// A hint must not be overtaken by the sender's next request for the line, or it would remove the new copy's entry.
+    /// A hint must not be overtaken by its sender's next request for the line, because it would then remove the entry
+    /// of the new copy.
     fn replacement_hints(&self) -> bool;
 
     /// Whether the set is known to be empty.
     fn is_empty(&self, header: &Self::Header) -> bool;
 
-    /// Whether these nodes can be added without reclaiming part of the store first.
+    /// Whether these nodes can be added without reclaiming store entries first.
     fn has_room(&self, _at: &Site, _header: &Self::Header, _store: &Self::Store, _adding: &[NodeId]) -> bool {
         true
     }
 
-    /// Adds a node. [`Self::has_room`] must have said yes.
+    /// Adds a node. [`Self::has_room`] must have returned true.
     fn insert(
         &self,
         at: &Site,
@@ -122,8 +124,8 @@ pub trait SharingSet: Clone + Debug + Send + Sync + 'static {
         work: &mut SetWork,
     ) -> Insertion;
 
-    /// Takes a replacement hint: removes one entry of the node, if it is found. Only called where
-    /// [`Self::replacement_hints`] says yes.
+    /// Removes one entry of a node after its replacement hint, if the entry is found. The home calls it only if
+    /// [`Self::replacement_hints`] returns true.
     fn remove(
         &self,
         _line: LineAddr,
@@ -134,8 +136,8 @@ pub trait SharingSet: Clone + Debug + Send + Sync + 'static {
     ) {
     }
 
-    /// Empties the set and calls `visit` with every node that was in it, or could have been, and with the work done until it
-    /// was found. A node may come twice.
+    /// Empties the set. Calls `visit` with every node that the set included, and with the work done up to that node. A
+    /// node may be visited twice.
     fn drain(
         &self,
         at: &Site,
@@ -145,52 +147,52 @@ pub trait SharingSet: Clone + Debug + Send + Sync + 'static {
         visit: impl FnMut(NodeId, &SetWork),
     );
 
-    /// A line whose sharers take up space in the store, to be reclaimed; `random` chooses which. `None` if no line does.
+    /// Selects a line with store entries to reclaim; `random` makes the choice. `None` if no line has any.
     fn victim(&self, _store: &mut Self::Store, _random: u32, _work: &mut SetWork) -> Option<LineAddr> {
         None
     }
 
-    /// Decisions on the header's format that this use of it takes: none where there is one format.
+    /// Format checks that this use of a header needs: none if there is a single format.
     fn format_checks(&self, _header_use: HeaderUse) -> u16 {
         0
     }
 
-    /// Has the store note, from now on or no longer, which of its words operations touch. Off at first.
+    /// Turns the log of accessed store words on or off. It is off at first.
     fn record_touches(&self, _store: &mut Self::Store, _on: bool) {}
 
-    /// Calls `visit` with every word of the store touched since it was last asked, in order: the index of a link or a vector.
-    /// They are as many as the [`SetWork::store_words`] of the operations.
+    /// Calls `visit` with every store word accessed since the last call, in order: the index of a link or of a vector.
+    /// Their number is the sum of the operations' [`SetWork::store_words`].
     fn touched(&self, _store: &mut Self::Store, _visit: impl FnMut(u32)) {}
 
-    /// The set as data: calls `visit` with its nodes, and returns a number (0 to 7) that says what else there is to know.
+    /// Snapshot of the set: calls `visit` with its nodes, and returns its form, a number (0 to 7) that encodes the rest
+    /// of its state.
     fn snapshot(&self, at: &Site, header: &Self::Header, store: &Self::Store, visit: impl FnMut(NodeId)) -> u8;
 
-    /// Whether the order of the nodes in a snapshot makes a difference.
+    /// Whether the order of the nodes in a snapshot is significant.
     fn is_ordered(&self) -> bool {
         false
     }
 
-    /// The set with this snapshot, its store entries allocated.
+    /// Restores the set of a snapshot and allocates its store entries.
     fn restore(&self, at: &Site, line: LineAddr, store: &mut Self::Store, form: u8, nodes: &[NodeId]) -> Self::Header;
 
-    /// Entries of the store that this set takes up, and that all sets together do: what the store says of itself must be
-    /// what the lines add up to.
+    /// Store entries that this set holds. Over all lines they must add up to [`Self::entries_in_use`].
     fn entries_held(&self, _header: &Self::Header, _store: &Self::Store) -> u32 {
         0
     }
 
-    /// See [`Self::entries_held`].
+    /// Store entries in use; see [`Self::entries_held`].
     fn entries_in_use(&self, _store: &Self::Store) -> u32 {
         0
     }
 
-    /// Nodes of the same class are interchangeable: the set treats them alike, whatever their numbers.
+    /// Symmetry class of a node: nodes of one class are interchangeable, because the set treats them alike.
     fn class(&self, _at: &Site, _node: NodeId) -> u16 {
         0
     }
 }
 
-/// Calls `visit` with the number of each bit set, ascending.
+/// Calls `visit` with the number of each set bit, in ascending order.
 #[inline]
 fn each_bit(mut bits: u64, mut visit: impl FnMut(u16)) {
     while bits != 0 {

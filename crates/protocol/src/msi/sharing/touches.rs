@@ -1,8 +1,8 @@
-//! Which words of a store operations touch, in order: for a machine that keeps the store behind a cache.
+//! Log of the store words that operations access, in order, for machines that keep the store behind a cache.
 
 use super::SetWork;
 
-/// The log of a store. Nobody but such a machine reads it, so it is off, and nothing, until it is turned on.
+/// Access log of a store. It is off, and empty, until a machine with such a cache turns it on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Touches(Option<Vec<u32>>);
 
@@ -12,7 +12,7 @@ impl Touches {
         self.0 = on.then(|| self.0.take().unwrap_or_default());
     }
 
-    /// A word is read or written, or read and then written.
+    /// Records an access to a word: a read, a write, or a read followed by a write.
     #[inline]
     pub fn touch(&mut self, index: u32, work: &mut SetWork) {
         work.store_words += 1;
@@ -21,7 +21,7 @@ impl Touches {
         }
     }
 
-    /// Hands out what was touched, and forgets it. The log keeps its room.
+    /// Calls `visit` with every logged word and empties the log, which keeps its capacity.
     #[inline]
     pub fn hand_out(&mut self, visit: impl FnMut(u32)) {
         if let Some(log) = &mut self.0 {

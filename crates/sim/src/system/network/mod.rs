@@ -17,8 +17,24 @@ struct RouterTiming {
     queued: Duration,
 }
 
+/// Packets of messages.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketCounts {
+    /// Of one that carries a line: a header and the line.
+    line: u16,
+}
+
+impl PacketCounts {
+    /// Packets of a message that carries a line, or none.
+    #[inline]
+    pub const fn of(self, carries_line: bool) -> u16 {
+        if carries_line { self.line } else { 1 }
+    }
+}
+
 /// All channels of a machine, and its routes.
 pub struct Network {
+    sizes: PacketCounts,
     topology: Topology,
     channels: Vec<Channel>,
     router: RouterTiming,
@@ -30,7 +46,7 @@ impl Network {
         let (router, link) = (&description.router, &description.link);
         let cycle = router.clock.period();
         let queued = cycle * u64::from(router.bypass_cycles + router.queue_cycles);
-        let bypass = description.topology.router_bypass.then(|| cycle * u64::from(router.bypass_cycles));
+        let bypass = description.bypasses_queues().then(|| cycle * u64::from(router.bypass_cycles));
         let end = |end: Endpoint| match end {
             Endpoint::Node(node) => End::Node(node),
             Endpoint::Router(router, _) => End::Router(router),
@@ -51,7 +67,19 @@ impl Network {
                 })
             })
             .collect();
-        Self { topology, channels, router: RouterTiming { bypass, queued } }
+        let sizes = PacketCounts { line: description.data_packets() as u16 };
+        Self { sizes, topology, channels, router: RouterTiming { bypass, queued } }
+    }
+
+    /// Packets of messages.
+    pub const fn sizes(&self) -> PacketCounts {
+        self.sizes
+    }
+
+    /// Packets of a message that carries a line, or none.
+    #[inline]
+    pub const fn packets(&self, carries_line: bool) -> u16 {
+        self.sizes.of(carries_line)
     }
 
     /// The machine's topology.

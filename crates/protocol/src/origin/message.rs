@@ -1,77 +1,50 @@
-//! The messages of the Origin protocol.
+//! Messages of the Origin protocol.
 
-use units::{CpuId, LineAddr, NodeId};
+use units::{CpuId, LineAddr};
 
-use crate::{Geometry, SharerVector};
+use super::{Geometry, SharerVector};
+use crate::{Agent, Version};
 
-/// Which store a copy of a line holds: 0 is the initial contents, and each store makes the next version.
+/// Virtual channel of a message.
 ///
-/// It stands for the data. The protocol carries it wherever the hardware carries data and never looks at it; the model
-/// checker does, to show that every load returns the last store.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Version(pub u32);
-
-impl Version {
-    /// The contents after one more store.
-    #[inline]
-    #[must_use]
-    pub const fn next(self) -> Self {
-        Self(self.0.wrapping_add(1))
-    }
-}
-
-/// Whom a message is for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Agent {
-    /// The memory/directory interface of a node.
-    Home(NodeId),
-    /// The request buffer (CRB) and the cache of one processor.
-    Processor(CpuId),
-    /// The processor interface of a node: an invalidation goes to all its processors at once.
-    Interface(NodeId),
-    /// Every node of the message's sharer vector: to be expanded by the network interface ([`Message::expand`]).
-    Sharers,
-}
-
-/// The virtual channel that a message travels on.
-///
-/// Requests and replies must not block each other; forwarded requests (interventions, invalidations) are requests that
-/// fall back to backoff replies when they could block (Prestor 2001, Section 3.1.3), revisions are sunk unconditionally.
+/// Requests and replies must not block each other. Forwarded requests (interventions, invalidations) are requests that
+/// turn into backoff replies if they could block (Prestor 2001, Section 3.1.3); revisions are accepted unconditionally.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum MessageClass {
-    /// From a processor to a home.
+    /// Request from a processor to a home.
     Request,
-    /// Forwarded to an owner or to sharers.
+    /// Intervention or invalidation, forwarded to an owner or to sharers.
     Intervention,
-    /// Back to a requester.
+    /// Reply to a requester.
     Reply,
-    /// From a former owner to the home.
+    /// Revision from a former owner to the home.
     Revision,
 }
 
 macro_rules! message_kinds {
     ($( $(#[$doc:meta])* $name:ident = $mnemonic:literal, $class:ident, $data:literal; )*) => {
-        /// What a message says. Mnemonics are those of Prestor 2001, Section 4.1, where it has one.
+        /// Message type. Mnemonics are those of Prestor 2001, Section 4.1, if it defines one.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u8)]
         pub enum MessageKind { $( $(#[$doc])* #[doc = concat!(" Mnemonic `", $mnemonic, "`.")] $name, )* }
 
         impl MessageKind {
-            /// Every kind, in order.
+            /// Every type, in order.
             pub const ALL: &'static [Self] = &[$( Self::$name, )*];
 
-            /// The short name used in traces and tables.
+            /// Mnemonic used in traces and tables.
             pub const fn mnemonic(self) -> &'static str {
                 match self { $( Self::$name => $mnemonic, )* }
             }
 
-            /// The virtual channel it travels on.
+            /// Virtual channel of the message.
             #[inline]
             pub const fn class(self) -> MessageClass {
                 match self { $( Self::$name => MessageClass::$class, )* }
             }
 
-            /// Whether it carries the line: nine 128-bit packets instead of one (Prestor 2001, Section 4.1.3).
+            /// Whether the message carries the line's data: nine 128-bit packets instead of one (Prestor 2001, Section
+            /// 4.1.3).
             #[inline]
             pub const fn carries_data(self) -> bool {
                 match self { $( Self::$name => $data, )* }
@@ -81,7 +54,7 @@ macro_rules! message_kinds {
 }
 
 message_kinds! {
-    /// Load miss: a shared copy, or an exclusive one if nobody has the line (Table 4.2).
+    /// Load miss: a shared copy, or an exclusive one if no cache has the line (Table 4.2).
     Read = "READ", Request, false;
     /// Instruction fetch or read prefetch: a shared copy (Table 4.2).
     ReadShared = "RDSH", Request, false;
@@ -91,91 +64,92 @@ message_kinds! {
     Upgrade = "UPGRD", Request, false;
     /// Eviction of a modified copy (Table 4.2).
     Writeback = "WB", Request, true;
-    /// Coherent read that caches nothing (block copy, direct memory access).
+    /// Coherent read that is not cached (block copy, direct memory access).
     UncachedRead = "RDUNC", Request, false;
-    /// Read by the page copy engine: invalidates every copy and poisons the line (Section 3.2.1).
+    /// Poison read by the page copy engine: invalidates every copy and poisons the line (Section 3.2.1).
     PoisonRead = "RDPOIS", Request, false;
 
     /// Shared copy from memory.
     SharedReply = "SRPLY", Reply, true;
     /// Exclusive copy from memory; `acknowledgements` IVACKs are to be collected.
     ExclusiveReply = "ERPLY", Reply, true;
-    /// Shared copy from memory, good only if the owner turns out to be clean.
+    /// Speculative shared copy from memory, valid only if the owner was clean.
     SharedSpeculative = "SSPEC", Reply, true;
-    /// Exclusive copy from memory, good only if the owner turns out to be clean.
+    /// Speculative exclusive copy from memory, valid only if the owner was clean.
     ExclusiveSpeculative = "ESPEC", Reply, true;
     /// Ownership without data; `acknowledgements` IVACKs are to be collected.
     UpgradeAcknowledge = "UPACK", Reply, false;
-    /// Data that must not be cached.
+    /// Data for an uncached read.
     UncachedReply = "URPLY", Reply, true;
     /// Data of a line now poisoned; `acknowledgements` IVACKs are to be collected.
     PoisonReply = "PRPLY", Reply, true;
-    /// Try again, with more priority.
-    NegativeAcknowledge = "NACK", Reply, false;
-    /// The line is poisoned: bus error.
+    /// NACK: the requester must retry, with more priority.
+    Nack = "NACK", Reply, false;
+    /// Bus error: the line is poisoned.
     BusError = "BERR", Reply, false;
-    /// The written line is in memory and nobody asked for it meanwhile.
+    /// Acknowledgement of a writeback that crossed no intervention: memory has the line.
     WritebackExclusiveAcknowledge = "WBEACK", Reply, false;
-    /// The written line went to a requester: an intervention is on its way and must be ignored.
+    /// Acknowledgement of a writeback that went to a requester: the writer must ignore the intervention that crossed
+    /// it.
     WritebackBusyAcknowledge = "WBBACK", Reply, false;
-    /// Backoff: send these invalidations yourself.
+    /// Backoff: the requester must send these invalidations.
     BackoffInvalidate = "BINV", Reply, false;
-    /// Backoff: send the IRDSH to `owner` yourself; carries the speculative data.
+    /// Backoff: the requester must send the `IRDSH` to `owner`; carries the speculative data.
     BackoffReadShared = "BRDSH", Reply, true;
-    /// Backoff: send the IRDEX to `owner` yourself; carries the speculative data.
+    /// Backoff: the requester must send the `IRDEX` to `owner`; carries the speculative data.
     BackoffReadExclusive = "BRDEX", Reply, true;
 
-    /// To the owner: give the requester a shared copy, keep one, tell the home.
+    /// Shared intervention: the owner sends the requester a shared copy, keeps one, and sends the home a revision.
     InterventionShared = "IRDSH", Intervention, false;
-    /// To the owner: give the requester the line, drop it, tell the home.
+    /// Exclusive intervention: the owner sends the requester the line, drops its copy, and sends the home a revision.
     InterventionExclusive = "IRDEX", Intervention, false;
-    /// To sharers: drop the line and acknowledge to the requester.
+    /// Invalidation of sharers, which acknowledge to the requester.
     Invalidate = "INVAL", Intervention, false;
 
     /// Shared copy from a modified owner (or from its writeback).
     SharedResponse = "SRESP", Reply, true;
-    /// The owner was clean: the speculative data are good, shared.
+    /// Acknowledgement of a clean owner: the speculative data are valid, shared.
     SharedAcknowledge = "SACK", Reply, false;
-    /// The line from a modified owner (or from its writeback).
+    /// Exclusive copy from a modified owner (or from its writeback).
     ExclusiveResponse = "ERESP", Reply, true;
-    /// The owner was clean: the speculative data are good, exclusive.
+    /// Acknowledgement of a clean owner: the speculative data are valid, exclusive.
     ExclusiveAcknowledge = "EACK", Reply, false;
-    /// One node has dropped its copies.
+    /// Invalidation acknowledgement: one node has dropped its copies.
     InvalidateAcknowledge = "IVACK", Reply, false;
 
-    /// Ownership has passed to the requester.
+    /// Revision: ownership has passed to the requester.
     Transfer = "XFER", Revision, false;
-    /// The owner was modified and has downgraded: the line for memory.
+    /// Revision: a modified owner has downgraded, and sends the line for memory.
     SharingWriteback = "SHWB", Revision, true;
-    /// The owner was clean and has downgraded: memory is up to date.
+    /// Revision: a clean owner has downgraded, and memory is up to date.
     SharingTransfer = "SHXFER", Revision, false;
 }
 
-/// One message. Fields that a kind does not use are at their defaults, so that equal messages compare equal.
+/// A message. Fields that a type does not use keep their defaults, so that equal messages compare equal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Message {
-    /// The line it is about.
+    /// Line of the message.
     pub line: LineAddr,
     /// Sharers to invalidate (`INVAL` before expansion, `BINV`).
     pub sharers: SharerVector,
-    /// The data, if the kind carries any.
+    /// Data, if the type carries any.
     pub version: Version,
-    /// Whom it is for.
+    /// Destination.
     pub to: Agent,
-    /// On whose behalf it was sent (for `WB`: the writer).
+    /// Requester of the transaction (for `WB`: the writer).
     pub requester: CpuId,
-    /// The owner to ask (`BRDSH`, `BRDEX`).
+    /// Owner to which the intervention goes (`BRDSH`, `BRDEX`).
     pub owner: CpuId,
     /// Invalidation acknowledgements to expect (`ERPLY`, `UPACK`, `PRPLY`).
     pub acknowledgements: u16,
     /// Priority of a retried request.
     pub priority: u8,
-    /// What it says.
+    /// Message type.
     pub kind: MessageKind,
 }
 
 impl Message {
-    /// A message with only the fields that every kind uses.
+    /// Creates a message with only the fields that every type uses.
     #[inline]
     pub const fn new(kind: MessageKind, line: LineAddr, to: Agent, requester: CpuId) -> Self {
         Self {
@@ -191,7 +165,7 @@ impl Message {
         }
     }
 
-    /// With data.
+    /// Adds data.
     #[inline]
     #[must_use]
     pub const fn with_version(mut self, version: Version) -> Self {
@@ -199,7 +173,7 @@ impl Message {
         self
     }
 
-    /// With a number of invalidation acknowledgements to expect.
+    /// Sets the number of invalidation acknowledgements to expect.
     #[inline]
     #[must_use]
     pub const fn with_acknowledgements(mut self, acknowledgements: u16) -> Self {
@@ -207,7 +181,7 @@ impl Message {
         self
     }
 
-    /// With a sharer vector.
+    /// Sets the sharer vector.
     #[inline]
     #[must_use]
     pub const fn with_sharers(mut self, sharers: SharerVector) -> Self {
@@ -215,7 +189,7 @@ impl Message {
         self
     }
 
-    /// With an owner.
+    /// Sets the owner.
     #[inline]
     #[must_use]
     pub const fn with_owner(mut self, owner: CpuId) -> Self {
@@ -223,7 +197,7 @@ impl Message {
         self
     }
 
-    /// With a priority.
+    /// Sets the priority.
     #[inline]
     #[must_use]
     pub const fn with_priority(mut self, priority: u8) -> Self {
@@ -231,7 +205,7 @@ impl Message {
         self
     }
 
-    /// The messages that leave the network interface for a compact `INVAL` addressed to [`Agent::Sharers`]: one to the
+    /// Messages into which the network interface expands a compact `INVAL` addressed to [`Agent::Sharers`]: one to the
     /// processor interface of each target, in descending node order. The network has no broadcast (Prestor 2001,
     /// Section 4.1.3).
     #[inline]

@@ -1,68 +1,69 @@
-//! The home's side of the protocol: one directory entry and one message in; the new entry, replies and forwards out.
+//! The home of the Origin protocol: one directory entry and one message in; the new entry, replies and forwarded
+//! requests out.
 //!
-//! The home never waits: what it cannot answer it refuses (`NACK`), and while an owner is being tracked down the entry
-//! is busy (Prestor 2001, Section 3.2.1). Transaction flows follow Prestor 2001, Section 4.1.3, and, where the thesis is
-//! brief, Laudon and Lenoski, "The SGI Origin: a ccNUMA highly scalable server" (ISCA 1997), Section 3.
+//! The home never waits: it NACKs a request that it cannot answer, and its entry is busy while an intervention is
+//! outstanding (Prestor 2001, Section 3.2.1). Transaction flows follow Prestor 2001, Section 4.1.3, and, for details
+//! that the thesis omits, Laudon and Lenoski, "The SGI Origin: a ccNUMA highly scalable server" (ISCA 1997), Section 3.
 
 use units::{CpuId, NodeId};
 
-use crate::{
-    Agent, DirectoryEntry, DirectoryState, Geometry, Message, MessageKind, Outbox, ProtocolError, Purpose,
-    SharerVector, Version,
-};
+use super::{DirectoryEntry, DirectoryState, Geometry, Message, MessageKind, Outbox, Purpose, SharerVector};
+use crate::{Agent, ProtocolError, Version};
 
-/// What the home needs to know besides the line's entry.
+/// Context of the home's handler, besides the line's entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HomeContext {
-    /// The home itself.
+    /// The home.
     pub node: NodeId,
-    /// The machine.
+    /// Geometry of the machine.
     pub geometry: Geometry,
-    /// The output queue could fill up: forwards must be left to the requester (backoff).
+    /// Whether the output queue is nearly full, so that interventions and invalidations are left to the requester
+    /// (backoff).
     pub output_queue_nearly_full: bool,
 }
 
-/// Which transaction a message turned out to be part of (Prestor 2001, Section 4.1.3).
+/// Transaction that a message at the home belongs to (Prestor 2001, Section 4.1.3).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Transaction {
-    /// Answered by the home alone, with data.
+    /// Reply with data from the home alone.
     Unowned,
-    /// Ownership granted; the home invalidates sharers. (A lone sharer that upgrades makes it [`Self::Unowned`].)
+    /// Ownership granted, with invalidations sent by the home. (An upgrade without other sharers is [`Self::Unowned`].)
     Invalidate,
-    /// As [`Self::Invalidate`], but the requester must send the invalidations.
+    /// Ownership granted, with invalidations left to the requester.
     BackoffInvalidate,
-    /// The owner is asked for a shared copy.
+    /// Shared intervention sent to the owner.
     InterventionShared,
-    /// The owner is asked for the line.
+    /// Exclusive intervention sent to the owner.
     InterventionExclusive,
-    /// As [`Self::InterventionShared`], but the requester must ask.
+    /// Shared intervention left to the requester.
     BackoffInterventionShared,
-    /// As [`Self::InterventionExclusive`], but the requester must ask.
+    /// Exclusive intervention left to the requester.
     BackoffInterventionExclusive,
-    /// Refused.
-    NegativeAcknowledge,
-    /// Poisoned line: bus error.
+    /// NACK.
+    Nack,
+    /// Bus error, for a poisoned line.
     BusError,
-    /// The owner wrote the line back.
+    /// Writeback by the owner.
     Writeback,
-    /// A writeback crossed an intervention, or overtook the former owner's revision.
+    /// Writeback that crossed an intervention or overtook the former owner's revision.
     WritebackRace,
-    /// A former owner reported.
+    /// Revision by a former owner.
     Revision,
 }
 
-/// What handling one message at the home took, for the machine to price.
+/// Work done for one message at the home, which a machine prices.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HomeWork {
-    /// What it was part of.
+    /// Transaction that the message belongs to.
     pub transaction: Transaction,
-    /// The line was read from memory and used in a reply. (Hardware reads it in parallel with the directory always.)
+    /// Whether the line was read from memory and used in a reply. (Hardware always reads it, in parallel with the
+    /// directory.)
     pub memory_read: bool,
-    /// The line was written to memory.
+    /// Whether the line was written to memory.
     pub memory_write: bool,
-    /// The directory entry changed.
+    /// Whether the directory entry changed.
     pub directory_write: bool,
-    /// `INVAL` messages that the network interface must send.
+    /// Number of `INVAL` messages that the network interface must send.
     pub invalidations: u16,
 }
 
@@ -71,11 +72,11 @@ impl HomeWork {
         Self { transaction, memory_read, memory_write, directory_write: true, invalidations: 0 }
     }
 
-    const NACK: Self = Self::new(Transaction::NegativeAcknowledge, false, false);
+    const NACK: Self = Self::new(Transaction::Nack, false, false);
     const UNOWNED: Self = Self::new(Transaction::Unowned, true, false);
 }
 
-/// The directory state as a requester sees it: `EXCL` is two pseudo-states (Prestor 2001, Section 4.1.1).
+/// Directory state from the requester's point of view: `EXCL` is two pseudo-states (Prestor 2001, Section 4.1.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum View {
     Unowned,
@@ -88,10 +89,10 @@ enum View {
 
 /// Handles one message at the home of its line.
 ///
-/// `memory` is the version in memory. The caller expands a compact `INVAL` before it reaches the network.
+/// `memory` is the version in memory. The caller expands a compact `INVAL` before it enters the network.
 ///
 /// # Errors
-/// [`ProtocolError`] if the message cannot reach this entry in a faithful run.
+/// [`ProtocolError`] if the message cannot reach this entry in a correct run.
 #[inline]
 pub fn home(
     entry: &mut DirectoryEntry,
@@ -126,26 +127,27 @@ struct Home<'a> {
 }
 
 impl Home<'_> {
-    /// A request for a copy: a line per pair of request and directory state.
+    /// Handles a request for a copy: a line per pair of request and directory state.
     #[inline]
     fn request(&mut self) -> Result<HomeWork, ProtocolError> {
         use MessageKind as K;
         let view = self.view();
         if view == View::Busy {
-            // Remember the refusal: whoever was refused longest is served first once the entry is stable.
+            // A NACK records the request's priority: the request NACKed most often is served first once the entry is
+            // stable.
             self.entry.priority = self.entry.priority.max(self.message.priority);
-            return Ok(self.refuse());
+            return Ok(self.nack());
         }
         if self.message.priority < self.entry.priority {
-            return Ok(self.refuse());
+            return Ok(self.nack());
         }
         match (view, self.message.kind) {
-            // Nobody has a copy, or only the requester had one and has dropped it silently: memory is up to date.
+            // No cache has a copy, or only the requester had one and has dropped it silently: memory is up to date.
             (View::Unowned | View::ExclusiveMe, K::Read | K::ReadExclusive) => Ok(self.grant_exclusive()),
             (View::Unowned | View::ExclusiveMe, K::ReadShared) => Ok(self.grant_shared(SharerVector::EMPTY)),
-            // The copy to be upgraded is gone; the requester will see the invalidation and ask for the data.
-            (View::Unowned | View::ExclusiveOther, K::Upgrade) => Ok(self.refuse()),
-            // An owner has no shared copy, and a granted upgrade is not asked for again before it has failed.
+            // The copy to be upgraded is gone; the requester receives the invalidation and requests the data.
+            (View::Unowned | View::ExclusiveOther, K::Upgrade) => Ok(self.nack()),
+            // An owner has no shared copy, and a granted upgrade is not requested again before it has failed.
             (View::ExclusiveMe, K::Upgrade) => Err(self.unexpected("the owner has no shared copy to upgrade")),
             // Read-only copies: memory is up to date.
             (View::Shared, K::Read | K::ReadShared) => Ok(self.grant_shared(self.entry.sharers)),
@@ -153,33 +155,34 @@ impl Home<'_> {
             (View::Shared, K::Upgrade) if self.entry.sharers.contains(self.requester_node()) => {
                 Ok(self.invalidate(K::UpgradeAcknowledge))
             }
-            (View::Shared, K::Upgrade) => Ok(self.refuse()),
-            // Somebody else may have a newer copy: ask, and send what memory has in case there is none.
+            (View::Shared, K::Upgrade) => Ok(self.nack()),
+            // Another cache may have a newer copy: the owner receives an intervention, and memory's data are sent
+            // speculatively.
             (View::ExclusiveOther, K::Read | K::ReadShared) => Ok(self.intervene_shared(Purpose::Cached)),
             (View::ExclusiveOther, K::UncachedRead) => Ok(self.intervene_shared(Purpose::Uncached)),
             (View::ExclusiveOther, K::ReadExclusive) => Ok(self.intervene_exclusive(Purpose::Cached)),
             (View::ExclusiveOther, K::PoisonRead) => Ok(self.intervene_exclusive(Purpose::Poison)),
-            // Reads that cache nothing.
+            // Uncached reads.
             (View::Unowned | View::Shared | View::ExclusiveMe, K::UncachedRead) => Ok(self.reply_uncached()),
             (View::Unowned | View::ExclusiveMe, K::PoisonRead) => Ok(self.poison(SharerVector::EMPTY)),
             (View::Shared, K::PoisonRead) => Ok(self.poison(self.entry.sharers)),
-            // The page has moved: let the requester's stale translation trap.
+            // The page has moved: the bus error makes the requester's stale translation trap.
             (View::Poisoned, _) => Ok(self.bus_error()),
-            (View::Busy, _) => Ok(self.refuse()),
+            (View::Busy, _) => Ok(self.nack()),
             (_, _) => Err(self.unexpected("not a request")),
         }
     }
 
-    /// A modified line comes back: a line per directory state.
+    /// Handles a writeback: a line per directory state.
     fn writeback(&mut self) -> Result<HomeWork, ProtocolError> {
         let writer = self.message.requester;
         match self.entry.state {
-            // Nobody asked meanwhile.
+            // No request arrived in the meantime.
             DirectoryState::Exclusive if writer == self.entry.owner => {
                 self.accept_writeback(MessageKind::WritebackExclusiveAcknowledge, DirectoryState::Unowned);
                 Ok(HomeWork::new(Transaction::Writeback, false, true))
             }
-            // The writeback crossed the intervention: it serves as the owner's answer to both.
+            // The writeback crossed the intervention: it serves as the owner's response and revision.
             DirectoryState::BusyShared if writer == self.entry.former => {
                 self.answer_from_writeback(MessageKind::SharedResponse);
                 self.settle_shared(SharerVector::EMPTY);
@@ -190,8 +193,8 @@ impl Home<'_> {
                 self.settle_exclusive();
                 Ok(HomeWork::new(Transaction::WritebackRace, false, true))
             }
-            // The new owner already writes back; the former owner's revision is still on its way. No intervention
-            // follows the writer, but the entry must not be reused before the revision is in.
+            // The new owner already writes back; the former owner's revision is in flight. No intervention follows the
+            // writer, but the entry must not be reused before the revision arrives.
             DirectoryState::BusyExclusive if writer == self.entry.owner && self.entry.purpose == Purpose::Cached => {
                 self.accept_writeback(MessageKind::WritebackExclusiveAcknowledge, DirectoryState::Wait);
                 Ok(HomeWork::new(Transaction::WritebackRace, false, true))
@@ -201,23 +204,23 @@ impl Home<'_> {
             }
             DirectoryState::BusyShared => Err(self.unexpected("only the old owner can have a modified copy")),
             DirectoryState::Unowned | DirectoryState::Shared | DirectoryState::Poisoned => {
-                Err(self.unexpected("nobody has a modified copy"))
+                Err(self.unexpected("no cache has a modified copy"))
             }
             DirectoryState::Wait => Err(self.unexpected("the new owner has already written back")),
         }
     }
 
-    /// The former owner reports: a line per pair of directory state and report.
+    /// Handles a revision of the former owner: a line per pair of directory state and revision.
     fn revision(&mut self) -> Result<HomeWork, ProtocolError> {
         use DirectoryState as S;
         match (self.entry.state, self.message.kind) {
-            // The old owner was modified, downgraded, and sends the line for memory.
+            // The former owner was modified: it has downgraded, and sends the line for memory.
             (S::BusyShared, MessageKind::SharingWriteback) => {
                 *self.memory = self.message.version;
                 self.settle_shared(SharerVector::single(self.node_of(self.entry.former)));
                 Ok(HomeWork::new(Transaction::Revision, false, true))
             }
-            // The old owner was clean (or had dropped the line, and is a sharer in name only).
+            // The former owner was clean (or had dropped the line, and is a sharer in name only).
             (S::BusyShared, MessageKind::SharingTransfer) => {
                 self.settle_shared(SharerVector::single(self.node_of(self.entry.former)));
                 Ok(HomeWork::new(Transaction::Revision, false, false))
@@ -226,13 +229,13 @@ impl Home<'_> {
                 self.settle_exclusive();
                 Ok(HomeWork::new(Transaction::Revision, false, false))
             }
-            // The new owner's writeback was here first: memory is up to date and nobody has the line.
+            // The new owner's writeback arrived first: memory is up to date, and no cache has the line.
             (S::Wait, MessageKind::Transfer) => {
                 *self.entry = DirectoryEntry { priority: self.entry.priority, ..DirectoryEntry::UNOWNED };
                 Ok(HomeWork::new(Transaction::Revision, false, false))
             }
             (S::BusyShared | S::BusyExclusive | S::Wait, _) => {
-                Err(self.unexpected("the report does not match the intervention"))
+                Err(self.unexpected("the revision does not match the intervention"))
             }
             (S::Unowned | S::Poisoned | S::Shared | S::Exclusive, _) => {
                 Err(self.unexpected("no intervention is outstanding"))
@@ -259,18 +262,18 @@ impl Home<'_> {
         self.node_of(self.message.requester)
     }
 
-    /// A message to a processor, on behalf of the requester.
+    /// Creates a message to a processor, on behalf of the requester.
     fn to_processor(&self, kind: MessageKind, cpu: CpuId, requester: CpuId) -> Message {
         Message::new(kind, self.message.line, Agent::Processor(cpu), requester)
     }
 
-    /// A reply to the requester.
+    /// Creates a reply to the requester.
     fn reply(&self, kind: MessageKind) -> Message {
         self.to_processor(kind, self.message.requester, self.message.requester)
     }
 
-    fn refuse(&mut self) -> HomeWork {
-        self.outbox.push(self.reply(MessageKind::NegativeAcknowledge));
+    fn nack(&mut self) -> HomeWork {
+        self.outbox.push(self.reply(MessageKind::Nack));
         HomeWork::NACK
     }
 
@@ -295,7 +298,7 @@ impl Home<'_> {
         HomeWork::UNOWNED
     }
 
-    /// The requester becomes the owner and the entry is stable.
+    /// Makes the requester the owner, in a stable entry.
     fn own(&mut self) {
         *self.entry = DirectoryEntry {
             state: DirectoryState::Exclusive,
@@ -304,14 +307,14 @@ impl Home<'_> {
         };
     }
 
-    /// Grants ownership over shared copies and has them invalidated. `answer` is `ERPLY` or `UPACK`.
+    /// Grants ownership and invalidates the shared copies. `answer` is `ERPLY` or `UPACK`.
     fn invalidate(&mut self, answer: MessageKind) -> HomeWork {
         let sharers = self.entry.sharers;
         self.own();
         self.answer_with_invalidations(answer, sharers)
     }
 
-    /// Answers the requester and has `sharers` invalidated, by ourselves or (backoff) by the requester.
+    /// Answers the requester, and sends invalidations to `sharers` or leaves them to the requester (backoff).
     fn answer_with_invalidations(&mut self, answer: MessageKind, sharers: SharerVector) -> HomeWork {
         let expected = sharers.target_count(self.context.geometry, self.message.requester);
         let mut reply = self.reply(answer).with_acknowledgements(expected);
@@ -347,9 +350,9 @@ impl Home<'_> {
     }
 
     fn intervene_shared(&mut self, purpose: Purpose) -> HomeWork {
-        self.track_down(DirectoryState::BusyShared, purpose);
+        self.start_intervention(DirectoryState::BusyShared, purpose);
         if self.context.output_queue_nearly_full {
-            self.ask_requester_to_intervene(MessageKind::BackoffReadShared);
+            self.leave_intervention_to_requester(MessageKind::BackoffReadShared);
             HomeWork::new(Transaction::BackoffInterventionShared, true, false)
         } else {
             self.forward(MessageKind::SharedSpeculative, MessageKind::InterventionShared);
@@ -358,9 +361,9 @@ impl Home<'_> {
     }
 
     fn intervene_exclusive(&mut self, purpose: Purpose) -> HomeWork {
-        self.track_down(DirectoryState::BusyExclusive, purpose);
+        self.start_intervention(DirectoryState::BusyExclusive, purpose);
         if self.context.output_queue_nearly_full {
-            self.ask_requester_to_intervene(MessageKind::BackoffReadExclusive);
+            self.leave_intervention_to_requester(MessageKind::BackoffReadExclusive);
             HomeWork::new(Transaction::BackoffInterventionExclusive, true, false)
         } else {
             self.forward(MessageKind::ExclusiveSpeculative, MessageKind::InterventionExclusive);
@@ -368,7 +371,7 @@ impl Home<'_> {
         }
     }
 
-    fn track_down(&mut self, state: DirectoryState, purpose: Purpose) {
+    fn start_intervention(&mut self, state: DirectoryState, purpose: Purpose) {
         *self.entry = DirectoryEntry {
             state,
             purpose,
@@ -378,15 +381,15 @@ impl Home<'_> {
         };
     }
 
-    /// The speculative reply, and the intervention to the owner being tracked down.
+    /// Sends the speculative reply, and the intervention to the former owner.
     fn forward(&mut self, speculative: MessageKind, intervention: MessageKind) {
         let requester = self.message.requester;
         self.outbox.push(self.reply(speculative).with_version(*self.memory));
         self.outbox.push(self.to_processor(intervention, self.entry.former, requester));
     }
 
-    /// The speculative reply that leaves the intervention to the requester.
-    fn ask_requester_to_intervene(&mut self, kind: MessageKind) {
+    /// Sends the speculative reply that leaves the intervention to the requester (backoff).
+    fn leave_intervention_to_requester(&mut self, kind: MessageKind) {
         self.outbox.push(self.reply(kind).with_version(*self.memory).with_owner(self.entry.former));
     }
 
@@ -397,7 +400,8 @@ impl Home<'_> {
         *self.entry = DirectoryEntry { state: next, owner, priority: self.entry.priority, ..DirectoryEntry::UNOWNED };
     }
 
-    /// The writeback's data are the owner's response; the writer is told to ignore the intervention.
+    /// Sends the writeback's data in place of the owner's response. The acknowledgement to the writer marks the
+    /// intervention to be ignored.
     fn answer_from_writeback(&mut self, response: MessageKind) {
         *self.memory = self.message.version;
         let requester = self.entry.owner;
@@ -405,7 +409,7 @@ impl Home<'_> {
         self.outbox.push(self.reply(MessageKind::WritebackBusyAcknowledge));
     }
 
-    /// `BUSYS` ends: the requester and `remaining` share the line, or `remaining` alone if the requester caches nothing.
+    /// Ends `BUSYS`: the requester and `remaining` share the line, or `remaining` alone if the requester keeps no copy.
     fn settle_shared(&mut self, remaining: SharerVector) {
         let sharers = match self.entry.purpose {
             Purpose::Uncached => remaining,
@@ -415,7 +419,7 @@ impl Home<'_> {
         *self.entry = DirectoryEntry { state, sharers, priority: self.entry.priority, ..DirectoryEntry::UNOWNED };
     }
 
-    /// `BUSYE` ends: the requester owns the line, or it is poisoned.
+    /// Ends `BUSYE`: the requester owns the line, or the line is poisoned.
     fn settle_exclusive(&mut self) {
         let (state, owner) = match self.entry.purpose {
             Purpose::Poison => (DirectoryState::Poisoned, CpuId(0)),

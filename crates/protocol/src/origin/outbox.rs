@@ -1,10 +1,11 @@
-//! Messages that a handler sends, in a fixed array: no heap on the simulator's hottest path.
+//! Messages that a handler sends, in a fixed array: the simulator's hottest path uses no heap.
 
 use units::{CpuId, LineAddr};
 
-use crate::{Agent, Message, MessageKind};
+use super::{Message, MessageKind};
+use crate::Agent;
 
-/// The messages a handler sends, in order. The caller clears it between handlers.
+/// Messages that a handler sends, in order. The caller clears the outbox between handlers.
 #[derive(Clone, Debug)]
 pub struct Outbox {
     messages: [Message; Outbox::CAPACITY],
@@ -12,13 +13,13 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// No handler sends more: a home sends a reply and a forwarded request, a processor at most an intervention of its
-    /// own (backoff) beside the response and the revision for another's.
+    /// Most messages that a handler sends: a home sends a reply and a forwarded request, a processor at most an
+    /// intervention of its own (backoff) besides the response and the revision for another processor's.
     pub const CAPACITY: usize = 3;
 
-    /// An empty outbox.
+    /// Creates an empty outbox.
     pub const fn new() -> Self {
-        // The filler is never seen: `as_slice` ends at `length`.
+        // The filler is never visible: `as_slice` ends at `length`.
         let filler = Message::new(MessageKind::Read, LineAddr(0), Agent::Sharers, CpuId(0));
         Self { messages: [filler; Self::CAPACITY], length: 0 }
     }
@@ -31,19 +32,19 @@ impl Outbox {
         self.length += 1;
     }
 
-    /// The messages sent so far.
+    /// Messages sent so far.
     #[inline]
     pub fn as_slice(&self) -> &[Message] {
         &self.messages[..self.length]
     }
 
-    /// The messages sent so far, to be edited in place.
+    /// Messages sent so far, to be edited in place.
     #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [Message] {
         &mut self.messages[..self.length]
     }
 
-    /// Forgets them.
+    /// Removes all messages.
     #[inline]
     pub fn clear(&mut self) {
         self.length = 0;

@@ -1,8 +1,8 @@
-//! One line at its home: the directory entry.
+//! Directory entry of one line at its home.
 
 use units::CpuId;
 
-use crate::SharerVector;
+use super::SharerVector;
 
 /// Directory state (Prestor 2001, Table 3.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -10,17 +10,17 @@ pub enum DirectoryState {
     /// `UOWN`: memory has the only copy.
     #[default]
     Unowned,
-    /// `POIS`: not cached; any access gets a bus error.
+    /// `POIS`: not cached; every access receives a bus error.
     Poisoned,
-    /// `SHRD`: read-only copies at the nodes of the sharer vector, at most.
+    /// `SHRD`: read-only copies at some of the nodes in the sharer vector, and at no others.
     Shared,
-    /// `EXCL`: one processor owns the line; it may have dropped it if it was clean.
+    /// `EXCL`: one processor owns the line; it may have dropped a clean copy silently.
     Exclusive,
-    /// `BUSYS`: tracking down a shared copy.
+    /// `BUSYS`: an intervention for a shared copy is outstanding.
     BusyShared,
-    /// `BUSYE`: tracking down an exclusive copy.
+    /// `BUSYE`: an intervention for an exclusive copy is outstanding.
     BusyExclusive,
-    /// `WAIT`: the new owner has already written the line back; the old owner's revision message is still to come.
+    /// `WAIT`: the new owner has already written the line back; the former owner's revision is outstanding.
     Wait,
 }
 
@@ -36,7 +36,7 @@ impl DirectoryState {
         Self::Wait,
     ];
 
-    /// The name used in Prestor 2001, Table 3.1.
+    /// Mnemonic used in Prestor 2001, Table 3.1.
     pub const fn mnemonic(self) -> &'static str {
         match self {
             Self::Unowned => "UOWN",
@@ -49,52 +49,53 @@ impl DirectoryState {
         }
     }
 
-    /// What it means.
+    /// Description of the state.
     pub const fn description(self) -> &'static str {
         match self {
             Self::Unowned => "memory has the only copy",
             Self::Poisoned => "not cached; an access gets a bus error",
             Self::Shared => "read-only copies at some nodes",
             Self::Exclusive => "owned by one processor, clean or modified or silently dropped",
-            Self::BusyShared => "tracking down a shared copy",
-            Self::BusyExclusive => "tracking down an exclusive copy",
-            Self::Wait => "written back by the new owner before the old owner's revision message came",
+            Self::BusyShared => "an intervention for a shared copy is outstanding",
+            Self::BusyExclusive => "an intervention for an exclusive copy is outstanding",
+            Self::Wait => "written back by the new owner before the former owner's revision arrived",
         }
     }
 }
 
-/// What the transaction that made the entry busy is for: it decides the state after the revision message.
+/// Purpose of the transaction that made the entry busy: it determines the state after the revision.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Purpose {
-    /// The requester caches the line.
+    /// Cached access: the requester keeps a copy.
     #[default]
     Cached,
-    /// The requester caches nothing.
+    /// Uncached access: the requester keeps no copy.
     Uncached,
-    /// The page copy engine takes the line: it ends poisoned.
+    /// Poison read by the page copy engine: the line ends poisoned.
     Poison,
 }
 
-/// One line's entry in the directory memory.
+/// Directory entry of one line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct DirectoryEntry {
     /// Sharers (`SHRD` only).
     pub sharers: SharerVector,
-    /// The owner (`EXCL`), or the requester that is to get the line (`BUSYS`, `BUSYE`, `WAIT`).
+    /// Owner (`EXCL`), or the requester that is to receive the line (`BUSYS`, `BUSYE`, `WAIT`).
     pub owner: CpuId,
-    /// The owner being tracked down (`BUSYS`, `BUSYE`).
+    /// Former owner, to which the intervention goes (`BUSYS`, `BUSYE`).
     pub former: CpuId,
-    /// State.
+    /// Directory state.
     pub state: DirectoryState,
-    /// What a busy state is for.
+    /// Purpose of a busy state.
     pub purpose: Purpose,
-    /// Requests of lower priority than this are refused, so that one refused while the entry was busy comes first
-    /// when it is not. Raised by refused requests, cleared by the next one served (Prestor 2001, Section 3.1.3).
+    /// Least priority that is served: requests of lower priority are NACKed, so that a request NACKed by the busy entry
+    /// is served first afterwards. NACKed requests raise it; the next request served clears it (Prestor 2001, Section
+    /// 3.1.3).
     pub priority: u8,
 }
 
 impl DirectoryEntry {
-    /// The entry of a line that nobody has.
+    /// Entry of a line without cached copies.
     pub const UNOWNED: Self = Self {
         sharers: SharerVector::EMPTY,
         owner: CpuId(0),

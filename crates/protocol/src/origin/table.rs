@@ -1,30 +1,30 @@
-//! The home's transition table, read off the handler itself: what documentation prints cannot differ from what runs.
+//! Transition table of the home, derived from the handler: the documented table cannot differ from the running code.
 
 use units::{CpuId, LineAddr, NodeId};
 
-use crate::{
-    Agent, DirectoryEntry, DirectoryState, Geometry, HomeContext, HomeWork, Message, MessageKind, Outbox,
-    ProtocolError, SharerVector, Version, home,
+use super::{
+    DirectoryEntry, DirectoryState, Geometry, HomeContext, HomeWork, Message, MessageKind, Outbox, SharerVector, home,
 };
+use crate::{Agent, ProtocolError, Version};
 
-/// One cell of the table: a message from one processor ("me") meets a directory entry.
+/// A cell of the table: a message from one processor ("me") meets a directory entry.
 #[derive(Clone, Debug)]
 pub struct HomeCase {
-    /// The entry before, as the sender sees it.
+    /// Directory entry before, from the sender's point of view.
     pub situation: &'static str,
-    /// The message.
+    /// Message type.
     pub kind: MessageKind,
     /// Whether the home's output queue is nearly full.
     pub backoff: bool,
-    /// What the home did and the entry after, or why this cannot happen.
+    /// Work done, or the reason why the message cannot arrive.
     pub result: Result<HomeWork, ProtocolError>,
-    /// The state after.
+    /// Directory state after.
     pub next: DirectoryState,
-    /// What was sent.
+    /// Messages sent.
     pub sent: Outbox,
 }
 
-/// What reaches a home, in the order of the table's rows within a state.
+/// Message types that a home receives, in the order of the table's rows within a state.
 const KINDS: [MessageKind; 10] = [
     MessageKind::Read,
     MessageKind::ReadShared,
@@ -38,7 +38,7 @@ const KINDS: [MessageKind; 10] = [
     MessageKind::SharingTransfer,
 ];
 
-/// Three processors, each on a node of its own: which is the third does not matter to any rule.
+/// Three processors, each on a node of its own; no rule depends on the choice of the third.
 const GEOMETRY: Geometry = Geometry { nodes: 3, processors_per_node: 1, priority_limit: 0 };
 const ME: CpuId = CpuId(0);
 const OTHER: CpuId = CpuId(1);
@@ -46,7 +46,7 @@ const THIRD: CpuId = CpuId(2);
 const HOME: NodeId = NodeId(0);
 const LINE: LineAddr = LineAddr(0);
 
-/// The situations that the handler tells apart, each by one representative entry.
+/// Situations that the handler distinguishes, each with one representative entry.
 fn situations() -> [(&'static str, DirectoryEntry); 12] {
     use DirectoryState as S;
     let other_shares = SharerVector::single(NodeId(OTHER.0));
@@ -60,7 +60,7 @@ fn situations() -> [(&'static str, DirectoryEntry); 12] {
         ("BUSYS, I was owner", entry(S::BusyShared, OTHER, ME)),
         ("BUSYS, others", entry(S::BusyShared, OTHER, THIRD)),
         ("BUSYE, I was owner", entry(S::BusyExclusive, OTHER, ME)),
-        ("BUSYE, I shall be owner", entry(S::BusyExclusive, ME, OTHER)),
+        ("BUSYE, I become owner", entry(S::BusyExclusive, ME, OTHER)),
         ("BUSYE, others", entry(S::BusyExclusive, OTHER, THIRD)),
         ("WAIT", entry(S::Wait, OTHER, ME)),
     ]
@@ -74,7 +74,7 @@ const fn shared(sharers: SharerVector) -> DirectoryEntry {
     DirectoryEntry { state: DirectoryState::Shared, sharers, ..DirectoryEntry::UNOWNED }
 }
 
-/// Every cell of the home's table: each situation, each message, and (where it makes a difference) backoff.
+/// Cells of the home's table: each situation, each message type, and (if it makes a difference) backoff.
 pub fn home_cases() -> impl Iterator<Item = HomeCase> {
     situations().into_iter().flat_map(|(situation, entry)| {
         KINDS.into_iter().flat_map(move |kind| {

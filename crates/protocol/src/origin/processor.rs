@@ -1,86 +1,88 @@
-//! The processor's side of the protocol: what its cache and request buffer do with accesses, evictions and messages.
+//! The processor's side of the Origin protocol: accesses, evictions and messages at its cache and miss register.
 //!
-//! Races, and how they are resolved without relying on the order of messages:
-//! - *Parts of an answer* (home's reply, owner's response, acknowledgements) come in any order; the request is complete
-//!   when all are in. A store thus completes only after the last `IVACK` (Prestor 2001, Section 4.1.3).
-//! - *An intervention during a request* may be for the ownership being granted or for a clean copy dropped long ago. It
-//!   is held back until the request is granted (answered then) or refused (the copy is gone: answered as a miss).
-//! - *An invalidation during a read* is acknowledged at once, since the writer may in turn hold back what the read waits
-//!   for. A shared copy that arrives afterwards may be the old one: it is discarded and the read retried.
-//! - *An invalidation during an upgrade* takes the copy; the upgrade is refused, or granted on behalf of the node's other
-//!   processor or a coarse vector. In both cases a read-exclusive request follows.
-//! - *A writeback that crosses an intervention* serves as the answer; the intervention is ignored when it comes, and no
-//!   request may start before that.
+//! Races resolve without reliance on the order of messages:
+//! - *Parts of an answer* (home's reply, owner's response, acknowledgements) arrive in any order; the request completes
+//!   when all have arrived. A store therefore completes only after the last `IVACK` (Prestor 2001, Section 4.1.3).
+//! - *An intervention during a request* may be for the ownership being granted or for a clean copy dropped before. It
+//!   is deferred until the request is granted (answered then) or NACKed (the copy is gone: answered as a miss).
+//! - *An invalidation during a read* is acknowledged at once, since the writer may in turn defer the intervention that
+//!   the read waits for. A shared copy that arrives afterwards may be stale: the processor discards it and retries the
+//!   read.
+//! - *An invalidation during an upgrade* removes the copy. The home NACKs the upgrade, or grants it because of the
+//!   node's other processor or of a coarse vector. In both cases a read-exclusive request follows.
+//! - *A writeback that crosses an intervention* serves as its answer. The processor ignores the intervention when it
+//!   arrives, and starts no request before.
 
-use crate::cache_line::{
-    Access, CacheContext, CacheLine, HomeAnswer, Intervention, Mesi, OwnerAnswer, Pending, Request, hit,
+use super::cache_line::{
+    CacheContext, CacheLine, HomeAnswer, Intervention, Mesi, OwnerAnswer, Pending, Request, miss_request,
 };
-use crate::{Agent, Message, MessageKind, Outbox, ProtocolError};
+use super::{Message, MessageKind, Outbox};
+use crate::{Access, Agent, ProtocolError};
 
-/// What became of an access.
+/// Outcome of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RequestOutcome {
-    /// Done: the cache had it. Here is the state now.
+    /// Hit, with the state after the access.
     Hit(Mesi),
-    /// A request has been sent.
+    /// Miss: a request was sent.
     Requested,
-    /// Something is outstanding on the line: try again after it is done. (A poison read of a modified line has started
-    /// the writeback.)
+    /// Blocked by an outstanding transaction on the line: the access must be repeated afterwards. (A poison read of a
+    /// modified line has started the writeback.)
     Blocked,
 }
 
-/// What became of an eviction.
+/// Outcome of an eviction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Eviction {
-    /// Dropped without a message: it was clean (or not there).
+    /// Silent: the copy was clean, or there was none.
     Silent,
-    /// A writeback has been sent.
+    /// Writeback sent.
     Writeback,
-    /// Something is outstanding on the line: it cannot be evicted now.
+    /// Blocked by an outstanding transaction on the line.
     Blocked,
 }
 
-/// What an owner found when it answered an intervention: how much of the cache it had to touch.
+/// Copy that an owner found for an intervention: it determines the part of the cache that was accessed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Supplied {
     /// Modified: the data were read from the cache and sent.
     Dirty,
-    /// Clean: only the tags were touched.
+    /// Clean: only the tags were accessed.
     Clean,
-    /// Silently dropped: only the tags were looked at.
+    /// Silently dropped: only the tags were read.
     Miss,
 }
 
-/// What a message did at a processor.
+/// Outcome of a message at a processor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CacheOutcome {
-    /// Part of an answer; the request is not complete.
+    /// Part of an answer received; the request is not complete.
     Waiting,
-    /// The data are here and final, but ownership waits for invalidation acknowledgements.
+    /// Final data received; ownership waits for invalidation acknowledgements.
     DataWaiting,
-    /// The request is complete and the access performed. The state is that of the line now (Invalid for reads that cache
-    /// nothing). If an intervention was held back, [`serve_deferred`] is due.
+    /// Request completed and access performed, with the line's new state (Invalid after an uncached read). If an
+    /// intervention was deferred, [`serve_deferred`] is due.
     Completed(Mesi),
-    /// The request was refused or overtaken: [`retry`] is due, whenever the caller likes. If an intervention was held
-    /// back, it has been answered, as a miss.
+    /// Request NACKed, or its data overtaken by an invalidation: [`retry`] is due, at a time of the caller's choice. A
+    /// deferred intervention has been answered as a miss.
     Retry,
-    /// The line is poisoned: the access traps.
+    /// Bus error: the line is poisoned, and the access traps.
     BusError,
-    /// An intervention has been answered.
+    /// Intervention answered.
     Intervened(Supplied),
-    /// An intervention is held back until the outstanding request is granted or refused.
+    /// Intervention deferred until the outstanding request is granted or NACKed.
     InterventionDeferred,
-    /// An intervention was ignored: the writeback it crossed answers it.
+    /// Intervention ignored: the writeback that it crossed answers it.
     InterventionIgnored,
-    /// The writeback is done and the request buffer free.
+    /// Writeback completed; the miss register is free.
     WritebackDone,
-    /// The writeback is done, but the intervention that it crossed must come before the line can be requested again.
+    /// Writeback completed, but the intervention that it crossed must arrive before the line can be requested again.
     WritebackAnsweredIntervention,
 }
 
-/// Performs an access, or starts the request that it takes.
+/// Performs an access that hits, or sends the request of a miss.
 ///
-/// A store makes the next [`crate::Version`].
+/// A store creates the next [`crate::Version`].
 #[inline]
 pub fn processor_request(
     line: &mut CacheLine,
@@ -91,42 +93,44 @@ pub fn processor_request(
     if line.pending != Pending::None {
         return RequestOutcome::Blocked;
     }
-    if let Some(state) = hit(line.state, access) {
+    if let Some(state) = line.state.after(access) {
         line.state = state;
         perform(line, access);
         return RequestOutcome::Hit(state);
     }
     if access == Access::PoisonRead {
-        // The copy engine reads memory: our own copy, which no invalidation would reach, has to go first.
+        // The copy engine reads memory, and no invalidation would reach the requester's own copy: that copy is evicted
+        // first.
         if evict(line, context, outbox) == Eviction::Writeback {
             return RequestOutcome::Blocked;
         }
     }
-    let kind = if line.state == Mesi::Shared { MessageKind::Upgrade } else { access.miss_request() };
+    let kind = if line.state == Mesi::Shared { MessageKind::Upgrade } else { miss_request(access) };
     line.pending = Pending::Request(Request::first(access, kind));
     outbox.push(to_home(context, kind));
     RequestOutcome::Requested
 }
 
-/// Sends a refused request again, with more priority. An upgrade whose copy has been invalidated asks for the data too.
+/// Retries a NACKed request, with more priority. An upgrade whose copy has been invalidated becomes a request for the
+/// data too.
 ///
 /// # Errors
-/// [`ProtocolError`] if no request has been refused.
+/// [`ProtocolError`] if no request has been NACKed.
 #[inline]
 pub fn retry(line: &mut CacheLine, context: &CacheContext, outbox: &mut Outbox) -> Result<(), ProtocolError> {
     match &mut line.pending {
-        Pending::Request(request) if request.refused => {
-            let kind = if line.state == Mesi::Shared { request.kind } else { request.access.miss_request() };
+        Pending::Request(request) if request.nacked => {
+            let kind = if line.state == Mesi::Shared { request.kind } else { miss_request(request.access) };
             *request = Request { priority: request.priority, ..Request::first(request.access, kind) };
             request.priority = request.priority.saturating_add(1).min(context.geometry.priority_limit);
             outbox.push(to_home(context, kind).with_priority(request.priority));
             Ok(())
         }
-        _ => Err(unexpected(line, context, MessageKind::NegativeAcknowledge, "no request has been refused")),
+        _ => Err(unexpected(line, context, MessageKind::Nack, "no request has been NACKed")),
     }
 }
 
-/// Makes room: drops a clean line silently, writes a modified one back (Prestor 2001, Section 3.2.1).
+/// Evicts a line: drops a clean copy silently, writes a modified one back (Prestor 2001, Section 3.2.1).
 #[inline]
 pub fn evict(line: &mut CacheLine, context: &CacheContext, outbox: &mut Outbox) -> Eviction {
     if line.pending != Pending::None {
@@ -142,10 +146,10 @@ pub fn evict(line: &mut CacheLine, context: &CacheContext, outbox: &mut Outbox) 
     }
 }
 
-/// Handles one message at a processor: a line per pair of request-buffer state and message.
+/// Handles one message at a processor: a line per pair of miss-register state and message.
 ///
 /// # Errors
-/// [`ProtocolError`] if the message cannot reach this line in a faithful run.
+/// [`ProtocolError`] if the message cannot reach this line in a correct run.
 #[inline]
 pub fn receive(
     line: &mut CacheLine,
@@ -156,17 +160,17 @@ pub fn receive(
     use MessageKind as K;
     let kind = message.kind;
     match (line.pending, kind) {
-        // Nothing outstanding: the only news is that somebody wants the line.
+        // Nothing outstanding: only an intervention can arrive.
         (Pending::None, K::InterventionShared | K::InterventionExclusive) => {
             supply(line, context, intervention(message), outbox).map(CacheOutcome::Intervened)
         }
-        // Outstanding request: its answers, and interventions to hold back.
-        (Pending::Request(mut request), _) if !request.refused => answer(line, &mut request, context, message, outbox),
-        // A refused request has nothing in flight: interventions are for a copy dropped before.
+        // Outstanding request: its answers, and interventions to defer.
+        (Pending::Request(mut request), _) if !request.nacked => answer(line, &mut request, context, message, outbox),
+        // A NACKed request has nothing in flight: an intervention is for a copy dropped before.
         (Pending::Request(_), K::InterventionShared | K::InterventionExclusive) => {
             supply(line, context, intervention(message), outbox).map(CacheOutcome::Intervened)
         }
-        // Writeback in flight: it reaches the home while the entry is busy, and answers the intervention there.
+        // Writeback in flight: it finds the entry busy at the home, and answers the intervention there.
         (Pending::Writeback { intervention_ignored: false }, K::InterventionShared | K::InterventionExclusive) => {
             line.pending = Pending::Writeback { intervention_ignored: true };
             Ok(CacheOutcome::InterventionIgnored)
@@ -180,28 +184,29 @@ pub fn receive(
             line.pending = Pending::StaleIntervention;
             Ok(CacheOutcome::WritebackAnsweredIntervention)
         }
-        // The intervention that the writeback has answered.
+        // Intervention that the writeback has answered.
         (Pending::StaleIntervention, K::InterventionShared | K::InterventionExclusive) => {
             line.pending = Pending::None;
             Ok(CacheOutcome::InterventionIgnored)
         }
         (Pending::Writeback { intervention_ignored: true }, K::WritebackExclusiveAcknowledge) => {
-            Err(unexpected(line, context, kind, "an intervention has come, so the home must have been busy"))
+            Err(unexpected(line, context, kind, "an intervention has arrived, so the home was busy"))
         }
         (
             Pending::Writeback { intervention_ignored: true } | Pending::Intervention(_),
             K::InterventionShared | K::InterventionExclusive,
-        ) => Err(unexpected(line, context, kind, "the home tracks down one owner at a time")),
-        (_, _) => Err(unexpected(line, context, kind, "nothing was asked that this answers")),
+        ) => Err(unexpected(line, context, kind, "the home has one intervention outstanding at a time")),
+        (_, _) => Err(unexpected(line, context, kind, "no request is outstanding")),
     }
 }
 
-/// Answers the intervention held back during a request that has now completed; `None` if there is none.
+/// Answers the intervention deferred during a request that has now completed; `None` if there is none.
 ///
-/// The caller chooses the moment: the processor should have used the line at least once, or nobody gets anywhere.
+/// The caller chooses the time: the processor should access the line at least once before, or no processor makes
+/// progress.
 ///
 /// # Errors
-/// [`ProtocolError`] if the line cannot be asked for in its state.
+/// [`ProtocolError`] if no intervention can arrive in the line's state.
 #[inline]
 pub fn serve_deferred(
     line: &mut CacheLine,
@@ -213,8 +218,7 @@ pub fn serve_deferred(
     supply(line, context, deferred, outbox).map(Some)
 }
 
-/// Applies an `INVAL` to the line of one processor on the node; not to be called for the requester itself. Returns whether
-/// there was a copy.
+/// Applies an `INVAL` to the line of one processor on the node, except the requester. Returns whether there was a copy.
 ///
 /// # Errors
 /// [`ProtocolError`] if the processor owns the line.
@@ -229,14 +233,17 @@ pub fn invalidate(line: &mut CacheLine, context: &CacheContext) -> Result<bool, 
             line.state = Mesi::Invalid;
             Ok(true)
         }
-        Mesi::Exclusive | Mesi::Modified => {
-            Err(unexpected(line, context, MessageKind::Invalidate, "an owner is asked by intervention"))
-        }
+        Mesi::Exclusive | Mesi::Modified => Err(unexpected(
+            line,
+            context,
+            MessageKind::Invalidate,
+            "an owner receives interventions, not invalidations",
+        )),
     }
 }
 
-/// The one `IVACK` that a node's processor interface sends when all its processors but the requester have been through
-/// [`invalidate`] (Prestor 2001, Section 4.1.3).
+/// Creates the single `IVACK` that a node's processor interface sends after [`invalidate`] has run for all its
+/// processors except the requester (Prestor 2001, Section 4.1.3).
 #[inline]
 pub const fn invalidation_acknowledgement(message: &Message) -> Message {
     let requester = message.requester;
@@ -253,13 +260,13 @@ impl Request {
             owner: OwnerAnswer::None,
             acknowledgements: 0,
             invalidated: false,
-            refused: false,
+            nacked: false,
             deferred: None,
         }
     }
 }
 
-/// A message during an outstanding request: a line per kind.
+/// Handles a message during an outstanding request: a line per message type.
 #[inline]
 fn answer(
     line: &mut CacheLine,
@@ -278,7 +285,7 @@ fn answer(
         K::PoisonReply => HomeAnswer::Poisoned,
         K::SharedSpeculative | K::BackoffReadShared => HomeAnswer::SpeculativeShared,
         K::ExclusiveSpeculative | K::BackoffReadExclusive => HomeAnswer::SpeculativeExclusive,
-        // The owner's part, or that of its writeback. These data overrule the speculative ones.
+        // The owner's part, or that of its writeback. These data replace the speculative ones.
         K::SharedResponse | K::ExclusiveResponse | K::SharedAcknowledge | K::ExclusiveAcknowledge => {
             if request.owner != OwnerAnswer::None {
                 return Err(unexpected(line, context, kind, "the owner has already answered"));
@@ -293,23 +300,23 @@ fn answer(
             request.acknowledgements -= 1;
             return progress(line, request, context, outbox);
         }
-        // Backoff: the invalidations are ours to send; the acknowledgements come to us in any case.
+        // Backoff: this processor sends the invalidations, and receives the acknowledgements in any case.
         K::BackoffInvalidate => {
             let invalidate = Message::new(K::Invalidate, context.line, Agent::Sharers, context.cpu);
             outbox.push(invalidate.with_sharers(message.sharers));
             line.pending = Pending::Request(*request);
             return Ok(CacheOutcome::Waiting);
         }
-        K::NegativeAcknowledge => return refuse(line, request, context, outbox),
+        K::Nack => return nacked(line, request, context, outbox),
         K::BusError => {
             line.pending = Pending::None;
             line.state = Mesi::Invalid;
             return Ok(CacheOutcome::BusError);
         }
-        // For the ownership being granted, or for a clean copy dropped before the request.
+        // The intervention is for the ownership being granted, or for a clean copy dropped before the request.
         K::InterventionShared | K::InterventionExclusive => {
             if request.deferred.is_some() {
-                return Err(unexpected(line, context, kind, "the home tracks down one owner at a time"));
+                return Err(unexpected(line, context, kind, "the home has one intervention outstanding at a time"));
             }
             request.deferred = Some(intervention(message));
             line.pending = Pending::Request(*request);
@@ -331,18 +338,18 @@ fn answer(
     }
     request.home = home_answer;
     request.acknowledgements += message.acknowledgements as i16;
-    // Speculative data must not replace what the owner has already sent.
+    // Speculative data must not replace the owner's data.
     if kind.carries_data() && request.owner != OwnerAnswer::Data {
         line.version = message.version;
     }
     if matches!(kind, K::BackoffReadShared | K::BackoffReadExclusive) {
-        let ask = if kind == K::BackoffReadShared { K::InterventionShared } else { K::InterventionExclusive };
-        outbox.push(Message::new(ask, context.line, Agent::Processor(message.owner), context.cpu));
+        let intervention = if kind == K::BackoffReadShared { K::InterventionShared } else { K::InterventionExclusive };
+        outbox.push(Message::new(intervention, context.line, Agent::Processor(message.owner), context.cpu));
     }
     progress(line, request, context, outbox)
 }
 
-/// Completes the request if every part of the answer is in.
+/// Completes the request if every part of the answer has arrived.
 #[inline]
 fn progress(
     line: &mut CacheLine,
@@ -376,7 +383,7 @@ fn progress(
     let overtaken = state == Mesi::Shared && request.invalidated;
     let nothing_to_upgrade = request.home == HomeAnswer::Upgraded && line.state == Mesi::Invalid;
     if overtaken || nothing_to_upgrade {
-        return refuse(line, request, context, outbox);
+        return nacked(line, request, context, outbox);
     }
     line.state = state;
     if request.access.writes() {
@@ -387,9 +394,10 @@ fn progress(
     Ok(CacheOutcome::Completed(line.state))
 }
 
-/// The request must be tried again. An intervention held back finds no copy, or the home would have granted the request.
+/// Marks the request as NACKed: it must be retried. A deferred intervention finds no copy; otherwise the home would
+/// have granted the request.
 #[inline]
-fn refuse(
+fn nacked(
     line: &mut CacheLine,
     request: &mut Request,
     context: &CacheContext,
@@ -398,12 +406,12 @@ fn refuse(
     if let Some(deferred) = request.deferred.take() {
         supply(line, context, deferred, outbox)?;
     }
-    request.refused = true;
+    request.nacked = true;
     line.pending = Pending::Request(*request);
     Ok(CacheOutcome::Retry)
 }
 
-/// Answers an intervention: a line per state of the copy and kind of intervention.
+/// Answers an intervention: a line per state of the copy and type of intervention.
 #[inline]
 fn supply(
     line: &mut CacheLine,
@@ -422,7 +430,7 @@ fn supply(
         (Mesi::Invalid, true) => (K::ExclusiveAcknowledge, K::Transfer, Mesi::Invalid, Supplied::Miss),
         (Mesi::Shared, exclusive) => {
             let kind = if exclusive { K::InterventionExclusive } else { K::InterventionShared };
-            return Err(unexpected(line, context, kind, "the home asks owners, and a sharer is none"));
+            return Err(unexpected(line, context, kind, "interventions go to owners, and a sharer is not one"));
         }
     };
     line.state = state;
@@ -433,7 +441,7 @@ fn supply(
     Ok(supplied)
 }
 
-/// The access itself, once the state allows it: a store makes new contents.
+/// Performs the access once the state allows it: a store creates the next version.
 #[inline]
 fn perform(line: &mut CacheLine, access: Access) {
     if access == Access::Store {
@@ -453,7 +461,7 @@ fn to_home(context: &CacheContext, kind: MessageKind) -> Message {
 fn unexpected(line: &CacheLine, context: &CacheContext, kind: MessageKind, reason: &'static str) -> ProtocolError {
     let state = match line.pending {
         Pending::None => "idle",
-        Pending::Request(request) if request.refused => "about to retry",
+        Pending::Request(request) if request.nacked => "about to retry",
         Pending::Request(_) => "requesting",
         Pending::Writeback { .. } => "writing back",
         Pending::StaleIntervention => "awaiting a stale intervention",

@@ -1,29 +1,29 @@
-//! The sharer vector: which nodes may hold a read-only copy, in 64 bits and a mode.
+//! The sharer vector: the nodes that may hold a read-only copy, in 64 bits and a mode.
 
 use std::fmt;
 
 use units::{CpuId, NodeId};
 
-use crate::Geometry;
+use super::Geometry;
 
-/// Nodes in one octant: as many as the vector has bits (Prestor 2001, Section 3.2.1).
+/// Nodes per octant: as many as the vector has bits (Prestor 2001, Section 3.2.1).
 const OCTANT_NODES: u16 = 64;
-/// Nodes that one bit stands for in coarse mode (Prestor 2001, Section 3.2.1).
+/// Nodes per bit in coarse mode (Prestor 2001, Section 3.2.1).
 const COARSE_NODES: u16 = 8;
 
-/// What one bit of a [`SharerVector`] stands for.
+/// Meaning of one bit of a [`SharerVector`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum VectorMode {
     /// No bit is set.
     #[default]
     Empty,
-    /// One bit a node, all within the 64-node octant of this number. Machines of up to 64 nodes have octant 0 only.
+    /// One bit per node, all within the 64-node octant of this number. Machines of up to 64 nodes use octant 0 only.
     Octant(u8),
-    /// One bit for eight consecutive nodes: the sharers are spread over octants.
+    /// One bit per eight consecutive nodes: the sharers are spread over octants.
     Coarse,
 }
 
-/// The nodes that may hold a copy of a shared line: a superset of those that do.
+/// Sharer vector: a superset of the nodes that hold a copy of a shared line.
 ///
 /// It is a superset because shared copies are dropped silently, because a bit covers every processor of a node, and
 /// because in coarse mode a bit covers eight nodes (Prestor 2001, Sections 3.1.2 and 3.2.1).
@@ -34,34 +34,34 @@ pub struct SharerVector {
 }
 
 impl SharerVector {
-    /// Nobody.
+    /// No sharers.
     pub const EMPTY: Self = Self { bits: 0, mode: VectorMode::Empty };
 
-    /// One node alone.
+    /// A single sharer.
     #[inline]
     pub const fn single(node: NodeId) -> Self {
         Self { bits: 1 << (node.0 % OCTANT_NODES), mode: VectorMode::Octant((node.0 / OCTANT_NODES) as u8) }
     }
 
-    /// What a bit stands for.
+    /// Meaning of a bit.
     #[inline]
     pub const fn mode(self) -> VectorMode {
         self.mode
     }
 
-    /// The presence bits as the directory memory holds them.
+    /// Presence bits, as the directory memory holds them.
     #[inline]
     pub const fn bits(self) -> u64 {
         self.bits
     }
 
-    /// Whether no node is named.
+    /// Whether the vector has no sharers.
     #[inline]
     pub const fn is_empty(self) -> bool {
         self.bits == 0
     }
 
-    /// Adds a node; falls back to coarse mode if the node lies in another octant than those already there.
+    /// Adds a node; changes to coarse mode if the node lies in another octant than the present sharers.
     #[inline]
     pub fn insert(&mut self, node: NodeId) {
         match self.mode {
@@ -79,7 +79,7 @@ impl SharerVector {
         self
     }
 
-    /// Whether the node may hold a copy, as far as the vector can tell.
+    /// Whether the node may hold a copy, according to the vector.
     #[inline]
     pub const fn contains(self, node: NodeId) -> bool {
         match self.mode {
@@ -91,14 +91,14 @@ impl SharerVector {
         }
     }
 
-    /// The nodes that an invalidation on behalf of `requester` goes to, in the order in which the network interface
-    /// sends it out: **descending** node number.
+    /// Targets of an invalidation on behalf of `requester`, in the order in which the network interface sends to them:
+    /// **descending** node number.
     ///
-    /// The requester's own node is among them if it is named and has a second processor, whose copy only the
-    /// invalidation can remove; the directory does not know which processor of a node it was (Prestor 2001,
+    /// The requester's own node is a target if its bit is set and it has a second processor, whose copy only the
+    /// invalidation can remove: the directory does not record which processor of a node has a copy (Prestor 2001,
     /// Section 4.1.2). The order is inferred from the shape of Table 4.19 (home on node 1): the marginal cost of one
     /// more sharer stays that of one injection while the farthest sharers are added. The thesis's text guesses the
-    /// opposite order. Nothing in the protocol depends on it.
+    /// opposite order. The protocol does not depend on it.
     #[inline]
     pub fn targets(self, geometry: Geometry, requester: CpuId) -> Targets {
         let alone = geometry.processors_per_node == 1;
@@ -111,7 +111,8 @@ impl SharerVector {
         Targets { bits: self.bits, group: 0, group_left: 0, span, base, nodes: geometry.nodes, skipped }
     }
 
-    /// How many nodes [`Self::targets`] yields: the invalidation acknowledgements that the requester must collect.
+    /// Number of nodes that [`Self::targets`] yields: the invalidation acknowledgements that the requester must
+    /// collect.
     #[inline]
     pub fn target_count(self, geometry: Geometry, requester: CpuId) -> u16 {
         match self.mode {
@@ -129,7 +130,7 @@ impl SharerVector {
         (node.0 / OCTANT_NODES) as u8
     }
 
-    /// The coarse vector that covers the nodes of an octant's bits.
+    /// Coarse vector that covers the nodes of an octant's bits.
     fn coarsened(bits: u64, octant: u8) -> Self {
         let groups_per_octant = OCTANT_NODES / COARSE_NODES;
         let mut coarse = 0;
@@ -156,11 +157,11 @@ impl fmt::Debug for SharerVector {
     }
 }
 
-/// The nodes an invalidation goes to, in descending order (see [`SharerVector::targets`]).
+/// Targets of an invalidation, in descending order (see [`SharerVector::targets`]).
 #[derive(Clone, Debug)]
 pub struct Targets {
     bits: u64,
-    /// First node of the coarse group being walked, and how many of its nodes are left.
+    /// First node of the current coarse group, and the number of its nodes still to visit.
     group: u16,
     group_left: u16,
     span: u16,
@@ -186,7 +187,7 @@ impl Iterator for Targets {
             }
             self.group_left -= 1;
             let node = NodeId(self.group + self.group_left);
-            // A coarse bit may cover nodes beyond the end of the machine: there is nobody there to answer.
+            // A coarse bit may cover numbers beyond the last node of the machine.
             if node.0 < self.nodes && Some(node) != self.skipped {
                 return Some(node);
             }

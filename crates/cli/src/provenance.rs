@@ -1,0 +1,68 @@
+//! Where this run's records come from: this software, and of what is measured this computer, now.
+
+use git_version::git_version;
+use host::discovery::{Inventory, KernelFiles};
+use profile::lines::{rfc3339, unix_now};
+use record::Provenance;
+use trace::Preamble;
+
+/// The commit that this was built from; empty without a repository.
+const COMMIT: &str =
+    git_version!(args = ["--always", "--abbrev=12", "--dirty=-modified", "--exclude=*"], fallback = "");
+
+/// The version of this software.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Of records that tell nothing of this computer.
+pub fn of_software() -> Provenance {
+    Provenance::of_software(VERSION, Some(COMMIT).filter(|commit| !commit.is_empty()))
+}
+
+/// Whether a record was made by this version, so that a run of now would make the same.
+pub fn is_ours(provenance: &Provenance) -> bool {
+    provenance.version == VERSION
+}
+
+/// Of what is measured on this computer from now on.
+pub fn of_host(inventory: &Inventory) -> Provenance {
+    let told = |name: &str| profile::linux::told(&inventory.files, name);
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    Provenance {
+        host: told("hostname"),
+        host_processor: inventory.processor.model.clone(),
+        host_kernel: told("osrelease"),
+        date: Some(rfc3339(unix_now())),
+        command: Some(quoted(&words)),
+        ..of_software()
+    }
+}
+
+/// The same of a computer that is examined for nothing else.
+///
+/// # Errors
+/// When it cannot be examined.
+pub fn of_this_computer() -> Result<Provenance, host::HostError> {
+    Inventory::discover(&KernelFiles::live()).map(|inventory| of_host(&inventory))
+}
+
+/// Of what a trace tells: the computer that it was made on, then.
+pub fn of_trace(preamble: &Preamble) -> Provenance {
+    if preamble.simulated {
+        return of_software();
+    }
+    let (host, kernel) = profile::linux::of_title(&preamble.machine).unzip();
+    Provenance {
+        host,
+        host_processor: preamble.processor.clone(),
+        host_kernel: kernel,
+        date: (preamble.started_unix_ns > 0).then(|| rfc3339(preamble.started_unix_ns)),
+        command: Some(quoted(&preamble.command)).filter(|command| !command.is_empty()),
+        ..of_software()
+    }
+}
+
+/// Words as a shell takes them.
+fn quoted(words: &[String]) -> String {
+    // No word of a command line has a byte of zero in it.
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+}

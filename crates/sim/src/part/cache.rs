@@ -1,0 +1,419 @@
+//! The tag store of a set-associative cache: any number of sets, ways and lines, any replacement.
+
+use machine::description::Replacement;
+use protocol::{CopyState, Version};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::recency::Recency;
+
+/// The shape of a cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CacheSpec {
+    /// Sets: a power of two.
+    pub sets: usize,
+    /// Lines in a set: 1 to [`CacheSpec::MOST_WAYS`].
+    pub ways: usize,
+    /// The choice of the line that makes room.
+    pub replacement: Replacement,
+}
+
+impl CacheSpec {
+    /// Ways that a set can have.
+    pub const MOST_WAYS: usize = machine::description::MOST_WAYS as usize;
+}
+
+/// One tag: the line's address in the upper bits, the byte of its [`CopyState`] in the lowest eight. Zero is an empty way.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct Tag(u64);
+
+impl Tag {
+    const STATE_BITS: u32 = u8::BITS;
+
+    /// The tag of a line; an empty one if `state` is none.
+    #[inline]
+    fn new(line: u64, state: CopyState) -> Self {
+        if state.is_valid() { Self(line << Self::STATE_BITS | u64::from(state.bits())) } else { Self(0) }
+    }
+
+    #[inline]
+    fn line(self) -> u64 {
+        self.0 >> Self::STATE_BITS
+    }
+
+    #[inline]
+    fn state(self) -> CopyState {
+        CopyState::from_bits(self.0 as u8)
+    }
+
+    #[inline]
+    fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    #[inline]
+    fn matches(self, line: u64) -> bool {
+        self.line() == line && !self.is_empty()
+    }
+}
+
+/// A place in a cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slot {
+    set: u32,
+    way: u8,
+}
+
+/// A line found in a cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Found {
+    /// Its place.
+    pub slot: Slot,
+    /// Its state, never [`CopyState::INVALID`].
+    pub state: CopyState,
+    /// Whether it sits in the way of its set that was used last: a way prediction finds it at the first access.
+    pub predicted: bool,
+}
+
+/// A line that is present, or was until it was displaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Victim {
+    /// Its address, divided by the size of a line.
+    pub line: u64,
+    /// The state it was in.
+    pub state: CopyState,
+    /// The version of its data, if the cache holds versions.
+    pub version: Version,
+}
+
+/// The state of a cache: tags, and versions of the data where the cache is the one that holds them for its processor.
+///
+/// Lines are addresses divided by the cache's line size. Untouched sets take no memory of the host.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    /// The bits of the [`Tag`]s and the numbers of the [`Version`]s: plain numbers, which the host hands out zeroed.
+    tags: Vec<u64>,
+    versions: Vec<u32>,
+    recency: Recency,
+    ways: usize,
+    set_mask: u64,
+}
+
+impl Cache {
+    /// An empty cache that holds data.
+    pub fn new(spec: &CacheSpec) -> Self {
+        Self { versions: vec![0; spec.sets * spec.ways], ..Self::of_tags(spec) }
+    }
+
+    /// An empty cache of tags alone, whose data another cache holds, too: a primary cache that a secondary one includes.
+    pub fn of_tags(spec: &CacheSpec) -> Self {
+        debug_assert!(spec.sets.is_power_of_two() && (1..=CacheSpec::MOST_WAYS).contains(&spec.ways));
+        Self {
+            tags: vec![0; spec.sets * spec.ways],
+            versions: Vec::new(),
+            recency: Recency::new(spec.replacement, spec.sets, spec.ways),
+            ways: spec.ways,
+            set_mask: spec.sets as u64 - 1,
+        }
+    }
+
+    #[inline]
+    fn set_of(&self, line: u64) -> usize {
+        (line & self.set_mask) as usize
+    }
+
+    #[inline]
+    fn index(&self, slot: Slot) -> usize {
+        slot.set as usize * self.ways + usize::from(slot.way)
+    }
+
+    /// The way of `set` that holds `line`: the one used last is looked at first.
+    #[inline]
+    fn way_of(&self, set: usize, line: u64) -> Option<usize> {
+        let (first, last) = (set * self.ways, self.recency.last(set));
+        if Tag(self.tags[first + last]).matches(line) {
+            return Some(last);
+        }
+        self.tags[first..first + self.ways].iter().position(|&tag| Tag(tag).matches(line))
+    }
+
+    /// Looks for `line` without marking it as used.
+    #[inline]
+    pub fn probe(&self, line: u64) -> Option<Found> {
+        let set = self.set_of(line);
+        let way = self.way_of(set, line)?;
+        Some(Found {
+            slot: Slot { set: set as u32, way: way as u8 },
+            state: Tag(self.tags[set * self.ways + way]).state(),
+            predicted: self.recency.last(set) == way,
+        })
+    }
+
+    /// Looks for `line` on behalf of the processor: a hit marks its way as used last.
+    #[inline]
+    pub fn look_up(&mut self, line: u64) -> Option<Found> {
+        let found = self.probe(line)?;
+        self.recency.touch(found.slot.set as usize, usize::from(found.slot.way));
+        Some(found)
+    }
+
+    /// As [`Self::look_up`]: the state alone, [`CopyState::INVALID`] if the line is not there.
+    #[inline]
+    pub fn use_line(&mut self, line: u64) -> CopyState {
+        let set = self.set_of(line);
+        let Some(way) = self.way_of(set, line) else { return CopyState::INVALID };
+        self.recency.touch(set, way);
+        Tag(self.tags[set * self.ways + way]).state()
+    }
+
+    /// The place in which `line` will be placed: an empty one, else the one that the replacement chooses; never a `reserved`
+    /// one. It is emptied. Returns it with the line that stood there; `None` if every place is reserved.
+    pub fn make_room(
+        &mut self,
+        line: u64,
+        reserved: impl Fn(Slot) -> bool,
+        random: &mut Xoshiro256PlusPlus,
+    ) -> Option<(Slot, Option<Victim>)> {
+        let set = self.set_of(line);
+        let slot = |way: usize| Slot { set: set as u32, way: way as u8 };
+        let empty = (0..self.ways).find(|&way| self.tags[set * self.ways + way] == 0 && !reserved(slot(way)));
+        let way = match empty {
+            Some(way) => way,
+            None => self.recency.candidates(set, random).find(|&way| !reserved(slot(way)))?,
+        };
+        let victim = self.take(set * self.ways + way);
+        Some((slot(way), victim))
+    }
+
+    /// Brings `line` in, in the place where it stands already or one that is made for it, and returns the line that had to leave.
+    pub fn fill(&mut self, line: u64, state: CopyState, random: &mut Xoshiro256PlusPlus) -> Option<Victim> {
+        let (slot, victim) = match self.probe(line) {
+            Some(found) => (found.slot, None),
+            None => self.make_room(line, |_| false, random)?,
+        };
+        self.place(slot, line, state, Version::default());
+        victim
+    }
+
+    /// Empties the place that [`Self::fill`] will choose for `line`, and returns the line that stood there.
+    pub fn make_room_for_fill(&mut self, line: u64, random: &mut Xoshiro256PlusPlus) -> Option<Victim> {
+        if self.probe(line).is_some() {
+            return None;
+        }
+        self.make_room(line, |_| false, random).and_then(|(_, victim)| victim)
+    }
+
+    /// Whether two lines compete for the same places.
+    pub fn shares_set(&self, one: u64, other: u64) -> bool {
+        self.set_of(one) == self.set_of(other)
+    }
+
+    /// The places that `line` can have.
+    pub fn places(&self, line: u64) -> impl Iterator<Item = Slot> + use<> {
+        let set = self.set_of(line) as u32;
+        (0..self.ways as u8).map(move |way| Slot { set, way })
+    }
+
+    /// Nothing is in `slot` any more.
+    pub fn empty(&mut self, slot: Slot) {
+        let index = self.index(slot);
+        self.tags[index] = 0;
+    }
+
+    /// Places `line` in `slot`, which is used last now.
+    pub fn place(&mut self, slot: Slot, line: u64, state: CopyState, version: Version) {
+        self.update(slot, line, state, version);
+        self.recency.touch(slot.set as usize, usize::from(slot.way));
+    }
+
+    /// The version of the data in `slot`.
+    #[inline]
+    pub fn version(&self, slot: Slot) -> Version {
+        Version(self.versions.get(self.index(slot)).copied().unwrap_or_default())
+    }
+
+    /// Changes state and version of the line in `slot`.
+    #[inline]
+    pub fn update(&mut self, slot: Slot, line: u64, state: CopyState, version: Version) {
+        let index = self.index(slot);
+        self.tags[index] = Tag::new(line, state).0;
+        if let Some(place) = self.versions.get_mut(index) {
+            *place = version.0;
+        }
+    }
+
+    /// Changes the state of `line` if it is present; its version stays.
+    pub fn set_state(&mut self, line: u64, state: CopyState) {
+        let set = self.set_of(line);
+        if let Some(way) = self.way_of(set, line) {
+            self.tags[set * self.ways + way] = Tag::new(line, state).0;
+        }
+    }
+
+    /// Empties the cache.
+    pub fn clear(&mut self) {
+        self.tags.fill(0);
+    }
+
+    /// All lines present, in the order of the sets.
+    pub fn lines(&self) -> impl Iterator<Item = Victim> + '_ {
+        (0..self.tags.len()).filter_map(|index| self.line_at(index))
+    }
+
+    /// Takes the first line out that is found from set `cursor` on, with the set it was in.
+    pub fn take_from(&mut self, cursor: usize) -> Option<(Victim, usize)> {
+        let from = cursor * self.ways;
+        let index = from + self.tags.get(from..)?.iter().position(|&tag| tag != 0)?;
+        self.take(index).map(|victim| (victim, index / self.ways))
+    }
+
+    fn line_at(&self, index: usize) -> Option<Victim> {
+        let tag = Tag(self.tags[index]);
+        let version = Version(self.versions.get(index).copied().unwrap_or_default());
+        (!tag.is_empty()).then(|| Victim { line: tag.line(), state: tag.state(), version })
+    }
+
+    fn take(&mut self, index: usize) -> Option<Victim> {
+        let victim = self.line_at(index);
+        self.tags[index] = 0;
+        victim
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    use super::*;
+
+    const LRU: Replacement = Replacement::LeastRecentlyUsed;
+
+    fn random() -> Xoshiro256PlusPlus {
+        Xoshiro256PlusPlus::seed_from_u64(1)
+    }
+
+    #[test]
+    fn the_line_used_longest_ago_leaves() {
+        let random = &mut random();
+        let mut cache = Cache::of_tags(&CacheSpec { sets: 4, ways: 2, replacement: LRU });
+        assert_eq!(cache.fill(0, CopyState::MODIFIED, random), None);
+        assert_eq!(cache.fill(4, CopyState::SHARED, random), None);
+        assert_eq!(cache.use_line(0), CopyState::MODIFIED);
+        assert_eq!(cache.fill(8, CopyState::SHARED, random).map(|victim| victim.line), Some(4));
+        assert_eq!(cache.use_line(4), CopyState::INVALID);
+        assert_eq!(cache.use_line(8), CopyState::SHARED);
+        let dirty = cache.fill(12, CopyState::SHARED, random);
+        assert_eq!(dirty.map(|victim| (victim.line, victim.state)), Some((0, CopyState::MODIFIED)));
+    }
+
+    #[test]
+    fn reserved_places_are_not_chosen() {
+        let random = &mut random();
+        let mut cache = Cache::new(&CacheSpec { sets: 1, ways: 3, replacement: Replacement::Random });
+        for line in 0..3 {
+            let (slot, victim) = cache.make_room(line, |_| false, random).expect("a place");
+            assert_eq!(victim, None);
+            cache.place(slot, line, CopyState::MODIFIED, Version(line as u32));
+        }
+        let kept = cache.probe(1).expect("there").slot;
+        for _ in 0..100 {
+            let (slot, victim) = cache.make_room(9, |slot| slot == kept, random).expect("a place");
+            let victim = victim.expect("all places are full");
+            assert_ne!(victim.line, 1);
+            assert_eq!(victim.version, Version(victim.line as u32));
+            cache.place(slot, victim.line, victim.state, victim.version);
+        }
+        assert!(cache.make_room(9, |_| true, random).is_none());
+    }
+
+    /// A cache as a list of sets, each a list of lines from the one used last to the one used longest ago.
+    #[derive(Default)]
+    struct Reference {
+        sets: Vec<Vec<u64>>,
+        ways: usize,
+    }
+
+    impl Reference {
+        fn touch(&mut self, line: u64) -> bool {
+            let sets = self.sets.len() as u64;
+            let set = &mut self.sets[(line % sets) as usize];
+            let found = set.iter().position(|&other| other == line);
+            if let Some(place) = found {
+                set.remove(place);
+                set.insert(0, line);
+            }
+            found.is_some()
+        }
+
+        fn fill(&mut self, line: u64) -> Option<u64> {
+            let (sets, ways) = (self.sets.len() as u64, self.ways);
+            if self.touch(line) {
+                return None;
+            }
+            let set = &mut self.sets[(line % sets) as usize];
+            set.insert(0, line);
+            (set.len() > ways).then(|| set.pop()).flatten()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_number_of_ways_behaves_as_lists_of_lines(
+            ways in 1usize..=32,
+            shift in 0u32..4,
+            steps in prop::collection::vec((any::<bool>(), 0u64..160), 1..400),
+        ) {
+            let sets = 1 << shift;
+            let random = &mut random();
+            let mut cache = Cache::of_tags(&CacheSpec { sets, ways, replacement: LRU });
+            let mut reference = Reference { sets: vec![Vec::new(); sets], ways };
+            for (fill, line) in steps {
+                if fill {
+                    let left = cache.fill(line, CopyState::SHARED, random).map(|victim| victim.line);
+                    prop_assert_eq!(left, reference.fill(line));
+                } else {
+                    prop_assert_eq!(cache.use_line(line).is_valid(), reference.touch(line));
+                }
+            }
+            let mut present: Vec<_> = cache.lines().map(|victim| victim.line).collect();
+            let mut expected: Vec<_> = reference.sets.concat();
+            present.sort_unstable();
+            expected.sort_unstable();
+            prop_assert_eq!(present, expected);
+        }
+
+        #[test]
+        fn whatever_the_replacement_a_line_is_where_it_was_put_until_it_is_returned(
+            ways in 1usize..=32,
+            replacement in prop::sample::select(vec![Replacement::Random, LRU, Replacement::PseudoLeastRecentlyUsed]),
+            lines in prop::collection::vec(0u64..200, 1..300),
+        ) {
+            let random = &mut random();
+            let mut cache = Cache::new(&CacheSpec { sets: 4, ways, replacement });
+            let mut present = std::collections::BTreeMap::new();
+            for (number, line) in lines.into_iter().enumerate() {
+                let version = Version(number as u32);
+                let slot = match cache.look_up(line) {
+                    Some(found) => found.slot,
+                    None => {
+                        let (slot, victim) = cache.make_room(line, |_| false, random).expect("a place");
+                        if let Some(victim) = victim {
+                            prop_assert_eq!(present.remove(&victim.line), Some(victim.version));
+                        }
+                        slot
+                    }
+                };
+                cache.place(slot, line, CopyState::MODIFIED, version);
+                present.insert(line, version);
+            }
+            let found: std::collections::BTreeMap<_, _> = cache.lines().map(|victim| (victim.line, victim.version)).collect();
+            prop_assert_eq!(&found, &present);
+            let mut cursor = 0;
+            while let Some((victim, set)) = cache.take_from(cursor) {
+                prop_assert_eq!(present.remove(&victim.line), Some(victim.version));
+                cursor = set;
+            }
+            prop_assert!(present.is_empty());
+        }
+    }
+}

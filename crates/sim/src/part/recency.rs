@@ -1,0 +1,190 @@
+//! Replacement: which way of a set makes room, and what a cache keeps a set to know it.
+
+use machine::description::Replacement;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
+
+/// The order of use of the ways of every set, as far as the replacement policy keeps it.
+///
+/// Plain numbers whose initial value is zero, so that the host hands them out without touching them.
+#[derive(Clone, Debug)]
+pub(super) struct Recency {
+    ways: usize,
+    /// The way of each set that was used last.
+    last: Vec<u8>,
+    history: History,
+}
+
+/// What is kept a set beside the way that was used last.
+#[derive(Clone, Debug)]
+enum History {
+    /// Nothing: the choice is random, or the other one of two ways.
+    None { random: bool },
+    /// The ways from the one used last to the one used longest ago, `ways` bytes a set. Each is kept exclusive-or its initial
+    /// place, so that zero bytes are the initial order.
+    Order(Vec<u8>),
+    /// The bits of a tree with the ways as leaves, in the order of a heap.
+    Tree(Vec<u32>),
+}
+
+impl Recency {
+    pub(super) fn new(replacement: Replacement, sets: usize, ways: usize) -> Self {
+        let history = match replacement {
+            Replacement::Random => History::None { random: true },
+            // Of two ways, or one, the way used longest ago is the one not used last.
+            _ if ways <= 2 => History::None { random: false },
+            Replacement::LeastRecentlyUsed => History::Order(vec![0; sets * ways]),
+            Replacement::PseudoLeastRecentlyUsed => History::Tree(vec![0; sets]),
+        };
+        Self { ways, last: vec![0; sets], history }
+    }
+
+    /// The way of `set` that was used last.
+    #[inline]
+    pub(super) fn last(&self, set: usize) -> usize {
+        usize::from(self.last[set])
+    }
+
+    /// `way` of `set` is used.
+    #[inline]
+    pub(super) fn touch(&mut self, set: usize, way: usize) {
+        if self.last(set) != way {
+            self.last[set] = way as u8;
+            self.reorder(set, way);
+        } else if let History::Tree(bits) = &mut self.history {
+            point_away(&mut bits[set], way, self.ways);
+        }
+    }
+
+    fn reorder(&mut self, set: usize, way: usize) {
+        match &mut self.history {
+            History::None { .. } => {}
+            History::Order(order) => {
+                let order = &mut order[set * self.ways..][..self.ways];
+                let way = way as u8;
+                let mut displaced = way;
+                for (place, kept) in order.iter_mut().enumerate() {
+                    let here = *kept ^ place as u8;
+                    *kept = displaced ^ place as u8;
+                    displaced = here;
+                    if here == way {
+                        break;
+                    }
+                }
+            }
+            History::Tree(bits) => point_away(&mut bits[set], way, self.ways),
+        }
+    }
+
+    /// The ways of `set` in the order in which they are to make room, the first choice first. A random choice goes on with the
+    /// ways that follow it in the set.
+    #[inline]
+    pub(super) fn candidates(
+        &self,
+        set: usize,
+        random: &mut Xoshiro256PlusPlus,
+    ) -> impl Iterator<Item = usize> + use<'_> {
+        let ways = self.ways;
+        let first = match &self.history {
+            History::None { random: true } => random.next_u32() as usize % ways,
+            History::None { random: false } => (self.last(set) + 1) % ways,
+            History::Order(_) => 0,
+            History::Tree(bits) => pointed_at(bits[set], ways),
+        };
+        (0..ways).map(move |number| match &self.history {
+            History::Order(order) => {
+                let place = ways - 1 - number;
+                usize::from(order[set * ways + place] ^ place as u8)
+            }
+            History::None { .. } | History::Tree(_) => (first + number) % ways,
+        })
+    }
+}
+
+/// Leaves of the tree of a set: the ways, rounded up to a power of two.
+fn leaves(ways: usize) -> usize {
+    ways.next_power_of_two()
+}
+
+/// The bits on the path to `way` point to the other side: 0 is left, 1 is right.
+fn point_away(bits: &mut u32, way: usize, ways: usize) {
+    let mut node = leaves(ways) + way;
+    while node > 1 {
+        let right = node & 1;
+        node /= 2;
+        let bit = 1 << node;
+        *bits = if right == 1 { *bits & !bit } else { *bits | bit };
+    }
+}
+
+/// The way that the bits lead to; a subtree without ways is passed by on its left.
+fn pointed_at(bits: u32, ways: usize) -> usize {
+    let leaves = leaves(ways);
+    let (mut node, mut first, mut span) = (1, 0, leaves);
+    while node < leaves {
+        span /= 2;
+        let right = bits >> node & 1 == 1 && first + span < ways;
+        node = 2 * node + usize::from(right);
+        first += if right { span } else { 0 };
+    }
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    use super::*;
+
+    fn first(recency: &Recency, set: usize) -> Option<usize> {
+        recency.candidates(set, &mut Xoshiro256PlusPlus::seed_from_u64(1)).next()
+    }
+
+    proptest! {
+        #[test]
+        fn least_recently_used_is_the_way_not_touched_for_longest(
+            ways in 1usize..=32,
+            touches in prop::collection::vec(0usize..32, 1..200),
+        ) {
+            let mut recency = Recency::new(Replacement::LeastRecentlyUsed, 3, ways);
+            // Initially the first way counts as used last.
+            let mut order: Vec<usize> = (0..ways).collect();
+            for way in touches {
+                let way = way % ways;
+                recency.touch(1, way);
+                order.retain(|&other| other != way);
+                order.insert(0, way);
+                prop_assert_eq!(recency.last(1), way);
+                let candidates: Vec<_> = recency.candidates(1, &mut Xoshiro256PlusPlus::seed_from_u64(1)).collect();
+                prop_assert_eq!(candidates, order.iter().rev().copied().collect::<Vec<_>>());
+                prop_assert_eq!(first(&recency, 0), Some(ways - 1), "other sets keep their order");
+            }
+        }
+
+        #[test]
+        fn a_tree_points_to_no_way_just_used_and_to_all_in_turn(ways in 2usize..=32, start in 0usize..32) {
+            let mut recency = Recency::new(Replacement::PseudoLeastRecentlyUsed, 1, ways);
+            recency.touch(0, start % ways);
+            let mut seen = vec![false; ways];
+            for _ in 0..2 * leaves(ways) {
+                let Some(way) = first(&recency, 0) else { unreachable!("there are ways") };
+                prop_assert!(way < ways && way != recency.last(0));
+                recency.touch(0, way);
+                seen[way] = true;
+            }
+            prop_assert!(seen.iter().all(|&seen| seen), "a way that is never chosen would keep its line for ever");
+        }
+    }
+
+    #[test]
+    fn random_choices_are_spread_over_all_ways() {
+        let recency = Recency::new(Replacement::Random, 1, 12);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
+        let mut counts = [0u32; 12];
+        for _ in 0..12_000 {
+            counts[recency.candidates(0, &mut random).next().expect("there are ways")] += 1;
+        }
+        assert!(counts.iter().all(|count| (800..1200).contains(count)), "{counts:?}");
+    }
+}
