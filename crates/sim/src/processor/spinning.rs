@@ -122,7 +122,7 @@ impl Processor {
         // The round before was as long: nothing else has happened meanwhile.
         let same = now.is_as(&before) && period == before.period && period > Duration::ZERO;
         let only_looks = done.counters.primary_misses == 0 && done.counters.references > 0;
-        if !same || !only_looks || self.copy(line).state == Mesi::Invalid {
+        if !same || !only_looks || !self.copy(line).state.is_valid() {
             self.pose = Some(Box::new(Pose { period, ..now }));
             return Ok(());
         }
