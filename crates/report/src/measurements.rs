@@ -108,20 +108,4 @@ mod tests {
         let expected = "lmbench-read SHRD 1 2 4 5 6 7 +2 0 2 - ns 384.0 385.0 386.0 390.0 2.5 3";
         assert_eq!(words, expected.split(' ').collect::<Vec<_>>());
     }
-
-    #[test]
-    fn an_exploration_is_a_line() {
-        let row = VerificationRow {
-            protocol: "origin".into(),
-            caches: 3,
-            lines: 1,
-            states: 12345,
-            depth: 40,
-            result: VerificationResult::Counterexample,
-            seconds: 1.5,
-        };
-        let text = verifications("", &[row]).to_string();
-        let words: Vec<_> = text.lines().last().unwrap().split_whitespace().collect();
-        assert_eq!(words, ["origin", "3", "1", "12345", "40", "counterexample", "1.50"]);
-    }
 }

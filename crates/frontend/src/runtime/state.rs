@@ -149,6 +149,8 @@ pub struct Run {
     pub threads: Vec<*mut UserThread>,
     /// Threads that have not ended.
     pub alive: usize,
+    /// Those of them that wait for parallel regions and are part of no other section.
+    pub helpers: usize,
     /// How threads take locks, and meet.
     pub locks: OwnLocks,
     pub barrier: OwnBarrier,
@@ -162,6 +164,8 @@ pub struct Run {
     pub notes: Vec<String>,
     /// Whether the program has said itself what is to be measured.
     pub regions: bool,
+    /// Whether there was a parallel section.
+    pub sections: bool,
 }
 
 /// The run, from the start of the simulation on.

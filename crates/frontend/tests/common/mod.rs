@@ -74,6 +74,7 @@ pub fn request() -> Request {
         record: None,
         profile: None,
         relocation: Default::default(),
+        progress: None,
         answer: PathBuf::new(),
     }
 }
