@@ -23,6 +23,8 @@ pub enum Class {
     Communication,
     /// Threads wait for each other's locks.
     Locks,
+    /// How threads wait for each other costs more than the wait.
+    Synchronisation,
     /// Some threads have more to do than others.
     Imbalance,
     /// One thread works and the others wait.
@@ -45,6 +47,7 @@ impl Class {
             Self::Blocking => "poor blocking",
             Self::Communication => "growing communication",
             Self::Locks => "lock contention",
+            Self::Synchronisation => "dear synchronisation",
             Self::Imbalance => "load imbalance",
             Self::Serial => "serial time",
             Self::Migration => "scheduler migration",
@@ -106,6 +109,8 @@ pub enum Trial {
     Machine(&'static str, &'static str),
     /// Threads are where they start for good.
     Pin,
+    /// Threads wait for each other otherwise: at barriers or for locks, and of which kind those are.
+    Synchronise(&'static str, &'static str),
 }
 
 impl Trial {
@@ -116,6 +121,7 @@ impl Trial {
             Self::Separate(words) => format!("{} pieces of lines on pages of their users", words.len()),
             Self::Machine(key, value) => format!("{key} = {value}"),
             Self::Pin => "threads pinned".to_owned(),
+            Self::Synchronise(key, kind) => format!("--{key} {kind}"),
         }
     }
 }

@@ -13,6 +13,7 @@ mod survey;
 
 pub use finding::{Apart, Class, Finding, Trial, rank};
 pub use sight::Sight;
+pub use rules::synchronising::choice;
 pub use survey::{LineUse, Survey, User};
 
 use record::Attribution;

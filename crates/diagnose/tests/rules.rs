@@ -349,3 +349,24 @@ fn no_finding_is_claimed_for_what_could_not_be_examined() {
 fn nothing_at_all_is_no_finding() {
     assert_eq!(found(&Attribution::default()), []);
 }
+
+/// Whoever comes last to a barrier waits for nobody: what all spend there, the barrier costs.
+#[test]
+fn dear_barriers_and_locks_are_told_where_others_can_be_had() {
+    let dear = run(&[TIME * 0.7, TIME * 0.6, TIME * 0.4]);
+    let found = diagnose::choice(&dear, "own", "own");
+    assert_eq!((found.len(), found[0].class), (1, Class::Synchronisation));
+    assert!((found[0].cost - 0.3).abs() < 1e-9, "the thread that waits least: {}", found[0].cost);
+    assert_eq!(found[0].trial, Some(Trial::Synchronise("barrier", "tree")));
+    assert!(diagnose::choice(&dear, "tree", "own").is_empty() && diagnose::choice(&dear, "ideal", "own").is_empty());
+    // One thread has all the work: the others wait for it, and no barrier is faster.
+    assert!(diagnose::choice(&run(&[TIME, 0.1 * TIME, 0.1 * TIME]), "own", "own").is_empty());
+    let mut locked = even();
+    for thread in &mut locked.threads {
+        thread.spent_ns = BTreeMap::from([("busy".to_owned(), TIME / 2.0), ("lock".to_owned(), TIME / 2.0)]);
+    }
+    let found = diagnose::choice(&locked, "own", "own");
+    assert_eq!((found.len(), found[0].cost_unknown), (1, true), "only a run with others tells");
+    assert_eq!(found[0].trial, Some(Trial::Synchronise("locks", "queue")));
+    assert!(diagnose::choice(&locked, "own", "queue").is_empty());
+}

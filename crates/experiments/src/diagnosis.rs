@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use diagnose::{Finding, Sight, diagnose, rank};
+use diagnose::{Finding, Sight, Trial, choice, diagnose, rank};
 use machine::Description;
 use record::{Attribution, DataObject, FindingRow, SimulationRow, SourceLine};
 use report::html::SourceLoss;
@@ -20,6 +20,9 @@ use crate::simulation::{Relocation, Simulated, Simulation};
 const FEWER: usize = 4;
 /// Remedies of findings that cost less than this share of the run are not tried.
 const WORTH_TRYING: f64 = 0.02;
+
+/// Other barriers or locks that gain less than this share are not told of.
+const WORTH_GAINING: f64 = 0.01;
 
 /// What was found.
 #[derive(Clone, Debug)]
@@ -84,7 +87,9 @@ pub fn of_own(
     let symbols = Symbols::of(program)?;
     name(&mut told, &symbols);
     let row = SimulationRow { regions: Some(told.by_object()), ..row };
-    let findings = diagnose(&told, None);
+    let mut findings = diagnose(&told, None);
+    findings.extend(choice(&told, &row.barrier, &row.locks));
+    rank(&mut findings);
     let lacking = symbols.lacking().map(symbols::Lacking::advice).into_iter().collect();
     let sight = Sight::of(&told, false);
     Ok((Diagnosis { row, told, wrong: None, findings, sight }, lacking))
@@ -184,7 +189,7 @@ fn try_remedies(
 
 impl Diagnosis {
     /// Tries what can be tried of the remedies for a program of the user's own, which was diagnosed on `machine`: `again` runs it on
-    /// a machine, with its memory so, and tells the nanoseconds that it took, if it came to its end. `progress` is told of each run
+    /// a machine, with its memory so, and with another kind of barrier or locks if one is named, and tells the nanoseconds that it took, if it came to its end. `progress` is told of each run
     /// that is over, and how many there are.
     ///
     /// # Errors
@@ -192,21 +197,36 @@ impl Diagnosis {
     pub fn try_own(
         &mut self,
         machine: &Description,
-        again: impl Fn(&Description, &Relocation) -> Option<f64> + Send + Sync,
+        again: impl Fn(&Description, &Relocation, Option<(&str, &str)>) -> Option<f64> + Send + Sync,
         mut progress: impl FnMut(usize, usize),
     ) -> Result<(), ExperimentError> {
         let mut trials = Vec::new();
         for number in worth_trying(&self.findings) {
             let Some(trial) = &self.findings[number].trial else { continue };
-            trials.extend(remedied(machine, trial, &self.told)?.map(|remedied| (number, remedied)));
+            match trial {
+                Trial::Synchronise(key, kind) => {
+                    trials.push((number, (machine.clone(), Relocation::default()), Some((*key, *kind))));
+                }
+                trial => {
+                    trials.extend(remedied(machine, trial, &self.told)?.map(|remedied| (number, remedied, None)));
+                }
+            }
         }
         let (findings, before) = (&mut self.findings, self.told.time_ns);
-        let work = |(_, (machine, relocation)): &(usize, (Description, Relocation))| again(machine, relocation);
+        let work = |(_, (machine, relocation), policy): &(usize, (Description, Relocation), _)| {
+            again(machine, relocation, *policy)
+        };
         let deliver = |index: usize, time_ns: Option<f64>| -> Result<(), ExperimentError> {
             findings[trials[index].0].gain = time_ns.map(|time_ns| 1.0 - time_ns / before);
             Ok(())
         };
         parallel::in_order(&trials, work, |done| progress(done, trials.len()), deliver)?;
+        // Of the kinds that threads could wait for each other by, only one that gains something is worth telling.
+        let vain = |finding: &Finding| {
+            matches!(finding.trial, Some(Trial::Synchronise(..)))
+                && finding.gain.is_some_and(|gain| gain < WORTH_GAINING)
+        };
+        self.findings.retain(|finding| !vain(finding));
         rank(&mut self.findings);
         Ok(())
     }
@@ -230,7 +250,7 @@ impl Diagnosis {
             gain_pct: finding.gain.map(|gain| 100.0 * gain),
             evidence: finding.evidence.clone(),
             remedy: finding.remedy.clone(),
-            trial: finding.trial.as_ref().map(diagnose::Trial::describe),
+            trial: finding.trial.as_ref().map(Trial::describe),
         };
         self.findings.iter().enumerate().map(row).collect()
     }

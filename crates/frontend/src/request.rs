@@ -79,6 +79,12 @@ pub struct Request {
     pub cpus: Option<u16>,
     /// Seed of the hardware's random choices.
     pub seed: u64,
+    /// How its threads meet; this and the next two are names of [`experiments::policies`].
+    pub barrier: String,
+    /// How they take locks and wait for conditions.
+    pub locks: String,
+    /// Who decides which of them runs where.
+    pub scheduler: String,
     /// Whether misses are told apart by their causes.
     pub causes: bool,
     /// Whether every reference is an event of its own: slow, for tests.

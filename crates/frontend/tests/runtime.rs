@@ -161,7 +161,7 @@ fn handlers_of_signals_are_noted() {
 fn an_endless_loop_is_ended() {
     let request = ccnuma_frontend::request::Request { spin_limit_ms: 2, ..request() };
     let error = run(&build("wrong"), &["spin"], request).0.error.expect("it goes wrong");
-    assert!(error.contains("nothing has been stored for 2 ms"), "{error}");
+    assert!(error.contains("nothing has been stored for 2 ms of simulated time (--spin-limit"), "{error}");
     assert!(error.contains("thread 1 in its own code at ") && error.contains("(wrong.c:"), "{error}");
 }
 
@@ -199,4 +199,95 @@ fn more_threads_than_processors_take_turns() {
     assert_eq!(printed, "sum 190\n");
     let row = answer.row.expect("a record");
     assert_eq!((row.threads, row.cpus), (21, 8));
+}
+
+/// Every kind of barrier and lock that can be asked for, on as many processors as there are threads.
+#[test]
+fn synchronisation_of_every_kind_holds() {
+    let program = build("synchronised");
+    let of = |barrier: &str, locks: &str| {
+        let asked = ccnuma_frontend::request::Request { barrier: barrier.into(), locks: locks.into(), ..request() };
+        let (answer, printed) = run(&program, &["6"], asked.clone());
+        assert_eq!(answer.error, None, "{barrier} {locks}");
+        assert_eq!(printed, "6 threads are synchronised\n", "{barrier} {locks}");
+        let step = ccnuma_frontend::request::Request { lock_step: true, ..asked };
+        assert_eq!(run(&program, &["6"], step).0.row, answer.row, "{barrier} {locks}: running ahead changes nothing");
+        let row = answer.row.expect("a record");
+        assert_eq!((row.barrier.as_str(), row.locks.as_str()), (barrier, locks));
+        row.time_ns
+    };
+    let mut times: Vec<f64> = ["own", "ideal", "llsc", "at-memory", "tree"].map(|barrier| of(barrier, "own")).into();
+    times.extend(["llsc", "queue", "at-memory"].map(|locks| of("own", locks)));
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    assert_eq!(times.len(), 8, "each is a mechanism of its own");
+    assert_eq!(of("futex", "futex"), of("own", "own"), "as the C library has it");
+}
+
+/// Where threads take turns, whoever looks at a word is taken off its processor some time.
+#[test]
+fn synchronisation_of_every_kind_holds_where_threads_take_turns() {
+    let program = build("synchronised");
+    for (barrier, locks) in [("ideal", "futex"), ("llsc", "llsc"), ("tree", "queue"), ("at-memory", "at-memory")] {
+        let (barrier, locks) = (barrier.to_owned(), locks.to_owned());
+        let asked = ccnuma_frontend::request::Request { cpus: Some(2), barrier, locks, ..request() };
+        let (answer, printed) = run(&program, &["3"], asked);
+        assert_eq!((answer.error.as_deref(), printed.as_str()), (None, "3 threads are synchronised\n"));
+    }
+}
+
+/// The scheduler that is asked for says where threads run from the beginning.
+#[test]
+fn the_scheduler_that_is_asked_for_is_heeded() {
+    let program = build("synchronised");
+    let of = |scheduler: &str| {
+        let asked = ccnuma_frontend::request::Request { scheduler: scheduler.into(), ..request() };
+        let (answer, printed) = run(&program, &["6"], asked);
+        assert_eq!((answer.error.as_deref(), printed.as_str()), (None, "6 threads are synchronised\n"), "{scheduler}");
+        let row = answer.row.expect("a record");
+        assert_eq!(row.scheduler, scheduler);
+        row.time_ns
+    };
+    let times = ["none", "run-queue/cache-affinity", "run-queue/pinned-in-order"].map(of);
+    assert_ne!(times[0], times[1], "the operating system takes time");
+    let asked = ccnuma_frontend::request::Request { scheduler: "gang".into(), ..request() };
+    let refused = run(&program, &["6"], asked).0;
+    assert_eq!(refused.status, 2);
+    assert!(refused.error.is_some_and(|error| error.contains("gang") && error.contains("run-queue")));
+}
+
+#[test]
+fn what_a_kind_of_locks_cannot_do_is_refused() {
+    let asked = ccnuma_frontend::request::Request { locks: "at-memory".into(), ..request() };
+    let error = run(&build("synchronised"), &["2", "try"], asked).0.error.expect("a ticket cannot be given back");
+    for part in ["--locks at-memory", "a lock is tried", "accepted: ", "queue"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    for (barrier, locks) in [("queue", "own"), ("own", "tree")] {
+        let asked = ccnuma_frontend::request::Request { barrier: barrier.into(), locks: locks.into(), ..request() };
+        let refused = run(&build("synchronised"), &["2"], asked).0;
+        assert!(refused.error.is_some_and(|error| error.contains("accepted: ")) && refused.status == 2);
+    }
+}
+
+/// Loops that wait are slept through, and nothing shows it: not the times, not the counts, not where the time went.
+#[test]
+fn looks_that_are_spared_are_counted_and_timed() {
+    let program = build_with_blocks("waiting");
+    for (arguments, expected) in [(vec!["meet"], "6 met\n"), (vec![], "100 tries, 500 looks\n")] {
+        let (ahead, printed) = run(&program, &arguments, request());
+        let step = run(&program, &arguments, ccnuma_frontend::request::Request { lock_step: true, ..request() });
+        assert_eq!((ahead.error.as_deref(), printed.as_str()), (None, expected));
+        assert_eq!((&ahead.row, &printed), (&step.0.row, &step.1), "{arguments:?}");
+        let row = ahead.row.expect("a record");
+        assert!(row.spins > 0 && row.spins < row.references, "{} of {}", row.spins, row.references);
+    }
+}
+
+/// A thread that sleeps for three seconds will store what another looks for: nobody waits in vain.
+#[test]
+fn who_waits_for_a_sleeper_does_not_wait_in_vain() {
+    let (answer, printed) = run(&build_with_blocks("waiting"), &["sleep"], request());
+    assert_eq!((answer.error.as_deref(), printed.as_str()), (None, "100 tries, 500 looks\n"));
+    assert!(answer.row.expect("a record").time_ns > 3e9);
 }

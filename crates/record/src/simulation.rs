@@ -79,6 +79,9 @@ pub struct SimulationRow {
     pub local_pct: f64,
     /// Loads, stores and prefetches.
     pub references: u64,
+    /// Those of them that looked again at a word that nobody had changed, in loops that wait: no work.
+    #[serde(default)]
+    pub spins: u64,
     /// References that missed in the primary cache.
     pub primary_misses: u64,
     /// References that sent a request to the home.

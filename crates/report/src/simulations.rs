@@ -46,10 +46,11 @@ pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
     columns.extend(differ.then(|| Column::text("with")));
     columns.extend([Column::text("machine"), Column::text("protocol"), Column::number("CPUs", "")]);
     columns.extend(threads.then(|| Column::number("threads", "")));
+    columns.extend([Column::number("time", "us"), Column::number("mean", "us"), Column::number("references", "")]);
+    // Looks of loops that wait are no work.
+    let spins = rows.iter().any(|row| row.spins > 0);
+    columns.extend(spins.then(|| Column::number("looks", "")));
     columns.extend([
-        Column::number("time", "us"),
-        Column::number("mean", "us"),
-        Column::number("references", ""),
         Column::number("L1 misses", ""),
         Column::number("L2 misses", ""),
         Column::number("miss ratio", "%"),
@@ -71,10 +72,9 @@ pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
         }
         cells.extend([row.machine.clone(), row.protocol.clone(), row.cpus.to_string()]);
         cells.extend(threads.then(|| row.threads.to_string()));
+        cells.extend([us(row.time_ns), us(row.mean_time_ns), row.references.to_string()]);
+        cells.extend(spins.then(|| row.spins.to_string()));
         cells.extend([
-            us(row.time_ns),
-            us(row.mean_time_ns),
-            row.references.to_string(),
             row.primary_misses.to_string(),
             row.secondary_misses.to_string(),
             format!("{:.2}", row.miss_pct),
@@ -95,6 +95,11 @@ pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
     table.note(
         "occupancy, used, most: how long controllers were held, of the time, by the busiest; waiting: for controllers",
     );
+    if spins {
+        table.note(
+            "looks: those of the references that loops make which look at a word until another thread changes it",
+        );
+    }
     table
 }
 

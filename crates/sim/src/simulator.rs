@@ -32,7 +32,12 @@ trait Simulated {
     fn paging(&self) -> &PagingCounters;
     fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError>;
     fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError>;
-    fn run_process(&mut self, processors: Vec<CpuId>, first: Program) -> Result<Vec<ThreadReport>, SimError>;
+    fn run_process(
+        &mut self,
+        processors: Vec<CpuId>,
+        policy: Option<Scheduling>,
+        first: Program,
+    ) -> Result<Vec<ThreadReport>, SimError>;
     fn statistics(&self, node: NodeId) -> NodeStatistics;
     fn measured_time(&self) -> Option<Duration>;
     fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms>;
@@ -96,8 +101,13 @@ impl<C: Controller> Simulated for System<C> {
         self.run_jobs(jobs, policy)
     }
 
-    fn run_process(&mut self, processors: Vec<CpuId>, first: Program) -> Result<Vec<ThreadReport>, SimError> {
-        self.run_process(processors, first)
+    fn run_process(
+        &mut self,
+        processors: Vec<CpuId>,
+        policy: Option<Scheduling>,
+        first: Program,
+    ) -> Result<Vec<ThreadReport>, SimError> {
+        self.run_process(processors, policy, first)
     }
 
     fn statistics(&self, node: NodeId) -> NodeStatistics {
@@ -293,8 +303,13 @@ impl Simulator {
     ///
     /// # Errors
     /// As [`Simulator::run`].
-    pub fn run_process(&mut self, processors: Vec<CpuId>, first: Program) -> Result<Vec<ThreadReport>, SimError> {
-        self.machine.run_process(processors, first)
+    pub fn run_process(
+        &mut self,
+        processors: Vec<CpuId>,
+        policy: Option<Scheduling>,
+        first: Program,
+    ) -> Result<Vec<ThreadReport>, SimError> {
+        self.machine.run_process(processors, policy, first)
     }
 
     /// Compares all caches with each other, with memory and with the directory. To be called when nothing is under way:

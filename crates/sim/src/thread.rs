@@ -299,6 +299,30 @@ impl<'a> Thread<'a> {
         }
     }
 
+    /// The program's own loop is about to look at `at`, in the very state in which it did one round before, when this was last called,
+    /// if it is the `same`. If the processor is so, too, as many as `limit` rounds pass at once that are all alike, or as many as there are before the copy goes. Counts,
+    /// times and what is charged with them are those of the looks themselves. Words that are stored to by plain stores are seen to
+    /// change when the copy goes.
+    pub fn look_on(&mut self, at: impl Location, same: bool, limit: u64) {
+        let processor = self.processor();
+        let named = at.raw();
+        let Some(at) = at.known(processor) else { return };
+        if let Err(wait) = processor.look_on(named, at, same, limit) {
+            self.suspend(wait);
+        }
+    }
+
+    /// Whether looks of its program's own loops can be spared: nobody is to be told of each.
+    pub fn may_rest(&mut self) -> bool {
+        self.processor().may_rest()
+    }
+
+    /// The program looks again at the word that it looked at before, in a loop of its own.
+    #[inline]
+    pub fn note_again(&mut self) {
+        self.processor().note_again();
+    }
+
     /// The memory has changed the word at `at` for the program: in what is told of lines, that is a store to it.
     pub fn note_change(&mut self, at: impl Location) {
         self.processor().note_change(at.raw());

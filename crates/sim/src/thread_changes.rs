@@ -57,6 +57,29 @@ impl Thread<'_> {
         look()
     }
 
+    /// What the memory itself does to a word, or tells of it, past the caches: an uncached load. Returns what `look` does, when the
+    /// answer is there: nobody else sees the memory in between. That it is only read on the way back from the Origin's memory, and
+    /// read and written on FLASH's, is all the same to the processor.
+    pub fn at_memory<T>(&mut self, at: Option<impl Location>, look: impl FnOnce() -> T) -> T {
+        self.drain();
+        if let Some(at) = at {
+            self.load_uncached(at);
+        }
+        self.drain();
+        self.order();
+        look()
+    }
+
+    /// As [`Self::at_memory`], where the memory changes the word.
+    pub fn change_at_memory<T>(&mut self, at: Option<impl Location>, change: impl FnOnce() -> T) -> T {
+        self.at_memory(at, || ());
+        if let Some(at) = at {
+            self.note_change(at);
+        }
+        self.tell_news();
+        change()
+    }
+
     /// Waits until all is done, and changes a word that was stored to. Others see the change because their copies are gone; who
     /// has taken the line back from here meanwhile, or after the thread was taken off its processor, is told to look again.
     fn settle<T>(&mut self, at: Option<impl Location>, change: impl FnOnce() -> T) -> T {

@@ -17,7 +17,7 @@ fn run(cpus: u16, first: impl Fn() -> Program) -> Result<(Vec<ThreadReport>, Tim
     let once = |mode| {
         let mut simulator = Simulator::new(&machine(), Options { mode, ..Options::default() })?;
         simulator.map(&[None; 64])?;
-        let reports = simulator.run_process((0..cpus).map(CpuId).collect(), first())?;
+        let reports = simulator.run_process((0..cpus).map(CpuId).collect(), None, first())?;
         simulator.check_coherence().expect("coherent");
         Ok((reports, simulator.now()))
     };
@@ -182,7 +182,7 @@ fn pages_are_mapped_planned_and_found_while_the_process_runs() {
         thread.migrate(vec![CpuId(3)]);
         told.borrow_mut().push(Some(NodeId(thread.cpu().0)));
     });
-    simulator.run_process((0..4).map(CpuId).collect(), first).expect("it ends");
+    simulator.run_process((0..4).map(CpuId).collect(), None, first).expect("it ends");
     let expected = [None, Some(NodeId(1)), None, Some(NodeId(0)), Some(NodeId(3))];
     assert_eq!(*homes.borrow(), expected, "planned, then where it was first touched, then on processor 3");
 }

@@ -18,6 +18,11 @@ impl Blocks {
         Self { line_words: shape.line_words, block_words }
     }
 
+    /// Blocks of `lines` lines of `line_words` words, one behind the other wherever pages begin.
+    pub const fn close(line_words: usize, lines: usize) -> Self {
+        Self { line_words, block_words: lines * line_words }
+    }
+
     /// The first word of a line of a block.
     #[inline]
     pub fn word(&self, block: usize, line: usize) -> usize {

@@ -19,7 +19,9 @@ mod thread;
 
 pub use blocks::Blocks;
 pub use loops::{Cg, Ge, Mmult, Paths, Stream};
-pub use parallel::{Array, Barrier, BarrierKind, Element, LockKind, Locks, Reduction, Share, SharedSums, Team};
+pub use parallel::{
+    Array, Barrier, BarrierKind, Element, Held, LockKind, Locks, Reduction, Share, SharedSums, Team, queue,
+};
 pub use parameter::{Declared, Parameter, ParameterError, Settings};
 pub use program::{Part, Program, RegionPlan, Shape, Wrong};
 pub use recording::{RecordedRegion, Recording};

@@ -31,6 +31,18 @@ pub trait Thread {
     /// done, and has the effect of [`Thread::load_acquire`].
     fn compare_and_swap(&mut self, region: &Self::Region, word: usize, expected: u64, new: u64) -> u64;
 
+    /// Stores to a word in one indivisible step and returns what was there before. Waits until that is done.
+    fn exchange(&mut self, region: &Self::Region, word: usize, new: u64) -> u64 {
+        let mut expected = self.load_acquire(region, word);
+        loop {
+            let found = self.compare_and_swap(region, word, expected, new);
+            if found == expected {
+                return found;
+            }
+            expected = found;
+        }
+    }
+
     /// A load that waits for its value: whoever sees what a [`Thread::store_release`] stored sees all that was stored before.
     fn load_acquire(&mut self, region: &Self::Region, word: usize) -> u64;
 

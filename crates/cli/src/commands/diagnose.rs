@@ -12,6 +12,7 @@ use super::diagnose_host::{self, OnHost};
 use super::profile::preamble;
 use super::sim::flags::{ParameterFlags, after_help};
 use super::sim::own::{Common, OwnFlags, ending_early, named};
+use super::sim::{Varied, own_variations};
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, print};
 use crate::platform::MachinesFlag;
@@ -103,15 +104,17 @@ impl RunFlags {
     pub fn of_own(&self, machines: &MachinesFlag, command: &[OsString], tries: bool) -> Result<Diagnosis, Failure> {
         let launch = ending_early(Launch::new(command).map_err(Failure::input)?);
         let launch = if tries { launch.repeated() } else { launch };
-        let resolved = machines.varied(&self.variations()?)?;
+        let (variations, policies) = own_variations(self.varied())?;
+        let resolved = machines.varied(&variations)?;
         let [machine] = resolved.as_slice() else { return Err(Failure::input("one machine at a time")) };
-        let common = Common { seed: self.seed, causes: true, stats: true, ..Common::default() };
+        let policies = policies.all().swap_remove(0);
+        let common = Common { seed: self.seed, causes: true, stats: true, policies, ..Common::default() };
         let (own, machine) = (OwnFlags::default(), &machine.description);
         let (row, answer) = own.answer(&launch, machine, self.cpus, &common)?;
         let wrong = (answer.status != 0).then(|| format!("it ended with status {}", answer.status));
         let mut found = Diagnosis { wrong, ..named(row, answer.attribution.unwrap_or_default(), &launch)? };
         if tries && !answer.interrupted {
-            own.try_remedies(&mut found, &launch, machine, self.cpus, self.seed)?;
+            own.try_remedies(&mut found, &launch, machine, self.cpus, &common)?;
         }
         Ok(found)
     }
@@ -139,18 +142,22 @@ impl RunFlags {
 
     fn variations(&self) -> Result<Variations, Failure> {
         let mut variations = Variations::default();
-        let own = [
-            ("placement", &self.placement),
-            ("scheduler", &self.scheduler),
-            ("barrier", &self.barrier),
-            ("locks", &self.locks),
-        ];
-        for (key, value) in own {
-            let Some(value) = value else { continue };
-            let values = std::slice::from_ref(value);
-            variations.add(key, values).map_err(|error| Failure::input(format!("--{key} {error}")))?;
+        for Varied { flag, key, values } in self.varied() {
+            variations.add(key, values).map_err(|error| Failure::input(format!("{flag} {error}")))?;
         }
         Ok(variations)
+    }
+
+    /// What is asked for, by flags.
+    fn varied(&self) -> impl Iterator<Item = Varied<'_>> {
+        let own = [
+            ("--placement", "placement", &self.placement),
+            ("--scheduler", "scheduler", &self.scheduler),
+            ("--barrier", "barrier", &self.barrier),
+            ("--locks", "locks", &self.locks),
+        ];
+        own.into_iter()
+            .filter_map(|(flag, key, value)| Some(Varied { flag, key, values: std::slice::from_ref(value.as_ref()?) }))
     }
 
     fn simulation(&self, machines: &MachinesFlag, program: &str, cpus: Option<u16>) -> Result<Simulation, Failure> {

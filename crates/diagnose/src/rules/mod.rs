@@ -6,5 +6,6 @@ pub mod lines;
 pub mod nodes;
 pub mod pages;
 pub mod scheduling;
+pub mod synchronising;
 pub mod touched;
 pub mod waiting;

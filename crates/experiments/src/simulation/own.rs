@@ -23,6 +23,8 @@ pub struct OwnProgram<'a> {
     pub seed: u64,
     /// Whether misses were told apart by their causes.
     pub causes: bool,
+    /// The names of the scheduler, of how threads met, and of how they took locks ([`policies`]).
+    pub policies: [&'a str; 3],
 }
 
 impl OwnProgram<'_> {
@@ -65,10 +67,10 @@ impl OwnProgram<'_> {
             threads: reports.len() as u32,
             seed: self.seed,
             placement: policies::placement_name(&self.description.os),
-            scheduler: policies::scheduler_name(None),
+            scheduler: self.policies[0].to_owned(),
             processes: 1,
-            barrier: OWN.to_owned(),
-            locks: OWN.to_owned(),
+            barrier: self.policies[1].to_owned(),
+            locks: self.policies[2].to_owned(),
             result: CheckResult::Ok,
             machine_digest: digest(self.description),
             ..SimulationRow::default()
@@ -76,6 +78,3 @@ impl OwnProgram<'_> {
         statistics::summarise(row, reports, parts)
     }
 }
-
-/// How threads of a program of the user's own meet, and take locks: as that has it.
-const OWN: &str = "own";

@@ -18,7 +18,11 @@ fn words<T>(all: &[(T, &'static str)]) -> String {
     all.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(" ")
 }
 
+/// Another word for what is done by load-linked and store-conditional: whoever waits looks at the word.
+const SPIN: (&str, &str) = ("spin", "llsc");
+
 fn named<T: Copy>(all: &[(T, &'static str)], wanted: &str) -> Option<T> {
+    let wanted = if wanted == SPIN.0 { SPIN.1 } else { wanted };
     all.iter().find(|(_, name)| *name == wanted).map(|&(value, _)| value)
 }
 
@@ -98,6 +102,111 @@ pub fn locks_name(locks: LockKind) -> &'static str {
     name_of(&LockKind::ALL, &locks)
 }
 
+/// How threads of a program of the user's own take locks and wait for conditions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OwnLocks {
+    /// As the libraries have it that the program was written for: the C library by futexes, OpenMP by spinning.
+    #[default]
+    Own,
+    /// Whoever waits gives its processor up, and is woken by a system call.
+    Futex,
+    /// Whoever waits looks at a line of its own ([`workloads::queue`]).
+    Queue,
+    /// As built-in programs do.
+    Shared(LockKind),
+}
+
+/// How threads of a program of the user's own meet at barriers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OwnBarrier {
+    /// As the libraries have it that the program was written for: the C library by futexes, gcc's OpenMP at a counter, clang's in a
+    /// tree.
+    #[default]
+    Own,
+    /// At no cost but the wait for the last one.
+    Ideal,
+    /// Whoever waits gives its processor up, and is woken by a system call.
+    Futex,
+    /// As built-in programs do.
+    Shared(BarrierKind),
+}
+
+impl OwnLocks {
+    /// All, with their names.
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::Own, "own"),
+        (Self::Futex, "futex"),
+        (Self::Shared(LockKind::LlSc), "llsc"),
+        (Self::Queue, "queue"),
+        (Self::Shared(LockKind::AtMemory), "at-memory"),
+    ];
+
+    /// Those called `name`.
+    ///
+    /// # Errors
+    /// When there are none of this name.
+    pub fn named(name: &str) -> Result<Self, ExperimentError> {
+        named(&Self::ALL, name).ok_or_else(|| ExperimentError::Policy {
+            what: "kind of lock for own programs",
+            name: name.to_owned(),
+            accepted: words(&Self::ALL),
+        })
+    }
+
+    /// Their name.
+    pub fn name(self) -> &'static str {
+        name_of(&Self::ALL, &self)
+    }
+}
+
+impl OwnBarrier {
+    /// All, with their names.
+    pub const ALL: [(Self, &'static str); 6] = [
+        (Self::Own, "own"),
+        (Self::Ideal, IDEAL),
+        (Self::Futex, "futex"),
+        (Self::Shared(BarrierKind::LlSc), "llsc"),
+        (Self::Shared(BarrierKind::AtMemory), "at-memory"),
+        (Self::Shared(BarrierKind::Tree), "tree"),
+    ];
+
+    /// The one called `name`.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub fn named(name: &str) -> Result<Self, ExperimentError> {
+        named(&Self::ALL, name).ok_or_else(|| ExperimentError::Policy {
+            what: "barrier for own programs",
+            name: name.to_owned(),
+            accepted: words(&Self::ALL),
+        })
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        name_of(&Self::ALL, &self)
+    }
+}
+
+/// The scheduler called `name` of a program whose threads come and go: `none`, which has them take turns when there are more threads
+/// than processors, or `run-queue`, alone or before a slash and a way to share processors.
+///
+/// # Errors
+/// When there is none of this name, or it schedules whole processes.
+pub fn own_scheduler(name: &str) -> Result<Option<Scheduling>, ExperimentError> {
+    match scheduler(name)? {
+        Some(Scheduling { time: TimeSharing::Batch | TimeSharing::Gang, .. }) => Err(ExperimentError::Policy {
+            what: "scheduler for a single program",
+            name: name.to_owned(),
+            accepted: format!(
+                "{NO_SCHEDULER}, or run-queue, alone or before a slash and one of {}",
+                words(&SpaceSharing::ALL)
+            ),
+        }),
+        scheduling => Ok(scheduling),
+    }
+}
+
 /// The name of what places and moves pages.
 pub fn placement_name(os: &OsSpec) -> String {
     let mut name = match os.placement {
@@ -131,6 +240,20 @@ mod tests {
         }
         for name in ["llsc", "at-memory"] {
             assert_eq!(locks_name(locks(name).expect(name)), name);
+        }
+        assert_eq!(barrier_name(barrier("spin").expect("another word")), "llsc");
+        for (kind, name) in OwnLocks::ALL {
+            assert_eq!((OwnLocks::named(name).expect(name), kind.name()), (kind, name));
+        }
+        for (kind, name) in OwnBarrier::ALL {
+            assert_eq!((OwnBarrier::named(name).expect(name), kind.name()), (kind, name));
+        }
+        assert_eq!(OwnLocks::named("spin").expect("another word").name(), "llsc");
+        let refused =
+            [OwnLocks::named("tree").map(drop), OwnBarrier::named("queue").map(drop), own_scheduler("gang").map(drop)];
+        for (refused, name) in refused.into_iter().zip(["tree", "queue", "gang"]) {
+            let message = refused.expect_err("it has no meaning").to_string();
+            assert!(message.contains(name) && message.contains("accepted: "), "{message}");
         }
         let refused = [scheduler("gang/fair").map(drop), barrier("magic").map(drop), locks("tree").map(drop)];
         for (refused, name) in refused.into_iter().zip(["gang/fair", "magic", "tree"]) {

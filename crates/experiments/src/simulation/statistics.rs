@@ -119,6 +119,7 @@ pub fn summarise(mut row: SimulationRow, reports: &[ThreadReport], parts: Parts)
     row.upgrades = all.misses.upgrades;
     row.local_pct = local_share(&all.misses);
     row.references = all.references;
+    row.spins = all.looks;
     row.primary_misses = all.primary_misses;
     row.secondary_misses = all.secondary_misses;
     row.translation_misses = all.translation_misses;

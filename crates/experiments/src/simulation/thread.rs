@@ -89,24 +89,20 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
         }
     }
 
-    /// The value changes when the answer is there: nobody else sees the memory in between. That it is only read on the way back
-    /// from the Origin's memory, and read and written on FLASH's, is all the same to the processor.
     fn fetch_add_at_memory(&mut self, region: &SharedRegion, word: usize, addend: u64) -> u64 {
-        let before = self.load_at_memory(region, word);
-        self.thread.note_change(region.at(word));
-        self.thread.tell_news();
-        region.set(word, before.wrapping_add(addend));
-        before
+        self.thread.drain();
+        self.thread.on_behalf(Cause::Lock, |thread| {
+            thread.change_at_memory(Some(region.at(word)), || {
+                let before = region.get(word);
+                region.set(word, before.wrapping_add(addend));
+                before
+            })
+        })
     }
 
     fn load_at_memory(&mut self, region: &SharedRegion, word: usize) -> u64 {
         self.thread.drain();
-        self.thread.on_behalf(Cause::Lock, |thread| {
-            thread.load_uncached(region.at(word));
-            thread.drain();
-            thread.order();
-        });
-        region.get(word)
+        self.thread.on_behalf(Cause::Lock, |thread| thread.at_memory(Some(region.at(word)), || region.get(word)))
     }
 
     #[inline]

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use sim::{Scheduling, SimError, Simulator, SpaceSharing};
 use units::{Bytes, CpuId, NodeId, VirtualAddr};
 
-use super::Simulation;
 use super::memory::{Moved, SharedRegion, WORD};
+use super::{Simulation, policies};
 use crate::error::ExperimentError;
 use crate::variant;
 
@@ -122,7 +122,7 @@ pub fn remedied(
             relocation.apart = pieces.iter().filter_map(|piece| Some((*piece, base.node_of(piece.cpu)?))).collect();
         }
         Trial::Machine(key, value) => machine = variant::changed(&machine, key, value)?,
-        Trial::Pin => return Ok(None),
+        Trial::Pin | Trial::Synchronise(..) => return Ok(None),
     }
     Ok(Some((machine, relocation)))
 }
@@ -133,6 +133,14 @@ impl Simulation {
     /// # Errors
     /// When the machine cannot be changed so, or a node has too little memory.
     pub fn with_trial(mut self, trial: &Trial, base: &Attribution) -> Result<Self, ExperimentError> {
+        if let Trial::Synchronise(key, kind) = trial {
+            let mut synchronisation = self.synchronisation;
+            match *key {
+                "barrier" => synchronisation.barrier = policies::barrier(kind)?,
+                _ => synchronisation.locks = policies::locks(kind)?,
+            }
+            return self.with_synchronisation(synchronisation);
+        }
         match remedied(&self.description, trial, base)? {
             Some((machine, relocation)) => (self.description, self.relocation) = (machine, relocation),
             None => {

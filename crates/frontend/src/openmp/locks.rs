@@ -40,12 +40,13 @@ impl Nest<'_> {
         (std::ptr::from_ref(Task::current()) as usize / LINE) as u32
     }
 
-    fn try_acquire(&self) -> c_int {
-        let me = Self::me();
-        let mine = self.owner.look() == me || self.owner.change(|owner| (owner == 0).then_some(me)).is_ok();
-        if !mine {
-            return 0;
-        }
+    /// The lock behind it, if locks are asked for of a kind of which one word does not tell who has it.
+    fn behind(&self) -> Option<&'static Lock> {
+        Lock::behind(self.owner)
+    }
+
+    /// One more time.
+    fn again(&self) -> c_int {
         // SAFETY: only the owner counts.
         unsafe {
             *self.count += 1;
@@ -53,11 +54,35 @@ impl Nest<'_> {
         }
     }
 
+    fn try_acquire(&self) -> c_int {
+        let me = Self::me();
+        let mine = self.owner.look() == me
+            || match self.behind() {
+                Some(lock) => {
+                    lock.try_acquire() && {
+                        self.owner.set(me);
+                        true
+                    }
+                }
+                None => self.owner.change(|owner| (owner == 0).then_some(me)).is_ok(),
+            };
+        if mine { self.again() } else { 0 }
+    }
+
     fn acquire(&self) {
+        if let Some(lock) = self.behind() {
+            let me = Self::me();
+            if self.owner.look() != me {
+                lock.acquire();
+                self.owner.set(me);
+            }
+            self.again();
+            return;
+        }
         while self.try_acquire() == 0 {
             let owner = self.owner.look();
             if owner != 0 {
-                self.owner.wait_while(owner);
+                self.owner.wait(owner, Lock::waiting());
             }
         }
     }
@@ -70,6 +95,9 @@ impl Nest<'_> {
         };
         if left == 0 {
             self.owner.set(0);
+            if let Some(lock) = self.behind() {
+                lock.release();
+            }
         }
     }
 }
@@ -103,7 +131,7 @@ macro_rules! locks {
 
 locks! {
     omp_init_lock omp_init_lock_ place -> (): begin::<1>(place);
-    omp_destroy_lock omp_destroy_lock_ place -> (): drop_nothing(place);
+    omp_destroy_lock omp_destroy_lock_ place -> (): lock(place).forget();
     omp_set_lock omp_set_lock_ place -> (): lock(place).acquire();
     omp_unset_lock omp_unset_lock_ place -> (): lock(place).release();
     omp_test_lock omp_test_lock_ place -> c_int: c_int::from(lock(place).try_acquire());

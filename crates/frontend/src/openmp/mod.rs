@@ -18,6 +18,7 @@ mod gomp;
 mod groups;
 mod kmp;
 mod locks;
+mod meeting;
 mod memory;
 mod places;
 mod platform;

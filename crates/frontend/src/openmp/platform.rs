@@ -10,11 +10,12 @@ use std::ptr::null_mut;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use experiments::policies::OwnLocks;
 use sim::{Cause, Thread};
 
 use crate::runtime::callbacks::{Reference, refer_range};
 use crate::runtime::state::{acquire, current, indivisible, release, run};
-use crate::runtime::{address, clock, futex, heap, keys, processors, threads};
+use crate::runtime::{address, clock, futex, heap, keys, locking, processors, threads};
 
 /// Instructions between two looks at a word: compare, branch, pause, load.
 const LOOK: u32 = 4;
@@ -59,13 +60,18 @@ impl Word {
         unsafe { &*address.cast() }
     }
 
-    fn address(&self) -> usize {
+    pub(super) fn address(&self) -> usize {
         std::ptr::from_ref(self) as usize
     }
 
     /// Its value, as the runtime knows it without looking.
     pub fn peek(&self) -> u32 {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// The value itself, for whoever accounts for what it costs to change it.
+    pub(super) fn value(&self) -> &AtomicU32 {
+        &self.0
     }
 
     /// Its value, and with it all that was stored before it.
@@ -108,13 +114,18 @@ impl Word {
 
     /// Waits until the value is no longer `value`, and returns what it is then.
     pub fn wait_while(&self, value: u32) -> u32 {
+        self.wait(value, Waiting::Looks)
+    }
+
+    /// The same; a simulated thread waits as it is told.
+    pub fn wait(&self, value: u32, waiting: Waiting) -> u32 {
         let mut looks = 0;
         loop {
             let now = self.look();
             if now != value {
                 return now;
             }
-            pause(self.address(), looks, || self.sleep(value));
+            pause(self.address(), looks, waiting, || self.sleep(value));
             looks += 1;
         }
     }
@@ -130,7 +141,7 @@ impl Word {
         SLEEPERS.fetch_sub(1, Ordering::SeqCst);
     }
 
-    fn wake(&self) {
+    pub(super) fn wake(&self) {
         match current() {
             Some(thread) => wake_simulated(thread, self.address()),
             None if SLEEPERS.load(Ordering::SeqCst) > 0 => {
@@ -207,21 +218,38 @@ impl Counter {
     pub fn wait_until(&self, enough: impl Fn(u64) -> bool) {
         let mut looks = 0;
         while !enough(self.look()) {
-            pause(self.address(), looks, || std::thread::sleep(std::time::Duration::from_micros(50)));
+            pause(self.address(), looks, Waiting::Looks, || std::thread::sleep(std::time::Duration::from_micros(50)));
             looks += 1;
         }
     }
 }
 
+/// How a simulated thread waits for a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waiting {
+    /// It looks at it again and again, as long as there is a processor for every thread.
+    Looks,
+    /// It gives its processor up.
+    Sleeps,
+}
+
+impl Waiting {
+    /// It sleeps if `sleeps` says so.
+    pub fn asleep_if(sleeps: bool) -> Self {
+        if sleeps { Self::Sleeps } else { Self::Looks }
+    }
+}
+
 /// Between two looks at a word that told nothing new: the simulated thread looks again and again at its own copy, until that goes.
 /// `sleep` is for threads of this computer that have looked long enough.
-fn pause(address: usize, looks: u32, sleep: impl FnOnce()) {
+fn pause(address: usize, looks: u32, waiting: Waiting, sleep: impl FnOnce()) {
     if let Some(thread) = current() {
+        // Where there are more threads than processors, others need this one.
+        if waiting == Waiting::Sleeps || run().alive > run().processors {
+            futex::wait(thread, address, None);
+            return;
+        }
         match address::locate(address) {
-            // Where there are more threads than processors, others need this one.
-            _ if run().alive > run().processors => {
-                futex::wait(thread, address, None);
-            }
             Some(at) => thread.spin(at, LOOK),
             None => thread.instructions(LOOK),
         }
@@ -326,21 +354,59 @@ impl Lock {
         unsafe { &*address.cast() }
     }
 
+    /// The running thread, if locks are asked for of a kind that the C library's functions have, too ([`locking`]).
+    fn caller() -> Option<&'static mut Thread<'static>> {
+        current().filter(|_| locking::is_asked_for())
+    }
+
+    /// How simulated threads wait for locks that are made here.
+    pub fn waiting() -> Waiting {
+        Waiting::asleep_if(current().is_some() && run().locks == OwnLocks::Futex)
+    }
+
+    /// The lock behind a word that tells who has it, where locks are asked for of a kind that takes its word for itself.
+    pub fn behind(word: &Word) -> Option<&'static Self> {
+        Self::caller()?;
+        // SAFETY: lines that are used for nothing else, and stay.
+        Some(unsafe { Self::at(locking::behind(word.address()).cast()) })
+    }
+
+    fn word(&self) -> *mut u32 {
+        self.0.0.as_ptr()
+    }
+
     /// Takes it, if it is free.
     pub fn try_acquire(&self) -> bool {
-        self.0.change(|value| (value == 0).then_some(1)).is_ok()
+        match Self::caller() {
+            Some(thread) => locking::try_acquire(thread, self.word()),
+            None => self.0.change(|value| (value == 0).then_some(1)).is_ok(),
+        }
     }
 
     /// Waits until it is free, and takes it.
     pub fn acquire(&self) {
+        if let Some(thread) = Self::caller() {
+            locking::acquire(thread, self.word(), None);
+            return;
+        }
         while !self.try_acquire() {
-            self.0.wait_while(1);
+            self.0.wait(1, Self::waiting());
         }
     }
 
     /// Lets it go.
     pub fn release(&self) {
-        self.0.set(0);
+        match Self::caller() {
+            Some(thread) => locking::release(thread, self.word()),
+            None => self.0.set(0),
+        }
+    }
+
+    /// It is no more.
+    pub fn forget(&self) {
+        if Self::caller().is_some() {
+            locking::forget(self.word());
+        }
     }
 }
 

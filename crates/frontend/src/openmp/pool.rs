@@ -6,6 +6,7 @@ use std::ffi::c_void;
 
 use sim::Cause;
 
+use super::meeting;
 use super::places::place_of;
 use super::platform::{Line, Word, charged, instructions, keep, loads, processor, processors, spawn, stores};
 use super::settings::Bind;
@@ -100,7 +101,7 @@ impl Member {
         stores(&team.data);
         stores(&team.threads);
         team.group.set(None);
-        team.tree.forget();
+        team.tree.forget(threads);
         let begun = begin(team);
         team.begun.set(begun);
         team.tasked.set(false);
@@ -139,7 +140,7 @@ extern "C-unwind" fn be_born(birth: *mut c_void) -> *mut c_void {
     let member = adopt(pool.team, number, false);
     let _first = member.place.set(place);
     loop {
-        seen = charged(Cause::Idle, || pool.launch.wait_while(seen));
+        seen = charged(Cause::Idle, || pool.launch.wait(seen, meeting::waiting()));
         if seen & MOST_THREADS == NOBODY {
             return std::ptr::null_mut();
         }

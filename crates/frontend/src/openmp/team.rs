@@ -12,8 +12,9 @@ use sim::Cause;
 use super::display;
 use super::groups::Group;
 use super::kmp::Dimension;
+use super::meeting::{Phase, Tally};
 use super::platform::{
-    AtEnd, Counter, Guarded, LINE, Line, Lock, Word, charged, keep, loads, processors, remember, remembered,
+    AtEnd, Counter, Guarded, LINE, Line, Lock, charged, keep, loads, processors, remember, remembered,
 };
 use super::pool::{Pool, dismiss};
 use super::schedule::{Kind, Schedule};
@@ -82,11 +83,11 @@ pub struct Team {
     /// Where threads meet whom clang's code began.
     pub tree: Tree,
     /// Threads that have come to the barrier.
-    arrived: Line<Word>,
+    arrived: Line<Tally>,
     /// Threads that have come to one at which they wait no longer when the region is cancelled.
-    pub arrived_early: Line<Word>,
+    pub arrived_early: Line<Tally>,
     /// The number of barriers that are over, above the bits that tell of tasks to be done and of cancellation.
-    pub phase: Line<Word>,
+    pub phase: Line<Phase>,
     /// Whether anything was cancelled since the region began.
     pub cancelled: Cell<bool>,
     /// Explicit tasks.
@@ -236,7 +237,7 @@ impl Team {
 
     /// Waits until all have come here, who are counted in `arrived`, and all tasks are done, or until one of the bits `end` of the
     /// phase is set; whether one is. Does tasks meanwhile.
-    pub fn meet(&'static self, arrived: &Word, end: u32) -> bool {
+    pub fn meet(&'static self, arrived: &Tally, end: u32) -> bool {
         charged(Cause::Barrier, || {
             // Who is alone has done its tasks as they came, but for those that somebody else ends.
             if self.is_one() && !self.detaches.get() {
@@ -251,7 +252,7 @@ impl Team {
             }
             // Once it has been counted, this may be the team of the next region.
             let threads = self.threads.get();
-            let last = arrived.add(1) + 1 == threads;
+            let last = arrived.count() + 1 == threads;
             if last && self.none_left() {
                 self.pass();
                 return false;

@@ -9,10 +9,13 @@
 
 use std::cell::Cell;
 
+use experiments::policies::OwnBarrier;
 use sim::Cause;
+use workloads::BarrierKind;
 
 use super::platform::{LINE, Line, Word, allocate, charged};
 use super::team::{Team, globals, member};
+use crate::runtime::state::{current, run};
 
 /// Bits of a number that a level of the tree is about.
 const BITS: u32 = 2;
@@ -23,6 +26,9 @@ const BRANCHES: u32 = 1 << BITS;
 const CALLED: u32 = 1;
 /// What a barrier adds to a seat's words.
 const PASSED: u32 = 2;
+
+/// Trees for all barriers.
+const TREE: OwnBarrier = OwnBarrier::Shared(BarrierKind::Tree);
 
 /// Where a thread is told of others, and tells them.
 #[repr(C)]
@@ -52,13 +58,20 @@ impl Default for Tree {
 }
 
 impl Tree {
-    /// The threads of the team's next region do not meet here, unless somebody says so.
-    pub fn forget(&self) {
+    /// The `threads` threads of the team's next region do not meet here, unless trees are asked for, or somebody says so.
+    pub fn forget(&self, threads: u32) {
         self.is_used.set(false);
+        if current().is_some() && run().barrier == TREE {
+            self.use_for(threads);
+        }
     }
 
-    /// Those `threads` threads do, if they are several.
+    /// Those `threads` threads do, if they are several, unless they were asked to meet otherwise.
     pub fn use_for(&self, threads: u32) {
+        let kind = if current().is_some() { run().barrier } else { OwnBarrier::Own };
+        if !matches!(kind, OwnBarrier::Own | TREE) {
+            return;
+        }
         self.is_used.set(threads > 1);
         if self.seats.get().len() < threads as usize {
             let count = (threads as usize).next_power_of_two();

@@ -3,14 +3,18 @@
 //! gcc and clang call these in place of the operation itself. While simulated, all threads are one of the host's, so plain reads and
 //! writes at the thread's own simulated time are atomic; a program that was started by itself has real threads, and real atomics.
 
-use std::arch::asm;
+use std::arch::{asm, naked_asm};
+use std::mem::offset_of;
 use std::ptr::{read_volatile, write_volatile};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, fence};
 
 use sim::Cause;
 
-use super::state::{acquire, current, indivisible, note_change, release};
+use super::address::locate;
+use super::callbacks;
+use super::loops::{self, tell_registers};
+use super::state::{HOT, Hot, acquire, current, indivisible, note_change, release};
 
 /// A word that this computer changes indivisibly, for programs whose threads are its own.
 trait Word: Copy + PartialEq {
@@ -87,11 +91,26 @@ impl Word for u128 {
     }
 }
 
-fn load<T: Word>(address: *const T) -> T {
+fn load<T: Word>(address: *const T, site: usize) -> T {
     // SAFETY: the program loads from there.
     let Some(thread) = current() else { return unsafe { T::look(address) } };
+    note_look(thread, address as usize, site);
     // SAFETY: as above.
     thread.on_behalf(Cause::Lock, |thread| acquire(thread, address as usize, || unsafe { read_volatile(address) }))
+}
+
+/// The thread is about to look at a word from the code at `site`, perhaps again.
+fn note_look(thread: &mut sim::Thread<'static>, address: usize, site: usize) {
+    callbacks::settle(thread);
+    // SAFETY: one thread of the host.
+    let hot = unsafe { &mut *HOT.get() };
+    let again = hot.site == site && hot.looked == address;
+    (hot.site, hot.looked) = (site, address);
+    match locate(address).filter(|_| again && !hot.timed.is_null()) {
+        // The look itself is a call of the runtime's.
+        Some(at) => loops::again(hot, thread, at, site, 1),
+        None => hot.looks = 0,
+    }
 }
 
 fn store<T: Word>(address: *mut T, value: T) {
@@ -146,8 +165,20 @@ macro_rules! atomics {
         $strong:ident $weak:ident $val:ident;)*) => {$(
         /// An atomic load.
         #[unsafe(no_mangle)]
-        pub extern "C" fn $load(address: *const $type, _order: i32) -> $type {
-            load(address)
+        #[unsafe(naked)]
+        pub extern "C" fn $load(address: *const $type, order: i32) -> $type {
+            extern "C" fn act(address: *const $type, _order: i32, site: usize) -> $type {
+                load(address, site)
+            }
+            naked_asm!(
+                tell_registers!(),
+                "mov rdx, [rsp]",
+                "jmp {act}",
+                hot = sym HOT,
+                told = const offset_of!(Hot, told),
+                frame = const offset_of!(Hot, frame),
+                act = sym act,
+            )
         }
 
         /// An atomic store.
@@ -261,6 +292,8 @@ pub extern "C" fn __tsan_atomic_thread_fence(_order: i32) {
     match current() {
         None => fence(SeqCst),
         Some(thread) => {
+            // It changes nothing that a loop could wait for.
+            loops::discount_call();
             thread.drain();
             thread.order();
         }

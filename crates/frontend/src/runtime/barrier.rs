@@ -1,12 +1,19 @@
-//! Barriers: who comes last lets all go on.
+//! Barriers: who comes last lets all go on. As in the C library threads count themselves in a word and wait for a futex, or they meet
+//! by what is asked for in its place.
 
 use std::ffi::{c_int, c_uint};
 
+use experiments::policies::OwnBarrier;
 use libc::{pthread_barrier_t, pthread_barrierattr_t};
-use sim::Cause;
+use rustc_hash::FxHashMap;
+use sim::{Cause, Thread};
+use workloads::BarrierKind;
 
-use super::futex;
-use super::state::{Mode, acquire, current, indivisible, mode, release};
+use super::caller::{Caller, WORD, Words};
+use super::locking::{LINE, lines};
+use super::state::{Mode, Single, acquire, current, indivisible, mode, release, run};
+use super::threads::number;
+use super::{futex, start};
 
 /// What the runtime keeps in the program's structure.
 #[repr(C)]
@@ -17,6 +24,95 @@ struct Barrier {
     rounds: u32,
     /// How many there are.
     threads: u32,
+    /// Where the lines are that threads meet by in place of the words above; zero until they are wanted.
+    lines: usize,
+}
+
+/// Words from one line to the next that share none.
+const LINE_WORDS: usize = LINE / WORD;
+
+/// Who sits where in barriers that are trees, by where their lines are: the numbers of threads.
+static SEATS: Single<Option<FxHashMap<usize, Vec<usize>>>> = Single::new(None);
+
+/// Lines of barriers that are no more, by how many threads those had. Their words count on.
+static SPARE: Single<Option<FxHashMap<u32, Vec<usize>>>> = Single::new(None);
+
+fn spare(threads: u32) -> &'static mut Vec<usize> {
+    // SAFETY: one thread of the host, and nobody keeps the reference while another may run.
+    unsafe { (*SPARE.get()).get_or_insert_default().entry(threads).or_default() }
+}
+
+/// The running thread's seat in a barrier of so many threads: its own, or one that nobody has, or whose thread has ended.
+fn seat(thread: &mut Thread<'static>, lines: usize, threads: usize) -> usize {
+    // SAFETY: one thread of the host, and nobody keeps the reference while another may run.
+    let seats = unsafe { (*SEATS.get()).get_or_insert_default().entry(lines).or_default() };
+    let own = number();
+    if let Some(seat) = seats.iter().position(|&thread| thread == own) {
+        return seat;
+    }
+    // SAFETY: threads are never freed.
+    let has_ended = |&thread: &usize| unsafe { (*run().threads[thread]).thread.is_null() };
+    match seats.iter().position(has_ended) {
+        Some(seat) => seats[seat] = own,
+        None if seats.len() < threads => seats.push(own),
+        None => start::fail(
+            thread,
+            &format!(
+                "--barrier tree: more than {threads} threads come to a barrier of {threads}, and a tree has a place for each; accepted: \
+                 own, ideal, futex, llsc, at-memory"
+            ),
+        ),
+    }
+    seats.iter().position(|&thread| thread == own).unwrap_or_default()
+}
+
+/// Meets the others as built-in programs do. Returns whether this thread has let them go.
+fn meet(thread: &mut Thread<'static>, barrier: *mut Barrier, kind: BarrierKind) -> bool {
+    // SAFETY: the program's barrier.
+    let (threads, place) = unsafe { ((*barrier).threads as usize, &raw mut (*barrier).lines) };
+    let (room, over) = kind.words(LINE_WORDS, threads);
+    // SAFETY: as above.
+    if unsafe { *place } == 0 {
+        // Others may run, and come here, before the lines are there.
+        let found = spare(threads as u32).pop().unwrap_or_else(|| lines(room * WORD, LINE));
+        // SAFETY: as above.
+        unsafe {
+            if *place == 0 {
+                *place = found;
+            } else {
+                spare(threads as u32).push(found);
+            }
+        }
+    }
+    // SAFETY: as above.
+    let start = unsafe { *place };
+    let seat = if kind == BarrierKind::Tree { seat(thread, start, threads) } else { 0 };
+    let words = Words::at(start);
+    // Whoever comes has seen the barrier before this one end.
+    let passed = words.peek(over).into();
+    workloads::Barrier::passed(kind, LINE_WORDS, threads, &words, passed).wait(&mut Caller::new(thread, seat))
+}
+
+/// Waits for the others at no cost but that. Returns whether this thread has let them go.
+fn meet_at_once(thread: &mut Thread<'static>, barrier: *mut Barrier) -> bool {
+    // SAFETY: the program's barrier.
+    let arrived = unsafe { &raw mut (*barrier).arrived };
+    thread.drain();
+    thread.order();
+    // SAFETY: as above.
+    let is_last = unsafe {
+        *arrived += 1;
+        *arrived == (*barrier).threads
+    };
+    if is_last {
+        // SAFETY: as above.
+        unsafe { *arrived = 0 };
+        super::recording::changed(arrived as usize);
+        futex::let_go(thread, arrived as usize, usize::MAX);
+    } else {
+        futex::wait(thread, arrived as usize, None);
+    }
+    is_last
 }
 
 /// Makes a barrier.
@@ -37,14 +133,26 @@ pub unsafe extern "C" fn __wrap_pthread_barrier_init(
         if threads == 0 {
             return libc::EINVAL;
         }
-        *barrier.cast::<Barrier>() = Barrier { arrived: 0, rounds: 0, threads };
+        *barrier.cast::<Barrier>() = Barrier { arrived: 0, rounds: 0, threads, lines: 0 };
     }
     0
 }
 
 /// A barrier is no more.
+///
+/// # Safety
+/// As of `pthread_barrier_destroy`.
 #[unsafe(no_mangle)]
-pub extern "C" fn __wrap_pthread_barrier_destroy(_barrier: *mut pthread_barrier_t) -> c_int {
+pub unsafe extern "C" fn __wrap_pthread_barrier_destroy(barrier: *mut pthread_barrier_t) -> c_int {
+    if mode() == Mode::Native {
+        // SAFETY: the caller's promise.
+        return unsafe { libc::pthread_barrier_destroy(barrier) };
+    }
+    // SAFETY: the caller's promise.
+    let Barrier { threads, lines, .. } = unsafe { &mut *barrier.cast::<Barrier>() };
+    if *lines != 0 {
+        spare(*threads).push(std::mem::take(lines));
+    }
     0
 }
 
@@ -57,6 +165,15 @@ pub unsafe extern "C" fn barrier_wait(barrier: *mut pthread_barrier_t) -> c_int 
         // SAFETY: the caller's promise.
         return unsafe { libc::pthread_barrier_wait(barrier) };
     };
+    super::callbacks::settle(thread);
+    let by_mechanism = match run().barrier {
+        OwnBarrier::Shared(kind) => Some(thread.on_behalf(Cause::Barrier, |thread| meet(thread, barrier.cast(), kind))),
+        OwnBarrier::Ideal => Some(thread.on_behalf(Cause::Barrier, |thread| meet_at_once(thread, barrier.cast()))),
+        OwnBarrier::Own | OwnBarrier::Futex => None,
+    };
+    if let Some(last) = by_mechanism {
+        return if last { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 };
+    }
     // SAFETY: the caller's promise.
     let (arrived, rounds, threads) = unsafe {
         let barrier = barrier.cast::<Barrier>();

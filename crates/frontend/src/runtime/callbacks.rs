@@ -9,8 +9,9 @@ use std::mem::offset_of;
 use self::reference::Access;
 
 use super::address::locate;
-use super::recording;
+use super::loops::tell_registers;
 use super::state::{Budget, HOT, Hot};
+use super::{loops, recording};
 
 /// What a reference does.
 mod reference {
@@ -31,6 +32,9 @@ fn refer(address: usize, access: Access, site: usize) {
     let Some(thread) = (unsafe { hot.timed.as_mut() }) else {
         if hot.counting {
             count(hot);
+        } else if hot.inspects {
+            go_on(hot);
+            refer(address, access, site);
         }
         return;
     };
@@ -40,7 +44,12 @@ fn refer(address: usize, access: Access, site: usize) {
         issue(hot, thread, instructions);
     }
     at_site(thread, site);
-    hot.site = site;
+    if hot.site == site && hot.looked == address {
+        look_again(hot, thread, address, access, site);
+    } else {
+        hot.looks = 0;
+    }
+    (hot.site, hot.looked) = (site, address);
     if hot.recording {
         recording::refer(address, access, instructions, site);
     }
@@ -51,6 +60,22 @@ fn refer(address: usize, access: Access, site: usize) {
             thread.store(at);
         }
         None => foreign(access),
+    }
+}
+
+/// References are timed again whose thread was to tell its registers.
+#[cold]
+fn go_on(hot: &mut Hot) {
+    (hot.inspects, hot.timed) = (false, hot.thread);
+}
+
+/// The reference is to where the one before was, from the same code.
+#[cold]
+#[inline(never)]
+fn look_again(hot: &mut Hot, thread: &mut sim::Thread<'static>, address: usize, access: Access, site: usize) {
+    match locate(address).filter(|_| access == Access::Load) {
+        Some(at) => loops::again(hot, thread, at, site, 0),
+        None => hot.looks = 0,
     }
 }
 
@@ -208,7 +233,16 @@ macro_rules! single {
                 "3:",
                 "cmp byte ptr [rip + {hot} + {ends}], 0",
                 "jne 5f",
+                "cmp byte ptr [rip + {hot} + {inspects}], 0",
+                "jne 6f",
                 "ret",
+                "6:",
+                tell_registers!(),
+                "mov byte ptr [rip + {hot} + {inspects}], 0",
+                "mov rax, [rip + {hot} + {thread}]",
+                "mov [rip + {hot} + {timed}], rax",
+                "mov rsi, [rsp]",
+                "jmp {act}",
                 "4:",
                 "jmp {turn}",
                 "5:",
@@ -219,6 +253,10 @@ macro_rules! single {
                 left = const offset_of!(Hot, budget) + offset_of!(Budget, left),
                 act = sym act,
                 ends = const offset_of!(Hot, ends),
+                inspects = const offset_of!(Hot, inspects),
+                told = const offset_of!(Hot, told),
+                frame = const offset_of!(Hot, frame),
+                thread = const offset_of!(Hot, thread),
                 turn = sym take_turn_or_end,
                 end = sym super::cancel::end_here,
             )

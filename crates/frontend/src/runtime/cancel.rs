@@ -24,6 +24,8 @@ pub struct Cancel {
     ending: bool,
     /// It waits at a cancellation point.
     waits: bool,
+    /// It does so by looking at a word, where it has a place that it cannot give up.
+    spins: bool,
 }
 
 impl Cancel {
@@ -61,6 +63,14 @@ pub fn waiting<T>(wait: impl FnOnce() -> T) -> T {
     own().waits = !own().disabled;
     let result = wait();
     own().waits = false;
+    result
+}
+
+/// The running thread looks at a word at a cancellation point, by `look`: nobody can cancel it there.
+pub fn spinning<T>(look: impl FnOnce() -> T) -> T {
+    own().spins = !own().disabled;
+    let result = look();
+    own().spins = false;
     result
 }
 
@@ -149,6 +159,13 @@ unsafe extern "C" fn cancel(handle: libc::pthread_t) -> c_int {
     super::state::note_change();
     // SAFETY: threads are never freed.
     let (asked, id) = unsafe { (&mut (*user).cancel, (*user).id) };
+    if asked.spins {
+        super::locking::refuse(
+            thread,
+            "a thread is cancelled that waits for a condition",
+            "it has a place there that it cannot give up",
+        );
+    }
     asked.asked = true;
     if asked.waits {
         thread.unpark(id);

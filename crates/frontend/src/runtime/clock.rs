@@ -207,13 +207,23 @@ pub unsafe extern "C" fn __wrap_times(buffer: *mut libc::tms) -> libc::clock_t {
     ticks
 }
 
+/// Parks the thread; if until a time, others may wait as long for what it does then.
+pub fn park(thread: &mut Thread<'static>, until: Option<Time>) {
+    let sleeps = u32::from(until.is_some());
+    note_change();
+    // SAFETY: one thread of the host.
+    unsafe { (*HOT.get()).asleep += sleeps };
+    thread.park(until);
+    // SAFETY: as above.
+    unsafe { (*HOT.get()).asleep -= sleeps };
+}
+
 /// Does nothing until `until`.
 fn sleep_until(thread: &mut Thread<'static>, until: Time) {
     system_call(thread);
     thread.on_behalf(Cause::Idle, |thread| {
         while thread.now() < until && !cancel::is_due() {
-            note_change();
-            cancel::waiting(|| thread.park(Some(until)));
+            cancel::waiting(|| park(thread, Some(until)));
         }
     });
 }

@@ -8,7 +8,7 @@ use units::Time;
 
 use super::clock::deadline;
 use super::state::{Mode, acquire, current, indivisible, mode};
-use super::{cancel, futex, mutex};
+use super::{cancel, futex, locking, looking, mutex};
 
 /// What the runtime keeps in the program's structure. All zero is what static initialisers make.
 #[repr(C)]
@@ -17,6 +17,8 @@ struct Condition {
     signals: u32,
     /// The clock of deadlines, where that is not the wall clock.
     clock: clockid_t,
+    /// What it is waited by where threads look at words ([`looking`]).
+    looked_at: looking::Condition,
 }
 
 fn signals(condition: *mut pthread_cond_t) -> *mut u32 {
@@ -33,6 +35,11 @@ fn wait(
 ) -> c_int {
     if cancel::is_due() {
         return 0;
+    }
+    if locking::is_asked_for() {
+        // SAFETY: the program's structure is long enough.
+        let words = unsafe { &raw mut (*condition.cast::<Condition>()).looked_at };
+        return thread.on_behalf(Cause::Lock, |thread| looking::wait(thread, words, lock, until));
     }
     let word = signals(condition);
     thread.on_behalf(Cause::Lock, |thread| {
@@ -51,6 +58,12 @@ fn wait(
 }
 
 fn signal(thread: &mut Thread<'static>, condition: *mut pthread_cond_t, most: usize) -> c_int {
+    if locking::is_asked_for() {
+        // SAFETY: the program's structure is long enough.
+        let words = unsafe { &raw mut (*condition.cast::<Condition>()).looked_at };
+        thread.on_behalf(Cause::Lock, |thread| looking::signal(thread, words, most));
+        return 0;
+    }
     let word = signals(condition);
     thread.on_behalf(Cause::Lock, |thread| {
         // SAFETY: the program's condition variable.
@@ -78,7 +91,7 @@ pub unsafe extern "C" fn __wrap_pthread_cond_init(
         if !attributes.is_null() {
             libc::pthread_condattr_getclock(attributes, &raw mut clock);
         }
-        *condition.cast::<Condition>() = Condition { signals: 0, clock };
+        *condition.cast::<Condition>() = Condition { signals: 0, clock, looked_at: looking::Condition::default() };
     }
     0
 }

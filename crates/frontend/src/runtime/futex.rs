@@ -6,7 +6,7 @@ use sim::Thread;
 use units::Time;
 
 use super::cancel;
-use super::clock::system_call;
+use super::clock::{park, system_call};
 use super::state::run;
 use super::threads::{UserThread, this};
 
@@ -27,8 +27,7 @@ fn wait_unless(thread: &mut Thread<'static>, address: usize, until: Option<Time>
     unsafe { (*user).woken = false };
     run().waiters.entry(address).or_default().push_back(user);
     loop {
-        super::state::note_change();
-        thread.park(until);
+        park(thread, until);
         // SAFETY: as above.
         if unsafe { (*user).woken } {
             super::recording::saw(address);
@@ -51,23 +50,29 @@ fn forget(address: usize, user: *mut UserThread) {
     }
 }
 
-/// Lets up to `most` threads go on that wait for the word at `address`. Returns how many.
+/// Lets up to `most` threads go on that wait for the word at `address`, by a system call if there is any. Returns how many.
 pub fn wake(thread: &mut Thread<'static>, address: usize, most: usize) -> usize {
-    let mut woken = 0;
-    while woken < most {
-        let Some(user) = next(address) else { break };
-        if woken == 0 {
-            system_call(thread);
-        }
-        // SAFETY: threads are never freed.
-        let id = unsafe {
-            (*user).woken = true;
-            (*user).id
-        };
-        thread.unpark(id);
-        woken += 1;
+    if most > 0 && is_waited_for(address) {
+        system_call(thread);
     }
-    woken
+    let_go(thread, address, most)
+}
+
+/// The same at no cost. Whoever comes back to wait before all have been woken is not among them.
+pub fn let_go(thread: &mut Thread<'static>, address: usize, most: usize) -> usize {
+    let mut woken = Vec::new();
+    while woken.len() < most
+        && let Some(user) = next(address)
+    {
+        // SAFETY: threads are never freed.
+        unsafe {
+            (*user).woken = true;
+            woken.push((*user).id);
+        }
+    }
+    let count = woken.len();
+    woken.into_iter().for_each(|id| thread.unpark(id));
+    count
 }
 
 fn next(address: usize) -> Option<*mut UserThread> {

@@ -9,9 +9,10 @@ use sim::{Cause, Thread};
 use units::{Duration, NodeId, VirtualAddr};
 
 use super::address::{self, locate, page};
+use super::clock::park;
 use super::futex_call::failed;
 use super::numa::nodes;
-use super::state::{current, note_change, run};
+use super::state::{current, run};
 
 /// How often a thread looks whether a page is there, and how often at most: a page takes some microseconds.
 const LOOK: Duration = Duration(1_000_000);
@@ -35,9 +36,8 @@ fn move_page(thread: &mut Thread<'static>, at: VirtualAddr, node: NodeId) -> Res
             if thread.home_of(at) == Some(node) {
                 return Ok(node);
             }
-            note_change();
             let until = thread.now() + LOOK;
-            thread.park(Some(until));
+            park(thread, Some(until));
         }
         Err(libc::EBUSY)
     })

@@ -12,7 +12,7 @@ use units::Time;
 use super::clock::deadline;
 use super::state::{Mode, current, indivisible, mode, release};
 use super::threads::this;
-use super::{address, futex};
+use super::{address, futex, locking};
 
 /// The C library's layout of a mutex on 64-bit machines.
 #[repr(C)]
@@ -55,7 +55,7 @@ impl Handle {
 
     fn is_owned(self) -> bool {
         // SAFETY: as above.
-        unsafe { self.word().read_volatile() != FREE && (&raw mut (*self.0).owner).read_volatile() == me() }
+        unsafe { (&raw mut (*self.0).owner).read_volatile() == me() }
     }
 
     fn set_owner(self, owner: u32) {
@@ -70,6 +70,13 @@ impl Handle {
 
     /// Takes it if it is free, and marks it at least as `mark`. Returns whether it was free.
     fn try_take(self, thread: &mut Thread<'static>, mark: u32) -> bool {
+        if locking::is_asked_for() {
+            let taken = locking::try_acquire(thread, self.word());
+            if taken {
+                self.set_owner(me());
+            }
+            return taken;
+        }
         // SAFETY: as above.
         indivisible(thread, self.address(), || unsafe {
             let before = self.word().read_volatile();
@@ -85,6 +92,13 @@ impl Handle {
     fn take(self, thread: &mut Thread<'static>, until: Option<Time>) -> c_int {
         if !self.is(libc::PTHREAD_MUTEX_NORMAL) && self.is_owned() {
             return self.take_again();
+        }
+        if locking::is_asked_for() {
+            if !locking::acquire(thread, self.word(), until) {
+                return libc::ETIMEDOUT;
+            }
+            self.set_owner(me());
+            return 0;
         }
         let mut mark = TAKEN;
         while !self.try_take(thread, mark) {
@@ -119,6 +133,11 @@ impl Handle {
                 (*self.0).count -= 1;
                 return 0;
             }
+        }
+        if locking::is_asked_for() {
+            self.set_owner(0);
+            locking::release(thread, self.word());
+            return 0;
         }
         thread.drain();
         let before = indivisible(thread, self.address(), || {
@@ -177,8 +196,16 @@ pub unsafe extern "C" fn __wrap_pthread_mutex_destroy(mutex: *mut pthread_mutex_
         // SAFETY: the caller's promise.
         return unsafe { libc::pthread_mutex_destroy(mutex) };
     }
+    let mutex = Handle::at(mutex);
     // SAFETY: the caller's promise.
-    if unsafe { Handle::at(mutex).word().read_volatile() } == FREE { 0 } else { libc::EBUSY }
+    let held = unsafe { (&raw mut (*mutex.0).owner).read_volatile() != 0 };
+    if held {
+        return libc::EBUSY;
+    }
+    if current().is_some() {
+        locking::forget(mutex.word());
+    }
+    0
 }
 
 /// Takes a mutex.

@@ -8,13 +8,14 @@ use std::path::Path;
 use std::ptr::null_mut;
 use std::time::Instant;
 
-use experiments::OwnProgram;
 use experiments::attribution::{Ended, attribution, settled};
+use experiments::policies::{self, OwnBarrier, OwnLocks};
 use experiments::profiling::Recording;
+use experiments::{ExperimentError, OwnProgram};
 use machine::Description;
 use machine::description::PlacementKind;
 use record::{Attribution, DataObject};
-use sim::{Mode as SimulatorMode, Options, SimError, Simulator, Thread, ThreadReport};
+use sim::{Mode as SimulatorMode, Options, Scheduling, SimError, Simulator, Thread, ThreadReport};
 use units::{CpuId, Duration};
 
 use super::arguments::{Arguments, first_thread};
@@ -122,7 +123,7 @@ fn complain(problem: &str) {
 fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
     let start = Instant::now();
     let prepared = prepare(&request);
-    let (description, mut simulator, processors) = match prepared {
+    let (description, mut simulator, processors, policies) = match prepared {
         Ok(prepared) => prepared,
         Err(problem) => return Answer { error: Some(problem), status: 2, ..Answer::default() },
     };
@@ -139,6 +140,8 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
             per_node: description.topology.processors_per_node as usize,
             threads: Vec::new(),
             alive: 1,
+            locks: policies.locks,
+            barrier: policies.barrier,
             helpers: 0,
             waiters: rustc_hash::FxHashMap::default(),
             status: 0,
@@ -193,7 +196,7 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
     endless::watch();
     interrupted::watch(run().request.progress.as_deref());
     time_stamp::watch(description.processor.clock.as_mhz());
-    let reports = simulator.run_process(processors, first);
+    let reports = simulator.run_process(processors, policies.scheduler, first);
     // The rest of the program, which is what it has asked to be done at its exit, runs on this computer.
     // SAFETY: one thread of the host.
     unsafe {
@@ -214,11 +217,26 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
     answer
 }
 
-type Prepared = (Description, Simulator, Vec<CpuId>);
+/// How threads wait for each other, and who says where they run.
+struct Policies {
+    locks: OwnLocks,
+    barrier: OwnBarrier,
+    scheduler: Option<Scheduling>,
+}
+
+type Prepared = (Description, Simulator, Vec<CpuId>, Policies);
 
 fn prepare(request: &Request) -> Result<Prepared, String> {
     let description =
         machine::parse("the machine of the request", &request.machine).map_err(|error| error.to_string())?.description;
+    let named = || -> Result<Policies, ExperimentError> {
+        Ok(Policies {
+            locks: OwnLocks::named(&request.locks)?,
+            barrier: OwnBarrier::named(&request.barrier)?,
+            scheduler: policies::own_scheduler(&request.scheduler)?,
+        })
+    };
+    let policies = named().map_err(|error| error.to_string())?;
     let options = Options {
         mode: if request.lock_step { SimulatorMode::LockStep } else { SimulatorMode::LookAhead },
         seed: request.seed,
@@ -227,7 +245,7 @@ fn prepare(request: &Request) -> Result<Prepared, String> {
     };
     let simulator = Simulator::new(&description, options).map_err(|error| error.to_string())?;
     let processors = OwnProgram::processors(&description, request.cpus).map_err(|error| error.to_string())?;
-    Ok((description, simulator, processors))
+    Ok((description, simulator, processors, policies))
 }
 
 /// Begins to read counters, if any are asked for. Threads are called by the order in which they begin.
@@ -275,20 +293,22 @@ fn conclude(
     answer.error = run.error.take().or(recording::finish().err().map(|error| error.to_string()));
     match reports {
         Ok(reports) if answer.error.is_none() => {
-            let Request { program, cpus, seed, causes, .. } = &run.request;
-            let own = OwnProgram { description, name: program, cpus: *cpus, seed: *seed, causes: *causes };
+            let Request { program, cpus, seed, causes, barrier, locks, scheduler, .. } = &run.request;
+            let policies = [scheduler, barrier, locks].map(String::as_str);
+            let own = OwnProgram { description, name: program, cpus: *cpus, seed: *seed, causes: *causes, policies };
             let mut row = own.record(simulator, &reports);
             row.measured = Some(measured::part(run).to_owned());
             if run.request.no_caches {
-                row.references = callbacks::counted();
+                (row.references, row.spins) = (callbacks::counted(), 0);
             }
             let seconds = start.elapsed().as_secs_f64();
             answer.speed = Some(format!(
-                "{} with {} threads on {}: {seconds:.2} s, {:.2} million references a second",
+                "{} with {} threads on {}: {seconds:.2} s, {:.2} million references a second, {} looks of loops that wait not counted",
                 row.program,
                 reports.len(),
                 row.machine,
-                row.references as f64 / seconds / 1e6,
+                row.references.saturating_sub(row.spins) as f64 / seconds / 1e6,
+                row.spins,
             ));
             let data = Ended { description, simulator, row: &row, reports: &reports, objects: objects() };
             answer.attribution = causes.then(|| with_libraries(attribution(data, address::named)));

@@ -6,12 +6,14 @@
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 
+use experiments::policies::{OwnBarrier, OwnLocks};
 use rustc_hash::FxHashMap;
 use sim::Thread;
 use units::{Duration, Time};
 
 use super::address::{self, Ranges};
 use super::callbacks;
+use super::loops::Frame;
 use super::recording;
 use super::threads::UserThread;
 use crate::request::Request;
@@ -49,6 +51,15 @@ pub struct Hot {
     pub ranges: Ranges,
     /// The code of the latest reference.
     pub site: usize,
+    /// The address of the latest reference, and how often in a row it has been referred to from that code.
+    pub looked: usize,
+    pub looks: u32,
+    /// Whether the next callback tells the program's registers, as long as the thread has no `timed`; whether it has, and they.
+    pub inspects: bool,
+    pub told: bool,
+    pub frame: Frame,
+    /// Threads that sleep until a time.
+    pub asleep: u32,
     /// Instructions that a reference stands for beside itself.
     pub instructions: u32,
     /// References to memory that is not simulated, in a row.
@@ -86,6 +97,12 @@ pub static HOT: Single<Hot> = Single::new(Hot {
     user: std::ptr::null_mut(),
     ranges: Ranges::NONE,
     site: 0,
+    looked: 0,
+    looks: 0,
+    inspects: false,
+    told: false,
+    frame: Frame::NONE,
+    asleep: 0,
     instructions: 0,
     foreign: 0,
     counting: false,
@@ -134,6 +151,9 @@ pub struct Run {
     pub alive: usize,
     /// Those of them that wait for parallel regions and are part of no other section.
     pub helpers: usize,
+    /// How threads take locks, and meet.
+    pub locks: OwnLocks,
+    pub barrier: OwnBarrier,
     /// Who waits for which word, first come first.
     pub waiters: FxHashMap<usize, VecDeque<*mut UserThread>>,
     /// What the program exits with.
@@ -163,8 +183,12 @@ pub fn run() -> &'static mut Run {
 /// The processor of the running thread; none outside of the simulation.
 #[inline(always)]
 pub fn current() -> Option<&'static mut Thread<'static>> {
-    // SAFETY: the pointer is null or that of the coroutine that runs now, which lives until it ends.
-    unsafe { (*HOT.get()).thread.as_mut() }
+    // SAFETY: the pointer is null or that of the coroutine that runs now, which lives until it ends; there is a thread then.
+    unsafe {
+        let thread = (*HOT.get()).thread.as_mut()?;
+        (*(*HOT.get()).user).looks.calls += 1;
+        Some(thread)
+    }
 }
 
 /// How the program runs.
@@ -216,6 +240,21 @@ pub fn acquire<T>(thread: &mut Thread<'static>, address: usize, look: impl FnOnc
         recording::saw(address);
         look()
     })
+}
+
+/// What the memory of a word tells of it past the caches ([`Thread::at_memory`]).
+pub fn at_memory<T>(thread: &mut Thread<'static>, address: usize, look: impl FnOnce() -> T) -> T {
+    callbacks::settle(thread);
+    thread.at_memory(address::locate(address), || {
+        recording::saw(address);
+        look()
+    })
+}
+
+/// Has the memory of a word change it ([`Thread::change_at_memory`]).
+pub fn change_at_memory<T>(thread: &mut Thread<'static>, address: usize, change: impl FnOnce() -> T) -> T {
+    callbacks::settle(thread);
+    thread.change_at_memory(address::locate(address), || noted(address, change))
 }
 
 /// Something changes, or may while nobody runs: threads that wait for that do not wait in vain.

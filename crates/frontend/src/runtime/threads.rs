@@ -8,6 +8,7 @@ use sim::{Cause, Thread, ThreadId};
 use units::CpuId;
 
 use super::cancel::Cancel;
+use super::loops::Looks;
 use super::numa::Wish;
 use super::state::{HOT, Mode, current, mode, run};
 use super::unwinding::{Body, Unwinding, bounded, unwind};
@@ -47,6 +48,8 @@ pub struct UserThread {
     pub called: *const c_char,
     /// The code of its latest reference, while another thread runs.
     pub site: usize,
+    /// The loop that it may be in; the first fields while another thread runs.
+    pub looks: Looks,
     /// Where it wants the pages that it maps.
     pub wish: Wish,
     /// The processors it may run on, if it or its maker has said so.
@@ -113,6 +116,7 @@ impl UserThread {
             woken: false,
             call: 0,
             site: 0,
+            looks: Looks::default(),
             called: std::ptr::null(),
             wish: Wish::None,
             affinity: None,
@@ -160,17 +164,21 @@ fn entered(this: usize) {
         let hot = &mut *HOT.get();
         if let Some(before) = hot.user.as_mut() {
             before.site = hot.site;
+            (before.looks.address, before.looks.count) = (hot.looked, hot.looks);
+            before.looks.inspects = hot.inspects;
         }
         hot.site = (*this).site;
+        let looks = &(*this).looks;
+        (hot.looked, hot.looks, hot.inspects, hot.told) = (looks.address, looks.count, looks.inspects, false);
         hot.thread = (*this).thread;
         hot.ends = (*this).cancel.at_once();
-        hot.timed = if hot.counting || hot.ends { null_mut() } else { hot.thread };
+        hot.timed = if hot.counting || hot.ends || hot.inspects { null_mut() } else { hot.thread };
         hot.user = this;
         hot.budget.pending = 0;
         tls::enter((*this).base);
         let now = (*hot.thread).clock();
         super::interrupted::heed(now);
-        if hot.seen.0 != hot.stores {
+        if hot.seen.0 != hot.stores || hot.asleep > 0 {
             hot.seen = (hot.stores, now);
         } else if now > hot.seen.1 + hot.patience {
             lose_patience();
@@ -196,7 +204,10 @@ fn lose_patience() {
     let Some(thread) = current() else { return };
     let others = super::places::all_threads().join(", ");
     let limit = run().request.spin_limit_ms;
-    super::start::fail(thread, &format!("nothing has been stored for {limit} ms of simulated time: {others}"));
+    super::start::fail(
+        thread,
+        &format!("nothing has been stored for {limit} ms of simulated time (--spin-limit, {limit}): {others}"),
+    );
 }
 
 /// The thread has come to its end.

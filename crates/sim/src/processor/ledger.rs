@@ -261,6 +261,7 @@ impl ProcessorCounters {
         Self {
             instructions: self.instructions - before.instructions,
             references: self.references - before.references,
+            looks: self.looks - before.looks,
             primary_misses: self.primary_misses - before.primary_misses,
             secondary_misses: self.secondary_misses - before.secondary_misses,
             upgrades: self.upgrades - before.upgrades,
@@ -286,6 +287,7 @@ impl ProcessorCounters {
         Self {
             instructions: self.instructions + other.instructions,
             references: self.references + other.references,
+            looks: self.looks + other.looks,
             primary_misses: self.primary_misses + other.primary_misses,
             secondary_misses: self.secondary_misses + other.secondary_misses,
             upgrades: self.upgrades + other.upgrades,
@@ -332,6 +334,26 @@ impl Ledger {
     }
 }
 
+impl Ledger {
+    /// Whether what the processor does is on behalf of anything.
+    pub(super) fn is_on_behalf(&self) -> bool {
+        self.on_behalf.is_some()
+    }
+
+    /// Instructions issued on behalf of something, in all.
+    pub(super) fn elsewhere(&self) -> u64 {
+        self.elsewhere
+    }
+
+    /// So many more rounds have passed in each of which so many instructions were issued on behalf of something, and time was spent so.
+    pub(super) fn repeat(&mut self, elsewhere: u64, time: &TimeSplit, rounds: u64) {
+        self.elsewhere += elsewhere * rounds;
+        for (spent, each) in self.spent.spent.iter_mut().zip(time.spent) {
+            *spent += each * rounds;
+        }
+    }
+}
+
 impl Processor {
     /// Passes the time until `at`, if that is still to come, on account of what is charged with it.
     #[inline]
@@ -371,6 +393,7 @@ impl Processor {
 
     /// Its program leaves the processor at `now`.
     pub fn vacate(&mut self, now: Time) {
+        self.end_rest(now);
         self.resume(now);
     }
 
@@ -389,7 +412,7 @@ impl Processor {
         let cause = match wait {
             None => Cause::Idle,
             Some(Wait::Barrier) => Cause::Barrier,
-            Some(Wait::Departure(_) | Wait::Published | Wait::Leave) => Cause::Lock,
+            Some(Wait::Departure(_) | Wait::Rest(..) | Wait::Published | Wait::Leave) => Cause::Lock,
             // On behalf of what it waits for, if that has a name.
             Some(Wait::Parked(_)) => self.ledger.on_behalf.map_or(Cause::Idle, |(cause, _)| cause),
             Some(Wait::Writeback(_)) => Cause::Writeback,

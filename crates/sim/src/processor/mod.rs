@@ -43,7 +43,7 @@ pub use timing::ProcessorTiming;
 use bus::SecondaryBus;
 use ledger::Ledger;
 use misses::Misses;
-use spinning::Spin;
+use spinning::{Pose, Spin};
 use tlb::Tlb;
 use window::Window;
 
@@ -68,6 +68,8 @@ pub enum Wait {
     Barrier,
     /// It looks at this line again and again, and its copy tells it nothing new.
     Departure(LineAddr),
+    /// Its own loop looks at this line again and again, in rounds that are all alike, until this time.
+    Rest(LineAddr, Time),
     /// Those that look at words again and again are to look now.
     Published,
     /// The operating system takes it off its processor as soon as its misses are over.
@@ -85,6 +87,8 @@ pub struct ProcessorCounters {
     pub instructions: u64,
     /// Loads, stores and prefetches issued.
     pub references: u64,
+    /// Those of them that looked again at a word that nobody had changed, in loops that wait.
+    pub looks: u64,
     /// References that missed in the primary cache.
     pub primary_misses: u64,
     /// References that sent a request to the home.
@@ -187,6 +191,9 @@ pub struct Processor {
     posts: Vec<Post>,
     /// What its program looks at again and again, while it does.
     spin: Option<Spin>,
+    /// How a look of the program's own loop found the processor, and whether it may be spared such looks.
+    pose: Option<Box<Pose>>,
+    may_rest: bool,
     counters: ProcessorCounters,
     ledger: Ledger,
     meter: Meter,
@@ -228,6 +235,8 @@ impl Processor {
             random: Xoshiro256PlusPlus::seed_from_u64(seed ^ u64::from(cpu.0) << 32),
             posts: Vec::new(),
             spin: None,
+            pose: None,
+            may_rest: true,
             counters: ProcessorCounters::default(),
             ledger: Ledger::default(),
             meter: Meter::default(),

@@ -42,6 +42,10 @@ impl InFlight {
     }
 }
 
+/// What is in flight, but for when that is: how many instructions before the next it began and how many it has, how much earlier the
+/// one before them was done, each how much later, and what whoever waits for them waits for.
+pub(super) type Behind = (u64, u64, i64, Duration, Cause);
+
 /// What is in flight, oldest first.
 #[derive(Debug)]
 pub(super) struct Window {
@@ -149,6 +153,26 @@ impl Window {
             .iter()
             .map(end)
             .try_fold((Time::ZERO, Cause::Work.into()), |so_far, end| Ok(latest(so_far, end?)))
+    }
+
+    /// What is in flight, by how many instructions and how much time it is behind the next to issue. None if anything waits for a miss.
+    pub fn since(&self, issued: u64, since: impl Fn(Time) -> i64) -> Option<Vec<Behind>> {
+        let told = |entry: &InFlight| match entry.start {
+            Start::At(at) => Some((issued - entry.first, entry.count, since(at), entry.step, entry.cause)),
+            Start::After(..) | Start::Stored(_) => None,
+        };
+        self.in_flight.iter().map(told).collect()
+    }
+
+    /// So many instructions have come in so much time, in rounds that are all alike.
+    pub fn pass(&mut self, issued: u64, time: Duration) {
+        for entry in &mut self.in_flight {
+            entry.first += issued;
+            if let Start::At(at) = &mut entry.start {
+                *at += time;
+            }
+        }
+        self.note_limit();
     }
 
     /// Forgets everything, all of which is done.

@@ -103,7 +103,7 @@ impl<C: Controller> System<C> {
     /// A word has changed on `cpu` whose line has been taken away from there: whoever looks at words looks now.
     pub(super) fn on_published(&mut self, cpu: CpuId) {
         for other in (0..self.processors.len() as u16).map(CpuId) {
-            if matches!(self.waits(other), Some(Wait::Departure(_))) {
+            if matches!(self.waits(other), Some(Wait::Departure(_) | Wait::Rest(..))) {
                 self.processor_mut(other).look_again();
                 self.wake_spinner(other);
             }

@@ -33,7 +33,7 @@ use crate::observer::{Observer, SharedObserver};
 use crate::os::Paging;
 use crate::processor::{CachedCopy, Post, Processor, ProcessorTiming};
 use crate::thread::{Program, Team};
-use crate::{Options, SimError};
+use crate::{Mode, Options, SimError};
 
 pub use bus::BusTiming;
 pub use check::{Incoherence, Unfinished};
@@ -144,6 +144,9 @@ impl<C: Controller> System<C> {
             }
             if options.attribute {
                 processor.attribute();
+            }
+            if options.mode == Mode::LockStep {
+                processor.forbid_rest();
             }
             Some(Box::new(processor))
         };

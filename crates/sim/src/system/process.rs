@@ -7,16 +7,20 @@ use units::{CpuId, NodeId, Time, VirtualAddr};
 
 use super::{Controller, Event, System, ThreadReport};
 use crate::SimError;
+use crate::os::{Scheduling, SpaceSharing, TimeSharing};
 use crate::processor::Wait;
 use crate::thread::{Call, Program, Team, ThreadId};
+
+/// Threads that take turns because there are too many: every one by itself, where its lines are if it can be.
+const TURNS: Scheduling = Scheduling { time: TimeSharing::RunQueue, space: SpaceSharing::CacheAffinity };
 
 /// A process that runs.
 pub(super) struct Process {
     team: Rc<Team>,
     /// The processors that its threads may have, in the order in which they are taken.
-    processors: Vec<CpuId>,
+    pub(super) processors: Vec<CpuId>,
     /// The processor of each thread that has not ended.
-    places: Vec<Option<CpuId>>,
+    pub(super) places: Vec<Option<CpuId>>,
     alive: usize,
     /// Whether a thread has ended all of it.
     over: bool,
@@ -26,11 +30,17 @@ pub(super) struct Process {
 
 impl<C: Controller> System<C> {
     /// Runs a process that begins with one thread, on the first of `processors`, until all its threads have ended or one has
-    /// ended the process. What a thread that was cut off then did so far counts.
+    /// ended the process. What a thread that was cut off then did so far counts. With a policy the scheduler says from the beginning
+    /// which thread runs where; without, it does from the first thread on for which no processor is free.
     ///
     /// # Errors
     /// As [`System::run`].
-    pub fn run_process(&mut self, processors: Vec<CpuId>, first: Program) -> Result<Vec<ThreadReport>, SimError> {
+    pub fn run_process(
+        &mut self,
+        processors: Vec<CpuId>,
+        policy: Option<Scheduling>,
+        first: Program,
+    ) -> Result<Vec<ThreadReport>, SimError> {
         let count = self.processors.len();
         if let Some(&cpu) = processors.iter().find(|cpu| cpu.index() >= count) {
             return Err(SimError::NoSuchProcessor { cpu, processors: count });
@@ -48,6 +58,9 @@ impl<C: Controller> System<C> {
         };
         self.process = Some(process);
         self.start(start, first, &team, 0)?;
+        if let Some(policy) = policy {
+            self.begin_sharing(&team, policy);
+        }
         while self.process.as_ref().is_some_and(|process| process.alive > 0 && !process.over) {
             if !self.step()? {
                 return Err(self.deadlock());
@@ -118,9 +131,7 @@ impl<C: Controller> System<C> {
         let cpu = self.first_free(wanted).or_else(|| self.first_free(&process.processors));
         let Some(cpu) = cpu.filter(|_| self.schedule.is_none()) else {
             if self.schedule.is_none() {
-                let last = process.processors.iter().map(|cpu| cpu.index() + 1).max().unwrap_or_default();
-                let places = process.places.clone();
-                self.begin_sharing(team, &places, last);
+                self.begin_sharing(team, TURNS);
             }
             let born = self.spawn_sharing(program, wanted, team, thread)?;
             self.count_birth(None);

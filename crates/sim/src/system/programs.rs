@@ -168,6 +168,10 @@ impl<C: Controller> System<C> {
         {
             return;
         }
+        if let Some(Wait::Rest(..)) = self.waits(cpu) {
+            let now = self.now;
+            self.processor_mut(cpu).end_rest(now);
+        }
         let horizon = self.horizon(cpu);
         let Some(mut processor) = self.processors[cpu.index()].take() else { return };
         let Some(running) = &mut self.running[cpu.index()] else {
@@ -268,6 +272,13 @@ impl<C: Controller> System<C> {
             }
             Wait::Published => self.on_published(cpu),
             Wait::Departure(_) if self.schedule.is_some() => self.looks_in_vain(cpu),
+            // Who takes turns, or is watched, looks at its own time.
+            Wait::Rest(..) if self.schedule.is_some() || self.watching.is_some() => {
+                self.processor_mut(cpu).forbid_rest();
+                let time = self.processor(cpu).time();
+                self.resume_at(cpu, time.max(self.now));
+            }
+            Wait::Rest(_, until) => self.schedule_processor(cpu, until, Event::Resume(cpu)),
             Wait::Call => self.answer_calls(cpu),
             Wait::Parked(until) => self.park_until(cpu, until),
             _ => {}
@@ -368,7 +379,9 @@ pub(super) fn what(wait: Wait) -> String {
     match wait {
         Wait::Barrier => "others to come to a barrier".to_owned(),
         Wait::Parked(_) => "another thread to wake it".to_owned(),
-        Wait::Departure(line) => format!("a change in line {:#x}, such as of a lock or a flag", line.0),
+        Wait::Departure(line) | Wait::Rest(line, _) => {
+            format!("a change in line {:#x}, such as of a lock or a flag", line.0)
+        }
         other => format!("{other:?}"),
     }
 }

@@ -242,7 +242,7 @@ impl<C: Controller> System<C> {
         }
         match self.waits(cpu) {
             Some(Wait::Until(time)) => time == self.now,
-            Some(Wait::Parked(time)) => time <= self.now,
+            Some(Wait::Parked(time) | Wait::Rest(_, time)) => time <= self.now,
             Some(Wait::Page(..)) => self.processor(cpu).time() <= self.now,
             _ => false,
         }
@@ -262,8 +262,10 @@ impl<C: Controller> System<C> {
             None => true,
             _ => false,
         };
+        // Of threads that are ready, those that have not started yet will run as others do.
         let held = |running: &Running| {
-            schedule.scheduler.is_ready(running.thread) && matches!(running.wait, Some(Wait::Barrier | Wait::Parked(_)))
+            schedule.scheduler.is_ready(running.thread)
+                && matches!(running.wait, None | Some(Wait::Barrier | Wait::Parked(_)))
         };
         let any = self.running.iter().flatten().chain(schedule.parked.iter().flatten());
         let mut any = any.peekable();

@@ -9,19 +9,19 @@ use super::programs::Running;
 use super::schedule::{Process, Schedule};
 use super::{Controller, Event, System};
 use crate::SimError;
-use crate::os::{Scheduler, Scheduling, SpaceSharing, TimeSharing};
+use crate::os::{Scheduler, Scheduling};
 use crate::processor::Wait;
 use crate::thread::{Program, Team, ThreadId};
 
-/// Every thread by itself, where its lines are if it can be.
-const POLICY: Scheduling = Scheduling { time: TimeSharing::RunQueue, space: SpaceSharing::CacheAffinity };
-
 impl<C: Controller> System<C> {
-    /// From here on threads take turns on the first `processors`; `places` says where those are that there are.
-    pub(super) fn begin_sharing(&mut self, team: &Rc<Team>, places: &[Option<CpuId>], processors: usize) {
+    /// From here on the threads of the process take turns on its processors, as `policy` says.
+    pub(super) fn begin_sharing(&mut self, team: &Rc<Team>, policy: Scheduling) {
+        let Some(process) = &self.process else { return };
+        let processors = process.processors.iter().map(|cpu| cpu.index() + 1).max().unwrap_or_default();
+        let places = process.places.clone();
         team.share();
         let now = self.now;
-        let mut scheduler = Scheduler::new(&self.scheduler, POLICY, processors, &vec![0], self.options.seed, now);
+        let mut scheduler = Scheduler::new(&self.scheduler, policy, processors, &vec![0], self.options.seed, now);
         places.iter().for_each(|&place| scheduler.adopt(place, now));
         let process = Process {
             name: "the program".to_owned(),

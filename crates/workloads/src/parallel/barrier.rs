@@ -30,6 +30,15 @@ const OVER: usize = CHILDREN;
 /// Lines of a block: a child's word each, and one more.
 const LINES: usize = CHILDREN + 1;
 
+impl BarrierKind {
+    /// How many words of memory a barrier of `threads` threads takes where lines have `line_words`, and which of them counts the
+    /// barriers that are over.
+    pub fn words(self, line_words: usize, threads: usize) -> (usize, usize) {
+        let blocks = if self == Self::Tree { threads } else { 1 };
+        (blocks * LINES * line_words, OVER * line_words)
+    }
+}
+
 /// One thread's side of a barrier that all threads of a program come to again and again. Words count barriers instead of
 /// changing to and fro, so nobody has to set them back.
 #[derive(Debug)]
@@ -53,8 +62,14 @@ impl<R: std::ops::Deref> Barrier<R> {
         Self { kind, region, blocks: Blocks::new(shape, LINES), threads: shape.threads(), passed: 0 }
     }
 
-    /// Waits until all threads have come as often as this one.
-    pub fn wait<T: Thread<Region = R::Target>>(&mut self, thread: &mut T)
+    /// A thread's side of a barrier of `threads` threads that has been passed `passed` times, in a region that holds a block of
+    /// five lines, of `line_words` words each, for each of them, or one if its kind is no tree ([`BarrierKind::words`]).
+    pub fn passed(kind: BarrierKind, line_words: usize, threads: usize, region: R, passed: u64) -> Self {
+        Self { kind, region, blocks: Blocks::close(line_words, LINES), threads, passed }
+    }
+
+    /// Waits until all threads have come as often as this one. Returns whether this one has let the others go.
+    pub fn wait<T: Thread<Region = R::Target>>(&mut self, thread: &mut T) -> bool
     where
         R::Target: Sized,
     {
@@ -73,6 +88,7 @@ impl<R: std::ops::Deref> Barrier<R> {
         } else {
             thread.await_change(&self.region, over, passed);
         }
+        last
     }
 
     /// Whether all others of this barrier have been counted `before`.

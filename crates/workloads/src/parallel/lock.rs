@@ -137,6 +137,17 @@ impl<'r, R> Locks<'r, R> {
         Self { words: Words { region, places: Places::Strided { first, stride } }, tickets }
     }
 
+    /// One lock: a word of a region, and if tickets are drawn the word of another that counts them.
+    pub fn one(region: &'r R, word: usize, tickets: Option<(&'r R, usize)>) -> Self {
+        let at = |region, first| Words { region, places: Places::Strided { first, stride: 1 } };
+        Self { words: at(region, word), tickets: tickets.map(|(region, word)| at(region, word)) }
+    }
+
+    /// What its holder knows of a lock whose word holds `now`.
+    pub const fn held(&self, lock: usize, now: u64) -> Held {
+        Held { lock, after: if self.tickets.is_some() { now.wrapping_add(1) } else { FREE } }
+    }
+
     /// The region that `count` locks within another one draw their tickets from, if they do: each counter in a line of its own.
     pub fn ticket_plan(shape: &Shape, count: usize) -> Option<RegionPlan> {
         let plan = || Blocks::new(shape, lines(shape, count)).plan(shape.homes.iter().copied());
@@ -168,6 +179,13 @@ impl<'r, R> Locks<'r, R> {
             turn = thread.await_change(region, word, turn);
         }
         Held { lock, after: ticket + 1 }
+    }
+
+    /// Takes a lock if it is free. A ticket that was drawn cannot be given back: locks with tickets cannot be tried.
+    pub fn try_acquire<T: Thread<Region = R>>(&self, thread: &mut T, lock: usize) -> Option<Held> {
+        let word = self.words.places.word(lock);
+        let taken = self.tickets.is_none() && thread.compare_and_swap(self.words.region, word, FREE, HELD) == FREE;
+        taken.then_some(Held { lock, after: FREE })
     }
 
     /// Gives a lock back, all that was stored before done.

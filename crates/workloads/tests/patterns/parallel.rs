@@ -1,6 +1,6 @@
 //! Locks, reductions and teams, and that races are found where they are missing.
 
-use workloads::{Array, LockKind, Locks, Reduction, RegionPlan, Shape, Share, SharedSums, Team, Thread};
+use workloads::{Array, LockKind, Locks, Reduction, RegionPlan, Shape, Share, SharedSums, Team, Thread, queue};
 
 use crate::mock::{Kind, Reference, race, run_threads, shape};
 
@@ -74,6 +74,32 @@ fn tickets_are_served_in_the_order_in_which_they_were_drawn() {
     assert_eq!(tickets, (0..(THREADS * ROUNDS) as u64).collect::<Vec<_>>());
     let references: Vec<_> = ended.into_iter().map(|(references, _)| references).collect();
     assert_eq!(race(&references), None);
+}
+
+/// Each thread waits with a node of its own; the lock is the first word of the region, nodes are lines behind it.
+#[test]
+fn a_queue_keeps_others_out() {
+    let shape = shape(THREADS, 0);
+    let lines = shape.line_words;
+    let plans = [RegionPlan::unplaced(&shape, lines * (1 + THREADS)), RegionPlan::unplaced(&shape, 1)];
+    let (regions, _) = run_threads(&shape, &plans, |regions, thread| {
+        let (region, words) = (&regions[0], Array::<_, u64>::new(&regions[1]));
+        let node = |name: u64| name as usize * lines;
+        let own = thread.number() as u64 + 1;
+        let mut tried = 0;
+        for round in 0..ROUNDS {
+            if round % 3 == 0 && queue::try_acquire(thread, region, 0, node, own) {
+                tried += 1;
+            } else {
+                queue::acquire(thread, region, 0, node, own);
+            }
+            let sum = words.load(thread, 0);
+            words.store(thread, 0, sum + 1);
+            queue::release(thread, region, 0, node, own);
+        }
+        u64::from(tried > ROUNDS)
+    });
+    assert_eq!((regions[1].word(0), regions[0].word(0)), ((THREADS * ROUNDS) as u64, 0), "nobody is in the queue");
 }
 
 #[test]

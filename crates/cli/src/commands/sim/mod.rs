@@ -22,7 +22,7 @@ use crate::platform::MachinesFlag;
 use crate::progress;
 use flags::{ParameterFlags, Processors, Variation};
 use journal::{Journal, Wanted};
-use own::{Common, OwnFlags};
+use own::{Common, OwnFlags, OwnVariations};
 
 /// Run a program on a simulated machine: how long it takes, what it misses, what keeps the controllers busy.
 #[derive(Args, Debug)]
@@ -47,10 +47,13 @@ pub struct SimCommand {
     /// memory-affinity, pinned, pinned-in-order.
     #[arg(long, value_name = "POLICY", value_delimiter = ',')]
     scheduler: Vec<String>,
-    /// How threads meet: ideal (at no cost but the wait for the last one), llsc, at-memory, tree.
+    /// How threads meet: ideal (at no cost but the wait for the last one), llsc or spin (a counter and a word that all look at),
+    /// at-memory (the memory counts), tree; of a program of your own also own (as its libraries have it), futex.
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     barrier: Vec<String>,
-    /// How threads take locks: llsc (test and test-and-set), at-memory (tickets that the memory counts).
+    /// How threads take locks: llsc or spin (test and test-and-set), at-memory (tickets that the memory counts); of a program of your
+    /// own, with condition variables and OpenMP's locks, also own (as its libraries have it), futex, queue (each looks at a word of its
+    /// own).
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     locks: Vec<String>,
     /// Makes a run for each value of KEY (repeatable): protocol, placement, scheduler, barrier, locks, or a parameter of machines,
@@ -125,20 +128,22 @@ impl SimCommand {
 
     /// Runs a program of the user's own.
     fn run_own(&self) -> Result<bool, Failure> {
-        let machines = self.machines.varied(&self.variations()?)?;
+        let (variations, policies) = own_variations(self.varied())?;
+        let machines = self.machines.varied(&variations)?;
         let cpus: Vec<u16> = self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect();
-        let runs = machines.len() * cpus.len().max(1);
+        let runs = machines.len() * cpus.len().max(1) * policies.all().len();
         let launch = self.own.launch(&machines, &cpus)?;
         self.output.check::<SimulationRow>()?;
         let recording = self.recording(runs)?;
         let drawing = self.drawing()?;
         let record = recording.as_ref().map(|recording| std::path::absolute(recording.path())).transpose();
         let record = record.map_err(Failure::run)?;
-        let common = Common { seed: self.seed, causes: self.causes, stats: self.stats, record, profile: None };
+        let (seed, causes, stats) = (self.seed, self.causes, self.stats);
+        let mut common = Common { seed, causes, stats, record, ..Common::default() };
         let mut output: Output<SimulationRow> = self.output.open()?;
         output.tell_early(|rows| report::simulations("", rows).to_string());
         machines.iter().try_for_each(|machine| output.describe(&description_row(machine)))?;
-        let (rows, well) = self.own.run(&launch, &machines, &cpus, &common, &mut output)?;
+        let (rows, well) = self.own.run(&launch, &machines, &cpus, &policies, &mut common, &mut output)?;
         if output.wants_table() {
             print_tables(&rows, self.stats)?;
         }
@@ -179,20 +184,24 @@ impl SimCommand {
     /// What runs are varied in, by flags of their own or by `--vary`.
     fn variations(&self) -> Result<Variations, Failure> {
         let mut variations = Variations::default();
-        let own = [
-            ("protocol", &self.protocol),
-            ("placement", &self.placement),
-            ("scheduler", &self.scheduler),
-            ("barrier", &self.barrier),
-            ("locks", &self.locks),
-        ];
-        for (key, values) in own.into_iter().filter(|(_, values)| !values.is_empty()) {
-            variations.add(key, values).map_err(|error| Failure::input(format!("--{key} {error}")))?;
-        }
-        for Variation { key, values } in &self.vary {
-            variations.add(key, values).map_err(|error| Failure::input(format!("--vary {error}")))?;
+        for Varied { flag, key, values } in self.varied() {
+            variations.add(key, values).map_err(|error| Failure::input(format!("{flag} {error}")))?;
         }
         Ok(variations)
+    }
+
+    /// What is asked for, by flags of its own or by `--vary`.
+    fn varied(&self) -> impl Iterator<Item = Varied<'_>> {
+        let own = [
+            ("--protocol", "protocol", &self.protocol),
+            ("--placement", "placement", &self.placement),
+            ("--scheduler", "scheduler", &self.scheduler),
+            ("--barrier", "barrier", &self.barrier),
+            ("--locks", "locks", &self.locks),
+        ];
+        let own = own.into_iter().filter(|(_, _, values)| !values.is_empty());
+        let own = own.map(|(flag, key, values)| Varied { flag, key, values: values.as_slice() });
+        own.chain(self.vary.iter().map(|Variation { key, values }| Varied { flag: "--vary", key, values }))
     }
 
     fn list_programs(&self) -> Result<(), Failure> {
@@ -204,6 +213,30 @@ impl SimCommand {
         }
         output.finish()
     }
+}
+
+/// What a flag varies, and the values.
+pub(super) struct Varied<'a> {
+    pub flag: &'a str,
+    pub key: &'a str,
+    pub values: &'a [String],
+}
+
+/// The same where a program of the user's own runs, whose threads follow policies of their own.
+///
+/// # Errors
+/// When nothing of that name can be varied, or there is no such policy.
+pub(super) fn own_variations<'a>(
+    asked: impl Iterator<Item = Varied<'a>>,
+) -> Result<(Variations, OwnVariations), Failure> {
+    let (mut variations, mut own) = (Variations::default(), OwnVariations::default());
+    for Varied { flag, key, values } in asked {
+        let refused = |error: experiments::ExperimentError| Failure::input(format!("{flag} {error}"));
+        if !own.add(key, values).map_err(refused)? {
+            variations.add(key, values).map_err(refused)?;
+        }
+    }
+    Ok((variations, own))
 }
 
 /// The one run that `words` ask for, a program with flags as after `ccnuma sim`, on a machine.

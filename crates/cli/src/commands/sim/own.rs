@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
 use experiments::diagnosis::{self, Diagnosis};
+use experiments::policies::{self, OwnBarrier, OwnLocks};
 use experiments::profiling::ProfileRequest;
-use experiments::{OwnProgram, Relocation};
+use experiments::{ExperimentError, OwnProgram, Relocation};
 use frontend::launch::{Launch, Progress};
 use frontend::request::{Answer, Request};
 use machine::{Description, Resolved};
@@ -46,6 +47,66 @@ pub struct OwnFlags {
     no_caches: bool,
 }
 
+/// How a program's threads meet, take locks and are scheduled, by name ([`policies`]).
+#[derive(Clone, Debug)]
+pub struct OwnPolicies {
+    pub scheduler: String,
+    pub barrier: String,
+    pub locks: String,
+}
+
+impl Default for OwnPolicies {
+    fn default() -> Self {
+        let (barrier, locks) = (OwnBarrier::default().name(), OwnLocks::default().name());
+        Self { scheduler: policies::scheduler_name(None), barrier: barrier.to_owned(), locks: locks.to_owned() }
+    }
+}
+
+/// The policies that runs of own programs are varied in, each with its values.
+#[derive(Default)]
+pub struct OwnVariations {
+    schedulers: Vec<String>,
+    barriers: Vec<String>,
+    locks: Vec<String>,
+}
+
+impl OwnVariations {
+    /// Adds values to what `key` is to be, if it is a policy that own programs' threads follow. Returns whether it is.
+    ///
+    /// # Errors
+    /// When there is none of this name, or it has no meaning for such a program.
+    pub fn add(&mut self, key: &str, values: &[String]) -> Result<bool, ExperimentError> {
+        for value in values {
+            match key {
+                "scheduler" => self.schedulers.push(policies::scheduler_name(policies::own_scheduler(value)?)),
+                "barrier" => self.barriers.push(OwnBarrier::named(value)?.name().to_owned()),
+                "locks" => self.locks.push(OwnLocks::named(value)?.name().to_owned()),
+                _ => return Ok(false),
+            }
+        }
+        Ok(matches!(key, "scheduler" | "barrier" | "locks"))
+    }
+
+    /// Every combination, the locks varying fastest.
+    pub fn all(&self) -> Vec<OwnPolicies> {
+        let OwnPolicies { scheduler, barrier, locks } = OwnPolicies::default();
+        let or = |values: &[String], value: String| if values.is_empty() { vec![value] } else { values.to_vec() };
+        let (schedulers, barriers) = (or(&self.schedulers, scheduler), or(&self.barriers, barrier));
+        let locks = or(&self.locks, locks);
+        let mut all = Vec::new();
+        for scheduler in &schedulers {
+            for barrier in &barriers {
+                all.extend(locks.iter().map(|locks| OwnPolicies {
+                    scheduler: scheduler.clone(),
+                    barrier: barrier.clone(),
+                    locks: locks.clone(),
+                }));
+            }
+        }
+        all
+    }
+}
+
 /// How a run of a program ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ended {
@@ -60,6 +121,8 @@ enum Ended {
 /// What all runs have in common.
 #[derive(Default)]
 pub struct Common {
+    /// How threads meet, take locks and are scheduled, if all runs have it alike.
+    pub policies: OwnPolicies,
     /// Seed of the hardware's random choices.
     pub seed: u64,
     /// Whether misses are told apart by their causes.
@@ -108,23 +171,28 @@ impl OwnFlags {
         launch: &Launch,
         machines: &[Resolved],
         cpus: &[u16],
-        common: &Common,
+        varied: &OwnVariations,
+        common: &mut Common,
         output: &mut Output<SimulationRow>,
     ) -> Result<(Vec<SimulationRow>, bool), Failure> {
         let launch = ending_early(launch.clone());
-        let launch = if machines.len() * cpus.len() > 1 { launch.repeated() } else { launch };
+        let launch =
+            if machines.len() * cpus.len().max(1) * varied.all().len() > 1 { launch.repeated() } else { launch };
         let (mut rows, mut well) = (Vec::new(), true);
         let numbers: Vec<Option<u16>> =
             if cpus.is_empty() { vec![None] } else { cpus.iter().copied().map(Some).collect() };
         for machine in machines {
             for &cpus in &numbers {
-                let (row, ended) = self.run_once(&launch, machine, cpus, common)?;
-                output.write(&row)?;
-                rows.push(row);
-                match ended {
-                    Ended::Interrupted => return Ok((rows, well)),
-                    Ended::Badly => well = false,
-                    Ended::Well => {}
+                for policies in varied.all() {
+                    common.policies = policies;
+                    let (row, ended) = self.run_once(&launch, machine, cpus, common)?;
+                    output.write(&row)?;
+                    rows.push(row);
+                    match ended {
+                        Ended::Interrupted => return Ok((rows, well)),
+                        Ended::Badly => well = false,
+                        Ended::Well => {}
+                    }
                 }
             }
         }
@@ -204,6 +272,9 @@ impl OwnFlags {
             program: launch.name(),
             machine: machine.to_toml(),
             cpus,
+            barrier: common.policies.barrier.clone(),
+            locks: common.policies.locks.clone(),
+            scheduler: common.policies.scheduler.clone(),
             seed: common.seed,
             causes: common.causes,
             lock_step: false,
@@ -230,12 +301,18 @@ impl OwnFlags {
         launch: &Launch,
         machine: &Description,
         cpus: Option<u16>,
-        seed: u64,
+        common: &Common,
     ) -> Result<(), Failure> {
-        let common = Common { seed, ..Common::default() };
         let launch = &on(launch, machine, cpus)?;
         let failed = FailedTrials::default();
-        let again = |machine: &Description, relocation: &Relocation| {
+        let again = |machine: &Description, relocation: &Relocation, policy: Option<(&str, &str)>| {
+            let mut policies = common.policies.clone();
+            match policy {
+                Some(("barrier", kind)) => kind.clone_into(&mut policies.barrier),
+                Some((_, kind)) => kind.clone_into(&mut policies.locks),
+                None => {}
+            }
+            let common = Common { seed: common.seed, policies, ..Common::default() };
             let request = self.request(launch, machine, cpus, &common);
             let run = launch.run_unseen(Request { relocation: relocation.clone(), ..request });
             let answer = run.map_err(|error| failed.note(error.to_string())).ok()?;
