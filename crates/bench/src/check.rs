@@ -4,9 +4,9 @@ use std::fmt;
 
 use units::CpuId;
 
-use crate::measure::{ns_per_step, on_portions};
 use crate::platform::{Kernel, Phase, Platform, PlatformError, Task};
 use crate::prepare::{Slice, empty_caches, prepare};
+use crate::sample::ns_per_step;
 use crate::{Plan, State};
 
 /// Up to this share of misses the owner still has its lines, from the rest upwards it has lost them.
@@ -74,7 +74,7 @@ pub(crate) fn state(plan: &Plan, platform: &mut dyn Platform) -> Result<Verdict,
     let slice = Slice::allocate(platform, plan, lines)?;
     empty_caches(platform, plan, &slice)?;
     prepare(platform, plan, &slice)?;
-    let list = on_portions(plan, &slice, Kernel::Walk { work: 0 })[0];
+    let list = slice.portions(plan, Kernel::Walk { work: 0 })[0];
     let mut walk = |kernel| -> Result<f64, PlatformError> {
         Ok(ns_per_step(platform.run(Phase::new(&[Task { cpu: owner, kernel, ..list }]))?[0]))
     };

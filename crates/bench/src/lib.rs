@@ -9,6 +9,7 @@ mod check;
 pub mod conformance;
 mod error;
 mod experiment;
+mod extent;
 mod groups;
 mod loaded;
 mod measure;
@@ -16,10 +17,14 @@ pub mod p3;
 mod plan;
 pub mod platform;
 mod prepare;
+mod procedure;
 mod regions;
 mod restart;
 pub mod rounds;
+mod sample;
+mod search;
 pub mod seidl;
+mod series;
 mod state;
 mod suite;
 mod trial;
@@ -33,7 +38,8 @@ pub use platform::{
     HostOptions, HostPlatform, Kernel, Layout, ListOrder, Measurement, Phase, Platform, PlatformError, Region,
     SimulatedPlatform, StreamOperation, Task,
 };
-pub use restart::{RestartCurve, RestartPoint, RestartSearch};
+pub use search::{RestartCurve, RestartPoint, RestartSearch};
+pub use series::Series;
 pub use state::State;
-pub use suite::{Series, Suite, SuiteScope, areas, average_by_distance, random_sharers, upgrade_latency};
+pub use suite::{Suite, SuiteScope, areas, average_by_distance, random_sharers, upgrade_latency};
 pub use trial::{Outcome, Trial};

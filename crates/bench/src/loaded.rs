@@ -2,9 +2,9 @@
 
 use units::{Bandwidth, Bytes, CpuId};
 
-use crate::measure::{Sample, disturbance, ns_per_step};
 use crate::platform::{Kernel, Measurement, Phase, Platform, Region, Task};
-use crate::trial::Trial;
+use crate::procedure::{Collected, Procedure};
+use crate::sample::{Sample, disturbance, ns_per_step};
 use crate::{BenchError, Plan, Traffic};
 
 /// Loads of one sample.
@@ -15,19 +15,23 @@ const ENDLESS: u64 = 1 << 40;
 /// Nanoseconds a load of the first requester, and the bandwidth of all the others' traffic meanwhile. The arrays are
 /// consecutive, one for each requester; the sample before the first, in which caches fill with the traffic's lines, does not
 /// count.
-pub(crate) fn samples(trial: &mut Trial, platform: &mut dyn Platform, count: u32) -> Result<(), BenchError> {
-    let plan = trial.plan().clone();
-    let parts = plan.placement.locals.len() as u64;
-    let region = platform.allocate(plan.placement.home, Bytes(plan.settings.array.0 * parts))?;
-    let (line, spaced) = (platform.layout().line, plan.element_stride(platform.layout()));
-    let mut course = Course { plan: &plan, region, line, spaced, done: vec![0; parts as usize] };
-    platform.arrange(&course.tasks()[..1])?;
-    course.sample(platform)?;
-    for _ in 0..count {
-        trial.take(count, || course.sample(platform))?;
+pub(crate) struct UnderLoad;
+
+impl Procedure for UnderLoad {
+    fn measure(&self, collected: &mut Collected, platform: &mut dyn Platform, count: u32) -> Result<(), BenchError> {
+        let plan = collected.plan.clone();
+        let parts = plan.placement.locals.len() as u64;
+        let region = platform.allocate(plan.placement.home, Bytes(plan.settings.array.0 * parts))?;
+        let (line, spaced) = (platform.layout().line, plan.element_stride(platform.layout()));
+        let mut course = Course { plan: &plan, region, line, spaced, done: vec![0; parts as usize] };
+        platform.arrange(&course.tasks()[..1])?;
+        course.sample(platform)?;
+        for _ in 0..count {
+            collected.take(count, || course.sample(platform))?;
+        }
+        collected.note_conditions(platform);
+        Ok(())
     }
-    trial.note_conditions(platform);
-    Ok(())
 }
 
 /// Where each requester is in its array.

@@ -2,13 +2,12 @@
 
 use units::{Bytes, CpuId, NodeId};
 
-use crate::measure::{Sample, disturbance, ns_per_step};
+use crate::extent::WORD;
 use crate::platform::{Phase, Platform, PlatformError, Region, Task};
-use crate::trial::Trial;
-use crate::{BenchError, Experiment, Placement, Plan, PlanError, Series, Settings, State};
+use crate::procedure::{Collected, Procedure};
+use crate::sample::{Sample, disturbance, ns_per_step};
+use crate::{BenchError, Experiment, Placement, Plan, Series, Settings, State};
 
-/// The elements of the arrays are double words.
-const WORD: Bytes = Bytes(8);
 /// Accesses timed in one iteration at least, so that starting and ending weigh little on small arrays.
 const FEWEST_ACCESSES: u64 = 2048;
 /// Accesses timed in one iteration at most; on larger arrays each iteration goes on where the last one ended.
@@ -34,45 +33,36 @@ pub fn diagram(
     plans
 }
 
-/// Checks array size and stride.
-///
-/// # Errors
-/// When the stride is not a multiple of a double word, or exceeds the array.
-pub(crate) fn validate(settings: &Settings) -> Result<(), PlanError> {
-    let Settings { array, stride, .. } = settings;
-    if stride.0 == 0 || !stride.0.is_multiple_of(WORD.0) || stride > array {
-        let accepted = format!("a multiple of {WORD} up to the array size of {array}");
-        return Err(PlanError::new("--stride", stride.0.to_string(), "no stride over double words", accepted));
-    }
-    Ok(())
-}
-
 /// Nanoseconds an access, of a loop that has been running for a while.
-pub(crate) fn samples(trial: &mut Trial, platform: &mut dyn Platform, count: u32) -> Result<(), BenchError> {
-    let plan = trial.plan().clone();
-    let Settings { array, stride, .. } = plan.settings;
-    let region = platform.allocate(plan.placement.home, array)?;
-    warm_up(&plan, platform, region)?;
-    let elements = array.0 / stride.0;
-    for _ in 0..count {
-        let part = trial.next_part((elements / MOST_ACCESSES).max(1));
-        let task = if elements <= MOST_ACCESSES {
-            // Whole passes over the array.
-            Task {
-                count: FEWEST_ACCESSES.max(elements).next_multiple_of(elements),
-                ..sweep(&plan, region, 0, elements)
-            }
-        } else {
-            sweep(&plan, region, part * MOST_ACCESSES, MOST_ACCESSES)
-        };
-        trial.take(count, || {
-            let measurements = platform.run(Phase::new(&[task]))?;
-            let values = measurements.iter().copied().map(ns_per_step).collect();
-            Ok(Sample { values, disturbance: disturbance(&measurements), traffic_mb_per_s: None })
-        })?;
+pub(crate) struct Sweeps;
+
+impl Procedure for Sweeps {
+    fn measure(&self, collected: &mut Collected, platform: &mut dyn Platform, count: u32) -> Result<(), BenchError> {
+        let plan = collected.plan.clone();
+        let Settings { array, stride, .. } = plan.settings;
+        let region = platform.allocate(plan.placement.home, array)?;
+        warm_up(&plan, platform, region)?;
+        let elements = array.0 / stride.0;
+        for _ in 0..count {
+            let part = collected.next_part((elements / MOST_ACCESSES).max(1));
+            let task = if elements <= MOST_ACCESSES {
+                // Whole passes over the array.
+                Task {
+                    count: FEWEST_ACCESSES.max(elements).next_multiple_of(elements),
+                    ..sweep(&plan, region, 0, elements)
+                }
+            } else {
+                sweep(&plan, region, part * MOST_ACCESSES, MOST_ACCESSES)
+            };
+            collected.take(count, || {
+                let measurements = platform.run(Phase::new(&[task]))?;
+                let values = measurements.iter().copied().map(ns_per_step).collect();
+                Ok(Sample { values, disturbance: disturbance(&measurements), traffic_mb_per_s: None })
+            })?;
+        }
+        collected.note_conditions(platform);
+        Ok(())
     }
-    trial.note_conditions(platform);
-    Ok(())
 }
 
 /// The plan's kernel over `count` elements from element `first`.
@@ -118,12 +108,5 @@ mod tests {
         assert_eq!(strides, [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192]);
         assert_eq!(plans.len(), 11 + 12);
         assert_eq!(plans[4].parameters().array, Some(arrays[0]));
-    }
-
-    #[test]
-    fn a_stride_beyond_the_array_is_refused() {
-        let settings = Settings { array: Bytes(1024), stride: Bytes(2048), ..Settings::simulated() };
-        let error = validate(&settings).expect_err("two elements do not fit");
-        assert!(error.to_string().starts_with("--stride 2048: "), "{error}");
     }
 }

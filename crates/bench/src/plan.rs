@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, CpuId, NodeId};
 
 use crate::state::names;
-use crate::{Experiment, Layout, PlanError, Request, RestartSearch, Series, State};
+use crate::{Experiment, Layout, PlanError, Request, RestartSearch, Series, State, extent};
 
 /// Who takes part, and where the lines are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -341,10 +341,10 @@ impl Plan {
             settings.restart.validate()?;
         }
         if self.experiment.ranges_over_an_array() {
-            crate::p3::validate(settings)?;
+            extent::check_stride(settings.array, settings.stride)?;
         }
         if self.experiment == Experiment::RegionRead {
-            crate::regions::validate(settings, layout)?;
+            extent::check_chunks(settings.array, settings.chunk, layout)?;
         }
         if settings.spacing == 0 {
             return Err(PlanError::new("--spacing", "0", "all elements would be one", "1 line or more"));

@@ -2,7 +2,6 @@
 
 use units::{Bytes, CpuId};
 
-use crate::measure::on_portions;
 use crate::platform::{Kernel, Phase, Platform, PlatformError, Region, Task};
 use crate::{Plan, Request, State};
 
@@ -28,7 +27,7 @@ impl Slice {
         let region = platform.allocate(plan.placement.home, size)?;
         let slice = Self { region, stride, lines, arrays };
         if plan.experiment.walks_a_list() {
-            platform.arrange(&on_portions(plan, &slice, plan.experiment.kernel(0)))?;
+            platform.arrange(&slice.portions(plan, plan.experiment.kernel(0)))?;
         }
         Ok(slice)
     }
@@ -46,6 +45,11 @@ impl Slice {
     pub(crate) fn portion(&self, local: usize, cpu: CpuId, kernel: Kernel) -> Task {
         let offset = Bytes(local as u64 * self.lines * self.arrays * self.stride.0);
         self.task(cpu, kernel, offset, self.lines)
+    }
+
+    /// `kernel` for each requester of `plan` on its own portion.
+    pub(crate) fn portions(&self, plan: &Plan, kernel: Kernel) -> Vec<Task> {
+        plan.placement.locals.iter().enumerate().map(|(i, &local)| self.portion(i, local, kernel)).collect()
     }
 
     /// `kernel` on `cpu` over the portions of all requesters, each line once.

@@ -165,7 +165,7 @@ impl Probe {
             let disturbed = !measurement.disturbance.is_clean();
             if !disturbed || attempts_left == 0 {
                 series.kept += u64::from(disturbed);
-                series.samples.push(crate::measure::ns_per_step(measurement));
+                series.samples.push(crate::sample::ns_per_step(measurement));
                 return Ok(());
             }
             series.repeated += 1;

@@ -6,11 +6,11 @@
 use record::{Conditions, Disturbance, Parameters, Record, Statistics, Unit, Warning};
 use units::Bytes;
 
-use crate::measure::Sample;
-use crate::platform::{Platform, PlatformError};
-use crate::regions::{self, Chunk};
-use crate::restart::{self, RestartCurve};
-use crate::{BenchError, Experiment, Layout, Plan, State, check, groups, measure};
+use crate::measure::{Displacing, PingPong, Repeated, Streamed};
+use crate::platform::Platform;
+use crate::procedure::{Collected, Procedure};
+use crate::search::{self, RestartCurve};
+use crate::{BenchError, Experiment, Layout, Plan, State, area, check, extent, groups, loaded, p3, regions, restart};
 
 /// Standard deviations above this share of the mean are worth a warning: those of the thesis stay within 0.7 % except
 /// for the shared-resource experiments, which vary by up to 5 % (Prestor 2001 section 4.3.1).
@@ -45,19 +45,23 @@ impl Outcome {
 /// A plan being carried out.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    plan: Plan,
-    samples: Vec<Sample>,
-    curves: Vec<RestartCurve>,
-    map: Vec<Chunk>,
-    /// What disturbed the samples that were taken again.
-    repeated: Vec<Disturbance>,
-    /// What disturbed those that had to be kept.
-    kept: Vec<Disturbance>,
-    conditions: Option<Conditions>,
+    collected: Collected,
     check: Option<check::Verdict>,
-    /// The next part of an array too large to be measured at once.
-    next_part: u64,
-    warnings: Vec<Warning>,
+}
+
+/// How samples of an experiment are taken.
+fn procedure(experiment: Experiment) -> &'static dyn Procedure {
+    match experiment {
+        Experiment::BwZero => &Displacing,
+        Experiment::P3Ru | Experiment::P3Rmw => &p3::Sweeps,
+        Experiment::AreaRead => &area::Walks,
+        Experiment::LoadedRead => &loaded::UnderLoad,
+        Experiment::RegionRead => &regions::Map,
+        Experiment::PingPong => &PingPong,
+        experiment if experiment.is_restart() => &restart::Search,
+        experiment if experiment.is_stream() => &Streamed,
+        _ => &Repeated,
+    }
 }
 
 impl Plan {
@@ -80,28 +84,17 @@ impl Trial {
     /// When the plan is impossible on this machine.
     pub fn new(plan: &Plan, layout: &Layout) -> Result<Self, BenchError> {
         plan.validate(layout)?;
-        let mut warnings = Vec::new();
+        let mut collected = Collected::new(plan.clone());
         if plan.state == State::Uown && !plan.placement.remotes.is_empty() && !plan.experiment.is_ping_pong() {
             let (state, remotes) = (plan.state.to_string(), plan.placement.remotes.clone());
-            warnings.push(Warning::RemotesUnused { state, remotes });
+            collected.warnings.push(Warning::RemotesUnused { state, remotes });
         }
-        Ok(Self {
-            plan: plan.clone(),
-            samples: Vec::new(),
-            curves: Vec::new(),
-            map: Vec::new(),
-            repeated: Vec::new(),
-            kept: Vec::new(),
-            conditions: None,
-            check: None,
-            next_part: 0,
-            warnings,
-        })
+        Ok(Self { collected, check: None })
     }
 
     /// The plan.
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        &self.collected.plan
     }
 
     /// Takes `count` more samples on `platform`, whose regions are released first. A restart search is one sample, a map too.
@@ -109,90 +102,19 @@ impl Trial {
     /// # Errors
     /// When the platform fails; the samples so far are kept.
     pub fn samples(&mut self, platform: &mut dyn Platform, count: u32) -> Result<(), BenchError> {
+        let plan = &self.collected.plan;
         platform.release_all();
-        platform.choose_pages(self.plan.settings.pages)?;
-        if self.plan.settings.check && self.check.is_none() && check::applies(&self.plan) {
-            self.check = Some(check::state(&self.plan, platform)?);
+        platform.choose_pages(plan.settings.pages)?;
+        if plan.settings.check && self.check.is_none() && check::applies(plan) {
+            self.check = Some(check::state(plan, platform)?);
             platform.release_all();
         }
-        if self.plan.experiment.is_restart() {
-            let (curve, unsettled) = restart::measure(self, platform)?;
-            self.curves.push(curve);
-            self.warnings.extend(unsettled);
-            self.note_conditions(platform);
-            return Ok(());
-        }
-        if self.plan.experiment == Experiment::RegionRead {
-            self.map = regions::map(self, platform)?;
-            self.note_conditions(platform);
-            return Ok(());
-        }
-        measure::samples(self, platform, count)
+        procedure(plan.experiment).measure(&mut self.collected, platform, count)
     }
 
     /// How many samples there are.
     pub fn taken(&self) -> usize {
-        self.samples.len().max(self.curves.len()).max(self.map.len())
-    }
-
-    /// Takes a sample by `attempt`, and again if it was disturbed: as often as there are samples to take, and twice more.
-    pub(crate) fn take(
-        &mut self,
-        count: u32,
-        mut attempt: impl FnMut() -> Result<Sample, PlatformError>,
-    ) -> Result<(), PlatformError> {
-        let mut attempts_left = count + 2;
-        loop {
-            let sample = attempt()?;
-            if sample.disturbance.is_clean() {
-                self.keep(sample);
-                return Ok(());
-            }
-            if attempts_left == 0 {
-                self.keep(sample);
-                return Ok(());
-            }
-            attempts_left -= 1;
-            self.repeated.push(sample.disturbance);
-        }
-    }
-
-    /// What `attempt` gives, at the second try if something disturbed the first: for parts of a sample, too many to repeat
-    /// each as often as samples.
-    pub(crate) fn twice<T>(
-        &mut self,
-        mut attempt: impl FnMut() -> Result<(T, Disturbance), PlatformError>,
-    ) -> Result<T, PlatformError> {
-        let (first, disturbance) = attempt()?;
-        if disturbance.is_clean() {
-            return Ok(first);
-        }
-        self.repeated.push(disturbance);
-        let (second, disturbance) = attempt()?;
-        if !disturbance.is_clean() {
-            self.kept.push(disturbance);
-        }
-        Ok(second)
-    }
-
-    /// Keeps a sample, disturbed or not.
-    pub(crate) fn keep(&mut self, sample: Sample) {
-        if !sample.disturbance.is_clean() {
-            self.kept.push(sample.disturbance);
-        }
-        self.samples.push(sample);
-    }
-
-    /// The number of the next part of an array of `parts`, round and round.
-    pub(crate) fn next_part(&mut self, parts: u64) -> u64 {
-        let part = self.next_part % parts;
-        self.next_part += 1;
-        part
-    }
-
-    /// Remembers the conditions of the first sample.
-    pub(crate) fn note_conditions(&mut self, platform: &dyn Platform) {
-        self.conditions.get_or_insert_with(|| platform.conditions());
+        self.collected.taken()
     }
 
     /// The outcome of the samples so far.
@@ -201,50 +123,50 @@ impl Trial {
     /// If there are none.
     pub fn outcome(mut self, layout: &Layout) -> Outcome {
         let locals = self.requesters();
-        let chunks: Vec<f64> = self.map.iter().flat_map(|chunk| chunk.samples.iter().copied()).collect();
-        let (combined, samples, restart) = match restart::merged(&self.curves, self.plan.settings.restart) {
+        let Collected { plan, samples, curves, map, .. } = &self.collected;
+        let chunks: Vec<f64> = map.iter().flat_map(|chunk| chunk.samples.iter().copied()).collect();
+        let (combined, samples, restart) = match search::merged(curves, plan.settings.restart) {
             Some((values, curve)) => (values.clone(), vec![values], Some(curve)),
             None if !chunks.is_empty() => (chunks.clone(), vec![chunks], None),
             None => {
-                let of_local = |local: usize| self.samples.iter().map(|sample| sample.values[local]).collect();
+                let of_local = |local: usize| samples.iter().map(|sample| sample.values[local]).collect();
                 let samples: Vec<Vec<f64>> = (0..locals).map(of_local).collect();
-                (combine(&samples, self.plan.experiment.is_bandwidth()), samples, None)
+                (combine(&samples, plan.experiment.is_bandwidth()), samples, None)
             }
         };
         let statistics = Statistics::of(&combined).expect("a trial has samples, in finite time");
         self.warn(&combined, &statistics, restart.is_some());
         let record = self.record(layout, statistics);
         let companion = self.companion(&record);
-        let map = regions::records(&self.map, &record);
-        Outcome { plan: self.plan, record, companion, map, samples, restart, warnings: self.warnings }
+        let Collected { plan, map, warnings, .. } = self.collected;
+        Outcome { plan, map: regions::records(&map, &record), record, companion, samples, restart, warnings }
     }
 
     /// Requesters whose figures count: of a loaded latency only the first, of which it is the latency.
     fn requesters(&self) -> usize {
-        if self.plan.experiment == Experiment::LoadedRead { 1 } else { self.plan.placement.locals.len() }
+        let plan = self.plan();
+        if plan.experiment == Experiment::LoadedRead { 1 } else { plan.placement.locals.len() }
     }
 
     fn warn(&mut self, values: &[f64], statistics: &Statistics, restart: bool) {
+        let Collected { plan, kept, warnings, .. } = &mut self.collected;
         let stdev_pct = statistics.stdev.unwrap_or(0.0) / statistics.mean.abs().max(f64::MIN_POSITIVE) * 100.0;
         // The window of a restart search is a saw by nature (Prestor 2001 section 4.2.3).
         if !restart && stdev_pct > SCATTER_PCT {
             let scatter = Warning::Scatter { stdev_pct, n: statistics.n };
-            self.warnings.push(groups::two(values).unwrap_or(scatter));
+            warnings.push(groups::two(values).unwrap_or(scatter));
         }
-        let all = |disturbances: &[Disturbance]| disturbances.iter().fold(Disturbance::default(), |a, b| a.and(*b));
-        if !self.kept.is_empty() {
-            let (kept, n) = (self.kept.len() as u64, statistics.n);
-            self.warnings.push(Warning::Disturbed { kept, n, disturbance: all(&self.kept) });
+        if let Some(disturbance) = kept.iter().copied().reduce(Disturbance::and) {
+            warnings.push(Warning::Disturbed { kept: kept.len() as u64, n: statistics.n, disturbance });
         }
         if let Some(verdict) = self.check.as_ref().filter(|verdict| !verdict.is_as_expected()) {
-            self.warnings
-                .push(Warning::StateDoubtful { state: self.plan.state.to_string(), found: verdict.to_string() });
+            warnings.push(Warning::StateDoubtful { state: plan.state.to_string(), found: verdict.to_string() });
         }
     }
 
     /// The record of this plan with `statistics` as its figures.
     fn record(&self, layout: &Layout, statistics: Statistics) -> Record {
-        let plan = &self.plan;
+        let plan = self.plan();
         let node_of = |cpu| layout.node_of(cpu).expect("validated");
         let home = plan.placement.home;
         let locals = || plan.placement.locals.iter().map(|&cpu| node_of(cpu));
@@ -276,9 +198,9 @@ impl Trial {
     }
 
     fn conditions(&self, layout: &Layout) -> Conditions {
-        let plan = &self.plan;
+        let Collected { plan, repeated, kept, conditions, .. } = &self.collected;
         let (stride, window) = plan.extent(layout);
-        let platform = self.conditions.clone().unwrap_or_default();
+        let platform = conditions.clone().unwrap_or_default();
         let relation = match (plan.placement.locals.as_slice(), plan.placement.remotes.as_slice()) {
             ([local], [remote]) if layout.real => Some(layout.relation(*local, *remote).name().to_owned()),
             _ => None,
@@ -298,8 +220,8 @@ impl Trial {
                 None => plan.preparation(),
             }),
             check: self.check.as_ref().map(ToString::to_string),
-            repeated: self.repeated.len() as u64,
-            kept: self.kept.len() as u64,
+            repeated: repeated.len() as u64,
+            kept: kept.len() as u64,
             disturbances: self.disturbances().map(|all| all.to_string()),
             ..platform
         }
@@ -307,12 +229,13 @@ impl Trial {
 
     /// All that disturbed samples, those that were taken again and those that were kept.
     fn disturbances(&self) -> Option<Disturbance> {
-        self.repeated.iter().chain(&self.kept).copied().reduce(Disturbance::and)
+        self.collected.repeated.iter().chain(&self.collected.kept).copied().reduce(Disturbance::and)
     }
 
     /// The bandwidth of the traffic, if there was any.
     fn companion(&self, record: &Record) -> Option<Record> {
-        let bandwidths: Vec<f64> = self.samples.iter().filter_map(|sample| sample.traffic_mb_per_s).collect();
+        let samples = &self.collected.samples;
+        let bandwidths: Vec<f64> = samples.iter().filter_map(|sample| sample.traffic_mb_per_s).collect();
         Some(record.beside("loaded-traffic".to_owned(), Unit::MegabytesPerSecond, Statistics::of(&bandwidths)?))
     }
 }
@@ -350,10 +273,10 @@ impl Plan {
         match self.experiment {
             Experiment::P3Ru | Experiment::P3Rmw | Experiment::AreaRead => (settings.stride, settings.array),
             Experiment::LoadedRead => (self.element_stride(layout), settings.array),
-            Experiment::RegionRead => (regions::stride(settings.chunk, layout.line), settings.chunk),
+            Experiment::RegionRead => (extent::chunk_stride(settings.chunk, layout.line), settings.chunk),
             Experiment::PingPong => {
                 let stride = self.element_stride(layout);
-                (stride, Bytes(measure::LINES_IN_PLAY * stride.0))
+                (stride, Bytes(extent::LINES_IN_PLAY * stride.0))
             }
             _ => {
                 let stride = self.element_stride(layout);

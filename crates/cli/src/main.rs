@@ -62,6 +62,7 @@ enum Command {
     Cc(commands::compile::CCommand),
     Cxx(commands::compile::CxxCommand),
     Fc(commands::compile::FortranCommand),
+    Shims(commands::shims::ShimsCommand),
     Sar(Box<commands::profile::sar::SarCommand>),
     Run(Box<commands::profile::run::RunCommand>),
     Info(commands::profile::info::InfoCommand),
@@ -75,6 +76,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Cc(command) => return command.run(),
         Command::Cxx(command) => return command.run(),
         Command::Fc(command) => return command.run(),
+        Command::Shims(command) => command.run().map(|()| true),
         Command::Machines(command) => command.run().map(|()| true),
         Command::Topology(command) => command.run(),
         Command::Bench(command) => command.run().map(|()| true),
@@ -96,8 +98,10 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
 
 fn main() -> ExitCode {
     let mut words: Vec<OsString> = std::env::args_os().collect();
-    if let Some(subcommand) = words.first().and_then(commands::compile::named) {
-        words.insert(1, subcommand.into());
+    match words.first().map(commands::compile::called_as) {
+        Some(Ok(before)) => drop(words.splice(1..1, before)),
+        Some(Err(failure)) => return failure.report(),
+        None => {}
     }
     let command = match arguments::parse::<CommandLine>(words) {
         Ok(line) => line.command,

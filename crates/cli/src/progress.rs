@@ -92,7 +92,8 @@ pub fn during<T>(what: impl Into<String>, act: impl FnOnce() -> T) -> T {
 }
 
 /// Does `act`, which is one step of a program that may print to the terminal itself: no display, but now and then a line.
-pub fn beside_program<T>(what: String, act: impl FnOnce() -> T) -> T {
+/// `far` knows how far it is, if anybody does.
+pub fn beside_program<T>(what: String, far: impl Fn() -> Option<String> + Send, act: impl FnOnce() -> T) -> T {
     let bar = Bar::hidden(what.clone());
     if !io::stderr().is_terminal() {
         return act();
@@ -102,7 +103,8 @@ pub fn beside_program<T>(what: String, act: impl FnOnce() -> T) -> T {
         scope.spawn(move || {
             let (begin, mut pause) = (Instant::now(), FIRST_WORD);
             while is_over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                eprintln!("note: {what} has been running for {:.0} s", begin.elapsed().as_secs_f64());
+                let far = far().map_or_else(String::new, |far| format!(": {far}"));
+                eprintln!("note: {what} has been running for {:.0} s{far}", begin.elapsed().as_secs_f64());
                 pause *= 2;
             }
         });

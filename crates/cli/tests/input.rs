@@ -51,7 +51,7 @@ fn machines_that_cannot_run_are_refused_at_load() {
         &["router.buffer_bytes = 16", "a line of 128 B", "from 256 to"],
     );
     refused("sim -m arctic+link.micropacket_bytes=256 fft", &["router.buffer_bytes", "machines/origin2000.toml:"]);
-    refused("sim -m arctic+l2.ways=4 fft", &["l2.ways = 4", "accepted: 2"]);
+    refused("sim -m arctic+l2.ways=3 fft", &["l2.ways = 3", "cannot be divided", "accepted: "]);
     refused("bench -m flash-4p+migration lmbench-read", &["os.migration = true", "only the Hub"]);
 }
 

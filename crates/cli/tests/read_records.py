@@ -80,6 +80,9 @@ def main():
         for name in names:
             for ending in [".jsonl", ".csv"]:
                 path = folder / f"{name}{ending}"
+                if ending == ".jsonl" and not path.read_text():
+                    # No line, no columns: not every reader takes that for a table.
+                    continue
                 found, wanted = globals()[f"with_{reader}"](module, path), records(path)
                 assert found == wanted, f"{reader} finds {found} of {wanted} records in {path.name}"
         print(f"{reader}: {len(names)} commands, {module.__version__}")

@@ -88,6 +88,18 @@ fn processors_that_store_to_words_of_their_own_share_a_line_falsely() {
 }
 
 #[test]
+fn a_line_that_one_processor_stores_to_is_told_as_that() {
+    let mut run = even();
+    lose(&mut run, 0, 0, only("false-sharing", 100, TIME / 10.0), (0, 1));
+    for cpu in 1..4 {
+        lose(&mut run, cpu, 0, only("false-sharing", 100, TIME / 10.0), (1 << cpu, 0));
+    }
+    let found = found(&run);
+    let told = &found[0].evidence;
+    assert!(told.contains("; one processor stores to words of a line of which others load other words"), "{told}");
+}
+
+#[test]
 fn processors_that_need_what_others_store_share_truly() {
     let mut run = even();
     for cpu in 0..4 {

@@ -120,8 +120,7 @@ fn name(told: &mut Attribution, symbols: &Symbols) {
     let sites: BTreeSet<u64> =
         told.losses.iter().map(|loss| loss.site).filter(|&site| site != 0).chain(allocated).collect();
     for site in sites {
-        let found = symbols.place(site);
-        let found = SourceLine { function: found.function, file: found.file, line: found.line };
+        let found = line(symbols.place(site));
         // What is in a library may be known by that already.
         if found != SourceLine::default() || !told.sites.contains_key(&site) {
             told.sites.insert(site, found);
@@ -145,6 +144,12 @@ fn name(told: &mut Attribution, symbols: &Symbols) {
     };
     told.objects.extend(symbols.variables().iter().map(variable));
     told.objects = settled(std::mem::take(&mut told.objects));
+}
+
+/// A place of a program, for a record.
+pub fn line(place: symbols::Place) -> SourceLine {
+    let symbols::Place { function, file, line: number, callers } = place;
+    SourceLine { function, file, line: number, callers: callers.into_iter().map(line).collect() }
 }
 
 /// The findings whose remedies are tried, by their numbers.

@@ -14,7 +14,8 @@ extern "C" {
 #ifdef __CCNUMA__
 
 /* What the calling thread does from here on is measured, until it calls ccnuma_roi_end(): each thread says so for itself. Regions
- * may follow one another; their times add up. A program without any is measured from its first parallel section to its last. */
+ * may follow one another; their times add up. A program without any is measured from its first parallel section to the end of its
+ * last, those of one thread included, and one that has none is measured whole. */
 void ccnuma_roi_begin(void);
 void ccnuma_roi_end(void);
 

@@ -11,6 +11,9 @@ use thiserror::Error;
 
 use crate::lines::with_lines;
 use crate::request::{self, Answer, BUILD, ReadError, Request, VARIABLE};
+use crate::standard_input::Input;
+pub use crate::watch::Progress;
+use crate::watch::{self, Watch};
 use crate::wrapped::LIBRARY;
 
 /// Why a program cannot be run, or was not run to its end.
@@ -81,6 +84,8 @@ pub struct Launch {
     arguments: Vec<OsString>,
     /// What takes the place of [`CPUS`] in them, once that is known.
     cpus: Option<usize>,
+    input: Input,
+    watch: Watch,
 }
 
 impl Launch {
@@ -91,7 +96,8 @@ impl Launch {
     pub fn new(command: &[OsString]) -> Result<Self, LaunchError> {
         let (program, arguments) =
             command.split_first().map_or((PathBuf::new(), &[][..]), |(program, rest)| (program.into(), rest));
-        let launch = Self { program: found(&program), arguments: arguments.to_vec(), cpus: None };
+        let (input, watch) = (Input::Same, Watch::default());
+        let launch = Self { program: found(&program), arguments: arguments.to_vec(), cpus: None, input, watch };
         let name = launch.program.display().to_string();
         let bytes = input::bytes(&launch.program, input::HELD)
             .map_err(|problem| LaunchError::Unreadable { program: name.clone(), problem })?;
@@ -101,6 +107,21 @@ impl Launch {
         // Its name is among the libraries that the program needs.
         let named = bytes.windows(LIBRARY.len()).any(|window| window == LIBRARY.as_bytes());
         if named { Ok(launch) } else { Err(LaunchError::NotInstrumented { program: name }) }
+    }
+
+    /// It will be run several times: standard input is kept for each run.
+    pub fn repeated(self) -> Self {
+        Self { input: Input::kept(), ..self }
+    }
+
+    /// While it runs, `tell` learns now and then how far it is.
+    pub fn told(self, tell: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        Self { watch: self.watch.told(tell), ..self }
+    }
+
+    /// It is interrupted when `interrupted` says so: it ends with a record of what it has done.
+    pub fn interrupted(self, interrupted: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { watch: self.watch.interrupted(interrupted), ..self }
     }
 
     /// The same where it may use so many processors: the number takes the place of every [`CPUS`] in its arguments. What records
@@ -135,7 +156,7 @@ impl Launch {
     /// # Errors
     /// When it cannot be started, or ends without an answer.
     pub fn run(&self, request: Request) -> Result<Answer, LaunchError> {
-        self.start(request, [Stdio::inherit(), Stdio::inherit(), Stdio::inherit()]).map(|(answer, _)| answer)
+        self.start(request, [self.input.of_a_run(false), Stdio::inherit(), Stdio::inherit()]).map(|(answer, _)| answer)
     }
 
     /// The same, with what the program prints on its standard output.
@@ -143,15 +164,15 @@ impl Launch {
     /// # Errors
     /// As [`Self::run`].
     pub fn run_captured(&self, request: Request) -> Result<(Answer, Vec<u8>), LaunchError> {
-        self.start(request, [Stdio::inherit(), Stdio::piped(), Stdio::inherit()])
+        self.start(request, [self.input.of_a_run(false), Stdio::piped(), Stdio::inherit()])
     }
 
-    /// Runs it once more for what comes of it alone: it reads nothing, and nobody sees what it prints.
+    /// Runs it once more for what comes of it alone: nobody sees what it prints.
     ///
     /// # Errors
     /// As [`Self::run`].
     pub fn run_unseen(&self, request: Request) -> Result<Answer, LaunchError> {
-        self.start(request, [Stdio::null(), Stdio::null(), Stdio::null()]).map(|(answer, _)| answer)
+        self.start(request, [self.input.of_a_run(true), Stdio::null(), Stdio::null()]).map(|(answer, _)| answer)
     }
 
     fn start(
@@ -163,13 +184,18 @@ impl Launch {
         let failed = |problem: String| LaunchError::Failed { program: program.clone(), problem };
         let folder = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
         let (asked, answer) = (folder.path().join("request.json"), folder.path().join("answer.json"));
-        let request = Request { answer: answer.clone(), ..request };
+        let progress = self.watch.file(folder.path());
+        let request = Request { answer: answer.clone(), progress: progress.clone(), ..request };
         let text = request::written(&request).map_err(|error| failed(error.to_string()))?;
         fs::write(&asked, text).map_err(|error| failed(error.to_string()))?;
         std::io::stdout().flush().map_err(|error| failed(error.to_string()))?;
         let mut command = Command::new(&self.program);
         command.args(self.filled()).env(VARIABLE, &asked).stdout(printed).stderr(complained).stdin(read);
-        let output = command.output().map_err(|error| failed(error.to_string()))?;
+        let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+        let feeder = self.input.feed(child.stdin.take());
+        let watcher = self.watch.begin(&child, progress);
+        let output = watch::output(child, watcher).map_err(|error| failed(error.to_string()))?;
+        drop(feeder);
         match fs::read(&answer) {
             Ok(text) => {
                 let mut answer: Answer = request::read(&text).map_err(|error| match error {

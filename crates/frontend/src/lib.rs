@@ -12,6 +12,8 @@ pub mod compiler;
 pub mod launch;
 mod lines;
 pub mod request;
+mod standard_input;
+mod watch;
 pub mod wrapped;
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]

@@ -26,9 +26,19 @@ pub fn with_lines(program: &Path, text: &str) -> String {
 /// The function and the line of an instruction. A return address is looked up as the call before it: the byte before is part of
 /// that, and of an instruction that crashed the lines of both are the same but at the first of a line.
 fn place(symbols: &Symbols, address: u64) -> Option<String> {
-    let Place { function, file, line } = symbols.place(address.checked_sub(1)?);
-    let file = file.and_then(|file| Some(Path::new(&file).file_name()?.to_string_lossy().into_owned()));
-    match (function, file.zip(line)) {
+    let innermost = symbols.place(address.checked_sub(1)?);
+    let mut told = named(&innermost, address)?;
+    // What the compiler has made part of others is where those call it.
+    for caller in innermost.callers.iter().filter_map(|caller| named(caller, address)) {
+        told.push_str(", part of ");
+        told.push_str(&caller);
+    }
+    Some(told)
+}
+
+fn named(Place { function, file, line, .. }: &Place, address: u64) -> Option<String> {
+    let file = file.as_ref().and_then(|file| Some(Path::new(file).file_name()?.to_string_lossy().into_owned()));
+    match (function, file.zip(*line)) {
         (Some(function), Some((file, line))) => Some(format!("{function} ({file}:{line})")),
         (Some(function), None) => Some(format!("{function} ({address:#x})")),
         (None, Some((file, line))) => Some(format!("{file}:{line}")),

@@ -99,6 +99,8 @@ pub struct Request {
     pub profile: Option<(ProfileRequest, PathBuf)>,
     /// What of the program's memory is elsewhere than it would be.
     pub relocation: Relocation,
+    /// The file in which the runtime tells how far it is, if somebody wants to know ([`crate::launch::Progress`]).
+    pub progress: Option<PathBuf>,
     /// Where the answer goes.
     pub answer: PathBuf,
 }
@@ -114,6 +116,8 @@ pub struct Answer {
     pub error: Option<String>,
     /// The program's own exit status.
     pub status: i32,
+    /// Whether somebody interrupted the run: the record is of what was done until then.
+    pub interrupted: bool,
     /// How fast the simulation was.
     pub speed: Option<String>,
     /// What a reader of the record should know: what was not simulated.

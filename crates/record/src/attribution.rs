@@ -171,6 +171,20 @@ pub struct SourceLine {
     pub file: Option<String>,
     /// The line in it.
     pub line: Option<u32>,
+    /// The functions that the compiler has made it part of, innermost first, each with the place where it calls the one before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<SourceLine>,
+}
+
+impl SourceLine {
+    /// File and line, else function; none of it may be known.
+    fn place(&self) -> Option<String> {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => Some(format!("{file}:{line}")),
+            (Some(file), None) => Some(file.clone()),
+            _ => self.function.clone(),
+        }
+    }
 }
 
 /// How a thread spent its time.
@@ -249,16 +263,17 @@ impl Attribution {
         }
     }
 
-    /// What a place of the program is called: file and line, else function, else its address; and the function, if it is known.
+    /// What a place of the program is called: file and line, else function, else its address; and the function, if it is known. Of what
+    /// the compiler has made part of other functions those come first: `fft.cc:120 > complex.h:33`.
     pub fn describe(&self, site: u64) -> (String, String) {
-        let known = self.sites.get(&site).cloned().unwrap_or_default();
-        let function = known.function.unwrap_or_default();
-        let place = match (known.file, known.line) {
-            (Some(file), Some(line)) => format!("{file}:{line}"),
-            (Some(file), None) => file,
-            _ if !function.is_empty() => function.clone(),
-            _ => format!("{site:#x}"),
+        let Some(known) = self.sites.get(&site) else { return (format!("{site:#x}"), String::new()) };
+        let chain = || known.callers.iter().rev().chain([known]);
+        let together = |parts: Vec<String>| parts.join(" > ");
+        let place = match known.place() {
+            Some(_) => together(chain().filter_map(SourceLine::place).collect()),
+            None => format!("{site:#x}"),
         };
+        let function = together(chain().filter_map(|part| part.function.clone()).collect());
         (place, function)
     }
 
@@ -309,5 +324,33 @@ impl Attribution {
         let lost = |of: &RegionStatistics| of.stalled_ns + of.translation_ns + of.lock_ns;
         sums.sort_by(|a, b| lost(b).total_cmp(&lost(a)).then_with(|| a.name.cmp(&b.name)));
         sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_part_of_others_is_told_with_them() {
+        let line = |function: &str, file: &str, line| SourceLine {
+            function: Some(function.to_owned()),
+            file: Some(file.to_owned()),
+            line: Some(line),
+            callers: Vec::new(),
+        };
+        let inlined = SourceLine {
+            callers: vec![line("step", "step.h", 7), line("main", "fft.cc", 120)],
+            ..line("operator+", "complex.h", 33)
+        };
+        let told =
+            Attribution { sites: [(1, line("main", "fft.cc", 9)), (2, inlined)].into(), ..Attribution::default() };
+        assert_eq!(told.describe(1), ("fft.cc:9".to_owned(), "main".to_owned()));
+        let (place, function) = told.describe(2);
+        assert_eq!(
+            (place.as_str(), function.as_str()),
+            ("fft.cc:120 > step.h:7 > complex.h:33", "main > step > operator+")
+        );
+        assert_eq!(told.describe(0x30), ("0x30".to_owned(), String::new()));
     }
 }

@@ -55,6 +55,9 @@ pub struct SimulationRow {
     pub time_ns: f64,
     /// The same on average over processors.
     pub mean_time_ns: f64,
+    /// What the measured part of a program of the user's own was: `regions` that the program names, `sections` (from its first parallel
+    /// section to the end of its last), or the `whole` of a program that has neither; absent for built-in programs, which know it.
+    pub measured: Option<String>,
     /// Simulated time of the whole program, in nanoseconds. What controllers did is counted over all of it.
     pub run_ns: f64,
     /// Where the time of the measured part went: processor time, in nanoseconds, by what it was spent on. `busy`: instructions
@@ -160,6 +163,7 @@ impl Row for SimulationRow {
         "machine_digest",
         "time_ns",
         "mean_time_ns",
+        "measured",
         "run_ns",
         "spent_ns",
         "misses",

@@ -147,6 +147,19 @@ impl<W: Write, R: Row> RecordWriter<W, R> {
         }
     }
 
+    /// All records are written: CSV without any has a header nevertheless.
+    ///
+    /// # Errors
+    /// When the destination fails.
+    pub fn finish(&mut self) -> Result<(), WriteError> {
+        if let (Sink::Csv(writer), None) = (&mut self.sink, &self.columns) {
+            let columns = self.columns.insert(csv_columns::<R>(&Value::Null, &self.keys));
+            writer.write_record(columns.iter().map(CsvColumn::heading))?;
+            writer.flush()?;
+        }
+        Ok(())
+    }
+
     /// Writes the description of a machine that the records are about, where the format can hold records of several kinds.
     ///
     /// # Errors

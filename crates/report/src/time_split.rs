@@ -113,14 +113,16 @@ pub fn time_bars<'a>(rows: &'a [SimulationRow]) -> StackedBars {
 /// The fewest are taken to be as fast as so many processors should be.
 pub fn speedups(rows: &[SimulationRow]) -> Option<Table> {
     let varied = varied(rows);
-    let mut groups: Vec<(String, BTreeMap<u32, f64>)> = Vec::new();
+    let mut groups: Vec<(String, BTreeMap<u32, &SimulationRow>)> = Vec::new();
     for row in rows {
         let key = label(row, &varied);
         match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, times)) => drop(times.insert(row.cpus, row.time_ns)),
-            None => groups.push((key, [(row.cpus, row.time_ns)].into())),
+            Some((_, runs)) => drop(runs.insert(row.cpus, row)),
+            None => groups.push((key, [(row.cpus, row)].into())),
         }
     }
+    let (groups, whole): (Vec<_>, Vec<_>) = groups.into_iter().map(comparable).unzip();
+    let mut groups: Vec<(String, BTreeMap<u32, f64>)> = groups;
     groups.retain(|(_, times)| times.len() > 1);
     let mut cpus: Vec<u32> = groups.iter().flat_map(|(_, times)| times.keys().copied()).collect();
     cpus.sort_unstable();
@@ -140,7 +142,19 @@ pub fn speedups(rows: &[SimulationRow]) -> Option<Table> {
         table.row([key].into_iter().chain(cpus.iter().map(speedup)));
     }
     table.note("over the run with the fewest processors, which count as so many");
+    if whole.contains(&true) {
+        table.note("of whole programs: not all of these runs have a parallel section that could be measured alone");
+    }
     Some(table)
+}
+
+/// The times of runs that are compared, and whether they are those of whole programs: measured parts are comparable only where the
+/// same was measured.
+fn comparable((key, runs): (String, BTreeMap<u32, &SimulationRow>)) -> ((String, BTreeMap<u32, f64>), bool) {
+    let parts: BTreeSet<_> = runs.values().map(|row| &row.measured).collect();
+    let whole = parts.len() > 1;
+    let time = |row: &SimulationRow| if whole { row.run_ns } else { row.time_ns };
+    ((key, runs.into_iter().map(|(cpus, row)| (cpus, time(row))).collect()), whole)
 }
 
 /// What a run is called: all that it is but for the number of its processors. Parameters that do not vary are left out, and
@@ -202,6 +216,19 @@ mod tests {
         assert_eq!(lines.len(), 1, "{text}");
         assert!(lines[0].trim_end().ends_with("6.67") && lines[0].contains("2.00"), "{text}");
         assert!(speedups(&[row(8, 300.0)]).is_none());
+    }
+
+    #[test]
+    fn runs_of_which_not_the_same_was_measured_are_compared_whole() {
+        let of = |cpus, time_ns, measured: &str| SimulationRow {
+            measured: Some(measured.to_owned()),
+            run_ns: 2000.0 / f64::from(cpus),
+            ..row(cpus, time_ns)
+        };
+        let text = speedups(&[of(1, 2000.0, "whole"), of(4, 100.0, "sections")]).expect("two are alike").to_string();
+        assert!(text.contains("4.00") && text.contains("of whole programs"), "{text}");
+        let text = speedups(&[of(1, 2000.0, "sections"), of(4, 100.0, "sections")]).expect("two are alike").to_string();
+        assert!(text.contains("20.00") && !text.contains("of whole programs"), "{text}");
     }
 
     #[test]

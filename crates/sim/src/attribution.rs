@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use units::{CpuId, Duration, LineAddr};
 
 use crate::causes::MissCause;
-use crate::processor::{Cause, Service};
+use crate::processor::{Cause, Measuring, Service};
 
 /// What time was lost to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -146,7 +146,10 @@ struct Life {
 #[derive(Debug)]
 pub struct Attribution {
     /// Whether what happens is to be measured.
-    counting: bool,
+    measuring: Measuring,
+    /// Places and lines that have changed since what is measured was over, as they were then.
+    before: FxHashMap<usize, Entry>,
+    words_before: FxHashMap<u64, (WordSet, WordSet)>,
     /// Whether anything was to be measured before.
     begun: bool,
     line_mask: u64,
@@ -168,7 +171,9 @@ impl Attribution {
     pub fn new(line_shift: u32) -> Self {
         let nowhere = (0, NO_LINE);
         Self {
-            counting: true,
+            measuring: Measuring::Yes,
+            before: FxHashMap::default(),
+            words_before: FxHashMap::default(),
             begun: false,
             line_mask: !((1 << line_shift) - 1),
             places: FxHashMap::from_iter([(nowhere, 0)]),
@@ -182,14 +187,31 @@ impl Attribution {
     }
 
     /// From here on what happens is to be measured, or not. What came before the first that is does not count.
-    pub fn count(&mut self, on: bool, declared: bool) {
+    pub fn count(&mut self, measuring: Measuring, declared: bool) {
         if declared && !self.begun {
             self.begun = true;
             self.entries.fill(Entry::EMPTY);
             self.lives.iter_mut().for_each(|life| life.pending = Duration::ZERO);
             self.words.clear();
         }
-        self.counting = on;
+        if measuring == Measuring::Yes {
+            // What was done since counts after all.
+            self.before.clear();
+            self.words_before.clear();
+        }
+        self.measuring = measuring;
+    }
+
+    fn is_counting(&self) -> bool {
+        self.measuring != Measuring::No
+    }
+
+    /// What is known of a place, to be changed.
+    fn entry(&mut self, place: usize) -> &mut Entry {
+        if self.measuring == Measuring::IfMoreFollows {
+            self.before.entry(place).or_insert(self.entries[place]);
+        }
+        &mut self.entries[place]
     }
 
     fn place(&mut self, site: u64, at: u64) -> usize {
@@ -247,26 +269,25 @@ impl Attribution {
         let pending = std::mem::take(&mut life.pending);
         life.loss = Some(loss);
         self.free.push_back(number);
-        let entry = &mut self.entries[life.place];
+        let (place, counts) = (life.place, u64::from(self.measuring != Measuring::No));
+        let entry = self.entry(place);
         entry.stalled[loss.index()] += pending;
-        if self.counting {
-            entry.count[loss.index()] += 1;
-        }
+        entry.count[loss.index()] += counts;
     }
 
     /// A miss is over, and was served so.
     pub fn served(&mut self, debt: Debt, service: Service) {
-        if self.counting && debt != Debt::NONE {
+        if self.is_counting() && debt != Debt::NONE {
             let place = self.lives[debt.0 as usize].place;
-            self.entries[place].served[service.index()] += 1;
+            self.entry(place).served[service.index()] += 1;
         }
     }
 
     /// A translation of what lies at `at` is missing.
     pub fn translate(&mut self, site: u64, at: u64) {
         let place = self.place(site, at);
-        if self.counting {
-            self.entries[place].count[Loss::Translation.index()] += 1;
+        if self.is_counting() {
+            self.entry(place).count[Loss::Translation.index()] += 1;
         }
     }
 
@@ -277,7 +298,7 @@ impl Attribution {
 
     /// `time` was spent: on a miss, on the translation or the word that was named last, or on a barrier.
     pub fn spend(&mut self, site: u64, Charge { cause, debt }: Charge, on: Cause, time: Duration) {
-        if !self.counting {
+        if !self.is_counting() {
             return;
         }
         let loss = match on {
@@ -290,7 +311,10 @@ impl Attribution {
         if debt != Debt::NONE {
             let life = &mut self.lives[debt.0 as usize];
             match loss.or(life.loss) {
-                Some(loss) => self.entries[life.place].stalled[loss.index()] += time,
+                Some(loss) => {
+                    let place = life.place;
+                    self.entry(place).stalled[loss.index()] += time;
+                }
                 None => life.pending += time,
             }
             return;
@@ -299,13 +323,17 @@ impl Attribution {
             Cause::Barrier => self.place(site, NO_LINE),
             _ => self.latest.1,
         };
-        self.entries[place].stalled[loss.unwrap_or(Loss::Unsettled).index()] += time;
+        self.entry(place).stalled[loss.unwrap_or(Loss::Unsettled).index()] += time;
     }
 
     /// The program refers to a word.
     pub fn touch(&mut self, at: u64, stores: bool) {
-        if self.counting {
-            let words = self.words.entry(at & self.line_mask).or_default();
+        if self.is_counting() {
+            let line = at & self.line_mask;
+            let words = self.words.entry(line).or_default();
+            if self.measuring == Measuring::IfMoreFollows {
+                self.words_before.entry(line).or_insert(*words);
+            }
             let mark = 1 << (((at & !self.line_mask) >> 3) % u64::from(WORD_BITS));
             *(if stores { &mut words.1 } else { &mut words.0 }) |= mark;
         }
@@ -314,6 +342,7 @@ impl Attribution {
     /// What processor `cpu`, which this is of, lost, in the order of lines and sites.
     pub fn losses(&self, cpu: CpuId) -> Vec<LineLoss> {
         let mut entries = self.entries.clone();
+        self.before.iter().for_each(|(&place, before)| entries[place] = *before);
         for life in self.lives.iter().filter(|life| life.pending > Duration::ZERO) {
             entries[life.place].stalled[Loss::Unsettled.index()] += life.pending;
         }
@@ -321,7 +350,8 @@ impl Attribution {
         places.sort_unstable();
         let loss = |&(line, site, number): &(u64, u64, usize)| {
             let Entry { count, stalled, served } = entries[number];
-            let (read, written) = self.words.get(&line).copied().unwrap_or_default();
+            let words = self.words_before.get(&line).or_else(|| self.words.get(&line));
+            let (read, written) = words.copied().unwrap_or_default();
             LineLoss { cpu, site, line: (line != NO_LINE).then_some(line), count, stalled, served, read, written }
         };
         let is_any = |loss: &LineLoss| loss.stalled != Entry::EMPTY.stalled || loss.count != Entry::EMPTY.count;

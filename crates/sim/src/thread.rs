@@ -8,7 +8,7 @@ use protocol::Access;
 use units::{CpuId, NodeId, PhysicalAddr, Time, VirtualAddr};
 
 use crate::SimError;
-use crate::processor::{Address, Cause, Location, Processor, Wait};
+use crate::processor::{Address, Cause, Location, Measuring, Processor, Wait};
 
 /// A program for one simulated processor: straight-line code that calls the methods of [`Thread`].
 pub type Program = Box<dyn FnOnce(&mut Thread<'_>)>;
@@ -234,7 +234,15 @@ impl<'a> Thread<'a> {
         self.drain();
         // What the controllers did until then is looked at, too.
         self.order();
-        self.processor().measure(on);
+        self.processor().measure(if on { Measuring::Yes } else { Measuring::No });
+    }
+
+    /// Up to here is what is measured of the program, unless [`Thread::measure`] begins something more: then what is done until that
+    /// counts, too.
+    pub fn measure_up_to_here(&mut self) {
+        self.drain();
+        self.order();
+        self.processor().measure(Measuring::IfMoreFollows);
     }
 
     /// From here on, all that the processor spends time on is on behalf of `cause`: of a barrier or a lock made of loads and

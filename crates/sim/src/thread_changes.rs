@@ -18,6 +18,15 @@ impl Thread<'_> {
         result
     }
 
+    /// Does `act` with what it costs charged as the program's own work, whatever it is part of: as a task that is done by a thread
+    /// which waits for others.
+    pub fn on_its_own<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.charge(None);
+        let result = act(self);
+        self.charge(outer);
+        result
+    }
+
     /// A load-linked and a store-conditional that finds the line fetched for writing at once, as `lmbench-cas` has it. Nothing is
     /// fetched for a word that is `None`, which is not in simulated memory. Returns what `change` does.
     pub fn indivisible<T>(&mut self, at: Option<impl Location>, change: impl FnOnce() -> T) -> T {

@@ -41,6 +41,8 @@ pub struct Place {
     pub file: Option<String>,
     /// The line in it.
     pub line: Option<u32>,
+    /// The functions that the compiler has made it part of, innermost first, each with the place where it calls the one before.
+    pub callers: Vec<Place>,
 }
 
 /// A global variable.
@@ -126,14 +128,16 @@ impl Symbols {
         if !self.code.iter().any(|code| code.contains(&address)) {
             return place;
         }
-        if let Ok(mut frames) = self.loader.find_frames(address)
-            && let Ok(Some(frame)) = frames.next()
-        {
+        if let Ok(mut frames) = self.loader.find_frames(address) {
             let name = |function: addr2line::FunctionName<_>| function.raw_name().ok().map(|name| plain(&name));
-            place.function = frame.function.and_then(name);
-            if let Some(location) = frame.location {
-                (place.file, place.line) = (location.file.map(str::to_owned), location.line);
+            let mut chain = Vec::new();
+            while let Ok(Some(frame)) = frames.next() {
+                let (file, line) = frame.location.map_or((None, None), |at| (at.file.map(str::to_owned), at.line));
+                chain.push(Place { function: frame.function.and_then(name), file, line, callers: Vec::new() });
             }
+            let mut chain = chain.into_iter();
+            place = chain.next().unwrap_or_default();
+            place.callers = chain.collect();
         }
         if place.function.is_none() {
             place.function = self.loader.find_symbol(address).map(plain);

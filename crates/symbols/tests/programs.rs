@@ -53,6 +53,27 @@ fn variables_functions_and_lines_have_names() {
 }
 
 #[test]
+fn what_is_made_part_of_others_is_told_with_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, program) = (folder.path().join("inlined.c"), folder.path().join("inlined"));
+    let text = "static inline __attribute__((always_inline)) long at(volatile long *from, long i)\n{ return from[i]; }\n\
+        __attribute__((noinline)) long sum(volatile long *from)\n{\n    return at(from, 1);\n}\n\
+        int main(void) { long all[2] = { 0, 0 }; return (int)sum(all); }\n";
+    std::fs::write(&source, text).expect("writable");
+    let done = Command::new("gcc").args(["-O2", "-g", "-no-pie", "-o"]).arg(&program).arg(&source).status();
+    if !done.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: there is no gcc here");
+        return;
+    }
+    let symbols = Symbols::of(&program).expect("a program");
+    let mut places = (0x40_0000..0x41_0000).map(|address| symbols.place(address));
+    let place = places.find(|place| place.line == Some(2)).expect("the load");
+    assert_eq!(place.function.as_deref(), Some("at"));
+    let callers: Vec<_> = place.callers.iter().map(|caller| (caller.function.as_deref(), caller.line)).collect();
+    assert_eq!(callers, [(Some("sum"), Some(5))]);
+}
+
+#[test]
 fn without_debug_information_there_are_names_and_without_symbols_numbers() {
     let folder = tempfile::tempdir().expect("a folder");
     let Some(program) = compiled(folder.path(), &[]) else { return };

@@ -5,8 +5,8 @@ use host::memory::PageKind;
 use units::{Bytes, CpuId, NodeId};
 
 use super::plans::Collector;
-use crate::suite::{Series, SuiteScope};
-use crate::{Experiment, Layout, Placement, Plan, Settings, State, Traffic};
+use super::scope::SuiteScope;
+use crate::{Experiment, Layout, Placement, Plan, Series, Settings, State, Traffic};
 
 /// The areas of the hierarchy: from less than any first-level cache, four sizes an octave.
 const SMALLEST_AREA: u64 = 4 << 10;

@@ -3,19 +3,17 @@
 mod machine_plans;
 mod plans;
 mod random_sharers;
+mod scope;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use host::memory::PageKind;
-use serde::{Deserialize, Serialize};
-use units::Bytes;
-
 pub use machine_plans::areas;
 pub use random_sharers::{random_sharers, upgrade_latency};
+pub use scope::SuiteScope;
 
-use crate::{Experiment, Layout, Outcome, Plan, PlanError, Settings, State};
+use crate::{Experiment, Layout, Outcome, Plan, PlanError, Series, State};
 
 /// A group of experiments that one invocation runs: those of Prestor 2001 (sections 4.3.1 to 4.3.4), and what one asks of any
 /// machine first.
@@ -164,123 +162,6 @@ impl FromStr for Suite {
             .into_iter()
             .find(|suite| suite.name() == name)
             .ok_or_else(|| PlanError::new("--suite", name, "no such suite", Self::ALL.map(Self::name).join(" ")))
-    }
-}
-
-/// How much of a suite to run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SuiteScope {
-    /// How thoroughly to measure.
-    pub settings: Settings,
-    /// How many nodes to visit at each distance; `None` for all of them.
-    pub nodes_per_distance: Option<usize>,
-    /// The kinds of pages that are compared; none to take them as they come.
-    pub pages: Vec<PageKind>,
-    /// Areas of the hierarchy from one size to twice that size.
-    pub areas_per_octave: u32,
-    /// The largest area of the hierarchy.
-    pub largest_area: Bytes,
-    /// Of the paces of traffic, every how many-th is measured.
-    pub every_pause: usize,
-    /// How many mixes of reads and writes are measured.
-    pub mixes: usize,
-    /// How much memory of each node is mapped.
-    pub mapped: Bytes,
-    /// How many random sets of sharers of each size are tried.
-    pub draws: u32,
-    /// Whether studies of programs take less data and fewer numbers of processors: minutes instead of hours.
-    pub quick: bool,
-}
-
-impl SuiteScope {
-    /// Everything, with these settings.
-    pub fn whole(settings: Settings) -> Self {
-        Self {
-            settings,
-            nodes_per_distance: None,
-            pages: Vec::new(),
-            areas_per_octave: 2,
-            largest_area: Bytes::from_mib(1024),
-            every_pause: 1,
-            mixes: 3,
-            mapped: Bytes::from_mib(1024),
-            draws: 4,
-            quick: false,
-        }
-    }
-}
-
-/// The part of a suite that a plan belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Series {
-    /// No suite: asked for by itself.
-    Single,
-    /// All roles on one node, for the table of local results.
-    Local,
-    /// Both processors of a node read its memory at once: the bandwidth of their bus.
-    SharedBus,
-    /// Several nodes read the memory of one at once: its bandwidth.
-    SharedMemory,
-    /// Unowned lines at every distance; also the base line of the series below.
-    Unowned,
-    /// Requester, home and remote processor on one node: the first row of the three series below.
-    SameNode,
-    /// Requester and home on one node, the remote processor at every distance.
-    XhopsZero,
-    /// Home and remote processor on one node, the requester at every distance.
-    YhopsZero,
-    /// Requester and remote processor on one node, the home at every distance.
-    ZhopsZero,
-    /// Requester and home on one node, more and more sharers.
-    Sharers,
-    /// Requester and home on one node, random sets of sharers.
-    RandomSharers,
-    /// A point of a P3 diagram.
-    P3,
-    /// An area of the hierarchy.
-    Hierarchy,
-    /// A transaction with an owner of some nearness.
-    Places,
-    /// The same transaction with lines further and further apart.
-    Spacing,
-    /// A line passed between two processors.
-    Cores,
-    /// From the processors of one node to the memory of another.
-    Nodes,
-    /// A bandwidth.
-    Bandwidth,
-    /// A point of a curve of latency against load.
-    Loaded,
-    /// A map of memory.
-    Regions,
-}
-
-impl Series {
-    /// The name in records; none if it is no series.
-    pub fn name(self) -> Option<&'static str> {
-        Some(match self {
-            Self::Single => return None,
-            Self::Local => "local",
-            Self::SharedBus => "shared-bus",
-            Self::SharedMemory => "shared-memory",
-            Self::Unowned => "unowned",
-            Self::SameNode => "same-node",
-            Self::XhopsZero => "xhops-zero",
-            Self::YhopsZero => "yhops-zero",
-            Self::ZhopsZero => "zhops-zero",
-            Self::Sharers => "sharers",
-            Self::RandomSharers => "random-sharers",
-            Self::P3 => "p3",
-            Self::Hierarchy => "hierarchy",
-            Self::Places => "places",
-            Self::Spacing => "spacing",
-            Self::Cores => "cores",
-            Self::Nodes => "nodes",
-            Self::Bandwidth => "bandwidth",
-            Self::Loaded => "loaded",
-            Self::Regions => "regions",
-        })
     }
 }
 

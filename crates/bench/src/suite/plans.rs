@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use units::{CpuId, NodeId};
 
-use crate::suite::{Series, SuiteScope};
-use crate::{Experiment, Layout, Placement, Plan, Settings, State};
+use super::scope::SuiteScope;
+use crate::{Experiment, Layout, Placement, Plan, Series, Settings, State};
 
 /// Nodes that read the memory of one at once (Prestor 2001 Table 4.10).
 const SHARED_MEMORY_READERS: usize = 4;

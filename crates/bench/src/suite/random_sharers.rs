@@ -5,8 +5,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use units::NodeId;
 
-use super::{Series, SuiteScope};
-use crate::{Experiment, Layout, Placement, Plan, Settings, State};
+use super::scope::SuiteScope;
+use crate::{Experiment, Layout, Placement, Plan, Series, Settings, State};
 
 /// The most sharers of the dissertation: beyond them its measuring thread shared a processor with one of them.
 const MOST_SHARERS: usize = 60;

@@ -1,10 +1,11 @@
 //! `ccnuma cc`, `cxx`, `fc`: compilers that build programs which can be simulated.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use frontend::compiler::{self, Language};
+use frontend::compiler::{self, Language, shims};
 use frontend::wrapped::SYMBOLS;
 
 use crate::failure::Failure;
@@ -56,7 +57,8 @@ Examples:
   ccnuma cc --ccnuma-compiler=clang -O2 -fopenmp stream.c -o stream
   ccnuma sim -m arctic -- ./fft -p16 -m20
 
-Where one word must name a compiler, link ccnuma-cc, ccnuma-cxx or ccnuma-fc to ccnuma: called so, it is that compiler.
+Where one word must name a compiler, link ccnuma-cc, ccnuma-cxx or ccnuma-fc to ccnuma: called so, it is that compiler. `ccnuma shims DIR` makes
+links named gcc, g++, clang, gfortran and so on, for builds that look at the compiler's name.
 ccnuma.h, which the command brings, tells what a program may say to the simulator; it need not say anything.";
 
 impl CCommand {
@@ -94,10 +96,30 @@ fn run(language: Language, arguments: Vec<OsString>) -> Result<ExitCode, Failure
     compiler::run(language, SYMBOLS, arguments, tell).map(ExitCode::from).map_err(Failure::input)
 }
 
-/// The subcommand that a command of this name is: `ccnuma-cc` and its like.
-pub fn named(program: &OsString) -> Option<&'static str> {
-    let name = std::path::Path::new(program).file_name()?.to_str()?;
-    ["cc", "cxx", "fc"].into_iter().find(|subcommand| name.strip_prefix("ccnuma-") == Some(subcommand))
+/// What a command of this name is told first: `ccnuma-cc` and its like are subcommands, and so are links that are called as compilers.
+///
+/// # Errors
+/// It is called as a compiler that there is not.
+pub fn called_as(program: &OsString) -> Result<Vec<OsString>, Failure> {
+    let name = Path::new(program).file_name().and_then(OsStr::to_str).unwrap_or_default();
+    if let Some(known) = ["cc", "cxx", "fc"].into_iter().find(|known| name.strip_prefix("ccnuma-") == Some(known)) {
+        return Ok(vec![known.into()]);
+    }
+    // Only a link is called otherwise than the command is.
+    if name.starts_with("ccnuma") {
+        return Ok(Vec::new());
+    }
+    let behind = shims::behind(name).map_err(Failure::input)?;
+    Ok(behind.map_or_else(Vec::new, |(language, real)| {
+        let subcommand = match language {
+            Language::C => "cc",
+            Language::Cxx => "cxx",
+            Language::Fortran => "fc",
+        };
+        let mut named = OsString::from("--ccnuma-compiler=");
+        named.push(real);
+        vec![subcommand.into(), named]
+    }))
 }
 
 #[cfg(test)]
@@ -106,10 +128,12 @@ mod tests {
 
     #[test]
     fn links_are_compilers() {
-        assert_eq!(named(&"/usr/bin/ccnuma-cxx".into()), Some("cxx"));
-        assert_eq!(named(&"ccnuma-cc".into()), Some("cc"));
-        for other in ["ccnuma", "ccnuma-", "ccnuma-c", "cc", "x-ccnuma-cc"] {
-            assert_eq!(named(&other.into()), None, "{other}");
+        let called = |name: &str| called_as(&name.into()).map_err(|_| ());
+        assert_eq!(called("/usr/bin/ccnuma-cxx"), Ok(vec!["cxx".into()]));
+        assert_eq!(called("ccnuma-cc"), Ok(vec!["cc".into()]));
+        for other in ["ccnuma", "ccnuma-", "ccnuma-c", "x", "x-ccnuma"] {
+            assert_eq!(called(other), Ok(Vec::new()), "{other}");
         }
+        assert_eq!(called("no-such-target-gcc"), Err(()));
     }
 }

@@ -11,7 +11,7 @@ use record::FindingRow;
 use super::diagnose_host::{self, OnHost};
 use super::profile::preamble;
 use super::sim::flags::{ParameterFlags, after_help};
-use super::sim::own::{Common, OwnFlags, named};
+use super::sim::own::{Common, OwnFlags, ending_early, named};
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, print};
 use crate::platform::MachinesFlag;
@@ -50,7 +50,7 @@ pub struct DiagnoseCommand {
     #[command(flatten)]
     output: OutputFlags,
     /// A program that was built with `ccnuma cc`, `cxx` or `fc`, and its arguments; on this computer any program. To try a remedy
-    /// it is run again: it reads nothing then, and what it prints is not shown.
+    /// it is run again: it reads the same then, and what it prints is not shown.
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "program")]
     command: Vec<OsString>,
 }
@@ -101,7 +101,8 @@ impl RunFlags {
     /// # Errors
     /// When there is no such program, or more than one machine; when the simulation fails.
     pub fn of_own(&self, machines: &MachinesFlag, command: &[OsString], tries: bool) -> Result<Diagnosis, Failure> {
-        let launch = Launch::new(command).map_err(Failure::input)?;
+        let launch = ending_early(Launch::new(command).map_err(Failure::input)?);
+        let launch = if tries { launch.repeated() } else { launch };
         let resolved = machines.varied(&self.variations()?)?;
         let [machine] = resolved.as_slice() else { return Err(Failure::input("one machine at a time")) };
         let common = Common { seed: self.seed, causes: true, stats: true, ..Common::default() };
@@ -109,7 +110,7 @@ impl RunFlags {
         let (row, answer) = own.answer(&launch, machine, self.cpus, &common)?;
         let wrong = (answer.status != 0).then(|| format!("it ended with status {}", answer.status));
         let mut found = Diagnosis { wrong, ..named(row, answer.attribution.unwrap_or_default(), &launch)? };
-        if tries {
+        if tries && !answer.interrupted {
             own.try_remedies(&mut found, &launch, machine, self.cpus, self.seed)?;
         }
         Ok(found)

@@ -10,6 +10,7 @@ pub mod profile;
 pub mod report;
 pub mod reproduce;
 pub mod schema;
+pub mod shims;
 pub mod sim;
 pub mod topology;
 pub mod verify;

@@ -133,7 +133,9 @@ impl<R: Row + Clone + Send + 'static> Output<R> {
     /// # Errors
     /// When a file had to be given up.
     pub fn finish(self) -> Result<(), Failure> {
-        match self.shared().failed.take() {
+        let mut shared = self.shared();
+        shared.each(|destination| destination.writer.finish())?;
+        match shared.failed.take() {
             Some(line) => Err(Failure::Run(line)),
             None => Ok(()),
         }

@@ -1,5 +1,7 @@
 //! Running the command in tests.
 
+pub mod programs;
+
 use std::path::Path;
 use std::process::{Command, Output};
 

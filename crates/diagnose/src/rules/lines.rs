@@ -46,6 +46,16 @@ fn owners(line: &LineUse) -> impl Iterator<Item = Apart> + '_ {
     })
 }
 
+/// How processors store to a line that is shared falsely, of which the most have this many `writers`.
+fn stored_by(writers: usize) -> String {
+    match writers {
+        // What stored to it before anything was measured is not seen.
+        0 => "processors load different words of a line that was stored to before".to_owned(),
+        1 => "one processor stores to words of a line of which others load other words".to_owned(),
+        writers => format!("up to {writers} processors store to different words of a line"),
+    }
+}
+
 /// What has been seen of an object.
 #[derive(Default)]
 struct Seen {
@@ -83,9 +93,9 @@ pub fn false_sharing(survey: &mut Survey<'_>) -> Vec<Finding> {
             cost_unknown: false,
             bound: None,
             evidence: format!(
-                "{falsely} misses on {lines} lines of {name} for words that nobody else had stored to; up to {writers} \
-                 processors store to different words of a line of {} bytes",
-                survey.run.line_bytes
+                "{falsely} misses on {lines} lines of {} bytes of {name} for words that nobody else had stored to; {}",
+                survey.run.line_bytes,
+                stored_by(writers),
             ),
             remedy: format!("give each thread's part of {name} lines of its own, best on a page that it touches first"),
             trial: (!pieces.is_empty()).then_some(Trial::Separate(pieces)),

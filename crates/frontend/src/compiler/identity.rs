@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use super::CompilerError;
 use super::response::words;
+use super::shims::path_of_compilers;
 
 /// The language whose compiler is called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,7 +108,11 @@ impl Compiler {
 /// What a compiler prints about itself.
 fn say_version(words: &[OsString]) -> std::io::Result<String> {
     let (program, arguments) = words.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
-    let said = Command::new(program).args(arguments).arg("--version").stdin(Stdio::null()).output()?;
+    let mut command = Command::new(program);
+    if let Some(path) = path_of_compilers() {
+        command.env("PATH", path);
+    }
+    let said = command.args(arguments).arg("--version").stdin(Stdio::null()).output()?;
     Ok(String::from_utf8_lossy(&said.stdout).into_owned())
 }
 

@@ -12,6 +12,7 @@ mod installation;
 mod plan;
 mod response;
 mod run;
+pub mod shims;
 
 pub use identity::{Compiler, Family, Language};
 pub use installation::Installation;
@@ -103,6 +104,23 @@ pub enum CompilerError {
         /// What the system says.
         error: std::io::Error,
     },
+    /// A link is called as a compiler that is not installed.
+    #[error("{0}: no other program of this name is in PATH; accepted: the name of an installed compiler")]
+    NothingBehind(String),
+    /// No name of a compiler.
+    #[error("{0}: not known as a compiler's name; accepted: {names}, with a version or a target", names = shims::NAMES.join(", "))]
+    NoName(String),
+    /// A link cannot be made.
+    #[error("{}: cannot be made: {error}; accepted: a folder that can be written to and has no other file of that name", .path.display())]
+    Shim {
+        /// The link or the folder.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// The running command cannot be found.
+    #[error("the file of the running command cannot be found")]
+    Unknown,
     /// There is no runtime that programs could be linked with.
     #[error(
         "{LIBRARY}, which programs are linked with, is at none of {}: copy it from target/release, where \

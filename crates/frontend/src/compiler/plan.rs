@@ -237,16 +237,14 @@ impl Builder<'_> {
         step
     }
 
-    /// What is linked with every program, and what functions it takes over; a shared library takes them from the program.
+    /// What is linked with every program and shared library, and what functions it takes over. A library names the runtime itself:
+    /// else functions by these names might be found in the compiler's own archives (`__wrap_pthread_create` is in gcc's).
     fn runtime(&self) -> Vec<OsString> {
-        let shared = self.line.has("-shared") || self.line.has("--shared");
+        let shared = self.line.has("-shared") || self.line.has("--shared") || self.line.has("-Wl,-shared");
         let mut words: Vec<OsString> = Vec::new();
         if !self.wrapped.is_empty() {
             let wraps = self.wrapped.iter().map(|name| format!(",--wrap={name}")).collect::<String>();
             words.push(format!("-Wl{wraps}").into());
-        }
-        if shared && !self.forbids_undefined() {
-            return words;
         }
         if !shared {
             words.extend(["-no-pie", "-Wl,-z,now"].map(Into::into));
@@ -267,17 +265,6 @@ impl Builder<'_> {
             "-Wl,--pop-state".into(),
         ]);
         words
-    }
-
-    /// Whether the linker is told to refuse libraries that leave symbols to others.
-    fn forbids_undefined(&self) -> bool {
-        let strict = ["--no-undefined", "-z,defs"];
-        let flags =
-            self.line.items.iter().filter_map(|item| if let Item::Flag(words) = item { Some(words) } else { None });
-        flags.into_iter().any(|words| {
-            let text = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(",");
-            strict.iter().any(|strict| text.contains(strict))
-        })
     }
 }
 
@@ -329,10 +316,9 @@ mod tests {
         ("a.o b.o -o p -lm", &["gcc a.o b.o -o p -lm LINKED"]),
         ("-fopenmp a.o -l gomp -static -o p", &["gcc a.o -o p -pthread LINKED"]),
         ("-pie -flto a.o -fsanitize=thread -ltsan", &["gcc a.o LINKED"]),
-        ("-shared a.o -o liba.so", &["gcc -shared a.o -o liba.so -Wl,--wrap=malloc,--wrap=time"]),
         (
-            "-shared -Wl,-z,defs a.o",
-            &["gcc -shared -Wl,-z,defs a.o -Wl,--wrap=malloc,--wrap=time -Xlinker -rpath -Xlinker /l \
+            "-shared a.o -o liba.so",
+            &["gcc -shared a.o -o liba.so -Wl,--wrap=malloc,--wrap=time -Xlinker -rpath -Xlinker /l \
                -Wl,--push-state,--no-as-needed /l/runtime.so -Wl,--pop-state"],
         ),
         ("-r a.o b.o -o c.o", &["gcc -r a.o b.o -o c.o"]),

@@ -5,6 +5,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
 
 use super::plan::{Options, Plan, Step, plan};
+use super::shims::path_of_compilers;
 use super::{Compiler, CompilerError, Installation, Language};
 
 /// Takes the place of `compiler arguments`: compiles and links what is asked for, with instrumentation. `tell` gets what the user
@@ -53,6 +54,10 @@ fn command(step: &Step) -> Result<Command, CompilerError> {
     let (program, arguments) = step.split_first().ok_or_else(none)?;
     let mut command = Command::new(program);
     command.args(arguments);
+    // What is called as a compiler there is one.
+    if let Some(path) = path_of_compilers() {
+        command.env("PATH", path);
+    }
     Ok(command)
 }
 

@@ -242,6 +242,14 @@ pub fn charged<T>(cause: Cause, act: impl FnOnce() -> T) -> T {
     }
 }
 
+/// Does `act`, whose time is the program's own, whatever the thread waits for meanwhile.
+pub fn uncharged<T>(act: impl FnOnce() -> T) -> T {
+    match current() {
+        None => act(),
+        Some(thread) => thread.on_its_own(|_| act()),
+    }
+}
+
 /// The thread loads what is at this place.
 pub fn loads<T>(place: &T) {
     refer_range(std::ptr::from_ref(place) as usize, size_of::<T>(), Reference::Load, 0);
@@ -385,6 +393,9 @@ pub fn spawn(
         let wished = if wished { &raw const attributes } else { std::ptr::null() };
         let made = threads::__wrap_pthread_create(&raw mut handle, wished, body, argument) == 0;
         libc::pthread_attr_destroy(&raw mut attributes);
+        if made {
+            threads::is_helper(handle);
+        }
         made
     }
 }

@@ -80,6 +80,7 @@ impl Member {
         if threads == 1 {
             return self.alone(body, data, begin);
         }
+        self.region.get().team.section_begins(0);
         let pool =
             *self.pool.get_or_init(|| keep(Pool { team: Team::new(), size: Cell::new(1), launch: Line::default() }));
         let bind = self.pushed_bind.take().or(asked).unwrap_or(globals().settings.bind);

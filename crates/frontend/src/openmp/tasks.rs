@@ -13,7 +13,7 @@ use sim::Cause;
 use super::dependences::{Dependence, Uses, depend, forget_uses};
 use super::detached::Event;
 use super::groups::Group;
-use super::platform::{Word, allocate, charged, free, keep, loads, stores};
+use super::platform::{Word, allocate, charged, free, keep, loads, stores, uncharged};
 use super::queues::Ready;
 use super::team::{Body, Controls, TASKS, Team, globals, member};
 
@@ -320,7 +320,7 @@ impl Team {
         loads(&task.body);
         match task.body.get().filter(|_| !self.drops(task)) {
             // SAFETY: the program's own outlined function, with the data that the task was made with.
-            Some((body, data)) => unsafe { body(data) },
+            Some((body, data)) => uncharged(|| unsafe { body(data) }),
             None => task.event.set(Event::None),
         }
         self.leave(task, outer);

@@ -21,6 +21,7 @@ use super::settings::{Bind, Settings};
 use super::sharing::{Progress, Share};
 use super::tasks::{Queue, Task};
 use super::tree::Tree;
+use crate::runtime::measured;
 
 /// What a region does: the outlined function of the compiler, or what calls it.
 pub type Body = unsafe extern "C-unwind" fn(*mut c_void);
@@ -190,6 +191,21 @@ impl Team {
             copied: Cell::new(std::ptr::null_mut()),
             shares: std::array::from_fn(Share::new),
         })
+    }
+
+    /// The running thread comes to a region that is within no other, or is about to begin one within so many (`levels`, of this team):
+    /// a parallel section.
+    pub fn section_begins(&self, levels: u32) {
+        if self.levels.get().0 == levels {
+            measured::section_begins();
+        }
+    }
+
+    /// Its part of a region that is within no other is over.
+    fn section_ends(&self) {
+        if self.levels.get().0 == 1 {
+            measured::section_ends();
+        }
     }
 
     /// All constructs are as if no thread had come to any.
@@ -391,6 +407,7 @@ impl Member {
         team.group.set(None);
         self.left_behind.borrow_mut().push((outer, self.controls.get()));
         self.region.set(Region::beginning(team, 0));
+        team.section_begins(1);
         team
     }
 
@@ -398,6 +415,7 @@ impl Member {
     pub fn come_out(&self) {
         let region = self.region.get();
         region.team.forget(region.task);
+        region.team.section_ends();
         region.team.base.set(region.begun);
         self.spare.borrow_mut().push(region.team);
         let before = self.left_behind.borrow_mut().pop();
@@ -410,6 +428,7 @@ impl Member {
     /// A thread's part of a region, from the beginning to the barrier at its end.
     pub(super) fn work(&'static self, team: &'static Team, number: u32) {
         self.region.set(Region::beginning(team, number));
+        team.section_begins(1);
         if team.begun.get() {
             self.enter();
         }
@@ -422,6 +441,7 @@ impl Member {
         team.barrier();
         team.forget(self.region.get().task);
         self.update(|region| region.task = None);
+        team.section_ends();
     }
 }
 

@@ -9,6 +9,7 @@ use sim::{SimError, Simulator};
 use units::{Bytes, NodeId, VirtualAddr};
 
 use super::divided::{self, divided};
+use super::libraries;
 
 use super::state::{HOT, Single, current};
 
@@ -37,6 +38,8 @@ pub struct Ranges {
     own_start: u64,
     /// Whether all of that is told by [`divided`], because words of some lines are apart.
     divided: bool,
+    /// Whether shared libraries have places of their own ([`libraries`]).
+    pub libraries: bool,
 }
 
 impl Ranges {
@@ -50,6 +53,7 @@ impl Ranges {
         own_length: 0,
         own_start: 0,
         divided: false,
+        libraries: false,
     };
 
     /// Where a byte of the program is in simulated memory, if it is there.
@@ -67,7 +71,10 @@ impl Ranges {
         if offset < self.own_length {
             return Some(VirtualAddr(self.own_start + offset as u64));
         }
-        if self.divided { divided(address) } else { None }
+        if self.divided {
+            return divided(address);
+        }
+        if self.libraries { libraries::locate(address) } else { None }
     }
 }
 
@@ -112,7 +119,7 @@ pub fn named(at: u64) -> u64 {
     let ranges = ranges();
     match at.checked_sub(ranges.arena_start) {
         Some(offset) => ARENA as u64 + offset,
-        None => ranges.globals as u64 + at,
+        None => libraries::named(at).unwrap_or(ranges.globals as u64 + at),
     }
 }
 
@@ -227,6 +234,8 @@ pub fn simulate(simulator: &mut Simulator, relocation: &Relocation, page: usize,
     let length = (extent.used + STEP).next_multiple_of(page);
     let (own, own_length) = super::tls::variables_of_first();
     let own_start = simulator.map(&vec![None; own_length.div_ceil(page)])?.0;
+    let pool = libraries::pool(page);
+    libraries::place(simulator.map(&planned(relocation, libraries::BASE, pool, page))?.0);
     let apart = relocation.lay_out(simulator, Bytes(line as u64), Bytes(page as u64))?;
     // The last, so that it can grow.
     let arena_start = simulator.map(&planned(relocation, ARENA, length, page))?.0;
@@ -239,6 +248,7 @@ pub fn simulate(simulator: &mut Simulator, relocation: &Relocation, page: usize,
         own_length,
         own_start,
         divided: false,
+        libraries: pool > 0,
     };
     let ranges = if apart.is_empty() {
         ranges

@@ -7,7 +7,9 @@
 
 use std::arch::naked_asm;
 
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction};
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, OpKind};
+
+use rustc_hash::FxHashMap;
 
 use super::code::{Callee, Code, Target, target, targets};
 use super::state::{HOT, Single};
@@ -20,9 +22,16 @@ struct Blocks {
     costs: Vec<u8>,
     /// By byte of code, whether anything jumps there; looked for only where calls are removed.
     entered: Vec<bool>,
+    /// The instructions of blocks of shared libraries, by where their calls return.
+    elsewhere: FxHashMap<usize, u32>,
 }
 
-static BLOCKS: Single<Blocks> = Single::new(Blocks { code: Code::NONE, costs: Vec::new(), entered: Vec::new() });
+static BLOCKS: Single<Blocks> = Single::new(Blocks {
+    code: Code::NONE,
+    costs: Vec::new(),
+    entered: Vec::new(),
+    elsewhere: FxHashMap::with_hasher(rustc_hash::FxBuildHasher),
+});
 
 /// Instructions of a block of which nothing can be read: about one in five instructions of integer programs is a branch.
 const UNKNOWN: u32 = 4;
@@ -68,14 +77,26 @@ fn read(at: usize) {
     if blocks.costs.is_empty() {
         *blocks = Blocks::of_executable(hot.counting);
     }
-    let Blocks { code, costs, entered } = blocks;
+    let Blocks { code, costs, entered, elsewhere } = blocks;
+    if let Some(&instructions) = elsewhere.get(&at) {
+        hot.budget.pending += instructions;
+        return;
+    }
     let bytes = code.from(at);
     if bytes.is_empty() {
         hot.budget.pending += UNKNOWN;
         return;
     }
-    let entered = |at: usize| entered.get(at - code.start).is_none_or(|&entered| entered);
+    let entered = |at: usize| entered.get(at.wrapping_sub(code.start)).is_none_or(|&entered| entered);
+    if is_endless(bytes, at) {
+        return super::threads::never_goes_on(at);
+    }
     let block = decode(bytes, at, |target| code.callee(target), entered);
+    if at.wrapping_sub(code.start) >= costs.len() {
+        elsewhere.insert(at, block.instructions as u32);
+        hot.budget.pending += block.instructions as u32;
+        return;
+    }
     costs[at - code.start] = block.instructions as u8 + 1;
     hot.budget.pending += block.instructions as u32;
     if hot.counting {
@@ -88,8 +109,18 @@ impl Blocks {
     fn of_executable(jumps: bool) -> Self {
         let code = Code::of_executable();
         let entered = if jumps { targets(code.from(code.start), code.start) } else { Vec::new() };
-        Self { costs: vec![0; code.bytes], entered, code }
+        Self { costs: vec![0; code.bytes], entered, code, elsewhere: FxHashMap::default() }
     }
+}
+
+/// Whether a block that begins at `at`, behind the call that announces it, does nothing but begin again: no thread ever leaves it.
+fn is_endless(code: &[u8], at: usize) -> bool {
+    let mut decoder = Decoder::with_ip(64, code, at as u64, DecoderOptions::NONE);
+    let step = decoder.decode();
+    // Calls are five bytes long, or six by a table.
+    step.flow_control() == FlowControl::UnconditionalBranch
+        && step.op0_kind() == OpKind::NearBranch64
+        && [5, 6].contains(&at.wrapping_sub(step.near_branch_target() as usize))
 }
 
 /// A block of code.
@@ -144,6 +175,21 @@ fn decode(code: &[u8], at: usize, callee: impl Fn(Target) -> Callee, entered: im
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn loops_that_do_nothing_are_endless() {
+        // jmp -8 and jmp -7, which is where a call of six or five bytes before them begins; jmp -9; nop, jmp -8.
+        for (code, endless) in [
+            (&[0xeb, 0xf8][..], true),
+            (&[0xeb, 0xf9], true),
+            (&[0xeb, 0xf7], false),
+            (&[0x90, 0xeb, 0xf8], false),
+            (&[0x75, 0xf8], false),
+            (&[], false),
+        ] {
+            assert_eq!(is_endless(code, 0x40_0000), endless, "{code:x?}");
+        }
+    }
 
     #[test]
     fn a_block_ends_at_its_branch_and_callbacks_do_not_count() {

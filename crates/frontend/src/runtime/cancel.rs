@@ -258,27 +258,10 @@ extern "C" fn is_due_at_call() -> bool {
 }
 
 points! {
-    __wrap_read read
-    __wrap_write write
     __wrap_pread pread
     __wrap_pwrite pwrite
-    __wrap_readv readv
-    __wrap_writev writev
-    __wrap_open open
-    __wrap_open64 open64
-    __wrap_openat openat
     __wrap_creat creat
-    __wrap_close close
     __wrap_fsync fsync
     __wrap_msync msync
-    __wrap_poll poll
-    __wrap_select select
-    __wrap_accept accept
     __wrap_connect connect
-    __wrap_recv recv
-    __wrap_recvfrom recvfrom
-    __wrap_recvmsg recvmsg
-    __wrap_send send
-    __wrap_sendto sendto
-    __wrap_sendmsg sendmsg
 }

@@ -143,6 +143,50 @@ unsafe extern "C" {
     fn libc_clock() -> c_long;
 }
 
+/// What the process has used: its time is the simulated machine's, all else this computer's.
+///
+/// # Safety
+/// As of `getrusage`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __wrap_getrusage(who: c_int, used: *mut libc::rusage) -> c_int {
+    // SAFETY: the caller's promise.
+    let result = unsafe { libc::getrusage(who, used) };
+    if result == 0
+        && let Some(thread) = simulated()
+    {
+        let threads = match who {
+            libc::RUSAGE_SELF => run().alive as u64,
+            libc::RUSAGE_THREAD => 1,
+            _ => 0,
+        };
+        let all = told(now(thread) * threads, libc::CLOCK_MONOTONIC);
+        // SAFETY: the caller's promise.
+        unsafe {
+            (*used).ru_utime = timeval { tv_sec: all.tv_sec, tv_usec: all.tv_nsec / 1000 };
+            (*used).ru_stime = timeval { tv_sec: 0, tv_usec: 0 };
+        }
+    }
+    result
+}
+
+/// How many threads wanted processors lately: all that have not ended, for a simulated machine runs nothing else.
+///
+/// # Safety
+/// As of `getloadavg`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __wrap_getloadavg(loads: *mut f64, most: c_int) -> c_int {
+    if simulated().is_none() {
+        // SAFETY: the caller's promise.
+        return unsafe { libc::getloadavg(loads, most) };
+    }
+    let most = most.clamp(0, 3);
+    for number in 0..most as usize {
+        // SAFETY: the caller's promise.
+        unsafe { *loads.add(number) = run().alive as f64 };
+    }
+    most
+}
+
 /// Tells the times of the process, in ticks.
 ///
 /// # Safety

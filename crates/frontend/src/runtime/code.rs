@@ -74,7 +74,7 @@ impl Code {
     /// Its bytes from `at` on; none outside of it.
     pub(super) fn from(&self, at: usize) -> &'static [u8] {
         match self.bytes.checked_sub(at.wrapping_sub(self.start)) {
-            None | Some(0) => &[],
+            None | Some(0) => super::libraries::code(at),
             // SAFETY: the code of the executable, which is there as long as it runs.
             Some(length) => unsafe { std::slice::from_raw_parts(at as *const u8, length) },
         }

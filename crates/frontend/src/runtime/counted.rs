@@ -69,6 +69,20 @@ pub(super) unsafe fn leave_out(program: &Code, calls: &[(usize, usize)]) -> bool
     may
 }
 
+/// Puts `bytes` at places of the program's code. Whether that may be changed.
+///
+/// # Safety
+/// At each place there is an instruction of at least so many bytes, and nothing jumps behind its first byte.
+pub(super) unsafe fn put(program: &Code, places: &[usize], bytes: &[u8]) -> bool {
+    // SAFETY: one thread of the host.
+    let may = unsafe { &mut *WORKSHOP.get() }.may_write(program);
+    for &place in places.iter().filter(|_| may) {
+        // SAFETY: the caller's promise.
+        unsafe { write(place, bytes) };
+    }
+    may
+}
+
 /// A near call, and a prefix that means nothing before it: together as long as a call by the linkage table.
 const CALL: u8 = 0xe8;
 const ADDRESS_SIZE: u8 = 0x67;

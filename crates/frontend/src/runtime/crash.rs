@@ -32,8 +32,8 @@ pub fn watch() {
         libc::sigaltstack(&libc::stack_t { ss_sp: stack, ss_flags: 0, ss_size: STACK }, null_mut());
         let mut action: libc::sigaction = zeroed();
         action.sa_sigaction = on_signal as *const () as usize;
-        // Whatever goes wrong in the handler ends the process as it would have without.
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESETHAND;
+        // What goes wrong in the handler ends the process: the signal is blocked meanwhile.
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         for (signal, _) in SIGNALS {
             libc::sigaction(signal, &raw const action, null_mut());
         }
@@ -49,8 +49,19 @@ pub fn unwatch() {
 }
 
 extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel hands over a whole context.
+    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    // SAFETY: as above.
+    if signal == libc::SIGSEGV && unsafe { super::time_stamp::answer(registers) } {
+        return;
+    }
+    if signal == libc::SIGILL && super::endless::answer(registers) {
+        return;
+    }
     let Some(thread) = current() else {
         // Of the runtime, or of what runs outside of the simulation: the instruction is tried again, and crashes.
+        // SAFETY: the system's own handler.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
         return;
     };
     // SAFETY: the kernel hands over a whole context.

@@ -45,8 +45,9 @@ pub fn ranges() -> Option<&'static mut Ranges> {
 pub fn divided(address: usize) -> Option<VirtualAddr> {
     // SAFETY: one thread of the host.
     let divided = unsafe { (*DIVIDED.get()).as_ref()? };
-    let offset = address % divided.line;
-    let apart = divided.words.get(&(address - offset)).and_then(|words| words[offset / WORD]);
+    let stable = super::libraries::stable(address);
+    let offset = stable % divided.line;
+    let apart = divided.words.get(&(stable - offset)).and_then(|words| words[offset / WORD]);
     match apart {
         Some(word) => Some(word.offset((offset % WORD) as u64)),
         None => divided.ranges.locate(address),

@@ -8,7 +8,7 @@ use libc::pthread_key_t;
 use super::state::{Mode, Single, mode};
 use super::threads::{UserThread, this};
 
-type Destructor = extern "C-unwind" fn(*mut c_void);
+pub type Destructor = extern "C-unwind" fn(*mut c_void);
 
 /// A key that is in use, and what its values are handed to when their thread ends.
 type Key = Option<Option<Destructor>>;

@@ -80,11 +80,18 @@ located! {
     "pthread_rwlock_rdlock" __wrap_pthread_rwlock_rdlock: rwlock read_lock;
     "pthread_rwlock_wrlock" __wrap_pthread_rwlock_wrlock: rwlock write_lock;
     "pthread_once" __wrap_pthread_once: once once;
+    "mtx_lock" __wrap_mtx_lock: c11 mtx_lock;
+    "mtx_timedlock" __wrap_mtx_timedlock: c11 mtx_timedlock;
+    "call_once" __wrap_call_once: c11 call_once;
     "the construction of a static variable" __wrap___cxa_guard_acquire: once guard_acquire;
 }
 
 points! {
     "pthread_join" __wrap_pthread_join: threads join;
+    "thrd_join" __wrap_thrd_join: c11 join;
+    "thrd_sleep" __wrap_thrd_sleep: c11 sleep;
+    "cnd_wait" __wrap_cnd_wait: c11 cnd_wait;
+    "cnd_timedwait" __wrap_cnd_timedwait: c11 cnd_timedwait;
     "pthread_cond_wait" __wrap_pthread_cond_wait: condition cond_wait;
     "pthread_cond_timedwait" __wrap_pthread_cond_timedwait: condition cond_timed_wait;
     "pthread_cond_clockwait" __wrap_pthread_cond_clockwait: condition cond_clock_wait;
@@ -95,4 +102,24 @@ points! {
     "clock_nanosleep" __wrap_clock_nanosleep: clock clock_nap;
     "usleep" __wrap_usleep: clock sleep_microseconds;
     "sleep" __wrap_sleep: clock sleep_seconds;
+    "read" __wrap_read: descriptors read;
+    "write" __wrap_write: descriptors write;
+    "readv" __wrap_readv: descriptors readv;
+    "writev" __wrap_writev: descriptors writev;
+    "close" __wrap_close: descriptors close;
+    "poll" __wrap_poll: descriptors poll;
+    "ppoll" __wrap_ppoll: descriptors ppoll;
+    "select" __wrap_select: descriptors select;
+    "accept" __wrap_accept: descriptors accept;
+    "accept4" __wrap_accept4: descriptors accept4;
+    "recv" __wrap_recv: descriptors recv;
+    "recvfrom" __wrap_recvfrom: descriptors recvfrom;
+    "recvmsg" __wrap_recvmsg: descriptors recvmsg;
+    "send" __wrap_send: descriptors send;
+    "sendto" __wrap_sendto: descriptors sendto;
+    "sendmsg" __wrap_sendmsg: descriptors sendmsg;
+    "open" __wrap_open: files open;
+    "open64" __wrap_open64: files open64;
+    "openat" __wrap_openat: files openat;
+    "epoll_wait" __wrap_epoll_wait: descriptors epoll_wait;
 }

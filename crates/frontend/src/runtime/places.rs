@@ -15,9 +15,11 @@ pub fn place(pc: usize) -> String {
         (libc::dladdr(pc as *const c_void, &raw mut info) != 0 && !info.dli_sname.is_null())
             .then(|| CStr::from_ptr(info.dli_sname).to_string_lossy().into_owned())
     };
-    match name {
-        Some(name) => format!("{name} ({pc:#x})"),
-        None => format!("{pc:#x}"),
+    match (name, super::libraries::name_of(pc)) {
+        // Libraries are at other addresses in every run.
+        (name, Some(library)) => format!("{} in {library}", name.unwrap_or_else(|| "a function".to_owned())),
+        (Some(name), None) => format!("{name} ({pc:#x})"),
+        (None, None) => format!("{pc:#x}"),
     }
 }
 

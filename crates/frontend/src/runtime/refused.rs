@@ -1,7 +1,7 @@
 //! What no simulated thread can do: the simulation ends, and says what the program wanted.
 //!
-//! Processes and signals belong to the host's kernel, which knows one thread of it all. Handlers that a program installs and that
-//! nothing ever calls do no harm: those are noted, and the program goes on.
+//! Processes, and signals of others, belong to the host's kernel, which knows one thread of it all; so does what waits in it for another
+//! thread by ways that are not simulated.
 
 use std::ffi::{c_int, c_long, c_uint, c_void};
 
@@ -58,37 +58,23 @@ refused! {
     __wrap_alarm alarm: "the program called alarm: signals cannot be simulated";
     __wrap_setitimer setitimer: "the program called setitimer: signals cannot be simulated";
     __wrap_timer_create timer_create: "the program called timer_create: signals cannot be simulated";
-    __wrap_pthread_kill pthread_kill: "the program called pthread_kill: signals cannot be simulated";
     __wrap_sigwait sigwait: "the program called sigwait: signals cannot be simulated";
     __wrap_pause pause: "the program called pause: signals cannot be simulated";
-    __wrap_epoll_wait epoll_wait: "the program called epoll_wait: what comes from outside cannot be simulated";
-}
-
-/// Natively the C library's function, else a note and success: nobody sends a simulated program signals.
-macro_rules! ignored {
-    ($($name:ident $real:ident $result:literal: $what:literal;)*) => {$(
-        /// Noted and ignored in a simulation.
-        ///
-        /// # Safety
-        /// As of the C library's function of that name.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(number: c_int, one: *const c_void, other: *mut c_void) -> usize {
-            unsafe extern "C" {
-                fn $real(number: c_int, one: *const c_void, other: *mut c_void) -> usize;
-            }
-            if current().is_some() {
-                super::start::note($what.to_owned());
-                return $result;
-            }
-            // SAFETY: the caller's promise.
-            unsafe { $real(number, one, other) }
-        }
-    )*};
-}
-
-ignored! {
-    __wrap_signal signal 0: "the handlers of signals that the program installs are never called";
-    __wrap_sigaction sigaction 0: "the handlers of signals that the program installs are never called";
+    __wrap_sigsuspend sigsuspend: "the program called sigsuspend: signals cannot be simulated";
+    __wrap_sigwaitinfo sigwaitinfo: "the program called sigwaitinfo: signals cannot be simulated";
+    __wrap_sigtimedwait sigtimedwait: "the program called sigtimedwait: signals cannot be simulated";
+    __wrap_sigqueue sigqueue: "the program called sigqueue: signals cannot be simulated";
+    __wrap_pselect pselect: "the program called pselect: signals cannot be simulated; select and ppoll can";
+    __wrap_epoll_pwait epoll_pwait: "the program called epoll_pwait: signals cannot be simulated; epoll_wait can";
+    __wrap_msgrcv msgrcv: "the program called msgrcv: queues of messages cannot be simulated; pipes and sockets can";
+    __wrap_msgsnd msgsnd: "the program called msgsnd: queues of messages cannot be simulated; pipes and sockets can";
+    __wrap_mq_receive mq_receive: "the program called mq_receive: queues of messages cannot be simulated; pipes and sockets can";
+    __wrap_mq_send mq_send: "the program called mq_send: queues of messages cannot be simulated; pipes and sockets can";
+    __wrap_semop semop: "the program called semop: semaphores of System V cannot be simulated; sem_wait and sem_post can";
+    __wrap_flock flock: "the program called flock: locks of files cannot be simulated; mutexes can";
+    __wrap_aio_read aio_read: "the program called aio_read: the C library would make threads of this computer";
+    __wrap_aio_write aio_write: "the program called aio_write: the C library would make threads of this computer";
+    __wrap_lio_listio lio_listio: "the program called lio_listio: the C library would make threads of this computer";
 }
 
 /// System calls by number: those that the runtime knows go where the functions of their names do; what would block the host or make

@@ -1,6 +1,7 @@
 //! The beginning and the end: the program's `main` becomes the first simulated thread, and what came of it is written down.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::collections::BTreeSet;
+use std::ffi::{c_char, c_int, c_void};
 use std::fs;
 use std::io::BufWriter;
 use std::path::Path;
@@ -12,13 +13,14 @@ use experiments::attribution::{Ended, attribution, settled};
 use experiments::profiling::Recording;
 use machine::Description;
 use machine::description::PlacementKind;
-use record::DataObject;
+use record::{Attribution, DataObject};
 use sim::{Mode as SimulatorMode, Options, SimError, Simulator, Thread, ThreadReport};
 use units::{CpuId, Duration};
 
+use super::arguments::{Arguments, first_thread};
 use super::state::{HOT, MODE, Mode, RUN, Run, Single, current, mode, run};
 use super::threads::UserThread;
-use super::{address, callbacks, crash, places, recording, tls};
+use super::{address, callbacks, crash, endless, interrupted, libraries, measured, places, recording, time_stamp, tls};
 use crate::request::{self, Answer, ReadError, Request, VARIABLE};
 
 /// A program's `main`.
@@ -36,7 +38,6 @@ unsafe extern "C" {
         unload: Option<BeforeMain>,
         stack_end: *mut c_void,
     ) -> c_int;
-    static mut environ: *mut *mut c_char;
 }
 
 /// The program's own `main`.
@@ -75,7 +76,17 @@ extern "C-unwind" fn first_main(count: c_int, arguments: *mut *mut c_char, varia
     let answer = simulate(request, main, (count, arguments, variables));
     let status = answer.status;
     deliver(&answer, &path);
+    interrupted::let_go();
     status
+}
+
+/// The simulation cannot begin, wherever the program is: whoever asked for it learns why, and the program ends.
+pub fn refuse_to_begin(problem: String) -> ! {
+    if let Some(request) = read_request() {
+        deliver(&Answer { error: Some(problem), status: 2, ..Answer::default() }, &request.answer);
+    }
+    // SAFETY: nothing of the process is wanted any more.
+    unsafe { libc::_exit(2) }
 }
 
 /// What is asked for; if that cannot be read, whoever asks learns why.
@@ -107,8 +118,6 @@ fn complain(problem: &str) {
     unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
 }
 
-type Arguments = (c_int, *mut *mut c_char, *mut *mut c_char);
-
 /// Runs `main` and all its threads on the machine that was asked for.
 fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
     let start = Instant::now();
@@ -130,17 +139,22 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
             per_node: description.topology.processors_per_node as usize,
             threads: Vec::new(),
             alive: 1,
+            helpers: 0,
             waiters: rustc_hash::FxHashMap::default(),
             status: 0,
             error: None,
             notes: Vec::new(),
             // It says itself what is to be measured.
             regions: names(b"ccnuma_roi_begin"),
+            sections: false,
             request: request.clone(),
         });
         (*HOT.get()).instructions = request.instructions;
         (*HOT.get()).patience = Duration(request.spin_limit_ms.saturating_mul(1_000_000_000));
         ((*HOT.get()).counting, (*HOT.get()).budget.left) = (request.no_caches, callbacks::TURN);
+    }
+    if let Some(problem) = libraries::early_threads() {
+        return Answer { error: Some(problem), status: 2, ..Answer::default() };
     }
     let Some((user, arguments)) = first_thread(&request, arguments) else {
         let error = Some("no memory for the program's first stack".to_owned());
@@ -176,6 +190,9 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
         );
     }
     crash::watch();
+    endless::watch();
+    interrupted::watch(run().request.progress.as_deref());
+    time_stamp::watch(description.processor.clock.as_mhz());
     let reports = simulator.run_process(processors, first);
     // The rest of the program, which is what it has asked to be done at its exit, runs on this computer.
     // SAFETY: one thread of the host.
@@ -185,7 +202,9 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
         *MODE.get() = Mode::Over;
     }
     tls::leave();
+    time_stamp::unwatch();
     crash::unwatch();
+    interrupted::unwatch();
     let mut answer = conclude(&description, &simulator, reports, start);
     if let Some(Err(error)) = profiled.map(Recording::finish) {
         answer.error.get_or_insert_with(|| error.to_string());
@@ -226,46 +245,6 @@ fn profile(
     started.map(Some).map_err(|error| error.to_string())
 }
 
-/// The first thread, and its arguments and variables in simulated memory: their places do not depend on where the host has put its
-/// first stack.
-fn first_thread(request: &Request, (count, values, variables): Arguments) -> Option<(*mut UserThread, Arguments)> {
-    let user = UserThread::new(0, request.stack as usize, tls::host())?;
-    // SAFETY: the C library hands over lists of strings that end with a null.
-    unsafe {
-        let values = copy_strings(values, false)?;
-        let copied = copy_strings(variables, true)?;
-        environ = copied;
-        Some((user, (count, values, copied)))
-    }
-}
-
-/// A copy of a list of strings in the arena; without the variable that names the request, if it is the environment.
-///
-/// # Safety
-/// The list ends with a null.
-unsafe fn copy_strings(list: *mut *mut c_char, environment: bool) -> Option<*mut *mut c_char> {
-    let mut strings = Vec::new();
-    // SAFETY: the caller's promise.
-    unsafe {
-        let mut at = list;
-        while !(*at).is_null() {
-            let string = CStr::from_ptr(*at);
-            if !environment || !string.to_bytes().starts_with(VARIABLE.as_bytes()) {
-                strings.push(string);
-            }
-            at = at.add(1);
-        }
-        let copied = address::take((strings.len() + 1) * size_of::<usize>(), 16)? as *mut *mut c_char;
-        for (number, string) in strings.iter().enumerate() {
-            let bytes = string.to_bytes_with_nul();
-            let place = address::take(bytes.len(), 16)? as *mut u8;
-            place.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
-            *copied.add(number) = place.cast();
-        }
-        Some(copied)
-    }
-}
-
 /// What the program's memory is called, beside its variables: blocks of the heap, and stacks.
 fn objects() -> Vec<DataObject> {
     let stack = |&thread: &*mut UserThread| {
@@ -274,6 +253,7 @@ fn objects() -> Vec<DataObject> {
         DataObject { name: format!("stack of thread {number}"), start: start as u64, bytes: bytes as u64, site: None }
     };
     let mut objects: Vec<DataObject> = run().threads.iter().map(stack).collect();
+    objects.extend(libraries::objects());
     objects.extend(super::heap::blocks());
     settled(objects)
 }
@@ -286,13 +266,19 @@ fn conclude(
     start: Instant,
 ) -> Answer {
     let run = run();
-    let mut answer = Answer { status: run.status, notes: std::mem::take(&mut run.notes), ..Answer::default() };
+    let mut answer = Answer {
+        status: run.status,
+        interrupted: interrupted::is_asked(),
+        notes: std::mem::take(&mut run.notes),
+        ..Answer::default()
+    };
     answer.error = run.error.take().or(recording::finish().err().map(|error| error.to_string()));
     match reports {
         Ok(reports) if answer.error.is_none() => {
             let Request { program, cpus, seed, causes, .. } = &run.request;
             let own = OwnProgram { description, name: program, cpus: *cpus, seed: *seed, causes: *causes };
             let mut row = own.record(simulator, &reports);
+            row.measured = Some(measured::part(run).to_owned());
             if run.request.no_caches {
                 row.references = callbacks::counted();
             }
@@ -305,7 +291,7 @@ fn conclude(
                 row.references as f64 / seconds / 1e6,
             ));
             let data = Ended { description, simulator, row: &row, reports: &reports, objects: objects() };
-            answer.attribution = causes.then(|| attribution(data, address::named));
+            answer.attribution = causes.then(|| with_libraries(attribution(data, address::named)));
             answer.row = Some(row);
         }
         Ok(_) => answer.status = 1,
@@ -319,6 +305,20 @@ fn conclude(
         }
     }
     answer
+}
+
+/// The same with what happened at places of shared libraries by the names that are the same in every run.
+fn with_libraries(mut told: Attribution) -> Attribution {
+    let losses = told.losses.iter_mut().map(|loss| &mut loss.site);
+    let allocated = told.objects.iter_mut().filter_map(|object| object.site.as_mut());
+    let places = losses.chain(allocated).filter(|site| libraries::name_of(**site as usize).is_some());
+    let mut found = BTreeSet::new();
+    for site in places {
+        found.insert(*site as usize);
+        *site = libraries::stable(*site as usize) as u64;
+    }
+    told.sites.extend(libraries::lines(found.into_iter()));
+    told
 }
 
 /// The process ends here and now, in the middle of the simulation: what went wrong has been noted.
@@ -354,6 +354,12 @@ fn stop() -> ! {
     unreachable!("a thread that ended its process is not resumed")
 }
 
+/// Somebody has had enough: the program ends, wherever its threads are, and what it has done is told.
+pub fn end_early(thread: &mut Thread<'static>) -> ! {
+    note(format!("interrupted at {} of simulated time: the record is of what was done until then", thread.clock()));
+    end(0)
+}
+
 /// The simulation cannot go on: what has happened is told, and the program ends.
 pub fn fail(thread: &mut Thread<'static>, problem: &str) -> ! {
     let (at, number) = (thread.clock(), super::threads::number());
@@ -381,68 +387,9 @@ pub fn note(what: String) {
     }
 }
 
-/// A thread is about to be made: if the program has not said what is to be measured, that begins with its first thread.
-pub fn thread_begins(thread: &mut Thread<'static>) {
-    if !run().regions && run().alive == 2 {
-        measure(thread, true);
-    }
-}
-
-/// A new thread is measured from its birth, unless the program says otherwise.
-pub fn measured_from_birth(thread: &mut Thread<'_>, number: usize) {
-    if !run().regions {
-        // It is not yet the one that runs.
-        thread.measure(true);
-        recording::measured(number, true);
-    }
-}
-
-/// The running thread has joined another: when it is alone, what is to be measured is over, as far as can be told.
-pub fn joined(thread: &mut Thread<'static>) {
-    if !run().regions && run().alive == 1 {
-        measure(thread, false);
-    }
-}
-
-/// What is to be measured begins or ends.
-fn measure(thread: &mut Thread<'_>, on: bool) {
-    thread.measure(on);
-    recording::measured(super::threads::number(), on);
-}
-
-/// What is to be measured begins here, in the words of the program.
-#[unsafe(no_mangle)]
-pub extern "C" fn ccnuma_roi_begin() {
-    if let Some(thread) = current() {
-        run().regions = true;
-        measure(thread, true);
-    }
-}
-
 /// Whether the program names a function of the runtime's.
 fn names(name: &[u8]) -> bool {
     fs::read("/proc/self/exe").is_ok_and(|bytes| bytes.windows(name.len()).any(|window| window == name))
-}
-
-/// As [`ccnuma_roi_begin`], from Fortran.
-#[unsafe(no_mangle)]
-pub extern "C" fn ccnuma_roi_begin_() {
-    ccnuma_roi_begin();
-}
-
-/// As [`ccnuma_roi_end`], from Fortran.
-#[unsafe(no_mangle)]
-pub extern "C" fn ccnuma_roi_end_() {
-    ccnuma_roi_end();
-}
-
-/// And ends here.
-#[unsafe(no_mangle)]
-pub extern "C" fn ccnuma_roi_end() {
-    if let Some(thread) = current() {
-        run().regions = true;
-        measure(thread, false);
-    }
 }
 
 /// Ends the program.

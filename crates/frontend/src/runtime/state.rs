@@ -132,6 +132,8 @@ pub struct Run {
     pub threads: Vec<*mut UserThread>,
     /// Threads that have not ended.
     pub alive: usize,
+    /// Those of them that wait for parallel regions and are part of no other section.
+    pub helpers: usize,
     /// Who waits for which word, first come first.
     pub waiters: FxHashMap<usize, VecDeque<*mut UserThread>>,
     /// What the program exits with.
@@ -142,6 +144,8 @@ pub struct Run {
     pub notes: Vec<String>,
     /// Whether the program has said itself what is to be measured.
     pub regions: bool,
+    /// Whether there was a parallel section.
+    pub sections: bool,
 }
 
 /// The run, from the start of the simulation on.

@@ -11,6 +11,7 @@ use super::cancel::Cancel;
 use super::numa::Wish;
 use super::state::{HOT, Mode, current, mode, run};
 use super::unwinding::{Body, Unwinding, bounded, unwind};
+use super::wishes::Wishes;
 use super::{address, cancel, clock, futex, keys, tls};
 
 /// What a thread starts with.
@@ -54,6 +55,10 @@ pub struct UserThread {
     pub cancel: Cancel,
     /// How it ends in the midst of what it does.
     pub unwinding: Unwinding,
+    /// Whether it waits for parallel regions, and is part of no other section.
+    pub helper: bool,
+    /// Whether it is in a parallel section, so that what it does is measured.
+    pub in_section: bool,
 }
 
 /// A stack of the arena.
@@ -113,6 +118,8 @@ impl UserThread {
             affinity: None,
             cancel: Cancel::default(),
             unwinding: Unwinding::default(),
+            helper: false,
+            in_section: false,
         })))
     }
 
@@ -124,6 +131,7 @@ impl UserThread {
         thread.on_resume(entered, this as usize);
         entered(this as usize);
         super::recording::saw(user.ended as usize);
+        say_if_elsewhere(user.affinity.as_deref().unwrap_or_default(), thread.cpu());
         let stack = ArenaStack { limit: user.stack.0, base: user.stack.0 + user.stack.1 - stagger(user.number) };
         let result = corosensei::on_stack(stack, || {
             tls::settle();
@@ -161,11 +169,24 @@ fn entered(this: usize) {
         hot.budget.pending = 0;
         tls::enter((*this).base);
         let now = (*hot.thread).clock();
+        super::interrupted::heed(now);
         if hot.seen.0 != hot.stores {
             hot.seen = (hot.stores, now);
         } else if now > hot.seen.1 + hot.patience {
             lose_patience();
         }
+    }
+}
+
+/// The running thread does nothing for ever from here on: others go on without it.
+#[cold]
+pub fn never_goes_on(at: usize) {
+    // SAFETY: threads are never freed.
+    unsafe { ((*this()).call, (*this()).called) = (at, c"an endless loop".as_ptr()) };
+    while let Some(thread) = current() {
+        super::callbacks::settle(thread);
+        super::state::note_change();
+        thread.park(None);
     }
 }
 
@@ -193,6 +214,7 @@ fn end(this: *mut UserThread, result: *mut c_void) {
         thread.order();
     }
     run().alive -= 1;
+    run().helpers -= usize::from(user.helper);
     user.thread = null_mut();
     // SAFETY: as above.
     unsafe { ((*HOT.get()).thread, (*HOT.get()).timed) = (null_mut(), null_mut()) };
@@ -229,7 +251,17 @@ pub fn go_where_allowed(user: *mut UserThread) {
     let Some(thread) = current().filter(|_| user == this()) else { return };
     if !wanted.is_empty() && !wanted.contains(&thread.cpu()) {
         clock::system_call(thread);
-        thread.migrate(wanted);
+        thread.migrate(wanted.clone());
+        say_if_elsewhere(&wanted, thread.cpu());
+    }
+}
+
+/// A thread that may run on some processors has come to run on one.
+fn say_if_elsewhere(wanted: &[CpuId], cpu: CpuId) {
+    if !wanted.is_empty() && !wanted.contains(&cpu) {
+        let what = "threads that are bound to processors on which others run stay on others: a simulated processor has one thread as long \
+                    as there are enough, and who takes turns is not bound";
+        super::start::note(what.to_owned());
     }
 }
 
@@ -245,6 +277,11 @@ pub unsafe extern "C" fn __wrap_pthread_create(
     argument: *mut c_void,
 ) -> c_int {
     let Some(thread) = current() else {
+        if mode() == Mode::Simulated {
+            let file = super::libraries::file_of(start as *const () as usize);
+            let problem = format!("a thread was made before main, by a constructor of {file}: it cannot be simulated");
+            super::start::refuse_to_begin(problem);
+        }
         // SAFETY: the caller's promise; the two types of functions are called alike.
         return unsafe {
             let start = std::mem::transmute::<Start, extern "C" fn(*mut c_void) -> *mut c_void>(start);
@@ -264,46 +301,6 @@ pub unsafe extern "C" fn __wrap_pthread_create(
     make(thread, &wishes, Box::new(move || start(argument))).err().unwrap_or(0)
 }
 
-unsafe extern "C" {
-    fn pthread_attr_getdetachstate(attributes: *const libc::pthread_attr_t, detached: *mut c_int) -> c_int;
-}
-
-/// What attributes say.
-#[derive(Default)]
-pub struct Wishes {
-    detached: bool,
-    stack: usize,
-    affinity: Option<Vec<CpuId>>,
-}
-
-impl Wishes {
-    /// # Safety
-    /// The attributes are whole, or none.
-    unsafe fn of(attributes: *const libc::pthread_attr_t) -> Self {
-        let mut wishes = Self { stack: run().request.stack as usize, ..Self::default() };
-        if attributes.is_null() {
-            return wishes;
-        }
-        // SAFETY: the caller's promise.
-        unsafe {
-            let (mut detached, mut stack) = (0, 0);
-            pthread_attr_getdetachstate(attributes, &raw mut detached);
-            if libc::pthread_attr_getstacksize(attributes, &raw mut stack) == 0 && stack > 0 {
-                wishes.stack = stack;
-            }
-            wishes.detached = detached == libc::PTHREAD_CREATE_DETACHED;
-            let mut set: libc::cpu_set_t = std::mem::zeroed();
-            if libc::pthread_attr_getaffinity_np(attributes, size_of::<libc::cpu_set_t>(), &raw mut set) == 0 {
-                let all = (0..libc::CPU_SETSIZE as usize).all(|cpu| libc::CPU_ISSET(cpu, &set));
-                if !all {
-                    wishes.affinity = super::processors::read_set(&set);
-                }
-            }
-        }
-        wishes
-    }
-}
-
 /// Makes a thread that does `body`. Returns its number, or an error number of the C library.
 pub fn make(thread: &mut Thread<'static>, wishes: &Wishes, body: Body) -> Result<usize, c_int> {
     let number = run().threads.len();
@@ -319,10 +316,10 @@ pub fn make(thread: &mut Thread<'static>, wishes: &Wishes, body: Body) -> Result
     }
     run().threads.push(user);
     run().alive += 1;
-    super::start::thread_begins(thread);
+    super::measured::thread_begins();
     clock::system_call(thread);
     let program = Box::new(move |thread: &mut Thread<'_>| {
-        super::start::measured_from_birth(thread, number);
+        super::measured::from_birth(thread, user);
         UserThread::live(user, thread, body);
     });
     // SAFETY: threads are never freed.
@@ -382,8 +379,19 @@ pub unsafe extern "C" fn join(handle: libc::pthread_t, result: *mut *mut c_void)
         // SAFETY: the caller's promise.
         unsafe { *result = user.result };
     }
-    super::start::joined(thread);
+    super::measured::section_ends();
     0
+}
+
+/// A thread that was just made waits for parallel regions, and for nothing else.
+pub fn is_helper(handle: libc::pthread_t) {
+    if current().is_some()
+        && let Some(user) = of(handle)
+    {
+        // SAFETY: threads are never freed.
+        unsafe { (*user).helper = true };
+        run().helpers += 1;
+    }
 }
 
 /// Joins a thread if it has ended.

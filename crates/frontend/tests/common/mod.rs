@@ -71,6 +71,7 @@ pub fn request() -> Request {
         record: None,
         profile: None,
         relocation: Default::default(),
+        progress: None,
         answer: PathBuf::new(),
     }
 }

@@ -3,7 +3,7 @@
 use protocol::{Access, CopyState, Rights};
 use units::{Duration, LineAddr, PhysicalAddr, Time, VirtualAddr};
 
-use super::{Ask, CachedCopy, Cause, Miss, MissId, Post, Processor, Service, Wait};
+use super::{Ask, CachedCopy, Cause, Measuring, Miss, MissId, Post, Processor, Service, Wait};
 use crate::attribution::Charge;
 use crate::part::{Slot, Victim};
 
@@ -374,7 +374,7 @@ impl Processor {
 
     pub(super) fn post(&mut self, at: Time, ask: Ask, line: LineAddr, copy: CachedCopy) {
         self.horizon = self.horizon.min(at + self.timing.soonest_answer);
-        self.posts.push(Post { at, ask, line, copy, measured: self.meter.is_open() });
+        self.posts.push(Post { at, ask, line, copy, measured: self.meter.measuring() != Measuring::No });
     }
 
     /// Everything issued so far is done: values are there and misses over.

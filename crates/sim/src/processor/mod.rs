@@ -36,7 +36,7 @@ use crate::part::Cache;
 pub use accesses::{Address, Location};
 pub use counted::{ExternalCounts, ThreadCounts};
 pub use ledger::{Cause, Distance, MissCounts, Service, TimeSplit, Transaction};
-pub use meter::Meter;
+pub use meter::{Measuring, Meter};
 pub use misses::{Miss, MissId};
 pub use timing::ProcessorTiming;
 

@@ -6,7 +6,7 @@
 use protocol::Access;
 use units::{CpuId, LineAddr, PhysicalAddr, Time};
 
-use super::{CachedCopy, MissId, Processor};
+use super::{CachedCopy, Measuring, MissId, Processor};
 use crate::attribution::{Attribution, Debt, LineLoss};
 use crate::causes::{Causes, MissCause, SharedCauses};
 use crate::observer::SharedObserver;
@@ -93,7 +93,8 @@ impl Processor {
     pub(super) fn heed_meter(&mut self) {
         if let Some(attribution) = &mut self.attribution {
             let declared = self.meter.is_used();
-            attribution.count(!declared || self.meter.is_open(), declared);
+            let measuring = if declared { self.meter.measuring() } else { Measuring::Yes };
+            attribution.count(measuring, declared);
         }
     }
 

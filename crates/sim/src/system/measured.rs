@@ -4,41 +4,85 @@ use units::{Duration, NodeId, Time};
 
 use super::{Controller, System};
 use crate::NodeStatistics;
+use crate::processor::Measuring;
+
+/// How long intervals were, and what every controller did in them.
+type Sums = (Duration, Vec<NodeStatistics>);
 
 /// Intervals in which at least one thread had what it did measured.
 #[derive(Default)]
 pub(super) struct Measured {
-    /// How many threads do so now.
+    /// How many threads do so now, and how many would if something that is measured followed.
     threads: usize,
+    paused: usize,
     /// When the open interval began, and what every controller had done before.
     open: Option<(Time, Vec<NodeStatistics>)>,
-    /// How long all others were, and what was done in them, if there were any.
-    closed: Option<(Duration, Vec<NodeStatistics>)>,
+    /// All others, if there were any.
+    closed: Option<Sums>,
+    /// Those since, which are measured if something that is measured follows.
+    since: Option<Sums>,
+}
+
+impl Measured {
+    fn measuring(&self) -> Measuring {
+        match (self.threads, self.paused) {
+            (0, 0) => Measuring::No,
+            (0, _) => Measuring::IfMoreFollows,
+            _ => Measuring::Yes,
+        }
+    }
+
+    fn count(&mut self, measuring: Measuring, change: impl Fn(usize) -> usize) {
+        match measuring {
+            Measuring::No => {}
+            Measuring::IfMoreFollows => self.paused = change(self.paused),
+            Measuring::Yes => self.threads = change(self.threads),
+        }
+    }
+}
+
+/// Two lots of intervals together.
+fn together(one: Option<Sums>, other: Option<Sums>) -> Option<Sums> {
+    match (one, other) {
+        (Some((one, sums)), Some((other, more))) => {
+            Some((one + other, sums.iter().zip(&more).map(|(a, b)| a.plus(b)).collect()))
+        }
+        (one, other) => one.or(other),
+    }
 }
 
 impl<C: Controller> System<C> {
-    /// A thread that was in (`was`) or outside of what is measured has been resumed, and now is (`is`) or is not.
+    /// A thread of which this `was` measured has been resumed, and now this `is`.
     #[inline]
-    pub(super) fn note_measuring(&mut self, was: bool, is: bool) {
+    pub(super) fn note_measuring(&mut self, was: Measuring, is: Measuring) {
         if was != is {
-            self.count_measuring(is);
+            self.count_measuring(was, is);
         }
     }
 
     #[cold]
-    fn count_measuring(&mut self, is: bool) {
-        let threads = self.measured.threads + usize::from(is) - usize::from(!is);
-        let before = std::mem::replace(&mut self.measured.threads, threads);
-        if before == 0 {
-            self.measured.open = Some((self.now, self.all_statistics()));
-        } else if threads == 0
-            && let Some((since, earlier)) = self.measured.open.take()
-        {
-            let done = self.all_statistics().iter().zip(&earlier).map(|(now, then)| now.since(then)).collect();
-            let (length, sums) = self.measured.closed.take().unwrap_or_default();
-            let sums = if sums.is_empty() { done } else { sums.iter().zip(&done).map(|(a, b)| a.plus(b)).collect() };
-            self.measured.closed = Some((length + (self.now - since), sums));
+    fn count_measuring(&mut self, was: Measuring, is: Measuring) {
+        let before = self.measured.measuring();
+        self.measured.count(was, |threads| threads - 1);
+        self.measured.count(is, |threads| threads + 1);
+        let after = self.measured.measuring();
+        if after == before {
+            return;
         }
+        let all = self.all_statistics();
+        let measured = &mut self.measured;
+        let over = measured.open.take().map(|(since, earlier)| {
+            let done = all.iter().zip(&earlier).map(|(now, then)| now.since(then)).collect();
+            (self.now - since, done)
+        });
+        match before {
+            Measuring::Yes => measured.closed = together(measured.closed.take(), over),
+            _ => measured.since = together(measured.since.take(), over),
+        }
+        if after == Measuring::Yes {
+            measured.closed = together(measured.closed.take(), measured.since.take());
+        }
+        measured.open = (after != Measuring::No).then_some((self.now, all));
     }
 
     fn all_statistics(&self) -> Vec<NodeStatistics> {

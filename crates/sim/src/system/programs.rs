@@ -7,7 +7,7 @@ use units::{CpuId, Duration, Time};
 
 use super::{Controller, Event, System};
 use crate::os::SchedulingCounters;
-use crate::processor::{Cause, Meter, Processor, ProcessorCounters, ThreadCounts, Wait};
+use crate::processor::{Cause, Measuring, Meter, Processor, ProcessorCounters, ThreadCounts, Wait};
 use crate::thread::{Program, Team, Thread};
 use crate::{Mode, SimError};
 
@@ -178,17 +178,17 @@ impl<C: Controller> System<C> {
         if running.enters {
             running.arrive(&mut processor);
         }
-        let was = processor.is_measured();
+        let was = processor.measuring();
         match running.body.resume(processor) {
             Step::Suspended((processor, wait)) => {
                 // Before what it says is heeded, which is of what came after.
-                self.note_measuring(was, processor.is_measured());
+                self.note_measuring(was, processor.measuring());
                 self.post(cpu, processor);
                 self.suspended(cpu, wait);
             }
             Step::Finished(processor) => {
                 // Of a thread that has ended nothing more is measured, whether or not it said so.
-                self.note_measuring(was, false);
+                self.note_measuring(was, Measuring::No);
                 self.post(cpu, processor);
                 self.finished(cpu);
             }
@@ -305,8 +305,8 @@ impl<C: Controller> System<C> {
 
     /// The program on `cpu` does not go on, and is left as it is: its stack may hold frames that nobody can unwind.
     pub(super) fn abandon(&mut self, cpu: CpuId) {
-        let was = self.processor(cpu).is_measured();
-        self.note_measuring(was, false);
+        let was = self.processor(cpu).measuring();
+        self.note_measuring(was, Measuring::No);
         if let Some((body, _)) = self.report(cpu) {
             std::mem::forget(body);
         }

@@ -1,20 +1,22 @@
 //! `ccnuma sim -- ./program`: a program of the user's own on a simulated machine.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
-
 use experiments::diagnosis::{self, Diagnosis};
 use experiments::profiling::ProfileRequest;
 use experiments::{OwnProgram, Relocation};
-use frontend::launch::Launch;
+use frontend::launch::{Launch, Progress};
 use frontend::request::{Answer, Request};
 use machine::{Description, Resolved};
 use record::{Attribution, SimulationRow};
 use units::Bytes;
 
 use crate::failure::Failure;
+use crate::interruption::Itself;
 use crate::output::Output;
 use crate::progress;
 use crate::size::{Kib, Size};
@@ -42,6 +44,17 @@ pub struct OwnFlags {
     /// Only count an own program's references: no caches, and no time but that of its instructions.
     #[arg(long)]
     no_caches: bool,
+}
+
+/// How a run of a program ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ended {
+    /// With status zero.
+    Well,
+    /// With another.
+    Badly,
+    /// Because somebody interrupted it.
+    Interrupted,
 }
 
 /// What all runs have in common.
@@ -85,8 +98,8 @@ impl OwnFlags {
         Ok(launch)
     }
 
-    /// Runs the program on each machine, on each number of processors (all of the machine's if there are none). The records, and
-    /// whether the program ended well each time.
+    /// Runs the program on each machine, on each number of processors (all of the machine's if there are none), unless it is
+    /// interrupted. The records, and whether the program ended well each time.
     ///
     /// # Errors
     /// When the program cannot be run, or the simulation fails.
@@ -98,15 +111,21 @@ impl OwnFlags {
         common: &Common,
         output: &mut Output<SimulationRow>,
     ) -> Result<(Vec<SimulationRow>, bool), Failure> {
+        let launch = ending_early(launch.clone());
+        let launch = if machines.len() * cpus.len() > 1 { launch.repeated() } else { launch };
         let (mut rows, mut well) = (Vec::new(), true);
         let numbers: Vec<Option<u16>> =
             if cpus.is_empty() { vec![None] } else { cpus.iter().copied().map(Some).collect() };
         for machine in machines {
             for &cpus in &numbers {
-                let (row, ended_well) = self.run_once(launch, machine, cpus, common)?;
+                let (row, ended) = self.run_once(&launch, machine, cpus, common)?;
                 output.write(&row)?;
                 rows.push(row);
-                well &= ended_well;
+                match ended {
+                    Ended::Interrupted => return Ok((rows, well)),
+                    Ended::Badly => well = false,
+                    Ended::Well => {}
+                }
             }
         }
         Ok((rows, well))
@@ -118,7 +137,7 @@ impl OwnFlags {
         machine: &Resolved,
         cpus: Option<u16>,
         common: &Common,
-    ) -> Result<(SimulationRow, bool), Failure> {
+    ) -> Result<(SimulationRow, Ended), Failure> {
         let (row, answer) = self.answer(launch, &machine.description, cpus, common)?;
         let row = match answer.attribution {
             Some(told) => named(row, told, launch)?.row,
@@ -129,9 +148,13 @@ impl OwnFlags {
         {
             eprintln!("{speed}");
         }
-        let well = ended_well(launch, answer.status);
+        let ended = match ended_well(launch, answer.status) {
+            _ if answer.interrupted => Ended::Interrupted,
+            true => Ended::Well,
+            false => Ended::Badly,
+        };
         let row = if common.stats { row } else { row.without_parts() };
-        Ok((row, well))
+        Ok((row, ended))
     }
 
     /// Runs the program once: its record, and what else came of it. Notes are told on standard error.
@@ -147,12 +170,25 @@ impl OwnFlags {
     ) -> Result<(SimulationRow, Answer), Failure> {
         let launch = &on(launch, machine, cpus)?;
         let request = self.request(launch, machine, cpus, common);
-        let mut answer = progress::beside_program(launch.name(), || launch.run(request)).map_err(Failure::run)?;
+        let far = Arc::new(Mutex::new(None));
+        let told = far.clone();
+        let watched = launch.clone().told(move |progress| *entered(&told) = Some(progress));
+        let how_far = move || {
+            let Progress { simulated, threads } = (*entered(&far))?;
+            Some(format!("{simulated} simulated, {threads} threads"))
+        };
+        let mut answer =
+            progress::beside_program(launch.name(), how_far, || watched.run(request)).map_err(Failure::run)?;
         for note in &answer.notes {
             eprintln!("note: {}: {note}", launch.name());
         }
         match (answer.row.take(), answer.error.take()) {
-            (Some(row), None) => Ok((row, answer)),
+            (Some(row), None) => {
+                if let Some(told) = left_out(&row) {
+                    eprintln!("note: {}: {told}", launch.name());
+                }
+                Ok((row, answer))
+            }
             // What was asked for cannot be had: the program has not begun.
             (None, Some(error)) if answer.status == 2 => Err(Failure::input(error)),
             (_, error) => {
@@ -179,6 +215,7 @@ impl OwnFlags {
             record: common.record.clone(),
             profile: common.profile.clone(),
             relocation: Relocation::default(),
+            progress: None,
             answer: PathBuf::new(),
         }
     }
@@ -197,13 +234,51 @@ impl OwnFlags {
     ) -> Result<(), Failure> {
         let common = Common { seed, ..Common::default() };
         let launch = &on(launch, machine, cpus)?;
+        let failed = FailedTrials::default();
         let again = |machine: &Description, relocation: &Relocation| {
             let request = self.request(launch, machine, cpus, &common);
-            let answer = launch.run_unseen(Request { relocation: relocation.clone(), ..request }).ok()?;
-            Some(answer.row.filter(|_| answer.error.is_none() && answer.status == 0)?.time_ns)
+            let run = launch.run_unseen(Request { relocation: relocation.clone(), ..request });
+            let answer = run.map_err(|error| failed.note(error.to_string())).ok()?;
+            if let Some(error) = answer.error {
+                failed.note(error);
+                return None;
+            }
+            if answer.status != 0 {
+                failed.note(format!("it ended with status {}", answer.status));
+            }
+            Some(answer.row.filter(|_| answer.status == 0)?.time_ns)
         };
         let tried = progress::growing("simulations", |told| found.try_own(machine, again, told));
+        for problem in failed.told() {
+            eprintln!("note: {}: run again to try a remedy: {problem}", launch.name());
+        }
         tried.map_err(Failure::run)
+    }
+}
+
+/// A program that ends with what it has done when the command is interrupted: as long as there is a copy of this, the command ends
+/// itself.
+pub fn ending_early(launch: Launch) -> Launch {
+    let itself = Itself::begin();
+    launch.interrupted(move || itself.is_interrupted())
+}
+
+/// What a lock guards, whoever has panicked.
+fn entered<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Why runs that were to try remedies came to nothing.
+#[derive(Default)]
+struct FailedTrials(Mutex<BTreeSet<String>>);
+
+impl FailedTrials {
+    fn note(&self, problem: String) {
+        entered(&self.0).insert(problem);
+    }
+
+    fn told(self) -> BTreeSet<String> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -227,6 +302,20 @@ pub fn named(row: SimulationRow, told: Attribution, launch: &Launch) -> Result<D
         eprintln!("note: {}: {advice}", launch.name());
     }
     Ok(diagnosis)
+}
+
+/// What of a program was measured that does not say so itself, and how much was left out.
+fn left_out(row: &SimulationRow) -> Option<String> {
+    let advice = "ccnuma_roi_begin() and ccnuma_roi_end() of ccnuma.h name another part";
+    match row.measured.as_deref() {
+        Some("sections") if row.run_ns > row.time_ns => Some(format!(
+            "measured from its first parallel section to the end of its last: {:.3} of {:.3} ms; {advice}",
+            row.time_ns / 1e6,
+            row.run_ns / 1e6,
+        )),
+        Some("whole") => Some(format!("measured whole: it has no parallel section; {advice}")),
+        _ => None,
+    }
 }
 
 /// Whether a program ended well; says so if not.
