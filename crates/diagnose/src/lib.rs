@@ -12,8 +12,8 @@ mod sight;
 mod survey;
 
 pub use finding::{Apart, Class, Finding, Trial, rank};
-pub use sight::Sight;
 pub use rules::synchronising::choice;
+pub use sight::Sight;
 pub use survey::{LineUse, Survey, User};
 
 use record::Attribution;
