@@ -93,6 +93,7 @@ fn simulation() -> SimulationRow {
         upgrades: 0,
         local_pct: 100.0,
         references: 100,
+        spins: 0,
         primary_misses: 60,
         secondary_misses: 50,
         miss_pct: 50.0,
