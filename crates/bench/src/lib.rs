@@ -29,6 +29,8 @@ mod state;
 mod suite;
 mod trial;
 
+pub use host::memory::PageKind;
+
 pub use error::{BenchError, PlanError};
 pub use experiment::{Experiment, Request};
 pub use plan::{Placement, Plan, Settings, Traffic};
@@ -39,5 +41,5 @@ pub use platform::{
 pub use search::{RestartCurve, RestartPoint, RestartSearch};
 pub use series::Series;
 pub use state::State;
-pub use suite::{Suite, SuiteScope, average_by_distance, random_sharers, upgrade_latency};
+pub use suite::{Suite, SuiteScope, areas, average_by_distance, random_sharers, upgrade_latency};
 pub use trial::{Outcome, Trial};

@@ -25,7 +25,9 @@ fn wanted(trial: &Trial, rounds: u32) -> u32 {
         // It has rounds of its own, over chunks of one region.
         Experiment::RegionRead => 1,
         experiment if experiment.is_restart() => rounds.min(MOST_SEARCHES),
-        Experiment::AreaRead if trial.plan().settings.array > LARGE => rounds.min(MOST_SEARCHES),
+        Experiment::AreaRead | Experiment::P3Ru | Experiment::P3Rmw if trial.plan().settings.array > LARGE => {
+            rounds.min(MOST_SEARCHES)
+        }
         _ => rounds,
     }
 }

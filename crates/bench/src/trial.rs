@@ -150,7 +150,7 @@ impl Trial {
 
     fn warn(&mut self, values: &[f64], statistics: &Statistics, restart: bool) {
         let Collected { plan, kept, warnings, .. } = &mut self.collected;
-        let stdev_pct = statistics.stdev / statistics.mean.abs().max(f64::MIN_POSITIVE) * 100.0;
+        let stdev_pct = statistics.stdev.unwrap_or(0.0) / statistics.mean.abs().max(f64::MIN_POSITIVE) * 100.0;
         // The window of a restart search is a saw by nature (Prestor 2001 section 4.2.3).
         if !restart && stdev_pct > SCATTER_PCT {
             let scatter = Warning::Scatter { stdev_pct, n: statistics.n };

@@ -3,7 +3,9 @@
 mod common;
 
 use common::{ccnuma, ccnuma_in};
+use record::{Conditions, Format, Parameters, Provenance, Record, RecordWriter, Unit};
 use serde_json::{Map, Value};
+use units::{Bytes, CpuId, NodeId};
 
 /// What `ccnuma line` printed in `directory`, once it has been found to end well.
 #[track_caller]
@@ -56,6 +58,94 @@ fn a_described_machine_behaves_like_the_measured_one() {
     let bench = printed_in(folder.path(), "bench -m mine.toml lmbench-read --lines 64 --iterations 1 --json");
     let latency = rows(&bench)[0]["min"].as_f64().expect("a latency");
     assert!((360.0..400.0).contains(&latency), "{latency}");
+}
+
+/// A file of records of a machine that nobody described: a first cache of 16 KiB at 2 ns, a last one of 128 KiB at so many
+/// nanoseconds, and memory at 400 ns.
+fn measured(folder: &std::path::Path, last_ns: f64) {
+    let ns = |array: u64| {
+        if array <= 16 << 10 {
+            2.0
+        } else if array <= 128 << 10 {
+            last_ns
+        } else {
+            400.0
+        }
+    };
+    let record = |experiment: &str, stride: u64, window: u64, ns: f64| Record {
+        machine: "elsewhere".into(),
+        experiment: experiment.into(),
+        state: "UOWN".into(),
+        home: NodeId(0),
+        local: CpuId(0),
+        remotes: vec![],
+        xhops: 0,
+        yhops: None,
+        zhops: None,
+        unit: Unit::Nanoseconds,
+        min: ns,
+        max: 3.0 * ns,
+        median: 1.5 * ns,
+        mean: 1.5 * ns,
+        stdev: Some(0.1),
+        n: 7,
+        ci_low: Some(ns),
+        ci_high: Some(3.0 * ns),
+        locals: vec![CpuId(0)],
+        parameters: Parameters { array: Some(Bytes(window)), ..Parameters::default() },
+        conditions: Conditions {
+            stride: Some(Bytes(stride)),
+            window: Some(Bytes(window)),
+            clock_mhz: Some(2000.0),
+            pages_asked: Some("thp".into()),
+            ..Conditions::default()
+        },
+    };
+    let mut records = vec![record("lmbench-read", 64, 1 << 20, 400.0)];
+    for array in (12..=20).map(|power| 1u64 << power) {
+        for stride in (3..array.ilog2()).map(|power| 1u64 << power) {
+            records.push(record("p3-ru", stride, array, 1.0 + ns(array) * (stride as f64 / 64.0).min(1.0)));
+        }
+        for array in (0..4).map(|part| array + array * part / 4) {
+            records.push(record("area-read", 64, array, ns(array)));
+        }
+    }
+    let file = std::fs::File::create(folder.join("data.jsonl")).expect("a file");
+    let mut writer = RecordWriter::new(Format::JsonLines, file, Provenance::of_software("0.0.0", None));
+    records.iter().for_each(|record| writer.write(record).expect("written"));
+}
+
+#[test]
+fn a_fit_that_its_simulation_confirms_says_so_level_by_level() {
+    let folder = tempfile::tempdir().expect("a folder");
+    measured(folder.path(), 20.0);
+    let table = printed_in(folder.path(), "fit data.jsonl --machine-out mine.toml");
+    for row in ["level 1: fits", "level 1: load", "level 2: fits", "level 2: load", "beyond all caches: load"] {
+        assert!(table.contains(row), "no {row} in {table}");
+    }
+    assert!(!table.contains("NOT CONFIRMED"), "{table}");
+    let text = std::fs::read_to_string(folder.path().join("mine.toml")).expect("written");
+    assert!(!text.contains("NOT CONFIRMED"), "{text}");
+}
+
+#[test]
+fn a_fit_that_its_simulation_contradicts_says_so_loudly_and_fails() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // More cycles than a description can hold.
+    measured(folder.path(), 180.0);
+    for line in ["fit data.jsonl", "fit data.jsonl --json", "fit data.jsonl --machine-out mine.toml"] {
+        let output = ccnuma_in(folder.path(), line);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "ccnuma {line}: {errors}");
+        assert!(errors.contains("NOT CONFIRMED") && errors.contains("level 2: load 180.00 ns, simulated "), "{errors}");
+        assert!(!errors.contains("level 1: load"), "{errors}");
+    }
+    let text = std::fs::read_to_string(folder.path().join("mine.toml")).expect("written");
+    assert!(text.starts_with("# NOT CONFIRMED by its own simulation: level 2: load 180.00 ns"), "{text}");
+    let rows = rows(&String::from_utf8_lossy(&ccnuma_in(folder.path(), "fit data.jsonl --json").stdout));
+    let row = rows.iter().find(|row| row["parameter"] == "level 2: load").expect("compared");
+    assert_eq!(row["model"], "confirmation");
+    assert_eq!(row["note"], "the simulated machine differs: not confirmed");
 }
 
 #[test]

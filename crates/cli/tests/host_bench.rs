@@ -26,12 +26,24 @@ fn this_computer_is_the_default_machine() {
         assert_eq!(record["machine"], "host");
         assert_eq!((&record["unit"], &record["n"]), (&Value::from("ns"), &Value::from(3)));
         assert!(record["pages_obtained"].is_string() && record["window"].is_u64(), "{record}");
-        let (low, median, high) = (&record["ci_low"], &record["median"], &record["ci_high"]);
-        assert!(low.as_f64() <= median.as_f64() && median.as_f64() <= high.as_f64(), "{record}");
+        assert!(record["ci_low"].is_null() && record["ci_high"].is_null(), "three samples give no interval: {record}");
+        assert!(record["stdev"].is_f64(), "{record}");
     }
     assert_eq!(records[0]["preparation"], "in no cache");
     let latency = |i: usize| records[i]["min"].as_f64().expect("a number");
     assert!(latency(1) < latency(0), "16 KiB in the cache take {}, uncached lines {}", latency(1), latency(0));
+}
+
+#[test]
+fn six_samples_give_an_interval_and_one_gives_no_deviation() {
+    let six = &records("bench area-read --array 16 --iterations 6")[0];
+    let figure = |name: &str| six[name].as_f64().unwrap_or_else(|| panic!("{name} of {six}"));
+    assert!(figure("ci_low") <= figure("median") && figure("median") <= figure("ci_high"), "{six}");
+    let one = &records("bench area-read --array 16 --iterations 1")[0];
+    assert!(["stdev", "ci_low", "ci_high"].iter().all(|name| one[*name].is_null()), "{one}");
+    let output = ccnuma("bench --suite places --iterations 1 --lines 64");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(!text.contains("(95 %)") && !text.contains("0.0 to "), "{text}");
 }
 
 #[test]

@@ -123,6 +123,44 @@ fn a_program_is_run_and_its_trace_says_what_it_did() {
 }
 
 /// The sampler is killed without warning: what it had flushed is there, and the loss is told.
+/// Three loops that are ready to run all the time, on one processor: each waits for two thirds of its time, on any computer.
+#[test]
+fn waiting_for_a_processor_is_a_finding_and_what_was_not_examined_is_said() {
+    if Command::new("taskset").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no taskset (util-linux), which pins the loops");
+        return;
+    }
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("an affinity").trim();
+    let cpu: String = allowed.chars().take_while(char::is_ascii_digit).collect();
+    let turn = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done";
+    let script = format!("({turn}) & ({turn}) & {turn}; wait");
+    let folder = tempfile::tempdir().expect("a folder");
+    let command = ["--", "taskset", "-c", &cpu, "sh", "-c", &script];
+    let output = run(folder.path(), &[&["diagnose"], &command[..]].concat());
+    let said = words(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    if said.contains("does not see schedstat") {
+        eprintln!("skipped: this kernel keeps no times of threads");
+        return;
+    }
+    assert!(said.contains("run-queue wait: threads waited "), "{said}");
+    assert!(said.contains("not examined: ") && said.contains("because "), "{said}");
+    let found = rows(&run(folder.path(), &[&["diagnose", "--json"], &command[..]].concat()));
+    let row = found.iter().find(|row| row["class"] == "run-queue wait").expect("a finding");
+    let cost = row["cost_pct"].as_f64().expect("a cost");
+    assert!((20.0..100.0).contains(&cost), "{row}");
+}
+
+#[test]
+fn what_a_computer_does_not_show_is_not_said_to_be_absent() {
+    let output = ccnuma("diagnose -- true");
+    let said = words(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(!said.contains("nothing that costs"), "{said}");
+    assert!(said.contains("not examined: ") && said.contains("lock contention"), "{said}");
+}
+
 #[test]
 fn a_killed_sampler_leaves_a_trace() {
     let folder = tempfile::tempdir().expect("a folder");

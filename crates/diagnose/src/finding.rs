@@ -1,5 +1,6 @@
 //! A finding: a class of fault, what it costs, what it follows from, what would help, and how to try that.
 
+use record::Evidence;
 use serde::{Deserialize, Serialize};
 use units::{CpuId, NodeId};
 
@@ -30,6 +31,8 @@ pub enum Class {
     Serial,
     /// Threads change processors, and leave what they have in caches and near by behind.
     Migration,
+    /// Threads are ready to run and wait for a processor.
+    RunQueue,
 }
 
 impl Class {
@@ -48,6 +51,38 @@ impl Class {
             Self::Imbalance => "load imbalance",
             Self::Serial => "serial time",
             Self::Migration => "scheduler migration",
+            Self::RunQueue => "run-queue wait",
+        }
+    }
+
+    /// All classes.
+    pub const ALL: [Self; 12] = [
+        Self::LineFalseSharing,
+        Self::PageFalseSharing,
+        Self::NodeFalseSharing,
+        Self::HotSpot,
+        Self::Misplaced,
+        Self::Blocking,
+        Self::Communication,
+        Self::Locks,
+        Self::Imbalance,
+        Self::Serial,
+        Self::Migration,
+        Self::RunQueue,
+    ];
+
+    /// The kinds of evidence of which any one shows faults of this class.
+    pub const fn shown_by(self) -> &'static [Evidence] {
+        match self {
+            Self::LineFalseSharing | Self::PageFalseSharing | Self::NodeFalseSharing | Self::HotSpot => {
+                &[Evidence::Misses]
+            }
+            Self::Misplaced => &[Evidence::Misses, Evidence::Touches, Evidence::Residence],
+            Self::Blocking => &[Evidence::Translation],
+            Self::Communication => &[Evidence::FewerProcessors],
+            Self::Locks => &[Evidence::Locks],
+            Self::Imbalance | Self::Serial | Self::RunQueue => &[Evidence::RunQueue],
+            Self::Migration => &[Evidence::Moves],
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use diagnose::{Class, Finding, Trial, diagnose};
-use record::{Attribution, DataObject, LineLoss, Losses, PageHome, ThreadTime};
+use diagnose::{Class, Finding, Sight, Trial, diagnose};
+use record::{Attribution, DataObject, Evidence, LineLoss, Losses, PageHome, ThreadTime};
 use units::{CpuId, NodeId};
 
 const LINE: u64 = 128;
@@ -18,6 +18,7 @@ fn run(busy: &[f64]) -> Attribution {
         time_ns: TIME,
         spent_ns: BTreeMap::from([("busy".to_owned(), *busy), ("barrier".to_owned(), TIME - busy)]),
         migrations: 0,
+        node_moves: 0,
         title: None,
     };
     Attribution {
@@ -267,6 +268,81 @@ fn threads_that_move_about_are_to_be_pinned() {
     run.threads[1].migrations = 7;
     let found = found(&run);
     assert_eq!((found[0].class, &found[0].trial), (Class::Migration, &Some(Trial::Pin)));
+}
+
+/// Threads of a computer with two processors, each of which runs and waits for a processor so long.
+fn on_computer(threads: &[(f64, f64)]) -> Attribution {
+    let mut run = run(&vec![TIME; threads.len()]);
+    run.usable_processors = 2;
+    for (thread, (ran, waited)) in run.threads.iter_mut().zip(threads) {
+        thread.title = Some(format!("p:{}", 100 + thread.cpu.0));
+        thread.node = NodeId(0);
+        let idle = (TIME - ran - waited).max(0.0);
+        let spent = [("busy", *ran), ("waiting for a CPU", *waited), ("idle", idle)];
+        thread.spent_ns = spent.into_iter().map(|(name, ns)| (name.to_owned(), ns)).collect();
+    }
+    run
+}
+
+#[test]
+fn threads_that_wait_for_a_processor_are_a_finding_with_its_cost() {
+    let run = on_computer(&[(TIME / 3.0, TIME * 0.67); 6]);
+    let found = found(&run);
+    assert_eq!(found[0].class, Class::RunQueue, "{found:?}");
+    assert!((found[0].cost - 0.67).abs() < 1e-9, "{found:?}");
+    assert!(found[0].evidence.contains("waited 67.0 % of their time"), "{}", found[0].evidence);
+    assert!(found[0].remedy.contains("no more threads than processors: 2 processors"), "{}", found[0].remedy);
+    let few = diagnose(&on_computer(&[(TIME / 2.0, TIME / 2.0); 2]), None);
+    assert!(few[0].remedy.contains("others run on them"), "two threads on two processors: {few:?}");
+    assert_eq!(classes(&on_computer(&[(TIME, 0.005 * TIME); 2])), [], "half a percent is not worth a word");
+}
+
+#[test]
+fn threads_of_a_computer_that_seldom_change_processors_lose_nothing_by_it() {
+    // A millisecond of running each: seven changes are thousands a second.
+    let mut run = on_computer(&[(TIME, 0.0); 2]);
+    run.threads[1].migrations = 7;
+    let often = found(&run);
+    assert_eq!((often[0].class, &often[0].trial), (Class::Migration, &None), "{often:?}");
+    for thread in &mut run.threads {
+        thread.spent_ns.insert("busy".to_owned(), 1e9);
+    }
+    assert_eq!(classes(&run), [], "seven times in two seconds");
+    run.threads[0].node_moves = 1;
+    assert_eq!(classes(&run), [Class::Migration], "but to another node");
+}
+
+#[test]
+fn no_finding_is_claimed_for_what_could_not_be_examined() {
+    let everything = Sight::of(&even(), true);
+    assert_eq!(
+        (everything.limits(), everything.nothing_found().as_str()),
+        (None, "nothing that costs more than 1 % of the time")
+    );
+    let mut run = on_computer(&[(TIME, 0.0); 2]);
+    for (evidence, why) in [(Evidence::Misses, "no precise events"), (Evidence::Locks, "locks do not show")] {
+        run.unseen.insert(evidence, why.to_owned());
+    }
+    let sight = Sight::of(&run, false);
+    assert!(
+        sight
+            .nothing_found()
+            .starts_with("no finding of more than 1 % of the time among what could be examined: misplaced data")
+    );
+    assert!(sight.nothing_found().contains("run-queue wait"), "{}", sight.nothing_found());
+    let limits = sight.limits().expect("some");
+    for part in [
+        "not examined: cache-line false sharing, page-level false sharing, node-level false sharing, hot spot, because no precise events",
+        "growing communication, because no run on fewer processors was made",
+        "lock contention, because locks do not show",
+    ] {
+        assert!(limits.contains(part), "{limits}");
+    }
+    // Any kind of evidence for it is enough, and without all there is none.
+    run.unseen.insert(Evidence::Touches, "no faults".to_owned());
+    assert!(Sight::of(&run, false).examined.contains(&Class::Misplaced));
+    run.unseen.insert(Evidence::Residence, "no maps".to_owned());
+    assert!(!Sight::of(&run, false).examined.contains(&Class::Misplaced));
 }
 
 #[test]

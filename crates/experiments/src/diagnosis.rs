@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use diagnose::{Finding, Trial, choice, diagnose, rank};
+use diagnose::{Finding, Sight, Trial, choice, diagnose, rank};
 use machine::Description;
 use record::{Attribution, DataObject, FindingRow, SimulationRow, SourceLine};
 use report::html::SourceLoss;
@@ -35,6 +35,8 @@ pub struct Diagnosis {
     pub wrong: Option<String>,
     /// The findings, what gains most first.
     pub findings: Vec<Finding>,
+    /// What could be examined, and what not.
+    pub sight: Sight,
 }
 
 /// Diagnoses the program of `simulation`. Without `tries`, remedies are proposed and not tried. `progress` is told of each run that
@@ -67,7 +69,8 @@ pub fn run(
         try_remedies(simulation, &base, &mut findings, first.len(), progress)?;
         rank(&mut findings);
     }
-    Ok(Diagnosis { row: run.row, told: base, wrong: run.wrong, findings })
+    let sight = Sight::of(&base, fewer.is_some());
+    Ok(Diagnosis { row: run.row, told: base, wrong: run.wrong, findings, sight })
 }
 
 /// Diagnoses a run of a program of the user's own, whose file is `program`, on a simulated machine or on this computer: what is lost
@@ -88,7 +91,8 @@ pub fn of_own(
     findings.extend(choice(&told, &row.barrier, &row.locks));
     rank(&mut findings);
     let lacking = symbols.lacking().map(symbols::Lacking::advice).into_iter().collect();
-    Ok((Diagnosis { row, told, wrong: None, findings }, lacking))
+    let sight = Sight::of(&told, false);
+    Ok((Diagnosis { row, told, wrong: None, findings, sight }, lacking))
 }
 
 /// Diagnoses a run of a program on this computer: `told` gives the account of it, once it is known whether the kernel loads the program
@@ -111,7 +115,8 @@ pub fn of_host(program: &Path, row: SimulationRow, told: impl FnOnce(bool) -> At
         ..row
     };
     let findings = diagnose(&told, None);
-    (Diagnosis { row, told, wrong: None, findings }, lacking.into_iter().collect())
+    let sight = Sight::of(&told, false);
+    (Diagnosis { row, told, wrong: None, findings, sight }, lacking.into_iter().collect())
 }
 
 /// Calls places and data by the names that a program has for them.

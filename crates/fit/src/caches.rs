@@ -7,13 +7,11 @@ use record::Unit;
 use units::Bytes;
 
 use crate::least_squares::{Uncertain, solve};
+use crate::staircase::{Stair, Staircase};
 use crate::{FitError, Parameter};
 
 /// A time must rise (or fall) by this share to be a step of the hierarchy and not noise.
 const STEP: f64 = 0.25;
-/// A level takes so many times as long as the one before: what translation misses and wrongly predicted ways add to the hits
-/// of one level stays below.
-const LEVEL: f64 = 1.6;
 /// A knee is only told if the second best place fits worse by this factor in squared residuals.
 const DISTINCT: f64 = 1.5;
 /// The stride at which sizes are read off: no smaller than any line, and far smaller than any page.
@@ -62,9 +60,9 @@ pub struct CacheFinding {
     pub line: Option<u64>,
     /// How many lines of a set it holds, if that can be told.
     pub ways: Option<u64>,
-    /// The time of an access that it serves, in nanoseconds: of a dependent load if there were lists, else of an element at
-    /// a stride of 128 bytes.
-    pub hit_ns: f64,
+    /// The time of an access that it serves, in nanoseconds, and how far arrays are from it: of a dependent load if there were lists,
+    /// else of an element at a stride of 128 bytes.
+    pub hit: Uncertain,
 }
 
 /// The translation buffer as the diagram shows it.
@@ -84,7 +82,7 @@ pub struct P3Findings {
     /// The caches, smallest first.
     pub caches: Vec<CacheFinding>,
     /// The same of an access that no cache serves.
-    pub memory_ns: f64,
+    pub memory: Uncertain,
     /// The translation buffer, if its misses can be told.
     pub translation: Option<TranslationFinding>,
 }
@@ -112,18 +110,18 @@ pub fn read_diagram(points: &[P3Point], lists: &[(Bytes, f64)]) -> Result<P3Find
         let reason = format!("a P3 diagram needs {least} arrays at a stride of {SIZE_STRIDE} bytes, there are {found}");
         return Err(FitError::Unsuitable { model: MODEL, reason });
     }
-    let plateaus = plateaus(&sizes);
+    let staircase = Staircase::through(&sizes);
     let mut caches: Vec<CacheFinding> = Vec::new();
-    for pair in plateaus.windows(2) {
-        let (size, beyond) = (between(&sizes, pair[0], pair[1]), pair[1]);
+    for (step, pair) in staircase.stairs.windows(2).enumerate() {
+        let (size, beyond) = (end_of(&staircase, step), pair[1]);
         // Far enough beyond to miss, and far from the end of the next level.
         let missing = beyond.last.min(MISSING * size.held);
         let (line, ways) = (diagram.line(missing), diagram.ways(missing, size.held));
-        caches.push(CacheFinding { size, line, ways, hit_ns: pair[0].ns });
+        caches.push(CacheFinding { size, line, ways, hit: pair[0].time });
     }
-    let memory_ns = plateaus.last().map_or(0.0, |plateau| plateau.ns);
+    let memory = staircase.stairs[staircase.stairs.len() - 1].time;
     let line = caches.last().and_then(|cache| cache.line).unwrap_or(SIZE_STRIDE);
-    Ok(P3Findings { caches, memory_ns, translation: diagram.translation(line) })
+    Ok(P3Findings { caches, memory, translation: diagram.translation(line) })
 }
 
 /// A level as lists of growing size show it.
@@ -132,7 +130,7 @@ pub struct ListLevel {
     /// The largest list that it holds, in bytes, and the smallest that it does not; `None` for the last level, whose end was
     /// not reached.
     pub size: Option<Between>,
-    /// The time of a load in it, in nanoseconds: that of the smallest list that is wholly in it.
+    /// The time of a load in it, in nanoseconds: the middle one of the lists that are wholly in it.
     pub ns: f64,
 }
 
@@ -144,45 +142,35 @@ pub fn levels_of_lists(lists: &[(Bytes, f64)]) -> Vec<ListLevel> {
     if sizes.len() < FEWEST_ARRAYS {
         return Vec::new();
     }
-    let plateaus = plateaus(&sizes);
-    let level = |(index, plateau): (usize, &Plateau)| ListLevel {
-        size: plateaus.get(index + 1).map(|&beyond| between(&sizes, *plateau, beyond)),
-        ns: plateau.ns,
+    let staircase = Staircase::through(&sizes);
+    let level = |(step, stair): (usize, &Stair)| ListLevel {
+        size: (step + 1 < staircase.stairs.len()).then(|| end_of(&staircase, step)),
+        ns: stair.time.value,
     };
-    plateaus.iter().enumerate().map(level).collect()
+    staircase.stairs.iter().enumerate().map(level).collect()
 }
 
-/// Where one plateau ends and the next begins.
-fn between(sizes: &[(u64, f64)], within: Plateau, beyond: Plateau) -> Between {
+/// Which of these lists, by index, should be measured again: those that take so much longer or shorter than lists of neighbouring
+/// sizes that one of them is wrong, and those between two levels, which tell where the one ends. Lists as for [`levels_of_lists`].
+pub fn doubtful_lists(lists: &[(Bytes, f64)]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..lists.len()).collect();
+    order.sort_by_key(|&index| lists[index].0);
+    let sizes: Vec<(u64, f64)> = order.iter().map(|&index| (lists[index].0.0, lists[index].1)).collect();
+    let staircase = Staircase::through(&sizes);
+    let doubtful = staircase.outlying.iter().zip(&staircase.between).map(|(outlying, between)| *outlying || *between);
+    let mut found: Vec<usize> = order.into_iter().zip(doubtful).filter(|(_, is)| *is).map(|(index, _)| index).collect();
+    found.sort_unstable();
+    found
+}
+
+/// Where a level ends and the next begins: the monotone curve passes the middle between their times.
+fn end_of(staircase: &Staircase, step: usize) -> Between {
+    let (within, beyond) = (staircase.stairs[step], staircase.stairs[step + 1]);
     // Between hits and misses by ratio: hits in a way that was predicted wrong are still hits.
-    let middle = (within.ns * beyond.ns).sqrt();
-    let held = sizes.iter().rev().find(|size| size.0 < beyond.last && size.1 < middle).map_or(within.last, |s| s.0);
-    Between { held, exceeded: sizes.iter().find(|size| size.0 > held).map_or(held, |size| size.0) }
-}
-
-/// Arrays with about the same time.
-#[derive(Clone, Copy, Debug)]
-struct Plateau {
-    /// The largest of them.
-    last: u64,
-    /// The time of the smallest, in nanoseconds.
-    ns: f64,
-}
-
-/// Finds the flat stretches of times by array size. What lies on a slope between two belongs to neither; the smallest array
-/// may be alone on its level, and the largest is the last level.
-fn plateaus(sizes: &[(u64, f64)]) -> Vec<Plateau> {
-    let mut plateaus: Vec<Plateau> = Vec::new();
-    for (index, &(array, ns)) in sizes.iter().enumerate() {
-        let flat_after = sizes.get(index + 1).is_none_or(|&(_, next)| next <= ns * (1.0 + STEP / 2.0));
-        match plateaus.last_mut() {
-            // Creeping up by less than from one level to the next is still the same plateau.
-            Some(plateau) if ns <= plateau.ns * LEVEL => plateau.last = array,
-            Some(_) if !flat_after => {}
-            _ => plateaus.push(Plateau { last: array, ns }),
-        }
-    }
-    plateaus
+    let middle = (within.time.value * beyond.time.value).sqrt();
+    let passed = staircase.curve.partition_point(|&(_, ns)| ns < middle);
+    let held = passed.checked_sub(1).map_or(within.last, |index| staircase.curve[index].0);
+    Between { held, exceeded: staircase.curve.get(passed).map_or(held, |size| size.0) }
 }
 
 struct Diagram<'a> {
@@ -303,7 +291,11 @@ impl P3Findings {
             parameters.push(Parameter::new(of("line"), format!("b{number}"), Unit::Bytes, cache.line.map(exact), open));
             let open = "the time never falls back to that of a hit";
             parameters.push(Parameter::new(of("ways"), format!("a{number}"), Unit::Count, cache.ways.map(exact), open));
+            let hit = Some(cache.hit);
+            parameters.push(Parameter::new(of("load"), format!("t{number}"), Unit::Nanoseconds, hit, ""));
         }
+        let memory = Some(self.memory);
+        parameters.push(Parameter::new("beyond all caches: load", "tm", Unit::Nanoseconds, memory, ""));
         let open = "no stride costs more than a miss of the largest cache";
         let translation = self.translation;
         let page = translation.map(|found| exact(found.page));

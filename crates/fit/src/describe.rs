@@ -69,7 +69,7 @@ impl Section {
 /// value marked as measured, calibrated or assumed.
 ///
 /// # Errors
-/// When what was measured lies outside of what a description can say, such as a cache below a mebibyte.
+/// When what was measured lies outside of what a description can say.
 pub fn write_description(file: &str, findings: &HostFindings) -> Result<String, DescriptionError> {
     // Twice: cycles that were fitted to a whole path follow from the description with all others in place.
     let draft = machine::parse(file, &text(findings, &Cycles::default()))?.description;
@@ -174,8 +174,12 @@ fn caches(out: &mut Section, findings: &HostFindings) {
     out.line("ways", 2, "assumed: two can be simulated");
     out.line("hit_cycles", cycles(first_ns).clamp(1.0, 100.0), &format!("measured: {first_ns:.2} ns"));
     out.table("l2");
-    let mib = power_of_two(last.0 as f64 / f64::from(1 << 20), 1, 64);
-    out.line("size_mib", mib, &format!("measured: {last}, the outermost cache; 1 to 64 MiB can be simulated"));
+    let kib = power_of_two(last.0 as f64 / 1024.0, 32, 64 << 10);
+    let note = format!("measured: {last}, the outermost cache; 32 KiB to 64 MiB can be simulated");
+    match kib {
+        1024.. => out.line("size_mib", kib / 1024, &note),
+        part => out.line("size_mib", part as f64 / 1024.0, &note),
+    }
     out.line("line_bytes", findings.line.0, line);
     out.line("fill_block_bytes", findings.line.0.min(256), "assumed: the line");
     out.line("ways", 2, "assumed: two can be simulated");
@@ -290,6 +294,12 @@ mod tests {
         // 256 entries that cover what 2048 of 4 KiB do.
         assert_eq!(held::translation_reach(&machine), Bytes::from_mib(8));
         assert_eq!(machine.topology.processors, 2);
+    }
+
+    #[test]
+    fn a_last_cache_of_less_than_a_mebibyte_is_described_as_it_is() {
+        let machine = described(&HostFindings { last_cache: (Bytes::from_kib(448), 4.0), ..host() });
+        assert_eq!(machine.l2.size, Bytes::from_kib(512));
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod hierarchy;
 pub mod least_squares;
 mod parameter;
 pub mod remote;
+mod staircase;
 
 pub use describe::{HostFindings, write_description};
 pub use error::FitError;

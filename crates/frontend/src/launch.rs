@@ -245,13 +245,16 @@ mod tests {
     fn the_number_of_processors_takes_the_place_of_its_name_in_arguments() {
         let of = |argument: &[u8], cpus| {
             let arguments = vec![OsString::from_vec(argument.to_vec())];
-            let launch = Launch { program: "./fft".into(), arguments, cpus };
+            let (input, watch) = (Input::Same, Watch::default());
+            let launch = Launch { program: "./fft".into(), arguments, cpus, input, watch };
             launch.filled().map(OsString::into_vec).collect::<Vec<_>>()
         };
         assert_eq!(of(b"-p{cpus}", Some(16)), [b"-p16"]);
         assert_eq!(of(b"{cpus}:{cpus}\xff{cpu}", Some(4)), [b"4:4\xff{cpu}"]);
         assert_eq!(of(b"-p{cpus}", None), [b"-p{cpus}"]);
-        let launch = Launch { program: "/tmp/fft".into(), arguments: vec!["-p{cpus}".into()], cpus: None };
+        let (input, watch) = (Input::Same, Watch::default());
+        let arguments = vec!["-p{cpus}".into()];
+        let launch = Launch { program: "/tmp/fft".into(), arguments, cpus: None, input, watch };
         assert_eq!(launch.on(16).name(), "fft -p{cpus}", "records of a sweep call it the same");
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use units::{CpuId, NodeId};
 
-use crate::RegionStatistics;
+use crate::{Evidence, RegionStatistics};
 
 /// A figure for each thing that time is lost to.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -198,8 +198,11 @@ pub struct ThreadTime {
     pub time_ns: f64,
     /// Where that went, as in [`crate::SimulationRow::spent_ns`].
     pub spent_ns: BTreeMap<String, f64>,
-    /// How often it changed processors; on a real computer, how often it was seen on another node.
+    /// How often it changed processors.
     pub migrations: u64,
+    /// Of these, how often it changed nodes, as far as that was seen.
+    #[serde(default)]
+    pub node_moves: u64,
     /// What it is called, where processors are not what counts: on a real computer each thread has a number of its own as if it had a
     /// processor.
     #[serde(default)]
@@ -231,6 +234,15 @@ pub struct Attribution {
     pub sites: BTreeMap<u64, SourceLine>,
     /// By node, for how much of the whole run its controller was held, in percent.
     pub utilisation_pct: Vec<f64>,
+    /// Processors that its threads could run on, where an operating system decides that; zero if each thread has its own.
+    #[serde(default)]
+    pub usable_processors: u32,
+    /// By node, how much memory the program had there when it had most, in KiB; empty if that is not known.
+    #[serde(default)]
+    pub memory_kib: Vec<u64>,
+    /// What of the evidence for a diagnosis is not there, and why.
+    #[serde(default)]
+    pub unseen: BTreeMap<Evidence, String>,
 }
 
 impl Attribution {

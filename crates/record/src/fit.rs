@@ -10,7 +10,7 @@ use crate::{Row, Unit};
 pub struct FitRow {
     /// The machine that was measured.
     pub machine: String,
-    /// The model: `seidl`, `levels`, `remote` or `caches`.
+    /// The model: `seidl`, `remote` or `caches`; `confirmation` of what a simulation of the described machine (`held`) is compared in.
     pub model: String,
     /// What the parameter is, in words.
     pub parameter: String,

@@ -8,6 +8,7 @@
 mod attribution;
 mod conditions;
 mod diagnosis;
+mod evidence;
 mod fit;
 mod inventory;
 mod measurement;
@@ -27,6 +28,7 @@ mod writer;
 pub use attribution::{Attribution, DataObject, LineLoss, Losses, PageHome, SourceLine, ThreadTime, first_used};
 pub use conditions::{Conditions, Disturbance};
 pub use diagnosis::FindingRow;
+pub use evidence::Evidence;
 pub use fit::FitRow;
 pub use inventory::{DeadlockRow, DescriptionRow, MachineRow, TopologyPart, TopologyRow};
 pub use measurement::{Parameters, Record, Unit};

@@ -89,14 +89,14 @@ pub struct Record {
     pub median: f64,
     /// The arithmetic mean.
     pub mean: f64,
-    /// The sample standard deviation.
-    pub stdev: f64,
+    /// The sample standard deviation; `null` of a single sample.
+    pub stdev: Option<f64>,
     /// The number of samples.
     pub n: u64,
-    /// Where the 95 % confidence interval of the median begins.
-    pub ci_low: f64,
-    /// Where it ends.
-    pub ci_high: f64,
+    /// Where the 95 % confidence interval of the median begins; `null` below six samples, which give none.
+    pub ci_low: Option<f64>,
+    /// Where it ends; `null` with `ci_low`.
+    pub ci_high: Option<f64>,
     /// All requesting processors, the first included.
     #[schemars(with = "Vec<u16>")]
     pub locals: Vec<CpuId>,

@@ -4,8 +4,9 @@ use record::FindingRow;
 
 use crate::{Column, Table};
 
-/// A line per finding, what gains most first, with evidence and remedy in notes below.
-pub fn findings(rows: &[FindingRow]) -> Table {
+/// A line per finding, what gains most first, with evidence and remedy in notes below; then, in the words of the diagnosis, that there is
+/// none (`nothing`), and what could not be examined (`limits`).
+pub fn findings(rows: &[FindingRow], nothing: &str, limits: Option<&str>) -> Table {
     let columns = vec![
         Column::number("", ""),
         Column::text("finding"),
@@ -32,7 +33,10 @@ pub fn findings(rows: &[FindingRow]) -> Table {
         table.note(format!("   {}.", row.remedy));
     }
     if rows.is_empty() {
-        table.note("nothing that costs more than a percent of the time");
+        table.note(nothing);
+    }
+    if let Some(limits) = limits {
+        table.note(limits);
     }
     table.note(
         "cost: of all processors' time, as estimated; at most: a bound, what no remedy gains more than while all other work takes what \

@@ -39,7 +39,7 @@ pub fn measurements(title: &str, records: &[Record]) -> Table {
             digits(record.median),
             digits(record.mean),
             digits(record.max),
-            digits(record.stdev),
+            record.stdev.map_or_else(|| "-".to_owned(), digits),
             record.n.to_string(),
         ]);
     }
@@ -95,10 +95,10 @@ mod tests {
             max: 390.0,
             median: 385.0,
             mean: 386.0,
-            stdev: 2.5,
+            stdev: Some(2.5),
             n: 3,
-            ci_low: 384.04,
-            ci_high: 390.0,
+            ci_low: None,
+            ci_high: None,
             locals: vec![CpuId(2)],
             parameters: Parameters::default(),
             conditions: Conditions::default(),

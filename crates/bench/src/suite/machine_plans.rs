@@ -42,8 +42,9 @@ pub(super) fn hierarchy(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
     collector.plans
 }
 
-/// Sizes from the smallest area to `most`, `steps` evenly from one power of two to the next.
-fn areas(most: Bytes, steps: u32) -> Vec<Bytes> {
+/// Areas whose latencies show a hierarchy: from 4 KiB, less than any first-level cache, to `most`, `steps` evenly from one power of
+/// two to the next; beyond 64 MiB powers of two alone.
+pub fn areas(most: Bytes, steps: u32) -> Vec<Bytes> {
     let octaves = (0..).map(|octave| SMALLEST_AREA << octave).take_while(|&size| size <= most.0);
     let within = |size: u64| (0..u64::from(steps)).map(move |step| size + size * step / u64::from(steps));
     // Beyond most caches one size an octave tells enough, and each takes a second.

@@ -31,7 +31,7 @@ fn a_latency_record_names_roles_and_distances() {
     // 690 ns, and two hops on the longest leg.
     assert_eq!(
         (record.unit, record.min, record.max, record.stdev, record.n),
-        (Unit::Nanoseconds, 890.0, 890.0, 0.0, 3)
+        (Unit::Nanoseconds, 890.0, 890.0, Some(0.0), 3)
     );
     assert_eq!(record.headline(), 890.0);
 }

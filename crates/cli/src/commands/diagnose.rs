@@ -193,7 +193,10 @@ fn tell(found: &Diagnosis, before: &str, mut output: Output<FindingRow>) -> Resu
     rows.iter().try_for_each(|row| output.write(row))?;
     if output.wants_table() {
         print(before)?;
-        print(format!("\n{}", report::findings(&rows)))?;
+        let limits = found.sight.limits();
+        print(format!("\n{}", report::findings(&rows, &found.sight.nothing_found(), limits.as_deref())))?;
+    } else if let Some(limits) = found.sight.limits() {
+        eprintln!("note: {}: {limits}", found.row.program);
     }
     output.finish()?;
     if let Some(wrong) = &found.wrong {

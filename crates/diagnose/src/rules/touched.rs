@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use record::Evidence;
 use units::{CpuId, NodeId};
 
 use crate::survey::Survey;
@@ -53,6 +54,36 @@ pub fn placement(survey: &Survey<'_>) -> Vec<Finding> {
         }
     }
     objects.into_iter().filter_map(|(name, seen)| finding(survey, &name, &seen)).collect()
+}
+
+/// Memory that is on one node while threads run on several, as the kernel tells of whole processes. What is known page by page says more.
+pub fn residence(survey: &Survey<'_>) -> Option<Finding> {
+    let run = survey.run;
+    let nodes: BTreeSet<NodeId> = run.threads.iter().map(|thread| thread.node).collect();
+    let all: u64 = run.memory_kib.iter().sum();
+    let (node, most) = run.memory_kib.iter().enumerate().max_by_key(|(_, kib)| **kib)?;
+    let known_by_page = !run.unseen.contains_key(&Evidence::Touches) || !run.unseen.contains_key(&Evidence::Misses);
+    let large = all * 1024 >= PAGES as u64 * run.page_bytes;
+    if known_by_page || nodes.len() < 2 || !large || (*most as f64) < NEARLY_ALL * all as f64 {
+        return None;
+    }
+    Some(Finding {
+        class: Class::Misplaced,
+        object: None,
+        site: None,
+        cost: 0.0,
+        cost_unknown: true,
+        bound: None,
+        evidence: format!(
+            "{:.0} % of {:.1} MiB are on node {node}, and threads ran on {} nodes",
+            100.0 * *most as f64 / all as f64,
+            all as f64 / 1024.0,
+            nodes.len()
+        ),
+        remedy: "let the threads that use data touch them first, in the order in which they use them; or numactl --interleave=all".to_owned(),
+        trial: None,
+        gain: None,
+    })
 }
 
 fn finding(survey: &Survey<'_>, name: &str, seen: &Seen) -> Option<Finding> {
@@ -106,6 +137,7 @@ mod tests {
             time_ns: 1e9,
             spent_ns: BTreeMap::new(),
             migrations: 0,
+            node_moves: 0,
             title: Some(format!("p:{number}")),
         };
         let page = |number: u64| PageHome { start: number * 4096, home: Some(NodeId(0)), toucher: Some(CpuId(0)) };
@@ -152,6 +184,20 @@ mod tests {
             let by = |loss: LineLoss| users.iter().map(move |&user| LineLoss { cpu: CpuId(user), ..loss });
             run.losses = losses.into_iter().flat_map(by).collect();
             assert_eq!(placement(&Survey::new(&run)).len(), found, "{users:?}");
+        }
+    }
+
+    #[test]
+    fn memory_on_one_node_is_told_where_pages_are_not_known() {
+        let deaf = BTreeMap::from([(Evidence::Touches, "no".to_owned()), (Evidence::Misses, "no".to_owned())]);
+        let known = Attribution { memory_kib: vec![960, 40], unseen: deaf, ..run(false) };
+        let found = residence(&Survey::new(&known)).expect("a finding");
+        assert!(found.evidence.starts_with("96 % of 1.0 MiB are on node 0"), "{}", found.evidence);
+        let spread = Attribution { memory_kib: vec![500, 500], ..known.clone() };
+        let by_page = Attribution { unseen: BTreeMap::new(), ..known.clone() };
+        let small = Attribution { memory_kib: vec![96, 0], ..known };
+        for other in [spread, by_page, small] {
+            assert_eq!(residence(&Survey::new(&other)), None);
         }
     }
 

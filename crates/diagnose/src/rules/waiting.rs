@@ -1,5 +1,5 @@
-//! Threads that wait for each other: at locks, because others have more to do, or because only one has anything to do; and
-//! threads that the operating system moves about (FLASH dissertation, 6.3).
+//! Threads that wait for each other: at locks, because others have more to do, or because only one has anything to do (FLASH
+//! dissertation, 6.3).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,13 +7,13 @@ use record::ThreadTime;
 use units::CpuId;
 
 use crate::survey::Survey;
-use crate::{Class, Finding, Trial};
+use crate::{Class, Finding};
 
 /// One thread works alone at times if it has more to do than all others, which have equally much: they differ by no more than this
 /// share of what it has more than any of them.
 const ALONE: f64 = 0.5;
 
-fn spent(thread: &ThreadTime, names: &[&str]) -> f64 {
+pub(super) fn spent(thread: &ThreadTime, names: &[&str]) -> f64 {
     names.iter().filter_map(|name| thread.spent_ns.get(*name)).sum()
 }
 
@@ -124,21 +124,4 @@ pub fn imbalance(survey: &Survey<'_>) -> Vec<Finding> {
         trial: None,
         gain: None,
     }]
-}
-
-/// Threads that change processors. What that costs only a run without it can tell.
-pub fn migration(survey: &Survey<'_>) -> Option<Finding> {
-    let moves: u64 = survey.run.threads.iter().map(|thread| thread.migrations).sum();
-    (moves > 0).then(|| Finding {
-        class: Class::Migration,
-        object: None,
-        site: None,
-        cost: 0.0,
-        cost_unknown: true,
-        bound: None,
-        evidence: format!("threads changed processors {moves} times"),
-        remedy: "pin threads to processors".to_owned(),
-        trial: Some(Trial::Pin),
-        gain: None,
-    })
 }

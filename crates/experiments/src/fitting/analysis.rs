@@ -2,7 +2,7 @@
 
 use bench::Experiment;
 use bench::seidl::Point;
-use fit::caches::{P3Findings, P3Point, read_diagram};
+use fit::caches::{P3Point, doubtful_lists, read_diagram};
 use fit::hierarchy::{KneeKind, LevelFit, Sample, SeidlFit, SeidlParameter, choose_levels};
 use fit::remote::{self, Latency, RemoteFit};
 use fit::{FitError, Parameter, Uncertain, held};
@@ -74,7 +74,12 @@ fn windows(records: &[Record], system: Option<&System>) -> Result<Analysis, Expe
             let model = fit::hierarchy::Seidl { translation_reach: None, ..seidl_model(system) };
             Ok(published_model(&samples, &model.fit(&samples)?, &system.description))
         }
-        None => Ok(free_levels(&samples, &choose_levels(&samples)?)),
+        None => {
+            // Nobody described what disturbs this machine: the least of the samples of each point is disturbed least.
+            let least = |record: &Record| Some(Sample { ns: record.headline(), ..sample(record)? });
+            let least: Vec<Sample> = records.iter().filter_map(least).collect();
+            Ok(free_levels(&choose_levels(&least)?))
+        }
     }
 }
 
@@ -122,8 +127,8 @@ fn published_model(samples: &[Sample], fit: &SeidlFit, description: &Description
 }
 
 /// As many levels as the data support.
-fn free_levels(samples: &[Sample], fit: &LevelFit) -> Analysis {
-    let mut parameters = Vec::new();
+fn free_levels(fit: &LevelFit) -> Analysis {
+    let (samples, mut parameters) = (&fit.samples, Vec::new());
     let windows = || samples.iter().map(|sample| sample.window);
     let window = windows().min().unwrap_or(Bytes(1024));
     let exact = |value: f64| Some(Uncertain { value, error: fit.rms_pct() / 100.0 * value });
@@ -147,7 +152,13 @@ fn free_levels(samples: &[Sample], fit: &LevelFit) -> Analysis {
         let (levels, bic, rms) = (candidate.knees + 1, candidate.bic, candidate.rms_pct);
         format!("{levels} levels: residuals {rms:.1} %, BIC {bic:.0}; {}", candidate.verdict)
     });
-    let notes = tried.collect();
+    let mut notes: Vec<String> = tried.collect();
+    if !fit.left_out.is_empty() {
+        let (left_out, all) = (fit.left_out.len(), fit.left_out.len() + samples.len());
+        notes.push(format!(
+            "{left_out} of {all} points were left out: those of smaller and larger areas contradict them"
+        ));
+    }
     Analysis { model: Model::Seidl, parameters, notes, plots: plots(samples, fit.fitted(), fit.residuals()) }
 }
 
@@ -157,7 +168,7 @@ fn latencies(records: &[Record], description: Option<&Description>) -> Result<An
         let cpu = record.local;
         is_it.then(|| {
             // Half of a 95 % interval is 1.96 standard errors.
-            let error_ns = (record.ci_high - record.ci_low) / 2.0 / 1.96;
+            let error_ns = record.statistics().interval().map_or(0.0, |(low, high)| (high - low) / 2.0 / 1.96);
             (cpu, Latency { from: record.home, to: record.home, hops: record.xhops, ns: record.median, error_ns })
         })
     };
@@ -220,7 +231,7 @@ fn diagram(records: &[Record], description: Option<&Description>) -> Result<Anal
     let is_p3 = |record: &&Record| record.experiment == Experiment::P3Ru.name();
     let point = |record: &Record| {
         let (array, stride) = (record.conditions.window?, record.conditions.stride?);
-        Some(P3Point { array, stride, ns: record.median })
+        Some(P3Point { array, stride, ns: record.headline() })
     };
     let points: Vec<P3Point> = records.iter().filter(is_p3).filter_map(point).collect();
     if points.is_empty() {
@@ -235,7 +246,11 @@ fn diagram(records: &[Record], description: Option<&Description>) -> Result<Anal
     let mut notes = vec![
         "sizes are the largest array that fits; the error is the distance to the next one that was measured".to_owned(),
     ];
-    notes.extend(times(&found));
+    if let Some(pages) = List::dense(records).first().and_then(|(_, list)| list.pages.clone()) {
+        notes.push(format!(
+            "sizes and times of loads are those of lists on {pages} pages, by the least of all samples of each"
+        ));
+    }
     if description.is_none() {
         let note = "where neighbouring lines are prefetched, lines look larger than they are, and strides hide misses";
         notes.push(note.to_owned());
@@ -243,35 +258,28 @@ fn diagram(records: &[Record], description: Option<&Description>) -> Result<Anal
     Ok(Analysis { model: Model::Caches, parameters, notes, plots: vec![("diagram".to_owned(), plot(&points))] })
 }
 
-fn times(found: &P3Findings) -> Vec<String> {
-    let cache = |(number, cache): (usize, &fit::caches::CacheFinding)| {
-        format!("cache {}: {:.2} ns a load", number + 1, cache.hit_ns)
-    };
-    let mut lines: Vec<String> = found.caches.iter().enumerate().map(cache).collect();
-    lines.push(format!("beyond all caches: {:.1} ns a load", found.memory_ns));
-    lines
+/// Which of these records, by index, should be measured again before a hierarchy is read off them: lists that contradict their
+/// neighbours, and those that tell where a level ends.
+pub fn doubtful(records: &[Record]) -> Vec<usize> {
+    let dense = List::dense(records);
+    let lists: Vec<(Bytes, f64)> = dense.iter().map(|(_, list)| (list.extent, list.ns)).collect();
+    doubtful_lists(&lists).into_iter().map(|index| dense[index].0).collect()
 }
 
 /// Lists of neighbouring lines: their extent, and the time of a load. Those whose stride is larger are about translation.
 fn lists(records: &[Record]) -> Vec<(Bytes, f64)> {
-    let lists: Vec<List> = records.iter().filter_map(List::of_record).collect();
-    let line = lists.iter().map(|list| list.stride).min();
-    let of_lines = lists.iter().filter(|list| Some(list.stride) == line);
-    let mut dense: Vec<(Bytes, f64)> = of_lines.map(|list| (list.extent, list.ns)).collect();
-    dense.sort_by_key(|list| list.0);
-    dense.dedup_by_key(|list| list.0);
-    dense
+    List::dense(records).into_iter().map(|(_, list)| (list.extent, list.ns)).collect()
 }
 
 /// The cost of a translation miss from two lists of equally many lines, of which one has every element on a page of its
 /// own: dependent loads, so that nothing overlaps.
 fn translation_by_lists(records: &[Record]) -> Option<Parameter> {
-    let elements = |list: List| (list.stride.0, list.extent.0 / list.stride.0, list.ns);
-    let lists: Vec<(u64, u64, f64)> = records.iter().filter_map(List::of_record).map(elements).collect();
-    let sparse = *lists.iter().max_by_key(|list| list.0)?;
-    let dense = *lists.iter().min_by_key(|list| (list.0, list.1.abs_diff(sparse.1)))?;
-    let estimate =
-        (sparse.0 > dense.0 && sparse.1 == dense.1).then_some(Uncertain { value: sparse.2 - dense.2, error: 0.0 });
+    let lists: Vec<List> = records.iter().filter_map(List::of_record).collect();
+    let elements = |list: &List| list.extent.0 / list.stride.0;
+    let sparse = lists.iter().max_by_key(|list| list.stride)?;
+    let comparable = |list: &&List| list.pages == sparse.pages && elements(list) == elements(sparse);
+    let dense = lists.iter().filter(comparable).min_by_key(|list| list.stride)?;
+    let estimate = (sparse.stride > dense.stride).then_some(Uncertain { value: sparse.ns - dense.ns, error: 0.0 });
     Some(Parameter::new(
         "TLB: miss, dependent loads",
         "t_tlb",

@@ -1,13 +1,11 @@
-//! What a machine description needs of the fits, and whether the machine that it describes behaves like the one measured.
+//! What a machine description needs of the fits.
 
-use bench::{Experiment, Placement, Plan, Platform, Settings, SimulatedPlatform, State};
+use bench::Experiment;
 use fit::HostFindings;
-use machine::Description;
 use record::Record;
-use units::{Bytes, CpuId, NodeId};
+use units::Bytes;
 
 use super::Analysis;
-use super::list::List;
 use crate::error::ExperimentError;
 
 /// What a description needs and no measurement tells.
@@ -40,13 +38,9 @@ pub fn findings(
     let (Some(&first), Some(&last)) = (caches.first(), caches.last()) else {
         return Err(lacking("no cache was found in the P3 diagram").into());
     };
-    let lists = lists(records, identity.line);
-    let held = |cache: Bytes| {
-        let within = |list: &&(u64, f64)| list.0 <= cache.0 / 2;
-        lists.iter().filter(within).max_by_key(|list| list.0).map(|list| list.1)
-    };
-    let (Some(first_ns), Some(last_ns)) = (held(first), held(last)) else {
-        return Err(lacking("no list fits the caches").into());
+    let (Some(first_ns), Some(last_ns)) = (value(analyses, "t1"), value(analyses, &format!("t{}", caches.len())))
+    else {
+        return Err(lacking("no load from a cache was timed").into());
     };
     let Some(local_ns) = value(analyses, "local").or_else(|| latency(records, |hops| hops == 0)) else {
         return Err(lacking("no back-to-back latency of local memory was measured").into());
@@ -73,81 +67,20 @@ pub fn findings(
     })
 }
 
-/// A latency of the measured machine beside that of the machine described, in nanoseconds.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Comparison {
-    /// What is compared.
-    pub name: String,
-    /// The measured machine.
-    pub measured_ns: f64,
-    /// The simulated one.
-    pub simulated_ns: f64,
-}
-
-/// Simulates the machine that was described from `findings` and compares latencies: of both caches, of local memory, and of
-/// remote memory on average.
-///
-/// # Errors
-/// When the description cannot be simulated.
-pub fn compare(
-    description: &Description,
-    findings: &HostFindings,
-    records: &[Record],
-) -> Result<Vec<Comparison>, ExperimentError> {
-    let mut platform = SimulatedPlatform::new(description.clone(), sim::Options::default())?;
-    let mut rows = Vec::new();
-    let list = |array: Bytes| {
-        let settings = Settings { array, stride: description.l2.line, ..Settings::simulated() };
-        Plan::new(Experiment::AreaRead, State::Uown, Placement::new(NodeId(0), CpuId(0), None), settings)
-    };
-    let caches = [
-        ("first cache", description.l1.size, findings.first_cache),
-        ("last cache", description.l2.size, findings.last_cache),
-    ];
-    for (name, simulated, (size, measured_ns)) in caches {
-        let simulated_ns = list(Bytes(simulated.0 / 2)).run(&mut platform)?.record.median;
-        rows.push(Comparison { name: format!("load from the {name} ({size})"), measured_ns, simulated_ns });
-    }
-    let mut from_memory = |name: &str, measured_ns: Option<f64>, wanted: &dyn Fn(u32) -> bool| {
-        let Some(measured_ns) = measured_ns else { return Ok(()) };
-        let (mut sum, mut count) = (0.0, 0.0);
-        let layout = platform.layout().clone();
-        for home in layout.nodes().filter(|&home| wanted(layout.hops(NodeId(0), home))) {
-            let placement = Placement::new(home, CpuId(0), None);
-            let plan = Plan::new(Experiment::LmbenchRead, State::Uown, placement, Settings::simulated());
-            sum += plan.run(&mut platform)?.record.median;
-            count += 1.0;
-        }
-        if count > 0.0 {
-            rows.push(Comparison { name: name.to_owned(), measured_ns, simulated_ns: sum / count });
-        }
-        Ok::<(), ExperimentError>(())
-    };
-    from_memory("load from local memory", latency(records, |hops| hops == 0), &|hops| hops == 0)?;
-    from_memory("load from remote memory, mean", latency(records, |hops| hops > 0), &|hops| hops > 0)?;
-    Ok(rows)
-}
-
-fn value(analyses: &[Analysis], symbol: &str) -> Option<f64> {
+pub(super) fn value(analyses: &[Analysis], symbol: &str) -> Option<f64> {
     let mut parameters = analyses.iter().flat_map(|analysis| &analysis.parameters);
     parameters.find(|parameter| parameter.symbol == symbol)?.estimate().map(|estimate| estimate.value)
 }
 
-fn bytes(analyses: &[Analysis], symbol: &str) -> Option<Bytes> {
+pub(super) fn bytes(analyses: &[Analysis], symbol: &str) -> Option<Bytes> {
     value(analyses, symbol).map(|value| Bytes(value as u64))
 }
 
-/// Arrays and times of lists of neighbouring lines.
-fn lists(records: &[Record], line: Bytes) -> Vec<(u64, f64)> {
-    let lists = records.iter().filter_map(List::of_record).filter(|list| list.stride == line);
-    lists.map(|list| (list.extent.0, list.ns)).collect()
-}
-
-/// The mean back-to-back latency over such distances.
-fn latency(records: &[Record], wanted: impl Fn(u32) -> bool) -> Option<f64> {
+/// The mean back-to-back latency over such distances, by the least sample of each.
+pub(super) fn latency(records: &[Record], wanted: impl Fn(u32) -> bool) -> Option<f64> {
     let is_it = |record: &&Record| {
         record.experiment == Experiment::LmbenchRead.name() && record.state == "UOWN" && wanted(record.xhops)
     };
-    let times: Vec<f64> = records.iter().filter(is_it).map(|record| record.median).collect();
+    let times: Vec<f64> = records.iter().filter(is_it).map(Record::headline).collect();
     (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64)
 }

@@ -5,13 +5,16 @@ use record::Record;
 use units::Bytes;
 
 /// Elements all over an array, loaded one after the other.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct List {
     /// The array.
     pub(super) extent: Bytes,
     /// From one element to the next.
     pub(super) stride: Bytes,
-    /// The time of a load, in nanoseconds.
+    /// The pages that were asked for; `None` where a machine has but one kind.
+    pub(super) pages: Option<String>,
+    /// The time of a load, in nanoseconds: the least of all samples. What disturbs a sample adds to it, and on a computer that
+    /// others use disturbs most of them.
     pub(super) ns: f64,
 }
 
@@ -20,6 +23,22 @@ impl List {
     pub(super) fn of_record(record: &Record) -> Option<Self> {
         let conditions = &record.conditions;
         let is_list = record.experiment == Experiment::AreaRead.name();
-        is_list.then_some(Self { extent: conditions.window?, stride: conditions.stride?, ns: record.median })
+        let (extent, stride) = (conditions.window?, conditions.stride?);
+        is_list.then(|| Self { extent, stride, pages: conditions.pages_asked.clone(), ns: record.headline() })
+    }
+
+    /// Lists of neighbouring elements on one kind of pages, ascending, each with the index of its record: those that tell sizes. Where
+    /// there are several kinds, that of most lists counts; lists with a larger stride are about translation.
+    pub(super) fn dense(records: &[Record]) -> Vec<(usize, Self)> {
+        let of = |(index, record): (usize, &Record)| Some((index, Self::of_record(record)?));
+        let mut lists: Vec<(usize, Self)> = records.iter().enumerate().filter_map(of).collect();
+        let least = lists.iter().map(|(_, list)| list.stride).min();
+        lists.retain(|(_, list)| Some(list.stride) == least);
+        let of_kind = |pages: &Option<String>| lists.iter().filter(|(_, list)| list.pages == *pages).count();
+        let most = lists.iter().map(|(_, list)| &list.pages).max_by_key(|pages| of_kind(pages)).cloned().flatten();
+        lists.retain(|(_, list)| list.pages == most);
+        lists.sort_by(|(_, a), (_, b)| a.extent.cmp(&b.extent).then(a.ns.total_cmp(&b.ns)));
+        lists.dedup_by_key(|(_, list)| list.extent);
+        lists
     }
 }

@@ -3,13 +3,17 @@
 //! Records are all that passes from one to the other, so that a fit of saved records and one of a fresh probe are the same.
 
 mod analysis;
+mod announced;
+mod confirmation;
 mod findings;
 mod levels;
 mod list;
 mod probe;
 
-pub use analysis::{Analysis, analyse};
-pub use findings::{Comparison, Identity, compare, findings};
+pub use analysis::{Analysis, analyse, doubtful};
+pub use announced::{AnnouncedCache, beside_announced};
+pub use confirmation::{Comparison, compare, disagreement};
+pub use findings::{Identity, findings};
 pub use levels::levels_in_words;
 pub use probe::{Job, Surroundings, jobs};
 

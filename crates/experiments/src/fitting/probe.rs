@@ -1,7 +1,7 @@
 //! What to measure so that a model can be fitted.
 
 use bench::seidl::{Point, Probe, points};
-use bench::{BenchError, Experiment, Layout, Placement, Plan, Platform, Settings, State, p3};
+use bench::{BenchError, Experiment, Layout, PageKind, Placement, Plan, Platform, Settings, State, areas, p3};
 use machine::Description;
 use record::Record;
 use units::{Bytes, CpuId, NodeId};
@@ -12,6 +12,9 @@ use super::Model;
 const SMALLEST_ARRAY: Bytes = Bytes::from_kib(4);
 /// How much larger than the largest cache the largest array of the P3 diagram is.
 const BEYOND_CACHES: u64 = 4;
+/// Lists from one power of two to the next: caches have sizes between powers of two, and a level that others disturb is told from
+/// many points.
+const LISTS_PER_OCTAVE: u32 = 4;
 /// The largest area of Seidl 1997.
 const LARGEST_AREA: Bytes = Bytes(8 << 30);
 /// Nodes whose pairs are all measured; on larger machines, the distances from the first node.
@@ -33,6 +36,8 @@ pub struct Surroundings {
     pub caches: Bytes,
     /// The memory that one entry of the translation buffer covers, as far as is known: a page.
     pub page: Bytes,
+    /// The pages of lists that are about caches, if they can be chosen: the larger, the less translation adds to a load.
+    pub list_pages: Option<PageKind>,
 }
 
 /// One measurement.
@@ -52,6 +57,7 @@ impl Surroundings {
             largest_area: LARGEST_AREA,
             caches: description.l2.size,
             page: fit::held::translation_page(description),
+            list_pages: None,
         }
     }
 }
@@ -115,8 +121,8 @@ fn latencies(layout: &Layout, settings: &Settings) -> Vec<Job> {
     jobs
 }
 
-/// A P3 diagram of reads; lists of as many lines as arrays of these sizes have, for latencies without overlap; and a list
-/// that differs from another only in that every element is on a page of its own.
+/// A P3 diagram of reads; lists of neighbouring lines, for latencies without overlap; and two lists that differ only in that every
+/// element of one is on a page of its own.
 fn diagram(layout: &Layout, surroundings: &Surroundings, settings: &Settings) -> Vec<Job> {
     let cpu = first_cpu(layout);
     let home = layout.node_of(cpu).unwrap_or_default();
@@ -124,20 +130,20 @@ fn diagram(layout: &Layout, surroundings: &Surroundings, settings: &Settings) ->
     let arrays = std::iter::successors(Some(SMALLEST_ARRAY), |array| Some(Bytes(array.0 * 2)));
     let arrays = arrays.take_while(|array| *array <= largest);
     let once = Settings { iterations: settings.iterations.min(2), ..settings.clone() };
-    let plans = p3::diagram(Experiment::P3Ru, home, cpu, arrays.clone(), &once);
+    let plans = p3::diagram(Experiment::P3Ru, home, cpu, arrays, &once);
     let mut jobs: Vec<Job> = plans.into_iter().map(|plan| Job::Plan(Box::new(plan))).collect();
-    let list = |array: Bytes, stride: Bytes| {
-        let settings = Settings { array, stride, ..settings.clone() };
+    let list = |array: Bytes, stride: Bytes, pages: Option<PageKind>| {
+        let settings = Settings { array, stride, pages, ..settings.clone() };
         let placement = Placement::new(home, cpu, None);
         Job::Plan(Box::new(Plan::new(Experiment::AreaRead, State::Uown, placement, settings)))
     };
-    let halves = arrays.flat_map(|array| [array, Bytes((array.0 * 181 / 128).next_multiple_of(layout.line.0))]);
-    jobs.extend(halves.take_while(|array| *array <= largest).map(|array| list(array, layout.line)));
+    let lists = areas(largest, LISTS_PER_OCTAVE).into_iter();
+    jobs.extend(lists.map(|array| list(array, layout.line, surroundings.list_pages.or(settings.pages))));
     // Neighbouring elements are a line further into the next page, so that they spread over the sets of the caches.
     for stride in [layout.line.0, surroundings.page.0 + layout.line.0] {
         let array = Bytes(stride * TRANSLATIONS);
         if array <= surroundings.node_memory {
-            jobs.push(list(array, Bytes(stride)));
+            jobs.push(list(array, Bytes(stride), settings.pages));
         }
     }
     jobs

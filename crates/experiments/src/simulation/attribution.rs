@@ -67,6 +67,7 @@ pub fn attribution(ended: Ended<'_>, named: impl Fn(u64) -> u64) -> Attribution 
         time_ns: processor.time_ns,
         spent_ns: processor.spent_ns.clone(),
         migrations: report.scheduling.migrations,
+        node_moves: 0,
         title: None,
     };
     let renamed = |found: &sim::LineLoss| LineLoss { line: found.line.map(&named), ..loss(found) };
@@ -82,6 +83,7 @@ pub fn attribution(ended: Ended<'_>, named: impl Fn(u64) -> u64) -> Attribution 
         losses: losses.iter().map(renamed).collect(),
         sites: BTreeMap::new(),
         utilisation_pct: row.controllers.iter().flatten().map(|controller| controller.utilisation_pct).collect(),
+        ..Attribution::default()
     }
 }
 

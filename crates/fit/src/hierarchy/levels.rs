@@ -10,12 +10,19 @@ use units::Bytes;
 use super::{Sample, share_beyond};
 use crate::FitError;
 use crate::least_squares::{Separable, SeparableFit, Uncertain, minimise, solve};
+use crate::staircase::Staircase;
 
 /// By how much the Bayesian information criterion must fall for another level to be believed: the step that Kass and
 /// Raftery (Bayes Factors, JASA 90, 1995) call very strong evidence.
 const LEAST_GAIN: f64 = 10.0;
-/// A level must make windows of some size slower by this share of their time before it, or noise passes for levels.
+/// A level must make windows of some size slower by this share of their time before it, and by so many times what times scatter about
+/// the model, or noise passes for levels.
 const LEAST_STEP: f64 = 0.03;
+const STEP_OVER_SCATTER: f64 = 3.0;
+/// Levels end this factor apart at least: two that are nearer stand for one whose end is not sharp.
+const APART: f64 = 2.0;
+/// By how much of a time the model is wrong where nothing disturbs a measurement. What residuals fall below that is no evidence.
+const MODEL_ERROR: f64 = 0.005;
 /// Levels that are looked for at most, beside the fastest.
 const MOST_KNEES: usize = 7;
 /// Refined starts for every additional level.
@@ -66,6 +73,10 @@ pub struct LevelFit {
     pub fastest: (f64, f64),
     /// What was tried, in order.
     pub candidates: Vec<Candidate>,
+    /// Samples that were left out because they contradict others.
+    pub left_out: Vec<Sample>,
+    /// Those that it was fitted to, by area and window.
+    pub samples: Vec<Sample>,
     fit: SeparableFit,
 }
 
@@ -98,13 +109,37 @@ impl LevelFit {
 ///
 /// # Errors
 /// Too few samples, or times that are not positive.
+///
+/// A window of a larger area takes no less. Samples that contradict others of their window size by that are left out.
 pub fn choose_levels(samples: &[Sample]) -> Result<LevelFit, FitError> {
+    let (samples, left_out) = consistent(samples);
+    let samples = samples.as_slice();
     let observed: Vec<f64> = samples.iter().map(|sample| sample.ns).collect();
     let mut windows: Vec<u64> = samples.iter().map(|sample| sample.window.0).collect();
     windows.sort_unstable();
     windows.dedup();
     let search = Search { samples, observed: &observed, several_windows: windows.len() > 1 };
-    search.run()
+    Ok(LevelFit { left_out, ..search.run()? })
+}
+
+/// The samples without those that contradict others, and these.
+fn consistent(samples: &[Sample]) -> (Vec<Sample>, Vec<Sample>) {
+    let mut ordered = samples.to_vec();
+    ordered.sort_by_key(|sample| (sample.window, sample.area));
+    let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+    for of_window in ordered.chunk_by(|a, b| a.window == b.window) {
+        let sizes: Vec<(u64, f64)> = of_window.iter().map(|sample| (sample.area.0, sample.ns)).collect();
+        // Times that are not positive are refused by the fit.
+        let outlying = match sizes.iter().all(|size| size.1 > 0.0) {
+            true => Staircase::through(&sizes).outlying,
+            false => vec![false; sizes.len()],
+        };
+        for (sample, outlying) in of_window.iter().zip(outlying) {
+            if outlying { left_out.push(*sample) } else { kept.push(*sample) }
+        }
+    }
+    kept.sort_by_key(|sample| (sample.area, sample.window));
+    (kept, left_out)
 }
 
 struct Search<'a> {
@@ -187,7 +222,7 @@ impl Search<'_> {
         knees.sort_by(|a, b| a.size.value.total_cmp(&b.size.value));
         let least = fit.solution.least_norm();
         let fastest = (least[0], if self.several_windows { least[1] } else { 0.0 });
-        Ok(LevelFit { knees, fastest, candidates, fit })
+        Ok(LevelFit { knees, fastest, candidates, left_out: Vec::new(), samples: self.samples.to_vec(), fit })
     }
 
     /// The best model with one knee more; `None` if there are too few samples for it.
@@ -241,8 +276,7 @@ impl Search<'_> {
         let model = Levels { search: self, kinds };
         let linear = 1 + usize::from(self.several_windows) + kinds.iter().map(|k| model.columns(*k)).sum::<usize>();
         let (n, p) = (self.observed.len() as f64, (linear + kinds.len()) as f64);
-        // Residuals below a millionth are rounding, not evidence.
-        n * (fit.solution.sum_of_squares() / n).max(1e-12).ln() + p * n.ln()
+        n * (fit.solution.sum_of_squares() / n).max(MODEL_ERROR * MODEL_ERROR).ln() + p * n.ln()
     }
 
     /// Why the last knee of a model is not to be believed.
@@ -257,12 +291,17 @@ impl Search<'_> {
         let (smallest, largest) = (windows().min().unwrap_or(0), windows().max().unwrap_or(0));
         let mut ordered = self.knees(kinds, fit);
         ordered.sort_by(|a, b| a.size.value.total_cmp(&b.size.value));
+        if let Some(pair) = ordered.windows(2).find(|pair| pair[1].size.value < APART * pair[0].size.value) {
+            let (one, other) = (pair[0].size.value, pair[1].size.value);
+            return Some(format!("ends at {one:.0} and {other:.0} B are too near to be two"));
+        }
+        let least_step = LEAST_STEP.max(STEP_OVER_SCATTER * fit.solution.rms_pct() / 100.0);
         let mut before = [smallest, largest].map(|window| self.fastest_ns(fit, window));
         for knee in &ordered {
             let steps = [smallest, largest].map(|window| knee.window_ns + knee.double_ns * window as f64 / 8.0);
             let shares = [steps[0] / before[0], steps[1] / before[1]];
             let (least, most) = (shares[0].min(shares[1]), shares[0].max(shares[1]));
-            if most < LEAST_STEP || least < -LEAST_STEP {
+            if most < least_step || least < -LEAST_STEP {
                 let (size, least, most) = (knee.size.value, least * 100.0, most * 100.0);
                 return Some(format!("beyond {size:.0} B, windows would take {least:.1} to {most:.1} % longer"));
             }
@@ -349,6 +388,26 @@ mod tests {
         let beyond_all = fit.window_ns(Bytes(1024), fit.knees.len());
         let expected = 20.0 + 0.4 * 128.0 + 0.5 * 128.0 + 1.5 * 128.0 + 40.0 + 30.0 + 3.0 * 128.0;
         assert!((beyond_all / expected - 1.0).abs() < 0.02, "{beyond_all} for {expected}");
+    }
+
+    #[test]
+    fn windows_that_were_disturbed_make_no_levels() {
+        let disturbed: Vec<Sample> = samples(0.01)
+            .into_iter()
+            .enumerate()
+            .map(|(i, sample)| Sample {
+                ns: sample.ns * if i % 11 == 5 { 2.0 + (i % 7) as f64 } else { 1.0 },
+                ..sample
+            })
+            .collect();
+        let fit = choose_levels(&disturbed).expect("a fit");
+        let data = sizes(&fit, KneeKind::ByLine);
+        assert_eq!(data.len(), 3, "{:#?}", fit.candidates);
+        for (found, truth) in data.iter().zip([49152.0, 2097152.0, 33554432.0]) {
+            assert!((found / truth - 1.0).abs() < 0.25, "{found} for {truth}");
+        }
+        assert!(fit.left_out.len() >= 7, "{}", fit.left_out.len());
+        assert_eq!(fit.left_out.len() + fit.samples.len(), disturbed.len());
     }
 
     #[test]

@@ -44,6 +44,13 @@ pub struct TransparentHugePages {
     pub size: Bytes,
 }
 
+impl TransparentHugePages {
+    /// Whether memory gets such pages when it asks for them (madvise(2), `MADV_HUGEPAGE`).
+    pub fn is_on(&self) -> bool {
+        self.enabled.as_deref().is_some_and(|mode| mode != "never")
+    }
+}
+
 /// The base page of x86-64 and of most others, where the kernel does not tell.
 const USUAL_PAGE: Bytes = Bytes::from_kib(4);
 /// A transparent huge page of x86-64 and of AArch64 with 4 KiB pages, where the kernel does not tell (before 4.18).

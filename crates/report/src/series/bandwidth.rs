@@ -21,7 +21,7 @@ pub(super) fn table(records: &[&Record]) -> Option<Table> {
             let found = records.iter().find(|r| r.experiment == experiment && r.locals.len() == crew);
             match found {
                 Some(record) => {
-                    cells.extend([format!("{:.0}", record.median), format!("{:.1}", uncertainty_pct(record))]);
+                    cells.extend([format!("{:.0}", record.median), uncertainty_pct(record)]);
                 }
                 None => cells.extend(["-".to_owned(), String::new()]),
             }

@@ -25,7 +25,7 @@ pub(super) fn table(records: &[&Record], levels: &[String]) -> Option<Table> {
             match cell {
                 Some(record) => cells.extend([
                     format!("{:.2}", record.median),
-                    format!("{:.1}", uncertainty_pct(record)),
+                    uncertainty_pct(record),
                     cycles(record).map_or_else(String::new, |cycles| format!("{cycles:.1}")),
                 ]),
                 None => cells.extend(["-".to_owned(), String::new(), String::new()]),

@@ -53,7 +53,7 @@ pub(super) fn table(records: &[&Record]) -> Option<Table> {
             pause.to_string(),
             format!("{traffic_mb_per_s:.0}"),
             format!("{:.1}", latency.median),
-            format!("{:.1}", uncertainty_pct(latency)),
+            uncertainty_pct(latency),
         ]);
     }
     let latencies: Vec<&Record> = points.iter().map(|point| point.latency).collect();

@@ -94,7 +94,10 @@ fn of_one(record: &Record) -> String {
     if let Some(check) = &conditions.check {
         line.push_str(&format!("; {check}"));
     }
-    format!("{line}; median within {:.1} to {:.1} (95 %)", record.ci_low, record.ci_high)
+    if let Some((low, high)) = record.statistics().interval() {
+        line.push_str(&format!("; median within {low:.1} to {high:.1} (95 %)"));
+    }
+    line
 }
 
 /// Nanoseconds in cycles of the core that measured them.
@@ -102,9 +105,10 @@ fn cycles(record: &Record) -> Option<f64> {
     record.conditions.clock_mhz.map(|mhz| record.median * mhz / 1000.0)
 }
 
-/// How far the median may be off, in percent of it: half of its 95 % interval.
-fn uncertainty_pct(record: &Record) -> f64 {
-    (record.ci_high - record.ci_low) / 2.0 / record.median.max(f64::MIN_POSITIVE) * 100.0
+/// How far the median may be off, in percent of it: half of its 95 % interval; `-` with too few samples for one.
+fn uncertainty_pct(record: &Record) -> String {
+    let pct = |(low, high): (f64, f64)| (high - low) / 2.0 / record.median.max(f64::MIN_POSITIVE) * 100.0;
+    record.statistics().interval().map_or_else(|| "-".to_owned(), |interval| format!("{:.1}", pct(interval)))
 }
 
 #[cfg(test)]
@@ -131,10 +135,10 @@ pub(crate) mod tests {
             max: median + 1.0,
             median,
             mean: median,
-            stdev: 0.5,
+            stdev: Some(0.5),
             n: 11,
-            ci_low: median - 0.5,
-            ci_high: median + 0.5,
+            ci_low: Some(median - 0.5),
+            ci_high: Some(median + 0.5),
             locals: vec![CpuId(0)],
             parameters: Parameters::default(),
             conditions: Conditions {
@@ -165,6 +169,6 @@ pub(crate) mod tests {
     fn cycles_and_uncertainties_follow_from_a_record() {
         let record = sample("hierarchy", "area-read", "UOWN", 2.0);
         assert_eq!(cycles(&record), Some(4.0));
-        assert_eq!(uncertainty_pct(&record), 25.0);
+        assert_eq!(uncertainty_pct(&record), "25.0");
     }
 }

@@ -60,7 +60,10 @@ fn heading(state: &str, experiment: &str) -> String {
 fn restart(records: &[&Record]) -> Option<String> {
     let of = |experiment: &str| records.iter().find(|r| r.experiment == experiment && r.state == "UOWN");
     let (back_to_back, restart) = (of("lmbench-read")?, of("restart-read")?);
-    let interval = |record: &Record| format!("{:.1} ({:.1} to {:.1}) ns", record.median, record.ci_low, record.ci_high);
+    let interval = |record: &Record| match record.statistics().interval() {
+        Some((low, high)) => format!("{:.1} ({low:.1} to {high:.1}) ns", record.median),
+        None => format!("{:.1} ns", record.median),
+    };
     let verdict = match back_to_back.statistics().differs_from(&restart.statistics()) {
         true => "differs from",
         false => "cannot be told apart from",

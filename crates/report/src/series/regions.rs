@@ -39,9 +39,14 @@ pub(super) fn table(records: &[&Record]) -> Option<Table> {
 
 /// How many chunks are told apart from the median one.
 fn verdict(chunks: &[(Bytes, &Record)], median: f64) -> String {
-    let slower = chunks.iter().filter(|(_, record)| record.ci_low > median * (1.0 + TOLERANCE)).count();
-    let faster = chunks.iter().filter(|(_, record)| record.ci_high < median * (1.0 - TOLERANCE)).count();
     let total = chunks.len();
+    let intervals: Vec<(f64, f64)> = chunks.iter().filter_map(|(_, record)| record.statistics().interval()).collect();
+    if intervals.len() < total {
+        let fewest = Statistics::FEWEST_FOR_INTERVAL;
+        return format!("chunks cannot be told apart by fewer than {fewest} samples of each");
+    }
+    let slower = intervals.iter().filter(|(low, _)| *low > median * (1.0 + TOLERANCE)).count();
+    let faster = intervals.iter().filter(|(_, high)| *high < median * (1.0 - TOLERANCE)).count();
     match slower + faster {
         0 => format!("no chunk of {total} differs from the median by more than {:.0} %", 100.0 * TOLERANCE),
         _ => format!(
@@ -74,5 +79,8 @@ mod tests {
         assert!(text.lines().any(|line| line.contains("0 B") && line.contains("█▁▁▁")), "{text}");
         let even: Vec<Record> = (0..3).map(|n| chunk(n, 100.0)).collect();
         assert!(table(&even.iter().collect::<Vec<_>>()).expect("a map").to_string().contains("no chunk of 3"));
+        let few: Vec<Record> = even.into_iter().map(|record| Record { n: 5, ..record }).collect();
+        let text = table(&few.iter().collect::<Vec<_>>()).expect("a map").to_string();
+        assert!(text.contains("fewer than 6 samples"), "{text}");
     }
 }

@@ -77,8 +77,7 @@ impl BenchCommand {
 
     /// Adapts a suite to this computer and to how much time there is.
     fn adapt(&self, scope: &mut SuiteScope, inventory: &Inventory) {
-        let thp = inventory.transparent.enabled.as_deref().is_some_and(|mode| mode != "never");
-        if self.host.pages.is_none() && thp && !self.host.quick {
+        if self.host.pages.is_none() && inventory.transparent.is_on() && !self.host.quick {
             scope.pages = vec![PageKind::Base, PageKind::Transparent];
         }
         if self.host.quick {

@@ -46,7 +46,8 @@ pub(super) fn read(files: &[PathBuf], flag: &MachineFlag) -> Result<Measured, Fa
         },
     };
     let identity = description.as_ref().map_or_else(|| unknown(&name, &records), identity_of);
-    Ok(Measured { name, records, provenance, system: description.map(system_of).transpose()?, identity })
+    let system = description.map(system_of).transpose()?;
+    Ok(Measured { name, records, provenance, system, identity, announced: Vec::new() })
 }
 
 /// What records tell of a machine that nobody described.

@@ -1,55 +1,88 @@
-//! A description of the measured machine, written and tried out.
+//! A description of the measured machine, written, and confirmed by simulating it.
 
 use std::io::Write;
 use std::path::Path;
 
-use experiments::fitting::{Analysis, Comparison, compare, findings};
+use experiments::fitting::{Analysis, Comparison, compare, disagreement, findings};
+use record::FitRow;
 use report::{Column, Table};
 
 use super::Measured;
 use crate::failure::Failure;
-use crate::output::{Whole, print};
+use crate::output::{Output, Whole, print};
 use crate::progress;
 
-/// Writes the description to `path`, into `file`, simulates the machine that it describes, and prints both machines' latencies side by
-/// side unless standard output is for records.
+/// What the simulated machine is called where it is written to no file.
+const UNWRITTEN: &str = "described.toml";
+
+/// Describes the measured machine, into a file with its path if there is one, simulates the described machine on the same plans, and
+/// prints both side by side. Without a file, a machine that cannot be described from what was measured is not simulated, which is said.
+///
+/// What the simulation does not confirm, in words; a description that is wanted is written nevertheless, and says so.
 ///
 /// # Errors
-/// When the measurements do not suffice, or the file cannot be written.
-pub(super) fn write(
-    path: &Path,
-    mut file: Whole,
+/// When a description is wanted and the measurements do not suffice, or a file cannot be written.
+pub(super) fn confirm(
+    file: Option<(&Path, Whole)>,
     measured: &Measured,
     analyses: &[Analysis],
-    wants_table: bool,
-) -> Result<(), Failure> {
-    let found = findings(&measured.identity, analyses, &measured.records).map_err(Failure::run)?;
-    let name = path.display().to_string();
+    output: &mut Output<FitRow>,
+) -> Result<Option<String>, Failure> {
+    let found = match findings(&measured.identity, analyses, &measured.records) {
+        Ok(found) => found,
+        Err(error) if file.is_some() => return Err(Failure::run(error)),
+        Err(error) => {
+            eprintln!("not confirmed by a simulation: {error}");
+            return Ok(None);
+        }
+    };
+    let name = file.as_ref().map_or_else(|| UNWRITTEN.to_owned(), |(path, _)| path.display().to_string());
     let text = fit::write_description(&name, &found).map_err(Failure::run)?;
-    file.write_all(text.as_bytes())?;
-    file.complete()?;
     let description = machine::parse(&name, &text).map_err(Failure::run)?.description;
     let compared = || compare(&description, &found, &measured.records);
     let rows = progress::during("simulation of the described machine", compared).map_err(Failure::run)?;
-    match wants_table {
-        true => print(table(&measured.name, &description.name, &rows)),
-        false => Ok(()),
+    let disagreement = disagreement(&rows);
+    if let Some((_, mut file)) = file {
+        let warning = disagreement.iter().map(|words| format!("# NOT CONFIRMED by its own simulation: {words}\n"));
+        file.write_all((warning.collect::<String>() + &text).as_bytes())?;
+        file.complete()?;
     }
+    rows.iter().try_for_each(|row| output.write(&row.row(&measured.name)))?;
+    if output.wants_table() {
+        print(table(&measured.name, &description.name, &rows))?;
+    }
+    Ok(disagreement)
 }
 
 fn table(measured: &str, simulated: &str, rows: &[Comparison]) -> Table {
     let mut table = Table::new(
-        format!("{measured} beside {simulated}, the machine that was described"),
+        format!("{measured} beside {simulated}, the machine that was described and simulated on the same plans"),
         vec![
             Column::text(""),
-            Column::number("measured", "ns"),
-            Column::number("simulated", "ns"),
+            Column::number("measured", ""),
+            Column::number("simulated", ""),
+            Column::text("unit"),
+            Column::text(""),
             Column::number("simulated less measured", "%"),
         ],
     );
-    for Comparison { name, measured_ns, simulated_ns } in rows {
-        let error = (simulated_ns - measured_ns) / measured_ns * 100.0;
-        table.row([name.clone(), format!("{measured_ns:.2}"), format!("{simulated_ns:.2}"), format!("{error:+.1}")]);
+    for row in rows {
+        let number = |value: f64| match row.unit {
+            record::Unit::Bytes | record::Unit::Count => format!("{value:.0}"),
+            _ => format!("{value:.2}"),
+        };
+        let dash = || "-".to_owned();
+        table.row([
+            row.name.clone(),
+            number(row.measured),
+            row.simulated.map_or_else(dash, number),
+            row.unit.to_string(),
+            if row.agrees { String::new() } else { "NOT CONFIRMED".to_owned() },
+            row.error_pct().map_or_else(dash, |error| format!("{error:+.1}")),
+        ]);
+    }
+    if rows.iter().any(|row| row.simulated.is_none()) {
+        table.note("-: descriptions hold a first and a last cache; what is between them is measured and not described");
     }
     table.note("the comments of the description say what was measured, calibrated and assumed");
     table

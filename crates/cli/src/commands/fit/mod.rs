@@ -7,7 +7,7 @@ mod probe;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use experiments::fitting::{Analysis, Identity, Model, Surroundings, analyse};
+use experiments::fitting::{Analysis, AnnouncedCache, Identity, Model, Surroundings, analyse, beside_announced};
 use experiments::{System, Systems};
 use record::{FitRow, Format, Provenance, Record, RecordWriter, Row};
 
@@ -25,8 +25,12 @@ use crate::size::Mib;
   seidl    the hierarchy as a step function: from random windows of growing areas; where the machine is
            described, with the constants of Seidl's paper, else with as many levels as the data support
 
-Beside what was found stands what the machine's description holds, where there is one. What the data do not
-determine has no number.
+Beside what was found stands what the machine's description holds, where there is one, and on this computer what
+its kernel announces. What the data do not determine has no number.
+
+A machine that nobody described is described from the fit of all models and simulated on the same plans: level by level,
+measured and simulated figures stand beside each other. Exit code 1 if a time differs by more than a tenth and a cycle,
+or a size by more than a factor of 1.5: the fit is not confirmed then.
 
 Examples:
   ccnuma fit                             measure this computer and fit all models
@@ -76,6 +80,8 @@ struct Measured {
     system: Option<std::rc::Rc<System>>,
     /// What a description needs beside measurements.
     identity: Identity,
+    /// What the machine announces of the caches of its first processor.
+    announced: Vec<AnnouncedCache>,
 }
 
 impl FitCommand {
@@ -107,10 +113,20 @@ impl FitCommand {
         if let Some(directory) = &self.svg {
             draw_all(self.output.files(), &analyses, directory)?;
         }
-        if let (Some(path), Some(file)) = (&self.machine_out, description) {
-            description::write(path, file, &measured, &analyses, output.wants_table())?;
+        // One model alone does not tell all that a machine is. Beside what is described stands what its description holds.
+        let unknown = measured.system.is_none() && self.model == ALL;
+        let file = self.machine_out.as_deref().zip(description);
+        let differs = match unknown || file.is_some() {
+            true => description::confirm(file, &measured, &analyses, &mut output)?,
+            false => None,
+        };
+        output.finish()?;
+        match differs {
+            None => Ok(()),
+            Some(words) => Err(Failure::run(format!(
+                "NOT CONFIRMED: the machine that follows from the fit is another one: {words}"
+            ))),
         }
-        output.finish()
     }
 
     fn models(&self) -> Result<Vec<Model>, Failure> {
@@ -187,7 +203,10 @@ fn analysed(models: &[Model], measured: &Measured) -> (Vec<Analysis>, Vec<String
     let (mut analyses, mut failures) = (Vec::new(), Vec::new());
     for &model in models {
         match analyse(model, &measured.records, measured.system.as_deref()) {
-            Ok(analysis) => analyses.push(analysis),
+            Ok(mut analysis) => {
+                beside_announced(&mut analysis, &measured.announced);
+                analyses.push(analysis);
+            }
             Err(error) => failures.push(error.to_string()),
         }
     }

@@ -1,10 +1,10 @@
 //! Measuring what models need, on a simulated machine or on this computer.
 
 use bench::seidl::{Point, Probe};
-use bench::{HostOptions, HostPlatform, Layout, Plan, Platform, Settings, SimulatedPlatform, Trial, rounds};
-use experiments::fitting::{Identity, Job, Model, Surroundings, jobs};
+use bench::{HostOptions, HostPlatform, Layout, PageKind, Plan, Platform, Settings, SimulatedPlatform, Trial, rounds};
+use experiments::fitting::{AnnouncedCache, Identity, Job, Model, Surroundings, doubtful, jobs};
 use experiments::parallel;
-use host::discovery::Inventory;
+use host::discovery::{CacheKind, Inventory};
 use machine::Description;
 use record::Record;
 use units::{Bytes, NodeId};
@@ -13,13 +13,16 @@ use super::{Measured, identity_of, system_of};
 use crate::failure::Failure;
 use crate::{progress, provenance};
 
-/// What the caches of a computer hold at most, as far as the probe cares: more than any processor gets of a shared one, and
-/// small enough for a diagram in seconds. Announced sizes are not trusted.
+/// What the caches of a computer hold at least, as far as the probe cares: it goes far beyond that, and beyond the largest that is
+/// announced. Beside that, announced sizes decide nothing.
 const HOST_CACHES: Bytes = Bytes::from_mib(32);
 /// The largest area on this computer, unless told otherwise.
 const HOST_AREA: Bytes = Bytes::from_mib(1024);
-/// Samples of each measurement on this computer.
-const HOST_SAMPLES: u32 = 5;
+/// Samples of each measurement on this computer: as many as give an interval of the median, and one to spare.
+const HOST_SAMPLES: u32 = 7;
+/// How often lists that leave the hierarchy in doubt get as many samples again. Where others use the caches, too, one sample in some
+/// is undisturbed, and the least of all counts.
+const REPEATED: u32 = 3;
 
 /// Measures the machine of `description`, on all cores.
 pub(super) fn simulated(
@@ -44,7 +47,7 @@ pub(super) fn simulated(
     drop(bar);
     let (name, identity) = (description.name.clone(), identity_of(description));
     let (system, provenance) = (Some(system_of(description.clone())?), provenance::of_software());
-    Ok(Measured { name, records, provenance, system, identity })
+    Ok(Measured { name, records, provenance, system, identity, announced: Vec::new() })
 }
 
 /// Measures this computer.
@@ -67,7 +70,18 @@ pub(super) fn host(models: &[Model], largest: Option<Bytes>) -> Result<Measured,
     if !windows.is_empty() {
         records.extend(measure_windows(&windows, &mut platform, &surroundings)?);
     }
-    Ok(Measured { name: HostPlatform::NAME.to_owned(), records, provenance, system: None, identity })
+    let announced = announced(&platform);
+    Ok(Measured { name: HostPlatform::NAME.to_owned(), records, provenance, system: None, identity, announced })
+}
+
+/// What the kernel announces of the data caches of the processor that is measured.
+fn announced(platform: &HostPlatform) -> Vec<AnnouncedCache> {
+    let cpu = platform.layout().cpus().next().unwrap_or_default();
+    let of = |level| {
+        let cache = platform.inventory().cache_of(cpu, level, CacheKind::Data)?;
+        Some(AnnouncedCache { level, size: cache.size, line: cache.line, ways: cache.ways })
+    };
+    (1..).map_while(of).collect()
 }
 
 /// Samples of all plans in turn. What cannot be measured is said and left out.
@@ -81,8 +95,20 @@ fn measure_plans(plans: &[Plan], platform: &mut HostPlatform) -> Result<Vec<Reco
     });
     drop(bar);
     failed.iter().for_each(|failed| eprintln!("not measured: {}", failed.error));
-    let taken = trials.into_iter().filter(|trial| trial.taken() > 0);
-    Ok(taken.map(|trial| trial.outcome(platform.layout()).record).collect())
+    trials.retain(|trial| trial.taken() > 0);
+    for _ in 0..REPEATED {
+        let records: Vec<Record> = trials.iter().map(|trial| trial.clone().outcome(platform.layout()).record).collect();
+        let doubtful = doubtful(&records);
+        let mut again: Vec<Trial> = doubtful.iter().map(|&number| trials[number].clone()).collect();
+        let bar = progress::bar(rounds::samples_of(&again, HOST_SAMPLES) as usize, "samples taken again");
+        rounds::interleaved(&mut again, platform, HOST_SAMPLES, |_, _, _| {
+            bar.step();
+            true
+        });
+        drop(bar);
+        doubtful.into_iter().zip(again).for_each(|(number, trial)| trials[number] = trial);
+    }
+    Ok(trials.into_iter().map(|trial| trial.outcome(platform.layout()).record).collect())
 }
 
 fn measure_windows(
@@ -124,7 +150,9 @@ fn surroundings(platform: &HostPlatform, largest: Option<Bytes>) -> Result<(Iden
         line: platform.layout().line,
     };
     let largest_area = wanted.min(capacity);
-    Ok((identity, Surroundings { node_memory, largest_area, caches: HOST_CACHES, page }))
+    let caches = HOST_CACHES.max(platform.layout().outermost);
+    let list_pages = inventory.transparent.is_on().then_some(PageKind::Transparent);
+    Ok((identity, Surroundings { node_memory, largest_area, caches, page, list_pages }))
 }
 
 fn model_name(inventory: &Inventory) -> &str {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use host::perf::Mapping;
-use record::{Attribution, DataObject, LineLoss, Losses, PageHome, SourceLine, ThreadTime};
+use record::{Attribution, DataObject, Evidence, LineLoss, Losses, PageHome, SourceLine, ThreadTime};
 use rustc_hash::FxHashMap;
 use trace::{ObjectKind, Trace};
 use units::{CpuId, NodeId};
@@ -25,12 +25,20 @@ struct ThreadLife {
     life: Option<(u64, u64)>,
     node: Option<u64>,
     /// How often it was seen on another node than before.
-    moves: u64,
+    node_moves: u64,
+    cpu: Option<u64>,
+    /// How often it was seen on another processor than before.
+    cpu_moves: u64,
 }
 
 impl ThreadLife {
     fn told(&self, counter: &str) -> f64 {
         self.totals.get(counter).copied().unwrap_or(0.0)
+    }
+
+    /// How often it changed processors: as the kernel counts it, or else as often as it was seen to.
+    fn moves(&self) -> u64 {
+        self.totals.get("migrations").map_or(self.cpu_moves, |&moves| moves as u64)
     }
 
     /// The kernel's number, which stands behind its name.
@@ -67,8 +75,12 @@ impl<'t> Lives<'t> {
                     let Some(total) = value.total else { continue };
                     life.totals.insert((*name).to_owned(), total as f64);
                     if *name == "node" {
-                        life.moves += u64::from(life.node.is_some_and(|before| before != total));
+                        life.node_moves += u64::from(life.node.is_some_and(|before| before != total));
                         life.node = Some(total);
+                    }
+                    if *name == "cpu" {
+                        life.cpu_moves += u64::from(life.cpu.is_some_and(|before| before != total));
+                        life.cpu = Some(total);
                     }
                 }
             }
@@ -103,7 +115,11 @@ impl Touched {
     ///
     /// Threads stand for processors: each has a number of its own.
     pub fn attribution(&self, lives: &Lives<'_>, program: &str, moves: bool) -> Attribution {
-        let Some((key, process)) = lives.busiest else { return Attribution::default() };
+        let Some((key, process)) = lives.busiest else {
+            let why = |evidence| (evidence, "the program ended before anything was seen of it".to_owned());
+            let unseen = Evidence::ALL.into_iter().map(why).collect();
+            return Attribution { usable_processors: self.usable, unseen, ..Attribution::default() };
+        };
         let (trace, lives) = (lives.trace, &lives.by_object);
         let time_ns = trace.ticks().next_back().map_or(0, |tick| tick.time_ns) as f64;
         let most = lives.values().map(|life| life.told("run_ns")).fold(0.0, f64::max);
@@ -123,8 +139,11 @@ impl Touched {
             line_bytes: LINE,
             page_bytes: self.page_bytes,
             threads: working.iter().enumerate().map(|(i, life)| thread_time(life, CpuId(i as u16))).collect(),
+            usable_processors: self.usable,
+            memory_kib: memory_kib(trace, key),
             ..Attribution::default()
         };
+        told.unseen = self.unseen(&working, &told);
         told.losses = self.losses(process, &numbers, &image);
         let of_process = self.pages.range((process, 0)..=(process, u64::MAX));
         told.pages = of_process
@@ -145,6 +164,27 @@ impl Touched {
             }
         }
         told
+    }
+
+    /// What of the evidence for a diagnosis was not there, and why.
+    fn unseen(&self, working: &[&ThreadLife], told: &Attribution) -> BTreeMap<Evidence, String> {
+        let mut unseen = self.deaf.clone();
+        let lock = "threads that wait for a lock sleep or spin, and nothing here tells that from other idling or work";
+        unseen.insert(Evidence::Locks, lock.to_owned());
+        unseen.insert(Evidence::Translation, "no sample tells which load missed in the translation buffer".to_owned());
+        unseen.insert(Evidence::FewerProcessors, "the program ran once".to_owned());
+        if !working.iter().any(|life| life.totals.contains_key("wait_ns")) {
+            let why = "the kernel keeps no times of threads (/proc/PID/task/TID/schedstat), or it ended too soon";
+            unseen.insert(Evidence::RunQueue, why.to_owned());
+        }
+        if !working.iter().any(|life| life.totals.contains_key("migrations") || life.cpu.is_some()) {
+            unseen.insert(Evidence::Moves, "it ended before it was seen on a processor".to_owned());
+        }
+        if told.memory_kib.is_empty() {
+            let why = "the kernel does not tell where memory is (/proc/PID/numa_maps), or it ended too soon";
+            unseen.insert(Evidence::Residence, why.to_owned());
+        }
+        unseen
     }
 
     fn losses(&self, process: u32, numbers: &FxHashMap<u32, CpuId>, image: &Image) -> Vec<LineLoss> {
@@ -221,6 +261,29 @@ impl Touched {
     }
 }
 
+/// By node, how much memory the process of this key had there when it had most in all, in KiB.
+fn memory_kib(trace: &Trace, key: u64) -> Vec<u64> {
+    let names: Vec<&str> = trace.counters_of(ObjectKind::Process).map(|counter| counter.name.as_str()).collect();
+    let is_it = |object: &trace::Object| object.kind == ObjectKind::Process && object.key == key;
+    let mut most = Vec::new();
+    for tick in trace.ticks() {
+        for (_, values) in tick.rows().filter(|(index, _)| is_it(&trace.objects[*index])) {
+            let mut by_node = Vec::new();
+            for (name, value) in names.iter().zip(values) {
+                let node = name.strip_prefix("kib_n").and_then(|node| node.parse::<usize>().ok());
+                if let (Some(node), Some(kib)) = (node, value.total) {
+                    by_node.resize(by_node.len().max(node + 1), 0);
+                    by_node[node] = kib;
+                }
+            }
+            if by_node.iter().sum::<u64>() > most.iter().sum() {
+                most = by_node;
+            }
+        }
+    }
+    most
+}
+
 fn thread_time(life: &ThreadLife, cpu: CpuId) -> ThreadTime {
     let (since, until) = life.life.unwrap_or_default();
     let lived = (until - since) as f64;
@@ -231,7 +294,8 @@ fn thread_time(life: &ThreadLife, cpu: CpuId) -> ThreadTime {
         node: NodeId(life.node.unwrap_or_default() as u16),
         time_ns: lived,
         spent_ns: spent.into_iter().map(|(name, ns)| (name.to_owned(), ns)).collect(),
-        migrations: life.moves,
+        migrations: life.moves(),
+        node_moves: life.node_moves,
         title: Some(life.title.clone()),
     }
 }

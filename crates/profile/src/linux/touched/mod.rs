@@ -9,6 +9,7 @@ use std::collections::btree_map::Entry;
 use host::discovery::{Inventory, KernelFiles};
 use host::memory::homes_of;
 use host::perf::{Heard, Mapping, Sampled, Served, Touch, Touches, monitoring_units, paranoia};
+use record::Evidence;
 use rustc_hash::FxHashMap;
 use trace::{Blind, SourceDescription};
 use units::NodeId;
@@ -62,6 +63,10 @@ pub struct Touched {
     mappings: Vec<Mapping>,
     lost: u64,
     description: SourceDescription,
+    /// What could not be listened to, and why.
+    deaf: BTreeMap<Evidence, String>,
+    /// Processors that the program may run on.
+    usable: u32,
 }
 
 impl Touched {
@@ -70,31 +75,36 @@ impl Touched {
         let mut description = SourceDescription { name: "references".to_owned(), ..SourceDescription::default() };
         let cpus: Vec<_> = inventory.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
         let paranoia = paranoia(files);
-        let mut listen = |sampled: Sampled, what: &str, blind: &str| match Touches::of_children(sampled, &cpus) {
-            Ok(touches) => {
-                description.sees.push(what.to_owned());
-                Some(touches)
-            }
-            Err(error) => {
-                let reason = why(&error, paranoia);
-                let (why, advice) = reason.split_once("; ").unwrap_or((&reason, ""));
-                description.blind.push(Blind::new(blind, why, advice));
-                None
-            }
-        };
+        let mut deaf = BTreeMap::new();
+        let mut listen =
+            |sampled: Sampled, what: &str, blind: &str, evidence| match Touches::of_children(sampled, &cpus) {
+                Ok(touches) => {
+                    description.sees.push(what.to_owned());
+                    Some(touches)
+                }
+                Err(error) => {
+                    let reason = why(&error, paranoia);
+                    let (why, advice) = reason.split_once("; ").unwrap_or((&reason, ""));
+                    description.blind.push(Blind::new(blind, why, advice));
+                    deaf.insert(evidence, why.to_owned());
+                    None
+                }
+            };
         let faults = listen(
             Sampled::Faults,
             "who touches a page first, and later when NUMA balancing asks (page faults)",
             "who touches which page (page faults)",
+            Evidence::Touches,
         );
         let costs = "what loads cost at which data (memory samples)";
         let loads = Sampled::loads(&monitoring_units(files));
         let loads = match loads {
-            Some((sampled, period)) => listen(sampled, costs, costs).map(|touches| (touches, period)),
+            Some((sampled, period)) => listen(sampled, costs, costs, Evidence::Misses).map(|touches| (touches, period)),
             None => {
                 let why = "this processor announces no event for it, or a hypervisor hides it";
                 let advice = "the bare machine, with mem-loads (Intel) or ibs_op (AMD)";
                 description.blind.push(Blind::new(costs, why, advice));
+                deaf.insert(Evidence::Misses, why.to_owned());
                 None
             }
         };
@@ -109,6 +119,8 @@ impl Touched {
             mappings: Vec::new(),
             lost: 0,
             description,
+            deaf,
+            usable: inventory.usable_cpus().len() as u32,
         }
     }
 

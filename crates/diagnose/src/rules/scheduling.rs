@@ -1,0 +1,94 @@
+//! What the operating system does with threads: it lets them wait for a processor, and moves them about (FLASH dissertation, 6.3).
+
+use units::CpuId;
+
+use super::waiting::spent;
+use crate::survey::Survey;
+use crate::{Class, Finding, Trial};
+
+/// What threads that are ready to run spend waiting for a processor, in their accounts.
+const WAITING: &str = "waiting for a CPU";
+/// Threads of a computer that change processors less often than so many times a second of their running lose little by it: refilling
+/// the caches of a core takes up to a millisecond (Li, Ding and Shen, Quantifying the cost of context switch, 2007).
+const FREQUENT_A_SECOND: f64 = 10.0;
+
+/// Threads that are ready to run and wait for a processor, as the kernel's scheduler accounts for it: the run queue's delay.
+pub fn run_queue(survey: &Survey<'_>) -> Option<Finding> {
+    let run = survey.run;
+    let waits: Vec<(f64, CpuId)> = run.threads.iter().map(|thread| (spent(thread, &[WAITING]), thread.cpu)).collect();
+    let all: f64 = waits.iter().map(|(wait, _)| wait).sum();
+    let (longest, thread) = waits.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    if all <= 0.0 {
+        return None;
+    }
+    let (threads, usable) = (run.threads.len(), run.usable_processors as usize);
+    let lived: f64 = run.threads.iter().map(|thread| thread.time_ns).sum();
+    let ran: f64 = run.threads.iter().map(|thread| spent(thread, &["busy"])).sum();
+    let processors = if usable == 1 { "1 processor".to_owned() } else { format!("{usable} processors") };
+    let working = if threads == 1 { "1 thread worked".to_owned() } else { format!("{threads} threads worked") };
+    // With no more threads than processors it is others that have these.
+    let remedy = if threads > usable {
+        format!("run no more threads than processors: {processors} may be used (OMP_NUM_THREADS, make -j)")
+    } else {
+        "leave the processors to this program: others run on them, or a hypervisor or a control group shares them out (taskset, \
+         cpuset, an exclusive node of a batch system)"
+            .to_owned()
+    };
+    Some(Finding {
+        class: Class::RunQueue,
+        object: None,
+        site: None,
+        cost: survey.share(all),
+        cost_unknown: false,
+        // A thread that waits longest ends no earlier than its own wait allows.
+        bound: (run.time_ns > 0.0).then(|| (longest / run.time_ns).min(1.0)),
+        evidence: format!(
+            "threads waited {:.1} % of their time for a processor and ran {:.1} % of it; {} waited longest, for {:.3} s; \
+             {working}, and {processors} may be used",
+            100.0 * all / lived.max(f64::MIN_POSITIVE),
+            100.0 * ran / lived.max(f64::MIN_POSITIVE),
+            run.who(thread),
+            longest / 1e9,
+        ),
+        remedy,
+        trial: None,
+        gain: None,
+    })
+}
+
+/// Threads that change processors. What that costs only a run without it can tell.
+pub fn migration(survey: &Survey<'_>) -> Option<Finding> {
+    let threads = &survey.run.threads;
+    let moves: u64 = threads.iter().map(|thread| thread.migrations).sum();
+    let between_nodes: u64 = threads.iter().map(|thread| thread.node_moves).sum();
+    let on_computer = survey.run.usable_processors > 0;
+    if moves + between_nodes == 0 {
+        return None;
+    }
+    if !on_computer {
+        return Some(finding(format!("threads changed processors {moves} times"), "pin threads to processors", true));
+    }
+    let ran_s = threads.iter().map(|thread| spent(thread, &["busy"])).sum::<f64>() / 1e9;
+    let a_second = moves as f64 / ran_s.max(f64::MIN_POSITIVE);
+    let words = format!(
+        "threads changed processors {moves} times, {a_second:.1} times a second of their running, and were seen to change nodes \
+         {between_nodes} times"
+    );
+    let remedy = "pin threads to processors (taskset, OMP_PROC_BIND=true, numactl --cpunodebind)";
+    (a_second >= FREQUENT_A_SECOND || between_nodes > 0).then(|| finding(words, remedy, false))
+}
+
+fn finding(evidence: String, remedy: &str, can_pin: bool) -> Finding {
+    Finding {
+        class: Class::Migration,
+        object: None,
+        site: None,
+        cost: 0.0,
+        cost_unknown: true,
+        bound: None,
+        evidence,
+        remedy: remedy.to_owned(),
+        trial: can_pin.then_some(Trial::Pin),
+        gain: None,
+    }
+}

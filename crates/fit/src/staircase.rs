@@ -1,0 +1,187 @@
+//! The levels behind noisy times: a staircase of few steps through the times of accesses to arrays of growing size.
+//!
+//! Noise on a computer that others use, too, is heavy-tailed: most times are right to a percent, some are a multiple. So nothing
+//! here rests on one point or on a mean:
+//!
+//! 1. An access to a larger array takes no less. The monotone curve with the least absolute residuals in the logarithm (isotonic
+//!    median regression, by pooling adjacent violators) is what the times say without their spikes.
+//! 2. A level is a stretch of the curve that is flat, what lies between two is a ramp. Of all divisions into flats and ramps the one is
+//!    taken that costs least (dynamic programming, so that the optimum is global). A point on a flat costs its squared residual in
+//!    units of the scatter; every flat costs the two parameters that describe it, every point on a ramp one, and a point that is far
+//!    off its flat no more than one, too (an outlier with a mean of its own), at the price that the Bayesian information criterion
+//!    puts on a parameter.
+
+use crate::least_squares::Uncertain;
+
+/// How far a flat bends either way, as a share of its time, without any noise: translation, prefetching, the pace of the clock and
+/// the part of a cache that others displace. The scatter is taken to be no less. Recorded curves give the same levels from 0.06 to
+/// 0.12.
+const BEND: f64 = 0.1;
+/// Scatter beyond which neighbouring levels would flow together: the scatter is taken to be no more.
+const MOST_SCATTER: f64 = 0.15;
+/// A level takes so many times as long as the one before: what translation misses and wrongly predicted ways add to the hits
+/// of one level stays below.
+const LEVEL: f64 = 1.6;
+/// The arrays on the flat of a level between others extend over this factor at least. A cache is built four times or more as large as
+/// the one before it, and a part of that is ramp; the end of a cache of which others displace a part dwells for less. This is all that
+/// is taken as known of hierarchies, beside [`LEVEL`].
+const EXTENT: f64 = 3.0;
+/// Those of the last level, which end with the measurement.
+const LAST_EXTENT: f64 = 2.0;
+/// Times farther from the monotone curve, in standard deviations, contradict their neighbours.
+const OUTLIER: f64 = 2.0;
+/// From the median absolute deviation to the standard deviation of a normal distribution.
+const NORMAL: f64 = 1.4826;
+
+/// A level: arrays with about the same time.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Stair {
+    /// The largest of the arrays that the flat was found in, in bytes.
+    pub(crate) last: u64,
+    /// The middle time of the flat, in nanoseconds, and how far the times of its arrays are from it: the median, scaled to the standard
+    /// deviation of a normal distribution.
+    pub(crate) time: Uncertain,
+}
+
+/// The staircase through a series of times.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Staircase {
+    /// The levels, fastest first; at least one.
+    pub(crate) stairs: Vec<Stair>,
+    /// Each array with its time on the monotone curve, in nanoseconds.
+    pub(crate) curve: Vec<(u64, f64)>,
+    /// Whether each time is farther from the monotone curve than the others scatter.
+    pub(crate) outlying: Vec<bool>,
+    /// Whether each array is between two levels: its time decides where the one ends and the other begins.
+    pub(crate) between: Vec<bool>,
+}
+
+impl Staircase {
+    /// Finds the staircase through `sizes`: arrays in bytes, ascending, and times in nanoseconds, all positive.
+    pub(crate) fn through(sizes: &[(u64, f64)]) -> Self {
+        let times: Vec<f64> = sizes.iter().map(|size| size.1.ln()).collect();
+        let curve = isotonic(&times);
+        let deviations: Vec<f64> = times.iter().zip(&curve).map(|(time, on_curve)| (time - on_curve).abs()).collect();
+        let scatter = (NORMAL * median(&deviations)).clamp(BEND, MOST_SCATTER);
+        let extents: Vec<u64> = sizes.iter().map(|size| size.0).collect();
+        let flats = flats(&extents, &times, &curve, scatter);
+        let mut between = vec![true; sizes.len()];
+        flats.iter().for_each(|flat| between[flat.first..=flat.last].fill(false));
+        let stair = |flat: &Flat| {
+            let value = flat.level.exp();
+            let apart: Vec<f64> = times[flat.first..=flat.last].iter().map(|time| (time.exp() - value).abs()).collect();
+            Stair { last: sizes[flat.last].0, time: Uncertain { value, error: NORMAL * median(&apart) } }
+        };
+        Self {
+            stairs: flats.iter().map(stair).collect(),
+            between,
+            outlying: deviations.iter().map(|deviation| *deviation > OUTLIER * scatter).collect(),
+            curve: sizes.iter().zip(&curve).map(|(size, time)| (size.0, time.exp())).collect(),
+        }
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    // Of an even number the lower one: noise adds to times.
+    sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
+}
+
+/// The monotone sequence nearest to `values` in absolute residuals: violators are pooled, each pool has its median.
+fn isotonic(values: &[f64]) -> Vec<f64> {
+    let mut pools: Vec<(Vec<f64>, f64)> = Vec::new();
+    for &value in values {
+        let (mut members, mut middle) = (vec![value], value);
+        while let Some((before, _)) = pools.pop_if(|(_, before)| *before > middle) {
+            members.extend(before);
+            middle = median(&members);
+        }
+        pools.push((members, middle));
+    }
+    pools.iter().flat_map(|(members, middle)| std::iter::repeat_n(*middle, members.len())).collect()
+}
+
+/// A flat stretch, by the indices of its first and last point, and its level as a logarithm.
+#[derive(Clone, Copy, Debug)]
+struct Flat {
+    first: usize,
+    last: usize,
+    level: f64,
+    /// The least cost of all up to its end, and the flat before it in that division.
+    cost: f64,
+    before: Option<usize>,
+}
+
+/// The division into flats and ramps that costs least.
+fn flats(sizes: &[u64], times: &[f64], curve: &[f64], scatter: f64) -> Vec<Flat> {
+    let points = times.len();
+    let parameter = (points as f64).ln();
+    let ramp = |points: usize| points as f64 * parameter;
+    let residual = |time: f64, level: f64| ((time - level) / scatter).powi(2).min(parameter);
+    let mut all: Vec<Flat> = Vec::new();
+    for last in 0..points {
+        for first in 0..=last {
+            let extent = if last + 1 < points { EXTENT } else { LAST_EXTENT };
+            if first > 0 && (sizes[last] as f64) < extent * sizes[first] as f64 {
+                break;
+            }
+            // Levels are read off the monotone curve, residuals off the times: pooled points are no evidence of a flat.
+            let level = median(&curve[first..=last]);
+            let residuals: Vec<f64> = times[first..=last].iter().map(|&time| residual(time, level)).collect();
+            // Outliers at its ends would lengthen it for nothing.
+            if residuals[0] >= parameter || residuals[last - first] >= parameter {
+                continue;
+            }
+            let own = 2.0 * parameter + residuals.iter().sum::<f64>();
+            // Flats are in the order of their ends: those that end before this one begins come first.
+            let ended = all.partition_point(|other| other.last < first);
+            let after = |other: &Flat| other.cost + ramp(first - other.last - 1);
+            let before = (0..ended)
+                .filter(|&other| level - all[other].level >= LEVEL.ln())
+                .min_by(|&a, &b| after(&all[a]).total_cmp(&after(&all[b])));
+            let alone = ramp(first);
+            let (cost, before) = match before.map(|other| (after(&all[other]), other)) {
+                Some((cost, other)) if cost < alone => (cost, Some(other)),
+                _ => (alone, None),
+            };
+            all.push(Flat { first, last, level, cost: cost + own, before });
+        }
+    }
+    let whole = |flat: &Flat| flat.cost + ramp(points - 1 - flat.last);
+    let mut next = (0..all.len()).min_by(|&a, &b| whole(&all[a]).total_cmp(&whole(&all[b])));
+    let mut chosen = Vec::new();
+    while let Some(flat) = next.map(|index| all[index]) {
+        chosen.push(flat);
+        next = flat.before;
+    }
+    chosen.reverse();
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pools_have_their_median_and_monotone_times_stay() {
+        assert_eq!(isotonic(&[1.0, 2.0, 3.0]), [1.0, 2.0, 3.0]);
+        assert_eq!(isotonic(&[1.0, 9.0, 1.0, 1.0, 4.0]), [1.0, 1.0, 1.0, 1.0, 4.0]);
+        // Neither does one time that is too short pull down those before it.
+        assert_eq!(isotonic(&[1.0, 4.0, 4.0, 4.0, 1.0, 4.0]), [1.0, 4.0, 4.0, 4.0, 4.0, 4.0]);
+        assert_eq!(isotonic(&[]), [0.0; 0]);
+    }
+
+    #[test]
+    fn spikes_make_no_levels_and_ramps_are_none() {
+        let sizes = |times: &[f64]| (0..).map(|i| 4096u64 << i).zip(times.iter().copied()).collect::<Vec<_>>();
+        let found =
+            Staircase::through(&sizes(&[1.0, 1.02, 30.0, 1.0, 4.0, 4.1, 4.0, 9.0, 16.0, 16.2, 16.0, 90.0, 16.3]));
+        let levels: Vec<f64> = found.stairs.iter().map(|stair| stair.time.value.round()).collect();
+        assert_eq!(levels, [1.0, 4.0, 16.0], "{found:?}");
+        let outlying: Vec<usize> = (0..13).filter(|&index| found.outlying[index]).collect();
+        assert_eq!(outlying, [2, 11]);
+        let creeping: Vec<f64> = (0..12).map(|step| 10.0 * 1.04f64.powi(step)).collect();
+        assert_eq!(Staircase::through(&sizes(&creeping)).stairs.len(), 1);
+    }
+}

@@ -1,0 +1,39 @@
+//! What a diagnosis can rest on: kinds of evidence, of which a simulator gives all and a computer those that it has.
+
+use serde::{Deserialize, Serialize};
+
+/// A kind of evidence.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// What loads and stores cost, at which data, and why they missed.
+    Misses,
+    /// What refills of the translation buffer cost.
+    Translation,
+    /// Which threads touch which pages, first and later.
+    Touches,
+    /// On which nodes memory is.
+    Residence,
+    /// For how long threads wait for locks.
+    Locks,
+    /// For how long threads run, and for how long they wait for a processor.
+    RunQueue,
+    /// How often threads change processors.
+    Moves,
+    /// The same program on fewer processors.
+    FewerProcessors,
+}
+
+impl Evidence {
+    /// All kinds.
+    pub const ALL: [Self; 8] = [
+        Self::Misses,
+        Self::Translation,
+        Self::Touches,
+        Self::Residence,
+        Self::Locks,
+        Self::RunQueue,
+        Self::Moves,
+        Self::FewerProcessors,
+    ];
+}
