@@ -56,7 +56,7 @@ impl Class {
     }
 
     /// All classes.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::LineFalseSharing,
         Self::PageFalseSharing,
         Self::NodeFalseSharing,
@@ -65,6 +65,7 @@ impl Class {
         Self::Blocking,
         Self::Communication,
         Self::Locks,
+        Self::Synchronisation,
         Self::Imbalance,
         Self::Serial,
         Self::Migration,
@@ -80,7 +81,7 @@ impl Class {
             Self::Misplaced => &[Evidence::Misses, Evidence::Touches, Evidence::Residence],
             Self::Blocking => &[Evidence::Translation],
             Self::Communication => &[Evidence::FewerProcessors],
-            Self::Locks => &[Evidence::Locks],
+            Self::Locks | Self::Synchronisation => &[Evidence::Locks],
             Self::Imbalance | Self::Serial | Self::RunQueue => &[Evidence::RunQueue],
             Self::Migration => &[Evidence::Moves],
         }
