@@ -124,15 +124,14 @@ fn caches(description: &Description) -> Result<(), Conflict> {
         let reason = format!("the block is larger than the line ({})", l2.line);
         return Err(Conflict::new("l2.fill_block_bytes", reason, at_most("l2.line_bytes", l2.line)));
     }
-    for (name, size, ways, line) in [("l1", l1.size, l1.ways, l1.line), ("l2", l2.size, l2.ways, l2.line)] {
+    for (name, key, size, ways, line) in
+        [("l1", "size_kib", l1.size, l1.ways, l1.line), ("l2", "size_mib", l2.size, l2.ways, l2.line)]
+    {
         if !divides_into_sets(size, ways, line) {
             let fitting: Vec<_> = (1..=MOST_WAYS).filter(|&ways| divides_into_sets(size, ways, line)).collect();
             let (key, accepted) = match fitting.is_empty() {
                 false => ("ways", units::ranges(fitting.into_iter().map(|ways| ways as usize))),
-                true => (
-                    "line_bytes",
-                    format!("a size of which 1 to {MOST_WAYS} ways of a power of two of sets make {size}"),
-                ),
+                true => (key, format!("what 1 to {MOST_WAYS} ways of a power of two of sets have room for")),
             };
             return Err(Conflict::new(
                 format!("{name}.{key}"),

@@ -112,15 +112,15 @@ fn what_is_wrong_is_said_in_one_line() {
         ),
         (
             "[l1]\nsize_kib = \"32\"",
-            "my.toml:3: l1.size_kib = \"32\": a string cannot stand here; accepted: a power of two from 1 to 65536 KiB",
+            "my.toml:3: l1.size_kib = \"32\": a string cannot stand here; accepted: a whole number from 1 to 65536 KiB",
         ),
         (
             "[l1]\nsize_kib = 33",
-            "my.toml:3: l1.size_kib = 33: it is not a power of two; accepted: a power of two from 1 to 65536 KiB",
+            "my.toml:3: l1.size_kib = 33: 33 KiB cannot be divided into a power of two of sets of 2 lines of 32 B; accepted: what",
         ),
         (
             "[l1]\nsize_kib = 0",
-            "my.toml:3: l1.size_kib = 0: it is less than 1; accepted: a power of two from 1 to 65536 KiB",
+            "my.toml:3: l1.size_kib = 0: it is less than 1; accepted: a whole number from 1 to 65536 KiB",
         ),
         ("[processor]\nclock_mhz = nan", "my.toml:3: processor.clock_mhz = nan: it is not a number; accepted:"),
         ("[processor]\noutstanding_misses = 4.0", "my.toml:3: processor.outstanding_misses = 4.0: a float cannot"),
@@ -391,11 +391,15 @@ proptest! {
 }
 
 #[test]
-fn a_cache_may_have_a_part_of_a_mebibyte_that_is_a_power_of_two() {
+fn a_cache_may_have_a_part_of_a_mebibyte_that_its_sets_divide() {
     let scaled = crate::load("flash-scaled-64p").expect("a family");
     assert_eq!((scaled.l2.size, scaled.tlb.page), (units::Bytes::from_kib(64), units::Bytes::from_kib(1)));
     assert!(scaled.to_toml().contains("size_mib = 0.0625"));
-    for (size, problem) in [("0.1", "not a power of two"), ("0.001", "less than 0.03125")] {
+    for (size, problem) in [
+        ("0.1", "not a whole number of bytes"),
+        ("0.046875", "l2.ways = 2: 48 KiB cannot be divided"),
+        ("0.001", "less than 0.03125"),
+    ] {
         let text = format!("title = \"t\"\ninherit = \"flash-scaled-64p\"\n[l2]\nsize_mib = {size}");
         let error = crate::parse("mine.toml", &text).expect_err(size).to_string();
         assert!(error.contains(problem), "{error}");
