@@ -49,7 +49,7 @@ def with_polars(polars, path):
 
 def with_duckdb(duckdb, path):
     function = "read_csv" if path.suffix == ".csv" else "read_json"
-    return duckdb.sql(f"SELECT count(*) FROM {function}('{path}', sample_size=-1)").fetchone()[0]
+    return duckdb.sql(f"SELECT count(*) FROM {function}('{path}', sample_size=-1)").fetchall()[0][0]
 
 
 def with_pyarrow(pyarrow, path):

@@ -94,6 +94,8 @@ const EXAMPLES: &[(&str, How)] = &[
     ("sim -m flash-64p FILE", Named),
     ("diagnose -m MACHINE -- ./fft", Named),
     ("run -m MACHINE -- ./fft", Named),
+    ("shims ~/shims; PATH=~/shims:$PATH make", Lacks("a makefile of the reader's")),
+    ("fit", Named),
     ("sim", Named),
     ("sim --causes", Named),
     ("sar", Named),

@@ -27,6 +27,7 @@ const COMMANDS: [(&str, &str); 22] = [
     ("findings", "diagnose -m flash-4p OUT --no-trials migratory --lines 64 --rounds 8"),
     ("findings-here", "diagnose OUT -- sleep 0"),
     ("figures", "reproduce prestor/4.6 OUT"),
+    ("publications", "reproduce --list OUT"),
     ("protocols", "verify origin --caches 2 OUT"),
     ("parts", "topology -m bitmap --routes OUT"),
     ("parts-here", "topology OUT"),

@@ -12,6 +12,9 @@ use super::Model;
 const SMALLEST_ARRAY: Bytes = Bytes::from_kib(4);
 /// How much larger than the largest cache the largest array of the P3 diagram is.
 const BEYOND_CACHES: u64 = 4;
+/// How much larger the largest list is: random replacement smears the end of a cache over two octaves, and memory is to be told from
+/// a flat of its own.
+const LISTS_BEYOND_CACHES: u64 = 8;
 /// Lists from one power of two to the next: caches have sizes between powers of two, and a level that others disturb is told from
 /// many points.
 const LISTS_PER_OCTAVE: u32 = 4;
@@ -126,7 +129,9 @@ fn latencies(layout: &Layout, settings: &Settings) -> Vec<Job> {
 fn diagram(layout: &Layout, surroundings: &Surroundings, settings: &Settings) -> Vec<Job> {
     let cpu = first_cpu(layout);
     let home = layout.node_of(cpu).unwrap_or_default();
-    let largest = Bytes((surroundings.caches.0 * BEYOND_CACHES).next_power_of_two().min(surroundings.node_memory.0));
+    let beyond =
+        |times: u64| Bytes((surroundings.caches.0 * times).next_power_of_two().min(surroundings.node_memory.0));
+    let largest = beyond(BEYOND_CACHES);
     let arrays = std::iter::successors(Some(SMALLEST_ARRAY), |array| Some(Bytes(array.0 * 2)));
     let arrays = arrays.take_while(|array| *array <= largest);
     let once = Settings { iterations: settings.iterations.min(2), ..settings.clone() };
@@ -137,7 +142,7 @@ fn diagram(layout: &Layout, surroundings: &Surroundings, settings: &Settings) ->
         let placement = Placement::new(home, cpu, None);
         Job::Plan(Box::new(Plan::new(Experiment::AreaRead, State::Uown, placement, settings)))
     };
-    let lists = areas(largest, LISTS_PER_OCTAVE).into_iter();
+    let lists = areas(beyond(LISTS_BEYOND_CACHES), LISTS_PER_OCTAVE).into_iter();
     jobs.extend(lists.map(|array| list(array, layout.line, surroundings.list_pages.or(settings.pages))));
     // Neighbouring elements are a line further into the next page, so that they spread over the sets of the caches.
     for stride in [layout.line.0, surroundings.page.0 + layout.line.0] {
