@@ -126,9 +126,9 @@ fn the_suites_run_to_the_end_on_a_small_machine() {
 fn a_full_node_is_an_error_and_not_a_panic() {
     let mut platform = platform("origin2000-r12k-300-2p");
     let placement = Placement::new(NodeId(0), CpuId(0), None);
-    let settings = Settings { lines: Some(1 << 40), ..Settings::simulated() };
+    let settings = Settings { lines: Some(1 << 33), ..Settings::simulated() };
     let error = Plan::new(Experiment::LmbenchRead, State::Uown, placement, settings).run(&mut platform);
-    let error = error.expect_err("128 TiB on one node");
+    let error = error.expect_err("1 TiB on one node");
     assert!(
         matches!(&error, bench::BenchError::Platform(PlatformError::OutOfMemory { home: NodeId(0), .. })),
         "{error}"

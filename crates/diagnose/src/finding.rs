@@ -47,7 +47,7 @@ impl Class {
             Self::Blocking => "poor blocking",
             Self::Communication => "growing communication",
             Self::Locks => "lock contention",
-            Self::Synchronisation => "dear synchronisation",
+            Self::Synchronisation => "costly synchronisation",
             Self::Imbalance => "load imbalance",
             Self::Serial => "serial time",
             Self::Migration => "scheduler migration",

@@ -334,7 +334,7 @@ fn no_finding_is_claimed_for_what_could_not_be_examined() {
     for part in [
         "not examined: cache-line false sharing, page-level false sharing, node-level false sharing, hot spot, because no precise events",
         "growing communication, because no run on fewer processors was made",
-        "lock contention, because locks do not show",
+        "lock contention, costly synchronisation, because locks do not show",
     ] {
         assert!(limits.contains(part), "{limits}");
     }

@@ -175,6 +175,7 @@ impl Row for SimulationRow {
         "upgrades",
         "local_pct",
         "references",
+        "spins",
         "primary_misses",
         "secondary_misses",
         "miss_pct",

@@ -44,7 +44,9 @@ struct Link {
 /// Link store shared by the lines of one home.
 #[derive(Clone, Debug)]
 pub struct LinkStore {
+    /// The links that have been in use: memory of the host is taken as the store fills for the first time.
     links: Vec<Link>,
+    /// The list of those that have been freed. Those that have never been in use follow it.
     free: Option<u32>,
     free_links: u32,
     touches: Touches,
@@ -52,13 +54,7 @@ pub struct LinkStore {
 
 impl LinkStore {
     fn new(links: u32) -> Self {
-        let link = |index: u32| Link { node: NodeId(0), next: Next::Free((index + 1 < links).then_some(index + 1)) };
-        Self {
-            links: (0..links).map(link).collect(),
-            free: (links > 0).then_some(0),
-            free_links: links,
-            touches: Touches::default(),
-        }
+        Self { links: Vec::new(), free: None, free_links: links, touches: Touches::default() }
     }
 
     /// Number of free links.
@@ -67,23 +63,34 @@ impl LinkStore {
     }
 
     fn allocate(&mut self, node: NodeId, next: Next, work: &mut SetWork) -> Option<u32> {
-        let index = self.free?;
-        self.touches.touch(index, work);
-        let link = &mut self.links[index as usize];
-        self.free = match link.next {
-            Next::Free(following) => following,
-            Next::Link(_) | Next::Header(_) => unreachable!("the free list holds free links"),
+        if self.free_links == 0 {
+            return None;
+        }
+        let link = Link { node, next };
+        let index = match self.free {
+            Some(index) => {
+                let freed = std::mem::replace(&mut self.links[index as usize], link);
+                self.free = match freed.next {
+                    Next::Free(following) => following,
+                    Next::Link(_) | Next::Header(_) => unreachable!("the free list holds free links"),
+                };
+                index
+            }
+            None => {
+                self.links.push(link);
+                self.links.len() as u32 - 1
+            }
         };
-        *link = Link { node, next };
+        self.touches.touch(index, work);
         self.free_links -= 1;
         work.allocated += 1;
         Some(index)
     }
 
-    /// Reads a link.
+    /// Reads a link. One that has never been in use is free.
     fn read(&mut self, index: u32, work: &mut SetWork) -> Link {
         self.touches.touch(index, work);
-        self.links[index as usize]
+        self.links.get(index as usize).copied().unwrap_or(Link { node: NodeId(0), next: Next::Free(None) })
     }
 
     /// Frees a link that has been read.

@@ -137,7 +137,9 @@ struct LongVector {
 /// Long-vector store shared by the lines of one home.
 #[derive(Clone, Debug)]
 pub struct VectorStore {
+    /// The vectors that have been in use: memory of the host is taken as the store fills for the first time.
     vectors: Vec<LongVector>,
+    /// The list of those that have been freed. Those that have never been in use follow it.
     free: Option<u32>,
     free_vectors: u32,
     touches: Touches,
@@ -145,10 +147,7 @@ pub struct VectorStore {
 
 impl VectorStore {
     fn new(vectors: u32) -> Self {
-        let vector =
-            |index: u32| LongVector { line: None, bits: 0, next_free: (index + 1 < vectors).then_some(index + 1) };
-        let free = (vectors > 0).then_some(0);
-        Self { vectors: (0..vectors).map(vector).collect(), free, free_vectors: vectors, touches: Touches::default() }
+        Self { vectors: Vec::new(), free: None, free_vectors: vectors, touches: Touches::default() }
     }
 
     /// Number of free vectors.
@@ -157,11 +156,19 @@ impl VectorStore {
     }
 
     fn allocate(&mut self, line: LineAddr, bits: u64, work: &mut SetWork) -> u32 {
-        let index = self.free.expect("there was room");
+        debug_assert!(self.free_vectors > 0, "there was room");
+        let vector = LongVector { line: Some(line), bits, next_free: None };
+        let index = match self.free {
+            Some(index) => {
+                self.free = std::mem::replace(&mut self.vectors[index as usize], vector).next_free;
+                index
+            }
+            None => {
+                self.vectors.push(vector);
+                self.vectors.len() as u32 - 1
+            }
+        };
         self.touches.touch(index, work);
-        let vector = &mut self.vectors[index as usize];
-        self.free = vector.next_free;
-        *vector = LongVector { line: Some(line), bits, next_free: None };
         self.free_vectors -= 1;
         work.allocated += 1;
         index
@@ -265,7 +272,7 @@ impl SharingSet for Hybrid {
         let start = random % self.vectors.max(1);
         (start..self.vectors).chain(0..start).find_map(|index| {
             store.touches.touch(index, work);
-            store.vectors[index as usize].line
+            store.vectors.get(index as usize)?.line
         })
     }
 
