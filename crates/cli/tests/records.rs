@@ -12,7 +12,7 @@ use common::{ccnuma_in, printed};
 use serde_json::{Value, json};
 
 /// Every command that writes records, small, by the name of its files; `OUT` is where `--json=NAME.jsonl --csv=NAME.csv` goes.
-const COMMANDS: [(&str, &str); 22] = [
+const COMMANDS: [(&str, &str); 23] = [
     (
         "bench",
         "bench -m origin2000-r12k-300-8p OUT --local 0 --local 2 --iterations 2 --lines 64 lmbench-read bwmp-read",

@@ -74,7 +74,7 @@ pub fn let_go() {
 /// Whether somebody has interrupted the run.
 pub fn is_asked() -> bool {
     // SAFETY: one thread of the host.
-    unsafe { *&raw const (*ASKED.get()).ends }
+    unsafe { (*ASKED.get()).ends }
 }
 
 /// The running thread goes on, at `now`: unless the run is to end.

@@ -66,7 +66,7 @@ pub(super) fn table(records: &[&Record]) -> Option<Table> {
 pub fn load_curves(records: &[Record]) -> Option<Plot> {
     let all: Vec<&Record> = records.iter().collect();
     let points = points(&all);
-    let mixes = distinct(&all, |record| mix(record));
+    let mixes = distinct(&all, mix);
     let series: Vec<Series> = mixes
         .into_iter()
         .flatten()
