@@ -18,8 +18,8 @@ use crate::parallel;
 const TIMES_AGREE: f64 = 0.1;
 /// A size is confirmed within this factor: descriptions hold powers of two, which may be the square root of two away.
 const SIZES_AGREE: f64 = 1.5;
-/// Lists are simulated up to so many times the last cache.
-const BEYOND: u64 = 4;
+/// Lists are simulated up to so many times the last cache: random replacement smears its end over two octaves.
+const BEYOND: u64 = 8;
 
 /// A figure of the measured machine beside that of the machine described.
 #[derive(Clone, PartialEq, Debug)]
