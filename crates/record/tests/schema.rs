@@ -320,7 +320,7 @@ fn the_schema_has_the_columns_and_knows_maps_and_parts() {
     check::<record::DeadlockRow>(&schema);
     check::<record::MachineRow>(&schema);
     check::<record::ProgramRow>(&schema);
-    assert_eq!(schema["oneOf"].as_array().map(Vec::len), Some(14));
+    assert_eq!(schema["oneOf"].as_array().map(Vec::len), Some(15));
 }
 
 #[test]
