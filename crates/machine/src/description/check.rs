@@ -28,6 +28,7 @@ pub(super) fn check(description: &Description) -> Result<(), Conflict> {
     caches(description)?;
     directory(description)?;
     network(description)?;
+    refresh(description)?;
     operating_system(description)
 }
 
@@ -153,6 +154,18 @@ fn network(description: &Description) -> Result<(), Conflict> {
             format!("a line of {} with its header, in packets of {packet}, takes {message}", description.l2.line),
             format!("a power of two from {} to 65536 bytes", message.0.next_power_of_two()),
         ));
+    }
+    Ok(())
+}
+
+/// A refresh of memory is over before the next one begins.
+fn refresh(description: &Description) -> Result<(), Conflict> {
+    let (Some(hub), memory) = (&description.hub, &description.memory) else { return Ok(()) };
+    let length = hub.clock.period() * u64::from(memory.refresh_cycles);
+    if length >= memory.refresh_interval {
+        let length = length.as_ns();
+        let reason = format!("a refresh of memory.refresh_cycles takes {length} ns");
+        return Err(Conflict::new("memory.refresh_interval_ns", reason, format!("more than {length} ns")));
     }
     Ok(())
 }

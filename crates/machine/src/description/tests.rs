@@ -430,6 +430,7 @@ fn what_cannot_run_is_refused_at_load() {
     let cases = [
         ("[router]\nbuffer_bytes = 16", "my.toml:3: router.buffer_bytes = 16: a line of 128 B with its header"),
         ("[link]\nmicropacket_bytes = 256", "machines/origin2000.toml:"),
+        ("[memory]\nrefresh_interval_ns = 100", "my.toml:3: memory.refresh_interval_ns = 100: a refresh of"),
         ("[os]\nfixed_node = 32", "my.toml:3: os.fixed_node = 32: the machine has nodes 0 to 31; accepted: a whole"),
         ("[os]\ndomain_affinity_node = 99", "my.toml:3: os.domain_affinity_node = 99: the machine has nodes 0 to 31;"),
         ("[tlb]\nentries = 4097", "my.toml:3: tlb.entries = 4097: it is more than 4096;"),
