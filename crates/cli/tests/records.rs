@@ -24,7 +24,7 @@ const COMMANDS: [(&str, &str); 23] = [
     ("refit", "fit data.jsonl --model remote OUT"),
     ("sim", "sim -m flash-4p -m bitmap OUT --stats --causes private producer-consumer --lines 8 --rounds 2 --cpus 2,4"),
     ("programs", "sim --list OUT"),
-    ("findings", "diagnose -m flash-4p OUT --no-trials migratory --lines 64 --rounds 8"),
+    ("findings", "diagnose -m flash-4p OUT --no-trials counters"),
     ("findings-here", "diagnose OUT -- sleep 0"),
     ("figures", "reproduce prestor/4.6 OUT"),
     ("publications", "reproduce --list OUT"),
