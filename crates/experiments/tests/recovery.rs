@@ -25,7 +25,7 @@ fn fitted(name: &str, model: Model) -> Analysis {
     };
     parallel::in_order(&jobs, work, |_| (), keep).expect("all jobs run");
     let system = System::new(description, &bench::SuiteScope::whole(Settings::simulated())).expect("usable");
-    analyse(model, &records, Some(&system)).expect("a fit")
+    analyse(model, &records, Some(&system), None).expect("a fit")
 }
 
 /// Every parameter with these symbols is found, and is what the description holds.

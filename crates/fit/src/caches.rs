@@ -89,11 +89,11 @@ pub struct P3Findings {
 
 /// Reads a diagram. `lists` are arrays, in bytes, with the time of a dependent load anywhere in them, in nanoseconds: where
 /// there are four or more of them, sizes are read off these, since no prefetcher and no overlap hides what they cost, and
-/// else off the diagram at a stride of 128 bytes.
+/// else off the diagram at a stride of 128 bytes. There are `most` caches at most, if that is known.
 ///
 /// # Errors
 /// Without several arrays, or with times that are not positive.
-pub fn read_diagram(points: &[P3Point], lists: &[(Bytes, f64)]) -> Result<P3Findings, FitError> {
+pub fn read_diagram(points: &[P3Point], lists: &[(Bytes, f64)], most: Option<usize>) -> Result<P3Findings, FitError> {
     const MODEL: &str = "caches";
     let times = points.iter().map(|point| point.ns).chain(lists.iter().map(|list| list.1));
     if let Some((index, value)) = times.enumerate().find(|(_, ns)| !ns.is_finite() || *ns <= 0.0) {
@@ -110,7 +110,7 @@ pub fn read_diagram(points: &[P3Point], lists: &[(Bytes, f64)]) -> Result<P3Find
         let reason = format!("a P3 diagram needs {least} arrays at a stride of {SIZE_STRIDE} bytes, there are {found}");
         return Err(FitError::Unsuitable { model: MODEL, reason });
     }
-    let staircase = Staircase::through(&sizes);
+    let staircase = Staircase::through(&sizes, levels_at_most(most));
     let mut caches: Vec<CacheFinding> = Vec::new();
     for (step, pair) in staircase.stairs.windows(2).enumerate() {
         let (size, beyond) = (end_of(&staircase, step), pair[1]);
@@ -135,14 +135,14 @@ pub struct ListLevel {
 }
 
 /// The levels that lists alone show: arrays, in bytes, with the time of a dependent load anywhere in them, in nanoseconds.
-/// Empty with fewer than four of them.
-pub fn levels_of_lists(lists: &[(Bytes, f64)]) -> Vec<ListLevel> {
+/// There are `most` caches at most, if that is known. Empty with fewer than four lists.
+pub fn levels_of_lists(lists: &[(Bytes, f64)], most: Option<usize>) -> Vec<ListLevel> {
     let mut sizes: Vec<(u64, f64)> = lists.iter().map(|&(array, ns)| (array.0, ns)).collect();
     sizes.sort_by_key(|size| size.0);
     if sizes.len() < FEWEST_ARRAYS {
         return Vec::new();
     }
-    let staircase = Staircase::through(&sizes);
+    let staircase = Staircase::through(&sizes, levels_at_most(most));
     let level = |(step, stair): (usize, &Stair)| ListLevel {
         size: (step + 1 < staircase.stairs.len()).then(|| end_of(&staircase, step)),
         ns: stair.time.value,
@@ -152,15 +152,20 @@ pub fn levels_of_lists(lists: &[(Bytes, f64)]) -> Vec<ListLevel> {
 
 /// Which of these lists, by index, should be measured again: those that take so much longer or shorter than lists of neighbouring
 /// sizes that one of them is wrong, and those between two levels, which tell where the one ends. Lists as for [`levels_of_lists`].
-pub fn doubtful_lists(lists: &[(Bytes, f64)]) -> Vec<usize> {
+pub fn doubtful_lists(lists: &[(Bytes, f64)], most: Option<usize>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..lists.len()).collect();
     order.sort_by_key(|&index| lists[index].0);
     let sizes: Vec<(u64, f64)> = order.iter().map(|&index| (lists[index].0.0, lists[index].1)).collect();
-    let staircase = Staircase::through(&sizes);
+    let staircase = Staircase::through(&sizes, levels_at_most(most));
     let doubtful = staircase.outlying.iter().zip(&staircase.between).map(|(outlying, between)| *outlying || *between);
     let mut found: Vec<usize> = order.into_iter().zip(doubtful).filter(|(_, is)| *is).map(|(index, _)| index).collect();
     found.sort_unstable();
     found
+}
+
+/// Levels of so many caches: memory is one, too.
+fn levels_at_most(caches: Option<usize>) -> usize {
+    caches.map_or(usize::MAX, |caches| caches.saturating_add(1))
 }
 
 /// Where a level ends and the next begins: the monotone curve passes the middle between their times.
@@ -371,7 +376,7 @@ mod tests {
     };
 
     fn check(machine: &Ideal, noise: f64) {
-        let found = read_diagram(&machine.diagram(noise), &[]).expect("a diagram");
+        let found = read_diagram(&machine.diagram(noise), &[], None).expect("a diagram");
         assert_eq!(found.caches.len(), 2, "{found:#?}");
         for (cache, (size, line, ways, _)) in found.caches.iter().zip(machine.caches) {
             assert_eq!((cache.size.held, cache.size.exceeded), (size, 2 * size), "{found:#?}");
@@ -397,7 +402,7 @@ mod tests {
 
     #[test]
     fn without_translation_misses_none_are_reported() {
-        let found = read_diagram(&Ideal { miss_ns: 0.0, ..ORIGIN }.diagram(0.02), &[]).expect("a diagram");
+        let found = read_diagram(&Ideal { miss_ns: 0.0, ..ORIGIN }.diagram(0.02), &[], None).expect("a diagram");
         assert_eq!(found.translation, None);
         let parameters = found.parameters();
         let miss = parameters.iter().find(|parameter| parameter.symbol == "t_tlb,p").expect("listed");
@@ -408,7 +413,7 @@ mod tests {
     fn lists_between_the_arrays_of_the_diagram_narrow_the_sizes() {
         let step = |i: i32| (4096.0 * 2f64.powf(f64::from(i) / 2.0)) as u64 / 64 * 64;
         let lists: Vec<(Bytes, f64)> = (0..28).map(|i| (Bytes(step(i)), ORIGIN.ns(step(i), 128))).collect();
-        let found = read_diagram(&ORIGIN.diagram(0.0), &lists).expect("a diagram");
+        let found = read_diagram(&ORIGIN.diagram(0.0), &lists, None).expect("a diagram");
         let sizes: Vec<u64> = found.caches.iter().map(|cache| cache.size.held).collect();
         assert_eq!(sizes, [32 << 10, 4 << 20], "{found:#?}");
         assert!(found.caches.iter().all(|cache| cache.size.exceeded < cache.size.held * 3 / 2));
@@ -418,6 +423,6 @@ mod tests {
     #[test]
     fn too_small_a_diagram_is_refused() {
         let few: Vec<P3Point> = ORIGIN.diagram(0.0).into_iter().filter(|point| point.array.0 <= 8192).collect();
-        assert!(read_diagram(&few, &[]).expect_err("two arrays").to_string().contains("needs 4 arrays"));
+        assert!(read_diagram(&few, &[], None).expect_err("two arrays").to_string().contains("needs 4 arrays"));
     }
 }

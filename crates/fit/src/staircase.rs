@@ -9,7 +9,7 @@
 //!    taken that costs least (dynamic programming, so that the optimum is global). A point on a flat costs its squared residual in
 //!    units of the scatter; every flat costs the two parameters that describe it, every point on a ramp one, and a point that is far
 //!    off its flat no more than one, too (an outlier with a mean of its own), at the price that the Bayesian information criterion
-//!    puts on a parameter.
+//!    puts on a parameter. Where it is known how many levels there can be, it is the best division into no more.
 
 use crate::least_squares::Uncertain;
 
@@ -57,14 +57,15 @@ pub(crate) struct Staircase {
 }
 
 impl Staircase {
-    /// Finds the staircase through `sizes`: arrays in bytes, ascending, and times in nanoseconds, all positive.
-    pub(crate) fn through(sizes: &[(u64, f64)]) -> Self {
+    /// The staircase of `most` levels at most (one at least) through `sizes`: arrays in bytes, ascending, and times in nanoseconds,
+    /// all positive.
+    pub(crate) fn through(sizes: &[(u64, f64)], most: usize) -> Self {
         let times: Vec<f64> = sizes.iter().map(|size| size.1.ln()).collect();
         let curve = isotonic(&times);
         let deviations: Vec<f64> = times.iter().zip(&curve).map(|(time, on_curve)| (time - on_curve).abs()).collect();
         let scatter = (NORMAL * median(&deviations)).clamp(BEND, MOST_SCATTER);
         let extents: Vec<u64> = sizes.iter().map(|size| size.0).collect();
-        let flats = flats(&extents, &times, &curve, scatter);
+        let flats = division(&flats(&extents, &times, &curve, scatter), times.len(), most);
         let mut between = vec![true; sizes.len()];
         flats.iter().for_each(|flat| between[flat.first..=flat.last].fill(false));
         let stair = |flat: &Flat| {
@@ -102,22 +103,24 @@ fn isotonic(values: &[f64]) -> Vec<f64> {
     pools.iter().flat_map(|(members, middle)| std::iter::repeat_n(*middle, members.len())).collect()
 }
 
-/// A flat stretch, by the indices of its first and last point, and its level as a logarithm.
+/// A flat stretch, by the indices of its first and last point, its level as a logarithm, and what it costs.
 #[derive(Clone, Copy, Debug)]
 struct Flat {
     first: usize,
     last: usize,
     level: f64,
-    /// The least cost of all up to its end, and the flat before it in that division.
     cost: f64,
-    before: Option<usize>,
 }
 
-/// The division into flats and ramps that costs least.
+/// The price of a parameter by the Bayesian information criterion.
+fn parameter(points: usize) -> f64 {
+    (points as f64).ln()
+}
+
+/// Every stretch that may be a level, in the order of their ends.
 fn flats(sizes: &[u64], times: &[f64], curve: &[f64], scatter: f64) -> Vec<Flat> {
     let points = times.len();
-    let parameter = (points as f64).ln();
-    let ramp = |points: usize| points as f64 * parameter;
+    let parameter = parameter(points);
     let residual = |time: f64, level: f64| ((time - level) / scatter).powi(2).min(parameter);
     let mut all: Vec<Flat> = Vec::new();
     for last in 0..points {
@@ -133,35 +136,76 @@ fn flats(sizes: &[u64], times: &[f64], curve: &[f64], scatter: f64) -> Vec<Flat>
             if residuals[0] >= parameter || residuals[last - first] >= parameter {
                 continue;
             }
-            let own = 2.0 * parameter + residuals.iter().sum::<f64>();
-            // Flats are in the order of their ends: those that end before this one begins come first.
-            let ended = all.partition_point(|other| other.last < first);
-            let after = |other: &Flat| other.cost + ramp(first - other.last - 1);
-            let before = (0..ended)
-                .filter(|&other| level - all[other].level >= LEVEL.ln())
-                .min_by(|&a, &b| after(&all[a]).total_cmp(&after(&all[b])));
-            let alone = ramp(first);
-            let (cost, before) = match before.map(|other| (after(&all[other]), other)) {
-                Some((cost, other)) if cost < alone => (cost, Some(other)),
-                _ => (alone, None),
-            };
-            all.push(Flat { first, last, level, cost: cost + own, before });
+            all.push(Flat { first, last, level, cost: 2.0 * parameter + residuals.iter().sum::<f64>() });
         }
     }
-    let whole = |flat: &Flat| flat.cost + ramp(points - 1 - flat.last);
-    let mut next = (0..all.len()).min_by(|&a, &b| whole(&all[a]).total_cmp(&whole(&all[b])));
+    all
+}
+
+/// A division up to the end of a flat: the least cost, and the flat before it, by index.
+type Best = Option<(f64, Option<usize>)>;
+
+/// The division into `most` of these flats at most, and ramps between them, that costs least.
+fn division(all: &[Flat], points: usize, most: usize) -> Vec<Flat> {
+    let ramp = |length: usize| length as f64 * parameter(points);
+    let first = |flat: &Flat| Some((ramp(flat.first) + flat.cost, None));
+    // The best divisions that end in each flat: of one flat, of two, and so on.
+    let mut layers: Vec<Vec<Best>> = vec![all.iter().map(first).collect()];
+    while layers.len() < most && layers[layers.len() - 1].iter().any(Option::is_some) {
+        let next = one_more(all, &layers[layers.len() - 1], ramp);
+        layers.push(next);
+    }
+    let whole = |&(layer, index): &(usize, usize)| {
+        let (cost, _) = layers[layer][index]?;
+        Some((cost + ramp(points - 1 - all[index].last), (layer, index)))
+    };
+    let ends = (0..layers.len()).flat_map(|layer| (0..all.len()).map(move |index| (layer, index)));
+    let best = ends.filter_map(|end| whole(&end)).min_by(|a, b| a.0.total_cmp(&b.0));
     let mut chosen = Vec::new();
-    while let Some(flat) = next.map(|index| all[index]) {
-        chosen.push(flat);
-        next = flat.before;
+    let mut next = best.map(|(_, end)| end);
+    while let Some((layer, index)) = next {
+        chosen.push(all[index]);
+        let before = layers[layer][index].and_then(|(_, before)| before);
+        next = before.map(|before| (layer - 1, before));
     }
     chosen.reverse();
     chosen
 }
 
+/// The best divisions of one flat more than those of `layer`.
+fn one_more(all: &[Flat], layer: &[Best], ramp: impl Fn(usize) -> f64) -> Vec<Best> {
+    let best = |flat: &Flat| -> Best {
+        // Flats are in the order of their ends: those that end before this one begins come first.
+        let ended = all.partition_point(|other| other.last < flat.first);
+        let after = |other: usize| {
+            let (cost, _) = layer[other]?;
+            let faster = flat.level - all[other].level >= LEVEL.ln();
+            faster.then(|| (cost + ramp(flat.first - all[other].last - 1) + flat.cost, Some(other)))
+        };
+        (0..ended).filter_map(after).min_by(|a, b| a.0.total_cmp(&b.0))
+    };
+    all.iter().map(best).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const ANY: usize = usize::MAX;
+
+    #[test]
+    fn where_fewer_levels_are_possible_the_best_of_so_many_are_found() {
+        let times = [1.0, 1.0, 1.0, 4.0, 4.1, 4.0, 8.0, 8.1, 8.0, 40.0, 40.1, 40.0];
+        let sizes: Vec<(u64, f64)> = (0..).map(|i| 4096u64 << i).zip(times).collect();
+        let levels = |most| -> Vec<f64> {
+            let found = Staircase::through(&sizes, most);
+            found.stairs.iter().map(|stair| stair.time.value.round()).collect()
+        };
+        assert_eq!(levels(ANY), [1.0, 4.0, 8.0, 40.0]);
+        let three = levels(3);
+        assert_eq!((three.len(), three[0], three[2]), (3, 1.0, 40.0), "{three:?}");
+        assert_eq!(levels(1).len(), 1);
+    }
 
     #[test]
     fn pools_have_their_median_and_monotone_times_stay() {
@@ -176,12 +220,12 @@ mod tests {
     fn spikes_make_no_levels_and_ramps_are_none() {
         let sizes = |times: &[f64]| (0..).map(|i| 4096u64 << i).zip(times.iter().copied()).collect::<Vec<_>>();
         let found =
-            Staircase::through(&sizes(&[1.0, 1.02, 30.0, 1.0, 4.0, 4.1, 4.0, 9.0, 16.0, 16.2, 16.0, 90.0, 16.3]));
+            Staircase::through(&sizes(&[1.0, 1.02, 30.0, 1.0, 4.0, 4.1, 4.0, 9.0, 16.0, 16.2, 16.0, 90.0, 16.3]), ANY);
         let levels: Vec<f64> = found.stairs.iter().map(|stair| stair.time.value.round()).collect();
         assert_eq!(levels, [1.0, 4.0, 16.0], "{found:?}");
         let outlying: Vec<usize> = (0..13).filter(|&index| found.outlying[index]).collect();
         assert_eq!(outlying, [2, 11]);
         let creeping: Vec<f64> = (0..12).map(|step| 10.0 * 1.04f64.powi(step)).collect();
-        assert_eq!(Staircase::through(&sizes(&creeping)).stairs.len(), 1);
+        assert_eq!(Staircase::through(&sizes(&creeping), ANY).stairs.len(), 1);
     }
 }

@@ -49,7 +49,7 @@ fn recorded_curves_of_one_machine_have_the_same_levels() {
         for (place, quantile) in &places[..if name.contains("huge") { 3 } else { 1 }] {
             let of = |list: &Recorded| (list.array, list.samples[list.samples.len() * quantile / 4]);
             let lists: Vec<(Bytes, f64)> = curve.iter().map(of).collect();
-            let levels = levels_of_lists(&lists);
+            let levels = levels_of_lists(&lists, None);
             let [first, second, third] = sizes(&levels)[..] else { panic!("{name}, {place}: {levels:?}") };
             assert!((24 << 10..=32 << 10).contains(&first), "{name}, {place}: {first}");
             assert!((192 << 10..=640 << 10).contains(&second), "{name}, {place}: {second}");
@@ -63,12 +63,12 @@ fn what_contradicts_its_neighbours_or_tells_where_a_level_ends_is_measured_again
     let time = |array: u64| if array <= 32 << 10 { 1.0 } else { 10.0 };
     let mut lists: Vec<(Bytes, f64)> =
         (0..32).map(|step| (1024 * (4 + step % 4)) << (step / 4)).map(|a| (Bytes(a), time(a))).collect();
-    assert_eq!(doubtful_lists(&lists), [0; 0]);
+    assert_eq!(doubtful_lists(&lists, None), [0; 0]);
     lists[5].1 = 4.0;
-    assert_eq!(doubtful_lists(&lists), [5]);
+    assert_eq!(doubtful_lists(&lists, None), [5]);
     (lists[13].1, lists[14].1) = (2.0, 5.0);
     lists.swap(0, 20);
-    assert_eq!(doubtful_lists(&lists), [5, 13, 14], "in any order");
+    assert_eq!(doubtful_lists(&lists, None), [5, 13, 14], "in any order");
 }
 
 /// A machine: where each level ends, in steps of a quarter of an octave, and how many times longer the next one takes.
@@ -104,7 +104,7 @@ proptest! {
             let alone = chance < 0.05 && !ends.iter().any(|end| point.abs_diff(end.0) < 2);
             lists.push((Bytes(size(point)), time(point) * (1.0 + small) * if alone { spike } else { 1.0 }));
         }
-        let levels = levels_of_lists(&lists);
+        let levels = levels_of_lists(&lists, None);
         let expected: Vec<u64> = ends.iter().map(|end| size(end.0)).collect();
         prop_assert_eq!(sizes(&levels), expected, "{:?}", levels);
     }

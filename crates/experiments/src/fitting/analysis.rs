@@ -41,15 +41,21 @@ impl Analysis {
 }
 
 /// Fits `model` to what `records` hold for it. With the description of the machine they are from, sizes and distances that
-/// the model needs are taken from there, and every parameter that it holds is named beside what was found.
+/// the model needs are taken from there, and every parameter that it holds is named beside what was found. There are `caches` at most,
+/// if that is known.
 ///
 /// # Errors
 /// When there is nothing in the records for the model, or not enough.
-pub fn analyse(model: Model, records: &[Record], system: Option<&System>) -> Result<Analysis, ExperimentError> {
+pub fn analyse(
+    model: Model,
+    records: &[Record],
+    system: Option<&System>,
+    caches: Option<usize>,
+) -> Result<Analysis, ExperimentError> {
     match model {
         Model::Seidl => windows(records, system),
         Model::Remote => latencies(records, system.map(|system| &system.description)),
-        Model::Caches => diagram(records, system.map(|system| &system.description)),
+        Model::Caches => diagram(records, system.map(|system| &system.description), caches),
     }
 }
 
@@ -227,7 +233,11 @@ fn notes_on_distances(fit: &RemoteFit, latencies: &[Latency]) -> Vec<String> {
     notes
 }
 
-fn diagram(records: &[Record], description: Option<&Description>) -> Result<Analysis, ExperimentError> {
+fn diagram(
+    records: &[Record],
+    description: Option<&Description>,
+    caches: Option<usize>,
+) -> Result<Analysis, ExperimentError> {
     let is_p3 = |record: &&Record| record.experiment == Experiment::P3Ru.name();
     let point = |record: &Record| {
         let (array, stride) = (record.conditions.window?, record.conditions.stride?);
@@ -237,7 +247,7 @@ fn diagram(records: &[Record], description: Option<&Description>) -> Result<Anal
     if points.is_empty() {
         return Err(lacking("caches", "no P3 diagram (p3-ru)"));
     }
-    let found = read_diagram(&points, &lists(records))?;
+    let found = read_diagram(&points, &lists(records), caches)?;
     let mut parameters = found.parameters();
     parameters.extend(translation_by_lists(records));
     if let Some(description) = description {
@@ -259,11 +269,11 @@ fn diagram(records: &[Record], description: Option<&Description>) -> Result<Anal
 }
 
 /// Which of these records, by index, should be measured again before a hierarchy is read off them: lists that contradict their
-/// neighbours, and those that tell where a level ends.
-pub fn doubtful(records: &[Record]) -> Vec<usize> {
+/// neighbours, and those that tell where a level ends. There are `caches` at most, if that is known.
+pub fn doubtful(records: &[Record], caches: Option<usize>) -> Vec<usize> {
     let dense = List::dense(records);
     let lists: Vec<(Bytes, f64)> = dense.iter().map(|(_, list)| (list.extent, list.ns)).collect();
-    doubtful_lists(&lists).into_iter().map(|index| dense[index].0).collect()
+    doubtful_lists(&lists, caches).into_iter().map(|index| dense[index].0).collect()
 }
 
 /// Lists of neighbouring lines: their extent, and the time of a load. Those whose stride is larger are about translation.

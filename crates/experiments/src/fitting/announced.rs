@@ -1,4 +1,5 @@
-//! What a computer announces of its caches, beside what was measured of them. Nothing announced decides anything in a fit.
+//! Announced caches beside measured ones. Only their number enters a fit, as the greatest number of levels: on a computer that others
+//! use, too, a part of the last cache that others displace looks like a level of its own.
 
 use units::Bytes;
 
@@ -39,7 +40,7 @@ pub fn beside_announced(analysis: &mut Analysis, announced: &[AnnouncedCache]) {
     let words: Vec<String> = announced.iter().map(in_words).collect();
     analysis
         .notes
-        .push(format!("held: what the kernel announces (sysfs), {}; the fit makes no use of it", words.join(", ")));
+        .push(format!("held: what the kernel announces (sysfs), {}; the fit takes their number for the most there can be, and nothing else of it", words.join(", ")));
     if found != announced.len() {
         let announced = announced.len();
         analysis.notes.push(format!(

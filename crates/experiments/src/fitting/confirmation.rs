@@ -10,6 +10,7 @@ use units::{Bytes, CpuId, Duration, NodeId};
 
 use super::findings::latency;
 use super::list::List;
+use super::probe::LISTS_BEYOND_CACHES;
 use crate::error::ExperimentError;
 use crate::parallel;
 
@@ -18,9 +19,6 @@ use crate::parallel;
 const TIMES_AGREE: f64 = 0.1;
 /// A size is confirmed within this factor: descriptions hold powers of two, which may be the square root of two away.
 const SIZES_AGREE: f64 = 1.5;
-/// Lists are simulated up to so many times the last cache: random replacement smears its end over two octaves.
-const BEYOND: u64 = 8;
-
 /// A figure of the measured machine beside that of the machine described.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Comparison {
@@ -89,7 +87,8 @@ fn figure(value: f64, unit: Unit) -> String {
 }
 
 /// Simulates the machine that was described from `findings` on the plans behind `records`, and compares: how many levels the lists
-/// show, where each ends and what a load in it takes, and latencies of local memory, and of remote memory on average.
+/// show (of `caches` at most, if that is known), where each ends and what a load in it takes, and latencies of local memory, and of
+/// remote memory on average.
 ///
 /// # Errors
 /// When the description cannot be simulated.
@@ -97,12 +96,13 @@ pub fn compare(
     description: &Description,
     findings: &HostFindings,
     records: &[Record],
+    caches: Option<usize>,
 ) -> Result<Vec<Comparison>, ExperimentError> {
     let lists: Vec<List> = List::dense(records).into_iter().map(|(_, list)| list).collect();
     let simulated = simulated_lists(description, &lists)?;
     let measured: Vec<(Bytes, f64)> = lists.iter().map(|list| (list.extent, list.ns)).collect();
     let cycle_ns = 1e3 / findings.clock_mhz;
-    let mut rows = levels(&levels_of_lists(&measured), &levels_of_lists(&simulated), cycle_ns);
+    let mut rows = levels(&levels_of_lists(&measured, caches), &levels_of_lists(&simulated, caches), cycle_ns);
     let mut platform = SimulatedPlatform::new(description.clone(), sim::Options::default())?;
     let mut from_memory = |name: &str, measured: Option<f64>, wanted: &dyn Fn(u32) -> bool| {
         let Some(measured) = measured else { return Ok(()) };
@@ -137,7 +137,7 @@ fn simulated_lists(description: &Description, lists: &[List]) -> Result<Vec<(Byt
     if lists.iter().any(|list| list.pages.as_deref().is_some_and(|pages| pages != "base")) {
         machine.tlb.miss = Duration::ZERO;
     }
-    let most = Bytes(BEYOND * machine.l2.size.0);
+    let most = Bytes(LISTS_BEYOND_CACHES * machine.l2.size.0);
     let lists: Vec<&List> = lists.iter().filter(|list| list.extent <= most).collect();
     let work = |list: &&List| -> Result<f64, BenchError> {
         let mut platform = SimulatedPlatform::new(machine.clone(), sim::Options::default())?;

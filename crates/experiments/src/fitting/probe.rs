@@ -12,9 +12,9 @@ use super::Model;
 const SMALLEST_ARRAY: Bytes = Bytes::from_kib(4);
 /// How much larger than the largest cache the largest array of the P3 diagram is.
 const BEYOND_CACHES: u64 = 4;
-/// How much larger the largest list is: random replacement smears the end of a cache over two octaves, and memory is to be told from
+/// How much larger the largest list is, measured and simulated: random replacement smears the end of a cache over two octaves, and memory is to be told from
 /// a flat of its own.
-const LISTS_BEYOND_CACHES: u64 = 8;
+pub(super) const LISTS_BEYOND_CACHES: u64 = 8;
 /// Lists from one power of two to the next: caches have sizes between powers of two, and a level that others disturb is told from
 /// many points.
 const LISTS_PER_OCTAVE: u32 = 4;

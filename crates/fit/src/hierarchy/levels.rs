@@ -131,7 +131,7 @@ fn consistent(samples: &[Sample]) -> (Vec<Sample>, Vec<Sample>) {
         let sizes: Vec<(u64, f64)> = of_window.iter().map(|sample| (sample.area.0, sample.ns)).collect();
         // Times that are not positive are refused by the fit.
         let outlying = match sizes.iter().all(|size| size.1 > 0.0) {
-            true => Staircase::through(&sizes).outlying,
+            true => Staircase::through(&sizes, usize::MAX).outlying,
             false => vec![false; sizes.len()],
         };
         for (sample, outlying) in of_window.iter().zip(outlying) {

@@ -10,12 +10,12 @@ use crate::failure::Failure;
 use crate::platform::{Machine, MachineFlag};
 
 /// Reads all `files`. The machine they are from is the one that `flag` names, or else the one that they describe, or that they
-/// name if it is built in.
+/// name if it is built in. It has `most_caches` at most, if that is known.
 ///
 /// # Errors
 /// When a file cannot be read, a line is no record, the records are of several machines or computers, or the machine's
 /// description is wrong.
-pub(super) fn read(files: &[PathBuf], flag: &MachineFlag) -> Result<Measured, Failure> {
+pub(super) fn read(files: &[PathBuf], flag: &MachineFlag, most_caches: Option<usize>) -> Result<Measured, Failure> {
     let (mut records, mut machines) = (Vec::new(), Vec::new());
     for file in files {
         let mut contents = read_file(file)?;
@@ -47,7 +47,7 @@ pub(super) fn read(files: &[PathBuf], flag: &MachineFlag) -> Result<Measured, Fa
     };
     let identity = description.as_ref().map_or_else(|| unknown(&name, &records), identity_of);
     let system = description.map(system_of).transpose()?;
-    Ok(Measured { name, records, provenance, system, identity, announced: Vec::new() })
+    Ok(Measured { name, records, provenance, system, identity, announced: Vec::new(), most_caches })
 }
 
 /// What records tell of a machine that nobody described.

@@ -53,6 +53,9 @@ pub struct FitCommand {
     /// The largest area of the window probe, in MiB [default: 8192 in a simulation, 1024 on this computer].
     #[arg(long, value_name = "MIB")]
     largest: Option<Mib>,
+    /// Find no more caches than this [default: as many as the kernel announces when this computer is measured, else any number].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=MOST_CACHES))]
+    most_caches: Option<u8>,
     /// Write the records that were measured to FILE, one JSON object a line.
     #[arg(long, value_name = "FILE", conflicts_with = "data")]
     data_out: Option<PathBuf>,
@@ -66,6 +69,8 @@ pub struct FitCommand {
     output: OutputFlags,
 }
 
+/// Levels of caches that a computer can have, generously.
+const MOST_CACHES: i64 = 8;
 /// The name that stands for every model.
 const ALL: &str = "all";
 
@@ -82,6 +87,8 @@ struct Measured {
     identity: Identity,
     /// What the machine announces of the caches of its first processor.
     announced: Vec<AnnouncedCache>,
+    /// How many caches there are at most, if that is known.
+    most_caches: Option<usize>,
 }
 
 impl FitCommand {
@@ -95,7 +102,7 @@ impl FitCommand {
         let (description, records) = self.begin_files()?;
         let measured = match self.data.is_empty() {
             true => self.measure(&models, records)?,
-            false => data::read(&self.data, &self.machine)?,
+            false => data::read(&self.data, &self.machine, self.most_caches())?,
         };
         let mut output: Output<FitRow> = self.output.open()?.of(&measured.provenance);
         let (analyses, failures) = progress::during("fit", || analysed(&models, &measured));
@@ -127,6 +134,10 @@ impl FitCommand {
                 "NOT CONFIRMED: the machine that follows from the fit is another one: {words}"
             ))),
         }
+    }
+
+    fn most_caches(&self) -> Option<usize> {
+        self.most_caches.map(usize::from)
     }
 
     fn models(&self) -> Result<Vec<Model>, Failure> {
@@ -166,11 +177,11 @@ impl FitCommand {
     fn measure(&self, models: &[Model], file: Option<Whole>) -> Result<Measured, Failure> {
         let largest = self.largest.map(|size| size.0);
         let measured = match self.machine.machine()? {
-            Machine::Host => probe::host(models, largest)?,
+            Machine::Host => probe::host(models, largest, self.most_caches())?,
             Machine::Simulated(resolved) => {
                 let mut surroundings = Surroundings::simulated(&resolved.description);
                 surroundings.largest_area = largest.unwrap_or(surroundings.largest_area);
-                probe::simulated(models, &resolved.description, &surroundings)?
+                probe::simulated(models, &resolved.description, &surroundings, self.most_caches())?
             }
         };
         if let Some(mut file) = file {
@@ -202,7 +213,7 @@ fn title(model: Model) -> &'static str {
 fn analysed(models: &[Model], measured: &Measured) -> (Vec<Analysis>, Vec<String>) {
     let (mut analyses, mut failures) = (Vec::new(), Vec::new());
     for &model in models {
-        match analyse(model, &measured.records, measured.system.as_deref()) {
+        match analyse(model, &measured.records, measured.system.as_deref(), measured.most_caches) {
             Ok(mut analysis) => {
                 beside_announced(&mut analysis, &measured.announced);
                 analyses.push(analysis);

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::{progress, provenance};
 
 /// What the caches of a computer hold at least, as far as the probe cares: it goes far beyond that, and beyond the largest that is
-/// announced. Beside that, announced sizes decide nothing.
+/// announced. Beside that, announced sizes decide nothing; their number is the most that is found.
 const HOST_CACHES: Bytes = Bytes::from_mib(32);
 /// The largest area on this computer, unless told otherwise.
 const HOST_AREA: Bytes = Bytes::from_mib(1024);
@@ -29,6 +29,7 @@ pub(super) fn simulated(
     models: &[Model],
     description: &Description,
     surroundings: &Surroundings,
+    most_caches: Option<usize>,
 ) -> Result<Measured, Failure> {
     let layout = Layout::simulated(description).map_err(Failure::input)?;
     let settings = Settings::simulated();
@@ -47,11 +48,11 @@ pub(super) fn simulated(
     drop(bar);
     let (name, identity) = (description.name.clone(), identity_of(description));
     let (system, provenance) = (Some(system_of(description.clone())?), provenance::of_software());
-    Ok(Measured { name, records, provenance, system, identity, announced: Vec::new() })
+    Ok(Measured { name, records, provenance, system, identity, announced: Vec::new(), most_caches })
 }
 
-/// Measures this computer.
-pub(super) fn host(models: &[Model], largest: Option<Bytes>) -> Result<Measured, Failure> {
+/// Measures this computer. It has `most_caches` at most, or else as many as its kernel announces.
+pub(super) fn host(models: &[Model], largest: Option<Bytes>, most_caches: Option<usize>) -> Result<Measured, Failure> {
     let mut platform = HostPlatform::new(HostOptions::default()).map_err(Failure::run)?;
     let provenance = provenance::of_host(platform.inventory());
     let (identity, surroundings) = surroundings(&platform, largest)?;
@@ -66,12 +67,14 @@ pub(super) fn host(models: &[Model], largest: Option<Bytes>) -> Result<Measured,
             Job::Windows(point) => windows.push(point),
         }
     }
-    let mut records = measure_plans(&plans, &mut platform)?;
+    let announced = announced(&platform);
+    let most_caches = most_caches.or_else(|| (!announced.is_empty()).then_some(announced.len()));
+    let mut records = measure_plans(&plans, &mut platform, most_caches)?;
     if !windows.is_empty() {
         records.extend(measure_windows(&windows, &mut platform, &surroundings)?);
     }
-    let announced = announced(&platform);
-    Ok(Measured { name: HostPlatform::NAME.to_owned(), records, provenance, system: None, identity, announced })
+    let name = HostPlatform::NAME.to_owned();
+    Ok(Measured { name, records, provenance, system: None, identity, announced, most_caches })
 }
 
 /// What the kernel announces of the data caches of the processor that is measured.
@@ -85,7 +88,11 @@ fn announced(platform: &HostPlatform) -> Vec<AnnouncedCache> {
 }
 
 /// Samples of all plans in turn. What cannot be measured is said and left out.
-fn measure_plans(plans: &[Plan], platform: &mut HostPlatform) -> Result<Vec<Record>, Failure> {
+fn measure_plans(
+    plans: &[Plan],
+    platform: &mut HostPlatform,
+    most_caches: Option<usize>,
+) -> Result<Vec<Record>, Failure> {
     let trials: Result<Vec<Trial>, _> = plans.iter().map(|plan| Trial::new(plan, platform.layout())).collect();
     let mut trials = trials.map_err(Failure::input)?;
     let bar = progress::bar(rounds::samples_of(&trials, HOST_SAMPLES) as usize, "samples");
@@ -98,7 +105,7 @@ fn measure_plans(plans: &[Plan], platform: &mut HostPlatform) -> Result<Vec<Reco
     trials.retain(|trial| trial.taken() > 0);
     for _ in 0..REPEATED {
         let records: Vec<Record> = trials.iter().map(|trial| trial.clone().outcome(platform.layout()).record).collect();
-        let doubtful = doubtful(&records);
+        let doubtful = doubtful(&records, most_caches);
         let mut again: Vec<Trial> = doubtful.iter().map(|&number| trials[number].clone()).collect();
         let bar = progress::bar(rounds::samples_of(&again, HOST_SAMPLES) as usize, "samples taken again");
         rounds::interleaved(&mut again, platform, HOST_SAMPLES, |_, _, _| {
