@@ -8,7 +8,7 @@
 //! with the references that reach the secondary cache, would have kept the line; otherwise it is a capacity miss.
 //! Stores to lines of which the processor has a copy are upgrades, counted apart.
 //!
-//! Unseen stores are determined when the line is granted, after the other processors have lost it, so the verdict does
+//! Unseen stores are determined when the line is granted, after every writer has lost ownership, so the verdict does
 //! not depend on how far processors run ahead.
 
 use std::cell::RefCell;
