@@ -32,7 +32,7 @@ impl Fault {
 faults! {
     /// A sharer acknowledges an invalidation and keeps its copy.
     KeptCopy = "kept-copy";
-    /// A write-back carries the contents before the last store.
+    /// A writeback carries the contents before the last store.
     StaleData = "stale-data";
     /// An invalidation acknowledgement is lost.
     LostAcknowledgement = "lost-acknowledgement";

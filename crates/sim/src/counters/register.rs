@@ -102,7 +102,7 @@ impl Bank {
         self.told.extend_from_slice(exact);
     }
 
-    /// Advances the registers to the exact counts. A count that seems to have gone back adds nothing.
+    /// Advances the registers to the exact counts. A count below the last one adds nothing.
     ///
     /// Halving registers must be advanced before one of them overflows ([`Self::room`]): they are halved then.
     pub fn advance(&mut self, exact: &[u64]) {

@@ -9,7 +9,7 @@ use crate::system::{EnvelopeId, NodeEvent};
 /// An event of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MagicEvent {
-    /// A processor's request, write-back or hint is at its pins.
+    /// A processor's request, writeback or hint is at its pins.
     Request(CpuId, EnvelopeId),
     /// A message for another node has left the inbox of this one.
     Outgoing(NodeId, EnvelopeId),
@@ -49,7 +49,7 @@ pub enum InterfaceStep {
     Kept(bool),
     /// The handler of a message of the processor starts, which frees its inbox entry.
     Started,
-    /// A line has been displaced from the remote access cache; its write-back or hint follows.
+    /// A line has been displaced from the remote access cache; its writeback or hint follows.
     Displaced(EnvelopeId),
     /// A memory operation reaches a stage.
     Operation(MissId, Stage),

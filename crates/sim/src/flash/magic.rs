@@ -24,7 +24,7 @@ pub struct Design {
     pub timing: MagicTiming,
     /// Cycles of the handlers and of their units of work.
     pub handlers: HandlerSpec,
-    /// Where the handlers' code lies.
+    /// Addresses of the handlers' code.
     pub code: CodeLayout,
     /// Protocol processor cycles for an instruction cache miss.
     pub instruction_miss_cycles: u32,

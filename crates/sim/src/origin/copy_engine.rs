@@ -2,7 +2,7 @@
 //! poisons a copy, line by line (Prestor 2001, 3.2.1, Protocol Optimizations; 3.2.2, I/O Interface).
 //!
 //! The engine issues requests in the name of the first processor of its node. A poison read takes the newest contents
-//! from their owner and invalidates all copies; an uncached read leaves copies in place. A write-back puts the contents
+//! from their owner and invalidates all copies; an uncached read leaves copies in place. A writeback puts the contents
 //! into the new frame: no processor maps that frame yet, so the engine sets its lines to exclusive without a request.
 
 use std::collections::VecDeque;
@@ -35,7 +35,7 @@ struct Job {
     lines: u32,
     begun: u32,
     done: u32,
-    /// Lines of either frame with an outstanding request or write-back.
+    /// Lines of either frame with an outstanding request or writeback.
     under_way: Vec<LineAddr>,
 }
 
@@ -60,7 +60,7 @@ impl Job {
         (self.from.0..self.from.0 + u64::from(self.lines)).contains(&line.0)
     }
 
-    /// The request or write-back for `line` is complete.
+    /// The request or writeback for `line` is complete.
     fn settle(&mut self, line: LineAddr) {
         self.under_way.retain(|&other| other != line);
     }
@@ -76,7 +76,7 @@ pub struct CopyEngine {
 }
 
 impl CopyEngine {
-    /// Whether the engine has a request or write-back outstanding for `line`.
+    /// Whether the engine has a request or writeback outstanding for `line`.
     #[inline]
     pub fn awaits(&self, line: LineAddr) -> bool {
         self.job.as_ref().is_some_and(|job| job.under_way.contains(&line))
@@ -101,7 +101,7 @@ impl System<Hubs> {
             Transfer::Move(_, from, _) | Transfer::Purge(_, from) => node_of(from),
             Transfer::Copy(_, _, to) => node_of(to),
         };
-        // From then on the processor in whose name it acts may lose copies at any time, but no sooner than by an
+        // The processor in whose name the engine acts may lose copies at any time, but no sooner than by an
         // invalidation.
         let at = self.now + self.controllers.timing.soonest_invalidation();
         let hub = &mut self.controllers.hubs[node.index()];
@@ -212,7 +212,7 @@ impl System<Hubs> {
                 self.let_go(node, line);
             }
             CacheOutcome::Retry => self.copy_later(node, number),
-            // The processor's own write-back has completed: the line can be read from memory now.
+            // The processor's own writeback has completed: the line can be read from memory now.
             CacheOutcome::WritebackDone if read => {
                 job.settle(line);
                 self.read_line(node, number);

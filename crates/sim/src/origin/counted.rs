@@ -75,7 +75,7 @@ impl Hub {
             .map(|spent| spent.0 / timing.cycle.0)
     }
 
-    /// Counts a message at this home, on node `node`, if it is a read or a write-back by a local processor or by the
+    /// Counts a message at this home, on node `node`, if it is a read or a writeback by a local processor or by the
     /// local block transfer engine.
     #[inline]
     pub fn count_local(&mut self, node: NodeId, geometry: &Geometry, message: &Message) {

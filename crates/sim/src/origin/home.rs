@@ -80,7 +80,7 @@ impl System<Hubs> {
         }
     }
 
-    /// Whether so many packets wait in `node`'s output queue for requests that forwarding could block (Prestor 2001,
+    /// Whether enough packets wait in `node`'s output queue for requests that forwarding could block (Prestor 2001,
     /// 4.1.3).
     #[inline]
     fn is_output_nearly_full(&self, node: NodeId) -> bool {

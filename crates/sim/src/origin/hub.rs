@@ -173,7 +173,7 @@ pub struct Hub {
     pub invalidating: u64,
     /// Reads and writebacks of the first local processor, of the second, and of the local block transfer engine.
     pub local: [u64; 6],
-    /// What the block transfer engine sends and receives.
+    /// Messages of the block transfer engine.
     pub io: IoTraffic,
     /// Busy times of memory and directory.
     pub activity: Activity,

@@ -14,7 +14,7 @@ use crate::processor::MissId;
 use crate::system::{EnvelopeId, System};
 
 impl System<Hubs> {
-    /// A processor's request or write-back is at its pins: it takes the bus and goes to the crossbar.
+    /// A processor's request or writeback is at its pins: it takes the bus and goes to the crossbar.
     #[inline]
     pub(super) fn on_request(&mut self, cpu: CpuId, id: EnvelopeId) {
         let node = self.node_of(cpu);
@@ -158,7 +158,7 @@ impl System<Hubs> {
         }
     }
 
-    /// Part of the answer to a processor's request, or to its write-back.
+    /// Part of the answer to a processor's request, or to its writeback.
     #[inline]
     fn answer(&mut self, cpu: CpuId, message: &Message) {
         let node = self.node_of(cpu);

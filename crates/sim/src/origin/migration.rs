@@ -12,7 +12,7 @@ use crate::processor::MissId;
 use crate::system::System;
 
 impl System<Hubs> {
-    /// Counts a processor's request at the home, which may interrupt a processor of the home. Write-backs and the reads
+    /// Counts a processor's request at the home, which may interrupt a processor of the home. Writebacks and the reads
     /// of copy engines do not count as references.
     #[inline]
     pub(super) fn count_reference(&mut self, home: NodeId, message: &Message) {

@@ -355,7 +355,7 @@ impl Processor {
     }
 
     /// Evicts a line from the secondary cache, and its blocks from the primary one. A modified line is read out for the
-    /// write-back; a clean one is announced to the controller if that requires it.
+    /// writeback; a clean one is announced to the controller if that requires it.
     pub(super) fn evict(&mut self, victim: Victim) {
         let line = LineAddr(victim.line);
         self.clear_primary(line, CopyState::INVALID);
@@ -399,7 +399,7 @@ impl Processor {
     /// be written back. Returns the set to continue with, `None` at the end.
     ///
     /// # Errors
-    /// The event to wait for: complete misses, or acknowledged write-backs.
+    /// The event to wait for: complete misses, or acknowledged writebacks.
     pub fn drop_lines(&mut self, cursor: usize) -> Result<Option<usize>, Wait> {
         if self.is_missing() {
             return Err(Wait::AllMisses);

@@ -1,4 +1,4 @@
-//! The secondary cache bus, shared by tag checks, hits, line fills, primary write-backs and line reads.
+//! The secondary cache bus, shared by tag checks, hits, line fills, primary writebacks and line reads.
 
 use machine::description::Fill;
 use units::{Duration, Time};
@@ -61,7 +61,7 @@ impl SecondaryBus {
         }
     }
 
-    /// Reserves the write-back of a modified primary block that makes room for one available at `value`, from the line
+    /// Reserves the writeback of a modified primary block that makes room for one available at `value`, from the line
     /// whose fill ends at `fill_end`. During the fill, the R10000 delays it to the end and the R12000 interleaves it
     /// with the blocks (Prestor 2001, 4.3.1); after the fill, it takes the bus when the value arrives.
     pub fn book_primary_writeback(&mut self, value: Time, fill_end: Time, timing: &ProcessorTiming) {

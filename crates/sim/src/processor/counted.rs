@@ -4,7 +4,7 @@ use units::{Bytes, Duration};
 
 use super::{Cause, Distance, Processor, ProcessorCounters, Service, Transaction};
 
-/// Bytes of a quadword, the R10000 manual's unit of write-backs (Prestor 2001, Table 5.1).
+/// Bytes of a quadword, the R10000 manual's unit of writebacks (Prestor 2001, Table 5.1).
 const QUADWORD: u64 = 16;
 
 /// The counts of a thread on all its processors.

@@ -189,7 +189,7 @@ impl Processor {
         }
     }
 
-    /// The value of miss `id` is available at `at`: a primary cache slot is freed for its block, and the write-back of
+    /// The value of miss `id` is available at `at`: a primary cache slot is freed for its block, and the writeback of
     /// a modified block from there reserves the secondary cache bus.
     pub fn set_value(&mut self, id: MissId, at: Time) {
         let Some(miss) = self.miss_mut(id) else { return };

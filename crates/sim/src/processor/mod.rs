@@ -58,7 +58,7 @@ pub enum Wait {
     Miss(MissId),
     /// The completion of any miss.
     AnyMiss,
-    /// The acknowledgement of a write-back of this line.
+    /// The acknowledgement of a writeback of this line.
     Writeback(LineAddr),
     /// The completion of all its misses.
     AllMisses,
@@ -301,7 +301,7 @@ impl Processor {
         self.misses.is_empty() || self.misses.iter().all(|(_, miss)| miss.value_at.is_none() && !miss.trapped)
     }
 
-    /// The line with the oldest unreleased write-back.
+    /// The line with the oldest unreleased writeback.
     pub fn oldest_writeback(&self) -> Option<LineAddr> {
         self.writebacks.first().copied()
     }

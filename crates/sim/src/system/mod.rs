@@ -243,7 +243,7 @@ impl<C: Controller> System<C> {
     fn wind_up(&mut self) -> Result<Vec<ThreadReport>, SimError> {
         // No thread is left for a scheduler.
         (self.schedule, self.schedule_next) = (None, Time::MAX);
-        // Write-backs and revisions still under way arrive.
+        // Writebacks and revisions still under way arrive.
         while self.step()? {}
         // Programs whose references all hit have run ahead of the last event.
         self.now = self.reports.iter().map(|(_, report)| report.finished).fold(self.now, Time::max);
