@@ -68,7 +68,7 @@ pub enum DescriptionError {
     /// The file is not TOML.
     #[error("{}not valid TOML: {message}", at.prefix())]
     Syntax {
-        /// Where reading stopped.
+        /// The position at which parsing stopped.
         at: Origin,
         /// The message of the TOML reader, in one line.
         message: String,
@@ -90,7 +90,7 @@ pub enum DescriptionError {
         entry: Box<Entry>,
         /// The key with its unit.
         intended: String,
-        /// What that key accepts.
+        /// The accepted values of that key.
         accepted: String,
     },
     /// The value has another type than the key's.
@@ -100,7 +100,7 @@ pub enum DescriptionError {
         entry: Box<Entry>,
         /// The type it has.
         found: &'static str,
-        /// What the key accepts.
+        /// The accepted values of the key.
         accepted: String,
     },
     /// The value has the right type and is impossible.
@@ -110,7 +110,7 @@ pub enum DescriptionError {
         entry: Box<Entry>,
         /// The fault.
         reason: String,
-        /// What the key accepts.
+        /// The accepted values of the key.
         accepted: String,
     },
     /// No file of the inheritance gives the key.
@@ -120,7 +120,7 @@ pub enum DescriptionError {
         at: Origin,
         /// The key with its table.
         key: String,
-        /// What the key accepts.
+        /// The accepted values of the key.
         accepted: String,
     },
     /// A description inherits itself, directly or through others.

@@ -7,20 +7,20 @@
 //! **Up to 64 processors** the routers are the corners of a hypercube, numbered in the order of modules and slots;
 //! corners that differ in bit 0 share a module, in bit 1 a rack, in bits 1 and 2 a 32-processor cube. Dimensions 1, 2
 //! and 3 use external ports 1, 2 and 3. With two or three dimensions, port 3 may carry an express link to the opposite
-//! corner. When not all corners are taken, those that are there are the low-numbered ones, linked as in the whole cube.
+//! corner. An incomplete cube has the low-numbered corners, linked as in the complete cube.
 //!
 //! **Above 64 processors** there are 32-processor cubes of eight corners; port 3 of each corner goes to a metarouter
 //! that joins the same corner of four cubes by its ports 1 to 4. Beyond 128 processors the metarouters of a corner form
 //! a hypercube by ports 5 and 6: two of them for 256 processors, four for 512.
 //!
-//! **Routes.** When all corners are there, a packet crosses the metarouters first and then corrects the differing
-//! bits from the lowest up (e-cube). Channels are thus used in the order up, between metarouters, down, dimension 0,
-//! 1, 2, 3: no circle. In an incomplete cube e-cube would pass through missing corners. There a packet first clears
-//! the bits that the destination does not have, then crosses, then sets those it lacks (Katseff, "Incomplete
-//! Hypercubes", IEEE Trans. Computers 37(5), 1988): clearing only lowers the corner's number, and what is left when
-//! setting is part of the destination's, so every corner on the way exists. Clearing, up, down, setting is again an
-//! order of the channels. Both are shortest. An express link serves only the two routers it joins, so that no packet
-//! goes on from it to another router.
+//! **Routes.** With all corners present, a packet crosses the metarouters first and then corrects the differing bits
+//! from the lowest up (e-cube). Channels are thus used in the order up, between metarouters, down, dimension 0, 1, 2,
+//! 3, without a cycle. In an incomplete cube e-cube would pass through missing corners. There a packet first clears the
+//! bits that the destination does not have, then crosses, then sets those it lacks (Katseff, "Incomplete Hypercubes",
+//! IEEE Trans. Computers 37(5), 1988): clearing only lowers the corner's number, and the bits left when setting are
+//! part of the destination's, so every corner on the way exists. Clearing, up, down, setting is again an order of the
+//! channels. Both routes are shortest. An express link serves only the two routers that it joins, so that no packet
+//! continues from it to another router.
 
 use units::{NodeId, Port, RouterId};
 
