@@ -195,7 +195,7 @@ impl Attribution {
             self.words.clear();
         }
         if measuring == Measuring::Yes {
-            // Events since the last end count after all: the measured part continues.
+            // The events since that end count after all: the measured part continues.
             self.before.clear();
             self.words_before.clear();
         }

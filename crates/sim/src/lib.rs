@@ -48,7 +48,7 @@ use units::Duration;
 /// How far a program may run ahead of the rest of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mode {
-    /// As far as no event of another node can interfere.
+    /// Up to the horizon before which no other event can interfere.
     #[default]
     LookAhead,
     /// Not at all: one event for each reference. Slow; the reference that look-ahead is tested against.

@@ -1,6 +1,6 @@
 //! The stall time of a processor's misses, by the terms of the FLASH dissertation's Equation 5.1.
 //!
-//! The controller notes for each miss when its request first left the inbox, how long it waited for the protocol
+//! The controller notes for each miss when its request first passed the inbox, how long it waited for the protocol
 //! processor, and when the answer goes to the processor. T_m is the minimum time of every miss, and T_p2p the
 //! uncontended way to the home and back; both follow from the machine. The remainder is T_c: invalidations,
 //! interventions, retries, queues and handlers at other nodes; and, for a local miss without remote action, the time of
@@ -59,7 +59,7 @@ impl StallTerms {
 /// An outstanding miss.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outstanding {
-    /// The time at which its request first left the inbox.
+    /// The time at which its request first passed the inbox.
     asked: Option<Time>,
     /// Time for which it and its retries waited for the protocol processor.
     waited: Duration,
@@ -154,7 +154,7 @@ impl Account {
         self.outstanding[number] = Outstanding::default();
     }
 
-    /// The request of a miss left the inbox at `time`, and waits for the protocol processor for `wait`.
+    /// The request of a miss passed the inbox at `time`, and waits for the protocol processor for `wait`.
     pub fn asked(&mut self, miss: MissId, time: Time, wait: Duration) {
         let outstanding = &mut self.outstanding[usize::from(miss.0)];
         outstanding.asked.get_or_insert(time);

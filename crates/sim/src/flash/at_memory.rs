@@ -18,11 +18,11 @@ use crate::system::{Event, System};
 pub enum Stage {
     /// The request is at the processor's pins.
     Asked,
-    /// The request has left the inbox of the processor's node.
+    /// The request has passed the inbox of the processor's node.
     Leaves,
-    /// The request has left the inbox of its home.
+    /// The request has passed the inbox of its home.
     AtHome,
-    /// The result has left the inbox of the processor's node.
+    /// The result has passed the inbox of the processor's node.
     Returns,
 }
 

@@ -11,9 +11,9 @@ use crate::system::{EnvelopeId, NodeEvent};
 pub enum MagicEvent {
     /// A processor's request, writeback or hint is at its pins.
     Request(CpuId, EnvelopeId),
-    /// A message for another node has left the inbox of this one.
+    /// A message for another node has passed the inbox of this one.
     Outgoing(NodeId, EnvelopeId),
-    /// A message has left the inbox of its destination node.
+    /// A message has passed the inbox of its destination node.
     Handle(EnvelopeId),
     /// A message leaves the network interface of a node.
     Inject(NodeId, EnvelopeId),
@@ -25,7 +25,7 @@ pub enum MagicEvent {
     Snoop(EnvelopeId),
     /// An owner has the line ready for the bus, for its answer and its report.
     Supply(EnvelopeId, EnvelopeId),
-    /// An owner's answer and report have left the inbox.
+    /// An owner's answer and report have passed the inbox.
     Supplied(EnvelopeId, EnvelopeId),
     /// An invalidation is at the bus to the processor.
     Drop(EnvelopeId),
@@ -41,11 +41,11 @@ pub enum MagicEvent {
 pub enum InterfaceStep {
     /// A request that hits in the remote access cache is at the pins.
     Asked(MissId),
-    /// That request has left the inbox.
+    /// That request has passed the inbox.
     Answer(MissId),
     /// An evicted line is at the pins, with data if it is dirty.
     Evicted(bool),
-    /// The evicted line has left the inbox.
+    /// The evicted line has passed the inbox.
     Kept(bool),
     /// The handler of a message of the processor starts, which frees its inbox entry.
     Started,

@@ -10,7 +10,7 @@ use super::{Magics, cpu_of};
 use crate::system::{Served, System};
 
 impl System<Magics> {
-    /// A message has left the inbox of its home: its handler runs and sends its messages.
+    /// A message has passed the inbox of its home: its handler runs and sends its messages.
     #[inline]
     pub(super) fn handle_at_home(&mut self, home: NodeId, message: &Message, from_network: bool) -> Time {
         let Some((work, traces)) = self.change_directory(home, message) else { return self.now };
@@ -84,10 +84,10 @@ impl System<Magics> {
         Some((work, traces))
     }
 
-    /// Reserves the memory for a handler. Returns when the line is ready, if one is read, and when the message can
-    /// leave the inbox. The inbox starts a read for every request that may need data, before the directory lookup;
-    /// memory accepts one access while another is in progress. Without that limit NACKed requests would queue at memory
-    /// without bound and starve the others.
+    /// Reserves the memory for a handler. Returns when the line is ready, if one is read, and when the handler may
+    /// start. The inbox starts a read for every request that may need data, before the directory lookup; memory accepts
+    /// one access while another is in progress. Without that limit NACKed requests would queue at memory without bound
+    /// and starve the others.
     #[inline]
     fn access_memory(&mut self, home: NodeId, kind: MessageKind, work: &HomeWork) -> (Time, Time) {
         let now = self.now;
@@ -120,7 +120,7 @@ impl System<Magics> {
         }
     }
 
-    /// A request of the local processor has left the inbox and waits for the protocol processor.
+    /// A request of the local processor has passed the inbox and waits for the protocol processor.
     fn note_request(&mut self, node: NodeId, line: LineAddr, waited: Duration) {
         let now = self.now;
         if let Some(miss) = self.processor_mut(cpu_of(node)).miss_on(line) {

@@ -1,4 +1,4 @@
-//! The processor interface: a node's processor and its bus, requests out of it, answers and interventions into it.
+//! The processor interface: requests of a node's processor, and answers, interventions and invalidations for it.
 
 use protocol::Access;
 use protocol::msi::{self, AccessOutcome, CacheLine, Eviction, Message, NodeOutcome, Place};
@@ -146,7 +146,7 @@ impl System<Magics> {
         self.put_into_inbox(node, through, id);
     }
 
-    /// A request, with or without a line of data, takes the bus now. Returns when it has left the inbox.
+    /// A request, with or without a line of data, takes the bus now. Returns when it has passed the inbox.
     pub(super) fn take_bus(&mut self, node: NodeId, data: bool) -> Time {
         let timing = &self.controllers.design.timing;
         let length = if data { timing.bus.request + timing.bus.data } else { timing.bus.request };
@@ -167,7 +167,7 @@ impl System<Magics> {
         self.take_in(cpu);
     }
 
-    /// A message of this node leaves the inbox at `at`, for the home here or for another node.
+    /// A message of this node passes the inbox at `at`, for the home here or for another node.
     pub(super) fn put_into_inbox(&mut self, node: NodeId, at: Time, id: EnvelopeId) {
         self.controllers.nodes[node.index()].in_inbox += 1;
         let here = self.envelopes.get(id).to == node;

@@ -1,9 +1,10 @@
 //! FLASH's nodes: one processor, and MAGIC, a controller whose protocol is a program (FLASH dissertation, 2.4).
 //!
 //! The protocol processor handles every message that comes to a node, from its processor or from the network, one after
-//! the other; its busy time is the controller's occupancy. A message changes the state of its line when it leaves the
-//! inbox; the messages that it causes leave when its handler has run that far. Messages from a node to itself (an
-//! invalidation from a home to its own processor, say) are handled within the same run.
+//! the other; its busy time is the controller's occupancy. A message changes the state of its line when it passes the
+//! inbox, after selection and lookup of its handler; it then keeps its inbox entry until the handler starts. The
+//! messages that it causes leave when the handler has run that far. Messages from a node to itself (an invalidation
+//! from a home to its own processor, say) are handled within the same run.
 
 mod account;
 mod at_memory;

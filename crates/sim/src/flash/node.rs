@@ -148,7 +148,7 @@ impl System<Magics> {
         }
     }
 
-    /// A message of this node's processor has left the inbox and goes on to another node.
+    /// A message of this node's processor has passed the inbox and goes on to another node.
     pub(super) fn on_outgoing(&mut self, node: NodeId, id: EnvelopeId) {
         let (message, to) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
         let (now, delay) = (self.now, self.random_delay());
@@ -179,7 +179,7 @@ impl System<Magics> {
         self.schedule(node, out, MagicEvent::Inject(node, id));
     }
 
-    /// A message has left the inbox of its destination node.
+    /// A message has passed the inbox of its destination node.
     #[inline]
     pub(super) fn on_handle(&mut self, id: EnvelopeId) {
         let (message, node) = (self.envelopes.get(id).message, self.envelopes.get(id).to);

@@ -127,7 +127,7 @@ pub type MessageCounts = [u64; MessageKind::ALL.len()];
 pub struct HubCounters {
     /// Messages that the home handled.
     pub received: MessageCounts,
-    /// Messages that the home sent; each invalidation counts, whether the home or the requester expanded it.
+    /// Messages that the home sent; an invalidation to all sharers counts once for each of them.
     pub sent: MessageCounts,
     /// Time the system bus was held.
     pub bus_busy: Duration,

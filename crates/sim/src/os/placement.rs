@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_full_node_is_helped_out_by_the_nearest() {
         let policy = policy(PlacementKind::FirstTouch, 0);
-        // Nodes 2 and 3 share a router; 0 and 1 hang on one of its neighbours.
+        // Nodes 2 and 3 share a router; 0 and 1 share a neighbouring one.
         let full = |full: &'static [u16]| move |node: NodeId| u64::from(!full.contains(&node.0));
         let from_three = |taken| policy.serve(Wish::Node(NodeId(3)), full(taken));
         assert_eq!(from_three(&[]), Some((NodeId(3), false)));

@@ -116,7 +116,7 @@ pub trait Controller: Sized + 'static {
     /// The line of a miss is complete, before the miss is closed.
     ///
     /// # Errors
-    /// A case that the protocol rules out.
+    /// A case that the protocol excludes.
     fn filled(_system: &mut System<Self>, _cpu: CpuId, _miss: MissId) -> Result<(), SimError> {
         Ok(())
     }

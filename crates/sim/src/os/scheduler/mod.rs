@@ -81,7 +81,7 @@ pub struct Scheduling {
 /// Scheduling counts of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SchedulingCounters {
-    /// Number of times it gave up its processor because it blocked or yielded.
+    /// Number of times it gave up its processor to another thread because it blocked or yielded.
     pub voluntary_switches: u64,
     /// Number of preemptions.
     pub involuntary_switches: u64,

@@ -71,7 +71,7 @@ impl Scheduler {
     }
 
     /// This scheduler with the end of its past moved to `now`, the start of the simulation: running and waiting threads
-    /// stay, as do the rests of quanta; counts are cleared.
+    /// stay, as does the remaining time of quanta; counts are cleared.
     fn begun_at(mut self, now: Time) -> Self {
         let age = self.costs.age;
         let earlier = |time: &mut Time| {
