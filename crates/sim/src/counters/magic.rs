@@ -16,7 +16,7 @@ macro_rules! handlers {
     };
 }
 
-/// Runs and cycles of each handler, in the order of [`Handler::ALL`].
+/// Runs and cycles of each handler, in the order of `Handler::ALL`.
 pub const HANDLERS: &[CountingMode] = handlers! {
     request request_cycles "request";
     reply reply_cycles "reply";
