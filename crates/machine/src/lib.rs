@@ -1,7 +1,7 @@
-//! What a machine is: its description in TOML, its topology, its routes, and the deadlock check of any routes.
+//! A machine: its description in TOML, its topology, its routes, and the deadlock check of any routes.
 //!
-//! [`load`] gives a [`Description`] by name or path; [`Topology::new`] builds the graph of nodes, routers and
-//! links that it describes, with routes as the hardware holds them. [`routing::deadlock`] checks any routes.
+//! [`load`] gives a [`Description`] by name or path; [`Topology::new`] builds its graph of nodes, routers and links,
+//! with routes in the hardware's form. [`routing::deadlock`] checks any routes.
 //!
 //! ```
 //! use machine::VirtualNetwork;

@@ -1,9 +1,9 @@
-//! Whom misses and waits belong to: what a processor lost at which line of memory, and at which place of its program.
+//! Attribution of stall time: what a processor lost at each line of memory and each site of its program.
 //!
-//! Every wait is for one thing ([`crate::Cause`]); a wait for a miss is owed by that miss, and the miss belongs to the line that
-//! was referred to and the site in the program that did so. Why a processor missed is often known only when the life of the line
-//! ends ([`crate::MissCause`]): until then the miss keeps what was waited for it. So the sum over all places is what the
-//! processor's own account says, to the picosecond.
+//! Every wait has one cause ([`crate::Cause`]). A wait for a miss is charged to that miss, and the miss to the line
+//! that was referenced and to the site of the reference. The cause of a miss ([`crate::MissCause`]) is often decided
+//! only when the line leaves the cache; until then the stall time is kept pending with the miss. The sum over all
+//! places therefore equals the processor's own account, to the picosecond.
 
 use std::collections::VecDeque;
 
@@ -13,28 +13,28 @@ use units::{CpuId, Duration, LineAddr};
 use crate::causes::MissCause;
 use crate::processor::{Cause, Measuring, Service};
 
-/// What time was lost to.
+/// The reason for lost time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Loss {
     /// A miss, for this cause.
     Miss(MissCause),
-    /// The right to store to a line of which the processor had a copy.
+    /// Ownership of a line of which the processor already had a copy.
     Upgrade,
-    /// A miss that was not over, or whose cause had not shown, when the program ended.
+    /// A miss that was outstanding, or whose cause was undecided, when the program ended.
     Unsettled,
-    /// The refill of a translation.
+    /// A TLB refill.
     Translation,
-    /// A lock, or another word that somebody else was to change.
+    /// A wait for a lock, or for another word that another processor is to change.
     Lock,
-    /// The other threads at a barrier.
+    /// A wait at a barrier for the other threads.
     Barrier,
 }
 
 impl Loss {
-    /// How many there are.
+    /// Number of losses.
     pub const COUNT: usize = MissCause::ALL.len() + 5;
 
-    /// All, each with its name: misses by their causes first.
+    /// Every loss with its name, misses by cause first.
     pub const ALL: [(Self, &'static str); Self::COUNT] = [
         (Self::Miss(MissCause::Cold), "cold"),
         (Self::Miss(MissCause::Capacity), "capacity"),
@@ -60,48 +60,48 @@ impl Loss {
     }
 }
 
-/// Words of a line, a bit each; words are of eight bytes, and lines of more than 32 of them share bits.
+/// A set of words of a line, one bit each. Words have eight bytes; in lines of more than 32 words, words share bits.
 pub type WordSet = u32;
 
-/// Words of a line that there are bits for.
+/// Number of bits in a [`WordSet`].
 pub const WORD_BITS: u32 = WordSet::BITS;
 
-/// What one processor lost at one line, in what is measured of its program.
+/// The time that one processor lost at one line and site, within the measured part of its program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LineLoss {
     /// The processor.
     pub cpu: CpuId,
-    /// Where in the program, as [`crate::Thread::at_site`] said; zero if it said nothing.
+    /// The site in the program, as given to [`crate::Thread::at_site`]; zero if none was given.
     pub site: u64,
-    /// The address of the line's first byte, as the program names it; `None` for waits that are for no line.
+    /// The address of the line's first byte, as the program names it; `None` for waits without a line.
     pub line: Option<u64>,
-    /// How often, by what was lost: in the order of [`Loss::ALL`]. Locks and barriers are counted in `stalled` alone.
+    /// Number of occurrences of each loss, in the order of [`Loss::ALL`]. Locks and barriers count in `stalled` alone.
     pub count: [u64; Loss::COUNT],
     /// Time lost, in the order of [`Loss::ALL`].
     pub stalled: [Duration; Loss::COUNT],
-    /// Misses that are over, upgrades among them, by how they were served: in the order of [`Service::all`].
+    /// Completed misses and upgrades by how they were served, in the order of [`Service::all`].
     pub served: [u64; Service::COUNT],
-    /// Words of the line that the processor loaded, wherever in the program.
+    /// Words of the line that the processor loaded, at any site.
     pub read: WordSet,
-    /// Words of the line that it stored to, wherever in the program.
+    /// Words of the line that the processor stored to, at any site.
     pub written: WordSet,
 }
 
-/// The miss that owes a wait; none for waits that are for no miss.
+/// The miss that a wait is charged to; none for waits without a miss.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Debt(u32);
 
 impl Debt {
-    /// Nobody's.
+    /// No miss.
     pub const NONE: Self = Self(0);
 }
 
-/// A wait, and whose it is.
+/// A wait, with the miss that it is charged to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Charge {
-    /// What for.
+    /// The cause of the wait.
     pub cause: Cause,
-    /// The miss that owes it.
+    /// The miss that it is charged to.
     pub debt: Debt,
 }
 
@@ -111,16 +111,16 @@ impl From<Cause> for Charge {
     }
 }
 
-/// No line has this address: waits that are for none.
+/// The line address of waits without a line; no line has it.
 const NO_LINE: u64 = u64::MAX;
 
-/// Numbers of misses come round again after so many others at least: longer than anything waits for a miss that is over.
+/// Freed miss numbers that must precede a number in the queue before it is reused, so that no wait still refers to it.
 const QUARANTINE: usize = 4096;
 
-/// A line at a site.
+/// A site and a line.
 type Place = (u64, u64);
 
-/// Counts of a place.
+/// The counts of one place.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     count: [u64; Loss::COUNT],
@@ -133,41 +133,41 @@ impl Entry {
         Self { count: [0; Loss::COUNT], stalled: [Duration::ZERO; Loss::COUNT], served: [0; Service::COUNT] };
 }
 
-/// A miss: from its request until its cause has shown.
+/// A miss, from its request until its cause is decided.
 #[derive(Clone, Copy, Debug)]
 struct Life {
     place: usize,
     loss: Option<Loss>,
-    /// What was waited for it while its cause was unknown.
+    /// Stall time charged to the miss while its cause is undecided.
     pending: Duration,
 }
 
-/// What one processor lost where.
+/// The losses of one processor by place.
 #[derive(Debug)]
 pub struct Attribution {
-    /// Whether what happens is to be measured.
+    /// Whether events count at present.
     measuring: Measuring,
-    /// Places and lines that have changed since what is measured was over, as they were then.
+    /// Places that have changed since the measured part ended for the time being, with their counts at its end.
     before: FxHashMap<usize, Entry>,
     words_before: FxHashMap<u64, (WordSet, WordSet)>,
-    /// Whether anything was to be measured before.
+    /// Whether the measured part of the program has begun.
     begun: bool,
     line_mask: u64,
     places: FxHashMap<Place, usize>,
     entries: Vec<Entry>,
-    /// The place that was asked for last.
+    /// The place that was looked up last.
     latest: (Place, usize),
-    /// By number; number zero is nobody.
+    /// Misses by number; number zero is no miss.
     lives: Vec<Life>,
-    /// Numbers that are free again, the longest free first.
+    /// Miss numbers for reuse, the longest free first.
     free: VecDeque<u32>,
-    /// By line, the miss that brought it, while its cause is unknown.
+    /// By line, the miss that fetched it, while its cause is undecided.
     bringers: FxHashMap<LineAddr, u32>,
     words: FxHashMap<u64, (WordSet, WordSet)>,
 }
 
 impl Attribution {
-    /// Nothing lost yet, by a processor with lines of `1 << line_shift` bytes.
+    /// Empty counts of a processor with lines of `1 << line_shift` bytes.
     pub fn new(line_shift: u32) -> Self {
         let nowhere = (0, NO_LINE);
         Self {
@@ -186,7 +186,7 @@ impl Attribution {
         }
     }
 
-    /// From here on what happens is to be measured, or not. What came before the first that is does not count.
+    /// Starts or stops measuring. The first start that the program declares clears all earlier counts.
     pub fn count(&mut self, measuring: Measuring, declared: bool) {
         if declared && !self.begun {
             self.begun = true;
@@ -195,7 +195,7 @@ impl Attribution {
             self.words.clear();
         }
         if measuring == Measuring::Yes {
-            // What was done since counts after all.
+            // The events since that end count after all: the measured part continues.
             self.before.clear();
             self.words_before.clear();
         }
@@ -206,7 +206,7 @@ impl Attribution {
         self.measuring != Measuring::No
     }
 
-    /// What is known of a place, to be changed.
+    /// The counts of a place, saved beforehand if the measured part may be over.
     fn entry(&mut self, place: usize) -> &mut Entry {
         if self.measuring == Measuring::IfMoreFollows {
             self.before.entry(place).or_insert(self.entries[place]);
@@ -228,7 +228,7 @@ impl Attribution {
         self.latest.1
     }
 
-    /// A miss on what lies at `at`, by the program at `site`.
+    /// Opens a miss on address `at` by the program at `site`.
     pub fn open(&mut self, site: u64, at: u64) -> Debt {
         let life = Life { place: self.place(site, at), loss: None, pending: Duration::ZERO };
         if self.free.len() > QUARANTINE
@@ -241,7 +241,7 @@ impl Attribution {
         Debt(self.lives.len() as u32 - 1)
     }
 
-    /// The request of a miss for `line` has been granted: an `upgrade`, or a line that was not there and whose cause is to show.
+    /// The request of a miss on `line` is granted: an upgrade, or a fetch whose cause is decided later.
     pub fn grant(&mut self, debt: Debt, line: LineAddr, upgrade: bool) {
         if debt == Debt::NONE {
             return;
@@ -249,21 +249,21 @@ impl Attribution {
         if upgrade {
             self.settle(debt.0, Loss::Upgrade);
         } else if let Some(before) = self.bringers.insert(line, debt.0) {
-            // It has been granted again after its page moved.
+            // A request is granted twice if its page moved.
             if before != debt.0 {
                 self.settle(before, Loss::Unsettled);
             }
         }
     }
 
-    /// Why the processor missed on `line` has shown.
+    /// The cause of the miss on `line` is decided.
     pub fn judge(&mut self, line: LineAddr, cause: MissCause) {
         if let Some(number) = self.bringers.remove(&line) {
             self.settle(number, Loss::Miss(cause));
         }
     }
 
-    /// The cause of a miss is known, or will never be.
+    /// Charges the pending time of a miss to `loss`, once its cause is decided or can no longer be.
     fn settle(&mut self, number: u32, loss: Loss) {
         let life = &mut self.lives[number as usize];
         let pending = std::mem::take(&mut life.pending);
@@ -275,7 +275,7 @@ impl Attribution {
         entry.count[loss.index()] += counts;
     }
 
-    /// A miss is over, and was served so.
+    /// A miss is complete, served by `service`.
     pub fn served(&mut self, debt: Debt, service: Service) {
         if self.is_counting() && debt != Debt::NONE {
             let place = self.lives[debt.0 as usize].place;
@@ -283,7 +283,7 @@ impl Attribution {
         }
     }
 
-    /// A translation of what lies at `at` is missing.
+    /// A TLB miss on address `at`.
     pub fn translate(&mut self, site: u64, at: u64) {
         let place = self.place(site, at);
         if self.is_counting() {
@@ -291,12 +291,12 @@ impl Attribution {
         }
     }
 
-    /// What follows is a wait for what lies at `at`.
+    /// Names the place of the next wait: address `at`.
     pub fn look(&mut self, site: u64, at: u64) {
         self.place(site, at);
     }
 
-    /// `time` was spent: on a miss, on the translation or the word that was named last, or on a barrier.
+    /// Charges `time` to a miss, to the place of the last TLB miss or awaited word, or to a barrier.
     pub fn spend(&mut self, site: u64, Charge { cause, debt }: Charge, on: Cause, time: Duration) {
         if !self.is_counting() {
             return;
@@ -326,7 +326,7 @@ impl Attribution {
         self.entry(place).stalled[loss.unwrap_or(Loss::Unsettled).index()] += time;
     }
 
-    /// The program refers to a word.
+    /// Records the word at `at` as loaded or stored to.
     pub fn touch(&mut self, at: u64, stores: bool) {
         if self.is_counting() {
             let line = at & self.line_mask;
@@ -339,7 +339,7 @@ impl Attribution {
         }
     }
 
-    /// What processor `cpu`, which this is of, lost, in the order of lines and sites.
+    /// The losses of processor `cpu`, the owner of this account, ordered by line and site.
     pub fn losses(&self, cpu: CpuId) -> Vec<LineLoss> {
         let mut entries = self.entries.clone();
         self.before.iter().for_each(|(&place, before)| entries[place] = *before);

@@ -1,15 +1,15 @@
-//! Why processors miss: for the first time, for want of room, or because others write.
+//! Causes of misses: cold, capacity, conflict, true sharing and false sharing.
 //!
-//! Sharing misses are told apart word by word, after Dubois, Skeppstedt, Ricciulli, Ramamurthy and Stenström (ISCA 1993): a line
-//! lives in a cache from its grant until it is taken away or evicted. A miss on a line that was taken away is true sharing if,
-//! while it lives, the processor refers to a word that another has stored to and that it has not had since; it is false sharing
-//! if it never does. Which of the two it was is known when the word is touched, or when the line's life ends. A line that was
-//! evicted misses for want of room: for want of ways ([`MissCause::Conflict`]) if a fully associative cache of equal size that
-//! replaces the least recently used line, seeing the same references that reach the secondary cache, had kept it; else
-//! for want of size. Stores to lines of which the processor has a copy are upgrades, and counted apart.
+//! Sharing misses are classified by word, after Dubois, Skeppstedt, Ricciulli, Ramamurthy and Stenström (ISCA 1993): a
+//! line's lifetime in a cache runs from its grant to its invalidation or eviction. A miss on an invalidated line is
+//! true sharing if, within that lifetime, the processor references a word with an unseen store of another processor;
+//! otherwise it is false sharing. The class is decided when such a word is touched, or when the lifetime ends. A miss
+//! on an evicted line is a conflict miss ([`MissCause::Conflict`]) if a fully associative LRU cache of equal size, fed
+//! with the references that reach the secondary cache, would have kept the line; otherwise it is a capacity miss.
+//! Stores to lines of which the processor has a copy are upgrades, counted apart.
 //!
-//! What one processor does to a line's words is compared with what others did before they lost it: so the verdict is the same
-//! however far processors run ahead.
+//! Unseen stores are determined when the line is granted, after every writer has lost ownership, so the verdict does
+//! not depend on how far processors run ahead.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,23 +17,23 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 use units::{CpuId, LineAddr};
 
-/// Why a processor missed.
+/// The cause of a miss.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum MissCause {
-    /// It never had the line.
+    /// The processor's first miss on the line.
     Cold,
-    /// It had evicted it, as a cache of this size must.
+    /// The line was evicted, and a fully associative cache of equal size would have evicted it too.
     Capacity,
-    /// It had evicted it, as a fully associative cache of this size would not have.
+    /// The line was evicted, but a fully associative cache of equal size would have kept it.
     Conflict,
-    /// It had lost it to a writer, and needs what was written.
+    /// The line was invalidated by a writer, and the processor uses what was written.
     TrueSharing,
-    /// It had lost it to a writer, and does not need what was written.
+    /// The line was invalidated by a writer, and the processor does not use what was written.
     FalseSharing,
 }
 
 impl MissCause {
-    /// All, each with its name.
+    /// Every cause with its name.
     pub const ALL: [(Self, &'static str); 5] = [
         (Self::Cold, "cold"),
         (Self::Capacity, "capacity"),
@@ -43,16 +43,16 @@ impl MissCause {
     ];
 }
 
-/// The tracker that all processors of a machine tell of their accesses.
+/// The tracker of causes that all processors of a machine share.
 pub type SharedCauses = Rc<RefCell<Causes>>;
 
-/// 64-bit words of a line, at most; more would share marks.
+/// 64-bit words of a line, at most; longer lines share marks.
 const WORDS: usize = 32;
 
-/// How often each word of a line has been stored to, modulo their range.
+/// Number of stores to each word of a line, modulo 2^16.
 type Stores = [u16; WORDS];
 
-/// Where a line is, for one processor.
+/// The history of a line at one processor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Presence {
     Never,
@@ -61,21 +61,21 @@ enum Presence {
     TakenAway,
 }
 
-/// One processor's view of a line.
+/// The tracker's state of one line at one processor.
 #[derive(Clone, Debug)]
 struct View {
     presence: Presence,
-    /// Whether a request is under way, and what is to be done to the words when it is granted.
+    /// Whether a request is outstanding; `loads` and `stores` collect the words to mark when it is granted.
     requested: bool,
     loads: u32,
     stores: u32,
-    /// Whether the cache without conflicts had the line when it was asked for.
+    /// Whether the fully associative cache had the line at the time of the miss.
     kept: bool,
-    /// The stores to each word that it has had.
+    /// The store counts of each word that the processor has seen.
     had: Stores,
-    /// And those that came with the line.
+    /// The store counts of each word when the line was granted.
     came: Stores,
-    /// Words that others have stored to and that it has not had, while it is open whether it needs them.
+    /// Words with unseen stores of other processors, while the cause of the miss is undecided.
     open: u32,
 }
 
@@ -94,13 +94,13 @@ impl Default for View {
     }
 }
 
-/// A fully associative cache that replaces the least recently used line.
+/// A fully associative LRU cache, tags only.
 #[derive(Debug)]
 struct Shadow {
     lines: usize,
-    /// When each line was last used.
+    /// The time of each line's last use.
     used: FxHashMap<LineAddr, u64>,
-    /// The lines in the order of their use; entries that are out of date are skipped.
+    /// The lines in order of use; outdated entries are skipped.
     order: std::collections::VecDeque<(u64, LineAddr)>,
     clock: u64,
 }
@@ -110,7 +110,7 @@ impl Shadow {
         Self { lines, used: FxHashMap::default(), order: std::collections::VecDeque::new(), clock: 0 }
     }
 
-    /// Refers to a line. Whether it was there.
+    /// References a line. Returns whether it hit.
     fn refer(&mut self, line: LineAddr) -> bool {
         self.clock += 1;
         let was = self.used.insert(line, self.clock).is_some();
@@ -133,7 +133,7 @@ impl Shadow {
     }
 }
 
-/// What all processors did to all lines.
+/// The tracker of all lines and processors.
 #[derive(Debug)]
 pub struct Causes {
     views: FxHashMap<(CpuId, LineAddr), View>,
@@ -142,13 +142,13 @@ pub struct Causes {
 }
 
 impl Causes {
-    /// Of so many processors with secondary caches of so many lines.
+    /// A tracker for `processors` secondary caches of `lines` lines each.
     pub fn new(processors: usize, lines: usize) -> Self {
         let shadows = (0..processors).map(|_| Shadow::new(lines)).collect();
         Self { views: FxHashMap::default(), stores: FxHashMap::default(), shadows }
     }
 
-    /// A reference reaches the secondary cache; with `missed`, a request follows.
+    /// A reference reaches the secondary cache; a request follows if it `missed`.
     pub fn refer(&mut self, cpu: CpuId, line: LineAddr, missed: bool) {
         let kept = self.shadows[cpu.index()].refer(line);
         if missed {
@@ -157,8 +157,8 @@ impl Causes {
         }
     }
 
-    /// The processor has loaded or stored to `word` of a line that it has, or will when its request is granted. The cause of the
-    /// miss that brought the line, if that is known from now on.
+    /// The processor loads or stores to `word` of a line in its cache, or of one whose request is outstanding. Returns
+    /// the cause of the miss that fetched the line, if this access decides it.
     pub fn touch(&mut self, cpu: CpuId, line: LineAddr, word: usize, stores: bool) -> Option<MissCause> {
         let view = self.views.entry((cpu, line)).or_default();
         let mark = 1 << (word % WORDS);
@@ -174,7 +174,8 @@ impl Causes {
         cause
     }
 
-    /// A request for the line is granted. Whether it is an upgrade, and if not, the cause of the miss, unless that is yet to be seen.
+    /// A request for the line is granted. Returns whether it was an upgrade, and the cause of the miss if that is
+    /// decided.
     pub fn grant(&mut self, cpu: CpuId, line: LineAddr) -> (bool, Option<MissCause>) {
         let view = self.views.entry((cpu, line)).or_default();
         let count = self.stores.entry(line).or_insert([0; WORDS]);
@@ -191,7 +192,7 @@ impl Causes {
             Presence::TakenAway => {
                 let missed = |&word: &usize| view.came[word] != view.had[word];
                 view.open = (0..WORDS).filter(missed).fold(0, |words, word| words | 1 << word);
-                // Nothing has been written: as by a store that was granted the line and never came.
+                // No other processor has stored: the writer's grant was not followed by its store.
                 (view.open == 0).then_some(MissCause::FalseSharing)
             }
         };
@@ -204,8 +205,8 @@ impl Causes {
         (before == Presence::Present, cause.or(needed))
     }
 
-    /// The line has left the processor's caches: evicted, or taken away. The cause of the miss that brought it, if that is known
-    /// only now.
+    /// The line leaves the processor's caches, evicted or invalidated. Returns the cause of its miss if this decides
+    /// it.
     pub fn lose(&mut self, cpu: CpuId, line: LineAddr, evicted: bool) -> Option<MissCause> {
         if !evicted {
             self.shadows[cpu.index()].forget(line);
@@ -215,7 +216,7 @@ impl Causes {
         view.end()
     }
 
-    /// The processor's program has ended: the lines of which its misses turn out to be false sharing.
+    /// The processor's program has ended. Returns the lines whose misses are decided now, as false sharing.
     pub fn settle(&mut self, cpu: CpuId) -> Vec<LineAddr> {
         let own = self.views.iter_mut().filter(|((owner, _), _)| *owner == cpu);
         own.filter_map(|(&(_, line), view)| view.end().map(|_| line)).collect()
@@ -223,7 +224,7 @@ impl Causes {
 }
 
 impl View {
-    /// The processor needs these words. The cause of its miss, if that shows.
+    /// The processor uses these words. Returns the cause of its miss, if that is decided now.
     fn need(&mut self, words: u32) -> Option<MissCause> {
         if self.open & words == 0 {
             return None;
@@ -233,7 +234,7 @@ impl View {
         Some(MissCause::TrueSharing)
     }
 
-    /// The processor stores to these words, of a line whose words have been stored to so often.
+    /// The processor stores to these words of a line with store counts `count`.
     fn store(&mut self, words: u32, count: &mut Stores) {
         for word in (0..WORDS).filter(|word| words & 1 << word != 0) {
             count[word] = count[word].wrapping_add(1);
@@ -241,7 +242,7 @@ impl View {
         }
     }
 
-    /// The line's life ends. If nothing of it was needed, what others have stored is still to be had.
+    /// The lifetime of the line ends. A line of which no stored word was used keeps those words as unseen.
     fn end(&mut self) -> Option<MissCause> {
         (std::mem::take(&mut self.open) != 0).then_some(MissCause::FalseSharing)
     }
@@ -255,7 +256,7 @@ mod tests {
     const A: CpuId = CpuId(0);
     const B: CpuId = CpuId(1);
 
-    /// The processor misses on the line and touches a word of it.
+    /// Misses on the line and touches a word of it.
     fn miss(causes: &mut Causes, cpu: CpuId, word: usize, stores: bool) -> Option<MissCause> {
         causes.refer(cpu, LINE, true);
         assert_eq!(causes.touch(cpu, LINE, word, stores), None, "its request is under way");
@@ -268,17 +269,17 @@ mod tests {
         assert_eq!(miss(&mut causes, A, 0, false), Some(MissCause::Cold));
         assert_eq!(causes.lose(A, LINE, false), None);
         assert_eq!(miss(&mut causes, B, 3, true), Some(MissCause::Cold));
-        // A needs another word, for the time being.
+        // A first touches a word that B did not store to.
         assert_eq!(miss(&mut causes, A, 0, false), None);
         assert_eq!(causes.touch(A, LINE, 1, true), None);
         assert_eq!(causes.touch(A, LINE, 3, false), Some(MissCause::TrueSharing));
         assert_eq!(causes.touch(A, LINE, 3, false), None, "once");
-        // B had its own word, and A's store is what it did not have.
+        // B first touches a word of its own; the store of A remains unseen.
         causes.lose(B, LINE, false);
         assert_eq!(miss(&mut causes, B, 3, true), None);
         causes.lose(A, LINE, false);
         assert_eq!(causes.lose(B, LINE, false), Some(MissCause::FalseSharing));
-        // What was not needed then is still news.
+        // Words left unseen by the false-sharing miss can still make a later miss true sharing.
         assert_eq!(miss(&mut causes, B, 1, false), Some(MissCause::TrueSharing));
         assert_eq!(miss(&mut causes, A, 5, false), None);
         assert_eq!((causes.settle(A), causes.settle(B)), (vec![LINE], vec![]));
@@ -307,7 +308,7 @@ mod tests {
             causes.lose(A, line, true);
             cause
         };
-        // Two lines fit a cache without conflicts, three do not.
+        // Two lines fit a fully associative cache of two, three do not.
         assert_eq!([0, 1, 0, 1].map(&mut go)[2..], [Some(MissCause::Conflict); 2]);
         assert_eq!([2, 0, 1].map(&mut go)[1..], [Some(MissCause::Capacity); 2]);
     }

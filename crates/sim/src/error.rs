@@ -1,4 +1,4 @@
-//! What can go wrong in a simulation.
+//! Errors of a simulation.
 
 use machine::DescriptionError;
 use machine::description::{Description, HubSpec};
@@ -9,23 +9,23 @@ use units::{Bytes, CpuId, NodeId, Time, VirtualAddr};
 
 use crate::system::Incoherence;
 
-/// Why a simulation cannot start or go on.
+/// The reason why a simulation cannot start or continue.
 #[derive(Debug, Error)]
 pub enum SimError {
-    /// Memory was asked for on a node that does not exist.
+    /// Memory is requested on a node that does not exist.
     #[error("node {node} does not exist: the machine has nodes 0 to {}", nodes - 1)]
     NoSuchNode {
         /// The node.
         node: NodeId,
-        /// How many there are.
+        /// The number of nodes.
         nodes: usize,
     },
-    /// Counters were to be looked at that cannot be.
+    /// A unit of counters cannot be read.
     #[error("counters cannot be looked at: {what}: {why}")]
     Unwatchable {
-        /// What was asked for.
+        /// The requested unit.
         what: String,
-        /// Why not.
+        /// The reason.
         why: &'static str,
     },
     /// A program was given to a processor that does not exist.
@@ -33,7 +33,7 @@ pub enum SimError {
     NoSuchProcessor {
         /// The processor.
         cpu: CpuId,
-        /// How many there are.
+        /// The number of processors.
         processors: usize,
     },
     /// Two programs were given to one processor.
@@ -51,13 +51,13 @@ pub enum SimError {
         name: String,
         /// Its threads.
         threads: usize,
-        /// How many processors there are.
+        /// The number of processors.
         processors: usize,
     },
-    /// A thread was to begin, and no processor is free for it.
+    /// A thread begins while no processor is free.
     #[error("no processor is free for another thread: all {processors} that the program may use have one")]
     NoProcessorFree {
-        /// How many it may use.
+        /// The number of processors that the program may use.
         processors: usize,
     },
     /// A node is full.
@@ -65,55 +65,55 @@ pub enum SimError {
     OutOfMemory {
         /// The node.
         node: NodeId,
-        /// What was asked for.
+        /// The requested size.
         wanted: Bytes,
-        /// What is left.
+        /// The free size.
         free: Bytes,
     },
     /// No node has room for a page that a program touches.
     #[error("processor {cpu} touched a page at {page:?} at {at}, and no node has room for it")]
     MemoryFull {
-        /// Who touched it.
+        /// The processor.
         cpu: CpuId,
-        /// What it touched.
+        /// The address that it touched.
         page: VirtualAddr,
-        /// When.
+        /// The time.
         at: Time,
     },
-    /// The description asks for something that the simulator does not have.
+    /// The description requires something that the simulator does not model.
     #[error("{key} = {value} cannot be simulated; accepted: {accepted}")]
     Unsupported {
         /// The key of the description.
         key: &'static str,
         /// Its value.
         value: String,
-        /// What can be simulated.
+        /// The values that can be simulated.
         accepted: &'static str,
     },
-    /// The values of the description cannot stand together.
+    /// The values of the description contradict each other.
     #[error(transparent)]
     Description(Box<DescriptionError>),
-    /// All programs wait for something that never comes.
+    /// Deadlock: every program waits, and no event is scheduled.
     #[error("nothing can happen any more at {at}: {waits}")]
     Deadlock {
-        /// When.
+        /// The time.
         at: Time,
-        /// Who waits for what.
+        /// The wait of each thread.
         waits: String,
     },
     /// The description names a protocol that does not exist.
     #[error("directory.protocol: {0}")]
     UnknownProtocol(#[from] UnknownProtocol),
-    /// A program reads past the caches where the protocol has no message for it.
+    /// A program performs an uncached read, for which the protocol has no message.
     #[error("processor {cpu} reads a line without caching it, for which the protocol has no message")]
     NoUncached {
         /// The processor.
         cpu: CpuId,
     },
-    /// The protocol met a case that it rules out.
+    /// The protocol met a case that it excludes.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
-    /// Processors, directory and memory do not agree.
+    /// Caches, directory and memory disagree.
     #[error(transparent)]
     Incoherent(#[from] Incoherence),
     /// The host has no memory for a program's stack.
@@ -128,7 +128,7 @@ impl From<DescriptionError> for SimError {
 }
 
 impl SimError {
-    /// The Hub of `description`.
+    /// The Hub in `description`.
     pub(crate) fn hub_of(description: &Description) -> Result<&HubSpec, Self> {
         let value = "magic".to_string();
         description.hub.as_ref().ok_or(Self::Unsupported { key: "controller.kind", value, accepted: "\"hub\"" })

@@ -1,9 +1,9 @@
-//! Faults to be planted in a machine, to see whether tests find them: a tester that has not found one shows nothing.
+//! Faults to plant in a machine, as a check that the tests detect them.
 
 /// Declares the faults with their names.
 macro_rules! faults {
     ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
-        /// A fault in one rule of a machine, which strikes now and then.
+        /// A fault in one rule of a machine, which strikes occasionally.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Fault { $($(#[$doc])* $name,)* }
 
@@ -11,7 +11,7 @@ macro_rules! faults {
             /// Every fault.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// The name that it is asked for by.
+            /// The name under which it is selected.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
             }
@@ -20,7 +20,7 @@ macro_rules! faults {
 }
 
 impl Fault {
-    /// Of so many occasions one is taken: what seldom has an occasion takes each.
+    /// Occasions per strike: one for faults whose occasions are rare.
     const fn interval(self) -> u32 {
         match self {
             Self::OvertakenCopy => 1,
@@ -32,19 +32,19 @@ impl Fault {
 faults! {
     /// A sharer acknowledges an invalidation and keeps its copy.
     KeptCopy = "kept-copy";
-    /// A line that goes to memory has missed its last store.
+    /// A writeback carries the contents before the last store.
     StaleData = "stale-data";
-    /// An acknowledgement of an invalidation is lost.
+    /// An invalidation acknowledgement is lost.
     LostAcknowledgement = "lost-acknowledgement";
-    /// A copy that an invalidation has overtaken on its way is used.
+    /// A copy is used although an invalidation overtook it.
     OvertakenCopy = "overtaken-copy";
-    /// The home gives a copy away and forgets to whom (MAGIC).
+    /// The home grants a copy without recording the sharer (MAGIC).
     ForgottenSharer = "forgotten-sharer";
     /// A replacement hint is overtaken by the next request for its line (MAGIC, where there are hints).
     OvertakenHint = "overtaken-hint";
 }
 
-/// What a fault needs to strike seldom.
+/// The state that makes a fault strike occasionally.
 #[derive(Clone, Copy, Debug)]
 pub struct Saboteur {
     fault: Fault,
@@ -52,12 +52,12 @@ pub struct Saboteur {
 }
 
 impl Saboteur {
-    /// One who plants `fault`.
+    /// A saboteur that plants `fault`.
     pub const fn new(fault: Fault) -> Self {
         Self { fault, spared: 0 }
     }
 
-    /// Whether `fault` is planted and strikes on this occasion.
+    /// Whether `fault` is the planted one and strikes on this occasion.
     pub fn strikes(&mut self, fault: Fault) -> bool {
         if self.fault != fault {
             return false;

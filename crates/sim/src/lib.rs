@@ -1,9 +1,10 @@
 //! The timing simulator: processors, caches, Hubs, memory and network of a described machine, in integer time.
 //!
-//! Every state change of a line is made by the handlers of `protocol`, the very ones that `verify` explores. This crate
-//! says when they run and what else happens meanwhile: every resource (cache bus, system bus, memory, link) is held for a
-//! time and makes others wait. Programs run as coroutines; references that hit run without an event, as far ahead as
-//! nothing can interfere ([`Mode::LookAhead`]), with the same result as an event for each ([`Mode::LockStep`]).
+//! The handlers of `protocol`, the same ones that `verify` explores, make every state change of a line. This crate
+//! schedules them and models contention: every resource (cache bus, system bus, memory, link) is occupied for a time
+//! and makes others wait. Programs run as coroutines; references that hit run without an event, up to a look-ahead
+//! horizon before which no other event can interfere ([`Mode::LookAhead`]). The result is the same as with one event
+//! for each reference ([`Mode::LockStep`]).
 
 mod attribution;
 mod causes;
@@ -47,10 +48,10 @@ use units::Duration;
 /// How far a program may run ahead of the rest of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mode {
-    /// As far as nothing can interfere.
+    /// Up to the horizon before which no other event can interfere.
     #[default]
     LookAhead,
-    /// Not at all: one event a reference. Slow; the oracle that look-ahead is tested against.
+    /// Not at all: one event for each reference. Slow; the reference that look-ahead is tested against.
     LockStep,
 }
 
@@ -59,19 +60,19 @@ pub enum Mode {
 pub struct Options {
     /// How far a program may run ahead.
     pub mode: Mode,
-    /// Whether every load and store is compared with the stores before it, hits included, and the end with all of them: for
-    /// tests of protocols and simulator.
+    /// Whether every load and store, hits included, is compared with the stores before it, and the final memory with
+    /// all of them: for tests of protocols and of the simulator.
     pub check_loads: bool,
-    /// The longest of the random delays that every message suffers at every step of its way, zero for none: for tests of
-    /// protocols against orders of messages that a machine rarely shows.
+    /// Maximum of the random delay of every message at every step of its way; zero for none. For tests of protocols
+    /// with message orders that a machine rarely produces.
     pub random_delay: Duration,
     /// Seed of the random choices of the hardware (replacement) and of the delays. Equal seeds give equal runs.
     pub seed: u64,
-    /// Whether misses are told apart by their causes ([`MissCause`]): every reference costs the host several times as much.
+    /// Whether misses are classified by cause ([`MissCause`]), which slows the host down several times.
     pub miss_causes: bool,
-    /// Whether what processors lose is told by line and place of the program ([`Simulator::losses`]), which takes
-    /// [`Options::miss_causes`] in.
+    /// Whether lost time is attributed to lines and sites of the program ([`Simulator::losses`]); implies
+    /// [`Options::miss_causes`].
     pub attribute: bool,
-    /// A fault planted in the machine: for tests of tests.
+    /// A fault to plant in the machine: for tests of the tests.
     pub fault: Option<Fault>,
 }

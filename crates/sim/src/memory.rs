@@ -1,4 +1,4 @@
-//! Main memory: which pages exist where, and what is kept of every line of them.
+//! Main memory: allocation of pages, and tables with an element for each line.
 
 use std::collections::BTreeMap;
 
@@ -6,30 +6,30 @@ use units::{Bytes, LineAddr, NodeId, PhysicalAddr};
 
 use crate::SimError;
 
-/// Lines in a chunk of a table that is made when first touched.
+/// Lines in a chunk of a [`LineTable`]; chunks are made on first access.
 const CHUNK_LINES: u64 = 128;
 
 /// Bits of a physical address below the node number (M-mode: 4 GB a node, Prestor 2001, 3.2.1).
 pub const NODE_SHIFT: u32 = 32;
 
-/// The node in whose memory an address is.
+/// The node in whose memory an address lies.
 pub const fn node_of(at: PhysicalAddr) -> NodeId {
     NodeId((at.0 >> NODE_SHIFT) as u16)
 }
 
-/// The memory of the machine: how much of each node's has been handed out.
+/// The memory of the machine, with the amount allocated on each node.
 pub struct Memory {
     allocated: Vec<u64>,
     page: Bytes,
     capacity: Bytes,
-    /// How many pages one way of the secondary cache holds: frames of one colour compete for the same places in it.
+    /// Number of pages in one way of the secondary cache: frames of one colour compete for the same sets.
     colours: u64,
-    /// By node, frames that were passed over for their colour, by colour; none of a node but in lists that hold some.
+    /// By node and colour, frames that were skipped because of their colour; the lists are never empty.
     spare: Vec<BTreeMap<u64, Vec<PhysicalAddr>>>,
 }
 
 impl Memory {
-    /// Empty memory on `nodes` nodes of `capacity` each, before caches of which a way holds `way`.
+    /// Empty memory of `nodes` nodes of `capacity` each, for secondary caches with `way` bytes in each way.
     pub fn new(nodes: usize, capacity: Bytes, page: Bytes, way: Bytes) -> Self {
         let colours = (way.0 / page.0).max(1);
         Self { allocated: vec![0; nodes], page, capacity, colours, spare: vec![BTreeMap::new(); nodes] }
@@ -52,9 +52,9 @@ impl Memory {
         Ok(PhysicalAddr(start))
     }
 
-    /// A frame of node `node` for one page: of the colour of page number `like` if a number is given, as IRIX colours pages
-    /// (Prestor 2001, 3.3.2), since every node's memory begins at the same place of the caches; of the next colour that is left
-    /// if there is none of that any more. `None` if the node is full.
+    /// A frame of node `node` for one page. With page number `like` it has that page's colour, as IRIX colours pages
+    /// (Prestor 2001, 3.3.2), because every node's memory maps to the caches in the same way; if no frame of that
+    /// colour is left, it has the next colour that is. `None` if the node is full.
     pub fn frame(&mut self, node: NodeId, like: Option<u64>) -> Option<PhysicalAddr> {
         let wanted = like.map(|number| number % self.colours);
         if let Some(frame) = self.take_spare(node, wanted) {
@@ -89,19 +89,19 @@ impl Memory {
         self.page
     }
 
-    /// How many more frames a node has.
+    /// Number of free frames of a node.
     pub fn free_frames(&self, node: NodeId) -> u64 {
         let spare = self.spare[node.index()].values().map(Vec::len).sum::<usize>() as u64;
         (self.capacity.0 - self.allocated[node.index()]) / self.page.0 + spare
     }
 
-    /// What has been handed out of a node's memory.
+    /// Bytes allocated of a node's memory.
     pub fn allocated(&self, node: NodeId) -> Bytes {
         Bytes(self.allocated[node.index()])
     }
 }
 
-/// Where lines are: which node, and which line of its memory.
+/// The position of a line: its node, and its number within that node's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LineMap {
     shift: u32,
@@ -113,23 +113,23 @@ impl LineMap {
         Self { shift: NODE_SHIFT - line.0.trailing_zeros() }
     }
 
-    /// The node in whose memory the line is.
+    /// The node in whose memory the line lies.
     #[inline]
     pub fn home(self, line: LineAddr) -> NodeId {
         NodeId((line.0 >> self.shift) as u16)
     }
 
-    /// Which line of that node's memory it is.
+    /// The number of the line within its node's memory.
     #[inline]
     pub fn offset(self, line: LineAddr) -> u64 {
         line.0 & ((1 << self.shift) - 1)
     }
 }
 
-/// Something kept for every line of memory, made when first touched.
+/// An element for every line of memory, made on first access.
 pub struct LineTable<T> {
     map: LineMap,
-    /// By node and then chunk.
+    /// By node and chunk.
     nodes: Vec<Vec<Option<Box<[T]>>>>,
 }
 
@@ -139,15 +139,15 @@ impl<T: Copy + Default> LineTable<T> {
         Self { map, nodes: (0..nodes).map(|_| Vec::new()).collect() }
     }
 
-    /// The table goes as far as line number `lines` of the node's memory.
+    /// Extends the table to `lines` lines of the node's memory.
     pub fn extend(&mut self, node: NodeId, lines: u64) {
         self.nodes[node.index()].resize_with(lines.div_ceil(CHUNK_LINES) as usize, || None);
     }
 
-    /// What is kept of a line.
+    /// The element of a line.
     ///
     /// # Panics
-    /// If no page with this line was allocated: the program's fault, found here at the latest.
+    /// If no page with this line was allocated, which is a fault of the program.
     #[inline]
     pub fn line(&mut self, line: LineAddr) -> &mut T {
         let offset = self.map.offset(line);
@@ -159,7 +159,7 @@ impl<T: Copy + Default> LineTable<T> {
         &mut chunk[(offset % CHUNK_LINES) as usize]
     }
 
-    /// What is kept of the lines of a node's memory, as far as they have been touched.
+    /// The elements of a node's lines, as far as their chunks have been accessed.
     pub fn lines(&self, node: NodeId) -> impl Iterator<Item = &T> {
         self.nodes[node.index()].iter().flatten().flatten()
     }

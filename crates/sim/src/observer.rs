@@ -1,11 +1,11 @@
-//! An observer of every load and store: what each line must contain, against what processors find in it.
+//! The observer of every load and store, which checks the contents that processors find in each line.
 //!
-//! A version stands for a line's contents and counts the stores to it. The observer sees accesses in the order in which the
-//! simulation performs them, hits in running programs included; that is an order in time, as nothing from outside reaches a
-//! program that runs ahead. It holds three promises against each other: a store finds the newest contents and makes the next,
-//! so that no two stores have the same place; a load returns the newest contents; and when all is over every store issued
-//! is in the line. Where the protocol relaxes the order of memory, a load may return older contents while the writer still
-//! collects acknowledgements, but none older than its own processor has seen.
+//! A version stands for a line's contents and counts the stores to it. The observer receives accesses in the order in
+//! which the simulation performs them, hits in running programs included; this order agrees with time, because no
+//! outside event affects a program that runs ahead. It checks three properties: a store finds the newest contents and
+//! makes the next version, so that no two stores make the same one; a load returns the newest contents; and at the end
+//! every issued store is in the line. Where the protocol relaxes the memory order, a load may return older contents
+//! while the writer still collects acknowledgements, but none older than its own processor has observed.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,34 +17,34 @@ use units::{CpuId, LineAddr, Time};
 use crate::processor::CachedCopy;
 use crate::system::Incoherence;
 
-/// The observer as processors and the machine around them hold it.
+/// The shared handle to the observer, held by processors and the system around them.
 pub type SharedObserver = Rc<RefCell<Observer>>;
 
-/// What is known of a line.
+/// The observer's state of a line.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
-    /// Its newest contents: as many stores have been performed.
+    /// Its newest contents: the number of stores performed.
     newest: Version,
-    /// Nobody may load anything older.
+    /// The oldest contents that a load may return.
     settled: Version,
-    /// Whether its writer still collects acknowledgements: others may have older copies.
+    /// Whether its writer still collects acknowledgements, so that others may have older copies.
     unsettled: bool,
     /// Stores that programs have issued.
     issued: u32,
-    /// Contents made for nobody's store: by write prefetches.
+    /// Versions made by granted write prefetches, without a store of a program.
     prefetched: u32,
-    /// Misses that are over.
+    /// Completed misses.
     misses: u64,
 }
 
-/// Everything that has been loaded and stored so far.
+/// The observer's state of all lines.
 pub struct Observer {
     lines: FxHashMap<LineAddr, Line>,
-    /// Of lines that stand where others stood before their page moved: the first of those, under which all are known.
+    /// By line of a page that has moved or been copied, the line of its first frame, under which all state is kept.
     first: FxHashMap<LineAddr, LineAddr>,
-    /// Where those are now.
+    /// By line of the first frame, its current line.
     now: FxHashMap<LineAddr, LineAddr>,
-    /// The oldest contents that a processor may still find, where that is not the same for all.
+    /// The oldest contents that a processor may still load, where they differ between processors.
     floors: FxHashMap<(LineAddr, CpuId), Version>,
     relaxed: bool,
     prefetches_store: bool,
@@ -53,26 +53,26 @@ pub struct Observer {
     fault: Option<Incoherence>,
 }
 
-/// What an observed machine has done in all.
+/// Totals of an observed machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Observed {
     /// Loads compared with the stores before them.
     pub loads: u64,
     /// Stores compared with each other.
     pub stores: u64,
-    /// Lines that were missed on.
+    /// Lines with at least one miss.
     pub lines: usize,
-    /// The line that was missed on most, and how often.
+    /// The line with the most misses, and their number.
     pub worst: Option<(LineAddr, u64)>,
 }
 
 impl Observer {
-    /// Refusals of one request after which nobody believes any more that it will be granted: orders of magnitude more than
-    /// there are processors that could have come first.
+    /// NACKs of one request after which it counts as starved: orders of magnitude more than there are processors that
+    /// could be served before it.
     pub const STARVED: u32 = 100_000;
 
-    /// Nothing seen yet. `relaxed` says whether loads may lag behind, `prefetches_store` whether the protocol makes new contents
-    /// when it grants a write prefetch.
+    /// An observer without accesses. `relaxed` says whether loads may return older contents, `prefetches_store` whether
+    /// the protocol makes a new version when it grants a write prefetch.
     pub fn new(relaxed: bool, prefetches_store: bool) -> Self {
         Self {
             lines: FxHashMap::default(),
@@ -87,30 +87,30 @@ impl Observer {
         }
     }
 
-    /// Whether the protocol makes new contents when it grants a write prefetch.
+    /// Whether the protocol makes a new version when it grants a write prefetch.
     pub fn prefetches_store(&self) -> bool {
         self.prefetches_store
     }
 
-    /// The first fault seen, once.
+    /// Takes the first fault found.
     pub fn take_fault(&mut self) -> Option<Incoherence> {
         self.fault.take()
     }
 
-    /// The page of `from` has moved, and with it this line to `to`.
+    /// The page of `from` has moved, and this line of it to `to`.
     pub fn moved(&mut self, from: LineAddr, to: LineAddr) {
         let first = self.first_of(from);
         self.first.insert(to, first);
         self.now.insert(first, to);
     }
 
-    /// The page of `from` has been copied, and with it this line to `to`: whoever loads there must find the same.
+    /// The page of `from` has been copied, and this line of it to `to`: loads there must find the same contents.
     pub fn copied(&mut self, from: LineAddr, to: LineAddr) {
         let first = self.first_of(from);
         self.first.insert(to, first);
     }
 
-    /// What a line was called before any page moved.
+    /// The line in the first frame of its page.
     fn first_of(&self, line: LineAddr) -> LineAddr {
         self.first.get(&line).copied().unwrap_or(line)
     }
@@ -120,18 +120,18 @@ impl Observer {
         self.lines.entry(line).or_default()
     }
 
-    /// A program has issued a store.
+    /// A program issues a store.
     pub fn issued(&mut self, line: LineAddr) {
         self.stores += 1;
         self.seen(line).issued += 1;
     }
 
-    /// A miss is over.
+    /// A miss completes.
     pub fn missed(&mut self, line: LineAddr) {
         self.seen(line).misses += 1;
     }
 
-    /// A processor has loaded from its copy.
+    /// A processor loads from its copy.
     pub fn loaded(&mut self, cpu: CpuId, line: LineAddr, copy: CachedCopy, at: Time) {
         let line = self.first_of(line);
         let seen = self.lines.entry(line).or_default();
@@ -149,7 +149,7 @@ impl Observer {
         }
     }
 
-    /// A processor's copy has become `copy` by a store.
+    /// A processor's store has changed its copy to `copy`.
     pub fn stored(&mut self, cpu: CpuId, line: LineAddr, copy: CachedCopy, at: Time) {
         let line = self.first_of(line);
         let seen = self.lines.entry(line).or_default();
@@ -168,18 +168,18 @@ impl Observer {
         }
     }
 
-    /// The last store seen was nobody's: a write prefetch has made it.
+    /// The last version was made by a write prefetch, not by a store.
     pub fn prefetched(&mut self, line: LineAddr) {
         self.seen(line).prefetched += 1;
     }
 
-    /// A processor is about to ask for the contents of a line without a copy: they will be no older than they are now.
+    /// A processor sends an uncached read: the answer must be no older than the newest contents now.
     pub fn asks_uncached(&mut self, cpu: CpuId, line: LineAddr) {
         let newest = self.seen(line).newest;
         self.floors.insert((self.first_of(line), cpu), newest);
     }
 
-    /// A processor has got the contents of a line without a copy.
+    /// A processor receives the answer to an uncached read.
     pub fn loaded_uncached(&mut self, cpu: CpuId, line: LineAddr, found: Version, at: Time) {
         let newest = self.seen(line).newest;
         let floor = self.floors.get(&(self.first_of(line), cpu)).copied().unwrap_or_default();
@@ -189,23 +189,23 @@ impl Observer {
         }
     }
 
-    /// A processor's request has been refused [`Observer::STARVED`] times.
+    /// A processor's request has received [`Observer::STARVED`] NACKs.
     pub fn starved(&mut self, cpu: CpuId, line: LineAddr) {
         self.fault.get_or_insert(Incoherence::Starved { cpu, line, refusals: Self::STARVED });
     }
 
-    /// The line's writer is about to store before all who have older copies have dropped them.
+    /// The line's writer is about to store before all older copies are invalidated.
     pub fn unsettle(&mut self, line: LineAddr) {
         self.seen(line).unsettled = true;
     }
 
-    /// All who had older copies of the line have dropped them.
+    /// All older copies of the line are invalidated.
     pub fn settle(&mut self, line: LineAddr) {
         let seen = self.seen(line);
         (seen.unsettled, seen.settled) = (false, seen.newest);
     }
 
-    /// Lines with stores, where they are now, in order.
+    /// Lines with stores, at their current addresses, in order.
     pub fn stored_lines(&self) -> Vec<LineAddr> {
         let now = |line: &LineAddr| self.now.get(line).copied().unwrap_or(*line);
         let stored = |(line, seen): (&LineAddr, &Line)| (seen.issued + seen.prefetched > 0).then_some(now(line));
@@ -214,7 +214,7 @@ impl Observer {
         lines
     }
 
-    /// Compares the contents of a line, now that nothing is under way, with the stores to it.
+    /// Compares the final contents of a line with the stores to it.
     ///
     /// # Errors
     /// A store has been lost, or was never performed.
@@ -227,10 +227,10 @@ impl Observer {
         Err(Incoherence::LostStore { line, contents, performed: seen.newest, issued })
     }
 
-    /// What has been done so far.
+    /// The totals so far.
     pub fn observed(&self) -> Observed {
         let missed = || self.lines.iter().filter(|(_, seen)| seen.misses > 0);
-        // Of equals the first by address, whatever the order of the table.
+        // The lowest address wins among equals, for independence from the order of the table.
         let worst = missed().max_by_key(|(line, seen)| (seen.misses, std::cmp::Reverse(line.0)));
         Observed {
             loads: self.loads,

@@ -1,4 +1,4 @@
-//! The simulator as its users see it: one type, whichever machine it simulates.
+//! The simulator's public interface: one type for every kind of machine.
 
 use std::any::Any;
 
@@ -17,7 +17,7 @@ use crate::system::{Controller, Incoherence, Job, System, ThreadReport, Unfinish
 use crate::thread::Program;
 use crate::{NodeStatistics, Options, Scheduling, SimError, StallTerms};
 
-/// A machine of some kind.
+/// A machine with controllers of some kind.
 trait Simulated {
     fn topology(&self) -> &Topology;
     fn now(&self) -> Time;
@@ -144,7 +144,7 @@ impl<C: Controller> Simulated for System<C> {
     }
 }
 
-/// Whether an ideal protocol takes the place of the described one's costs.
+/// Whether an ideal protocol replaces the described one.
 fn is_ideal(description: &Description) -> bool {
     description.directory.as_ref().is_some_and(|directory| directory.ideal != IdealProtocol::None)
 }
@@ -158,7 +158,7 @@ impl Simulator {
     /// The machine of `description`, with empty caches.
     ///
     /// # Errors
-    /// The description asks for what the simulator cannot do.
+    /// The description requires something that the simulator does not model.
     pub fn new(description: &Description, options: Options) -> Result<Self, SimError> {
         let machine: Box<dyn Simulated> = match description.controller.kind {
             ControllerKind::Hub => Box::new(System::<Hubs>::new(description, options)?),
@@ -183,48 +183,49 @@ impl Simulator {
         self.machine.events()
     }
 
-    /// Messages under way: none after [`Simulator::run`] has returned.
+    /// Messages under way: zero after [`Simulator::run`] has returned.
     pub fn messages_under_way(&self) -> usize {
         self.machine.messages_under_way()
     }
 
-    /// What a node's controller did, if there is such a node: while any thread had what it did measured, or since the start if none
-    /// ever had.
+    /// Statistics of a node's controller, if the node exists: of the time in which any thread was measured, or since
+    /// the start if none was.
     pub fn statistics(&self, node: NodeId) -> Option<NodeStatistics> {
         (node.index() < self.topology().nodes().len()).then(|| self.machine.statistics(node))
     }
 
-    /// How long any thread was in what its program says is to be measured ([`crate::Thread::measure`]), if any ever was.
+    /// Total time in which any thread was measured ([`crate::Thread::measure`]); `None` if none was.
     pub fn measured_time(&self) -> Option<Duration> {
         self.machine.measured_time()
     }
 
-    /// What a node's Hub did since the start, if there is such a node and it has a Hub.
+    /// Counts of a node's Hub since the start, if the node exists and has a Hub.
     pub fn hub_counters(&self, node: NodeId) -> Option<HubCounters> {
         self.machine.as_any().downcast_ref::<System<Hubs>>()?.controllers.counters(node)
     }
 
-    /// Where a processor's misses spent their time since the start, if there is such a processor and its controller keeps
-    /// account: MAGIC does, and what takes its place in ideal machines.
+    /// Stall time of a processor's misses since the start, if the processor exists and its controller keeps this
+    /// account, as MAGIC and the ideal controllers do.
     pub fn stall_terms(&self, cpu: CpuId) -> Option<StallTerms> {
         self.machine.stall_terms(cpu)
     }
 
-    /// What an observer of all loads and stores has seen since the start, if one was asked for ([`Options::check_loads`]).
+    /// Totals of the observer of all loads and stores since the start, if enabled ([`Options::check_loads`]).
     pub fn observed(&self) -> Option<Observed> {
         self.machine.observed()
     }
 
-    /// From now on, has counters looked at as `watch` says, and `watcher` told of every round: the first at the present time, then at
-    /// every multiple of the interval after it, the last when each run is over. Looking from outside changes nothing else.
+    /// Takes readings of counters as `watch` specifies from now on, and calls `watcher` after every round: the first at
+    /// the present time, the others at every multiple of the interval after it, and the last at the end of each run.
+    /// Readings without a reading processor do not affect the simulation.
     ///
     /// # Errors
-    /// The machine has no such unit or place; the interval is no time; the processor that is to read does not exist.
+    /// The machine has no such unit or place; the interval is zero; the reading processor does not exist.
     pub fn watch(&mut self, watch: Watch, watcher: Watcher) -> Result<(), SimError> {
         self.machine.watch(watch, watcher)
     }
 
-    /// The counters that each of its nodes has, besides those that only a simulator can have.
+    /// The counters of each node, besides those that only a simulator has.
     pub fn node_counters(&self) -> &'static [CounterUnit] {
         self.machine.node_counters()
     }
@@ -237,69 +238,70 @@ impl Simulator {
         self.machine.allocate(home, bytes)
     }
 
-    /// Consecutive virtual pages for programs, each with the node that they ask for, if they do. Those that are asked for are
-    /// placed at once if the machine's placement heeds it (`os.placement`); all others when they are first touched.
+    /// Maps consecutive virtual pages for programs, each with the node that the program requests, if any. Under planned
+    /// placement (`os.placement`) a page with a node is placed at once; any other page is placed at its first touch.
     ///
     /// # Errors
-    /// A node that is asked for does not exist, or has no room left.
+    /// A requested node does not exist, or has no room left.
     pub fn map(&mut self, planned: &[Option<NodeId>]) -> Result<VirtualAddr, SimError> {
         self.machine.map(planned)
     }
 
-    /// From here on pages may move because programs ask for it ([`crate::Thread::move_page`]): processors learn by traps where pages
-    /// are, as they do where pages migrate by themselves. Returns whether this machine can copy pages at all; else nothing changes.
+    /// Allows programs to request page migrations from here on ([`crate::Thread::move_page`]); processors then get
+    /// translations by page faults, as they do under automatic migration. Returns whether this machine can copy pages;
+    /// otherwise nothing changes.
     pub fn let_pages_move(&mut self) -> bool {
         self.machine.let_pages_move()
     }
 
-    /// Where a virtual address is now, if its page has been placed.
+    /// The physical address of a virtual address, if its page has been placed.
     pub fn place_of(&self, at: VirtualAddr) -> Option<PhysicalAddr> {
         self.machine.place_of(at)
     }
 
-    /// The node that a virtual address is on now, if its page has been placed.
+    /// The present node of a virtual address, if its page has been placed.
     pub fn home_of(&self, at: VirtualAddr) -> Option<NodeId> {
         self.place_of(at).map(crate::memory::node_of)
     }
 
-    /// Who was the first to touch the page of a virtual address, if a touch has placed it.
+    /// The processor with the first touch of the page of a virtual address, if a touch has placed it.
     pub fn toucher_of(&self, at: VirtualAddr) -> Option<CpuId> {
         self.machine.toucher_of(at)
     }
 
-    /// What processors lost at which lines, and at which places of their programs, if that was asked for
-    /// ([`Options::attribute`]): by processor, line and site, of what is measured of the programs.
+    /// The time that processors lost by processor, line and site, within the measured part of their programs, if
+    /// enabled ([`Options::attribute`]).
     pub fn losses(&self) -> Vec<LineLoss> {
         self.machine.losses()
     }
 
-    /// What the operating system did with memory since the start.
+    /// Counts of the operating system's memory management since the start.
     pub fn paging(&self) -> &PagingCounters {
         self.machine.paging()
     }
 
-    /// Runs programs, one a processor, until all have ended. All start at the present time.
+    /// Runs programs, one on each given processor, until all have ended. All start at the present time.
     ///
     /// # Errors
-    /// A processor does not exist or was given two programs; a program waits for what never comes; the protocol met a
-    /// case that it rules out; the host has no memory for a stack.
+    /// A processor does not exist or has two programs; the programs deadlock; the protocol meets a case that it
+    /// excludes; the host has no memory for a stack.
     pub fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError> {
         self.machine.run(programs)
     }
 
-    /// Runs processes, all of which come at the present time, until all have ended: who runs when and where is for the
-    /// operating system to say. Reports by process and thread.
+    /// Runs processes, all of which arrive at the present time, until all have ended; the operating system's scheduler
+    /// places their threads. Returns reports by process and thread.
     ///
     /// # Errors
-    /// As [`Simulator::run`]; a process has more threads than the machine has processors, and `policy` does not let them take
-    /// turns.
+    /// As [`Simulator::run`]; a process has more threads than the machine has processors, and `policy` does not let
+    /// them take turns.
     pub fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError> {
         self.machine.run_jobs(jobs, policy)
     }
 
-    /// Runs a process whose threads come and go ([`crate::Thread::spawn`]), on `processors` and no others, from its first thread on
-    /// until all have ended, or one has ended the process ([`crate::Thread::end_process`]). Reports by thread, in the order in
-    /// which they began.
+    /// Runs a process with dynamic threads ([`crate::Thread::spawn`]) on `processors` alone, from its first thread
+    /// until all have ended, or until one has ended the process ([`crate::Thread::end_process`]). Returns reports by
+    /// thread, in order of creation.
     ///
     /// # Errors
     /// As [`Simulator::run`].
@@ -312,8 +314,8 @@ impl Simulator {
         self.machine.run_process(processors, policy, first)
     }
 
-    /// Compares all caches with each other, with memory and with the directory. To be called when nothing is under way:
-    /// after [`Simulator::run`] has returned.
+    /// Compares all caches with each other, with memory and with the directory. It requires that no message is under
+    /// way, as after [`Simulator::run`] has returned.
     ///
     /// # Errors
     /// The first disagreement found.

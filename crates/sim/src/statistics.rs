@@ -1,26 +1,26 @@
-//! What the controller of a node did, in terms that are the same for every kind of machine.
+//! Statistics of a node's controller, in terms that are the same for every kind of machine.
 
 use units::Duration;
 
-/// One kind of work, or of message, and how much of it there was.
+/// The tally of one kind of handler or message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tally {
-    /// What it is called.
+    /// The name of the kind.
     pub name: &'static str,
-    /// How often.
+    /// The number of occurrences.
     pub count: u64,
-    /// For how long it held the controller; zero for messages.
+    /// Occupancy of the controller; zero for messages.
     pub busy: Duration,
 }
 
-/// How often each of small numbers occurred.
+/// The number of occurrences of each small number.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Histogram {
     counts: Vec<u64>,
 }
 
 impl Histogram {
-    /// `number` has occurred once more.
+    /// Counts an occurrence of `number`.
     #[inline]
     pub fn count(&mut self, number: u16) {
         let index = usize::from(number);
@@ -42,30 +42,30 @@ impl Histogram {
         Self { counts: numbers.map(|number| of(&self.counts, number) + of(&other.counts, number)).collect() }
     }
 
-    /// How often 0, 1, 2 and so on occurred, up to the largest that did.
+    /// The occurrences of 0, 1, 2 and so on, up to the largest number counted.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 }
 
-/// What the controller of a node did since the start.
+/// Statistics of a node's controller since the start.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct NodeStatistics {
-    /// Time for which the controller was held: a Hub's memory and directory, MAGIC's protocol processor.
+    /// Occupancy of the controller: a Hub's memory and directory, MAGIC's protocol processor.
     pub busy: Duration,
-    /// Time that messages waited for it.
+    /// Time that messages waited for the controller.
     pub queued: Duration,
-    /// Time for which the bus to the processors was held.
+    /// Occupancy of the bus to the processors.
     pub bus_busy: Duration,
-    /// Time for which memory was held, where that is not the controller itself.
+    /// Occupancy of memory.
     pub memory_busy: Duration,
-    /// What it ran, by handler; kinds that did not occur are left out.
+    /// Handler runs by handler; those that did not occur are left out.
     pub handlers: Vec<Tally>,
     /// Messages that it sent, by kind.
     pub sent: Vec<Tally>,
     /// Writes by the number of invalidations that each caused.
     pub invalidations: Histogram,
-    /// Lines whose sharers the home gave up to make room in the store that keeps them.
+    /// Lines whose sharers the home invalidated to make room in its pointer store.
     pub reclamations: u64,
     /// Misses of the controller's instruction cache; `None` if it has none.
     pub instruction_cache: Option<CacheStatistics>,
@@ -76,7 +76,7 @@ pub struct NodeStatistics {
 }
 
 impl NodeStatistics {
-    /// What was done since `earlier`.
+    /// The statistics since `earlier`.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         let cache = |now: Option<CacheStatistics>, then: Option<CacheStatistics>| Some(now?.since(then?));
         Self {
@@ -94,7 +94,7 @@ impl NodeStatistics {
         }
     }
 
-    /// What was done here and in `other` together.
+    /// The sum with `other`.
     pub(crate) fn plus(&self, other: &Self) -> Self {
         let cache = |one: Option<CacheStatistics>, other: Option<CacheStatistics>| Some(one?.plus(other?));
         Self {
@@ -113,7 +113,7 @@ impl NodeStatistics {
     }
 }
 
-/// Tallies of what came after `earlier`; kinds of which nothing came are left out.
+/// The tallies since `earlier`; kinds without occurrences are left out.
 fn tallies_since(now: &[Tally], earlier: &[Tally]) -> Vec<Tally> {
     let before = |name| earlier.iter().find(|tally| tally.name == name);
     let since = |tally: &Tally| match before(tally.name) {
@@ -123,7 +123,7 @@ fn tallies_since(now: &[Tally], earlier: &[Tally]) -> Vec<Tally> {
     now.iter().map(since).filter(|tally| tally.count > 0).collect()
 }
 
-/// Tallies added up by name.
+/// The sums of tallies by name.
 fn tallies_together(one: &[Tally], other: &[Tally]) -> Vec<Tally> {
     let mut sums = one.to_vec();
     for tally in other {
@@ -140,9 +140,9 @@ fn tallies_together(one: &[Tally], other: &[Tally]) -> Vec<Tally> {
 pub struct CacheStatistics {
     /// Lines looked up.
     pub accesses: u64,
-    /// Lines that were not there.
+    /// Lines that missed.
     pub misses: u64,
-    /// Time for which the controller waited for them.
+    /// Time that the controller waited for them.
     pub stalled: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! A simulated thread: what a program running on a simulated processor can do.
+//! A simulated thread: the operations of a program on a simulated processor.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,16 +13,16 @@ use crate::processor::{Address, Cause, Location, Measuring, Processor, Wait};
 /// A program for one simulated processor: straight-line code that calls the methods of [`Thread`].
 pub type Program = Box<dyn FnOnce(&mut Thread<'_>)>;
 
-/// What the threads of a program share beside the machine.
+/// The state that the threads of a program share, apart from the machine.
 #[derive(Default)]
 pub(crate) struct Team {
-    /// Whether one of them has asked all to stop.
+    /// Whether one of them has requested a stop.
     stop: Cell<bool>,
-    /// Counts what may be news to threads that look at a word again and again.
+    /// A count of changes that may end spin loops.
     news: Cell<u64>,
-    /// Whether threads may change processors: what they leave and enter, they do at their own time.
+    /// Whether threads may change processors, which they do at their own time.
     scheduled: Cell<bool>,
-    /// What a thread asks of the operating system, and the answers.
+    /// Calls of the operating system, and their answers.
     pub(crate) calls: RefCell<Vec<Call>>,
     pub(crate) spawned: Cell<Option<Result<ThreadId, SimError>>>,
     pub(crate) mapped: Cell<Option<Result<VirtualAddr, SimError>>>,
@@ -33,23 +33,23 @@ pub(crate) struct Team {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ThreadId(pub usize);
 
-/// What a thread asks of the operating system.
+/// A call of the operating system.
 pub(crate) enum Call {
-    /// A new thread, on one of these processors if any of them is free.
+    /// Creates a thread, on one of these processors if any of them is free.
     Spawn(Program, Vec<CpuId>),
-    /// The thread goes to the first of these processors that is free.
+    /// Moves the thread to the first of these processors that is free.
     Migrate(Vec<CpuId>),
-    /// A parked thread is to go on.
+    /// Wakes a parked thread.
     Wake(ThreadId),
-    /// More virtual pages, each with the node that it is planned on.
+    /// Maps virtual pages, each with the node that it is planned on.
     Map(Vec<Option<NodeId>>),
-    /// Pages, each by an address in it, are planned on nodes.
+    /// Plans pages, each given by an address, on nodes.
     Plan(Vec<(VirtualAddr, NodeId)>),
-    /// The page of an address is to move to a node.
+    /// Migrates the page of an address to a node.
     Move(VirtualAddr, NodeId),
-    /// Where an address is.
+    /// Looks up the physical address of an address.
     Whereabouts(VirtualAddr),
-    /// The whole process is over.
+    /// Ends the whole process.
     End,
 }
 
@@ -70,7 +70,7 @@ impl Team {
         self.found.set(answer);
     }
 
-    /// From here on threads may change processors.
+    /// Allows threads to change processors from here on.
     pub(crate) fn share(&self) {
         self.scheduled.set(true);
     }
@@ -86,15 +86,15 @@ impl Team {
 
 /// The handle through which a [`Program`] uses its simulated processor.
 ///
-/// Methods return as soon as the simulated instruction has issued, not when it is done: independent accesses overlap as
-/// far as the processor allows. Simulated time passes for the program whenever it must wait. Memory is named by physical or by
-/// virtual addresses; the latter lead to where the operating system puts their pages.
+/// Methods return when the simulated instruction has issued, not when it is done: independent accesses overlap as far
+/// as the processor allows. Simulated time passes for the program whenever it must wait. Memory is addressed by
+/// physical or by virtual addresses; the operating system places the pages of the latter.
 pub struct Thread<'a> {
     yielder: &'a Yielder<Box<Processor>, (Box<Processor>, Wait)>,
     /// `None` only while the thread is suspended.
     pub(crate) processor: Option<Box<Processor>>,
     pub(crate) team: Rc<Team>,
-    /// Called whenever the thread goes on after it was suspended.
+    /// A callback for when the thread continues after a suspension.
     pub(crate) on_resume: Option<(fn(usize), usize)>,
 }
 
@@ -122,7 +122,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// Repeats `attempt`, suspending for what it has to wait for in between.
+    /// Repeats `attempt`, suspending for each event that it has to wait for.
     #[inline]
     fn until_done<T>(&mut self, mut attempt: impl FnMut(&mut Processor) -> Result<T, Wait>) -> T {
         loop {
@@ -149,8 +149,8 @@ impl<'a> Thread<'a> {
         self.until_done(|processor| processor.access(at, access, address));
     }
 
-    /// What follows is done by the program at `site`, such as an address of its code: what is lost there is told of it
-    /// ([`crate::Simulator::losses`]).
+    /// Sets the site of the operations that follow, such as an address of the program's code; lost time is attributed
+    /// to it ([`crate::Simulator::losses`]).
     #[inline]
     pub fn at_site(&mut self, site: u64) {
         self.processor().at_site(site);
@@ -185,19 +185,19 @@ impl<'a> Thread<'a> {
         self.access(at, Access::Store, Address::FromLatestLoad);
     }
 
-    /// A read prefetch: asks for a shared copy and waits for nothing.
+    /// A read prefetch: requests a shared copy without waiting.
     #[inline]
     pub fn prefetch_shared(&mut self, at: impl Location) {
         self.access(at, Access::ReadPrefetch, Address::Known);
     }
 
-    /// A write prefetch: asks for an exclusive copy and waits for nothing.
+    /// A write prefetch: requests an exclusive copy without waiting.
     #[inline]
     pub fn prefetch_exclusive(&mut self, at: impl Location) {
         self.access(at, Access::WritePrefetch, Address::Known);
     }
 
-    /// A load that leaves the line where it is: answered from memory or by the owner, and not cached.
+    /// An uncached load: answered by memory or by the owner, and not cached.
     #[inline]
     pub fn load_uncached(&mut self, at: impl Location) {
         self.access(at, Access::UncachedRead, Address::Known);
@@ -228,30 +228,30 @@ impl<'a> Thread<'a> {
         self.processor().time()
     }
 
-    /// From here on (`true`), or up to here (`false`), when everything issued so far is done, is what is measured of the program;
-    /// intervals add up. A program that never says so is measured whole.
+    /// Starts (`true`) or ends (`false`) an interval of the measured part of the program, once everything issued so far
+    /// is done. Intervals add up. A program without such a declaration is measured as a whole.
     pub fn measure(&mut self, on: bool) {
         self.drain();
-        // What the controllers did until then is looked at, too.
+        // The statistics of controllers are taken here as well.
         self.order();
         self.processor().measure(if on { Measuring::Yes } else { Measuring::No });
     }
 
-    /// Up to here is what is measured of the program, unless [`Thread::measure`] begins something more: then what is done until that
-    /// counts, too.
+    /// Ends the measured part of the program here, unless [`Thread::measure`] starts another interval: then the time
+    /// between counts as well.
     pub fn measure_up_to_here(&mut self) {
         self.drain();
         self.order();
         self.processor().measure(Measuring::IfMoreFollows);
     }
 
-    /// From here on, all that the processor spends time on is on behalf of `cause`: of a barrier or a lock made of loads and
-    /// stores; with `None`, of the program again. Returns what it was before.
+    /// Charges all time from here on to `cause`, a barrier or a lock that consists of loads and stores; `None` charges
+    /// the program itself again. Returns the previous cause.
     pub(crate) fn charge(&mut self, cause: Option<Cause>) -> Option<Cause> {
         self.processor().on_behalf(cause)
     }
 
-    /// Empties the caches and the translation buffer: clean lines are dropped silently, modified ones written back.
+    /// Empties the caches and the TLB: clean lines are dropped silently, modified ones written back.
     pub fn drop_caches(&mut self) {
         let mut cursor = Some(0);
         while let Some(set) = cursor {
@@ -263,13 +263,13 @@ impl<'a> Thread<'a> {
         });
     }
 
-    /// Waits until every thread of the program has come here.
+    /// Waits until every thread of the program has reached the barrier.
     pub fn barrier(&mut self) {
         self.leave();
         self.suspend(Wait::Barrier);
     }
 
-    /// Everything is done, and the operating system may give the processor to others.
+    /// Drains, after which the operating system may give the processor to others.
     pub(crate) fn leave(&mut self) {
         self.drain();
         if self.team.scheduled.get() {
@@ -277,9 +277,9 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// The value of the word at `at`, which was stored to, has changed: threads that look at it again and again see so because
-    /// their copies of the line have been taken away. If the line is not here any more, some may have fetched it too soon: they
-    /// are made to look again.
+    /// Publishes the change of the word at `at`, which was stored to: threads that spin on it load it again because
+    /// their copies of the line were invalidated. If this processor no longer owns the line, a copy may have been
+    /// fetched before the change: all spin loops are then made to load again.
     pub fn publish(&mut self, at: impl Location) {
         self.tell_news();
         let processor = self.processor();
@@ -288,8 +288,9 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// After a load of `at` told nothing new: loads it again and again with `instructions` in between, until it may tell
-    /// something else, which the caller has to look at. The looks between that hit cost simulated time and none of the host's.
+    /// Spins on the word at `at`, after a load found no change: loads it again and again with `instructions` in
+    /// between, until it may have changed, which the caller has to check. Spinning loads that hit take simulated time
+    /// but no host time.
     pub fn spin(&mut self, at: impl Location, instructions: u32) {
         let processor = self.processor();
         let named = at.raw();
@@ -299,10 +300,10 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// The program's own loop is about to look at `at`, in the very state in which it did one round before, when this was last called,
-    /// if it is the `same`. If the processor is so, too, as many as `limit` rounds pass at once that are all alike, or as many as there are before the copy goes. Counts,
-    /// times and what is charged with them are those of the looks themselves. Words that are stored to by plain stores are seen to
-    /// change when the copy goes.
+    /// The program's own loop is about to load `at` again; `same` says that the program's state is the same as in the
+    /// previous round, at the previous call. If the processor's state is the same as well, up to `limit` identical
+    /// rounds are skipped, or those before the copy departs. Counts, times and charges are those of executing them. A
+    /// plain store to the word shows when the copy departs.
     pub fn look_on(&mut self, at: impl Location, same: bool, limit: u64) {
         let processor = self.processor();
         let named = at.raw();
@@ -312,41 +313,42 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// Whether looks of its program's own loops can be spared: nobody is to be told of each.
+    /// Whether rounds of its program's own spin loops can be skipped: no observer, cause tracker or attribution needs
+    /// each.
     pub fn may_rest(&mut self) -> bool {
         self.processor().may_rest()
     }
 
-    /// The program looks again at the word that it looked at before, in a loop of its own.
+    /// Counts a repeated load of the same word, in the program's own loop.
     #[inline]
     pub fn note_again(&mut self) {
         self.processor().note_again();
     }
 
-    /// The memory has changed the word at `at` for the program: in what is told of lines, that is a store to it.
+    /// Records a change of the word at `at` by the memory, which counts as a store to its line.
     pub fn note_change(&mut self, at: impl Location) {
         self.processor().note_change(at.raw());
     }
 
-    /// A word has changed that other threads may be looking at.
+    /// Counts a change of a word that other threads may spin on.
     pub fn tell_news(&mut self) {
         self.team.news.set(self.team.news.get() + 1);
     }
 
-    /// Asks all threads of the program to stop when they next look.
+    /// Requests a stop of all threads of the program, at their next check.
     pub fn request_stop(&mut self) {
         self.order();
         self.team.stop.set(true);
     }
 
-    /// Whether any thread of the program has asked all to stop, as of the time of this thread's latest instruction.
+    /// Whether any thread of the program has requested a stop, as of the time of this thread's latest instruction.
     pub fn stop_requested(&mut self) -> bool {
         self.order();
         self.team.stop.get()
     }
 
-    /// Comes here at its own time and not ahead of it: what the program does next outside of the simulated machine is seen
-    /// by others, or sees what others did, as of the time of this thread's latest instruction.
+    /// Waits until all events before this thread's own time have been handled. The program's next effects outside of
+    /// the simulated machine are then ordered by simulated time among those of other threads.
     pub fn order(&mut self) {
         self.until_done(Processor::in_order);
     }

@@ -1,4 +1,4 @@
-//! What a thread of a process asks of the operating system: threads, sleep, memory, the end.
+//! Operating system calls of a thread: threads, parking, memory, the end of the process.
 
 use units::{CpuId, NodeId, Time, VirtualAddr};
 
@@ -6,16 +6,16 @@ use crate::SimError;
 use crate::processor::Wait;
 use crate::thread::{Call, Program, Thread, ThreadId};
 
-/// These work only where the threads of a process come and go ([`crate::Simulator::run_process`]); elsewhere a thread is not
-/// answered, and never wakes.
+/// These calls work only in a process with dynamic threads ([`crate::Simulator::run_process`]); elsewhere a call is
+/// never answered, and the thread does not continue.
 impl Thread<'_> {
-    /// Has `hook` called with `argument` whenever the thread goes on after others have run: what the host has for one thread at a
-    /// time is to be made this thread's again.
+    /// Calls `hook` with `argument` whenever the thread continues after others have run, to restore host state that
+    /// exists only once, for the running thread.
     pub fn on_resume(&mut self, hook: fn(usize), argument: usize) {
         self.on_resume = Some((hook, argument));
     }
 
-    /// Hands calls to the operating system when all before is done, and at the thread's own time.
+    /// Passes a call to the operating system once everything before is done, at the thread's own time.
     fn call(&mut self, call: Call) {
         self.drain();
         self.order();
@@ -23,8 +23,8 @@ impl Thread<'_> {
         self.suspend(Wait::Call);
     }
 
-    /// A new thread of the process that begins now: on the first of `wanted` that is free and the process's, else on the first free
-    /// processor.
+    /// Creates a thread of the process, which begins now: on the first of `wanted` that is free and belongs to the
+    /// process, otherwise on the first free processor.
     ///
     /// # Errors
     /// No processor is free; the host has no memory for a stack.
@@ -33,58 +33,59 @@ impl Thread<'_> {
         self.team.spawned.take().unwrap_or(Err(SimError::NoProcessorFree { processors: 0 }))
     }
 
-    /// Goes on the first of `wanted` that is free and the process's; stays where it is if none is.
+    /// Moves to the first of `wanted` that is free and belongs to the process, if any is.
     pub fn migrate(&mut self, wanted: Vec<CpuId>) {
         self.call(Call::Migrate(wanted));
     }
 
-    /// Has nothing to do until [`Thread::unpark`], or until the time `until`. All before is done by then; the time is charged to what
-    /// the thread is on behalf of, else to idleness. A thread that is woken before it parks does not notice: whoever parks looks
-    /// first, at the thread's own time ([`Thread::order`]), whether it has to.
+    /// Waits for [`Thread::unpark`], or until the time `until`, after everything issued so far is done. The time is
+    /// charged to the thread's present cause, or else as idle. A wake-up before the thread parks has no effect, so the
+    /// caller first checks, at its own time ([`Thread::order`]), whether to park.
     pub fn park(&mut self, until: Option<Time>) {
         self.drain();
         self.order();
         self.suspend(Wait::Parked(until.unwrap_or(Time::MAX)));
     }
 
-    /// Lets a thread go on that is parked.
+    /// Wakes a parked thread.
     pub fn unpark(&mut self, thread: ThreadId) {
         self.call(Call::Wake(thread));
     }
 
-    /// Consecutive virtual pages behind all there are, each with the node that the program asks for, if it does.
+    /// Maps consecutive virtual pages after all others, each with the node that the program requests, if any.
     ///
     /// # Errors
-    /// A node that is asked for does not exist, or has no room left.
+    /// A requested node does not exist, or has no room left.
     pub fn map(&mut self, planned: Vec<Option<NodeId>>) -> Result<VirtualAddr, SimError> {
         self.call(Call::Map(planned));
         self.team.mapped.take().unwrap_or(Ok(VirtualAddr(0)))
     }
 
-    /// The program asks for pages, each told by an address in it, on nodes: if nobody has touched one and the machine heeds what
-    /// programs ask, it is placed there when somebody does. Nodes that do not exist are not asked for.
+    /// Requests nodes for pages, each given by an address. Under planned placement, a page that has not been touched is
+    /// placed there at its first touch. Nodes that do not exist are ignored.
     pub fn plan(&mut self, pages: Vec<(VirtualAddr, NodeId)>) {
         self.call(Call::Plan(pages));
     }
 
-    /// The page of `at` begins to move to `node`, if the machine has engines that copy pages, pages may move
-    /// ([`crate::Simulator::let_pages_move`]), it is placed elsewhere, and there is room. It is there when [`Thread::home_of`] says so.
+    /// Starts to migrate the page of `at` to `node`, if the machine has copy engines, pages may move
+    /// ([`crate::Simulator::let_pages_move`]), the page is placed elsewhere, and there is room. [`Thread::home_of`]
+    /// returns the new node once the migration is complete.
     pub fn move_page(&mut self, at: VirtualAddr, node: NodeId) {
         self.call(Call::Move(at, node));
     }
 
-    /// The node that a virtual address is on now, if its page has been placed.
+    /// The present node of a virtual address, if its page has been placed.
     pub fn home_of(&mut self, at: VirtualAddr) -> Option<NodeId> {
         self.call(Call::Whereabouts(at));
         self.team.found.take().map(crate::memory::node_of)
     }
 
-    /// The thread's own time, whatever of what it began is not done: for messages.
+    /// The thread's own clock, without waiting for operations in progress: for messages.
     pub fn clock(&self) -> Time {
         self.processor.as_ref().map_or(Time::ZERO, |processor| processor.time())
     }
 
-    /// Ends the whole process, wherever its other threads are. Does not return: the thread is never resumed.
+    /// Ends the whole process, in whatever state its other threads are. Does not return: the thread is never resumed.
     pub fn end_process(&mut self) {
         self.call(Call::End);
     }

@@ -1,13 +1,13 @@
-//! What a change that nobody may see half of costs: load-linked and store-conditional, release and acquire.
+//! Atomic changes and their cost: load-linked and store-conditional, release and acquire.
 //!
-//! Built-in programs and programs of the user's come here with values of their own: a change is a closure that is called at the
+//! Built-in programs and users' programs keep the values themselves: a change is a closure that is called at the
 //! simulated time at which the store is done, and not before.
 
 use crate::processor::{Cause, Location};
 use crate::thread::Thread;
 
 impl Thread<'_> {
-    /// Does `act` with all that it costs charged to `cause`, unless it is part of something bigger that already has one.
+    /// Performs `act` with all its time charged to `cause`, unless an enclosing operation already has a cause.
     pub fn on_behalf<T>(&mut self, cause: Cause, act: impl FnOnce(&mut Self) -> T) -> T {
         let outer = self.charge(Some(cause));
         if outer.is_some() {
@@ -18,8 +18,8 @@ impl Thread<'_> {
         result
     }
 
-    /// Does `act` with what it costs charged as the program's own work, whatever it is part of: as a task that is done by a thread
-    /// which waits for others.
+    /// Performs `act` with its time charged as the program's own work, despite any enclosing cause, as for a task that
+    /// a waiting thread takes on.
     pub fn on_its_own<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
         let outer = self.charge(None);
         let result = act(self);
@@ -27,8 +27,9 @@ impl Thread<'_> {
         result
     }
 
-    /// A load-linked and a store-conditional that finds the line fetched for writing at once, as `lmbench-cas` has it. Nothing is
-    /// fetched for a word that is `None`, which is not in simulated memory. Returns what `change` does.
+    /// An atomic change by load-linked and store-conditional, whose line is fetched for writing at once, as in
+    /// `lmbench-cas`. With `None`, for a word outside of simulated memory, no line is fetched. Returns the result of
+    /// `change`.
     pub fn indivisible<T>(&mut self, at: Option<impl Location>, change: impl FnOnce() -> T) -> T {
         if let Some(at) = at {
             self.store(at);
@@ -37,8 +38,8 @@ impl Thread<'_> {
         self.settle(at, change)
     }
 
-    /// A store for others to see, after all that was stored before is done. What it waits for of the time before is not part of
-    /// what the store is on behalf of, if the caller drains first.
+    /// A release store: performed after all earlier stores are done. Waits for the latter are not charged to the cause
+    /// of the store if the caller drains first.
     pub fn release<T>(&mut self, at: Option<impl Location>, change: impl FnOnce() -> T) -> T {
         self.drain();
         if let Some(at) = at {
@@ -47,7 +48,7 @@ impl Thread<'_> {
         self.settle(at, change)
     }
 
-    /// A load of what others have stored: what `look` finds is of the thread's own time.
+    /// An acquire load: `look` is called at the thread's own time.
     pub fn acquire<T>(&mut self, at: Option<impl Location>, look: impl FnOnce() -> T) -> T {
         if let Some(at) = at {
             self.load(at);
@@ -57,9 +58,9 @@ impl Thread<'_> {
         look()
     }
 
-    /// What the memory itself does to a word, or tells of it, past the caches: an uncached load. Returns what `look` does, when the
-    /// answer is there: nobody else sees the memory in between. That it is only read on the way back from the Origin's memory, and
-    /// read and written on FLASH's, is all the same to the processor.
+    /// A memory operation past the caches, by an uncached load. Returns the result of `look`, called when the answer
+    /// arrives; no other processor accesses the word in between. The Origin's memory performs it by a read, FLASH's by
+    /// a read and a write, which makes no difference to the processor.
     pub fn at_memory<T>(&mut self, at: Option<impl Location>, look: impl FnOnce() -> T) -> T {
         self.drain();
         if let Some(at) = at {
@@ -70,7 +71,7 @@ impl Thread<'_> {
         look()
     }
 
-    /// As [`Self::at_memory`], where the memory changes the word.
+    /// As [`Self::at_memory`], for an operation that changes the word.
     pub fn change_at_memory<T>(&mut self, at: Option<impl Location>, change: impl FnOnce() -> T) -> T {
         self.at_memory(at, || ());
         if let Some(at) = at {
@@ -80,8 +81,9 @@ impl Thread<'_> {
         change()
     }
 
-    /// Waits until all is done, and changes a word that was stored to. Others see the change because their copies are gone; who
-    /// has taken the line back from here meanwhile, or after the thread was taken off its processor, is told to look again.
+    /// Drains, changes a word that was stored to, and publishes the change. Other processors observe it because their
+    /// copies were invalidated; a processor that took the line back meanwhile, or after the thread was descheduled,
+    /// loads it again.
     fn settle<T>(&mut self, at: Option<impl Location>, change: impl FnOnce() -> T) -> T {
         self.drain();
         self.order();

@@ -1,4 +1,5 @@
-//! Random programs: look-ahead against lock-step bit for bit, and caches, directory and data against each other.
+//! Tests with random programs: look-ahead against lock-step bit for bit, and caches, directory and data against each
+//! other.
 
 use proptest::prelude::*;
 use std::cell::RefCell;
@@ -37,7 +38,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Programs for some processors: `rounds` of random steps each, a barrier after each round, now and then a cache flush.
+/// Programs for `cpus` processors: `rounds` of random steps each, a barrier after each round, and occasional cache
+/// flushes.
 fn programs(cpus: usize) -> impl Strategy<Value = Vec<Vec<Step>>> {
     let rounds = prop::collection::vec((prop::collection::vec(step(), 1..40), any::<bool>()), 3);
     prop::collection::vec(rounds, cpus).prop_map(|programs| {
@@ -53,10 +55,10 @@ fn programs(cpus: usize) -> impl Strategy<Value = Vec<Vec<Step>>> {
     })
 }
 
-/// From one line to the next of those that compete for the same two places in a cache: a multiple of every way's size.
+/// The distance between lines that compete for the same cache set: a multiple of every way's size.
 const CONFLICT: u64 = 8 << 20;
 
-/// Twenty-four lines on four nodes: pairs of neighbours in a page, and three of each place in a two-way cache.
+/// Twenty-four lines on four nodes: pairs of neighbours in a page, and three for each set of a two-way cache.
 fn address(regions: &[PhysicalAddr], line: u8) -> PhysicalAddr {
     let (region, rest) = (usize::from(line) % regions.len(), u64::from(line) / regions.len() as u64);
     regions[region].offset(rest % 2 * 128 + rest / 2 * CONFLICT)
@@ -79,13 +81,13 @@ fn execute(thread: &mut Thread<'_>, regions: &[PhysicalAddr], steps: &[Step]) {
     }
 }
 
-/// Everything that can be seen of a run.
+/// The observable results of a run.
 type Seen = (Vec<ThreadReport>, Vec<Option<HubCounters>>, Time, Vec<Sample>);
 
-/// What the first nodes had done at a moment, exactly: memory activity, states found, and packets of their links.
+/// The exact counts of the first nodes at a time: memory activity, directory states found, and packets of their links.
 type Sample = (Time, Vec<[Vec<u64>; 3]>);
 
-/// Has samples of the first nodes taken.
+/// Takes samples of the first nodes.
 fn sample(simulator: &mut Simulator, interval: Duration) -> Rc<RefCell<Vec<Sample>>> {
     let nodes: Vec<_> = simulator.topology().nodes().iter().take(4).copied().collect();
     let one = |place, unit, mode| Watched { place, unit, modes: vec![mode] };
@@ -131,21 +133,21 @@ fn run_sampled(machine: &str, mode: Mode, programs: &[Vec<Step>], sampling: Opti
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Running ahead changes nothing that can be seen, on either processor.
+    /// Look-ahead does not change any observable result, on either processor.
     #[test]
     fn look_ahead_equals_lock_step(programs in programs(10), r12k in any::<bool>()) {
         let machine = if r12k { "origin2000-r12k-300-16p" } else { "bitmap" };
         prop_assert_eq!(run(machine, Mode::LookAhead, &programs), run(machine, Mode::LockStep, &programs));
     }
 
-    /// On a machine with a coarse sharer vector, every load returns the last store and the directory knows every copy.
+    /// On a machine with a coarse sharer vector, every load returns the last store and the directory lists every copy.
     #[test]
     fn coarse_vectors_stay_coherent(programs in programs(12)) {
         run("origin2000-r12k-300-256p", Mode::LookAhead, &programs);
     }
 }
 
-/// A program of hits alone runs without events; the next one starts when it has ended all the same.
+/// A program of hits alone runs without events; the next one still starts when it has ended.
 #[test]
 fn runs_follow_each_other_in_time() {
     let mut simulator = Simulator::new(&machine::load("arctic").unwrap(), Options::default()).unwrap();
@@ -167,7 +169,7 @@ fn equal_seeds_give_equal_runs() {
     assert_eq!(run("bwana", Mode::LookAhead, &programs), run("bwana", Mode::LookAhead, &programs));
 }
 
-/// Looking at the nodes now and then changes nothing, and the last look sees all that there was.
+/// Samples of the nodes do not change the results, and the last sample covers the whole run.
 #[test]
 fn samples_disturb_nothing() {
     let step = |n: u32| if n.is_multiple_of(4) { Step::Store(n as u8 % 24) } else { Step::Load(n as u8 % 24) };
@@ -183,8 +185,8 @@ fn samples_disturb_nothing() {
     assert_eq!(sum(1), sum(2), "what goes into the network comes out");
 }
 
-/// What a node does for a neighbour who reads `READS` of its lines, one at a time: the request of a packet comes in, nine go
-/// out, and memory has 100 ns until the data begin and 200 ns until they have left (Prestor 2001, 4.1.3).
+/// The work of a node for a neighbour that reads `READS` of its lines, one at a time: a request of one packet comes in,
+/// nine packets go out, and memory takes 100 ns to the first data and 200 ns more for the line (Prestor 2001, 4.1.3).
 #[test]
 fn samples_show_what_memory_and_links_did() {
     const READS: u64 = 100;
@@ -204,12 +206,12 @@ fn samples_show_what_memory_and_links_did() {
     assert_eq!(found.iter().sum::<u64>(), READS);
     assert_eq!(found[0], READS, "unowned");
     assert_eq!((link[1], link[2]), (9 * READS, READS));
-    // Of cycles of 10 ns: refresh is told apart.
+    // The unit is cycles of 10 ns; refresh counts apart.
     let refreshes = simulator.now().0 / Duration::from_ns(15_600.0).0 + 1;
     assert!(activity[2] <= 25 * refreshes && activity[2] >= 25 * (refreshes - 1), "{activity:?}");
     let reading = 30 * READS;
     assert!((reading - 25 * refreshes..=reading).contains(&activity[4]), "{activity:?} for {reading}");
     assert!(first[0][4] < activity[4] && first[1][0] < READS && first[1][0] > 0);
-    // Node 1 has no part in it.
+    // Node 1 is not involved.
     assert_eq!((nodes[1][0][3], nodes[1][0][4]), (0, 0));
 }

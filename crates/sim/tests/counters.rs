@@ -1,4 +1,5 @@
-//! Counters of simulated machines: what short registers say adds up to what there was, and looking disturbs nothing.
+//! Tests of the counters of simulated machines: short registers add up to the exact counts, and readings do not
+//! disturb.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,7 +12,7 @@ use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr, Port, RouterId, Time};
 /// Memory for every thread on every node, in lines: more than fits two ways of a secondary cache in conflict.
 const LINES: u64 = 64;
 
-/// What a thread does.
+/// A step of a thread.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Load(u8, u8),
@@ -28,7 +29,7 @@ fn ms(count: u64) -> Duration {
     ns(count * 1_000_000)
 }
 
-/// A round: when it was due, what it cost, and what was read.
+/// A round: its due time, its cost, and its readings.
 type Seen = Vec<(Time, Duration, Vec<Reading>)>;
 
 fn all_modes(place: Place, unit: CounterUnit) -> Watched {
@@ -36,7 +37,7 @@ fn all_modes(place: Place, unit: CounterUnit) -> Watched {
     Watched { place, unit, modes: (0..unit.modes().len()).filter(seen).collect() }
 }
 
-/// The machine with what is looked at, after `programs` have run on it.
+/// The machine with its readings, after `programs` have run on it.
 fn run(
     machine: &str,
     options: Options,
@@ -80,7 +81,7 @@ fn execute(thread: &mut Thread<'_>, regions: &[PhysicalAddr], steps: &[Step]) {
     }
 }
 
-/// What differences of register contents add up to, by register: of a unit in one mode that goes on from reading to reading.
+/// The sums of differences of register contents, for a unit in one mode that counts on from reading to reading.
 fn virtualised(seen: &Seen, unit: usize, shape: Shape) -> Vec<u64> {
     let period = shape.period();
     let counts = |(_, _, readings): &(Time, Duration, Vec<Reading>)| {
@@ -104,7 +105,7 @@ fn exact(seen: &Seen, unit: usize) -> Vec<u64> {
     last.iter().zip(first).map(|(last, first)| last - first).collect()
 }
 
-/// A thread on each of two nodes that now and then reads and writes lines of both, and works much longer in between.
+/// A thread on each of two nodes that occasionally reads and writes lines of both, and works much longer in between.
 fn long_programs(rounds: u32) -> Vec<Vec<Step>> {
     let steps = |thread: u8| {
         (0..rounds)
@@ -118,8 +119,8 @@ fn long_programs(rounds: u32) -> Vec<Vec<Step>> {
     vec![steps(0), Vec::new(), steps(1)]
 }
 
-/// 20-bit registers wrap every 10.5 ms at the soonest, links' clocks every 1.3 ms; in twenty seconds, that is two thousand times
-/// and fifteen thousand times. Looked at once in less, nothing is lost.
+/// 20-bit registers wrap every 10.5 ms at the soonest, links' clocks every 1.3 ms; in twenty seconds, that is two
+/// thousand times and fifteen thousand times. With a reading in less than each wrap, no count is lost.
 #[test]
 fn thousands_of_wraps_lose_no_count() {
     let topology = machine::Topology::new(&machine::load("lego-oil").unwrap());
@@ -142,7 +143,7 @@ fn thousands_of_wraps_lose_no_count() {
     let idle = exact(&seen, 0)[0];
     assert!(idle > 1_900 << 20, "{idle} idle cycles wrap so many times");
     assert!(exact(&seen, cycles)[0] > 1 << 32, "the cycle counter wraps, too");
-    // Links halve: the ratio is kept, to what is lost in halving a register of a few packets.
+    // Link registers halve: their ratio stays, except for rounding in a register of a few packets.
     let ratio = |counts: &[u64]| counts[2] as f64 / counts[3] as f64;
     for (_, _, readings) in &seen[1..] {
         let registers = &readings[link].registers;
@@ -156,7 +157,7 @@ fn thousands_of_wraps_lose_no_count() {
     assert!(whole[2] > 0 && ratio(&whole) < 0.01, "{whole:?}");
 }
 
-/// Of a link looked at every millisecond no register halves, and each is cleared by being read: what is read adds up.
+/// With a reading every millisecond no link register halves, and a reading clears each, so the readings add up.
 #[test]
 fn links_read_every_millisecond_are_exact() {
     for channel in [0, 1] {
@@ -178,7 +179,7 @@ fn links_read_every_millisecond_are_exact() {
                     |register: usize| seen[1..].iter().map(|round| round.2[unit].registers[register]).sum::<u64>();
                 let sums: Vec<_> = (0..4).map(sum).collect();
                 assert_eq!(sums, exact(&seen, unit), "mode {mode} of {watched:?}");
-                // The histogram of a queue tells of every tick; its parts may each lack the last one.
+                // The histogram of a queue covers every tick; each of its classes may lack the last one.
                 let ticks = now.since(Time::ZERO) / 20_000;
                 if mode == 1 {
                     assert!(sums.iter().sum::<u64>().abs_diff(ticks.0) <= 4, "{sums:?} of {ticks:?}");
@@ -188,7 +189,7 @@ fn links_read_every_millisecond_are_exact() {
     }
 }
 
-/// What units in turns have counted in theirs is never more than there was, and of one that has a turn all the time, all.
+/// Modes that take turns never count more than the exact total, and the turns of one mode cover all its time.
 #[test]
 fn modes_take_turns() {
     let unit = CounterUnit::HubMemory;
@@ -201,7 +202,7 @@ fn modes_take_turns() {
         assert_eq!(after.turn, (number + 1) % 6, "one round a turn");
         assert_eq!(after.since, before.at, "each counts from when the one before was read");
     }
-    // Idle cycles are counted in every sixth round, and are nearly all there are.
+    // Idle cycles are counted in every sixth round, and nearly all cycles are idle.
     let turns: Vec<_> = seen.iter().filter(|round| round.2[0].turn == 0 && round.2[0].at > round.2[0].since).collect();
     let counted: u64 = turns.iter().map(|round| round.2[0].registers[0]).sum();
     let running: u64 = turns.iter().map(|round| (round.2[0].at - round.2[0].since).0).sum();
@@ -218,7 +219,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..60)
 }
 
-/// Everything there is to look at on a machine, in turns.
+/// All units of a machine, with modes in turns.
 fn everything(machine: &str, threads: usize, interval: Duration, reader: Option<CpuId>) -> Watch {
     let description = machine::load(machine).unwrap();
     let simulator = Simulator::new(&description, Options::default()).unwrap();
@@ -244,12 +245,12 @@ fn everything(machine: &str, threads: usize, interval: Duration, reader: Option<
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Whoever looks at everything sees the same however far programs run ahead, and from outside changes nothing.
+    /// Readings of all units are the same in look-ahead and lock-step, and external readings do not change the results.
     #[test]
     fn looking_is_the_same_in_lock_step(programs in proptest::collection::vec(steps(), 1..4), flash in any::<bool>(),
         inside in any::<bool>()) {
         let machine = if flash { "flash-16p" } else { "lego-oil" };
-        // Whoever reads needs longer than this for all.
+        // The processor takes longer than this interval to read all units.
         let interval = if inside { ns(400_000) } else { ns(1700) };
         let reader = inside.then_some(CpuId(1));
         let of = |mode| {
@@ -265,7 +266,7 @@ proptest! {
     }
 }
 
-/// A thread's counters at its end are what its report says.
+/// A thread's counters at its end equal those of its report.
 #[test]
 fn counters_of_threads_end_where_their_reports_do() {
     let programs: Vec<Vec<Step>> = (0..3u8)
@@ -309,8 +310,8 @@ fn counters_of_threads_end_where_their_reports_do() {
     assert!(seen.iter().any(|round| round.2[0].cpu == Some(CpuId(0))));
 }
 
-/// A monitor on a processor pays 300 ns for each register of the own Hub, more for another node's, and 5 us for a port; units
-/// are read one after the other, and the program next to it is later by as much.
+/// A monitor on a processor takes 300 ns for each register of its own Hub, more for another node's, and 5 us for a
+/// port; units are read one after the other, and the processor's program is delayed by the same time.
 #[test]
 fn a_monitor_inside_pays_for_its_accesses() {
     let md = |node| Watched { place: Place::Node(NodeId(node)), unit: CounterUnit::HubMemory, modes: vec![0] };

@@ -1,4 +1,4 @@
-//! Ideal machines at random: every protocol coherent, look-ahead as lock-step bit for bit.
+//! Random tests of ideal machines: every protocol coherent, look-ahead equal to lock-step bit for bit.
 
 use machine::description::{Description, IdealProtocol};
 use protocol::msi::catalogue;
@@ -14,7 +14,7 @@ fn description(machine: &str, protocol: &str, ideal: IdealProtocol) -> Descripti
     description
 }
 
-/// All that an ideal machine runs: a remote access cache is not an idea of the dissertation's ideal protocols.
+/// The protocols of ideal machines: the dissertation's ideal protocols have no remote access cache.
 fn protocols() -> impl Iterator<Item = &'static str> {
     catalogue::names().filter(|name| !name.contains("RAC"))
 }
@@ -36,7 +36,7 @@ fn every_protocol_stays_coherent_and_look_ahead_equals_lock_step() {
     }
 }
 
-/// Nobody is refused but by a store that ran out of room.
+/// A NACK occurs only when a store has run out of room.
 #[test]
 fn nothing_is_refused() {
     let machine = description("flash-63p", "cv=2/LB", IdealProtocol::ZeroOverhead);

@@ -1,4 +1,4 @@
-//! Pages that move while programs use them: contents, coherence and time stay as they must, however far a program runs ahead.
+//! Tests of pages that move while programs use them: contents and coherence hold, and look-ahead does not change times.
 
 use machine::Description;
 use machine::description::OsSpec;
@@ -8,10 +8,10 @@ use units::{CpuId, Duration, NodeId, Time, VirtualAddr};
 
 const PAGE: u64 = 16 << 10;
 
-/// At the slightest excuse, again and again.
+/// Options for migrations that are frequent and repeated.
 const NERVOUS: &str = "migration_threshold = 3\nmigration_limit = 1000\n";
 
-/// An Origin of eight processors whose pages move, with further keys of `[os]`.
+/// An Origin of eight processors with page migration, and further keys of `[os]`.
 fn machine(os: &str) -> Description {
     let text = format!(
         "inherit = \"origin2000-r12k-300-8p\"\n[l2]\nsize_mib = 1\n[os]\nmigration = true\npage_fault_ns = 700\ninterrupt_ns = 500\nmigrate_ns = 900\nbus_error_ns = 400\n{os}"
@@ -32,7 +32,7 @@ enum Step {
     Barrier,
 }
 
-/// Six pages, of which eight lines each are used, in all blocks that have counters of their own.
+/// Six pages, with eight lines used of each, in every block with counters of its own.
 fn address(start: VirtualAddr, place: u16) -> VirtualAddr {
     let (page, line) = (u64::from(place) / 8 % 6, u64::from(place) % 8);
     start.offset(page * PAGE + line * (PAGE / 8) + line * 128)
@@ -102,7 +102,7 @@ fn run(description: &Description, options: Options, programs: &[Vec<Step>]) -> S
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Every load returns the last store wherever the page was meanwhile, and running ahead changes nothing.
+    /// Every load returns the last store while pages move, and look-ahead does not change the results.
     #[test]
     fn pages_move_under_programs(
         programs in programs(), seed: u64, keeps_colour in any::<bool>(), copies in any::<bool>(), slow in any::<bool>(),
@@ -112,14 +112,14 @@ proptest! {
         let random_delay = if slow { Duration::from_ns(400.0) } else { Duration::ZERO };
         let of = |mode| Options { mode, check_loads: true, random_delay, seed, ..Options::default() };
         let ahead = run(&description, of(Mode::LookAhead), &programs);
-        // Random delays are drawn in the order of events, of which running ahead leaves some out.
+        // Random delays are drawn in the order of events, some of which look-ahead omits.
         if !slow {
             prop_assert_eq!(ahead, run(&description, of(Mode::LockStep), &programs));
         }
     }
 }
 
-/// One processor goes over more pages of a remote node than its cache holds, again and again.
+/// One processor repeatedly accesses more pages of a remote node than its cache holds.
 fn go_over(description: &Description, pages: u64, rounds: usize) -> Seen {
     let options = Options { check_loads: true, ..Options::default() };
     let mut simulator = Simulator::new(description, options).expect("it can be");
@@ -157,7 +157,7 @@ fn a_page_moves_to_who_uses_it_and_that_pays() {
     assert!(os_time(&reports) > Duration::ZERO && os_time(&unmoved) == Duration::ZERO);
 }
 
-/// All processors read the same pages, of which nobody has a copy in a cache for long; then one stores to each of them.
+/// All processors read the same pages, without keeping copies in caches for long; then one stores to each page.
 fn read_by_all(replication: bool) -> Seen {
     let mut description = machine("migration_threshold = 1000000");
     (description.os.migration, description.os.replication) = (false, replication);
@@ -190,7 +190,7 @@ fn what_is_only_read_is_copied_to_its_readers_until_somebody_stores_to_it() {
     let (_, alone, _, long) = read_by_all(false);
     assert_eq!((alone.replications, alone.collapses, alone.placed[0]), (0, 0, 4));
     let (_, paging, homes, short) = read_by_all(true);
-    // Nodes 0 and 1 share a router, and so do 2 and 3: one copy over there is near enough to both.
+    // Nodes 0 and 1 share a router, as do 2 and 3: one copy at the other router is near enough to both.
     assert_eq!((paging.replications, paging.collapses), (4, 4), "{paging:?}");
     assert_eq!((homes, paging.placed), (vec![Some(NodeId(0)); 4], vec![4, 0, 0, 0]));
     assert!(short.0 * 10 < long.0 * 9, "{short:?} with copies, {long:?} without");

@@ -1,5 +1,5 @@
-//! Processes whose threads come and go: what they ask of the operating system happens at their own time, whether they run ahead or
-//! not, and whether each has a processor or they take turns.
+//! Tests of processes with dynamic threads: their operating system calls happen at their own time, in look-ahead and
+//! lock-step, with a processor for each thread or with turns.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -12,7 +12,7 @@ fn machine() -> Description {
     machine::load("origin2000-r12k-300-4p").expect("a machine")
 }
 
-/// Runs a process in look-ahead and lock-step on `cpus` processors: both are equal. What came of it.
+/// Runs a process in look-ahead and lock-step on `cpus` processors, requires equal results, and returns them.
 fn run(cpus: u16, first: impl Fn() -> Program) -> Result<(Vec<ThreadReport>, Time), SimError> {
     let once = |mode| {
         let mut simulator = Simulator::new(&machine(), Options { mode, ..Options::default() })?;
@@ -30,7 +30,7 @@ fn run(cpus: u16, first: impl Fn() -> Program) -> Result<(Vec<ThreadReport>, Tim
     ahead
 }
 
-/// A child that counts itself, touches its own page and one that all share, and wakes its maker when it is the last.
+/// A child that counts itself, touches its own page and a shared one, and wakes its creator if it is the last.
 fn child(number: u64, done: Rc<Cell<u64>>, all: u64) -> Program {
     Box::new(move |thread: &mut Thread<'_>| {
         for step in 0..200 {
@@ -47,7 +47,7 @@ fn child(number: u64, done: Rc<Cell<u64>>, all: u64) -> Program {
     })
 }
 
-/// A first thread that makes `all` children and waits for them.
+/// A first thread that creates `all` children and waits for them.
 fn parent(all: u64) -> Program {
     Box::new(move |thread: &mut Thread<'_>| {
         let done = Rc::new(Cell::new(0));
@@ -111,7 +111,7 @@ fn a_parked_thread_goes_on_when_its_time_has_come() {
                 let until = thread.now() + Duration::from_ns(5_000_000.0);
                 thread.park(Some(until));
                 assert!(thread.now() >= until, "with {others} others");
-                // A time that has passed is no wait.
+                // A timeout in the past causes no wait.
                 let now = thread.now();
                 thread.park(Some(Time(1)));
                 assert_eq!(thread.now(), now);

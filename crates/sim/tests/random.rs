@@ -1,19 +1,19 @@
-//! The random tester on every protocol: that it finds no fault, that it finds those that are planted, and that running ahead
-//! changes nothing.
+//! Tests of the random tester on every protocol: it finds no fault in a sound machine and every planted one, and
+//! look-ahead does not change its results.
 
 use protocol::msi::catalogue;
 use sim::random::{RandomReport, RandomTest};
 use sim::{Fault, Mode};
 use units::Duration;
 
-/// FLASH with so many processors, under a protocol.
+/// FLASH with this number of processors, under a protocol.
 fn flash(processors: u16, protocol: &str) -> machine::Description {
     let mut description = machine::load(&format!("flash-{processors}p")).unwrap();
     description.directory.as_mut().unwrap().protocol = protocol.to_owned();
     description
 }
 
-/// The protocols worth listing, and combinations of variants that no list has.
+/// The listed protocols, and combinations of variants that no list has.
 fn protocols() -> impl Iterator<Item = &'static str> {
     catalogue::names().chain(["cv=4/LB/IC/RAC", "limited-pointer=2/IR/RAC", "hybrid/IC/IR/RAC", "broadcast/IC"])
 }
@@ -56,7 +56,7 @@ fn the_origins_survive() {
     }
 }
 
-/// What the tester is for happens in it: contention, sharers that no room is left for, lines kept and displaced.
+/// The tester causes the rare cases that it is for: contention, exhausted pointer stores, lines kept and displaced.
 #[test]
 fn it_comes_to_pass_what_is_rare_elsewhere() {
     for protocol in ["dynamic-pointer/RAC", "hybrid/RAC"] {
@@ -87,13 +87,13 @@ fn running_ahead_changes_nothing() {
     }
 }
 
-/// A tester that would not find a fault shows nothing. Each is planted where it can strike.
+/// Every planted fault is found, each on protocols where it can strike: a tester that finds none would prove nothing.
 #[test]
 fn planted_faults_are_found() {
     let everywhere = ["bit-vector", "cv=2/LB", "dynamic-pointer", "hybrid/RAC", "hybrid/IR", "limited-pointer"];
     for &fault in Fault::ALL {
         let protocols: &[_] = match fault {
-            // A list names a node twice whose hint is late: it takes more than these tests to see a link too few.
+            // A list holds a node twice after a late hint; a missing link takes more than these tests to show.
             Fault::OvertakenHint => &["bit-vector/RH"],
             _ => &everywhere,
         };
@@ -106,7 +106,7 @@ fn planted_faults_are_found() {
     }
 }
 
-/// One of a few tests finds the fault, and none of them finds one where none is planted.
+/// One of a few tests finds the planted fault, and none of them fails without it.
 fn is_found(fault: Fault, description: &machine::Description) {
     let found = (0..6).find(|&seed| {
         let sound = RandomTest { references: 1000, lines: 512, ..RandomTest::new(seed) };

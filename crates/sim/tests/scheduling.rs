@@ -1,4 +1,5 @@
-//! Threads that an operating system moves: running ahead changes nothing, nobody is lost, nothing waits for ever unnoticed.
+//! Tests of threads under the scheduler: look-ahead does not change results, no thread is lost, and deadlocks are
+//! found.
 
 use machine::Description;
 use sim::{
@@ -23,7 +24,7 @@ fn simulator(description: &Description, mode: Mode) -> (Simulator, Vec<PhysicalA
     (simulator, regions)
 }
 
-/// Loads, stores, work, and barriers now and then: lines of one's own, and lines that all fight for.
+/// Loads, stores, work, and occasional barriers: private lines, and contended ones.
 fn busy(number: u64, regions: Vec<PhysicalAddr>) -> Program {
     Box::new(move |thread: &mut Thread<'_>| {
         for step in 0..400u64 {
@@ -85,7 +86,7 @@ fn look_ahead_equals_lock_step_under_every_scheduler() {
     }
 }
 
-/// A scheduler that has nothing to decide changes nothing: the default one is what was always there.
+/// The default scheduler, without any decision to make, does not change results.
 #[test]
 fn an_undisturbed_batch_in_order_is_as_without_a_scheduler() {
     let mut description = hasty("origin2000-r12k-300-8p");
@@ -96,7 +97,7 @@ fn an_undisturbed_batch_in_order_is_as_without_a_scheduler() {
     let (mut simulator, regions) = simulator(&description, Mode::LookAhead);
     let programs = (0..8).map(|thread| (CpuId(thread as u16), busy(thread, regions.clone())));
     let mut alone = simulator.run(programs.collect()).unwrap();
-    // What comes to a processor from outside while its thread waits at a barrier is not the thread's if it has left meanwhile.
+    // External requests at a thread's processor do not count for the thread after it has left for a barrier.
     for report in scheduled.iter_mut().flatten().chain(&mut alone) {
         report.counters.external = sim::ExternalCounts::default();
     }
@@ -118,7 +119,7 @@ fn more_threads_than_processors_take_turns_or_are_refused() {
     }
 }
 
-/// Looks at a word until it is told that it has changed.
+/// Loads a word and waits for its value.
 fn look(thread: &mut Thread<'_>, at: PhysicalAddr) {
     thread.load(at);
     thread.now();
@@ -150,7 +151,7 @@ fn who_spins_counts_his_looks_and_sees_the_store() {
         assert_eq!(reports, spin(Mode::LockStep), "{machine}");
         let (waited, stored) = (reports[0], reports[1]);
         assert!(waited.finished + Duration::from_ns(2000.0) > stored.finished, "{machine}: it ends after the store");
-        // 30 000 cycles of work, a look every three cycles or so.
+        // 30 000 cycles of work, with a spinning load about every three cycles.
         assert!(
             (5_000..20_000).contains(&waited.counters.references),
             "{machine}: {} looks",
@@ -159,7 +160,7 @@ fn who_spins_counts_his_looks_and_sees_the_store() {
     }
 }
 
-/// Whoever waits for what never comes is named, with the time, whether daemons come and go or not.
+/// A deadlock is reported with its threads and its time, with or without daemons.
 #[test]
 fn a_deadlock_is_found_under_every_scheduler() {
     let description = hasty("flash-4p");

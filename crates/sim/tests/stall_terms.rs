@@ -1,17 +1,17 @@
-//! Lone misses of every kind on FLASH and on its ideal machines: the account's terms against the time that they take.
+//! Tests of lone misses of every kind on FLASH and on its ideal machines: the account's terms against their times.
 
 use machine::description::{Description, IdealProtocol};
 use sim::{Mode, Options, Program, Simulator, StallTerms, Thread};
 use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr, Time};
 
-/// What a processor does to a line before the miss that is measured.
+/// An access to the line before the measured miss.
 #[derive(Clone, Copy)]
 enum Before {
     Load,
     Store,
 }
 
-/// A lone miss: who misses, the line's home, whether it stores, and who did what to the line before.
+/// A lone miss: the requester, the line's home, whether it stores, and the earlier accesses to the line.
 struct Case {
     name: &'static str,
     requester: u16,
@@ -76,7 +76,7 @@ fn touch(simulator: &mut Simulator, cpu: u16, at: PhysicalAddr, store: bool) -> 
     times.get()
 }
 
-/// What has been added. T_c may go back a little: T_m is a mean, and a miss may be faster.
+/// The terms added. T_c may decrease slightly: T_m is a mean, and a miss may be faster.
 fn since(after: &StallTerms, before: &StallTerms) -> StallTerms {
     let added = |after: Duration, before: Duration| Duration(after.0.saturating_sub(before.0));
     StallTerms {
@@ -90,7 +90,7 @@ fn since(after: &StallTerms, before: &StallTerms) -> StallTerms {
     }
 }
 
-/// The time and the terms of a case's miss, when another of its kind has warmed MAGIC's caches and the translation buffer.
+/// The time and the terms of a case's miss, after others of its kind have warmed MAGIC's caches and the TLB.
 fn measure(case: &Case, ideal: IdealProtocol) -> (Duration, StallTerms) {
     let mut simulator =
         Simulator::new(&description(ideal), Options { check_loads: true, ..Options::default() }).unwrap();
@@ -110,7 +110,7 @@ fn measure(case: &Case, ideal: IdealProtocol) -> (Duration, StallTerms) {
     last.unwrap()
 }
 
-/// Time and terms of a read in a chain of dependent reads of `home`'s lines by processor 0, when another has read them before.
+/// Time and terms of a read in a chain of dependent reads of `home`'s lines by processor 0, after reads by another one.
 fn chain(ideal: IdealProtocol, home: u16) -> (Duration, StallTerms) {
     const READS: u64 = 64;
     let mut simulator = Simulator::new(&description(ideal), Options::default()).unwrap();
@@ -125,10 +125,10 @@ fn chain(ideal: IdealProtocol, home: u16) -> (Duration, StallTerms) {
     (simulator.now().since(start) / READS, since(&simulator.stall_terms(CpuId(0)).unwrap(), &before))
 }
 
-/// Clocks have edges, and the way through the network is an average over them: a miss may be so much off.
+/// The tolerance for a miss: clocks have edges, and the network time is a mean over them.
 const EDGES: Duration = Duration(3 * 13_333);
 
-/// What a line takes to the end of its way into the cache, which an upgrade does without.
+/// The time from the start of a line on the bus to its end in the cache, which an upgrade does not need.
 fn fill(description: &Description) -> Duration {
     let cycles = description.l2.line.0 / description.sysad.width.0;
     let magic = description.magic.as_ref().unwrap();
@@ -145,7 +145,7 @@ fn terms_of_a_lone_miss_add_up_to_its_time() {
     for case in cases() {
         for ideal in [IdealProtocol::None, IdealProtocol::ZeroOverhead, IdealProtocol::AllLocal] {
             let (time, terms) = measure(&case, ideal);
-            // T_m is the time of a miss that brings a line. An upgrade brings none.
+            // T_m is the time of a miss that fetches a line, which an upgrade does not.
             let upgrade = case.store && case.before.iter().any(|&(cpu, _)| cpu == case.requester);
             let accounted = terms.total() - if upgrade { fill(&machine) } else { Duration::ZERO };
             let slack = if upgrade { EDGES + EDGES } else { EDGES };
@@ -197,7 +197,7 @@ fn an_ideal_miss_takes_the_time_of_an_unhindered_read() {
         let read = Case { store: false, before: vec![], ..case };
         let upgrade = case.store && case.before.iter().any(|&(cpu, _)| cpu == case.requester);
         let (zero_overhead, all_local) = (IdealProtocol::ZeroOverhead, IdealProtocol::AllLocal);
-        // Whoever owns the line, and however many share it.
+        // The time does not depend on the owner or on the number of sharers.
         let plain = measure(&read, zero_overhead).0;
         if !upgrade {
             assert!(close(measure(&case, zero_overhead).0, plain), "{}", case.name);
@@ -208,8 +208,8 @@ fn an_ideal_miss_takes_the_time_of_an_unhindered_read() {
     }
 }
 
-/// Reads that depend on each other follow at the distance of T_m and T_p2p, on the machine and on its ideals: what Table 5.2 of
-/// the FLASH dissertation measures.
+/// Dependent reads follow at the distance of T_m and T_p2p, on the machine and on its ideals, as measured for Table 5.2
+/// of the FLASH dissertation.
 #[test]
 fn back_to_back_reads_follow_at_the_distance_of_the_terms() {
     for home in [0, 1, 5, 17, 33, 63] {
@@ -235,8 +235,8 @@ fn overlapping_misses_count_in_full() {
     assert!(terms.total() > time, "{terms:?} in {time}");
 }
 
-/// Everybody stores to one line, time after time: requests are refused and tried again, and wait for MAGIC. For each processor
-/// the terms add up to the time that its misses took.
+/// All processors store to one line repeatedly: requests receive NACKs and are retried, and wait for MAGIC. For each
+/// processor the terms add up to the time of its misses.
 #[test]
 fn what_refused_requests_wait_is_accounted_for() {
     const ROUNDS: u32 = 30;
@@ -252,7 +252,7 @@ fn what_refused_requests_wait_is_accounted_for() {
                 thread.store(base);
                 let end = thread.now();
                 taken.borrow_mut()[usize::from(cpu)] += end.since(start);
-                // Time for another to take the line away.
+                // The work leaves time for another processor to invalidate the line.
                 thread.work(2000);
                 thread.drain();
             }
@@ -266,7 +266,7 @@ fn what_refused_requests_wait_is_accounted_for() {
         let misses = report.counters.secondary_misses;
         assert!(misses > u64::from(ROUNDS) / 2, "{report:?}");
         assert_eq!(terms.misses(), misses);
-        // Those that hit, and the translation miss, are not the protocol's.
+        // Hits and the TLB miss are not in the protocol's terms.
         let hits = Duration::from_ns(100.0) * (u64::from(ROUNDS) - misses) + description(IdealProtocol::None).tlb.miss;
         let least = terms.total() - EDGES * misses;
         let most = terms.total() + EDGES * misses + hits;
@@ -274,8 +274,8 @@ fn what_refused_requests_wait_is_accounted_for() {
     }
 }
 
-/// Sixteen processors read lines of one node, each of its own and one after the other: on its ideals, the machine takes what the
-/// account leaves of its time when T_c, or T_c and T_p2p, are removed (Equations 5.3 and 5.4).
+/// Sixteen processors read lines of one node, each its own and one after the other: the ideal machines take the time
+/// that the account leaves when T_c, or T_c and T_p2p, are removed (Equations 5.3 and 5.4).
 #[test]
 fn the_account_foretells_the_ideal_machines_where_nothing_overlaps() {
     const READS: u64 = 200;
@@ -307,7 +307,7 @@ fn the_account_foretells_the_ideal_machines_where_nothing_overlaps() {
     }
 }
 
-/// A program that says what of it is measured has the terms of that alone, as one that says nothing has those of all.
+/// The terms cover the measured part of a program alone, or all of a program without a measured part.
 #[test]
 fn only_what_is_measured_is_accounted_for() {
     let misses = |ideal: IdealProtocol, mode: Mode, measures: bool| {
@@ -330,7 +330,7 @@ fn only_what_is_measured_is_accounted_for() {
             (ahead.misses(), ahead.remote)
         };
         assert_eq!(terms(false), (13, 13));
-        // The three after the first four, and the last one after the five that are not measured.
+        // Measured: the three misses after the first four, and the last one after the next five.
         assert_eq!(terms(true), (4, 4));
     }
 }

@@ -1,4 +1,4 @@
-//! The machines that are built in: the thesis's systems by name, and their families by processor and size.
+//! The built-in machines: the thesis's systems by name, and parametric families by processor and size.
 
 use super::DescriptionError;
 
@@ -14,11 +14,12 @@ macro_rules! built_in {
     };
 }
 
-/// Whole machines: the systems of Prestor 2001, Table 4.5 and Table 4.14, and of Seidl 1997. A new machine is one name here.
+/// Whole machines: the systems of Prestor 2001, Table 4.5 and Table 4.14, and of Seidl 1997. A new machine is one more
+/// name here.
 pub(crate) const MACHINES: &[BuiltIn] =
     built_in!["bitmap", "bootleg", "lego-oil", "arctic", "bwana", "stinger", "dresden"];
 
-/// What families inherit: a processor, and everything that all Origins share.
+/// The base descriptions that families inherit: a processor, and the common part of all Origins.
 const BASES: &[BuiltIn] = built_in!["r10000", "origin2000"];
 
 /// Descriptions that machines inherit; they lack a size.
@@ -31,7 +32,7 @@ const FAMILIES: &[BuiltIn] = built_in![
     "flash-scaled",
 ];
 
-/// Everything that has a file, what is inherited first.
+/// Every built-in description with a file, ancestors first.
 pub(crate) fn all() -> impl Iterator<Item = &'static BuiltIn> {
     BASES.iter().chain(FAMILIES).chain(MACHINES)
 }
@@ -40,7 +41,7 @@ fn stored(name: &str) -> Option<&'static BuiltIn> {
     all().find(|entry| entry.name == name)
 }
 
-/// Whether `name` has a file of its own, rather than being parametric.
+/// Whether `name` has a file of its own; otherwise it may be parametric.
 pub(crate) fn is_stored(name: &str) -> bool {
     stored(name).is_some()
 }
@@ -50,8 +51,8 @@ pub(crate) fn text(name: &str) -> Option<String> {
     stored(name).map(|entry| entry.text.to_string()).or_else(|| parametric(name))
 }
 
-/// Writes the description that a name such as `origin2000-r12k-300-64p` stands for. The number of processors is
-/// left to the checks of the description, so that a wrong one gets the usual message.
+/// Writes the description for a parametric name such as `origin2000-r12k-300-64p`. The description's checks validate
+/// the number of processors, so that a wrong one gets the usual message.
 fn parametric(name: &str) -> Option<String> {
     let (family, size) = name.rsplit_once('-')?;
     let processors = size.strip_suffix('p').filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))?;
@@ -66,7 +67,7 @@ fn parametric(name: &str) -> Option<String> {
     Some(format!("title = \"{title}\"\ninherit = \"{family}\"\n\n[topology]\nprocessors = {count}\n"))
 }
 
-/// The families, those of like sizes together: `flash-Np with any N from 1 to 64`.
+/// The families, with those of the same sizes in one line: `flash-Np with any N from 1 to 64`.
 pub(crate) fn families() -> [String; 2] {
     let named = |flash: bool| {
         let names = FAMILIES.iter().map(|entry| entry.name).filter(|name| name.starts_with("flash") == flash);
@@ -75,7 +76,7 @@ pub(crate) fn families() -> [String; 2] {
     [format!("{} with an even N from 2 to 512", named(false)), format!("{} with any N from 1 to 64", named(true))]
 }
 
-/// The error for a name that stands for nothing.
+/// The error for an unknown name.
 pub(crate) fn unknown(name: &str) -> DescriptionError {
     let names: Vec<_> = MACHINES.iter().map(|entry| entry.name).collect();
     let accepted = format!("{}, {}, or the path of a .toml file", names.join(" "), families().join(", "));

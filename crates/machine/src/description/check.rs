@@ -1,4 +1,4 @@
-//! Checks of a description's values beside each other: what is accepted can be built, and runs.
+//! Checks between the values of a description: an accepted machine can be built and runs.
 
 use units::Bytes;
 
@@ -6,13 +6,13 @@ use super::kind::{Alternatives, quoted};
 use super::{ControllerKind, Description, DescriptionError, MOST_WAYS, TopologyKind};
 use crate::topology::{MOST_CLUSTERS, MOST_LEAF_ROUTERS};
 
-/// What is wrong with a value beside others.
+/// A conflict between a value and others.
 pub(super) struct Conflict {
-    /// The key (`table.key`) that is most likely meant otherwise.
+    /// The key (`table.key`) that most likely needs a change.
     pub(super) key: String,
-    /// What is wrong with its value.
+    /// The fault of its value.
     pub(super) reason: String,
-    /// What could stand there.
+    /// The values that it accepts.
     pub(super) accepted: String,
 }
 
@@ -22,7 +22,7 @@ impl Conflict {
     }
 }
 
-/// Refuses a machine whose values cannot stand together.
+/// Rejects a machine whose values contradict each other.
 pub(super) fn check(description: &Description) -> Result<(), Conflict> {
     topology(description)?;
     caches(description)?;
@@ -33,10 +33,10 @@ pub(super) fn check(description: &Description) -> Result<(), Conflict> {
 }
 
 impl Description {
-    /// Whether the values of a description that was changed by hand can stand together. Those of a file do.
+    /// Checks the values of a description that was changed in memory. Those of a file are checked at load.
     ///
     /// # Errors
-    /// What a file with these values would be refused for.
+    /// The error that a file with these values would cause.
     pub fn check(&self) -> Result<(), DescriptionError> {
         check(self).map_err(|conflict| self.impossible(conflict))
     }
@@ -44,8 +44,8 @@ impl Description {
 
 fn topology(description: &Description) -> Result<(), Conflict> {
     let spec = &description.topology;
-    // Origin: two nodes a router, from two processors to 512 (Prestor 3.2.3). FLASH: four nodes a cluster router, 64 in
-    // all (FLASH dissertation, Appendix A).
+    // Origin: two nodes on each router, from two to 512 processors (Prestor 3.2.3). FLASH: four nodes on each cluster
+    // router, 64 in all (FLASH dissertation, Appendix A).
     let (most_on_router, most_routers, router) = match spec.kind {
         TopologyKind::Origin => (2, MOST_LEAF_ROUTERS, "router"),
         TopologyKind::Flash => (4, MOST_CLUSTERS, "cluster router"),
@@ -85,10 +85,10 @@ fn topology(description: &Description) -> Result<(), Conflict> {
     Ok(())
 }
 
-/// The most nodes that the sharing sets of MAGIC's protocols tell apart (FLASH dissertation, 5.2).
+/// Maximum number of nodes that the sharing sets of MAGIC's protocols can represent (FLASH dissertation, 5.2).
 pub const MOST_MAGIC_NODES: u32 = 64;
 
-/// What MAGIC's directory takes of a node's memory must leave some.
+/// MAGIC's directory must leave a part of each node's memory to programs.
 fn directory(description: &Description) -> Result<(), Conflict> {
     let Some(spec) = &description.directory else { return Ok(()) };
     let memory = description.topology.node_memory;
@@ -104,7 +104,7 @@ fn directory(description: &Description) -> Result<(), Conflict> {
     Ok(())
 }
 
-/// Whether a cache has a whole number of sets, and a power of two of them: their number is taken from bits of an address.
+/// Whether the number of a cache's sets is a power of two, as its index consists of address bits.
 fn divides_into_sets(size: Bytes, ways: u32, line: Bytes) -> bool {
     let set = u64::from(ways) * line.0;
     size.0.is_multiple_of(set) && (size.0 / set).is_power_of_two()
@@ -144,7 +144,7 @@ fn caches(description: &Description) -> Result<(), Conflict> {
     Ok(())
 }
 
-/// A message waits whole in the receive buffer of a virtual channel.
+/// The receive buffer of a virtual channel must hold a whole message.
 fn network(description: &Description) -> Result<(), Conflict> {
     let (buffer, packet) = (description.router.buffer, description.link.micropacket);
     let message = Bytes(description.data_packets() * packet.0);
@@ -158,7 +158,7 @@ fn network(description: &Description) -> Result<(), Conflict> {
     Ok(())
 }
 
-/// A refresh of memory is over before the next one begins.
+/// A memory refresh must end before the next one begins.
 fn refresh(description: &Description) -> Result<(), Conflict> {
     let (Some(hub), memory) = (&description.hub, &description.memory) else { return Ok(()) };
     let length = hub.clock.period() * u64::from(memory.refresh_cycles);
@@ -170,7 +170,7 @@ fn refresh(description: &Description) -> Result<(), Conflict> {
     Ok(())
 }
 
-/// Nodes that are named exist, and pages move only where there is what moves them.
+/// Nodes in the table must exist, and pages may migrate only on machines with copy engines.
 fn operating_system(description: &Description) -> Result<(), Conflict> {
     let (os, spec) = (&description.os, &description.topology);
     let last = (spec.processors / spec.processors_per_node).saturating_sub(1);

@@ -1,10 +1,10 @@
-//! What can be wrong with a machine description, each said in one line.
+//! Errors of machine descriptions, each reported in one line.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// Where a key stands: a line of a file, or the name of a machine that says it (`flash-8p`, `arctic+l2.ways=2`).
+/// The origin of a key: a line of a file, or the machine name that sets it (`flash-8p`, `arctic+l2.ways=2`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Origin {
     /// The file as it was named, a built-in's name under `machines/`, or the name of the machine.
@@ -14,7 +14,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The place as a message begins with it; a name is told by whoever was given it.
+    /// The origin as a message prefix; empty for a name, which the caller reports.
     fn prefix(&self) -> String {
         self.line.map_or_else(String::new, |_| format!("{self}: "))
     }
@@ -30,11 +30,11 @@ impl fmt::Display for Origin {
 /// A key as it stands in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// Where it stands.
+    /// Its origin.
     pub at: Origin,
     /// The key with its table: `l2.size_mib`.
     pub key: String,
-    /// The value as it stands.
+    /// The value as written.
     pub value: String,
 }
 
@@ -44,13 +44,13 @@ impl fmt::Display for Entry {
     }
 }
 
-/// Why there is no description: the place, the key and its value, what is wrong, and what is accepted.
+/// The reason why a description is rejected: the place, the key and its value, the fault, and the accepted values.
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum DescriptionError {
     /// Neither a built-in, a parametric name, nor a path.
     #[error("machine = {}: there is no such machine{}; accepted: {accepted}", crate::description::kind::quoted(name), did_you_mean(nearest.as_deref()))]
     UnknownMachine {
-        /// What was asked for.
+        /// The given name.
         name: String,
         /// The nearest known name, if one is near.
         nearest: Option<String>,
@@ -68,9 +68,9 @@ pub enum DescriptionError {
     /// The file is not TOML.
     #[error("{}not valid TOML: {message}", at.prefix())]
     Syntax {
-        /// Where reading stopped.
+        /// The position at which parsing stopped.
         at: Origin,
-        /// What the TOML reader says, in one line.
+        /// The message of the TOML reader, in one line.
         message: String,
     },
     /// No key or table has this name.
@@ -83,14 +83,14 @@ pub enum DescriptionError {
         /// The keys of the table.
         accepted: String,
     },
-    /// The key exists, but with its unit in its name.
+    /// The key lacks the unit suffix of an existing key.
     #[error("{entry}: the unit is missing from the key; did you mean {intended}? accepted: {accepted}")]
     MissingUnit {
         /// The key.
         entry: Box<Entry>,
         /// The key with its unit.
         intended: String,
-        /// What that key accepts.
+        /// The accepted values of that key.
         accepted: String,
     },
     /// The value has another type than the key's.
@@ -100,7 +100,7 @@ pub enum DescriptionError {
         entry: Box<Entry>,
         /// The type it has.
         found: &'static str,
-        /// What the key accepts.
+        /// The accepted values of the key.
         accepted: String,
     },
     /// The value has the right type and is impossible.
@@ -108,22 +108,22 @@ pub enum DescriptionError {
     Impossible {
         /// The key.
         entry: Box<Entry>,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
-        /// What the key accepts.
+        /// The accepted values of the key.
         accepted: String,
     },
     /// No file of the inheritance gives the key.
     #[error("{}{key} is missing, here and in what is inherited; accepted: {accepted}", at.prefix())]
     Missing {
-        /// The file that was asked for.
+        /// The file or machine that was loaded.
         at: Origin,
         /// The key with its table.
         key: String,
-        /// What the key accepts.
+        /// The accepted values of the key.
         accepted: String,
     },
-    /// A description inherits itself, by way of others or not.
+    /// A description inherits itself, directly or through others.
     #[error("{entry}: the inheritance goes in a circle ({chain}); accepted: a machine that does not inherit this one")]
     Circle {
         /// The `inherit` key that closes the circle.

@@ -1,11 +1,11 @@
-//! What a value of a description may be: its unit, its range, and how it is read and written.
+//! The kinds of values in a description: unit, range, parsing and writing.
 
 use std::cmp::Ordering;
 use std::fmt;
 
 use units::{Bytes, Duration, Hertz, Length};
 
-/// A value as it stands in the file, before its key says what it must be.
+/// A value as written in the file, before its key's kind is applied.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Raw {
     Integer(i64),
@@ -13,7 +13,7 @@ pub(crate) enum Raw {
     Text(String),
     Flag(bool),
     Texts(Vec<String>),
-    /// Something no key accepts (a date, a mixed array, an integer beyond 64 bits): the TOML name of its type.
+    /// A value that no key accepts (a date, a mixed array, an integer beyond 64 bits), as the TOML name of its type.
     Other(&'static str),
 }
 
@@ -34,28 +34,29 @@ impl Raw {
     }
 }
 
-/// Why a value is not one its key accepts.
+/// The reason why a value does not match its key's kind.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Rejected {
     /// The value has another TOML type.
     WrongType,
-    /// The type is right, the value is not: what is wrong with it.
+    /// The type is right, but the value is not, for this reason.
     Impossible(String),
 }
 
-/// The rule for the value of one key.
+/// The kind of one key's value.
 pub(crate) trait Kind {
-    /// What the value becomes in memory.
+    /// The type of the value in memory.
     type Value;
-    /// The value in memory, or why there is none.
+    /// Converts the value for use in memory, or rejects it.
     fn read(&self, raw: &Raw) -> Result<Self::Value, Rejected>;
     /// The value as TOML; reading it again gives the same value.
     fn write(&self, value: &Self::Value) -> String;
-    /// What is accepted, in words, for the error message.
+    /// The accepted values in words, for the error message.
     fn accepted(&self) -> String;
-    /// The least and the most of a range, or every alternative, as TOML; nothing for words that somebody else checks.
+    /// The least and the greatest value of a range, or every alternative, as TOML; empty for words that are checked
+    /// elsewhere.
     fn extremes(&self) -> Vec<String>;
-    /// What the key must end in, so that it names the unit; nothing for numbers of things and for words.
+    /// The unit suffix of the key; empty for plain numbers and for words.
     fn suffix(&self) -> &'static str {
         ""
     }
@@ -186,7 +187,7 @@ pub(crate) struct Size {
     unit: &'static str,
     suffix: &'static str,
     bytes_per_unit: u64,
-    /// The least part of the least size that is accepted, as in `size_mib = 0.0625`: one so many times smaller.
+    /// The number of parts into which the smallest unit may be divided, as in `size_mib = 0.0625`.
     parts: u64,
 }
 
@@ -205,7 +206,7 @@ pub(crate) fn mib(least: u64, most: u64) -> Size {
     Size { power_of_two: true, least, most, unit: "MiB", suffix: "_mib", bytes_per_unit: 1 << 20, parts: 1 }
 }
 
-/// The same, or a part of a mebibyte that is a power of two: down to one of so many.
+/// As [`mib`], or down to `1 / parts` of a mebibyte, a power of two.
 pub(crate) fn mib_or_part(parts: u64, most: u64) -> Size {
     Size { parts, ..mib(1, most) }
 }
@@ -215,12 +216,12 @@ pub(crate) fn cache_kib(least: u64, most: u64) -> Size {
     Size { power_of_two: false, ..kib(least, most) }
 }
 
-/// The capacity of a cache in mebibytes or a part of one, down to one of so many; its sets must be a power of two.
+/// The capacity of a cache in mebibytes, down to `1 / parts` of one; its sets must be a power of two.
 pub(crate) fn cache_mib(parts: u64, most: u64) -> Size {
     Size { power_of_two: false, ..mib_or_part(parts, most) }
 }
 
-/// A size in bytes, whatever it is.
+/// Any size in bytes.
 pub(crate) fn whole_bytes(least: u64, most: u64) -> Size {
     Size { power_of_two: false, ..bytes(least, most) }
 }
@@ -268,7 +269,7 @@ impl Kind for Size {
     }
 }
 
-/// Any words, which somebody else checks.
+/// Any string; it is checked elsewhere.
 pub(crate) struct Text;
 
 impl Kind for Text {

@@ -1,4 +1,4 @@
-//! Files of descriptions: reading one into located keys, laying one over another, checking and looking up keys.
+//! Layers of descriptions: parsing a file into keys with their origins, overlaying files, and checked lookup of keys.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,7 +9,7 @@ use super::DescriptionError;
 use super::error::{Entry, Origin};
 use super::kind::{Kind, Raw, Rejected, quoted};
 
-/// A value, how it was written, and where.
+/// A value with its spelling and its origin.
 #[derive(Clone, Debug)]
 pub(crate) struct Located {
     pub(crate) raw: Raw,
@@ -25,29 +25,29 @@ impl Located {
     }
 }
 
-/// One file, or what the name of a machine says, as keys with dots and their values in the order of the file.
+/// The keys of one file or machine name, with dots, and their values in the order of the file.
 #[derive(Debug)]
 pub(crate) struct Layer {
     pub(crate) file: String,
-    /// Whether its keys stand in lines that somebody can look up.
+    /// Whether its keys have line numbers that a user can look up.
     has_lines: bool,
     pub(crate) keys: Vec<(String, Located)>,
 }
 
-/// A key that a description may have and what its value may be.
+/// The rule of a key: its name and the values that it accepts.
 pub(crate) struct KeyRule {
     /// `table.key`, or `key` at the top of the file.
     pub(crate) key: &'static str,
-    /// What the key ends in to name its unit; empty if it has none.
+    /// The unit suffix of the key; empty if it has none.
     pub(crate) suffix: &'static str,
-    /// In words.
+    /// The accepted values in words.
     pub(crate) accepted: String,
-    /// The least and the most of a range, or every alternative, as they stand in a file.
+    /// The least and the greatest value of a range, or every alternative, as written in a file.
     pub(crate) extremes: Vec<String>,
 }
 
 impl KeyRule {
-    /// The rule that the key's value is of `kind`.
+    /// The rule for a key with a value of `kind`.
     pub(crate) fn new(key: &'static str, kind: &impl Kind) -> Self {
         Self { key, suffix: kind.suffix(), accepted: kind.accepted(), extremes: kind.extremes() }
     }
@@ -72,7 +72,7 @@ impl Layer {
         Ok(layer)
     }
 
-    /// What `name`, which is no file, says: `text` is how it would stand in one.
+    /// Parses `text` as the layer of machine name `name`, whose keys have no lines.
     pub(crate) fn of_name(name: &str, text: &str) -> Result<Self, DescriptionError> {
         let mut layer = Self::parse(name, text)?;
         layer.has_lines = false;
@@ -80,13 +80,13 @@ impl Layer {
         Ok(layer)
     }
 
-    /// Values for keys (`table.key`), as the name of a machine gives them: each a number or a truth value if it reads as one,
-    /// else a string.
+    /// The layer of key changes (`table.key`) from a machine name: each value is a number or a truth value if it parses
+    /// as one, otherwise a string.
     pub(crate) fn of_changes<'c>(name: &str, changes: impl IntoIterator<Item = (&'c str, &'c str)>) -> Self {
         let at = Origin { file: name.into(), line: None };
         let mut layer = Self { file: name.into(), has_lines: false, keys: Vec::new() };
         for (key, value) in changes {
-            // Keys outside of tables are all words.
+            // Keys outside of tables take strings alone.
             let (raw, shown) = match number_or_flag(value).filter(|_| key.contains('.')) {
                 Some(raw) => (raw, shown(value)),
                 None => (Raw::Text(value.into()), shown(&quoted(value))),
@@ -118,7 +118,7 @@ impl Layer {
     }
 }
 
-/// A key as TOML spells it, on one line whatever is in it.
+/// A key in TOML spelling, always on one line.
 fn bare_or_quoted(name: &str) -> String {
     let bare = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
     if !name.is_empty() && name.chars().all(bare) { name.into() } else { format!("{name:?}") }
@@ -129,7 +129,7 @@ fn line_of(text: &str, offset: usize) -> usize {
     text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// The number or truth value that `text` reads as, if it is one and nothing else.
+/// The number or truth value that `text` is, if it is nothing else.
 fn number_or_flag(text: &str) -> Option<Raw> {
     let document = format!("value = {text}");
     let parsed = DeTable::parse(&document).ok().filter(|_| !text.contains(['#', '\n']))?;
@@ -137,7 +137,7 @@ fn number_or_flag(text: &str) -> Option<Raw> {
     read.filter(|raw| matches!(raw, Raw::Integer(_) | Raw::Float(_) | Raw::Flag(_)))
 }
 
-/// The value on one line, and not a long one.
+/// The value on one line, abbreviated if it is long.
 fn shown(source: &str) -> String {
     const MOST: usize = 60;
     let line = source.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -162,19 +162,19 @@ fn raw(value: &Spanned<DeValue<'_>>) -> Raw {
     }
 }
 
-/// A description's files laid over each other, the inheriting one on top.
+/// The overlaid layers of a description, the inheriting one on top.
 pub(crate) struct Resolver {
     rules: Vec<KeyRule>,
     keys: BTreeMap<String, Located>,
     /// Every `calibrated_on` of the inheritance, the ancestors' first.
     pub(crate) calibrated_on: Vec<String>,
-    /// The file that was asked for.
+    /// The origin of the top file.
     top: Origin,
 }
 
 impl Resolver {
-    /// Lays `layers` (the one asked for first, each followed by the one it inherits) over each other, refusing
-    /// keys that no rule names.
+    /// Overlays `layers` (the top one first, each followed by the one that it inherits), and rejects keys without a
+    /// rule.
     pub(crate) fn new(layers: Vec<Layer>, rules: Vec<KeyRule>) -> Result<Self, DescriptionError> {
         let place = |layer: &Layer| Origin { file: layer.file.clone(), line: layer.has_lines.then_some(1) };
         let top = layers.first().map_or_else(|| Origin { file: String::new(), line: None }, place);
@@ -207,7 +207,7 @@ impl Resolver {
         Ok(())
     }
 
-    /// The error for a key that does not exist: a key without its unit, a misspelt one, or a stranger.
+    /// The error for an unknown key: one without its unit, a misspelt one, or another.
     fn unknown(&self, key: &str, located: &Located) -> DescriptionError {
         let entry = located.entry(key);
         let with_unit = |rule: &&KeyRule| !rule.suffix.is_empty() && rule.key.strip_suffix(rule.suffix) == Some(key);
@@ -240,15 +240,15 @@ impl Resolver {
         })
     }
 
-    /// The error for a value that is impossible beside another one.
+    /// The error for a value that contradicts another one.
     pub(crate) fn impossible(&self, key: &str, reason: String, accepted: String) -> DescriptionError {
         let missing = || Entry { at: self.top.clone(), key: key.into(), value: "(missing)".into() };
         let entry = self.keys.get(key).map_or_else(|| Box::new(missing()), |located| located.entry(key));
         DescriptionError::Impossible { entry, reason, accepted }
     }
 
-    /// Refuses whatever stands in `table`, which `decided` (a key and its value) leaves without a reader; `needed` is the
-    /// key and value that would read it.
+    /// Rejects any key in `table`, which is unused because of `decided` (a key and its value); `needed` is the key and
+    /// value that would use it.
     pub(crate) fn refuse_table(&self, table: &str, decided: &str, needed: &str) -> Result<(), DescriptionError> {
         let mut keys = self.keys.keys();
         let Some(key) = keys.find(|key| key.split_once('.').is_some_and(|(its, _)| its == table)) else {
@@ -257,7 +257,7 @@ impl Resolver {
         Err(self.impossible(key, format!("nothing reads it with {decided}"), format!("[{table}] with {needed}")))
     }
 
-    /// The text of a top-level key, if it is there.
+    /// The string of a top-level key, if it is present.
     pub(crate) fn text(&self, key: &str) -> Result<Option<String>, DescriptionError> {
         match self.keys.get(key) {
             None => Ok(None),
@@ -266,7 +266,7 @@ impl Resolver {
         }
     }
 
-    /// Where each key stands that decided a value.
+    /// The origin of each key's value.
     pub(crate) fn origins(&self) -> BTreeMap<String, Origin> {
         self.keys.iter().map(|(key, located)| (key.clone(), located.at.clone())).collect()
     }
@@ -281,7 +281,7 @@ pub(crate) fn wrong_type(key: &str, located: &Located, accepted: &str) -> Descri
 pub(crate) struct Writer<'o> {
     /// The file so far.
     pub(crate) text: String,
-    /// Where each key came from, written beside it as a comment; may be empty.
+    /// The origin of each key, written beside it as a comment; may be empty.
     pub(crate) origins: &'o BTreeMap<String, Origin>,
 }
 

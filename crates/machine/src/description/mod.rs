@@ -34,15 +34,16 @@ macro_rules! description {
         all { $($(#[$doc:meta])* $field:ident: $spec:ident,)* }
         some { $($(#[$some_doc:meta])* $some:ident: $some_spec:ident if $table:ident.kind = $kind:expr,)* }
     ) => {
-        /// A machine, resolved: every parameter has a value. Tables that only some machines have are there if the kind of
-        /// controller or of topology asks for them.
+        /// A machine description with all inheritance resolved: every parameter has a value. Tables that only some
+        /// machines have are present as required by the kind of controller or topology.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Description {
-            /// The name it is known by: a built-in's, a parametric one, or the stem of its file.
+            /// The name: a built-in one, a parametric one, or the stem of its file.
             pub name: String,
-            /// What it is, in words.
+            /// The title, in words.
             pub title: String,
-            /// The published figures its values were fitted to, its ancestors' first. All others are predictions.
+            /// The published figures that its values were fitted to, its ancestors' first. All other figures are
+            /// predictions.
             pub calibrated_on: Vec<String>,
             $($(#[$doc])* pub $field: $spec,)*
             $($(#[$some_doc])* pub $some: Option<$some_spec>,)*
@@ -81,7 +82,7 @@ description! {
         l2: L2Spec,
         /// The translation lookaside buffer.
         tlb: TlbSpec,
-        /// Which node controller.
+        /// The kind of node controller.
         controller: ControllerSpec,
         /// The bus between processors and controller.
         sysad: SysadSpec,
@@ -91,9 +92,9 @@ description! {
         router: RouterSpec,
         /// A link.
         link: LinkSpec,
-        /// What the operating system's scheduler does, and when.
+        /// The operating system's scheduler.
         scheduler: SchedulerSpec,
-        /// What the operating system does with memory.
+        /// The operating system's memory management.
         os: OsSpec,
     }
     some {
@@ -112,7 +113,8 @@ description! {
     }
 }
 
-/// The table `S` if the machine's `kind` (the value of `key`) is the one that `reads` it; else the table must not be there.
+/// The table `S` if the machine's `kind` (the value of `key`) is the one that `reads` it; otherwise the table must be
+/// absent.
 fn read_if<S: Section, K: Alternatives>(
     resolver: &Resolver,
     key: &str,
@@ -138,17 +140,17 @@ fn top_rules() -> Vec<KeyRule> {
     ]
 }
 
-/// A description and where each of its values stands.
+/// A description with the origin of each of its values.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     /// The description.
     pub description: Description,
-    /// For each key (`table.key`) the file and line that decided it.
+    /// The file and line that set each key (`table.key`).
     pub origins: BTreeMap<String, Origin>,
 }
 
 impl Resolved {
-    /// The error for a word (`table.key`) that nobody below whoever asks could check: with where it stands.
+    /// The error for a word of key `key` that only the caller can check, with its origin.
     pub fn refused(&self, key: &str, word: &str, reason: String, accepted: String) -> DescriptionError {
         let at = self.origins.get(key).cloned();
         let at = at.unwrap_or_else(|| Origin { file: self.description.name.clone(), line: None });
@@ -156,20 +158,20 @@ impl Resolved {
         DescriptionError::Impossible { entry, reason, accepted }
     }
 
-    /// The whole description as TOML, each value with the file and line it came from as a comment.
+    /// The whole description as TOML, with the origin of each value as a comment.
     pub fn to_toml(&self) -> String {
         write(&self.description, &self.origins)
     }
 }
 
 impl Description {
-    /// The clock of the node controller, and with it of the SysAD bus and the memory; none if the controller's table was
-    /// taken out by hand.
+    /// The clock of the node controller, and with it of the SysAD bus and the memory; `None` if the controller's table
+    /// was removed in memory.
     pub fn controller_clock(&self) -> Option<Hertz> {
         self.hub.as_ref().map(|hub| hub.clock).or(self.magic.as_ref().map(|magic| magic.clock))
     }
 
-    /// Whether routers pass a packet by an empty queue.
+    /// Whether a packet bypasses an empty queue in a router.
     pub fn bypasses_queues(&self) -> bool {
         match self.topology.router_bypass {
             RouterBypass::On => true,
@@ -178,12 +180,12 @@ impl Description {
         }
     }
 
-    /// Packets of a message that carries a line: one of header, then the line (Prestor 2001, 4.1.3).
+    /// Packets of a message with a line: one for the header, then the line (Prestor 2001, 4.1.3).
     pub fn data_packets(&self) -> u64 {
         1 + self.l2.line.0.div_ceil(self.link.micropacket.0)
     }
 
-    /// The error for a conflict between its values, wherever they came from.
+    /// The error for a conflict between its values, without regard to their origins.
     fn impossible(&self, conflict: Conflict) -> DescriptionError {
         match Layer::of_name(&self.name, &self.to_toml()).and_then(|layer| Resolver::new(vec![layer], rules())) {
             Ok(resolver) => resolver.impossible(&conflict.key, conflict.reason, conflict.accepted),
@@ -191,10 +193,10 @@ impl Description {
         }
     }
 
-    /// The same machine under another name, with the value of `key` (`table.key`) replaced by one that is written as in a file.
+    /// The same machine under another name, with a new value of `key` (`table.key`) in the spelling of a file.
     ///
     /// # Errors
-    /// As for any description: no such key, no such value.
+    /// As for any description: an unknown key, or a value that it does not accept.
     pub fn changed(&self, name: &str, key: &str, value: &str) -> Result<Self, DescriptionError> {
         let changes = Layer::of_changes(name, [("name", name), ("title", &self.title), (key, value)]);
         let layers = vec![changes, Layer::of_name(&self.name, &self.to_toml())?];
@@ -212,7 +214,7 @@ fn write(description: &Description, origins: &BTreeMap<String, Origin>) -> Strin
     writer.value("", "name", &quoted(&description.name));
     writer.value("", "title", &quoted(&description.title));
     let entries: Vec<_> = description.calibrated_on.iter().map(|entry| quoted(entry)).collect();
-    // From several files at once, so no single origin is true of it.
+    // The entries come from several files, so no single origin applies.
     writer.text.push_str(&format!("calibrated_on = [{}]\n", entries.join(", ")));
     write_sections(description, &mut writer);
     writer.text
@@ -223,21 +225,21 @@ pub fn names() -> impl Iterator<Item = (String, String)> {
     catalogue::MACHINES.iter().filter_map(|entry| load(entry.name).ok()).map(|found| (found.name, found.title))
 }
 
-/// The families whose machines need no file, each with the sizes that it comes in: `flash-Np with any N from 1 to 64`.
+/// The parametric families, each with its sizes: `flash-Np with any N from 1 to 64`.
 pub fn families() -> impl Iterator<Item = String> {
     catalogue::families().into_iter()
 }
 
-/// The machine called `name_or_path`: a built-in (`arctic`), a parametric name (`origin2000-r12k-300-64p`), or
-/// the path of a TOML file (anything with a `/` or ending in `.toml`).
+/// The machine called `name_or_path`: a built-in (`arctic`), a parametric name (`origin2000-r12k-300-64p`), or the path
+/// of a TOML file (anything with a `/` or ending in `.toml`).
 ///
 /// # Errors
-/// Whatever is wrong with the name or with the description, first found first.
+/// The first fault of the name or of the description.
 pub fn load(name_or_path: &str) -> Result<Description, DescriptionError> {
     resolve(name_or_path).map(|resolved| resolved.description)
 }
 
-/// As [`load`], with where each value came from.
+/// As [`load`], with the origin of each value.
 ///
 /// # Errors
 /// As [`load`].
@@ -247,11 +249,11 @@ pub fn resolve(name_or_path: &str) -> Result<Resolved, DescriptionError> {
     resolve_from(source, &text)
 }
 
-/// The machine called `base` under the name `name`, its title with `note` behind it, with values of keys (`table.key`) replaced
-/// by ones that are written as in a file. Of changes of one key the last counts.
+/// The machine called `base` under the name `name`, with `note` appended to its title, and with new values of keys
+/// (`table.key`) in the spelling of a file. The last of several changes to one key counts.
 ///
 /// # Errors
-/// As [`load`]; what is wrong with a change is said without a file.
+/// As [`load`]; faults of changes are reported without a file.
 pub fn resolve_changed(
     base: &str,
     name: &str,
@@ -267,13 +269,13 @@ pub fn resolve_changed(
     resolve_layers(layers, name)
 }
 
-/// Every key (`table.key`) with the least and the most value that its own rule accepts, or every alternative, as TOML. Whether
-/// a machine can have them follows from its other values as well.
+/// Every key (`table.key`) with the least and the greatest value that its own rule accepts, or every alternative, as
+/// TOML. Other values of a machine may exclude them.
 pub fn extremes() -> impl Iterator<Item = (&'static str, Vec<String>)> {
     rules().into_iter().filter(|rule| !rule.extremes.is_empty()).map(|rule| (rule.key, rule.extremes))
 }
 
-/// The description in `text`; `file` is what it is called in messages, and where a relative `inherit` starts.
+/// Parses the description in `text`; `file` is its name in messages, and the base of a relative `inherit`.
 ///
 /// # Errors
 /// As [`load`].
@@ -281,7 +283,7 @@ pub fn parse(file: &str, text: &str) -> Result<Resolved, DescriptionError> {
     resolve_from(Source::File(PathBuf::from(file)), text)
 }
 
-/// Where the text of a description comes from.
+/// The source of a description's text.
 #[derive(Clone, PartialEq)]
 enum Source {
     BuiltIn { name: String, text: String },
@@ -289,7 +291,7 @@ enum Source {
 }
 
 impl Source {
-    /// The source that `name` stands for; a relative path starts at the folder of `from`.
+    /// The source named `name`; a relative path is resolved in the folder of `from`.
     fn named(name: &str, from: Option<&Source>) -> Option<Self> {
         if let Some(text) = catalogue::text(name) {
             return Some(Self::BuiltIn { name: name.into(), text });
@@ -304,7 +306,7 @@ impl Source {
         Some(Self::File(folder.join(name)))
     }
 
-    /// What the file is called in messages.
+    /// The file's name in messages.
     fn label(&self) -> String {
         match self {
             Self::BuiltIn { name, .. } if catalogue::is_stored(name) => format!("machines/{name}.toml"),
@@ -313,7 +315,7 @@ impl Source {
         }
     }
 
-    /// Its own keys.
+    /// The layer of its own keys.
     fn layer(&self, text: &str) -> Result<Layer, DescriptionError> {
         match self {
             Self::BuiltIn { name, .. } if !catalogue::is_stored(name) => Layer::of_name(name, text),
@@ -321,7 +323,7 @@ impl Source {
         }
     }
 
-    /// The name of the machine, unless the file gives one.
+    /// The name of the machine, if the file sets none.
     fn stem(&self) -> String {
         match self {
             Self::BuiltIn { name, .. } => name.clone(),
@@ -345,12 +347,12 @@ fn resolve_from(source: Source, text: &str) -> Result<Resolved, DescriptionError
     resolve_layers(inheritance(source, text)?, &stem)
 }
 
-/// Files that inherit each other, the one asked for first, as one description; `stem` is its name if it says none.
+/// Resolves files that inherit each other, the top one first; `stem` is the name if they set none.
 fn resolve_layers(layers: Vec<Layer>, stem: &str) -> Result<Resolved, DescriptionError> {
     let own = |key| layers[0].get(key).is_some();
     let (own_name, own_title) = (own("name"), own("title"));
     let resolver = Resolver::new(layers, rules())?;
-    // A machine is not its ancestor: their names and titles are not inherited.
+    // Names and titles are not inherited, since a machine is not its ancestor.
     let name = resolver.text("name")?.filter(|_| own_name).unwrap_or_else(|| stem.into());
     let title = resolver.text("title")?.filter(|_| own_title).unwrap_or_else(|| name.clone());
     let description = read(&resolver, name, title)?;
@@ -360,7 +362,7 @@ fn resolve_layers(layers: Vec<Layer>, stem: &str) -> Result<Resolved, Descriptio
     Ok(Resolved { description, origins })
 }
 
-/// The file and those it inherits, itself first.
+/// The file and its ancestors, the file first.
 fn inheritance(source: Source, text: &str) -> Result<Vec<Layer>, DescriptionError> {
     let mut layers = vec![source.layer(text)?];
     let mut visited = vec![source];

@@ -1,4 +1,4 @@
-//! Descriptions: the built-in ones, what is refused and how, and that nothing is lost when written.
+//! Tests of descriptions: the built-in ones, rejected ones with their messages, and lossless writing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -206,7 +206,7 @@ fn inheritance_ends() {
     assert!(refusal("inherit = 3").starts_with("my.toml:1: inherit = 3: an integer cannot stand here; accepted:"));
 }
 
-/// What an ancestor was fitted to, its heirs are fitted to as well, whatever they add.
+/// The calibrations of an ancestor apply to its heirs as well.
 #[test]
 fn calibrations_add_up_along_the_inheritance() {
     let own = parse("my.toml", "inherit = \"arctic\"\ncalibrated_on = [\"prestor/9.9\"]").expect("a machine");
@@ -239,7 +239,7 @@ fn keys_of(description: &Description) -> BTreeMap<String, toml::Value> {
     keys
 }
 
-/// Whatever was moved between files that they inherit, the Origins are what they were when their tables were reproduced.
+/// The resolved Origins are those with which their tables were reproduced, however values are moved between the files.
 #[test]
 fn the_origins_resolve_to_what_they_always_did() {
     let pinned: toml::Table = include_str!("../../tables/origins.toml").parse().expect("TOML");
@@ -252,11 +252,11 @@ fn the_origins_resolve_to_what_they_always_did() {
         let mut expected: BTreeMap<_, _> = values("arctic").chain(values(machine)).collect();
         expected.insert("controller.kind".into(), "hub".into());
         let mut found = keys_of(&loaded(machine));
-        // What runs on them came later, and none of those tables depends on it.
+        // Scheduler and operating system were added later, and those tables do not depend on them.
         found.retain(|key, _| key.contains('.') && !key.starts_with("os.") && !key.starts_with("scheduler."));
         assert_eq!(found, expected, "{machine}");
     }
-    // What the Origins and their scheduler were fitted to, in whatever order their ancestors name it.
+    // The calibrations of the Origins, without regard to the order in which ancestors name them.
     let mut fitted = loaded("arctic").calibrated_on;
     fitted.sort();
     let tables = ["4.10", "4.13", "4.15", "4.16", "4.19", "4.6", "4.8", "6.1"].map(|table| format!("prestor/{table}"));
@@ -283,10 +283,10 @@ fn flash_is_what_the_dissertation_says() {
     );
     let (magic, directory) = (flash.magic.expect("MAGIC"), flash.directory.expect("a directory"));
     assert_eq!((magic.instruction_cache, magic.data_cache), (Bytes::from_kib(16), Bytes::from_mib(1)));
-    // A miss is 87 processor cycles.
+    // An instruction cache miss takes 87 processor cycles.
     assert_eq!(magic.instruction_miss_cycles * 225, 87 * 75);
     assert_eq!(flash.topology.node_memory.0 - directory.reserved.0, 224 << 20);
-    // A look at the remote access cache is 200 ns.
+    // A lookup in the remote access cache takes 200 ns.
     assert_eq!(
         magic.clock.period() * u64::from(directory.remote_access_cache_check_cycles),
         Duration::from_ns(199.995)
@@ -327,7 +327,7 @@ fn a_table_of_another_kind_is_refused_and_says_which_kind_reads_it() {
         ports.contains("nodes_per_router = 3: ") && ports.ends_with("accepted: a whole number from 1 to 2"),
         "{ports}"
     );
-    // An empty table says nothing.
+    // An empty table sets nothing.
     assert!(parse("my.toml", "inherit = \"arctic\"\n[magic]\n").is_ok());
 }
 
@@ -347,7 +347,7 @@ fn built_in_machines_survive_being_written() {
 }
 
 proptest! {
-    /// Whatever values a machine has in its file, writing it and reading it again loses nothing.
+    /// A machine with any values of its keys is equal after writing and reading.
     #[test]
     fn any_machine_survives_being_written(
         mhz in 50.0f64..5000.0,
@@ -376,7 +376,7 @@ proptest! {
         prop_assert_eq!(again.description, machine);
     }
 
-    /// A damaged file is either a machine or one line that begins with the place.
+    /// A damaged file is either a machine or an error of one line that begins with the place.
     #[test]
     fn damage_is_reported_in_one_line(at: prop::sample::Index, damage in "[ -~\n]{1,3}") {
         let mut text = loaded("arctic").to_toml();
@@ -406,7 +406,7 @@ fn a_cache_may_have_a_part_of_a_mebibyte_that_its_sets_divide() {
     }
 }
 
-/// The rule that metarouters turn the bypass off is the description's, whatever the machine is called.
+/// The rule that metarouters disable the bypass holds for a machine of any name.
 #[test]
 fn routers_of_any_machine_with_metarouters_do_not_bypass() {
     let bypasses = |text: &str| {
@@ -420,7 +420,7 @@ fn routers_of_any_machine_with_metarouters_do_not_bypass() {
     assert!(!bypasses("processors = 8\nrouter_bypass = \"off\""));
 }
 
-/// A value that the machine cannot have, or with which it could not run, is refused where it stands.
+/// A value that the machine cannot have, or with which it could not run, is rejected with its place.
 #[test]
 fn what_cannot_run_is_refused_at_load() {
     let of = |ancestor: &str, text: &str| match parse("my.toml", &format!("inherit = \"{ancestor}\"\n{text}")) {
@@ -444,7 +444,7 @@ fn what_cannot_run_is_refused_at_load() {
     assert!(of("flash-4p", "[topology]\nprocessors_per_node = 2").ends_with("MAGIC serves one processor; accepted: 1"));
 }
 
-/// A change of a machine has no line that could be cited.
+/// A change by name has no line to cite.
 #[test]
 fn changes_are_told_as_they_were_given() {
     let changed = |changes: &[(&str, &str)]| super::resolve_changed("arctic", "arctic+x", "x", changes);
@@ -465,7 +465,7 @@ fn changes_are_told_as_they_were_given() {
     assert!(unfit.check().expect_err("no such node").to_string().starts_with("os.fixed_node = 40: the machine has"));
 }
 
-/// Every key of a range or of alternatives tells its extremes as a file would say them.
+/// The extremes of every key with a range or alternatives are spelled as in a file.
 #[test]
 fn extremes_are_what_a_file_would_say() {
     let all: BTreeMap<_, _> = super::extremes().collect();

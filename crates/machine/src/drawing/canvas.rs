@@ -1,4 +1,4 @@
-//! A page of SVG in three layers, and the look of everything on it.
+//! A page of SVG in three layers, and the style of everything on it.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::Load;
 use crate::routing::VirtualNetwork;
 use crate::topology::LinkClass;
 
-/// A place on the page, in pixels, downwards.
+/// A position on the page, in pixels, downwards.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Point {
     pub(super) x: f64,
@@ -16,24 +16,24 @@ pub(super) struct Point {
 }
 
 impl Point {
-    /// The point this far to the right and down.
+    /// The point moved by this offset, to the right and down.
     pub(super) fn offset(self, x: f64, y: f64) -> Self {
         Self { x: self.x + x, y: self.y + y }
     }
 }
 
-/// What is drawn over what: later layers cover earlier ones.
+/// The drawing order: later layers cover earlier ones.
 #[derive(Clone, Copy)]
 pub(super) enum Layer {
     /// Outlines of modules and cubes.
     Ground,
     /// Links.
     Wires,
-    /// Routers, nodes and words.
+    /// Routers, nodes and text.
     Parts,
 }
 
-/// What a box or a text is, which decides its look.
+/// The kind of a box, which determines its style.
 #[derive(Clone, Copy)]
 pub(super) enum Look {
     Module,
@@ -46,7 +46,7 @@ pub(super) enum Look {
 }
 
 impl Look {
-    /// Fill, outline, and radius of the corners.
+    /// Fill, outline, and corner radius.
     fn paint(self) -> (&'static str, &'static str, f64) {
         match self {
             Self::Module => ("#eef1f4", "#d3dae1", 12.0),
@@ -59,12 +59,12 @@ impl Look {
     }
 }
 
-/// How words look.
+/// The style of text.
 #[derive(Clone, Copy)]
 pub(super) enum Words {
     Title,
     Subtitle,
-    /// Beside signs and on tiles.
+    /// Beside symbols and on tiles.
     Caption,
     /// On the box of a module.
     ModuleName,
@@ -90,14 +90,14 @@ impl Words {
     }
 }
 
-/// Where words stand relative to their place.
+/// The alignment of text relative to its position.
 #[derive(Clone, Copy)]
 pub(super) enum Align {
     Left,
     Centre,
 }
 
-/// The colour of all that belongs to a network with routers of its own.
+/// The colour of the parts of a network with routers of its own.
 fn hue(network: VirtualNetwork) -> &'static str {
     match network {
         VirtualNetwork::Request => "#2f6db3",
@@ -121,7 +121,7 @@ pub(super) fn stroke(class: LinkClass) -> (&'static str, f64, &'static str) {
     }
 }
 
-/// The least width of a link whose load is told, and how much wider one is that is never idle.
+/// Minimum width of a link with a known load, and the additional width at full load.
 const THIN: f64 = 2.5;
 const THICKER: f64 = 3.0;
 
@@ -132,12 +132,12 @@ fn heat(percent: f64) -> String {
     format!("#{:02x}{:02x}{:02x}", between(253.0, 168.0), between(236.0, 12.0), between(222.0, 22.0))
 }
 
-/// The end of an element whose load appears under the pointer.
+/// The end of an element, with its load as a tooltip.
 fn told(percent: f64, element: &str) -> String {
     format!("><title>{percent:.1} %</title></{element}>")
 }
 
-/// The page so far.
+/// The page in progress.
 pub(super) struct Canvas {
     layers: [String; 3],
     load: Load,
@@ -155,17 +155,17 @@ impl Canvas {
         Self { layers, load, node, link, least: Point { x: least, y: least }, most: Point { x: most, y: most } }
     }
 
-    /// The lower edge and the left edge of what has been drawn.
+    /// The lower left corner of everything drawn.
     pub(super) fn bottom_left(&self) -> Point {
         Point { x: self.least.x, y: self.most.y }
     }
 
-    /// The upper left corner of what has been drawn.
+    /// The upper left corner of everything drawn.
     pub(super) fn top_left(&self) -> Point {
         self.least
     }
 
-    /// The width of what has been drawn.
+    /// The width of everything drawn.
     pub(super) fn width(&self) -> f64 {
         self.most.x - self.least.x
     }
@@ -176,16 +176,16 @@ impl Canvas {
     }
 
     fn put(&mut self, layer: Layer, element: std::fmt::Arguments<'_>) {
-        // Writing to a string cannot fail.
+        // Writing to a string is infallible.
         let _ = writeln!(self.layers[layer as usize], "{element}");
     }
 
-    /// What follows is a node, or no node any more.
+    /// Attributes the elements that follow to a node, or to none.
     pub(super) fn at_node(&mut self, node: Option<NodeId>) {
         self.node = node;
     }
 
-    /// What follows is a link, or no link any more.
+    /// Attributes the elements that follow to a link, or to none.
     pub(super) fn at_link(&mut self, link: Option<LinkId>) {
         self.link = link;
     }
@@ -222,7 +222,7 @@ impl Canvas {
     /// A curved link that leaves `points[0]` towards `points[1]` and reaches `points[3]` from `points[2]`.
     pub(super) fn curve(&mut self, class: LinkClass, points: [Point; 4]) {
         let [from, leaving, reaching, to] = points;
-        // The middle of a Bezier curve: the furthest it bends, for one that bends to one side.
+        // The middle of a Bezier curve, the point of its largest deflection if it bends to one side.
         let middle = |ends: f64, handles: f64| (ends + 3.0 * handles) / 8.0;
         self.include(Point {
             x: middle(from.x + to.x, leaving.x + reaching.x),
@@ -238,7 +238,7 @@ impl Canvas {
         );
     }
 
-    /// A link that runs straight from `start` to `points[0]` and from there on as [`Canvas::curve`].
+    /// A link that is straight from `start` to `points[0]` and continues as in [`Canvas::curve`].
     pub(super) fn path_through(&mut self, class: LinkClass, start: Point, points: [Point; 4]) {
         let [from, leaving, reaching, to] = points;
         self.path(
@@ -266,7 +266,7 @@ impl Canvas {
         );
     }
 
-    /// Words whose middle line is at `at`.
+    /// Text whose middle line is at `at`.
     pub(super) fn words(&mut self, words: Words, align: Align, at: Point, text: &str) {
         let (size, weight, colour) = words.paint();
         let (anchor, left) = match align {
@@ -278,7 +278,7 @@ impl Canvas {
         self.include(at.offset(-width * left, -size / 2.0));
         self.include(at.offset(width * (1.0 - left), size / 2.0));
         let Point { x, y } = at.offset(0.0, size * 0.35);
-        // Modules' names stand on links and interrupt them.
+        // Module names cover the links behind them.
         let halo = match words {
             Words::ModuleName => r##" stroke="#eef1f4" stroke-width="4" stroke-linejoin="round" paint-order="stroke""##,
             _ => "",
@@ -292,7 +292,7 @@ impl Canvas {
         );
     }
 
-    /// The whole page as a document, titled `name` for readers that speak.
+    /// The complete page as a document, titled `name` for screen readers.
     pub(super) fn finish(self, name: &str) -> String {
         const MARGIN: f64 = 28.0;
         let (left, top) = (self.least.x - MARGIN, self.least.y - MARGIN);
@@ -309,7 +309,7 @@ impl Canvas {
     }
 }
 
-/// The text with what XML takes for markup replaced.
+/// The text with XML markup characters escaped.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

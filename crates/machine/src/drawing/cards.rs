@@ -6,13 +6,13 @@ use crate::topology::{Endpoint, Link, LinkClass, Node, Router, RouterPlace, Topo
 /// Sizes of a router card: the router above, its two nodes below.
 const ROUTER: (f64, f64) = (62.0, 22.0);
 const NODE: (f64, f64) = (60.0, 28.0);
-/// From the middle of the card, which is where links end, to the middle of its nodes.
+/// From the middle of the card, where links end, to the middle of its nodes.
 const NODE_DROP: f64 = 30.0;
 /// Half the distance between the middles of the two nodes.
 const NODE_SPREAD: f64 = 31.0;
 
-/// Steps of the projection, one for each dimension inside a cube. No row of cards lies at the height of another, so
-/// that modules are in order from top to bottom and their boxes do not touch.
+/// Steps of the projection, one for each dimension inside a cube. Rows of cards have different heights, so that modules
+/// are in order from top to bottom and their boxes do not touch.
 const DIMENSIONS: [(f64, f64); 3] = [(240.0, 0.0), (154.0, 124.0), (0.0, 250.0)];
 /// From a cube to the one beside it.
 const BESIDE: f64 = 650.0;
@@ -47,7 +47,7 @@ pub(super) fn draw_pure(canvas: &mut Canvas, topology: &Topology) {
     canvas.at_link(None);
 }
 
-/// The routers at both ends of a link; none if one end is a node.
+/// The routers at both ends of a link; `None` if one end is a node.
 pub(super) fn routers<'t>(topology: &'t Topology, link: &Link) -> Option<[&'t Router; 2]> {
     let router = |end| match end {
         Endpoint::Router(router, _) => Some(&topology.routers()[router.index()]),
@@ -60,7 +60,7 @@ pub(super) fn routers<'t>(topology: &'t Topology, link: &Link) -> Option<[&'t Ro
 pub(super) fn corner(router: &Router) -> u16 {
     match router.place {
         RouterPlace::Leaf { corner, .. } | RouterPlace::Metarouter { corner, .. } => corner,
-        // FLASH's routers are drawn elsewhere.
+        // FLASH's routers are drawn by another module.
         RouterPlace::Cluster { .. } | RouterPlace::Mesh { .. } => 0,
     }
 }
@@ -119,7 +119,7 @@ fn module(canvas: &mut Canvas, module: u16, at: Point, routers: usize) {
     let span = if routers > 1 { DIMENSIONS[0].0 } else { 0.0 };
     let middle = at.offset(span / 2.0, 14.0);
     canvas.block(Layer::Ground, Look::Module, middle, span + 140.0, 88.0);
-    // Between the cards, where links may pass behind it, or below the only card.
+    // Between the cards, where links may pass behind it, or below a single card.
     let (words, caption) = match routers {
         1 => (Words::Caption, middle.offset(0.0, 58.0)),
         _ => (Words::ModuleName, middle.offset(0.0, 28.0)),

@@ -48,7 +48,7 @@ fn metarouter(canvas: &mut Canvas, router: &Router, at: Point) {
     canvas.words(Words::OnRouter, Align::Centre, at, &format!("{}/r{}", router.module, router.slot));
 }
 
-/// The cable from a card to its metarouter: along the card's row to the aisle, above the sibling's card if that stands
+/// The cable from a card to its metarouter: along the card's row to the aisle, above the sibling's card if that is in
 /// between, and from there to the metarouter.
 fn up(canvas: &mut Canvas, from: Point, to: Point, corner: u16) {
     const CLEARANCE: f64 = 21.0;
@@ -69,7 +69,7 @@ fn up(canvas: &mut Canvas, from: Point, to: Point, corner: u16) {
     canvas.curve(LinkClass::Metarouter, [end, end.offset(towards * 70.0, 0.0), to.offset(-towards * 110.0, 0.0), to]);
 }
 
-/// A tile stands for a cube: its size, and the distance of one row to the next.
+/// The tile of a cube: its size, and the distance between rows.
 const TILE: (f64, f64) = (228.0, 92.0);
 const TILE_ROW: f64 = 200.0;
 /// From the middle of the page to the inner edge of the inner and the outer tiles.

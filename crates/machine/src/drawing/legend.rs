@@ -1,4 +1,4 @@
-//! What the picture's colours and signs mean, for those that appear in it.
+//! The legend of the picture's colours and symbols, for those that appear in it.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::canvas::{Align, Canvas, Layer, Look, Point, Words};
 use crate::routing::VirtualNetwork;
 use crate::topology::{LinkClass, RouterPlace, Topology};
 
-/// The width of an entry's sign, and of an entry.
+/// The width of an entry's symbol, and of an entry.
 const SIGN: f64 = 44.0;
 const ENTRY: f64 = 285.0;
 /// The width of an entry where networks have cables of their own, whose names are longer.
@@ -43,7 +43,7 @@ pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, tiled: bool) {
             sign(canvas, Look::Mesh(network), next(), &name, &meaning);
         }
     }
-    // One length a class, as the description gives one a class.
+    // All links of a class have the length that the description gives for the class.
     let classes: BTreeMap<LinkClass, _> = topology.links().iter().map(|link| (link.class, link)).collect();
     for (class, link) in classes {
         if tiled && class == LinkClass::Node {

@@ -24,8 +24,8 @@ const REPLY_ROW: f64 = 140.0;
 /// From the middle of a metacube to its mesh routers: requests outwards, replies inwards.
 const MESH: f64 = 90.0;
 
-/// Where metacubes stand: around the page in the order of the request ring, so that requests run around it and replies
-/// across.
+/// The quarter of the page in which a metacube is drawn: metacubes are arranged in the order of the request ring, so
+/// that requests run around the page and replies across.
 #[derive(Clone, Copy)]
 struct Quarter {
     middle: f64,
@@ -60,12 +60,12 @@ impl Quarter {
 fn metacube(router: &Router) -> u16 {
     match router.place {
         RouterPlace::Cluster { metacube, .. } | RouterPlace::Mesh { metacube, .. } => metacube,
-        // Origins are drawn elsewhere.
+        // Origins are drawn by another module.
         RouterPlace::Leaf { .. } | RouterPlace::Metarouter { .. } => 0,
     }
 }
 
-/// Draws a machine of so many metacubes.
+/// Draws a machine of `metacubes` metacubes.
 pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, metacubes: usize) {
     let quarter = |router: &Router| Quarter::of(metacube(router), metacubes);
     if topology.routers().iter().any(Router::is_mesh) {

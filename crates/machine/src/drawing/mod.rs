@@ -20,11 +20,10 @@ use crate::topology::{Router, RouterPlace, Topology};
 
 use canvas::{Align, Canvas, Words};
 
-/// The most cubes whose nodes are all drawn: 128 processors.
+/// Maximum number of cubes with every node drawn: 128 processors.
 const MOST_DETAILED_CUBES: usize = 4;
 
-/// How busy the parts of a machine are, in percent: nodes by their numbers, links by theirs. What is not known is drawn as it is
-/// without.
+/// The load of a machine's parts in percent, by number. Parts without a known load are drawn as usual.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Load {
     /// Nodes.
@@ -38,8 +37,7 @@ pub fn svg(topology: &Topology) -> String {
     loaded_svg(topology, Load::default())
 }
 
-/// Draws `topology` with nodes and links in the colours of their load, from white to red, each with its figure in a title that
-/// appears under the pointer.
+/// Draws `topology` with nodes and links coloured by load, from white to red, each with its figure as a tooltip.
 pub fn loaded_svg(topology: &Topology, load: Load) -> String {
     let mut canvas = Canvas::new(load);
     let shape = Shape::of(topology);
@@ -55,12 +53,12 @@ pub fn loaded_svg(topology: &Topology, load: Load) -> String {
     canvas.finish(&format!("Topology of {}", topology.name()))
 }
 
-/// What a topology is as a whole, which decides how it is laid out.
+/// The shape of a whole topology, which determines its layout.
 #[derive(Clone, Copy)]
 enum Shape {
-    /// So many hypercubes, joined by metarouters if there is more than one.
+    /// This number of hypercubes, joined by metarouters if there is more than one.
     Cubes(usize),
-    /// So many metacubes of clusters.
+    /// This number of metacubes of clusters.
     Metacubes(usize),
 }
 

@@ -1,4 +1,4 @@
-//! The pictures show every part of the machine, once, in a document that is well-formed.
+//! Tests that a picture shows every part of the machine once, in a well-formed document.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ fn parsed(picture: &str) -> Document<'_> {
     }
 }
 
-/// How often each text stands in a picture.
+/// The number of occurrences of each text in a picture.
 fn texts(document: &Document<'_>) -> HashMap<String, usize> {
     let mut counts = HashMap::new();
     for text in document.descendants().filter(|element| element.has_tag_name("text")) {

@@ -1,10 +1,10 @@
-//! The deadlock check: a routing is free of deadlock if its channels do not depend on each other in a circle.
+//! The deadlock check: a routing is deadlock-free if the dependencies between its channels form no cycle.
 //!
-//! A wormhole router holds one channel while it waits for the next, so that each pair of consecutive channels of a
-//! route is a dependency. Virtual networks do not wait for each other when, as in the SPIDER router, a packet never changes
-//! its own (FLASH dissertation, Appendix A): each has a graph to itself, the same one if they take the same routes. The
-//! theorem is Dally and Seitz's ("Deadlock-Free Message Routing in Multiprocessor Interconnection Networks", IEEE Trans.
-//! Computers 36(5), 1987).
+//! A wormhole router holds one channel while it waits for the next, so each pair of consecutive channels of a route is
+//! a dependency. Virtual networks have no dependencies on each other if, as in the SPIDER router, a packet never
+//! changes its virtual network (FLASH dissertation, Appendix A); each has a graph of its own, equal if they take the
+//! same routes. The theorem is Dally and Seitz's ("Deadlock-Free Message Routing in Multiprocessor Interconnection
+//! Networks", IEEE Trans. Computers 36(5), 1987).
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -17,10 +17,11 @@ use units::{ChannelId, NodeId};
 use super::{RoutingError, RoutingTable};
 use crate::topology::{Endpoint, Topology};
 
-/// A circle of channels in which each waits for the next and the last for the first; none if there is no such circle.
+/// A cycle of channels, each of which waits for the next and the last for the first; `None` if there is none.
 ///
-/// `routes` gives each route as the channels it takes, in order. What a channel is, is the caller's: a link's direction,
-/// a pair of routers, one with its virtual network. Of several circles the one returned is a shortest in its tangle.
+/// `routes` gives each route as its channels, in order. A channel is defined by the caller: a link's direction, a pair
+/// of routers, or one of these with its virtual network. The returned cycle is a shortest one of its strongly connected
+/// component.
 pub fn find_cycle<C, R>(routes: impl IntoIterator<Item = R>) -> Option<Vec<C>>
 where
     C: Copy + Eq + Hash,
@@ -39,13 +40,13 @@ where
         }
     }
     let tangle = |component: &Vec<NodeIndex>| component.len() > 1 || graph.contains_edge(component[0], component[0]);
-    // Vertices are in the order of the routes, so that the answer does not depend on the hash.
+    // Vertices are in the order of the routes, so that the result does not depend on the hash.
     let first =
         tarjan_scc(&graph).into_iter().filter(tangle).filter_map(|component| component.into_iter().min()).min()?;
     Some(shortest_circle(&graph, first).into_iter().map(|vertex| graph[vertex]).collect())
 }
 
-/// The shortest way from `start` back to itself, found breadth first; `start` must lie on a circle.
+/// The shortest cycle through `start`, found breadth first; `start` must lie on a cycle.
 fn shortest_circle<C>(graph: &DiGraph<C, ()>, start: NodeIndex) -> Vec<NodeIndex> {
     let mut came_from: HashMap<NodeIndex, NodeIndex> = HashMap::new();
     let mut frontier = VecDeque::from([start]);
@@ -66,13 +67,13 @@ fn shortest_circle<C>(graph: &DiGraph<C, ()>, start: NodeIndex) -> Vec<NodeIndex
     Vec::new()
 }
 
-/// The circle of channels that `table` closes on `topology`; none if the routing is free of deadlock.
+/// The cycle of channels that `table` forms on `topology`; `None` if the routing is deadlock-free.
 ///
 /// # Errors
-/// If the table does not lead from every node to every other.
+/// The table does not lead from every node to every other.
 pub fn check(topology: &Topology, table: &RoutingTable) -> Result<Option<Vec<ChannelId>>, RoutingError> {
     let mut routes = Vec::new();
-    // The source whose walk to the present destination first took each channel.
+    // By channel, the source whose route to the present destination first took it.
     let mut taken_by: Vec<Option<NodeId>> = Vec::new();
     for to in topology.nodes() {
         taken_by.clear();
@@ -84,8 +85,8 @@ pub fn check(topology: &Topology, table: &RoutingTable) -> Result<Option<Vec<Cha
     Ok(find_cycle(routes))
 }
 
-/// The channels from `from` towards `to`, up to and with the first that another source has taken before: from there
-/// on the way is the same, as the table looks at nothing but the destination.
+/// The channels from `from` towards `to`, up to and including the first that another source's route has taken: the rest
+/// is the same, because the table depends on the destination alone.
 fn new_channels(
     topology: &Topology,
     table: &RoutingTable,

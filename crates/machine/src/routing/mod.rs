@@ -1,4 +1,5 @@
-//! Routing as in the hardware: a table per router from destination node to exit port, and what follows from it.
+//! Routing as in the hardware: a table for each router, from destination node to exit port, and the paths that follow
+//! from it.
 
 pub mod deadlock;
 mod routes;
@@ -15,14 +16,14 @@ use crate::topology::{Endpoint, Topology};
 pub use routes::Routes;
 pub use text::TableSyntaxError;
 
-/// The networks that messages travel on, which must not wait for each other: a request may have to wait for a reply, a
-/// reply for nothing. Both use the same routes on an Origin, on virtual channels of their own; on FLASH each has a mesh of
+/// The networks that messages travel on, which must not depend on each other: a request may wait for a reply, a reply
+/// for nothing. Both use the same routes on an Origin, on separate virtual channels; on FLASH each has a mesh of
 /// routers of its own (FLASH dissertation, Appendix A).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum VirtualNetwork {
-    /// Requests, forwarded ones too.
+    /// Requests, forwarded ones included.
     Request,
-    /// Replies, and all else that an agent can always take.
+    /// Replies, and all other messages that their destination can always accept.
     Reply,
 }
 
@@ -45,18 +46,18 @@ impl fmt::Display for VirtualNetwork {
 pub struct Hop {
     /// The router.
     pub router: RouterId,
-    /// The port by which a packet enters it.
+    /// The port at which a packet enters it.
     pub in_port: Port,
-    /// The port by which it leaves.
+    /// The port at which it leaves.
     pub out_port: Port,
     /// The channel at that port: one direction of a link.
     pub channel: ChannelId,
 }
 
-/// Why a table does not lead from one node to another.
+/// The reason why a table does not lead from one node to another.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum RoutingError {
-    /// The table says nothing.
+    /// The table has no entry.
     #[error("{router} has no exit port for node {to} (on the way from node {from})")]
     Unrouted {
         /// The router's name in the hardware graph.
@@ -76,57 +77,57 @@ pub enum RoutingError {
         /// The port.
         port: Port,
     },
-    /// A packet comes out at another node.
+    /// A packet arrives at the wrong node.
     #[error("a packet from node {from} for node {to} is delivered to node {delivered}")]
     Misdelivered {
         /// The first node of the path.
         from: NodeId,
         /// Its destination.
         to: NodeId,
-        /// Where it comes out.
+        /// The node at which it arrives.
         delivered: NodeId,
     },
-    /// A packet passes a router twice, and thus for ever.
+    /// A packet passes a router twice, and thus forever.
     #[error("a packet from node {from} for node {to} goes round for ever through {router}")]
     Endless {
         /// The first node of the path.
         from: NodeId,
         /// Its destination.
         to: NodeId,
-        /// A router it passes again and again.
+        /// A router that it passes repeatedly.
         router: String,
     },
 }
 
-/// For every router and destination node the exit port.
+/// The exit port for every router and destination node.
 ///
-/// The hardware looks an entry up one hop ahead (the packet's header carries the exit port that the router before has
-/// read, Prestor 3.2.3); which entry decides is the same.
+/// The hardware looks an entry up one hop ahead (the packet's header carries the exit port that the previous router has
+/// read, Prestor 3.2.3); the deciding entry is the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RoutingTable {
     nodes: usize,
-    /// By router and then node; 0 stands for no entry.
+    /// By router and node; 0 stands for no entry.
     exits: Vec<u8>,
 }
 
 impl RoutingTable {
-    /// The table whose entries `exit` gives.
+    /// The table with entries given by `exit`.
     pub fn from_fn(routers: usize, nodes: usize, exit: impl Fn(RouterId, NodeId) -> Option<Port>) -> Self {
         let pairs = (0..routers as u16).flat_map(|router| (0..nodes as u16).map(move |node| (router, node)));
         let exits = pairs.map(|(router, node)| exit(RouterId(router), NodeId(node)).map_or(0, |port| port.0));
         Self { nodes, exits: exits.collect() }
     }
 
-    /// By which port `router` sends a packet for `to`, if the table says.
+    /// The exit port of `router` for packets to `to`, if the table has an entry.
     pub fn exit(&self, router: RouterId, to: NodeId) -> Option<Port> {
         let entry = *self.exits.get(router.index() * self.nodes + to.index())?;
         (entry != 0 && to.index() < self.nodes).then_some(Port(entry))
     }
 
-    /// The routers between two nodes of `topology`, in order. Empty if both are the same node, which needs none.
+    /// The routers between two nodes of `topology`, in order. Empty if both are the same node.
     ///
     /// # Errors
-    /// If the table does not lead from one to the other.
+    /// The table does not lead from one to the other.
     pub fn path(&self, topology: &Topology, from: NodeId, to: NodeId) -> Result<Vec<Hop>, RoutingError> {
         let mut hops: Vec<Hop> = Vec::new();
         if from == to {
@@ -147,8 +148,8 @@ impl RoutingTable {
         }
     }
 
-    /// What `router` does with a packet from `from` to `to`: the port, the channel, and where that leads, which is to
-    /// a router or the destination.
+    /// The step of a packet from `from` to `to` at `router`: the port, the channel, and the end that this leads to, a
+    /// router or the destination.
     fn step(
         &self,
         topology: &Topology,

@@ -1,31 +1,31 @@
-//! Routes in the form a simulator follows: flat arrays, one look-up a hop.
+//! Routes in the form that a simulator follows: flat arrays, with one lookup for each hop.
 
 use units::{ChannelId, NodeId, RouterId};
 
 use super::{RoutingError, RoutingTable};
 use crate::topology::{Channel, Topology};
 
-/// A routing table joined with the links it leads over. For 512 processors less than 200 KiB.
+/// A routing table joined with the links that it uses; less than 200 KiB for 512 processors.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
     nodes: usize,
     /// The channel from each node to its router.
     injection: Vec<ChannelId>,
-    /// By router and then destination, the channel to leave by.
+    /// By router and destination, the exit channel.
     exits: Vec<ChannelId>,
-    /// By source and then destination, the routers between.
+    /// By source and destination, the number of routers between.
     hops: Vec<u8>,
     channels: Vec<Channel>,
 }
 
 impl Routes {
-    /// Follows `table` from every node to every other and keeps what was found.
+    /// Follows `table` from every node to every other and stores the paths.
     ///
     /// # Errors
-    /// If the table does not lead from some node to another.
+    /// The table does not lead from some node to another.
     pub fn compile(topology: &Topology, table: &RoutingTable) -> Result<Self, RoutingError> {
         let nodes = topology.nodes().len();
-        // Entries that no path needs stay at an arbitrary channel; nothing ever reads them.
+        // Entries that no path needs keep an arbitrary channel and are never read.
         let mut exits = vec![ChannelId(0); topology.routers().len() * nodes];
         let mut hops = Vec::with_capacity(nodes * nodes);
         for from in topology.nodes() {
@@ -47,13 +47,13 @@ impl Routes {
         self.injection[node.index()]
     }
 
-    /// The channel by which `router` sends packets for `to`.
+    /// The exit channel of `router` for packets to `to`.
     #[inline]
     pub fn exit(&self, router: RouterId, to: NodeId) -> ChannelId {
         self.exits[router.index() * self.nodes + to.index()]
     }
 
-    /// Where a channel leads and how long a signal travels in it.
+    /// The ends of a channel and its propagation time.
     #[inline]
     pub fn channel(&self, channel: ChannelId) -> &Channel {
         &self.channels[channel.index()]
@@ -64,7 +64,7 @@ impl Routes {
         &self.channels
     }
 
-    /// How many routers a packet from `from` to `to` goes through; none to the node itself.
+    /// Number of routers between `from` and `to`; zero from a node to itself.
     #[inline]
     pub fn hops(&self, from: NodeId, to: NodeId) -> u32 {
         u32::from(self.hops[from.index() * self.nodes + to.index()])

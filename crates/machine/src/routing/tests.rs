@@ -1,4 +1,4 @@
-//! Routes of every Origin, the deadlock check against a second opinion, and tables as text.
+//! Tests of the routes of every Origin, of the deadlock check against an independent one, and of tables as text.
 
 use std::collections::VecDeque;
 
@@ -95,7 +95,7 @@ fn a_machine_of_one_processor_is_sound_too() {
     assert!(crate::drawing::svg(&machine).contains("1 processor, 1 node, 1 router"));
 }
 
-/// FLASH dissertation, Table A.1: the first table closes a circle over all four routers, the second none.
+/// FLASH dissertation, Table A.1: the first table forms a cycle over all four routers, the second none.
 #[test]
 fn the_flash_tables_are_told_apart() {
     let read = |text| VectorRoutes::parse("flash", text).expect("a table of routes");
@@ -197,7 +197,7 @@ fn compiled_routes_follow_the_table() {
     }
 }
 
-/// Whether the dependencies close a circle, by removing channels that wait for nothing until none is left (Kahn).
+/// Whether the dependencies form a cycle, by removing channels without dependencies until none is left (Kahn).
 fn closes_a_circle(routes: &[Vec<u8>]) -> bool {
     let mut waits: Vec<(u8, u8)> = routes.iter().flat_map(|route| route.windows(2).map(|w| (w[0], w[1]))).collect();
     loop {
@@ -211,7 +211,7 @@ fn closes_a_circle(routes: &[Vec<u8>]) -> bool {
 }
 
 proptest! {
-    /// The check says what repeated pruning says, and a circle it returns is one.
+    /// The check agrees with repeated pruning, and a cycle that it returns is one.
     #[test]
     fn cycles_are_found_where_there_are_any(
         routes in prop::collection::vec(prop::collection::vec(0u8..12, 0..5), 0..10)
@@ -226,7 +226,7 @@ proptest! {
         }
     }
 
-    /// Any table survives being printed and read.
+    /// A table is equal after printing and reading.
     #[test]
     fn tables_survive_printing(ports in prop::collection::vec(0u8..=6, 4 * 8)) {
         let machine = topology(16);

@@ -1,6 +1,7 @@
-//! Routing tables as text: printed, and loaded again.
+//! Routing tables as text, for printing and loading.
 //!
-//! One router a line, its name in the hardware graph and then `node:port` for every destination it routes:
+//! Each router has a line, with its name in the hardware graph and then `node:port` for every destination that it
+//! routes:
 //!
 //! ```text
 //! # comment
@@ -16,19 +17,19 @@ use units::{NodeId, Port, RouterId};
 use super::RoutingTable;
 use crate::topology::{ROUTER_PORTS, Topology};
 
-/// What is wrong with the text of a routing table.
+/// A fault in the text of a routing table.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{file}:{line}: {text}: {reason}; accepted: {accepted}")]
 pub struct TableSyntaxError {
-    /// What the text is called.
+    /// The name of the text.
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// The part of it that is wrong.
+    /// The faulty part.
     pub text: String,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: &'static str,
-    /// What is accepted there.
+    /// The accepted text.
     pub accepted: String,
 }
 
@@ -40,7 +41,7 @@ impl RoutingTable {
             text.push_str(&router.path());
             for node in topology.nodes() {
                 if let Some(port) = self.exit(router.id, node.id) {
-                    // Writing to a string cannot fail.
+                    // Writing to a string is infallible.
                     let _ = write!(text, " {}:{port}", node.id);
                 }
             }
@@ -49,11 +50,11 @@ impl RoutingTable {
         text
     }
 
-    /// Reads a table for `topology`; `file` is what the text is called in messages. Entries that are not there are not
-    /// routed, which matters only to a packet that needs them.
+    /// Reads a table for `topology`; `file` is the name of the text in messages. A missing entry is an error only for a
+    /// packet that needs it.
     ///
     /// # Errors
-    /// If a line names no router, node or port of `topology`, or gives a destination twice.
+    /// A line names no router, node or port of `topology`, or gives a destination twice.
     pub fn parse(file: &str, text: &str, topology: &Topology) -> Result<Self, TableSyntaxError> {
         let by_name: HashMap<String, RouterId> =
             topology.routers().iter().map(|router| (router.path(), router.id)).collect();

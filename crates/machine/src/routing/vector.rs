@@ -1,7 +1,7 @@
 //! Vector (source) routes as text: for pairs of routers, the routers that a packet passes on its way.
 //!
-//! One route a line, as the FLASH dissertation's Table A.1 gives them: source, destination, and the routers that send
-//! the packet on, the source first. A pair that is not there is not routed.
+//! Each route has a line, as in the FLASH dissertation's Table A.1: source, destination, and the routers that forward
+//! the packet, the source first. A pair without a line is not routed.
 //!
 //! ```text
 //! # source -> destination: routers that send the packet on
@@ -13,31 +13,31 @@ use units::RouterId;
 
 use super::deadlock::find_cycle;
 
-/// What is wrong with the text of vector routes.
+/// A fault in the text of vector routes.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{file}:{line}: {text}: {reason}; accepted: SOURCE -> DESTINATION: SOURCE ROUTER...")]
 pub struct VectorSyntaxError {
-    /// What the text is called.
+    /// The name of the text.
     pub file: String,
     /// The line, from 1.
     pub line: usize,
     /// The line's content.
     pub text: String,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: &'static str,
 }
 
-/// Routes between routers, each as all the routers it passes, the first and the last included.
+/// Routes between routers, each as the list of all its routers, the first and the last included.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VectorRoutes {
     routes: Vec<Vec<RouterId>>,
 }
 
 impl VectorRoutes {
-    /// Reads routes; `file` is what the text is called in messages.
+    /// Reads routes; `file` is the name of the text in messages.
     ///
     /// # Errors
-    /// If a line is not a route.
+    /// A line is not a route.
     pub fn parse(file: &str, text: &str) -> Result<Self, VectorSyntaxError> {
         let mut routes = Vec::new();
         for (line, content) in (1..).zip(text.lines()) {
@@ -56,7 +56,7 @@ impl VectorRoutes {
         &self.routes
     }
 
-    /// The circle of channels (pairs of neighbouring routers) that the routes close; none if there is none.
+    /// The cycle of channels (pairs of neighbouring routers) that the routes form; `None` if there is none.
     pub fn find_cycle(&self) -> Option<Vec<(RouterId, RouterId)>> {
         find_cycle(self.routes.iter().map(|route| route.windows(2).map(|pair| (pair[0], pair[1]))))
     }

@@ -1,11 +1,11 @@
-//! Putting a topology together, part by part.
+//! The construction of a topology, part by part.
 
 use units::{Duration, Length, LinkId, NodeId, Port, RouterId};
 
 use super::{Endpoint, Link, LinkClass, Node, ROUTER_PORTS, Router, RouterPlace, Routing, Topology};
 use crate::routing::{Routes, RoutingTable};
 
-/// A topology in the making.
+/// A topology under construction.
 pub(crate) struct Builder {
     nodes: Vec<Node>,
     routers: Vec<Router>,
@@ -14,7 +14,7 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// Nothing yet; links will delay signals by `propagation_per_m`.
+    /// An empty topology, whose links will have a delay of `propagation_per_m`.
     pub(crate) fn new(propagation_per_m: Duration) -> Self {
         Self { nodes: Vec::new(), routers: Vec::new(), links: Vec::new(), propagation_per_m }
     }
@@ -49,12 +49,12 @@ impl Builder {
         id
     }
 
-    /// The topology, with `request` saying by which port a router sends a request for a node, and `reply` the same of
-    /// replies; none if replies take the routes of requests. A router that packets of a network never pass may say
-    /// nothing.
+    /// Completes the topology. `request` gives the exit port of a router for requests to a node, and `reply` that for
+    /// replies; replies without it take the routes of requests. A router that packets of a network never pass needs no
+    /// exit.
     ///
     /// # Panics
-    /// If an exit does not lead every node to every other.
+    /// The exits do not lead every node to every other.
     pub(crate) fn finish(self, name: &str, processors_per_node: u32, request: &Exit, reply: Option<&Exit>) -> Topology {
         let (nodes, routers) = (self.nodes.len(), self.routers.len());
         let table = |exit: &Exit| RoutingTable::from_fn(routers, nodes, exit);
@@ -80,5 +80,5 @@ impl Builder {
     }
 }
 
-/// By which port a router sends a packet for a node, if packets for it ever pass the router.
+/// The exit port of a router for packets to a node, if packets for it ever pass the router.
 pub(crate) type Exit<'r> = dyn Fn(RouterId, NodeId) -> Option<Port> + 'r;

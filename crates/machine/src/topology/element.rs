@@ -16,7 +16,7 @@ pub struct Node {
     pub module: u16,
     /// Its slot in the module, from 1: `n1` to `n4`.
     pub slot: u8,
-    /// The router it is connected to.
+    /// Its router.
     pub router: RouterId,
     /// The port of that router.
     pub port: Port,
@@ -31,35 +31,35 @@ impl Node {
     }
 }
 
-/// Where a router is and what it is for.
+/// The place and the role of a router.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RouterPlace {
     /// A router with nodes, in a module of nodes.
     Leaf {
-        /// Which hypercube: always 0 up to 64 processors, a 32-processor cube above.
+        /// The number of the hypercube: always 0 up to 64 processors, a 32-processor cube above.
         cube: u16,
         /// Its corner of that hypercube: bit `d` is its coordinate in dimension `d`.
         corner: u16,
     },
     /// A metarouter: joins the same corner of several 32-processor cubes.
     Metarouter {
-        /// Which group of four cubes it joins.
+        /// The number of the group of four cubes that it joins.
         group: u16,
-        /// Which corner of them.
+        /// Their common corner.
         corner: u16,
     },
     /// FLASH's router of a cluster: the only one that its nodes are linked to (FLASH dissertation, Appendix A).
     Cluster {
-        /// Which metacube it belongs to.
+        /// Its metacube.
         metacube: u16,
-        /// Which of its clusters, from 0.
+        /// The number of the cluster in it, from 0.
         cluster: u16,
     },
     /// FLASH's mesh router: joins the clusters of a metacube with each other and with other metacubes, for one network.
     Mesh {
-        /// Which metacube it belongs to.
+        /// Its metacube.
         metacube: u16,
-        /// What travels through it.
+        /// Its virtual network.
         network: VirtualNetwork,
     },
 }
@@ -90,12 +90,12 @@ impl Router {
         format!("/hw/module/{}/slot/r{}/{kind}", self.module, self.slot)
     }
 
-    /// Whether it is an Origin's metarouter, which has other routers at all of its ports.
+    /// Whether it is an Origin's metarouter, which is connected to other routers alone.
     pub fn is_metarouter(&self) -> bool {
         matches!(self.place, RouterPlace::Metarouter { .. })
     }
 
-    /// Whether it is one of FLASH's mesh routers, which have other routers at all of their ports.
+    /// Whether it is one of FLASH's mesh routers, which are connected to other routers alone.
     pub fn is_mesh(&self) -> bool {
         matches!(self.place, RouterPlace::Mesh { .. })
     }
@@ -120,7 +120,7 @@ pub enum Endpoint {
     Router(RouterId, Port),
 }
 
-/// What a link is made of and what it is for, each machine's from the shortest to the longest.
+/// The medium and the role of a link, each machine's from the shortest to the longest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum LinkClass {
     /// Node to router, over the module's or the cluster's backplane.
@@ -176,25 +176,25 @@ impl fmt::Display for LinkClass {
 pub struct Link {
     /// Its number in this topology.
     pub id: LinkId,
-    /// What it joins.
+    /// Its two ends.
     pub ends: [Endpoint; 2],
-    /// What it is made of.
+    /// Its medium and role.
     pub class: LinkClass,
-    /// How long it is.
+    /// Its length.
     pub length: Length,
-    /// How long a signal travels in it: length times propagation, without drivers and receivers.
+    /// Its propagation time: length times propagation per metre, without drivers and receivers.
     pub delay: Duration,
 }
 
 /// One direction of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Channel {
-    /// Where packets enter it.
+    /// The end at which packets enter it.
     pub from: Endpoint,
-    /// Where they leave it.
+    /// The end at which they leave it.
     pub to: Endpoint,
-    /// What the link is made of.
+    /// The medium and role of its link.
     pub class: LinkClass,
-    /// How long a signal travels in it.
+    /// Its propagation time.
     pub delay: Duration,
 }

@@ -1,25 +1,26 @@
 //! Stanford FLASH's network (FLASH dissertation, Appendix A, Figures A.2 to A.5).
 //!
-//! The text that was at hand has the appendix's words but not its figures; ports, positions in the rings and the machines
-//! between the drawn sizes are reconstructed from the words. They are checked by what the words say: 64 nodes from routers
-//! of six ports, requests and replies apart, no circle, and twice the bisection between metacubes 0 and 1 that there is
-//! between 0 and 2 or 0 and 3.
+//! The available text has the appendix's words but not its figures; ports, positions in the rings and the machines
+//! between the drawn sizes are reconstructed from the words. Tests check them against the words: 64 nodes from routers
+//! of six ports, requests and replies apart, no cycle, and twice the bisection between metacubes 0 and 1 as between 0
+//! and 2 or 0 and 3.
 //!
-//! **Parts.** Four nodes and a cluster router make a cluster: ports 1 to 4 are its nodes, 5 goes to the request mesh, 6 to
-//! the reply mesh. Up to four clusters and two mesh routers, one a mesh, make a metacube: ports 1 to 4 of the mesh routers
-//! are the clusters, 5 and 6 go to other metacubes. Nodes fill clusters, and clusters metacubes, in order. A machine of one
-//! cluster has no mesh. In the hardware graph a cluster is a module with router `r1`, and the mesh routers of a metacube
-//! share a module after those of the clusters, `r1` for requests and `r2` for replies.
+//! **Parts.** Four nodes and a cluster router make a cluster: ports 1 to 4 are its nodes, 5 goes to the request mesh, 6
+//! to the reply mesh. Up to four clusters and two mesh routers, one for each mesh, make a metacube: ports 1 to 4 of the
+//! mesh routers are the clusters, 5 and 6 go to other metacubes. Nodes fill clusters, and clusters metacubes, in order.
+//! A machine of one cluster has no mesh. In the hardware graph a cluster is a module with router `r1`, and the mesh
+//! routers of a metacube share a module after those of the clusters, `r1` for requests and `r2` for replies.
 //!
-//! **Metacubes.** The mesh routers of requests form a ring in the order 0, 1, 2, 3, those of replies in the order 0, 1, 3,
-//! 2, so that 0 and 1 are neighbours in both and 0 has 2 in one and 3 in the other. Port 5 goes to the next of the ring,
-//! port 6 to the one before. Where metacubes are missing, the ring closes over those that are there: a triangle of three,
-//! a single cable of two.
+//! **Metacubes.** The mesh routers of requests form a ring in the order 0, 1, 2, 3, those of replies in the order 0, 1,
+//! 3, 2, so that 0 and 1 are neighbours in both and 0 has 2 in one and 3 in the other. Port 5 goes to the next of the
+//! ring, port 6 to the previous one. In a smaller machine the ring closes over the metacubes present: a triangle of
+//! three, a single cable of two.
 //!
-//! **Routes.** Requests turn round in the request mesh, replies in the reply mesh, both for the same cluster in its router;
-//! no packet crosses a cluster router from mesh to mesh. Within a ring a packet goes to a neighbour directly, and to the
-//! metacube opposite as in the deadlock-free half of Table A.1: onwards, but from the last of four positions backwards. No
-//! packet then goes on from the cable that closes the ring, so that the cables' dependencies are no circle.
+//! **Routes.** Requests turn around in the request mesh, replies in the reply mesh, and both in the cluster router
+//! within a cluster; no packet crosses a cluster router from mesh to mesh. Within a ring a packet goes to a neighbour
+//! directly, and to the opposite metacube as in the deadlock-free half of Table A.1: forwards, but from the last of
+//! four positions backwards. No packet then continues from the cable that closes the ring, so that the cables'
+//! dependencies form no cycle.
 
 use units::{NodeId, Port, RouterId};
 
@@ -27,17 +28,17 @@ use super::{Builder, Endpoint, Exit, LinkClass, RouterPlace, Topology};
 use crate::description::{Description, DoubleMeshSpec, TopologySpec};
 use crate::routing::VirtualNetwork;
 
-/// The most clusters: four in each of four metacubes (FLASH dissertation, Figure A.5).
+/// Maximum number of clusters: four in each of four metacubes (FLASH dissertation, Figure A.5).
 pub const MOST_CLUSTERS: u32 = METACUBE_CLUSTERS as u32 * MOST_METACUBES as u32;
 
-/// Clusters of a metacube: as many as a mesh router has ports for them (FLASH dissertation, Figure A.4).
+/// Clusters of a metacube: the number of a mesh router's ports for them (FLASH dissertation, Figure A.4).
 const METACUBE_CLUSTERS: u16 = 4;
 /// Metacubes of the largest machine (FLASH dissertation, Figure A.5).
 const MOST_METACUBES: u16 = 4;
 
 /// The mesh routers' port to the next metacube of the ring.
 const NEXT_PORT: Port = Port(5);
-/// The mesh routers' port to the metacube before in the ring.
+/// The mesh routers' port to the previous metacube of the ring.
 const BEFORE_PORT: Port = Port(6);
 
 /// The order of all metacubes in the ring of a mesh.
@@ -56,7 +57,7 @@ const fn mesh_port(network: VirtualNetwork) -> Port {
     }
 }
 
-/// What the network's wiring and routes follow from.
+/// The shape that determines the network's wiring and routes.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     nodes: u16,
@@ -77,17 +78,17 @@ impl Shape {
         self.clusters > 1
     }
 
-    /// The mesh router of a metacube: they are numbered after the clusters, by metacube and then network.
+    /// The mesh router of a metacube; mesh routers are numbered after the clusters, by metacube and network.
     fn mesh_router(self, metacube: u16, network: VirtualNetwork) -> RouterId {
         RouterId(self.clusters + 2 * metacube + network as u16)
     }
 
-    /// The metacubes that are there, in the order of a mesh's ring.
+    /// The metacubes present, in the order of a mesh's ring.
     fn ring(self, network: VirtualNetwork) -> impl Iterator<Item = u16> + Clone {
         ring(network).into_iter().filter(move |metacube| *metacube < self.metacubes)
     }
 
-    /// By which port `router` sends a packet of `network` for `node`; none if such a packet never comes there.
+    /// The exit port of `router` for packets of `network` to `node`; `None` if no such packet passes it.
     fn exit(self, network: VirtualNetwork, router: RouterId, node: NodeId) -> Option<Port> {
         let cluster = node.0 / self.nodes_per_cluster;
         let Some(index) = router.0.checked_sub(self.clusters) else {
@@ -102,16 +103,16 @@ impl Shape {
         Some(if metacube == to { cluster_port(cluster) } else { self.way_round(network, metacube, to) })
     }
 
-    /// By which port the mesh router of metacube `from` sends a packet for another metacube.
+    /// The exit port of the mesh router of metacube `from` for packets to another metacube.
     fn way_round(self, network: VirtualNetwork, from: u16, to: u16) -> Port {
         let position = |metacube| self.ring(network).position(|other| other == metacube).unwrap_or_default();
         let (from, to, length) = (position(from), position(to), usize::from(self.metacubes));
         let onwards = (to + length - from) % length;
         match (onwards, length) {
-            // The only cable of two metacubes goes onwards from the first.
+            // The only cable of two metacubes is the forward one of the first.
             (1, 2) if from == 1 => BEFORE_PORT,
             (1, _) => NEXT_PORT,
-            // Opposite in a ring of four. Table A.1 breaks the circle where it sends from the last position.
+            // Opposite in a ring of four. Table A.1 breaks the cycle by the exception at the last position.
             (2, 4) if from != 3 => NEXT_PORT,
             _ => BEFORE_PORT,
         }
@@ -127,10 +128,10 @@ fn cluster_port(cluster: u16) -> Port {
     Port((cluster % METACUBE_CLUSTERS) as u8 + 1)
 }
 
-/// Builds the network that `description` describes.
+/// Builds the network of `description`.
 ///
 /// # Panics
-/// If the description has no double mesh, which [`crate::load`] refuses.
+/// The description has no double mesh, which [`crate::load`] rejects.
 pub(super) fn build(description: &Description) -> Topology {
     let spec = &description.topology;
     let Some(cables) = &description.double_mesh else { panic!("{} has no [double_mesh]", description.name) };
@@ -177,7 +178,7 @@ fn link_clusters(builder: &mut Builder, shape: Shape, cables: &DoubleMeshSpec, n
 }
 
 fn link_metacubes(builder: &mut Builder, shape: Shape, cables: &DoubleMeshSpec, network: VirtualNetwork) {
-    // Two metacubes have one cable, not one each way round.
+    // Two metacubes have one cable, not one in each direction of the ring.
     let links = if shape.metacubes > 2 { usize::from(shape.metacubes) } else { usize::from(shape.metacubes) - 1 };
     let onwards = shape.ring(network).cycle().skip(1);
     for (from, to) in shape.ring(network).zip(onwards).take(links) {

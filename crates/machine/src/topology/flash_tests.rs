@@ -1,4 +1,4 @@
-//! FLASH's double mesh against what Appendix A of the dissertation says of it.
+//! Tests of FLASH's double mesh against the text of Appendix A of the dissertation.
 
 use units::{NodeId, RouterId};
 
@@ -12,7 +12,7 @@ fn flash(processors: u32) -> Topology {
     }
 }
 
-/// How many pairs of different nodes are how many hops apart, by hops.
+/// The number of pairs of different nodes at each distance in hops.
 fn histogram(topology: &Topology) -> Vec<u32> {
     let mut counts = vec![0; 6];
     for from in topology.nodes() {
@@ -32,7 +32,7 @@ fn metacube_of(topology: &Topology, node: NodeId) -> u16 {
 
 #[test]
 fn parts_of_each_size() {
-    // Processors, cluster routers, mesh routers, cables between metacubes.
+    // Columns: processors, cluster routers, mesh routers, cables between metacubes.
     let sizes = [
         (1, 1, 0, 0),
         (4, 1, 0, 0),
@@ -61,7 +61,7 @@ fn parts_of_each_size() {
     }
 }
 
-/// Figure A.5 as reconstructed: 16 cluster and 8 mesh routers, no port of which is left.
+/// Figure A.5 as reconstructed: 16 cluster and 8 mesh routers, without a free port.
 #[test]
 fn the_largest_machine_uses_every_port() {
     let machine = flash(64);
@@ -75,14 +75,14 @@ fn distances() {
     assert_eq!(histogram(&flash(4)), [4, 12, 0, 0, 0, 0]);
     assert_eq!(histogram(&flash(8)), [8, 24, 0, 32, 0, 0]);
     assert_eq!(histogram(&flash(16)), [16, 48, 0, 16 * 12, 0, 0]);
-    // Two and three metacubes are all neighbours.
+    // Two or three metacubes are all neighbours.
     assert_eq!(histogram(&flash(32)), [32, 32 * 3, 0, 32 * 12, 32 * 16, 0]);
     assert_eq!(histogram(&flash(48)), [48, 48 * 3, 0, 48 * 12, 48 * 32, 0]);
-    // Of four, one is opposite.
+    // One of four metacubes is opposite.
     assert_eq!(histogram(&flash(64)), [64, 64 * 3, 0, 64 * 12, 64 * 32, 64 * 16]);
 }
 
-/// Appendix A on Figure A.5: twice the bisection between metacubes 0 and 1 that there is between 0 and 2 or 0 and 3.
+/// Appendix A on Figure A.5: twice the bisection between metacubes 0 and 1 as between 0 and 2 or 0 and 3.
 #[test]
 fn bisection_between_metacubes() {
     let machine = flash(64);
@@ -104,8 +104,8 @@ fn bisection_between_metacubes() {
     assert_eq!([cables(2, 3), cables(1, 2), cables(1, 3)], [2, 1, 1]);
 }
 
-/// Every size, both networks: routed, shortest as far as the metacubes allow, in the mesh of its network alone, and free of
-/// deadlock.
+/// Every size and both networks: routed, as short as the metacubes allow, in the mesh of the network alone, and
+/// deadlock-free.
 #[test]
 fn every_size_is_routed_without_deadlock_by_the_mesh_of_each_network() {
     for processors in 1..=64 {
@@ -135,7 +135,7 @@ fn assert_route(machine: &Topology, network: VirtualNetwork, from: NodeId, to: N
     }
     let cluster = |node: NodeId| machine.nodes()[node.index()].router;
     let (home, away) = (metacube_of(machine, from), metacube_of(machine, to));
-    // In the whole ring of four, the metacube opposite is one further.
+    // In the whole ring of four, the opposite metacube is one hop further.
     let order = if network == VirtualNetwork::Request { [0, 1, 2, 3] } else { [0, 1, 3, 2] };
     let place = |metacube| order.iter().position(|its| *its == metacube).expect("one of four");
     let opposite = size > 48 && place(home).abs_diff(place(away)) == 2;
@@ -149,8 +149,8 @@ fn assert_route(machine: &Topology, network: VirtualNetwork, from: NodeId, to: N
     assert_eq!(machine.routes(network).hops(from, to) as usize, expected);
 }
 
-/// The check is not blind: requests that all go round the ring the same way close a circle, as in the first half of Table
-/// A.1.
+/// The check detects a cycle: requests that all go round the ring in the same direction form one, as in the first half
+/// of Table A.1.
 #[test]
 fn a_ring_that_only_goes_onwards_deadlocks() {
     use crate::routing::RoutingTable;

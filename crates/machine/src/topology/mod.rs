@@ -26,11 +26,11 @@ pub struct Topology {
     routers: Vec<Router>,
     links: Vec<Link>,
     request: Routing,
-    /// None if replies take the routes of requests.
+    /// `None` if replies take the routes of requests.
     reply: Option<Routing>,
 }
 
-/// The routes of one virtual network, as the hardware holds them and as a simulator follows them.
+/// The routes of one virtual network, in the hardware's form and in the simulator's.
 #[derive(Clone, Debug)]
 struct Routing {
     table: RoutingTable,
@@ -38,10 +38,10 @@ struct Routing {
 }
 
 impl Topology {
-    /// Builds the machine that `description` describes.
+    /// Builds the machine of `description`.
     ///
     /// # Panics
-    /// If the description was changed by hand into one that [`crate::load`] would have refused.
+    /// The description was changed in memory into one that [`crate::load`] would reject.
     pub fn new(description: &Description) -> Self {
         match description.topology.kind {
             TopologyKind::Origin => origin::build(description),
@@ -69,12 +69,12 @@ impl Topology {
         &self.links
     }
 
-    /// How many processors there are.
+    /// Number of processors.
     pub fn processors(&self) -> u32 {
         self.nodes.len() as u32 * self.processors_per_node
     }
 
-    /// The node on whose board `cpu` sits, if there is such a processor.
+    /// The node of `cpu`, if there is such a processor.
     pub fn node_of(&self, cpu: CpuId) -> Option<NodeId> {
         (u32::from(cpu.0) < self.processors()).then(|| NodeId(cpu.0 / self.processors_per_node as u16))
     }
@@ -100,7 +100,7 @@ impl Topology {
         }
     }
 
-    /// The channel that leaves `router` by `port`, and where it leads.
+    /// The channel that leaves `router` at `port`, and its far end.
     pub fn outgoing(&self, router: RouterId, port: Port) -> Option<(ChannelId, Endpoint)> {
         let link = self.routers.get(router.index())?.link(port)?;
         let [first, second] = self.links[link.index()].ends;
@@ -128,14 +128,14 @@ impl Topology {
         ChannelId(self.nodes[node.index()].link.0 * 2 + 1)
     }
 
-    /// How many routers a request from `from` to `to` goes through; none to the node itself.
+    /// Number of routers between `from` and `to` for a request; zero from a node to itself.
     pub fn hops(&self, from: NodeId, to: NodeId) -> u32 {
         self.request.routes.hops(from, to)
     }
 
     /// The routers that a packet of `network` passes between `from` and `to`, in order. Empty if both are the same node.
     pub fn path(&self, network: VirtualNetwork, from: NodeId, to: NodeId) -> Vec<Hop> {
-        // The machine's own table has been followed for every pair when its routes were made.
+        // The construction of the routes has followed the machine's own table for every pair.
         self.routing(network).table.path(self, from, to).unwrap_or_default()
     }
 
@@ -144,7 +144,7 @@ impl Topology {
         self.path(network, from, to).iter().map(|hop| hop.out_port).collect()
     }
 
-    /// The routing table of `network` that the machine is set up with.
+    /// The machine's routing table of `network`.
     pub fn routing_table(&self, network: VirtualNetwork) -> &RoutingTable {
         &self.routing(network).table
     }

@@ -1,18 +1,18 @@
-//! Names in the hardware graph, and what they name: nodes, and ports of routers (Prestor 2001, 3.3.1 and Table 5.5).
+//! Names in the hardware graph of nodes and of router ports (Prestor 2001, 3.3.1 and Table 5.5).
 
 use units::{NodeId, Port, RouterId};
 
 use super::{Endpoint, Topology};
 
-/// Why a name is none.
+/// The reason why a name is invalid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{name}: {problem}; accepted: {accepted}")]
 pub struct NameError {
-    /// What was said.
+    /// The given name.
     pub name: String,
-    /// What is wrong with it.
+    /// The fault.
     pub problem: String,
-    /// What would do.
+    /// The accepted names.
     pub accepted: String,
 }
 
@@ -30,10 +30,10 @@ impl Topology {
         }
     }
 
-    /// The node that `name` names: its number, `/hw/nodenum/3`, or its path.
+    /// The node of `name`: its number, `/hw/nodenum/3`, or its path.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such node.
     pub fn node_named(&self, name: &str) -> Result<NodeId, NameError> {
         let bare = name.strip_prefix("/hw/nodenum/").or_else(|| name.strip_prefix('n')).unwrap_or(name);
         let number = bare.parse().ok().map(NodeId).filter(|node| node.index() < self.nodes().len());
@@ -45,11 +45,11 @@ impl Topology {
         })
     }
 
-    /// The ports that `name` names: `PATH/PORT`, `PATH:PORT` or `PATH/stat/PORT` of a router, `rN:PORT` for router number N, a
+    /// The ports of `name`: `PATH/PORT`, `PATH:PORT` or `PATH/stat/PORT` of a router, `rN:PORT` for router number N, a
     /// router alone for all of its ports, or `NODE-PATH/hub/ni` for the one that a node is connected to.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such port.
     pub fn ports_named(&self, name: &str) -> Result<Vec<(RouterId, Port)>, NameError> {
         let refuse = |problem: String| NameError {
             name: name.to_owned(),

@@ -7,20 +7,20 @@
 //! **Up to 64 processors** the routers are the corners of a hypercube, numbered in the order of modules and slots;
 //! corners that differ in bit 0 share a module, in bit 1 a rack, in bits 1 and 2 a 32-processor cube. Dimensions 1, 2
 //! and 3 use external ports 1, 2 and 3. With two or three dimensions, port 3 may carry an express link to the opposite
-//! corner. When not all corners are taken, those that are there are the low-numbered ones, linked as in the whole cube.
+//! corner. An incomplete cube has the low-numbered corners, linked as in the complete cube.
 //!
 //! **Above 64 processors** there are 32-processor cubes of eight corners; port 3 of each corner goes to a metarouter
 //! that joins the same corner of four cubes by its ports 1 to 4. Beyond 128 processors the metarouters of a corner form
 //! a hypercube by ports 5 and 6: two of them for 256 processors, four for 512.
 //!
-//! **Routes.** When all corners are there, a packet crosses the metarouters first and then corrects the differing
-//! bits from the lowest up (e-cube). Channels are thus used in the order up, between metarouters, down, dimension 0,
-//! 1, 2, 3: no circle. In an incomplete cube e-cube would pass through missing corners. There a packet first clears
-//! the bits that the destination does not have, then crosses, then sets those it lacks (Katseff, "Incomplete
-//! Hypercubes", IEEE Trans. Computers 37(5), 1988): clearing only lowers the corner's number, and what is left when
-//! setting is part of the destination's, so every corner on the way exists. Clearing, up, down, setting is again an
-//! order of the channels. Both are shortest. An express link serves only the two routers it joins, so that no packet
-//! goes on from it to another router.
+//! **Routes.** With all corners present, a packet crosses the metarouters first and then corrects the differing bits
+//! from the lowest up (e-cube). Channels are thus used in the order up, between metarouters, down, dimension 0, 1, 2,
+//! 3, without a cycle. In an incomplete cube e-cube would pass through missing corners. There a packet first clears the
+//! bits that the destination does not have, then crosses, then sets those it lacks (Katseff, "Incomplete Hypercubes",
+//! IEEE Trans. Computers 37(5), 1988): clearing only lowers the corner's number, and the bits left when setting are
+//! part of the destination's, so every corner on the way exists. Clearing, up, down, setting is again an order of the
+//! channels. Both routes are shortest. An express link serves only the two routers that it joins, so that no packet
+//! continues from it to another router.
 
 use units::{NodeId, Port, RouterId};
 
@@ -29,14 +29,14 @@ use crate::description::{Description, HypercubeSpec, TopologyKind, TopologySpec}
 
 /// Ports of a router chip, numbered from 1 (Prestor 3.2.3, The Router ASIC).
 pub const ROUTER_PORTS: usize = 6;
-/// The most routers with nodes: 512 processors are 256 nodes, two a router (Prestor 3.2).
+/// Maximum number of routers with nodes: 512 processors are 256 nodes, two on each router (Prestor 3.2).
 pub const MOST_LEAF_ROUTERS: u32 = 128;
 
 /// Corners of the largest hypercube without metarouters: 64 processors.
 const PURE_CORNERS: u16 = 16;
 /// Corners of a 32-processor cube.
 const CUBE_CORNERS: u16 = 8;
-/// Cubes on one metarouter: 128 processors need one metarouter a corner.
+/// Cubes on one metarouter: 128 processors need one metarouter for each corner.
 const CUBES_PER_METAROUTER: u16 = 4;
 /// Routers in a module.
 const MODULE_ROUTERS: u16 = 2;
@@ -45,7 +45,7 @@ const MODULE_ROUTERS: u16 = 2;
 const SIBLING_PORT: Port = Port(6);
 /// The first node of a router; the second is at the port below.
 const FIRST_NODE_PORT: Port = Port(5);
-/// Dimension 3, an express link, or the metarouter: whichever the size of the machine calls for.
+/// Dimension 3, an express link, or the metarouter, depending on the size of the machine.
 const THIRD_EXTERNAL_PORT: Port = Port(3);
 /// The metarouters' first port to other metarouters.
 const FIRST_BETWEEN_PORT: u8 = 5;
@@ -61,14 +61,14 @@ pub fn has_metarouters(spec: &TopologySpec) -> bool {
     spec.kind == TopologyKind::Origin && leaves(spec) > PURE_CORNERS
 }
 
-/// What the network's wiring and routes follow from.
+/// The shape that determines the network's wiring and routes.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     nodes: u16,
     nodes_per_router: u16,
     /// Routers with nodes.
     leaves: u16,
-    /// Corners of a cube if all were there.
+    /// Corners of a complete cube.
     corners: u16,
     /// Hypercubes joined by metarouters; 1 without.
     cubes: u16,
@@ -87,7 +87,7 @@ impl Shape {
         Self { nodes, nodes_per_router, leaves, corners, cubes, express }
     }
 
-    /// Whether every corner of every cube is there.
+    /// Whether every corner of every cube is present.
     fn is_complete(self) -> bool {
         self.leaves == self.corners * self.cubes
     }
@@ -106,12 +106,12 @@ impl Shape {
         cubes.div_ceil(CUBES_PER_METAROUTER)
     }
 
-    /// The metarouter of `group` at `corner`: they are numbered after the leaves, by group and then corner.
+    /// The metarouter of `group` at `corner`; metarouters are numbered after the leaves, by group and corner.
     fn metarouter(self, group: u16, corner: u16) -> RouterId {
         RouterId(self.leaves + group * self.corners + corner)
     }
 
-    /// By which port `router` sends a packet for `node`.
+    /// The exit port of `router` for packets to `node`.
     fn exit(self, router: RouterId, node: NodeId) -> Port {
         let (to_cube, to_corner) = self.leaf(node.0 / self.nodes_per_router);
         if let Some(index) = router.0.checked_sub(self.leaves) {
@@ -143,8 +143,8 @@ impl Shape {
     }
 }
 
-/// The dimension in which a packet moves next from corner `from` to another corner `to`: in a whole cube the lowest
-/// that differs, in an incomplete one the lowest to be cleared, and with none to clear the lowest to be set.
+/// The dimension of a packet's next hop from corner `from` to another corner `to`: in a complete cube the lowest that
+/// differs, in an incomplete one the lowest bit to clear, and with none to clear the lowest to set.
 fn next_dimension(from: u16, to: u16, complete: bool) -> u32 {
     let superfluous = from & !to;
     let differing = if complete || superfluous == 0 { from ^ to } else { superfluous };
@@ -155,10 +155,10 @@ fn port_of_dimension(dimension: u32) -> Port {
     if dimension == 0 { SIBLING_PORT } else { Port(dimension as u8) }
 }
 
-/// Builds the network that `description` describes.
+/// Builds the network of `description`.
 ///
 /// # Panics
-/// If the description has no hypercube, which [`crate::load`] refuses.
+/// The description has no hypercube, which [`crate::load`] rejects.
 pub(super) fn build(description: &Description) -> Topology {
     let spec = &description.topology;
     let Some(cables) = &description.hypercube else { panic!("{} has no [hypercube]", description.name) };
@@ -212,7 +212,7 @@ fn link_cubes(builder: &mut Builder, shape: Shape, cables: &HypercubeSpec) {
         let (_, corner) = shape.leaf(router);
         for dimension in 0..shape.corners.trailing_zeros() {
             let peer = router ^ (1 << dimension);
-            // Each link once, from the corner without the bit.
+            // Each link is added once, from the corner without the bit.
             if corner & (1 << dimension) == 0 && peer < shape.leaves {
                 let port = port_of_dimension(dimension);
                 let (class, length) = dimensions[dimension as usize];

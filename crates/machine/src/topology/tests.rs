@@ -11,7 +11,7 @@ fn topology(name: &str) -> Topology {
     }
 }
 
-/// How many nodes are how many hops from node 1, by hops.
+/// The number of nodes at each distance in hops from node 1.
 fn histogram(topology: &Topology) -> Vec<u32> {
     let mut counts = Vec::new();
     for node in topology.nodes() {
@@ -136,7 +136,7 @@ fn both_ends_of_every_link_know_it() {
     }
 }
 
-/// Cables as Prestor 4.3.2 gives them: 65 to 180 inches, 8 to 23 ns one way.
+/// Cable lengths as in Prestor 4.3.2: 65 to 180 inches, 8 to 23 ns one way.
 #[test]
 fn cables_are_as_long_as_the_thesis_says() {
     for name in ["arctic", "stinger"] {
@@ -147,8 +147,9 @@ fn cables_are_as_long_as_the_thesis_says() {
     }
 }
 
-/// Prestor Table 4.13 beyond the calibration on two hops: what the cables alone make of the differences between nodes
-/// at three hops and at four, to a few nanoseconds. The figures are back-to-back latencies, thus both ways.
+/// Prestor Table 4.13 beyond the calibration on two hops: the cables alone account for the differences between nodes at
+/// equal distances of three and four hops, to a few nanoseconds. The figures are back-to-back latencies, thus both
+/// ways.
 #[test]
 fn cable_lengths_explain_the_differences_between_equally_distant_nodes() {
     let arctic = topology("arctic");
@@ -156,7 +157,7 @@ fn cable_lengths_explain_the_differences_between_equally_distant_nodes() {
         let cable = |hop: &crate::Hop| arctic.links()[hop.channel.link().index()].delay.as_ns();
         2.0 * arctic.path(VirtualNetwork::Request, NodeId(1), NodeId(node)).iter().map(cable).sum::<f64>()
     };
-    // Nearer node, farther node, and by how much the farther one is slower.
+    // Nearer node, farther node, and the excess latency of the farther one in nanoseconds.
     for (near, far, slower) in [(6, 12, 12.0), (6, 18, 8.0), (12, 20, 8.0), (14, 22, 9.0), (22, 28, 9.0)] {
         let ours = both_ways(far) - both_ways(near);
         assert!((ours - slower).abs() < 4.0, "node {far} against {near}: {ours} ns, measured {slower} ns");

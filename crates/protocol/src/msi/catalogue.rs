@@ -180,7 +180,7 @@ registry! {
 pub const TABLE_5_1: [&str; 7] =
     ["cv=2", "cv=2/LB", "dynamic-pointer", "hybrid", "hybrid/IC", "hybrid/IR", "hybrid/RAC"];
 
-/// What `name` stands for.
+/// The protocol that `name` stands for.
 ///
 /// # Errors
 /// [`UnknownProtocol`] if it stands for no protocol.

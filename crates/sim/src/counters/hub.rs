@@ -1,4 +1,4 @@
-//! What a Hub counts: memory and directory in six modes, input and output one pair of events at a time.
+//! The Hub's counters: memory and directory in six modes, input and output one pair of events at a time.
 
 use units::Duration;
 
@@ -11,8 +11,8 @@ const fn event(name: &'static str, what: &'static str) -> CountedEvent {
     CountedEvent { name, what }
 }
 
-/// The six modes of the memory and directory section, in the order of Prestor 2001, Table 5.2; what each register counts is as
-/// section 5.3.2 and Figure 5.5 tell it, their order within a mode as here.
+/// The six modes of the memory and directory section, in the order of Prestor 2001, Table 5.2. The registers of each
+/// are those of section 5.3.2 and Figure 5.5; their order within a mode is ours.
 pub const MEMORY_MODES: &[CountingMode] = &[
     CountingMode {
         name: "activity",
@@ -91,8 +91,8 @@ pub const MEMORY_MODES: &[CountingMode] = &[
     },
 ];
 
-/// What the counter of the input and output section can be told to count (Prestor 2001, Table 5.3), and the pairs of both
-/// directions: it counts whenever it sees either of two events.
+/// The events that the counter of the input and output section can select (Prestor 2001, Table 5.3), and the pairs of
+/// both directions: the counter increments on either of the two selected events.
 pub const IO_MODES: &[CountingMode] = &[
     io(&[event("xbowsent", "micropackets transmitted to the XBow (0xF0; nothing is attached)")]),
     io(&[event("xbowreceived", "micropackets received from the XBow (0x0F; nothing is attached)")]),
@@ -110,7 +110,7 @@ const fn io(events: &'static [CountedEvent]) -> CountingMode {
     CountingMode { name: events[0].name, what: events[0].what, events }
 }
 
-/// What a simulator knows of a node besides.
+/// Counters of a node that only the simulator has.
 pub const NODE_TRUTH: &[CountingMode] = &[CountingMode {
     name: "simulator",
     what: "what no counter of the machine tells, in nanoseconds",

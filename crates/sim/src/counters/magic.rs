@@ -1,8 +1,8 @@
-//! What MAGIC's protocol code can count in its own memory, as a program may.
+//! Counters that MAGIC's protocol code can keep in its own memory.
 
 use super::unit::{CountedEvent, CountingMode};
 
-/// Declares a mode whose events are runs and cycles of each handler.
+/// Declares a mode with the runs and the cycles of each handler.
 macro_rules! handlers {
     ($($name:ident $cycles:ident $text:literal;)*) => {
         &[CountingMode {
@@ -16,7 +16,7 @@ macro_rules! handlers {
     };
 }
 
-/// Runs and cycles of each handler, in the order in which they stand in memory.
+/// Runs and cycles of each handler, in the order of `Handler::ALL`.
 pub const HANDLERS: &[CountingMode] = handlers! {
     request request_cycles "request";
     reply reply_cycles "reply";
@@ -41,7 +41,8 @@ pub const HANDLERS: &[CountingMode] = handlers! {
     collect collect_cycles "collect";
 };
 
-/// The latency that the message buffer tells, with its number of misses, and the misses that it tells nothing of.
+/// Miss latencies as noted in message buffers, the number of those misses, and the misses that the buffers do not
+/// cover.
 pub const MESSAGES: &[CountingMode] = &[CountingMode {
     name: "messages",
     what: "cycle counts kept in message buffers, in protocol processor cycles",

@@ -1,9 +1,9 @@
-//! The counters that simulated machines have, in the shape of the hardware's, and who looks at them.
+//! The counters of simulated machines, in the hardware's shape, and the readings of them.
 //!
-//! A unit ([`CounterUnit`]) is a set of registers that count together: few, short, and only what they are told to. What they
-//! hold follows from what the simulator counts anyway, exactly and in 64 bits, whenever somebody looks ([`Bank`]): a machine at
-//! which nobody looks runs as fast as without them. Whoever looks ([`Watch`]) names units and how often; registers of which more
-//! is wanted than they can count at once take turns.
+//! A unit ([`CounterUnit`]) is a set of registers that count together: few, short, and only the events of the selected
+//! mode. Their contents follow from exact 64-bit counts of the simulator at the time of a reading ([`Bank`]), so
+//! counters that are not read cost nothing. A [`Watch`] names the units and the interval of readings; when it needs
+//! more events than a unit counts at once, the modes take turns.
 
 mod hub;
 mod magic;

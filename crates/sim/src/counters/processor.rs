@@ -1,4 +1,4 @@
-//! What a processor counts: 32 events on two counters, and what a simulator knows besides.
+//! A processor's counters: 32 events on two registers, and counters that only the simulator has.
 
 use super::unit::{CountedEvent, CountingMode};
 
@@ -6,15 +6,15 @@ const fn event(name: &'static str, what: &'static str) -> CountedEvent {
     CountedEvent { name, what }
 }
 
-/// Declares one event a mode, by the numbers of the R10000: those of Prestor 2001, Table 5.1, and of the MIPS R10000 User's
-/// Manual 2.0, section 14.
+/// Declares one mode for each event, under the event numbers of the R10000 (Prestor 2001, Table 5.1; MIPS R10000 User's
+/// Manual 2.0, section 14).
 macro_rules! one_a_mode {
     ($($name:literal = $what:literal;)*) => {
         &[$(CountingMode { name: $name, what: $what, events: &[event($name, $what)] },)*]
     };
 }
 
-/// Events 0 to 15. Those said to be unseen concern what is not simulated, and cannot be counted.
+/// Events 0 to 15. Events named unseen belong to parts that are not simulated, and cannot be counted.
 pub const FIRST: &[CountingMode] = one_a_mode! {
     "cycles" = "R10K cycles (event 0)";
     "issued" = "R10K instructions issued (event 1)";
@@ -54,7 +54,7 @@ pub const SECOND: &[CountingMode] = one_a_mode! {
     "rsshared" = "R10K store/prefetch exclusive to shared block in scache (event 31)";
 };
 
-/// What a simulator knows of a thread besides.
+/// Counters of a thread that only the simulator has.
 pub const TRUTH: &[CountingMode] = &[CountingMode {
     name: "simulator",
     what: "what no counter of the machine tells",
@@ -78,7 +78,7 @@ pub const TRUTH: &[CountingMode] = &[CountingMode {
 }];
 
 impl CountedEvent {
-    /// Whether the simulator sees it: not what belongs to parts of a processor that are not simulated.
+    /// Whether the simulator models the event, as opposed to those of unsimulated processor parts.
     pub fn is_seen(&self) -> bool {
         !self.what.starts_with("unseen")
     }

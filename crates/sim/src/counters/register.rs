@@ -1,20 +1,22 @@
-//! Registers as the hardware has them: short, and told of nothing but what they count.
+//! Counter registers of the hardware's width.
 //!
-//! What the simulator knows is exact and never wraps. A bank of registers is told it now and then and makes of the difference
-//! what the hardware would hold: nothing is counted twice, and nobody who does not look pays.
+//! The simulator's exact counts never wrap. A bank of registers is advanced to them at each reading and converts the
+//! difference into the register contents of the hardware, so that no event is counted twice and an unread counter costs
+//! nothing.
 
 use std::sync::LazyLock;
 
-/// How the registers of a unit count.
+/// The way in which the registers of a unit count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
-    /// Up, and on from zero after so many bits.
+    /// Upwards, wrapping to zero after this many bits.
     Wrapping(u32),
-    /// Through the states of a linear feedback shift register of so many bits, which are all but one (Prestor 2001, 5.2.2: the
-    /// Hub's counter of input and output). Its taps are not told; these are those of a longest sequence.
+    /// Through the states of a linear feedback shift register of this many bits, all but one of them (Prestor 2001,
+    /// 5.2.2: the Hub's input and output counter). The source does not give the taps; these are taps of a
+    /// maximal-length sequence.
     Shifting(u32),
-    /// Up; as soon as one of a bank has no room for a count, all of the bank are halved: what is kept is their ratio (Prestor
-    /// 2001, 5.2.3).
+    /// Upwards; when one register of the bank overflows this many bits, all are halved, so that their ratios remain
+    /// (Prestor 2001, 5.2.3).
     Halving(u32),
 }
 
@@ -26,7 +28,7 @@ impl Shape {
         }
     }
 
-    /// How many counts it takes to come back to where it was; `None` if it never does, or not within 64 bits.
+    /// Number of counts after which the contents repeat; `None` if they never do, or not within 64 bits.
     pub const fn period(self) -> Option<u64> {
         match self {
             Self::Wrapping(64) | Self::Halving(_) => None,
@@ -35,7 +37,7 @@ impl Shape {
         }
     }
 
-    /// The count that the contents of a register stand for, below its period.
+    /// The count that register contents represent, below the period.
     pub fn count_of(self, contents: u64) -> u64 {
         match self {
             Self::Shifting(_) => u64::from(SEQUENCE.place[contents as usize & (SEQUENCE.place.len() - 1)]),
@@ -43,7 +45,7 @@ impl Shape {
         }
     }
 
-    /// The contents of a register after so many counts, below its period.
+    /// The contents of a register after `count` counts, below the period.
     fn contents(self, count: u64) -> u64 {
         match self {
             Self::Shifting(_) => u64::from(SEQUENCE.states[count as usize]),
@@ -52,16 +54,16 @@ impl Shape {
     }
 }
 
-/// Bits of the only shift register that there is.
+/// Bits of the only shift register, the Hub's.
 const SHIFT_BITS: u32 = 20;
 
-/// The states of a 20-bit shift register in order from zero on, and the place of each.
+/// The states of a 20-bit shift register in order from zero, and the position of each.
 struct Sequence {
     states: Vec<u32>,
     place: Vec<u32>,
 }
 
-/// With exclusive-nor of bits 20 and 17, zero is a state like any other, and only all ones are never reached.
+/// Feedback by exclusive-nor of bits 20 and 17: zero is an ordinary state, and only all ones is unreachable.
 static SEQUENCE: LazyLock<Sequence> = LazyLock::new(|| {
     let size = 1usize << SHIFT_BITS;
     let next = |state: &u32| {
@@ -76,23 +78,23 @@ static SEQUENCE: LazyLock<Sequence> = LazyLock::new(|| {
     Sequence { states, place }
 });
 
-/// The registers of a unit, which all count at once.
+/// The registers of a unit, which count at the same time.
 #[derive(Clone, Debug)]
 pub struct Bank {
     shape: Shape,
-    /// Counts that the contents stand for.
+    /// The counts that the contents represent.
     counts: Vec<u64>,
-    /// What each event's exact number was when it was last told.
+    /// The exact count of each event at the last update.
     told: Vec<u64>,
 }
 
 impl Bank {
-    /// As many registers as `exact` has numbers, all zero, that count what these grow by from now on.
+    /// A bank of zeroed registers, one for each count of `exact`, which count the increments from here on.
     pub fn new(shape: Shape, exact: &[u64]) -> Self {
         Self { shape, counts: vec![0; exact.len()], told: exact.to_vec() }
     }
 
-    /// The registers are cleared, and count from here on what `exact` tells of: other events than before, perhaps.
+    /// Clears the registers and selects new events, whose exact counts are `exact` now.
     pub fn select(&mut self, exact: &[u64]) {
         self.counts.clear();
         self.counts.resize(exact.len(), 0);
@@ -100,9 +102,9 @@ impl Bank {
         self.told.extend_from_slice(exact);
     }
 
-    /// Their events have come to `exact`. One that seems to have gone back has stood still.
+    /// Advances the registers to the exact counts. A count below the last one adds nothing.
     ///
-    /// Registers that halve must be told by the time that one of them is full ([`Self::room`]): they are halved then.
+    /// Halving registers must be advanced before one of them overflows ([`Self::room`]): they are halved then.
     pub fn advance(&mut self, exact: &[u64]) {
         for ((count, told), &exact) in self.counts.iter_mut().zip(&mut self.told).zip(exact) {
             let more = exact.saturating_sub(*told);
@@ -119,18 +121,18 @@ impl Bank {
         }
     }
 
-    /// How many counts the fullest register has room for before all are halved; `None` if they never are.
+    /// Counts until the fullest register overflows and all are halved; `None` for registers that do not halve.
     pub fn room(&self) -> Option<u64> {
         let Shape::Halving(bits) = self.shape else { return None };
         Some((1 << bits) - self.counts.iter().max().copied().unwrap_or(0))
     }
 
-    /// What is in the registers.
+    /// The contents of the registers.
     pub fn contents(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
         self.counts.iter().map(|&count| self.shape.contents(count))
     }
 
-    /// The exact numbers of their events, as last told.
+    /// The exact counts at the last update.
     pub fn exact(&self) -> &[u64] {
         &self.told
     }
@@ -151,7 +153,7 @@ mod tests {
         assert_eq!(seen.iter().position(|seen| !seen), Some((1 << SHIFT_BITS) - 1), "all ones are never reached");
     }
 
-    /// Halving, count by count, as the hardware does it.
+    /// The reference model: halving count by count, as the hardware does.
     fn halved(bits: u32, order: &[usize], registers: usize) -> Vec<u64> {
         let mut counts = vec![0u64; registers];
         for &register in order {
@@ -164,8 +166,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the width and however many times registers wrap between two looks that are close enough, differences of what
-        /// they stand for add up to what there was.
+        /// Differences between readings less than one period apart add up to the exact count, for any register width
+        /// and any number of wraps.
         #[test]
         fn differences_add_up_to_the_exact_number(
             bits in 3u32..12,
@@ -186,7 +188,7 @@ mod tests {
             prop_assert_eq!(sum, exact - 17);
         }
 
-        /// Told when a register is full and at other times, a bank holds what counting one by one gives.
+        /// A bank that is advanced on every overflow and at other times holds what counting one by one gives.
         #[test]
         fn halving_is_as_if_counted_one_by_one(
             bits in 2u32..7,

@@ -1,4 +1,4 @@
-//! What a port of a router counts.
+//! The counters of a router port.
 
 use units::Duration;
 
@@ -7,16 +7,15 @@ use super::unit::{CountedEvent, CountingMode};
 /// A vector operation that fetches all four registers of a port (Prestor 2001, 5.3.1).
 pub const VECTOR_READ: Duration = Duration(5_000_000);
 
-/// One count of the clock that a port's registers run by, 50 MHz: a micropacket on the link (Prestor 2001, Table 5.4).
+/// One tick of the 50 MHz clock of a port's registers: a micropacket on the link (Prestor 2001, Table 5.4).
 pub const TICK: Duration = Duration(20_000);
 
-/// Ticks in a message's queue that make it older by one. The thesis says only that messages age while they wait.
+/// Ticks of waiting in a queue that age a message by one. Prestor 2001 gives no rate, only that waiting messages age.
 pub const AGE_TICKS: u64 = 1;
 
-/// Entries of a virtual channel's queue of which the last class of the histogram says that all are used, and the first of the
-/// class before (Prestor 2001, Table 5.4).
+/// Entries of a virtual channel's queue in the last class of the histogram, which means full (Prestor 2001, Table 5.4).
 pub const FULL: u32 = 15;
-/// The first of the class before the last.
+/// Entries at which the class before the last begins.
 pub const HALF_FULL: u32 = 8;
 
 const fn event(name: &'static str, what: &'static str) -> CountedEvent {

@@ -1,61 +1,61 @@
-//! What can be counted, unit by unit: which registers a unit has, and what each counts in each mode.
+//! The units of counters: the registers of each, and their events in each mode.
 
 use units::Duration;
 
 use super::register::Shape;
 use super::{hub, magic, processor, router};
 
-/// Something that a register counts.
+/// An event that a register counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CountedEvent {
-    /// Its short name, fit for formulas.
+    /// The short name, usable in formulas.
     pub name: &'static str,
-    /// What it is.
+    /// The description.
     pub what: &'static str,
 }
 
-/// What the registers of a unit count at the same time.
+/// The events that the registers of a unit count at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CountingMode {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What it is about.
+    /// The description.
     pub what: &'static str,
-    /// By register.
+    /// The event of each register.
     pub events: &'static [CountedEvent],
 }
 
-/// A set of registers that are read and told what to count together.
+/// A set of registers that are read, and switched between modes, together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CounterUnit {
     /// The memory and directory section of a Hub: six registers of 20 bits (Prestor 2001, Table 5.2).
     HubMemory,
     /// The input and output section of a Hub: one shift register of 20 bits (Prestor 2001, Table 5.3).
     HubIo,
-    /// A port of a router: four registers of 16 bits that are halved together (Prestor 2001, Table 5.4). Histograms of queues are
-    /// of the virtual channel named.
+    /// A port of a router: four registers of 16 bits that are halved together (Prestor 2001, Table 5.4). The queue
+    /// histogram is that of one virtual channel.
     RouterPort {
-        /// Which.
+        /// The virtual channel.
         channel: u8,
     },
-    /// One of the two performance counters of a processor, of 32 bits, as the operating system keeps it for a thread: the first
-    /// counts events 0 to 15, the second events 16 to 31 (Prestor 2001, 5.2.1). Their numbers are the modes.
+    /// One of a processor's two 32-bit performance counters, as the operating system keeps it for each thread: the
+    /// first counts events 0 to 15, the second events 16 to 31 (Prestor 2001, 5.2.1). The modes are the event numbers.
     Processor {
-        /// The second.
+        /// Whether it is the second counter.
         second: bool,
     },
-    /// What MAGIC's protocol code counts in its memory: runs of each handler and their cycles.
+    /// The counters of MAGIC's protocol code in its memory: runs of each handler and their cycles.
     MagicHandlers,
-    /// The cycles that MAGIC notes beside requests in its message buffers (FLASH dissertation, 5.5.2).
+    /// The cycle counts that MAGIC keeps with requests in its message buffers (FLASH dissertation, 5.5.2).
     MagicMessages,
-    /// How long a controller, its bus and its memory were held: no machine has such counters.
+    /// Busy times of a controller, its bus and its memory; no machine has these counters.
     NodeTruth,
-    /// How a thread's misses were served, and what it waited for: no machine has such counters.
+    /// The service of a thread's misses, and its stall times; no machine has these counters.
     ThreadTruth,
 }
 
 impl CounterUnit {
-    /// How its registers count.
+    /// The way in which its registers count.
     pub const fn shape(self) -> Shape {
         match self {
             Self::HubMemory => Shape::Wrapping(20),
@@ -66,7 +66,7 @@ impl CounterUnit {
         }
     }
 
-    /// What it can be told to count.
+    /// The modes that it can be switched to.
     pub const fn modes(self) -> &'static [CountingMode] {
         match self {
             Self::HubMemory => hub::MEMORY_MODES,
@@ -81,7 +81,7 @@ impl CounterUnit {
         }
     }
 
-    /// Where it is below the node, router or thread that it belongs to (Prestor 2001, Table 5.5).
+    /// The path below the node, router or thread that it belongs to (Prestor 2001, Table 5.5).
     pub const fn edge(self) -> &'static str {
         match self {
             Self::HubMemory => "hub/md",
@@ -95,9 +95,9 @@ impl CounterUnit {
         }
     }
 
-    /// What reading all of its registers takes a processor of the same node: 300 ns for each register of a Hub, which is an
-    /// uncached load, and 5 us for the four of a port at once, which a vector operation fetches (Prestor 2001, 5.3.1). What is
-    /// in the processor or in memory takes next to nothing, and what no machine has nothing at all.
+    /// The time for a processor of the same node to read all of its registers: 300 ns for each Hub register, by an
+    /// uncached load, and 5 us for the four of a port together, by a vector operation (Prestor 2001, 5.3.1). Registers
+    /// in the processor or in memory are taken to cost nothing.
     pub const fn access(self) -> Duration {
         match self {
             Self::HubMemory => Duration(6 * hub::REGISTER_READ.0),
@@ -107,7 +107,7 @@ impl CounterUnit {
         }
     }
 
-    /// The most that any of its registers can count in a second, which says how often it must be looked at.
+    /// The highest count rate of its registers in counts per second; it bounds the interval of readings.
     pub const fn fastest(self, clock: units::Hertz) -> f64 {
         match self {
             Self::RouterPort { .. } => 50e6,
@@ -115,7 +115,7 @@ impl CounterUnit {
         }
     }
 
-    /// The mode that counts the event of this name, and its register.
+    /// The mode and the register that count the event of this name.
     pub fn find(self, event: &str) -> Option<(usize, usize)> {
         let register = |mode: &CountingMode| mode.events.iter().position(|counted| counted.name == event);
         self.modes().iter().enumerate().find_map(|(number, mode)| Some((number, register(mode)?)))

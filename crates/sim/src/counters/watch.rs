@@ -1,79 +1,79 @@
-//! Who looks at which registers, how often, and what they see.
+//! Periodic readings of counters: the units, the interval, the values.
 
 use units::{CpuId, Duration, NodeId, Port, RouterId, Time};
 
 use super::unit::{CounterUnit, CountingMode};
 
-/// What a unit of counters belongs to.
+/// The owner of a unit of counters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Place {
     /// A node.
     Node(NodeId),
     /// A port of a router.
     Port(RouterId, Port),
-    /// A thread of the run, by its number; its counters go with it from processor to processor.
+    /// A thread of the run, by number; its counters follow it from processor to processor.
     Thread(usize),
 }
 
-/// A unit that is looked at.
+/// A unit to read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Watched {
-    /// Whose it is.
+    /// The owner.
     pub place: Place,
-    /// What it is.
+    /// The unit.
     pub unit: CounterUnit,
-    /// What it is told to count, by the numbers of its modes. Several take turns, a round of readings each.
+    /// The modes to select, by number. Several modes take turns, one round of readings each.
     pub modes: Vec<usize>,
 }
 
 impl Watched {
-    /// What it counts in its `turn`.
+    /// The mode of round `turn`.
     pub fn mode(&self, turn: usize) -> &'static CountingMode {
         &self.unit.modes()[self.modes[turn]]
     }
 }
 
-/// Who looks how often at what.
+/// A schedule of readings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Watch {
-    /// From one round of readings to the next.
+    /// Time from one round of readings to the next.
     pub interval: Duration,
-    /// The processor that reads, one unit after the other, each for as long as an access to it takes; that time it has not for its
-    /// program. Without, an observer from outside reads all at the same moment, and nobody pays. Threads' own counters are
-    /// read for nothing either way.
+    /// The processor that reads, one unit after the other; it is held for the access time of each, at the expense of
+    /// its program. `None` reads all units at one moment and without cost. The counters of threads are always read
+    /// without cost.
     pub reader: Option<CpuId>,
-    /// What is looked at.
+    /// The units to read.
     pub units: Vec<Watched>,
 }
 
-/// What was seen of a unit.
+/// One reading of a unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reading {
-    /// When.
+    /// Time of the reading.
     pub at: Time,
-    /// Which of its modes it was in until then, in the order in which they were asked for.
+    /// The mode in effect until the reading, as an index into [`Watched::modes`].
     pub turn: usize,
-    /// Since when it had counted, from zero. A unit of one mode goes on from one reading to the next, but for a router's port,
-    /// which reading clears; of several modes each begins anew with its turn.
+    /// Start of the count. A unit of one mode counts on from reading to reading, except for a router's port, which a
+    /// reading clears; a unit of several modes starts from zero at each turn.
     pub since: Time,
     /// Contents of its registers.
     pub registers: Vec<u64>,
-    /// What hardware does not tell: how often each event of this mode has occurred since the machine was made.
+    /// Exact number of occurrences of each event of this mode since the machine was made; hardware does not provide it.
     pub exact: Vec<u64>,
-    /// Of a thread: the processor that it runs on, if it has one.
+    /// For a thread: the processor that it runs on, if any.
     pub cpu: Option<CpuId>,
 }
 
 /// A round of readings.
 #[derive(Clone, Copy, Debug)]
 pub struct Round<'a> {
-    /// When it was due.
+    /// The time at which it was due.
     pub due: Time,
-    /// By unit, as they were asked for.
+    /// By unit, in the order of [`Watch::units`].
     pub readings: &'a [Reading],
-    /// How long the processor that reads needed.
+    /// The time that the reading processor spent.
     pub cost: Duration,
 }
 
-/// Who is told of every round, at the end of it.
+/// The callback at the end of every round.
 pub type Watcher = Box<dyn FnMut(&Round<'_>)>;

@@ -1,54 +1,54 @@
-//! Where the misses of a processor spend their time, by the terms of the FLASH dissertation's Equation 5.1.
+//! The stall time of a processor's misses, by the terms of the FLASH dissertation's Equation 5.1.
 //!
-//! The controller notes for each miss when its request first came through the inbox, how long it waited for the protocol
-//! processor, and when the answer goes on to the processor. What every miss takes is T_m; the way to the home and back, when
-//! nothing is in its way, T_p2p; both follow from the machine. What is left is T_c: invalidations, interventions, retries, queues
-//! and handlers at other nodes; of a local miss without action elsewhere, what MAGIC's own caches and memory took beyond the
-//! usual. (FLASH itself measures from the message that leaves to the reply, Section 5.5.2; the latter, and what refused local
-//! requests wait, it does not see.)
+//! The controller notes for each miss when its request first passed the inbox, how long it waited for the protocol
+//! processor, and when the answer goes to the processor. T_m is the minimum time of every miss, and T_p2p the
+//! uncontended way to the home and back; both follow from the machine. The remainder is T_c: invalidations,
+//! interventions, retries, queues and handlers at other nodes; and, for a local miss without remote action, the time of
+//! MAGIC's own caches and memory beyond the usual. (FLASH itself measures from the outgoing message to the reply,
+//! Section 5.5.2; it does not measure that local remainder, nor the waits of local requests that receive a NACK.)
 //!
-//! T_m is the mean of reads of line after line, as it is measured (Table 5.2): one in so many fetches a line of directory headers.
-//! A miss that does not is faster by so much, and what is left of it is negative; so is it of an answer without data that comes
-//! sooner than memory would have. Sums hold all the same.
+//! T_m is measured as the mean of reads of consecutive lines (Table 5.2), where one read in several fetches a line of
+//! directory headers. A miss without that fetch is faster than the mean and has a negative remainder, as has an answer
+//! without data that comes sooner than memory would have. The sums hold all the same.
 //!
-//! Terms are sums over misses, also over those that overlap: no latency hiding is assumed, as there (Section 5.5.1). What misses
-//! wait for the bus to their own processor is in no term: MAGIC cannot see it.
+//! The terms are sums over all misses, overlapping ones included: no latency hiding is assumed, as in Section 5.5.1.
+//! Waits of misses for the bus to their own processor are in no term, because MAGIC cannot measure them.
 
 use units::{Duration, Time};
 
 use crate::processor::MissId;
 
-/// The stall time of a processor's misses, in parts that add up to the whole (FLASH dissertation, Equation 5.1).
+/// The stall time of a processor's misses, in terms that add up to the whole (FLASH dissertation, Equation 5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct StallTerms {
-    /// Misses on lines of the own node, answered without action elsewhere.
+    /// Misses on local lines, answered without action at other nodes.
     pub local: u64,
-    /// Misses on lines of the own node that took action elsewhere.
+    /// Misses on local lines that required action at other nodes.
     pub local_with_remote_action: u64,
-    /// Misses on other nodes' lines.
+    /// Misses on remote lines.
     pub remote: u64,
-    /// T_m: what every miss takes at least, the time of a local read when nothing else happens.
+    /// T_m: the minimum time of every miss, that of an uncontended local read.
     pub minimum: Duration,
-    /// T_w: time that requests waited while their own node's controller ran other handlers.
+    /// T_w: time that requests waited while the local controller ran other handlers.
     pub waiting: Duration,
-    /// T_p2p: time to the home and back, when nothing else happens.
+    /// T_p2p: uncontended time to the home and back.
     pub point_to_point: Duration,
-    /// T_c: all the rest, what coherence and contention elsewhere added.
+    /// T_c: the remainder, which coherence and contention elsewhere add.
     pub coherence: Duration,
 }
 
 impl StallTerms {
-    /// All misses.
+    /// The number of misses.
     pub const fn misses(&self) -> u64 {
         self.local + self.local_with_remote_action + self.remote
     }
 
-    /// The stall time of all misses, had none overlapped another: Equation 5.1.
+    /// The stall time of all misses if none overlapped another: Equation 5.1.
     pub fn total(&self) -> Duration {
         self.minimum + self.waiting + self.point_to_point + self.coherence
     }
 
-    /// A miss that nothing hindered.
+    /// Counts an uncontended miss.
     pub fn count_unhindered(&mut self, remote: bool, unhindered: &Unhindered) {
         *(if remote { &mut self.remote } else { &mut self.local }) += 1;
         self.minimum += unhindered.minimum;
@@ -59,41 +59,40 @@ impl StallTerms {
 /// An outstanding miss.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outstanding {
-    /// When its request first came through the inbox.
+    /// The time at which its request first passed the inbox.
     asked: Option<Time>,
-    /// For how long it, or one of its retries, waited for the protocol processor.
+    /// Time for which it and its retries waited for the protocol processor.
     waited: Duration,
-    /// When a message first left the node.
+    /// The time at which a message first left the node.
     left: Option<Time>,
 }
 
-/// What MAGIC can tell of its misses: the cycle counts that it notes in message buffers beside requests (FLASH dissertation,
-/// 5.5.2).
+/// The cycle counts that MAGIC keeps with requests in message buffers (FLASH dissertation, 5.5.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MessageBuffer {
     /// Misses that took action at other nodes.
     pub noted: u64,
-    /// Their time, from the message that left to the reply.
+    /// Their latency, from the outgoing message to the reply.
     pub latency: Duration,
-    /// Misses that took none.
+    /// Misses that took no action at other nodes.
     pub local: u64,
 }
 
-/// Terms of misses that are over.
+/// The terms of completed misses.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
-    /// All but for T_c.
+    /// All terms but T_c.
     terms: StallTerms,
-    /// T_c in picoseconds: before much has been added, it may be less than nothing.
+    /// T_c in picoseconds; it may be negative at first.
     coherence: i64,
 }
 
-/// Sums over all misses of a processor, and over those alone that began in what its program says is to be measured.
+/// Sums over all misses of a processor, and over those alone that began within the measured part of its program.
 #[derive(Clone, Debug, Default)]
 pub struct Sums {
     all: Sum,
     measured: Sum,
-    /// The outstanding misses that are to be measured, a bit each.
+    /// The outstanding misses that are measured, one bit each.
     is_measured: u64,
 }
 
@@ -103,7 +102,7 @@ impl Sums {
         self.is_measured = self.is_measured & !(1 << miss.0) | u64::from(measured) << miss.0;
     }
 
-    /// A miss that nothing hindered is over.
+    /// Counts a completed miss that was uncontended.
     pub fn count_unhindered(&mut self, miss: MissId, remote: bool, unhindered: &Unhindered) {
         self.add(miss, |sum| sum.terms.count_unhindered(remote, unhindered));
     }
@@ -115,14 +114,15 @@ impl Sums {
         }
     }
 
-    /// Of all misses that were to be measured; of all if none was, as of a program that says nothing of it.
+    /// The terms of the measured misses; of all misses if none was measured, as in a program that declares no measured
+    /// part.
     pub fn terms(&self) -> StallTerms {
         let Sum { terms, coherence } = if self.measured.terms.misses() > 0 { self.measured } else { self.all };
         StallTerms { coherence: Duration(coherence.max(0) as u64), ..terms }
     }
 }
 
-/// The misses of one processor.
+/// The account of one processor's misses.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
     outstanding: Vec<Outstanding>,
@@ -130,21 +130,21 @@ pub struct Account {
     buffer: MessageBuffer,
 }
 
-/// Times of misses of one node on another's lines, or on its own, when nothing else happens.
+/// Uncontended times of the misses of one node on lines of one home.
 #[derive(Clone, Copy, Debug)]
 pub struct Unhindered {
-    /// A local read, from one value to the next where each waits for the one before.
+    /// A local read, from one value to the next in a chain of dependent reads.
     pub minimum: Duration,
-    /// Of that, from the inbox to the answer that goes on to the processor.
+    /// The part of it from the inbox to the answer.
     pub service: Duration,
-    /// From the bus being granted to the request until the answer is at the bus.
+    /// From the grant of the bus to the request until the answer is at the bus.
     pub between_buses: Duration,
-    /// What a remote read takes beyond a local one.
+    /// The excess of a remote read over a local one.
     pub point_to_point: Duration,
 }
 
 impl Account {
-    /// A miss begins; `measured` says whether its program has it measured.
+    /// A miss begins; `measured` says whether it lies in the measured part of the program.
     pub fn begin(&mut self, miss: MissId, measured: bool) {
         self.sums.begin(miss, measured);
         let number = usize::from(miss.0);
@@ -154,7 +154,7 @@ impl Account {
         self.outstanding[number] = Outstanding::default();
     }
 
-    /// The request of a miss came through the inbox at `time`, and waits for the protocol processor for `wait`.
+    /// The request of a miss passed the inbox at `time`, and waits for the protocol processor for `wait`.
     pub fn asked(&mut self, miss: MissId, time: Time, wait: Duration) {
         let outstanding = &mut self.outstanding[usize::from(miss.0)];
         outstanding.asked.get_or_insert(time);
@@ -166,12 +166,12 @@ impl Account {
         self.outstanding[usize::from(miss.0)].left.get_or_insert(time);
     }
 
-    /// What MAGIC can tell of misses that are over.
+    /// The counts of completed misses in message buffers.
     pub fn buffer(&self) -> MessageBuffer {
         self.buffer
     }
 
-    /// The answer goes on to the processor at `time`; `remote` says whether the line is another node's.
+    /// The answer goes to the processor at `time`; `remote` says whether the line's home is another node.
     pub fn end(&mut self, miss: MissId, time: Time, remote: bool, unhindered: &Unhindered) {
         let Outstanding { asked, waited, left } = self.outstanding[usize::from(miss.0)];
         let elapsed = asked.map_or(Duration::ZERO, |asked| time.since(asked));
@@ -195,7 +195,7 @@ impl Account {
         });
     }
 
-    /// Of the misses that are over, as [`Sums::terms`].
+    /// The terms of completed misses, as [`Sums::terms`].
     pub fn terms(&self) -> StallTerms {
         self.sums.terms()
     }

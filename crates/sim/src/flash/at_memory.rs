@@ -1,9 +1,9 @@
-//! Operations that the memory performs: a word is read, and perhaps changed, by a handler of its home, and no cache learns of it.
+//! Memory operations: a handler of the home reads a word, and may change it, without caching the line anywhere.
 //!
-//! The Origin's protocol has a message for it, FLASH's family of protocols has none, but MAGIC is programmable: the request and
-//! its answer go the way of any miss, and the home's handler is priced as one that reads, with a read and a write of the
-//! memory. On the network they meet nobody: the way takes what it takes when nothing is in it. The directory is not asked, so
-//! lines that are used so must not be cached.
+//! The Origin's protocol has a message for them; FLASH's protocols have none, but MAGIC is programmable. The request
+//! and its answer take the path of any miss, and the home's handler costs as much as a read, with one read and one
+//! write of memory. The network time is the uncontended one. The directory is not consulted, so lines that are used for
+//! memory operations must not be cached.
 
 use units::{CpuId, Duration, Time};
 
@@ -13,26 +13,26 @@ use super::handler::Handler;
 use crate::processor::{MissId, Post};
 use crate::system::{Event, System};
 
-/// How far an operation has come.
+/// The stage of a memory operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
-    /// It is at the processor's pins.
+    /// The request is at the processor's pins.
     Asked,
-    /// It is through the inbox of the processor's node.
+    /// The request has passed the inbox of the processor's node.
     Leaves,
-    /// It is through the inbox of its home.
+    /// The request has passed the inbox of its home.
     AtHome,
-    /// Its result is through the inbox of the processor's node.
+    /// The result has passed the inbox of the processor's node.
     Returns,
 }
 
 impl Stage {
-    /// All, as events number them.
+    /// Every stage, in the order of the event encoding.
     pub const ALL: [Self; 4] = [Self::Asked, Self::Leaves, Self::AtHome, Self::Returns];
 }
 
 impl System<Magics> {
-    /// A processor asks for an operation.
+    /// A processor requests a memory operation.
     pub(super) fn ask_memory(&mut self, cpu: CpuId, post: &Post) {
         let node = self.node_of(cpu);
         let Some(miss) = super::miss_on(self, node, post.line) else { return };
@@ -41,7 +41,7 @@ impl System<Magics> {
         self.schedule_processor(cpu, post.at, Event::Node(asked));
     }
 
-    /// An operation has come to a stage.
+    /// A memory operation reaches a stage.
     pub(super) fn on_operation(&mut self, cpu: CpuId, miss: MissId, stage: Stage) {
         let (node, now) = (self.node_of(cpu), self.now);
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
@@ -67,7 +67,7 @@ impl System<Magics> {
         }
     }
 
-    /// The home's handler performs an operation.
+    /// The home's handler performs the operation.
     fn operate(&mut self, cpu: CpuId, miss: MissId) {
         let (node, now, delay) = (self.node_of(cpu), self.now, self.random_delay());
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
@@ -86,7 +86,7 @@ impl System<Magics> {
         self.schedule(node, arrives, MagicEvent::Interface(cpu, InterfaceStep::Operation(miss, Stage::Returns)));
     }
 
-    /// A result crosses to the processor, from `at` on.
+    /// The result crosses to the processor, from `at` on.
     fn give_result(&mut self, cpu: CpuId, miss: MissId, at: Time) {
         let node = self.node_of(cpu);
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
@@ -100,15 +100,15 @@ impl System<Magics> {
         self.schedule(node, out, MagicEvent::Answer(cpu, miss, false));
     }
 
-    /// Runs a handler of the processor's own node: when its first message leaves.
+    /// Runs a handler of the processor's own node. Returns when its first message leaves.
     fn run_for_operation(&mut self, cpu: CpuId, handler: Handler) -> Time {
         let (node, now, delay) = (self.node_of(cpu), self.now, self.random_delay());
         let Magics { design, nodes, .. } = &mut self.controllers;
         nodes[node.index()].run(design, now, handler, 0, 0, delay).first
     }
 
-    /// From a handler's first message to the other node's inbox, when nothing is in the way: half of what the way there and back
-    /// takes without the two handlers on it.
+    /// Uncontended time from a handler's first message to the other node's inbox: half of the round trip without the
+    /// two handlers on it.
     fn way_of_operation(&mut self, cpu: CpuId, miss: MissId) -> Duration {
         let node = self.node_of(cpu);
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return Duration::ZERO };

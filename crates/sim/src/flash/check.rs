@@ -1,4 +1,4 @@
-//! Caches against memory and FLASH's directories.
+//! The end-of-run comparison of caches with memory and FLASH's directories.
 
 use protocol::Rights;
 use protocol::msi::DirectoryState;
@@ -22,7 +22,7 @@ impl System<Magics> {
         self.compare_with_stores(&copies, |magics, line| magics.directory.line(line).1)
     }
 
-    /// A line in a node's remote access cache is a copy like one in its processor's.
+    /// Adds the lines of remote access caches, which count as copies of the node's processor.
     fn add_kept(&self, copies: &mut FxHashMap<LineAddr, Vec<(CpuId, CachedCopy)>>) {
         for (cpu, magic) in (0..).map(CpuId).zip(&self.controllers.nodes) {
             for kept in magic.remote_access_cache.iter().flat_map(|cache| cache.lines()) {

@@ -1,4 +1,4 @@
-//! The code of the handlers in memory, and the instruction cache that it is fetched into.
+//! The handlers' code in memory, and its fetches through the instruction cache.
 
 use machine::description::{HandlerSpec, MagicSpec};
 use protocol::msi::catalogue::Named;
@@ -6,9 +6,9 @@ use protocol::msi::catalogue::Named;
 use super::handler::Handler;
 use super::tags::DirectMapped;
 
-/// Where each handler's code lies. The handlers that matter follow each other in memory; what each has of the whole is in
-/// proportion to the time that it takes. (What there is of them in total is known for each protocol: FLASH dissertation, Table
-/// 5.1. What each one has is not.)
+/// The address of each handler's code. The critical handlers follow each other in memory; the size of each is in
+/// proportion to its time. (The dissertation gives their total size for each protocol, Table 5.1, but not the size of
+/// each.)
 #[derive(Clone, Debug)]
 pub struct CodeLayout {
     /// Start and size of each handler in bytes.
@@ -17,7 +17,7 @@ pub struct CodeLayout {
 }
 
 impl CodeLayout {
-    /// The code of the protocol `named`.
+    /// The code of protocol `named`.
     pub fn new(magic: &MagicSpec, handlers: &HandlerSpec, named: &Named) -> Self {
         let total = critical_bytes(handlers, named);
         let cycles = |handler: Handler| u64::from(handler.lead(handlers) + handlers.finish_cycles);
@@ -32,8 +32,9 @@ impl CodeLayout {
         Self { places, bytes_per_cycle: u64::from(magic.instruction_bytes_per_cycle) }
     }
 
-    /// Fetches the code that `handler` executes in `cycles` of its time, after what it executed in the `before` cycles before:
-    /// how many lines were missing. A handler goes through its code once; its loops execute what they have fetched again.
+    /// Fetches the code that `handler` executes in `cycles`, after the first `before` cycles of its run. Returns the
+    /// number of instruction cache lines that missed. A handler passes through its code once; loops execute lines that
+    /// are already fetched.
     #[inline]
     pub fn fetch(&self, cache: &mut DirectMapped, handler: Handler, before: u32, cycles: u32) -> u32 {
         let (start, size) = self.places[handler as usize];
@@ -43,13 +44,13 @@ impl CodeLayout {
     }
 }
 
-/// Bytes of the handlers that matter (FLASH dissertation, Table 5.1, critical handlers): the base and what variants add.
+/// Bytes of the critical handlers (FLASH dissertation, Table 5.1): the base protocol and the additions of its variants.
 fn critical_bytes(spec: &HandlerSpec, named: &Named) -> u64 {
     let base = match named.base {
         "dynamic-pointer" => spec.code_dynamic_pointer.0,
         "hybrid" => spec.code_hybrid.0,
         "cv=N/LB" => spec.code_base.0 + spec.code_local_bit.0,
-        // The others are as simple as the coarse vector; the dissertation does not give their sizes.
+        // The other protocols are as simple as the coarse vector; the dissertation does not give their sizes.
         _ => spec.code_base.0,
     };
     let variants = [

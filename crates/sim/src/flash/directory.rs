@@ -1,4 +1,4 @@
-//! The directories of all nodes, whichever way they keep sharers: the home's side of the protocol.
+//! The directories of all nodes, for any representation of sharers: the home's side of the protocol.
 
 use protocol::msi::{
     DirectoryState, Entry, HomeContext, HomeOutcome, HomeWork, Message, SetWork, SharingSet, Site, Variant,
@@ -11,16 +11,16 @@ use units::{LineAddr, NodeId};
 use crate::memory::{LineMap, LineTable};
 use crate::system::Unfinished;
 
-/// What a run of a home's handler left behind besides the directory's new state. Reused from run to run.
+/// The effects of a run of a home's handler besides the new directory state. Reused from run to run.
 #[derive(Clone, Debug, Default)]
 pub struct Traces {
-    /// What it sends, in order, each with what the sharing set had done before it.
+    /// The messages, in order, each with the work on the sharing set before it.
     pub sent: Vec<(Message, SetWork)>,
-    /// Words of the store that it touched, in order.
+    /// Words of the pointer store that it touched, in order.
     pub touched: Vec<u32>,
-    /// All that the sharing set did.
+    /// All work on the sharing set.
     pub set: SetWork,
-    /// Lines whose sharers had to be given up to make room in the store.
+    /// Lines whose sharers were invalidated to make room in the store.
     pub reclaimed: u16,
 }
 
@@ -32,15 +32,16 @@ impl Traces {
     }
 }
 
-/// The directories of a machine, without saying how they keep sharers: that is decided once, when the machine is made.
+/// The directories of a machine, independent of the representation of sharers, which is chosen when the machine is
+/// made.
 pub trait Directory {
-    /// So many lines of the node's memory exist now.
+    /// Extends the memory of the node to `lines` lines.
     fn extend(&mut self, node: NodeId, lines: u64);
 
     /// Handles a message at the home of its line.
     ///
     /// # Errors
-    /// A case that the protocol rules out.
+    /// A case that the protocol excludes.
     fn handle(&mut self, home: NodeId, message: &Message, traces: &mut Traces) -> Result<HomeWork, ProtocolError>;
 
     /// The state of a line and its contents in memory.
@@ -49,17 +50,17 @@ pub trait Directory {
     /// Whether the sharing set of a line names the node.
     fn names(&mut self, line: LineAddr, node: NodeId) -> bool;
 
-    /// Forgets who shares a line: a fault to be planted.
+    /// Clears the sharers of a line: a planted fault.
     fn forget(&mut self, line: LineAddr);
 
-    /// Whether, now that nothing is under way, no entry is pending and the lines hold what the stores have given out.
+    /// Checks, at the end of a run, that no entry is pending and that lines hold all store entries in use.
     ///
     /// # Errors
-    /// What is left over.
+    /// The excess.
     fn check(&self) -> Result<(), Unfinished>;
 }
 
-/// The directories of a machine whose sharers are kept by `S`.
+/// The directories of a machine with sharing sets of type `S`.
 pub struct Directories<S: SharingSet> {
     set: S,
     variant: Variant,
@@ -67,7 +68,7 @@ pub struct Directories<S: SharingSet> {
     entries: LineTable<(Entry<S::Header>, Version)>,
     stores: Vec<S::Store>,
     random: Xoshiro256PlusPlus,
-    /// Where a set is unfolded to see whom it names: made when first asked.
+    /// A store for unfolding sets to list the nodes they name; made on first use.
     scratch: Option<S::Store>,
 }
 
@@ -84,7 +85,8 @@ impl<S: SharingSet> Directories<S> {
         HomeContext { site: Site { home, nodes: self.stores.len() as u16 }, variant: self.variant }
     }
 
-    /// Makes room in the store of `home`: the sharers of a line chosen at random are invalidated (FLASH dissertation, 5.2.2).
+    /// Makes room in the store of `home`: invalidates the sharers of a line chosen at random (FLASH dissertation,
+    /// 5.2.2).
     fn reclaim(&mut self, home: NodeId, traces: &mut Traces) -> Result<(), &'static str> {
         let context = self.context(home);
         let store = &mut self.stores[home.index()];
@@ -145,7 +147,7 @@ impl<S: SharingSet> Directory for Directories<S> {
         let (entry, _) = self.entries.line(line);
         let mut nodes = Vec::new();
         let form = self.set.snapshot(&site, &entry.sharers, &self.stores[home.index()], |other| nodes.push(other));
-        // A snapshot lists what is written down; whom that stands for, and so would be invalidated, comes out on emptying.
+        // A snapshot lists the entry as stored; draining it lists every node that would be invalidated.
         let scratch = self.scratch.get_or_insert_with(|| self.set.store());
         let mut copy = self.set.restore(&site, line, scratch, form, &nodes);
         let mut named = false;

@@ -1,4 +1,4 @@
-//! What can happen in a node with MAGIC.
+//! The events of a node with MAGIC.
 
 use units::{CpuId, NodeId};
 
@@ -11,9 +11,9 @@ use crate::system::{EnvelopeId, NodeEvent};
 pub enum MagicEvent {
     /// A processor's request, writeback or hint is at its pins.
     Request(CpuId, EnvelopeId),
-    /// A message for another node's home is through the inbox of this one.
+    /// A message for another node has passed the inbox of this one.
     Outgoing(NodeId, EnvelopeId),
-    /// A message is through the inbox of the node that it is for.
+    /// A message has passed the inbox of its destination node.
     Handle(EnvelopeId),
     /// A message leaves the network interface of a node.
     Inject(NodeId, EnvelopeId),
@@ -21,42 +21,43 @@ pub enum MagicEvent {
     Answer(CpuId, MissId, bool),
     /// An intervention is at the bus to the processor.
     Intervene(EnvelopeId),
-    /// An intervention is on the bus: the processor looks.
+    /// An intervention is on the bus: the processor probes its tags.
     Snoop(EnvelopeId),
-    /// An owner has the line ready for the bus: its answer and its report follow.
+    /// An owner has the line ready for the bus, for its answer and its report.
     Supply(EnvelopeId, EnvelopeId),
-    /// An owner's answer and report are through the inbox.
+    /// An owner's answer and report have passed the inbox.
     Supplied(EnvelopeId, EnvelopeId),
     /// An invalidation is at the bus to the processor.
     Drop(EnvelopeId),
-    /// A refused request is due again.
+    /// A NACKed request is due for its retry.
     Retry(CpuId, MissId),
-    /// A step of something else that goes through the processor interface.
+    /// A step of another transfer through the processor interface.
     Interface(CpuId, InterfaceStep),
 }
 
-/// What else goes through the processor interface: lines between the processor's cache and the remote access cache.
+/// Other transfers through the processor interface: lines between processor cache and remote access cache, and memory
+/// operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InterfaceStep {
-    /// A request that the remote access cache will answer is at the pins.
+    /// A request that hits in the remote access cache is at the pins.
     Asked(MissId),
-    /// It is through the inbox.
+    /// That request has passed the inbox.
     Answer(MissId),
-    /// A line that leaves the processor's cache is at the pins, with its data if it is dirty.
+    /// An evicted line is at the pins, with data if it is dirty.
     Evicted(bool),
-    /// It is through the inbox.
+    /// The evicted line has passed the inbox.
     Kept(bool),
-    /// A message of the processor leaves the inbox: its handler starts.
+    /// The handler of a message of the processor starts, which frees its inbox entry.
     Started,
-    /// A line has been displaced from the remote access cache, and home is to be told.
+    /// A line has been displaced from the remote access cache; its writeback or hint follows.
     Displaced(EnvelopeId),
-    /// An operation of memory has come to a stage.
+    /// A memory operation reaches a stage.
     Operation(MissId, Stage),
 }
 
-/// Where the kind of a step stands in its operand, above a message's number.
+/// The bit position of a step's kind in its operand, above the message number.
 const STEP_SHIFT: u32 = 28;
-/// Where the stage of an operation stands, above the number of its miss.
+/// The bit position of an operation's stage, above the miss number.
 const STAGE_SHIFT: u32 = 8;
 
 impl InterfaceStep {
@@ -86,7 +87,7 @@ impl InterfaceStep {
     }
 }
 
-/// The bit of an answer's operand that says that a line of data comes with it.
+/// The bit of an answer's operand that marks an answer with data.
 const DATA: u32 = 1 << 8;
 
 impl NodeEvent for MagicEvent {

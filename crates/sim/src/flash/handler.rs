@@ -1,9 +1,9 @@
-//! MAGIC's handlers: which code runs for what, and what it takes.
+//! MAGIC's handlers: the code for each message, and its time in cycles.
 
 use machine::description::HandlerSpec;
 use protocol::msi::{MessageKind, SetWork, Transaction};
 
-/// Declares the handlers with the name and the field of the machine description that says how long each takes.
+/// Declares the handlers with their names and the fields of the machine description that give their times.
 macro_rules! handlers {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $field:ident;)*) => {
         /// A piece of code that the protocol processor runs for one message.
@@ -15,7 +15,7 @@ macro_rules! handlers {
             /// Every handler, in the order in which they stand in memory.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// What it is called in tables.
+            /// The name in tables.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
             }
@@ -33,47 +33,47 @@ handlers! {
     Request = "request", request_cycles;
     /// An answer goes on to the processor.
     Reply = "reply", reply_cycles;
-    /// A refusal: the request is to be tried again.
+    /// A NACK: the request is to be retried.
     Refusal = "refusal", refusal_cycles;
     /// A shared copy from memory.
     Read = "read", read_cycles;
     /// Ownership from memory.
     Write = "write", write_cycles;
-    /// Ownership, and invalidations first.
+    /// Ownership from memory, after invalidations.
     WriteInvalidate = "write-invalidate", write_invalidate_cycles;
     /// A request goes on to the owner.
     Forward = "forward", forward_cycles;
-    /// A request is refused.
+    /// A request receives a NACK.
     Refuse = "refuse", refuse_cycles;
-    /// A line comes back.
+    /// A line is written back.
     Writeback = "writeback", writeback_cycles;
-    /// A line comes back, and is shared.
+    /// A line is written back by an owner that keeps a shared copy.
     SharingWriteback = "sharing-writeback", sharing_writeback_cycles;
     /// A line has a new owner.
     OwnershipTransfer = "ownership-transfer", ownership_transfer_cycles;
-    /// An owner had nothing to answer with.
+    /// An owner had no copy to answer with.
     ForwardRefused = "forward-refused", forward_refused_cycles;
-    /// An acknowledgement, and more are to come.
+    /// An invalidation acknowledgement that is not the last.
     Acknowledge = "acknowledge", acknowledge_cycles;
-    /// The last acknowledgement.
+    /// The last invalidation acknowledgement.
     LastAcknowledge = "last-acknowledge", last_acknowledge_cycles;
     /// A replacement hint.
     Hint = "hint", hint_cycles;
-    /// A forwarded request: the processor is asked for the line.
+    /// A forwarded request, which becomes an intervention at the processor.
     Intervention = "intervention", intervention_cycles;
-    /// The processor's line goes to who asked.
+    /// The owner's line goes to the requester.
     Supply = "supply", supply_cycles;
-    /// The processor had no line to give.
+    /// The processor had no copy to supply.
     SupplyRefused = "supply-refused", supply_refused_cycles;
     /// An invalidation.
     Invalidate = "invalidate", invalidate_cycles;
-    /// An invalidation for a cluster.
+    /// An invalidation for all nodes of a cluster.
     Relay = "relay", relay_cycles;
     /// An acknowledgement that this node collects.
     Collect = "collect", collect_cycles;
 }
 
-/// The handler of a message at the home, by what it turned out to be.
+/// The handler of a message at the home, by its transaction.
 pub const fn of_home(transaction: Transaction) -> Handler {
     match transaction {
         Transaction::Read | Transaction::ReadDisplacing => Handler::Read,
@@ -103,9 +103,10 @@ pub const fn of_node(kind: MessageKind) -> Handler {
     }
 }
 
-/// Cycles before the first message that each look at a header of several formats costs a handler: who is to be told must be
-/// found in it. A copy from memory goes out without that (FLASH dissertation, 5.3.1: the hybrid's reads are as fast as others').
-/// That there is nobody to tell shows in the format itself: that is what the hybrid has `ONE_SHARER` for (5.2.2).
+/// Cycles before the first message for each format check of a header with several formats, to find the owner or the
+/// sharers in it. A copy from memory goes out without that check (FLASH dissertation, 5.3.1: the hybrid's reads are as
+/// fast as those of other protocols), as does a grant without sharers: the hybrid's format `ONE_SHARER` shows that by
+/// itself (5.2.2).
 #[inline]
 pub const fn lookup(spec: &HandlerSpec, handler: Handler) -> u32 {
     match handler {
@@ -114,7 +115,7 @@ pub const fn lookup(spec: &HandlerSpec, handler: Handler) -> u32 {
     }
 }
 
-/// Cycles of the protocol processor that work on a sharing set takes, but for missing words of the store.
+/// Protocol processor cycles for work on a sharing set, without data cache misses on words of the store.
 #[inline]
 pub fn of_set(spec: &HandlerSpec, work: &SetWork) -> u32 {
     u32::from(work.format_checks) * spec.format_check_cycles

@@ -1,4 +1,4 @@
-//! The home's side of a node: a message meets its line's directory entry.
+//! The home's side of a node: messages and directory entries.
 
 use protocol::msi::{Agent, HomeWork, Message, MessageKind, SetWork, Transaction};
 use units::{Duration, LineAddr, NodeId, Time};
@@ -10,7 +10,7 @@ use super::{Magics, cpu_of};
 use crate::system::{Served, System};
 
 impl System<Magics> {
-    /// A message is through the inbox of its home: its handler runs, and sends what it has to.
+    /// A message has passed the inbox of its home: its handler runs and sends its messages.
     #[inline]
     pub(super) fn handle_at_home(&mut self, home: NodeId, message: &Message, from_network: bool) -> Time {
         let Some((work, traces)) = self.change_directory(home, message) else { return self.now };
@@ -42,7 +42,7 @@ impl System<Magics> {
         start
     }
 
-    /// A handler of this very node has something for the home: it is dealt with in the same run, from `at` on.
+    /// A handler of the same node has a message for the home: it is handled in the same run, from `at` on.
     pub(super) fn handle_at_own_home(&mut self, home: NodeId, at: Time, message: &Message, handler: Handler) {
         let Some((work, traces)) = self.change_directory(home, message) else { return };
         let (memory, _) = self.access_memory(home, message.kind, &work);
@@ -84,10 +84,10 @@ impl System<Magics> {
         Some((work, traces))
     }
 
-    /// Books the memory for a handler: when the line, if one is read, is there, and when the message can leave the inbox. The
-    /// inbox starts reading for every request that may want data, before the directory is looked at; memory takes one access in
-    /// while another is under way. Without that limit requests that are refused would queue for memory without end, and what
-    /// is granted would never come.
+    /// Reserves the memory for a handler. Returns when the line is ready, if one is read, and when the handler may
+    /// start. The inbox starts a read for every request that may need data, before the directory lookup; memory accepts
+    /// one access while another is in progress. Without that limit NACKed requests would queue at memory without bound
+    /// and starve the others.
     #[inline]
     fn access_memory(&mut self, home: NodeId, kind: MessageKind, work: &HomeWork) -> (Time, Time) {
         let now = self.now;
@@ -105,8 +105,8 @@ impl System<Magics> {
         (now, now)
     }
 
-    /// Sends what a handler has to send: the first message at `first`, each further one as soon as it is made and what the
-    /// sharing set does before it is done; a line not before `memory`.
+    /// Sends the messages of a handler: the first at `first`, each further one after its send cycles and the
+    /// sharing-set work before it; none with data before `memory`.
     #[inline]
     fn send_all(&mut self, home: NodeId, handler: Handler, first: Time, memory: Time, traces: &Traces) {
         let Some(&(_, first_work)) = traces.sent.first() else { return };
@@ -120,7 +120,7 @@ impl System<Magics> {
         }
     }
 
-    /// A request of this node's own processor is through the inbox, and waits for the protocol processor.
+    /// A request of the local processor has passed the inbox and waits for the protocol processor.
     fn note_request(&mut self, node: NodeId, line: LineAddr, waited: Duration) {
         let now = self.now;
         if let Some(miss) = self.processor_mut(cpu_of(node)).miss_on(line) {
@@ -129,7 +129,7 @@ impl System<Magics> {
     }
 }
 
-/// What the home did about a request; `None` if it refused it, or if the message was none.
+/// How the home served a request; `None` after a NACK, or if the message was no request.
 pub fn served(transaction: Transaction, traces: &Traces) -> Option<Served> {
     let asked = |&(message, _): &(Message, SetWork)| match (message.kind, message.to) {
         (MessageKind::ForwardGet | MessageKind::ForwardGetExclusive, Agent::Node(owner)) => Some(owner),

@@ -1,4 +1,4 @@
-//! The processor interface: what a node's processor asks for, and what it is told and asked.
+//! The processor interface: requests of a node's processor, and answers, interventions and invalidations for it.
 
 use protocol::Access;
 use protocol::msi::{self, AccessOutcome, CacheLine, Eviction, Message, NodeOutcome, Place};
@@ -13,7 +13,7 @@ use crate::SimError;
 use crate::processor::{Ask, MissId, Post};
 use crate::system::{EnvelopeId, Event, System};
 
-/// What the protocol is asked for an access; nothing for what it has no message for.
+/// The protocol's access for a processor's access; `None` if the protocol has no message for it.
 pub const fn wanted(access: Access) -> Option<msi::Access> {
     match access {
         Access::Load | Access::InstructionFetch | Access::ReadPrefetch => Some(msi::Access::Load),
@@ -23,7 +23,7 @@ pub const fn wanted(access: Access) -> Option<msi::Access> {
 }
 
 impl System<Magics> {
-    /// A processor has something to say. The line changes its state now; the message is at the pins later.
+    /// A processor posts a request or an eviction. The line's state changes now; the message is at the pins later.
     pub(super) fn on_post(&mut self, cpu: CpuId, post: &Post) {
         match post.ask {
             Ask::Request(access) => self.on_miss(cpu, post, access),
@@ -60,7 +60,8 @@ impl System<Magics> {
         }
     }
 
-    /// A line has left the processor's caches: it is dropped, with or without a word, or goes home, or is kept.
+    /// A line has left the processor's caches: it is dropped, announced by a hint, written back, or kept in the remote
+    /// access cache.
     fn on_evict(&mut self, cpu: CpuId, post: &Post) {
         let (node, line) = (self.node_of(cpu), post.line);
         let mut cache = self.controllers.evicted(node, line, post.copy);
@@ -78,7 +79,7 @@ impl System<Magics> {
         }
     }
 
-    /// An evicted line stays in the remote access cache. What it displaces there goes home.
+    /// An evicted line stays in the remote access cache. The line that it displaces there is evicted from the node.
     fn keep(&mut self, cpu: CpuId, post: &Post, cache: CacheLine) {
         let (node, line) = (self.node_of(cpu), post.line);
         let dirty = cache.state == msi::Msi::Dirty;
@@ -111,7 +112,7 @@ impl System<Magics> {
         self.schedule_processor(cpu, at, Event::Node(MagicEvent::Request(cpu, id)));
     }
 
-    /// A processor's message is at its pins, in order behind what waits there already.
+    /// A processor's message is at its pins, behind those that wait there already.
     pub(super) fn on_request(&mut self, cpu: CpuId, id: EnvelopeId) {
         let node = self.node_of(cpu);
         let message = self.envelopes.get(id).message;
@@ -123,7 +124,8 @@ impl System<Magics> {
         self.take_in(cpu);
     }
 
-    /// Takes in what waits at the pins, as far as the inbox has room: over the bus, and through the interface.
+    /// Moves waiting messages from the pins to the inbox, over the bus and through the interface, while the inbox has
+    /// room.
     fn take_in(&mut self, cpu: CpuId) {
         let node = self.node_of(cpu);
         let room = self.controllers.design.inbox_entries;
@@ -144,7 +146,7 @@ impl System<Magics> {
         self.put_into_inbox(node, through, id);
     }
 
-    /// A request, with or without a line of data, takes the bus now: when it is through the inbox.
+    /// A request, with or without a line of data, takes the bus now. Returns when it has passed the inbox.
     pub(super) fn take_bus(&mut self, node: NodeId, data: bool) -> Time {
         let timing = &self.controllers.design.timing;
         let length = if data { timing.bus.request + timing.bus.data } else { timing.bus.request };
@@ -152,20 +154,20 @@ impl System<Magics> {
         start + timing.bus.request_seen + timing.interface_in + timing.inbox
     }
 
-    /// The handler of a message of the processor starts at `start`: the inbox has room for another then.
+    /// The handler of a message of the processor starts at `start`, which frees its inbox entry.
     pub(super) fn leaves_inbox(&mut self, node: NodeId, start: Time) {
         let event = MagicEvent::Interface(cpu_of(node), InterfaceStep::Started);
         self.schedule(node, start, event);
     }
 
-    /// The inbox has room again.
+    /// An inbox entry is free again.
     pub(super) fn on_started(&mut self, cpu: CpuId) {
         let node = self.node_of(cpu);
         self.controllers.nodes[node.index()].in_inbox -= 1;
         self.take_in(cpu);
     }
 
-    /// A message of this node will be through the inbox at `at`: for the home here, or to go on to another.
+    /// A message of this node passes the inbox at `at`, for the home here or for another node.
     pub(super) fn put_into_inbox(&mut self, node: NodeId, at: Time, id: EnvelopeId) {
         self.controllers.nodes[node.index()].in_inbox += 1;
         let here = self.envelopes.get(id).to == node;
@@ -173,7 +175,7 @@ impl System<Magics> {
         self.schedule(node, at, event);
     }
 
-    /// A refused request is sent again.
+    /// A NACKed request is retried.
     pub(super) fn on_retry(&mut self, cpu: CpuId, miss: MissId) {
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
         let node = self.node_of(cpu);
@@ -209,7 +211,7 @@ impl System<Magics> {
         self.schedule(node, start + timing.bus.intervention_seen, MagicEvent::Snoop(id));
     }
 
-    /// The processor looks for the line of an intervention. A line that is on its way into the cache is waited for.
+    /// The processor probes its tags for the line of an intervention. A line that is still arriving is waited for.
     pub(super) fn on_snoop(&mut self, id: EnvelopeId) {
         let (message, node) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
         if self.is_filling(node, message.line) {
@@ -222,7 +224,7 @@ impl System<Magics> {
         self.processor_mut(cpu_of(node)).count_intervention(message.line);
         let checked = self.processor_mut(cpu_of(node)).snoop(message.line, now);
         let Some((outcome, answer, report)) = self.ask_owner(node, &message) else { return };
-        // Held here until they can go: the node that they are with is this one.
+        // Both messages wait in this node until their bus transfer and handler are over.
         let ids = (self.envelop(answer, node), self.envelop(report, node));
         let timing = &self.controllers.design.timing;
         if let NodeOutcome::Supplied(_) = outcome {

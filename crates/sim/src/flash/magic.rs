@@ -1,4 +1,5 @@
-//! MAGIC, the controller of a node: its protocol processor and caches, the bus and the memory beside it, in time.
+//! MAGIC, the controller of a node: the timing of its protocol processor and caches, and of the bus and the memory
+//! beside it.
 
 use std::collections::VecDeque;
 
@@ -17,25 +18,25 @@ use crate::counters::CounterUnit;
 use crate::statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
 use crate::system::EnvelopeId;
 
-/// What the controllers of a machine have in common.
+/// The parameters that the controllers of a machine share.
 pub struct Design {
     /// Times.
     pub timing: MagicTiming,
     /// Cycles of the handlers and of their units of work.
     pub handlers: HandlerSpec,
-    /// Where the handlers' code lies.
+    /// Addresses of the handlers' code.
     pub code: CodeLayout,
-    /// Cycles for a line of code to come from memory.
+    /// Protocol processor cycles for an instruction cache miss.
     pub instruction_miss_cycles: u32,
-    /// Cycles for a look at the tags of the remote access cache.
+    /// Cycles for a lookup in the tags of the remote access cache.
     pub remote_access_cache_check_cycles: u32,
-    /// Messages of the processor for which the inbox has room: as many as it can have outstanding.
+    /// Inbox entries for messages of the processor: the number of its outstanding misses.
     pub inbox_entries: u16,
     /// Whether headers have several formats.
     pub many_formats: bool,
     /// Bytes of a directory header.
     pub header_bytes: u64,
-    /// Where in the memory behind the data cache the store begins: after the headers of all lines.
+    /// Start of the pointer store in the address space of the data cache, after the headers of all lines.
     pub store_base: u64,
 }
 
@@ -47,25 +48,25 @@ pub struct Magic {
     pub processor: Server,
     /// Memory: one line at a time.
     pub memory: Server,
-    /// Gives ranks to the node's events.
+    /// The source of ranks for the node's events.
     pub source: Source,
-    /// Messages on their way that may lead to an intervention or invalidation at the processor.
+    /// Messages under way that may cause an intervention or invalidation at the processor.
     pub threats: u32,
-    /// What the processor has to say and the inbox has no room for, oldest first.
+    /// Messages of the processor for which the inbox has no room, oldest first.
     pub at_pins: VecDeque<EnvelopeId>,
-    /// Messages of the processor that are in the inbox, or on their way through the bus and the interface.
+    /// Messages of the processor in the inbox, or on their way to it through the bus and the interface.
     pub in_inbox: u16,
-    /// Lines about which the protocol has something pending.
+    /// Lines for which the protocol has something pending.
     pub outstanding: Vec<(LineAddr, CacheLine)>,
     /// The remote access cache, if nodes have one.
     pub remote_access_cache: Option<RemoteAccessCache>,
-    /// Where the processor's misses spend their time.
+    /// The account of the processor's stall time.
     pub account: Account,
     /// Messages sent to other nodes, by kind.
     pub sent: [u64; MessageKind::ALL.len()],
     /// Writes by the number of nodes that each invalidated.
     pub invalidations: Histogram,
-    /// Lines whose sharers were given up to make room in the store.
+    /// Lines whose sharers were invalidated to make room in the store.
     pub reclamations: u64,
     instruction_cache: DirectMapped,
     data_cache: DirectMapped,
@@ -77,9 +78,9 @@ pub struct Magic {
 /// A run of a handler.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// When its first message is ready.
+    /// The time at which its first message is ready.
     pub first: Time,
-    /// How long it had to wait before it started.
+    /// Time that it waited before it started.
     pub waited: Duration,
 }
 
@@ -113,8 +114,9 @@ impl Magic {
         }
     }
 
-    /// Runs `handler` as soon after `now` as the protocol processor is free. Besides its own time until its first message it
-    /// takes `before` cycles until then, and `after` cycles afterwards; `delay` on top is nobody's work.
+    /// Runs `handler` as soon after `now` as the protocol processor is free. Its own time is prolonged by `before`
+    /// cycles until its first message and by `after` cycles from then on; a random `delay` occupies the processor but
+    /// counts as no work.
     #[inline]
     pub fn run(
         &mut self,
@@ -140,7 +142,7 @@ impl Magic {
         Run { first: start + timing.cycle * u64::from(first), waited: start - now }
     }
 
-    /// The handler that ran last goes on for `cycles`.
+    /// The last handler runs for another `cycles`.
     #[inline]
     pub fn go_on(&mut self, design: &Design, handler: Handler, cycles: u32) {
         let time = design.timing.cycle * u64::from(cycles);
@@ -148,15 +150,16 @@ impl Magic {
         self.runs[handler as usize].1 += time;
     }
 
-    /// Cycles that a handler waits for the directory header of line number `offset` of this node's memory.
+    /// Cycles that a handler waits for the directory header of line `offset` of this node's memory.
     #[inline]
     pub fn header_stall(&mut self, design: &Design, offset: u64) -> u32 {
         let missed = self.data_cache.access(offset * design.header_bytes);
         self.data_stalled(design, missed)
     }
 
-    /// Cycles that work on a sharing set takes, those included for which it waits for words of the store: the first
-    /// `work.store_words` of `touched`. Each may be asked for once.
+    /// Protocol processor cycles for the work on a sharing set beyond `before`, including data cache misses on the
+    /// words of the store that this work read: those of `touched` from `before.store_words` to `work.store_words`. Each
+    /// word is to be counted once.
     #[inline]
     pub fn set_cycles(&mut self, design: &Design, work: &SetWork, before: &SetWork, touched: &[u32]) -> u32 {
         let mut cycles = of_set(&design.handlers, work) - of_set(&design.handlers, before);
@@ -177,7 +180,7 @@ impl Magic {
         design.timing.data_miss_cycles
     }
 
-    /// How often each event of a mode of its counters has occurred.
+    /// The number of occurrences of each event of a mode of its counters.
     pub fn counted(&self, cycle: Duration, unit: CounterUnit, exact: &mut [u64]) {
         if unit == CounterUnit::MagicHandlers {
             for (pair, &(runs, time)) in exact.chunks_exact_mut(2).zip(&self.runs) {
@@ -189,7 +192,7 @@ impl Magic {
         }
     }
 
-    /// What it did so far.
+    /// The counts so far.
     pub fn statistics(&self) -> NodeStatistics {
         let handler = |&handler: &Handler| {
             let (count, busy) = self.runs[handler as usize];

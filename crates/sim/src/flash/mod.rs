@@ -1,9 +1,10 @@
 //! FLASH's nodes: one processor, and MAGIC, a controller whose protocol is a program (FLASH dissertation, 2.4).
 //!
-//! Every message that comes to a node, from its processor or from the network, is handled by the protocol processor, one
-//! after the other: that is what occupancy means here. A message changes the state of its line when it is through the inbox;
-//! what it sends leaves when its handler has had its turn and come that far. What a node has to tell itself (a home whose own
-//! processor is a sharer, say) is done in the same run, without a message.
+//! The protocol processor handles every message that comes to a node, from its processor or from the network, one after
+//! the other; its busy time is the controller's occupancy. A message changes the state of its line when it passes the
+//! inbox, after selection and lookup of its handler; it then keeps its inbox entry until the handler starts. The
+//! messages that it causes leave when the handler has run that far. Messages from a node to itself (an invalidation
+//! from a home to its own processor, say) are handled within the same run.
 
 mod account;
 mod at_memory;
@@ -60,32 +61,32 @@ pub struct Magics {
     lines: LineMap,
     /// Rows of a node's invalidation collection table.
     collection_rows: usize,
-    /// Whether dropped shared copies are announced to the home.
+    /// Whether evictions of shared copies send replacement hints to the home.
     replacement_hints: bool,
     remote_access_cache: bool,
-    /// Of each node's memory: for directories and protocol data, and for the remote access cache.
+    /// Memory of each node that is reserved for directories, protocol data and the remote access cache.
     reserved: Bytes,
     relaxes_order: bool,
-    /// By requester and then home.
+    /// By requester and home.
     unhindered: Vec<Unhindered>,
-    /// Those in no use: handlers allocate nothing.
+    /// Spare traces and outboxes, so that handlers do not allocate.
     traces: Vec<Traces>,
     outboxes: Vec<Vec<Message>>,
 }
 
-/// What follows from the name of a protocol.
+/// The parts of a protocol that follow from its name.
 pub struct Protocol {
     /// Its directories.
     pub directory: Box<dyn Directory>,
-    /// Whether dropped shared copies are announced to the home.
+    /// Whether evictions of shared copies send replacement hints to the home.
     pub replacement_hints: bool,
     /// Whether headers have several formats.
     pub many_formats: bool,
-    /// What its name says.
+    /// The parsed name.
     pub named: Named,
 }
 
-/// Makes the directories of a protocol when its sharing set is known.
+/// Makes the directories of a protocol once the type of its sharing set is selected.
 struct Build {
     nodes: usize,
     lines: LineMap,
@@ -103,14 +104,14 @@ impl Visitor for Build {
     }
 }
 
-// Descriptions have no more nodes with MAGIC than sharing sets tell apart.
+// The machine description limits MAGIC nodes to the number that sharing sets can represent.
 const _: () = assert!(MOST_MAGIC_NODES == Site::MAX_NODES as u32);
 
 impl Protocol {
     /// The protocol that the description names, for nodes of one processor each.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// No protocol has that name.
     pub fn of(blueprint: &Blueprint<'_>, parts: &MagicDescription<'_>) -> Result<Self, SimError> {
         let nodes = blueprint.network.topology().nodes().len();
         let directory = parts.directory;
@@ -152,8 +153,8 @@ impl Controller for Magics {
             remote_access_cache_check_cycles: parts.directory.remote_access_cache_check_cycles,
             many_formats,
             header_bytes,
-            // Where the store lies is not known. Programs here begin with the first lines of every memory, and the store with its
-            // first words: half a cache apart, they displace each other no more than by chance.
+            // The position of the store in memory is not known. Simulated programs start with the first lines of every
+            // memory and the store with its first words; half a cache apart, they conflict only by chance.
             store_base: description.topology.node_memory.0 / description.l2.line.0 * header_bytes
                 + magic.data_cache.0 / 2,
         };
@@ -194,7 +195,7 @@ impl Controller for Magics {
         self.relaxes_order
     }
 
-    /// The shortest way of a message from a handler of one node to one of another.
+    /// The shortest time of a message from a handler of one node to a handler of another.
     fn lookahead(&self) -> Duration {
         self.design.timing.outbox + self.design.timing.network_out + self.design.timing.inbox
     }
@@ -279,7 +280,7 @@ impl Controller for Magics {
 }
 
 impl Magics {
-    /// What the handlers on the cache side of `node` need to know about `line`.
+    /// The context of the cache-side handlers of `node` for `line`.
     #[inline]
     fn context(&self, node: NodeId, line: LineAddr) -> NodeContext {
         NodeContext {
@@ -290,14 +291,14 @@ impl Magics {
         }
     }
 
-    /// What a miss of `node` on `line` takes when nothing else happens.
+    /// Uncontended times of a miss of `node` on `line`.
     #[inline]
     fn unhindered(&self, node: NodeId, line: LineAddr) -> Unhindered {
         self.unhindered[node.index() * self.nodes.len() + self.lines.home(line).index()]
     }
 }
 
-/// The processor of a node: there is one.
+/// The processor of a node; FLASH has one.
 #[inline]
 pub const fn cpu_of(node: NodeId) -> CpuId {
     CpuId(node.0)

@@ -1,4 +1,4 @@
-//! The cache side of a node: answers, interventions and invalidations for its processor, and what goes out on its behalf.
+//! The cache side of a node: answers, interventions and invalidations for its processor, and messages on its behalf.
 
 use protocol::CopyState;
 use protocol::msi::{self, Agent, CacheLine, Collection, Message, MessageKind, Msi, NodeContext, NodeOutcome, Place};
@@ -14,8 +14,8 @@ use super::{Magics, cpu_of, miss_on};
 use crate::processor::{CachedCopy, MissId};
 use crate::system::{EnvelopeId, System};
 
-/// Whether an invalidation goes on to the processor. MAGIC knows what the remote access cache holds, but not what its processor's
-/// caches do: those must look for a line even where nobody has it any more.
+/// Whether an invalidation goes on to the processor. MAGIC tracks the contents of the remote access cache but not those
+/// of the processor's caches, so the processor probes its tags even for a line that the node no longer has.
 const fn goes_on_to_processor(outcome: NodeOutcome) -> bool {
     match outcome {
         NodeOutcome::Invalidated(place) | NodeOutcome::Relayed { place, .. } => {
@@ -26,14 +26,14 @@ const fn goes_on_to_processor(outcome: NodeOutcome) -> bool {
 }
 
 impl Magics {
-    /// The protocol's view of a line that has just left the processor's caches.
+    /// The protocol's state of a line that has just left the processor's caches.
     pub(super) fn evicted(&self, node: NodeId, line: LineAddr, copy: CachedCopy) -> CacheLine {
         let outstanding = &self.nodes[node.index()].outstanding;
         let pending = outstanding.iter().find(|(other, _)| *other == line).map_or(CacheLine::INVALID, |found| found.1);
         CacheLine { state: copy.state.into(), version: copy.version, place: Place::Cache, ..pending }
     }
 
-    /// Keeps what is pending about a line, if anything is.
+    /// Stores the pending state of a line, or removes it once nothing is pending.
     #[inline]
     pub(super) fn note(&mut self, node: NodeId, line: LineAddr, cache: &CacheLine) {
         let outstanding = &mut self.nodes[node.index()].outstanding;
@@ -46,8 +46,8 @@ impl Magics {
         }
     }
 
-    /// Whether the invalidation collection table of `node` has a row for a request for ownership of `line` (`/IR`). A node's own
-    /// lines take none: their home collects.
+    /// Whether the invalidation collection table of `node` has a row for an ownership request on `line` (`/IR`). Local
+    /// lines take no row: their home collects the acknowledgements.
     pub(super) fn has_free_row(&self, node: NodeId, line: LineAddr) -> bool {
         if !self.relaxes_order || self.lines.home(line) == node {
             return true;
@@ -58,16 +58,17 @@ impl Magics {
         self.nodes[node.index()].outstanding.iter().filter(taken).count() < self.collection_rows
     }
 
-    /// Cycles that a node's handler of `message` looks for its line's row of the invalidation collection table (`/IR`), to enter
-    /// acknowledgements that were announced or to count one: one row after the other. That a line has no row yet shows after the
-    /// last one, as most often at the first acknowledgement: those are said to come before the answer that announces them.
+    /// Cycles that the handler of `message` searches the invalidation collection table for its line (`/IR`), row by
+    /// row, to enter announced acknowledgements or to count one. The absence of a row is certain only after the last
+    /// row; the first acknowledgement usually finds none, because acknowledgements are assumed to come before the
+    /// answer that announces them.
     fn row_search(&self, node: NodeId, message: &Message) -> u32 {
         let entered = message.acknowledgements > 0;
         if !self.relaxes_order || !(entered || message.kind == MessageKind::InvalidateAcknowledge) {
             return 0;
         }
         let outstanding = &self.nodes[node.index()].outstanding;
-        // What a clustered invalidation waits for is no matter of the table.
+        // The acknowledgements of a clustered invalidation are not counted in the table.
         if outstanding.iter().any(|(line, cache)| *line == message.line && cache.relay.is_some()) {
             return 0;
         }
@@ -78,7 +79,8 @@ impl Magics {
 }
 
 impl System<Magics> {
-    /// The protocol's view of `line` at `node`: what is pending, and the copy wherever it is.
+    /// The protocol's state of `line` at `node`: the pending part, and the copy in the cache or the remote access
+    /// cache.
     #[inline]
     pub(super) fn view(&mut self, node: NodeId, line: LineAddr) -> CacheLine {
         let copy = self.processor_mut(cpu_of(node)).copy(line);
@@ -123,7 +125,8 @@ impl System<Magics> {
         result
     }
 
-    /// Has a line's presumed owner answer a forwarded request: what became of it, the answer, and the report.
+    /// The presumed owner of a line answers a forwarded request. Returns the outcome, the answer and the report to the
+    /// home.
     pub(super) fn ask_owner(&mut self, node: NodeId, message: &Message) -> Option<(NodeOutcome, Message, Message)> {
         let (mut answer, mut report) = (None, None);
         let outcome = self.with_line(node, message.line, |cache, context| {
@@ -145,11 +148,11 @@ impl System<Magics> {
         }
     }
 
-    /// A message of this node's processor is through the inbox, and goes on to another node.
+    /// A message of this node's processor has passed the inbox and goes on to another node.
     pub(super) fn on_outgoing(&mut self, node: NodeId, id: EnvelopeId) {
         let (message, to) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
         let (now, delay) = (self.now, self.random_delay());
-        // The tags are looked at before anybody is asked (FLASH dissertation, 5.4.1).
+        // The tags of the remote access cache are checked before the request goes out (FLASH dissertation, 5.4.1).
         let looks = self.controllers.remote_access_cache && asks(message.kind);
         if looks {
             self.count_remote_access_cache(node, false);
@@ -176,11 +179,11 @@ impl System<Magics> {
         self.schedule(node, out, MagicEvent::Inject(node, id));
     }
 
-    /// A message is through the inbox of the node that it is for.
+    /// A message has passed the inbox of its destination node.
     #[inline]
     pub(super) fn on_handle(&mut self, id: EnvelopeId) {
         let (message, node) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
-        // What came from the network was announced when it was sent; what the node's own processor asks for was not.
+        // A message from the network became a threat when it was sent; a request of the node's own processor did not.
         let from_network = self.envelopes.get(id).holds.is_some();
         let intervention = matches!(message.kind, MessageKind::ForwardGet | MessageKind::ForwardGetExclusive);
         if from_network && threatens(&message) && !intervention {
@@ -195,7 +198,7 @@ impl System<Magics> {
         self.envelopes.remove(id);
     }
 
-    /// A forwarded request: the processor is asked for the line, unless the remote access cache has it.
+    /// A forwarded request becomes an intervention at the processor, unless the remote access cache has the line.
     fn intervene(&mut self, node: NodeId, id: EnvelopeId, message: &Message) {
         let (now, delay) = (self.now, self.random_delay());
         let kept = self.view(node, message.line).place == Place::RemoteAccessCache;
@@ -219,17 +222,19 @@ impl System<Magics> {
         }
     }
 
-    /// An answer, an invalidation or an acknowledgement from another node: its handler runs.
+    /// The handler runs for an answer, an invalidation or an acknowledgement from another node.
     fn handle_at_node(&mut self, node: NodeId, message: &Message) -> Time {
         let handler = of_node(message.kind);
         let search = self.controllers.row_search(node, message);
         let Some((outcome, sent)) = self.receive(node, message) else { return self.now };
         let (now, delay) = (self.now, self.random_delay());
         let Magics { design, nodes, .. } = &mut self.controllers;
-        // What goes on to the processor is a message more, and goes after the acknowledgement (FLASH dissertation, 5.2.3).
+        // An invalidation for the processor is one more message, sent after the acknowledgement (FLASH dissertation,
+        // 5.2.3).
         let messages = sent.len() as u32 + u32::from(goes_on_to_processor(outcome));
         let sends = design.handlers.send_cycles * messages.saturating_sub(1);
-        // Whoever waits for the line gets it first; of an acknowledgement the row says whether it is the last.
+        // The row search follows the answer to the processor; an acknowledgement needs the row first, to tell whether
+        // it is the last.
         let (before, after) = if handler == Handler::Collect { (search, sends) } else { (0, sends + search) };
         let run = nodes[node.index()].run(design, now, handler, before, after, delay);
         self.conclude(node, run.first, message, outcome);
@@ -237,7 +242,7 @@ impl System<Magics> {
         run.first
     }
 
-    /// The home on this very node has something for the processor: no handler of its own runs.
+    /// The home on the same node has a message for the processor: no separate handler runs.
     pub(super) fn receive_from_own_home(&mut self, node: NodeId, at: Time, message: Message, handler: Handler) {
         if matches!(message.kind, MessageKind::ForwardGet | MessageKind::ForwardGetExclusive) {
             self.controllers.nodes[node.index()].threats += 1;
@@ -284,7 +289,8 @@ impl System<Magics> {
         }
     }
 
-    /// Tells an observer from when to when a writer goes on while others may still have older copies (`/IR`).
+    /// Marks for the observer when a writer proceeds before all older copies are invalidated (`/IR`), and when they all
+    /// are.
     fn observe_collection(&mut self, node: NodeId, line: LineAddr, outcome: NodeOutcome, sent: &[Message]) {
         let Some(observer) = self.observer.clone().filter(|_| self.controllers.relaxes_order) else { return };
         if sent.iter().any(|message| message.kind == MessageKind::CollectDone) {
@@ -303,7 +309,7 @@ impl System<Magics> {
         self.controllers.outboxes.push(sent);
     }
 
-    /// What follows at the processor from a message that was handled, whose handler has come to its first message at `at`.
+    /// Completes a handled message at the processor; its handler has come to its first message at `at`.
     fn conclude(&mut self, node: NodeId, at: Time, message: &Message, outcome: NodeOutcome) {
         let (cpu, line) = (cpu_of(node), message.line);
         let timing = &self.controllers.design.timing;
@@ -337,7 +343,7 @@ impl System<Magics> {
         }
     }
 
-    /// Something goes through the processor interface that is no message of the protocol.
+    /// A step of a processor interface transfer that is no protocol message.
     pub(super) fn on_interface(&mut self, cpu: CpuId, step: InterfaceStep) {
         let node = self.node_of(cpu);
         match step {
@@ -369,7 +375,7 @@ impl System<Magics> {
         }
     }
 
-    /// A miss finds its line in the remote access cache: a read from this node's memory, after a look at the tags.
+    /// A miss hits in the remote access cache: after the tag lookup the line is read from this node's memory.
     fn answer_from_remote_access_cache(&mut self, cpu: CpuId, miss: MissId) {
         let (node, now, delay) = (self.node_of(cpu), self.now, self.random_delay());
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
@@ -378,7 +384,7 @@ impl System<Magics> {
         let (timing, check) = (&design.timing, design.remote_access_cache_check_cycles);
         let magic = &mut nodes[node.index()];
         let run = magic.run(design, now, Handler::Read, check, 0, delay);
-        // Memory is read once the tags have said where.
+        // The memory read starts after the tag lookup.
         let looked = now + timing.cycle * u64::from(check);
         let data = magic.memory.reserve(looked, timing.cycle, timing.memory_read) + timing.memory_data;
         let ready = run.first.max(data);
@@ -389,7 +395,7 @@ impl System<Magics> {
         self.schedule(node, out, MagicEvent::Answer(cpu, miss, true));
     }
 
-    /// Counts a look at the remote access cache for the processor.
+    /// Counts a lookup in the remote access cache for the processor.
     pub(super) fn count_remote_access_cache(&mut self, node: NodeId, hit: bool) {
         if let Some(cache) = &mut self.controllers.nodes[node.index()].remote_access_cache {
             cache.count(hit);

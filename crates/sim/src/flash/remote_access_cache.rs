@@ -1,5 +1,5 @@
-//! The remote access cache (RAC): part of a node's memory that holds what its processor's cache has evicted of other nodes'
-//! lines (FLASH dissertation, Section 5.4).
+//! The remote access cache (RAC): a part of a node's memory that holds remote lines evicted from its processor's cache
+//! (FLASH dissertation, Section 5.4).
 
 use protocol::Version;
 use protocol::msi::Msi;
@@ -11,7 +11,7 @@ use crate::memory::LineMap;
 /// A line in the cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Kept {
-    /// Which.
+    /// The line.
     pub line: LineAddr,
     /// Its state, never [`Msi::Invalid`].
     pub state: Msi,
@@ -19,7 +19,7 @@ pub struct Kept {
     pub version: Version,
 }
 
-/// A direct-mapped cache of lines, its tags in memory. Only frames in use take space here.
+/// A direct-mapped cache of lines, with its tags in memory. The host stores only frames in use.
 #[derive(Clone, Debug)]
 pub struct RemoteAccessCache {
     frames: FxHashMap<u64, Kept>,
@@ -37,32 +37,32 @@ impl RemoteAccessCache {
         Self { frames: FxHashMap::default(), places, lines, nodes: nodes as u64, hits: 0, misses: 0 }
     }
 
-    /// The frame of a line: by its place in its home's memory. Memories of different homes are spread over the cache, as an
-    /// operating system spreads the pages that a program gets; mapped by physical address alone, the first pages of all
-    /// nodes would share the first frames.
+    /// The frame of a line, by its offset in its home's memory. Memories of different homes start at different frames,
+    /// as an operating system would spread a program's pages; by physical address alone, the first pages of all nodes
+    /// would share the first frames.
     #[inline]
     fn frame(&self, line: LineAddr) -> u64 {
         let home = u64::from(self.lines.home(line).0);
         (self.lines.offset(line) + home * (self.places / self.nodes)) % self.places
     }
 
-    /// The line, if it is there.
+    /// The line, if it is present.
     #[inline]
     pub fn get(&self, line: LineAddr) -> Option<Kept> {
         self.frames.get(&self.frame(line)).copied().filter(|kept| kept.line == line)
     }
 
-    /// What stands in the frame that `line` would take, if that is another line.
+    /// The other line in the frame of `line`, if there is one.
     pub fn in_the_way_of(&self, line: LineAddr) -> Option<Kept> {
         self.frames.get(&self.frame(line)).copied().filter(|kept| kept.line != line)
     }
 
-    /// The line is there now; what stood in its frame is lost.
+    /// Inserts the line; the previous contents of its frame are lost.
     pub fn put(&mut self, kept: Kept) {
         self.frames.insert(self.frame(kept.line), kept);
     }
 
-    /// The line is not there any more.
+    /// Removes the line, if it is present.
     pub fn remove(&mut self, line: LineAddr) {
         let frame = self.frame(line);
         if self.frames.get(&frame).is_some_and(|kept| kept.line == line) {
@@ -70,7 +70,7 @@ impl RemoteAccessCache {
         }
     }
 
-    /// Counts a look on behalf of the processor.
+    /// Counts a lookup for the processor.
     pub fn count(&mut self, hit: bool) {
         self.hits += u64::from(hit);
         self.misses += u64::from(!hit);
@@ -81,7 +81,7 @@ impl RemoteAccessCache {
         (self.hits, self.misses)
     }
 
-    /// Every line that is there, in no order.
+    /// All lines present, in no particular order.
     pub fn lines(&self) -> impl Iterator<Item = Kept> + '_ {
         self.frames.values().copied()
     }

@@ -1,4 +1,4 @@
-//! Where a planted fault strikes on FLASH.
+//! Planted faults on FLASH.
 
 use protocol::msi::{Message, MessageKind, Transaction};
 use units::{Duration, NodeId};
@@ -7,19 +7,19 @@ use super::Magics;
 use crate::fault::Fault;
 use crate::system::System;
 
-/// How a planted fault changes what a message does at a node.
+/// The effect of a planted fault on a message at a node.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spoiled {
     /// The copy stays.
     pub keeps: bool,
-    /// That an invalidation has come is forgotten.
+    /// The request is treated as if no invalidation had overtaken it.
     pub trusts: bool,
     /// The message is lost.
     pub lost: bool,
 }
 
 impl System<Magics> {
-    /// What becomes of a message at the cache side of a node.
+    /// Applies planted faults to a message at the cache side of a node.
     #[cold]
     pub(super) fn spoil_at_node(&mut self, node: NodeId, message: &Message) -> Spoiled {
         let mut spoiled = Spoiled::default();
@@ -35,7 +35,7 @@ impl System<Magics> {
         spoiled
     }
 
-    /// What becomes of a message at its home; nothing if it is lost.
+    /// Applies planted faults to a message at its home; `None` if the message is lost.
     #[cold]
     pub(super) fn spoil_at_home(&mut self, message: &Message) -> Option<Message> {
         let mut spoiled = *message;
@@ -49,7 +49,7 @@ impl System<Magics> {
         Some(spoiled)
     }
 
-    /// What becomes of the directory after a message.
+    /// Applies planted faults to the directory after a message.
     #[cold]
     pub(super) fn spoil_directory(&mut self, message: &Message, transaction: Transaction) {
         if transaction == Transaction::Read && self.strikes(Fault::ForgottenSharer) {
@@ -57,7 +57,7 @@ impl System<Magics> {
         }
     }
 
-    /// How much later than it should a message leaves its node.
+    /// The planted delay of a message's departure.
     #[cold]
     pub(super) fn spoil_departure(&mut self, message: &Message) -> Duration {
         let late = message.kind == MessageKind::ReplacementHint && self.strikes(Fault::OvertakenHint);

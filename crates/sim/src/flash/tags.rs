@@ -3,7 +3,7 @@
 /// The tags of a direct-mapped cache.
 #[derive(Clone, Debug)]
 pub struct DirectMapped {
-    /// The line in each place, plus one; zero for none.
+    /// The line in each frame, plus one; zero for none.
     tags: Vec<u64>,
     line_shift: u32,
     accesses: u64,
@@ -16,7 +16,7 @@ impl DirectMapped {
         Self { tags: vec![0; (size / line) as usize], line_shift: line.trailing_zeros(), accesses: 0, misses: 0 }
     }
 
-    /// Accesses the byte at `address`: whether its line had to be fetched.
+    /// Accesses the byte at `address`. Returns whether it missed.
     #[inline]
     pub fn access(&mut self, address: u64) -> bool {
         let line = address >> self.line_shift;
@@ -28,7 +28,7 @@ impl DirectMapped {
         missed
     }
 
-    /// Accesses `length` bytes from `address` on: how many lines had to be fetched.
+    /// Accesses `length` bytes from `address` on. Returns the number of lines that missed.
     #[inline]
     pub fn access_range(&mut self, address: u64, length: u64) -> u32 {
         if length == 0 {
@@ -38,7 +38,7 @@ impl DirectMapped {
         (first..=last).map(|line| u32::from(self.access(line << self.line_shift))).sum()
     }
 
-    /// Lines looked up, and how many of them were not there.
+    /// Accesses, and how many of them missed.
     pub const fn counts(&self) -> (u64, u64) {
         (self.accesses, self.misses)
     }

@@ -1,4 +1,4 @@
-//! MAGIC's share of a machine description, in time instead of cycles.
+//! MAGIC's part of a machine description, in time instead of cycles.
 
 use machine::description::{Description, DirectorySpec, HandlerSpec, MagicSpec};
 use units::Duration;
@@ -18,10 +18,10 @@ pub struct MagicDescription<'a> {
 }
 
 impl<'a> MagicDescription<'a> {
-    /// Of `description`.
+    /// The MAGIC sections of `description`.
     ///
     /// # Errors
-    /// Its nodes have another controller.
+    /// The nodes have another controller.
     pub fn of(description: &'a Description) -> Result<Self, SimError> {
         match (&description.magic, &description.directory, &description.handlers) {
             (Some(magic), Some(directory), Some(handlers)) => Ok(Self { magic, directory, handlers }),
@@ -45,7 +45,7 @@ pub struct MagicTiming {
     pub interface_in: Duration,
     /// From the outbox through the processor interface to the bus.
     pub interface_out: Duration,
-    /// From an interface to the protocol processor: arbitration, and looking up the handler.
+    /// From an interface to the protocol processor: arbitration and dispatch of the handler.
     pub inbox: Duration,
     /// From the protocol processor to an interface.
     pub outbox: Duration,
@@ -53,13 +53,13 @@ pub struct MagicTiming {
     pub network_in: Duration,
     /// From the outbox through the network interface to the link.
     pub network_out: Duration,
-    /// From an owner's tag check to its refusal in the processor interface.
+    /// From an owner's tag check to its negative answer in the processor interface.
     pub snoop_answer: Duration,
-    /// From an owner's tag check to the line at the pins, besides reading it out.
+    /// From an owner's tag check to the line at the pins, not counting its read-out.
     pub dirty_answer: Duration,
-    /// From a refusal to the next try.
+    /// From a NACK to the retry.
     pub retry: Duration,
-    /// From the completion of a request until its request buffer serves another.
+    /// From the completion of a request until its miss register is free.
     pub release: Duration,
     /// From the start of a memory access to the first data.
     pub memory_data: Duration,
@@ -67,15 +67,15 @@ pub struct MagicTiming {
     pub memory_read: Duration,
     /// Occupancy of the memory by a line written.
     pub memory_write: Duration,
-    /// Cycles for a line of directory data to come from memory.
+    /// Protocol processor cycles for a data cache miss.
     pub data_miss_cycles: u32,
 }
 
 impl MagicTiming {
-    /// The controller of `description`.
+    /// The times of the controller in `description`.
     ///
     /// # Errors
-    /// Its nodes have another controller.
+    /// The nodes have another controller.
     pub fn new(description: &Description) -> Result<Self, SimError> {
         let MagicDescription { magic, .. } = MagicDescription::of(description)?;
         let memory = &description.memory;

@@ -1,4 +1,4 @@
-//! Messages on their way through a node with MAGIC: outbox, network interface, inbox.
+//! Transport of messages through a node with MAGIC: outbox, network interface, inbox.
 
 use machine::VirtualNetwork;
 use machine::description::HandlerSpec;
@@ -13,8 +13,8 @@ use super::{Magics, cpu_of};
 use crate::processor::ProcessorTiming;
 use crate::system::{Blueprint, EnvelopeId, Event, Network, System};
 
-/// Whether a message may lead to an intervention or invalidation at the processor of the node that it is for: all that is for
-/// its home may, since whatever the home does to its own node it does at once.
+/// Whether a message may cause an intervention or invalidation at the processor of its destination node. Every message
+/// to the home may, because the home's own node is served within the same run.
 #[inline]
 pub(super) const fn threatens(message: &Message) -> bool {
     match message.to {
@@ -29,13 +29,13 @@ pub(super) const fn threatens(message: &Message) -> bool {
     }
 }
 
-/// Whether a message is what a processor's miss begins with.
+/// Whether a message is the initial request of a miss.
 #[inline]
 pub(super) const fn asks(kind: MessageKind) -> bool {
     matches!(kind, MessageKind::Get | MessageKind::GetExclusive | MessageKind::Upgrade)
 }
 
-/// The node that a message is for.
+/// The destination node of a message.
 #[inline]
 pub const fn destination(message: &Message) -> NodeId {
     match message.to {
@@ -44,7 +44,7 @@ pub const fn destination(message: &Message) -> NodeId {
 }
 
 impl System<Magics> {
-    /// A handler of `node` sends `message` at `at`: to another node, to its own processor, or to itself.
+    /// A handler of `node` sends `message` at `at`: to another node, to its own processor, or to its own home.
     pub(super) fn send_message(&mut self, node: NodeId, at: Time, message: Message, handler: Handler) {
         match message.to {
             Agent::Home(home) if home == node => self.handle_at_own_home(node, at, &message, handler),
@@ -65,15 +65,15 @@ impl System<Magics> {
         }
     }
 
-    /// What the processor of `node` asked for takes action elsewhere.
+    /// The miss of the local processor on `line` has taken action at another node.
     fn note_departure(&mut self, node: NodeId, line: LineAddr, at: Time) {
         if let Some(miss) = self.processor_mut(cpu_of(node)).miss_on(line) {
             self.controllers.nodes[node.index()].account.leaves(miss, at);
         }
     }
 
-    /// A message comes out of the network. A line goes on before its end is in, as late as it must for the slower network
-    /// not to fall behind.
+    /// A message leaves the network. A line goes on before its end has arrived, delayed by just as much as the slower
+    /// network needs to keep up with the bus.
     #[inline]
     pub(super) fn on_delivery(&mut self, channel: ChannelId, id: EnvelopeId, arrival: Time) {
         let timing = &self.controllers.design.timing;
@@ -85,7 +85,7 @@ impl System<Magics> {
     }
 }
 
-/// What misses take when nothing else happens, for every requester and then home.
+/// Uncontended times of misses, by requester and home.
 pub fn unhindered(timing: &MagicTiming, parts: &MagicDescription<'_>, blueprint: &Blueprint<'_>) -> Vec<Unhindered> {
     let handlers = parts.handlers;
     let cycles = |count: u32| timing.cycle * u64::from(count);
@@ -102,7 +102,7 @@ pub fn unhindered(timing: &MagicTiming, parts: &MagicDescription<'_>, blueprint:
     let pair = |(requester, home)| {
         let way = |by, from, to| mean_way(network, timing.cycle, by, from, to) + interfaces;
         let ways = || way(VirtualNetwork::Request, requester, home) + way(VirtualNetwork::Reply, home, requester);
-        // The answer crosses to the processor at an edge of the bus.
+        // The answer crosses to the processor at a bus clock edge.
         let there_and_back = || timing.bus.grid * ((handlers + ways() + timing.bus.grid / 2).0 / timing.bus.grid.0);
         let point_to_point = if requester == home { Duration::ZERO } else { there_and_back() };
         Unhindered { minimum, service, between_buses, point_to_point }
@@ -110,8 +110,8 @@ pub fn unhindered(timing: &MagicTiming, parts: &MagicDescription<'_>, blueprint:
     nodes().flat_map(|requester| nodes().map(move |home| (requester, home))).map(pair).collect()
 }
 
-/// From the inbox to the answer of a read from memory, on average over lines that follow each other: the first of those whose
-/// headers share a line of the data cache waits for it. In whole cycles.
+/// From the inbox to the answer of a read from memory, in whole cycles, as the mean over consecutive lines: of those
+/// whose headers share a data cache line, the first waits for it.
 fn service(timing: &MagicTiming, handlers: &HandlerSpec, parts: &MagicDescription<'_>) -> Duration {
     let lead = timing.cycle * u64::from(Handler::Read.lead(handlers));
     let fetch = timing.cycle * u64::from(timing.data_miss_cycles);
@@ -121,8 +121,8 @@ fn service(timing: &MagicTiming, handlers: &HandlerSpec, parts: &MagicDescriptio
     timing.cycle * ((all + timing.cycle * headers / 2).0 / (timing.cycle * headers).0)
 }
 
-/// From one network interface to the other when nothing is in the way, until the next edge of the controllers' clock, on average
-/// over the edges at which a message can leave: the links have a clock of their own.
+/// Uncontended time from one network interface to the other, up to the next edge of the controllers' clock. The links
+/// have a clock of their own, so this is a mean over departure edges.
 fn mean_way(network: &Network, cycle: Duration, by: VirtualNetwork, from: NodeId, to: NodeId) -> Duration {
     const EDGES: u64 = 12;
     let starts: Vec<Time> = (0..EDGES).map(|edge| Time::ZERO + cycle * edge).collect();

@@ -1,4 +1,4 @@
-//! What can happen in a node of an ideal machine.
+//! The events of a node of an ideal machine.
 
 use protocol::msi::Access;
 use units::CpuId;
@@ -9,17 +9,17 @@ use crate::system::{EnvelopeId, NodeEvent};
 /// An event of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IdealEvent {
-    /// A processor's request is at its pins: an access that misses, or, without one, an operation that the memory performs.
+    /// A processor's request is at its pins: a missing access, or, for `None`, a memory operation.
     Request(CpuId, MissId, Option<Access>),
-    /// The answer to it is at the bus.
+    /// The answer to the request is at the bus.
     Answer(CpuId, MissId, Option<Access>),
-    /// A line that has left a processor's caches is at its pins.
+    /// An evicted line is at the processor's pins.
     Evict(CpuId, EnvelopeId),
 }
 
-/// The bit of an operand that says that the access is a store.
+/// The operand bit of a store.
 const STORE: u32 = 1 << 8;
-/// The bit that says that it is an operation of the memory.
+/// The operand bit of a memory operation.
 const OPERATION: u32 = 1 << 9;
 
 const fn operand(miss: MissId, access: Option<Access>) -> u32 {

@@ -1,24 +1,26 @@
-//! Ideal machines: FLASH's processors and protocol without what the protocol costs (FLASH dissertation, 5.5).
+//! Ideal machines: FLASH's processors and protocol without the cost of the protocol (FLASH dissertation, 5.5).
 //!
-//! The dissertation defines two protocols that no machine has, and projects their speed from an account of a real machine's
-//! misses ([`StallTerms`]). Here the machines themselves run, so that both can be compared. Of a miss on FLASH,
-//! - what remains in both: the processor's own part, the bus to its controller with its queue, and T_m, the time of a local
-//!   read that nothing hinders (135 processor cycles on FLASH, fetching headers included as in Table 5.2), because every miss is seen and answered by some memory;
-//! - what remains in `zero-overhead` alone: T_p2p, the way to the home and back, when nothing is in its way. A message-passing
-//!   machine would have it, too;
-//! - what is removed in both: T_w and T_c. No handler occupies a controller, its caches do not miss, memory, network interfaces
-//!   and routers have no queues, no request is refused. A line that another cache owns comes as fast as from memory: the third
-//!   hop is a special case of coherence. A write is answered without waiting for its invalidations; invalidations and
-//!   interventions hold neither the bus nor the caches of those whom they reach, and replacement hints hold no bus.
-//! - what is removed in `all-local` alone: T_p2p. Either every memory is equally near, or the program has everything fetched
-//!   in time.
+//! The dissertation defines two protocols that no machine has, and projects their speed from an account of a real
+//! machine's misses ([`StallTerms`]). Here the ideal machines themselves run, so that both can be compared. The time of
+//! a FLASH miss divides as follows:
+//! - Both protocols keep the processor's own part, the bus to its controller with its queue, and T_m, the time of an
+//!   uncontended local read (135 processor cycles on FLASH, header fetches included as in Table 5.2), because some
+//!   memory answers every miss.
+//! - `zero-overhead` alone keeps T_p2p, the uncontended way to the home and back, which a message-passing machine would
+//!   have, too.
+//! - Both protocols remove T_w and T_c. No handler occupies a controller, its caches do not miss, memory, network
+//!   interfaces and routers have no queues, and no request receives a NACK. A line that another cache owns comes as
+//!   fast as from memory: the third hop counts as coherence. A write is answered without waiting for its invalidations;
+//!   invalidations and interventions occupy neither the bus nor the caches at their targets, and replacement hints no
+//!   bus.
+//! - `all-local` alone removes T_p2p: either every memory is equally near, or every line is prefetched in time.
 //!
-//! What stays is sharing itself: lines move between the caches as the protocol that the description names has it, by the same
-//! handlers ([`protocol::msi`]), so that a machine and its ideal have the same kinds of misses. They are run functionally: when an
-//! answer comes to the bus of the processor that missed, its request and all that follows from it, forwarded requests,
-//! invalidations and acknowledgements, are done at once. So the order in which misses are answered is the order of memory, between
-//! events no line is pending, and nobody has to try again. An operation that the memory performs takes as long as a miss, and
-//! no cache learns of it.
+//! Sharing itself remains: lines move between the caches by the described protocol and its handlers
+//! ([`protocol::msi`]), so that a machine and its ideal have the same kinds of misses. The handlers run functionally:
+//! when an answer is at the bus of the missing processor, its request and all messages that follow from it (forwarded
+//! requests, invalidations, acknowledgements) are handled at once. The order of answers is therefore the memory order,
+//! no line is pending between events, and no request is retried across events. A memory operation takes as long as a
+//! miss, and caches nothing.
 
 mod event;
 mod transaction;
@@ -41,7 +43,7 @@ use crate::{SimError, StallTerms};
 
 use event::IdealEvent;
 
-/// What takes the place of a machine's controllers.
+/// The controllers of an ideal machine.
 pub struct Ideals {
     timing: MagicTiming,
     nodes: Vec<Node>,
@@ -49,13 +51,13 @@ pub struct Ideals {
     lines: LineMap,
     replacement_hints: bool,
     relaxes_order: bool,
-    /// By requester and then home.
+    /// By requester and home.
     unhindered: Vec<Unhindered>,
-    /// Answers to come: each may take a line from any cache.
+    /// Answers still to come, each of which may take a line from any cache.
     answers: usize,
-    /// What the protocol has pending during a transaction; nothing between events.
+    /// Pending protocol state within a transaction; empty between events.
     pending: Vec<((NodeId, LineAddr), CacheLine)>,
-    /// Messages of a transaction that have not been handled.
+    /// Messages of a transaction still to be handled.
     messages: VecDeque<Message>,
     traces: Traces,
 }
@@ -64,14 +66,14 @@ pub struct Ideals {
 struct Node {
     bus: Server,
     source: Source,
-    /// Lines that have left the processor's caches and have not come to its pins. The home does not know yet.
+    /// Lines between the processor's caches and its pins, which the home still lists as copies.
     leaving: Vec<(LineAddr, CachedCopy)>,
     terms: Sums,
     sent: [u64; MessageKind::ALL.len()],
     invalidations: Histogram,
 }
 
-/// A line on its way from a processor's caches to its pins. It goes no further as a message.
+/// A line on its way from a processor's caches to its pins; no message leaves the node.
 #[derive(Clone, Copy, Debug)]
 pub struct Leaving {
     line: LineAddr,
@@ -91,7 +93,7 @@ impl Node {
         }
     }
 
-    /// Counts a message that the node, which is `from`, sends to another.
+    /// Counts a message from node `from`, this one, to another.
     fn count(&mut self, from: NodeId, message: &Message) {
         self.sent[message.kind as usize] += u64::from(flash::destination(message) != from);
     }
@@ -160,7 +162,7 @@ impl Controller for Ideals {
         self.relaxes_order
     }
 
-    /// Nothing but an answer takes lines away, and none comes sooner than this after its request.
+    /// Only an answer takes a line away, and it follows its request by at least this time.
     fn lookahead(&self) -> Duration {
         self.unhindered.iter().map(|pair| pair.between_buses).min().unwrap_or(Duration::ZERO)
     }
@@ -170,12 +172,12 @@ impl Controller for Ideals {
         self.answers > 0
     }
 
-    /// Nothing is sent through the network.
+    /// An ideal machine sends no messages through the network.
     fn network(_message: &Leaving) -> VirtualNetwork {
         VirtualNetwork::Request
     }
 
-    /// Nothing here travels by the network.
+    /// An ideal machine sends no messages through the network.
     fn carries_line(_message: &Leaving) -> bool {
         false
     }
@@ -218,7 +220,7 @@ impl Controller for Ideals {
         system.controllers.nodes[node.index()].statistics()
     }
 
-    /// Nothing but the bus is ever held.
+    /// Only the bus is ever occupied.
     fn held(system: &System<Self>, node: NodeId, time: Time) -> Held {
         Held { bus: system.controllers.nodes[node.index()].bus.busy_before(time), ..Held::default() }
     }
@@ -229,14 +231,14 @@ impl Controller for Ideals {
 }
 
 impl Ideals {
-    /// What the handlers on the cache side of `node` need to know about `line`.
+    /// The context of the cache-side handlers of `node` for `line`.
     #[inline]
     fn context(&self, node: NodeId, line: LineAddr) -> NodeContext {
         let (home, replacement_hints) = (self.lines.home(line), self.replacement_hints);
         NodeContext { node, home, replacement_hints, remote_access_cache: false }
     }
 
-    /// What a miss of `node` on `line` takes.
+    /// The times of a miss of `node` on `line`.
     #[inline]
     fn unhindered(&self, node: NodeId, line: LineAddr) -> Unhindered {
         self.unhindered[node.index() * self.nodes.len() + self.lines.home(line).index()]
@@ -265,7 +267,7 @@ impl System<Ideals> {
         self.schedule_processor(cpu, post.at, Event::Node(IdealEvent::Evict(cpu, id)));
     }
 
-    /// A request takes the bus. When its answer will come is known from now on.
+    /// A request takes the bus, which fixes the time of its answer.
     fn on_request(&mut self, cpu: CpuId, miss: MissId, access: Option<msi::Access>) {
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
         let (now, node, delay) = (self.now, self.node_of(cpu), self.random_delay());
@@ -277,7 +279,7 @@ impl System<Ideals> {
         self.schedule(node, at, IdealEvent::Answer(cpu, miss, access));
     }
 
-    /// The answer to a miss is at the bus: the access is performed, and all that follows from it elsewhere with it.
+    /// The answer to a miss is at the bus: the access is performed with all its effects on other nodes.
     fn on_answer(&mut self, cpu: CpuId, miss: MissId, access: Option<msi::Access>) {
         self.controllers.answers -= 1;
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
@@ -304,7 +306,7 @@ impl System<Ideals> {
         self.cross_bus(cpu, miss, start, crossing);
     }
 
-    /// A line that has left a processor's caches is at its pins: a dirty one crosses the bus, and the home knows at once.
+    /// An evicted line is at the processor's pins: a dirty one crosses the bus, and the home is updated at once.
     fn on_leaving(&mut self, cpu: CpuId, id: EnvelopeId) {
         let Leaving { line, dirty } = self.envelopes.remove(id).message;
         let (now, node) = (self.now, self.node_of(cpu));
@@ -320,7 +322,7 @@ impl System<Ideals> {
     }
 }
 
-/// Whether a transaction at the home is a write that was served: one that may have caused invalidations.
+/// Whether a transaction at the home is a served write, which may have caused invalidations.
 const fn is_served(transaction: Transaction) -> bool {
     matches!(transaction, Transaction::Write | Transaction::WriteInvalidating)
 }

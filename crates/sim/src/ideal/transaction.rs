@@ -1,4 +1,4 @@
-//! Transactions at once: the protocol's handlers, run until nothing of a transaction is left to be done.
+//! Functional transactions: the protocol's handlers run until no message of a transaction is left.
 
 use protocol::ProtocolError;
 use protocol::msi::{self, Access, Agent, CacheLine, Message, NodeContext, NodeOutcome};
@@ -10,30 +10,30 @@ use crate::processor::CachedCopy;
 use crate::system::System;
 
 impl System<Ideals> {
-    /// Performs an access of `node`'s processor that misses: whether a line of data came with the answer.
+    /// Performs a missing access of `node`'s processor. Returns whether the answer carried a line of data.
     ///
     /// # Errors
-    /// A case that the protocol rules out.
+    /// A case that the protocol excludes.
     pub(super) fn perform(&mut self, node: NodeId, line: LineAddr, access: Access) -> Result<bool, ProtocolError> {
         self.with_line(node, line, |cache, context, mut send| msi::access(cache, line, context, access, &mut send));
         self.settle()
     }
 
-    /// What is left of a line that has left the caches of `node`'s processor is written back or dropped.
+    /// Writes back or drops a line that has left the caches of `node`'s processor.
     ///
     /// # Errors
-    /// A case that the protocol rules out.
+    /// A case that the protocol excludes.
     pub(super) fn give_up(&mut self, node: NodeId, line: LineAddr) -> Result<(), ProtocolError> {
         self.with_line(node, line, |cache, context, mut send| msi::evict(cache, line, context, &mut send))?;
         self.controllers.nodes[node.index()].leaving.retain(|&(other, _)| other != line);
         self.settle().map(drop)
     }
 
-    /// Handles messages in the order in which they were sent until there are none. Whether the one that completed an access, if
-    /// one did, carried data.
+    /// Handles messages in the order in which they were sent until none is left. Returns whether the message that
+    /// completed an access, if any, carried data.
     ///
-    /// It ends: an access can only be refused while another line is cleared from the store, or its own is; the messages that do
-    /// that are ahead of the next try.
+    /// The loop ends: an access receives a NACK only while another line is being cleared from the store, or its own is,
+    /// and the messages that finish the clearing are ahead of the retry.
     fn settle(&mut self) -> Result<bool, ProtocolError> {
         let mut data = false;
         while let Some(message) = self.controllers.messages.pop_front() {
@@ -63,7 +63,7 @@ impl System<Ideals> {
         Ok(())
     }
 
-    /// Handles a message on the cache side of `node`: whether it completed the access there.
+    /// Handles a message on the cache side of `node`. Returns whether it completed the access there.
     fn at_node(&mut self, node: NodeId, message: &Message) -> Result<bool, ProtocolError> {
         let line = message.line;
         let outcome =
@@ -75,8 +75,8 @@ impl System<Ideals> {
         Ok(matches!(outcome, NodeOutcome::Completed(_)))
     }
 
-    /// Applies a handler of the protocol to a line at a node, wherever the node has it: in its processor's caches, on the way
-    /// there, or on the way from there to the pins.
+    /// Applies a protocol handler to a line at a node, wherever the node holds the line: in its processor's caches, on
+    /// the way into them, or on the way from them to the pins.
     fn with_line<T>(
         &mut self,
         node: NodeId,
@@ -106,7 +106,7 @@ impl System<Ideals> {
             None => {
                 let completed = before.request.is_some() && cache.request.is_none();
                 let processor = self.processor_mut(cpu_of(node));
-                // A miss whose turn has not come yet stays unanswered.
+                // A miss whose answer is not due yet stays outstanding.
                 let asked = processor.miss_on(line).and_then(|miss| processor.miss(miss));
                 let requested = !completed && asked.is_some_and(|miss| !miss.is_granted());
                 processor.set_copy(line, copy, requested);

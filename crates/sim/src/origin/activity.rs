@@ -1,30 +1,30 @@
-//! When a Hub's memory and directory had something to do, and what: the unit is a pipeline, and what is in it at once counts once
+//! Busy times of a Hub's memory and directory by kind of work. The unit is a pipeline; overlapping work counts once
 //! (Prestor 2001, 6.1).
 
 use std::collections::VecDeque;
 
 use units::{Duration, Time};
 
-/// What memory and directory do with a message.
+/// The resource that a message needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
-    /// The directory alone is looked at.
+    /// The directory alone.
     Directory,
-    /// Memory is read or written, too.
+    /// Memory, which is read or written along with the directory.
     Memory,
 }
 
 /// Refresh, which holds the memory at fixed intervals.
 #[derive(Clone, Copy, Debug)]
 pub struct Refresh {
-    /// From the beginning of one to that of the next.
+    /// Time from the start of one refresh to the start of the next.
     pub interval: Duration,
-    /// How long each takes.
+    /// Duration of each refresh.
     pub length: Duration,
 }
 
 impl Refresh {
-    /// For how long memory is refreshed from `start` to `end`; not at all if that is no time.
+    /// Refresh time between `start` and `end`; zero if `end` is not later.
     pub fn between(&self, start: Time, end: Time) -> Duration {
         let before = |time: Time| {
             let (whole, part) = (time.0 / self.interval.0, time.0 % self.interval.0);
@@ -34,7 +34,7 @@ impl Refresh {
     }
 }
 
-/// A time in which there is work of one kind.
+/// A contiguous time with work of one kind.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     start: Time,
@@ -42,7 +42,7 @@ struct Stretch {
     work: Work,
 }
 
-/// How the time of memory and directory divides.
+/// The breakdown of the unit's time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Breakdown {
     /// Refresh.
@@ -60,19 +60,19 @@ impl Breakdown {
     }
 }
 
-/// What memory and directory have to do, as far as it is known.
+/// The known work of memory and directory.
 #[derive(Clone, Debug, Default)]
 pub struct Activity {
-    /// Until when there is work.
+    /// The end of the latest work.
     until: Time,
-    /// By kind of work, what is over; without refresh.
+    /// Completed time by kind of work, without refresh.
     done: [Duration; 2],
-    /// What is not known to be over, in order.
+    /// Stretches that may not be complete, in order.
     stretches: VecDeque<Stretch>,
 }
 
 impl Activity {
-    /// A message comes at `now`, and its response has left at `end`.
+    /// A message arrives at `now`, and its response leaves at `end`.
     #[inline]
     pub fn work(&mut self, refresh: &Refresh, now: Time, end: Time, work: Work) {
         while let Some(&stretch) = self.stretches.front()
@@ -92,7 +92,7 @@ impl Activity {
         self.until = end;
     }
 
-    /// How the time before `time` divides.
+    /// The breakdown of the time before `time`.
     pub fn before(&self, refresh: &Refresh, time: Time) -> Breakdown {
         let mut done = self.done;
         for &stretch in &self.stretches {
@@ -103,7 +103,7 @@ impl Activity {
     }
 }
 
-/// A stretch up to `end` without refresh.
+/// The length of a stretch up to `end`, without refresh.
 fn without(refresh: &Refresh, stretch: Stretch, end: Time) -> Duration {
     end.since(stretch.start) - refresh.between(stretch.start, end)
 }
@@ -117,8 +117,8 @@ mod tests {
     const REFRESH: Refresh = Refresh { interval: Duration(100), length: Duration(7) };
 
     proptest! {
-        /// However messages follow each other and whenever one looks: every moment counts once, nothing runs backwards, and what is
-        /// looked at early is part of what is looked at late.
+        /// Every moment counts once, no count decreases, and an early reading is part of a later one, for any messages
+        /// and reading times.
         #[test]
         fn every_moment_counts_once(
             messages in proptest::collection::vec((0u64..60, 1u64..50, any::<bool>()), 1..60),

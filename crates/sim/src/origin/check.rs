@@ -1,4 +1,4 @@
-//! Caches against memory and the Origin's directory.
+//! The end-of-run comparison of caches with memory and the Origin's directory.
 
 use protocol::Rights;
 use protocol::origin::DirectoryState;

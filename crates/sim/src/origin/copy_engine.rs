@@ -1,9 +1,9 @@
-//! The block transfer engine of a Hub moves a page to another node and poisons it where it was, copies it, or poisons a copy,
-//! line by line (Prestor 2001, 3.2.1, Protocol Optimizations; 3.2.2, I/O Interface).
+//! The block transfer engine of a Hub: it moves a page to another node and poisons its old frame, copies a page, or
+//! poisons a copy, line by line (Prestor 2001, 3.2.1, Protocol Optimizations; 3.2.2, I/O Interface).
 //!
-//! It speaks the protocol in the name of the first processor of its node: a poison read takes the newest contents from whoever
-//! has them and leaves nobody a copy, an uncached read leaves copies where they are; a writeback puts them into the new frame, of which nobody knows yet, and whose lines
-//! it therefore takes for its own without asking.
+//! The engine issues requests in the name of the first processor of its node. A poison read takes the newest contents
+//! from their owner and invalidates all copies; an uncached read leaves copies in place. A writeback puts the contents
+//! into the new frame: no processor maps that frame yet, so the engine sets its lines to exclusive without a request.
 
 use std::collections::VecDeque;
 
@@ -19,23 +19,23 @@ use crate::os::Transfer;
 use crate::processor::{CachedCopy, Post};
 use crate::system::{Controller, System};
 
-/// In place of the number of a line: the next page is due.
+/// The line number that stands for the start of the next page.
 const NEXT_PAGE: u32 = u32::MAX;
 
-/// What the engine does with a page.
+/// A page in transfer.
 #[derive(Clone, Debug)]
 struct Job {
     transfer: Transfer,
-    /// How it reads the lines that it begins with: so that they are poisoned, or so that they stay.
+    /// The access for the lines of the source frame: a poison read or an uncached read.
     access: Access,
-    /// The first line of the frame that it reads, and of that which it writes.
+    /// The first line of the source frame, and of the destination frame if there is one.
     from: LineAddr,
     to: Option<LineAddr>,
-    /// How many lines a page has, how many have been begun, and how many are done.
+    /// Number of lines in a page, of lines begun and of lines done.
     lines: u32,
     begun: u32,
     done: u32,
-    /// Lines, read and written, of which an answer is still to come.
+    /// Lines of either frame with an outstanding request or writeback.
     under_way: Vec<LineAddr>,
 }
 
@@ -50,7 +50,7 @@ impl Job {
         Self { transfer, access, from, to, lines, begun: 0, done: 0, under_way: Vec::new() }
     }
 
-    /// The number of a line of either frame.
+    /// The number of a line of either frame within its page.
     fn number(&self, line: LineAddr) -> u32 {
         let first = if self.is_read(line) { Some(self.from) } else { self.to };
         (line.0 - first.map_or(0, |first| first.0)) as u32
@@ -60,29 +60,29 @@ impl Job {
         (self.from.0..self.from.0 + u64::from(self.lines)).contains(&line.0)
     }
 
-    /// The answer about `line` is in.
+    /// The request or writeback for `line` is complete.
     fn settle(&mut self, line: LineAddr) {
         self.under_way.retain(|&other| other != line);
     }
 }
 
-/// The engine of a Hub: one page after the other.
+/// The engine of a Hub, which transfers one page after the other.
 #[derive(Clone, Debug, Default)]
 pub struct CopyEngine {
     job: Option<Job>,
     queue: VecDeque<Transfer>,
-    /// What the processor in whose name it speaks has to say about lines that it has under way.
+    /// Requests and evictions of the processor in whose name it acts, for lines that the engine has outstanding.
     held: Vec<Post>,
 }
 
 impl CopyEngine {
-    /// Whether it awaits an answer about `line`.
+    /// Whether the engine has a request or writeback outstanding for `line`.
     #[inline]
     pub fn awaits(&self, line: LineAddr) -> bool {
         self.job.as_ref().is_some_and(|job| job.under_way.contains(&line))
     }
 
-    /// Whether `post` is about a line that it has under way; it is then kept for later.
+    /// Whether `post` is for a line that the engine has outstanding; if so, it is kept for later.
     #[inline]
     pub fn holds(&mut self, post: &Post) -> bool {
         let holds = self.awaits(post.line);
@@ -94,14 +94,15 @@ impl CopyEngine {
 }
 
 impl System<Hubs> {
-    /// A page is to be moved or copied, or a copy to be given up: by the engine of the node where it is read from if it is poisoned
-    /// there, else of that which it goes to; after what that engine was given before.
+    /// Queues the transfer of a page: at the engine of the source node if the source frame is poisoned, at that of the
+    /// destination node for a copy.
     pub(super) fn begin_transfer(&mut self, transfer: Transfer) {
         let node = match transfer {
             Transfer::Move(_, from, _) | Transfer::Purge(_, from) => node_of(from),
             Transfer::Copy(_, _, to) => node_of(to),
         };
-        // The processor in whose name it speaks loses copies at any time from then on: no sooner than by an invalidation.
+        // The processor in whose name the engine acts may lose copies at any time, but no sooner than by an
+        // invalidation.
         let at = self.now + self.controllers.timing.soonest_invalidation();
         let hub = &mut self.controllers.hubs[node.index()];
         hub.threats += 1;
@@ -132,7 +133,7 @@ impl System<Hubs> {
         }
     }
 
-    /// Line `number` of the page is due: to be read for the first time, or again after it was refused. Or the next page is.
+    /// The first request for line `number` of the page is due, or its retry after a NACK, or the next page.
     pub(super) fn on_copy(&mut self, node: NodeId, number: u32) {
         if number == NEXT_PAGE {
             return self.next_page(node);
@@ -154,7 +155,8 @@ impl System<Hubs> {
         }
     }
 
-    /// Reads a line, and poisons it if it is to be, once the processor in whose name that happens has nothing outstanding on it.
+    /// Reads a line of the source frame as soon as the processor in whose name the engine acts has no miss outstanding
+    /// on it.
     fn read_line(&mut self, node: NodeId, number: u32) {
         let Some(job) = &self.controllers.hubs[node.index()].engine.job else { return };
         let (line, access) = (LineAddr(job.from.0 + u64::from(number)), job.access);
@@ -164,7 +166,7 @@ impl System<Hubs> {
             return self.copy_later(node, number);
         }
         let (CachedCopy { state, version }, ready) = self.processor_mut(agent).give_up(line, now);
-        // What is copied nobody has modified: the copy is just dropped.
+        // An uncached read is for pages that are never modified: the local copy is dropped.
         let state = if access == Access::PoisonRead { state.into() } else { Mesi::Invalid };
         let mut cache = CacheLine { state, version, pending: Pending::None };
         let mut outbox = Outbox::new();
@@ -178,7 +180,7 @@ impl System<Hubs> {
         self.dispatch_all(node, out, &outbox);
     }
 
-    /// The engine of `node` sends messages by way of the crossbar.
+    /// Counts the messages that the engine of `node` sends to the crossbar.
     fn count_copying(&mut self, node: NodeId, outbox: &Outbox) {
         for message in outbox.as_slice() {
             self.controllers.hubs[node.index()].io.send(message.kind.carries_data());
@@ -196,7 +198,7 @@ impl System<Hubs> {
         self.schedule(node, at, HubEvent::Copy(node, number));
     }
 
-    /// The protocol's answer to what the engine of `node` asked or wrote, with the contents that came with it.
+    /// The engine of `node` receives an answer of the protocol, with its contents.
     pub(super) fn copy_answered(&mut self, node: NodeId, line: LineAddr, outcome: CacheOutcome, version: Version) {
         let Some(job) = &mut self.controllers.hubs[node.index()].engine.job else { return };
         let (number, read) = (job.number(line), job.is_read(line));
@@ -210,7 +212,7 @@ impl System<Hubs> {
                 self.let_go(node, line);
             }
             CacheOutcome::Retry => self.copy_later(node, number),
-            // What the processor had modified has gone home: now it can be read there.
+            // The processor's own writeback has completed: the line can be read from memory now.
             CacheOutcome::WritebackDone if read => {
                 job.settle(line);
                 self.read_line(node, number);
@@ -228,7 +230,7 @@ impl System<Hubs> {
         }
     }
 
-    /// A line is done.
+    /// A line of the page is complete.
     fn end_line(&mut self, node: NodeId) {
         let Some(job) = &mut self.controllers.hubs[node.index()].engine.job else { return };
         job.done += 1;
@@ -236,7 +238,7 @@ impl System<Hubs> {
         if whole { self.end_page(node) } else { self.next_line(node) }
     }
 
-    /// Writes a line into the frame that the page goes to.
+    /// Writes a line of the destination frame.
     fn write_line(&mut self, node: NodeId, number: u32, version: Version) {
         let Some(job) = &self.controllers.hubs[node.index()].engine.job else { return };
         let (offset, Some(to)) = (u64::from(number), job.to) else { return };
@@ -261,7 +263,7 @@ impl System<Hubs> {
         self.dispatch_all(node, out, &outbox);
     }
 
-    /// What the processor had to say about a line meanwhile is heard now.
+    /// Posts the requests and evictions of the processor that were kept for this line.
     fn let_go(&mut self, node: NodeId, line: LineAddr) {
         let agent = self.controllers.agent(node);
         let held = std::mem::take(&mut self.controllers.hubs[node.index()].engine.held);
@@ -272,7 +274,7 @@ impl System<Hubs> {
         }
     }
 
-    /// The page is where it was to go: whoever has met its old frame, or waits for the new one, learns so.
+    /// The transfer is complete: processors with bus errors on the old frame, or waiting for the new one, go on.
     fn end_page(&mut self, node: NodeId) {
         let hub = &mut self.controllers.hubs[node.index()];
         hub.threats -= 1;
@@ -292,7 +294,7 @@ impl System<Hubs> {
 }
 
 impl Hubs {
-    /// The processor in whose name the engine of `node` speaks.
+    /// The processor in whose name the engine of `node` acts.
     pub(super) fn agent(&self, node: NodeId) -> CpuId {
         CpuId(node.0 * self.geometry.processors_per_node)
     }

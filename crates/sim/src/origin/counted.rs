@@ -1,4 +1,5 @@
-//! What the counters of a Hub would show: memory and directory in six modes, and the traffic of its input and output section.
+//! Exact counts for the counters of a Hub: memory and directory in six modes, and the traffic of its input and output
+//! section.
 
 use protocol::origin::{DirectoryState, Geometry, Message, MessageKind};
 use units::{Duration, NodeId, Time};
@@ -6,16 +7,17 @@ use units::{Duration, NodeId, Time};
 use super::hub::{Hub, HubTiming};
 use crate::counters::CounterUnit;
 
-/// Internal micropackets of 64 bits (Prestor 2001, 5.2.2) of a header, one packet of the network, and of a line's data.
+/// Internal micropackets of 64 bits (Prestor 2001, 5.2.2): two for a header (one network packet), 16 for the data of a
+/// line.
 const HEADER: u64 = 2;
 const LINE: u64 = 16;
 
-/// Messages between a Hub's input and output section, whose block transfer engine copies pages, and the crossbar.
+/// Messages between the crossbar and a Hub's input and output section, which holds the block transfer engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct IoTraffic {
-    /// Messages to the crossbar, and those of them with a line.
+    /// Messages to the crossbar, and those among them with data.
     pub sent: (u64, u64),
-    /// Messages from the crossbar, and those of them with a line.
+    /// Messages from the crossbar, and those among them with data.
     pub received: (u64, u64),
 }
 
@@ -30,7 +32,7 @@ impl IoTraffic {
         self.received = (self.received.0 + 1, self.received.1 + u64::from(data));
     }
 
-    /// By the select codes of the section's counter, in the order of its modes.
+    /// The count of a mode, in the order of the section's select codes.
     fn mode(&self, mode: usize) -> u64 {
         let all = |(messages, lines): (u64, u64)| messages * HEADER + lines * LINE;
         let data = |(_, lines): (u64, u64)| lines * LINE;
@@ -48,7 +50,7 @@ impl IoTraffic {
 }
 
 impl Hub {
-    /// How often each event of a unit's mode has occurred before `time`.
+    /// The number of occurrences of each event of a unit's mode before `time`.
     pub fn counted(&self, timing: &HubTiming, unit: CounterUnit, mode: usize, time: Time, exact: &mut [u64]) {
         if unit == CounterUnit::HubIo {
             exact[0] = self.io.mode(mode);
@@ -64,7 +66,8 @@ impl Hub {
         });
     }
 
-    /// Idle; blocked, which it never is as it has room for all it sends; refresh; directory alone; memory; anything else.
+    /// Cycles: idle; blocked, always zero because output queues have room for all messages; refresh; directory alone;
+    /// memory; other.
     fn activity_cycles(&self, timing: &HubTiming, time: Time) -> [u64; 6] {
         let spent = self.activity.before(&timing.refresh, time);
         let idle = time.since(Time::ZERO) - spent.busy();
@@ -72,8 +75,8 @@ impl Hub {
             .map(|spent| spent.0 / timing.cycle.0)
     }
 
-    /// A message at this home, on node `node`: if a processor or the block transfer engine of the node reads or writes back a line,
-    /// it is counted.
+    /// Counts a message at this home, on node `node`, if it is a read or a writeback by a local processor or by the
+    /// local block transfer engine.
     #[inline]
     pub fn count_local(&mut self, node: NodeId, geometry: &Geometry, message: &Message) {
         use MessageKind as K;
@@ -98,7 +101,7 @@ impl Hub {
         kinds.iter().map(|&kind| self.received[kind as usize]).sum()
     }
 
-    /// An invalidation to all sharers is one message here: the network interface makes several of it.
+    /// An invalidation to all sharers counts as one message here; the network interface expands it.
     fn outgoing(&self) -> [u64; 6] {
         use MessageKind as K;
         let backoff = self.sent_of(&[K::BackoffInvalidate, K::BackoffReadShared, K::BackoffReadExclusive]);

@@ -1,4 +1,4 @@
-//! The memory/directory interface: a message in, its price in time, messages out.
+//! The memory/directory interface: a message enters, occupies memory or directory, and sends messages.
 
 use protocol::Agent;
 use protocol::origin::{DirectoryState, HomeContext, Message, MessageKind, Outbox, Transaction};
@@ -9,7 +9,7 @@ use crate::fault::Fault;
 use crate::system::{EnvelopeId, Served, System};
 
 impl System<Hubs> {
-    /// A message is at the memory/directory interface of its node.
+    /// A message reaches the memory/directory interface of its node.
     #[inline]
     pub(super) fn on_home(&mut self, id: EnvelopeId) {
         let (mut message, node) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
@@ -57,7 +57,7 @@ impl System<Hubs> {
         }
     }
 
-    /// What the home did about a request; `None` if it refused it, or if the message was none.
+    /// How the home served a request; `None` after a NACK, or if the message was no request.
     #[inline]
     fn served(&self, transaction: Transaction, sent: &Outbox) -> Option<Served> {
         let asked = |message: &Message| match (message.kind, message.to) {
@@ -80,7 +80,8 @@ impl System<Hubs> {
         }
     }
 
-    /// Whether so much waits to leave `node` on the request channel that forwarding could block (Prestor 2001, 4.1.3).
+    /// Whether enough packets wait in `node`'s output queue for requests that forwarding could block (Prestor 2001,
+    /// 4.1.3).
     #[inline]
     fn is_output_nearly_full(&self, node: NodeId) -> bool {
         let channel = self.network.channel(self.network.injection(node));

@@ -1,4 +1,4 @@
-//! The Hub of a node: system bus, processor interface, memory and directory, in time.
+//! The timing of a node's Hub: system bus, processor interface, memory and directory.
 
 use engine::{Server, Source};
 use machine::description::Description;
@@ -12,7 +12,7 @@ use crate::system::BusTiming;
 use crate::system::Held;
 use crate::{Histogram, NodeStatistics, SimError, Tally};
 
-/// The Hub's share of a machine description, in time instead of cycles.
+/// The Hub's part of a machine description, in time instead of cycles.
 #[derive(Clone, Debug)]
 pub struct HubTiming {
     /// One Hub (and system bus) cycle.
@@ -25,7 +25,7 @@ pub struct HubTiming {
     pub interface_in: Duration,
     /// From an owner's tag check to its answer in the processor interface.
     pub snoop_answer: Duration,
-    /// From an owner's tag check to the line at the pins, besides reading it out.
+    /// From an owner's tag check to the line at the pins, not counting its read-out.
     pub dirty_answer: Duration,
     /// From one invalidation that a requester sends itself to the next.
     pub backoff_invalidation: Duration,
@@ -35,13 +35,13 @@ pub struct HubTiming {
     pub supply_seen: Duration,
     /// Occupancy of the processor interface by an invalidation acknowledgement.
     pub acknowledgement: Duration,
-    /// From a negative acknowledgement to the next try.
+    /// From a NACK to the retry.
     pub retry: Duration,
-    /// From the completion of a request until its request buffer serves another.
+    /// From the completion of a request until its miss register is free.
     pub release: Duration,
     /// Through the crossbar.
     pub crossbar: Duration,
-    /// How long a message holds the network interface, in or out.
+    /// Occupancy of the network interface by a message, in or out.
     pub network_message: Duration,
     /// From the crossbar through the network interface to the link.
     pub network_out: Duration,
@@ -59,7 +59,7 @@ pub struct HubTiming {
     pub directory_only: Duration,
     /// Refresh of the memory.
     pub refresh: Refresh,
-    /// Packets waiting to leave on the request channel from which on the home backs off.
+    /// Packets waiting on the request channel at which the home starts to back off.
     pub backoff_packets: u64,
 }
 
@@ -104,16 +104,16 @@ impl HubTiming {
         self.crossbar + self.interface_in
     }
 
-    /// From a home to the bus of its own node's processors: no message that it sends is there sooner.
+    /// The shortest time from a home to the bus of its own node's processors.
     pub fn soonest_invalidation(&self) -> Duration {
         self.directory.min(self.memory_data) + self.inwards()
     }
 
-    /// No event leads to a message at the bus of other processors sooner than this, but for those of messages that have come as
-    /// far as their Hub. `delivery` is the shortest time from a message's last channel to its node.
+    /// The shortest time from any event to a message at the bus of other processors, except events of messages that
+    /// have reached those processors' Hub. `delivery` is the shortest time from a message's last channel to its node.
     pub fn lookahead(&self, delivery: Option<Duration>) -> Duration {
         let network = delivery.map(|delivery| delivery + self.network_in + self.inwards());
-        // An intervention that was held back until a line was whole is answered, perhaps to the owner's neighbour.
+        // The answer to a deferred intervention may go to the owner's neighbour on the same bus.
         let answer = self.snoop_answer.min(self.dirty_answer + self.supply_seen) + self.interface_out + self.inwards();
         network.into_iter().fold(self.soonest_invalidation().min(answer), Duration::min)
     }
@@ -122,12 +122,12 @@ impl HubTiming {
 /// Messages by kind.
 pub type MessageCounts = [u64; MessageKind::ALL.len()];
 
-/// What a node's Hub did, counted since the start of the run.
+/// Counts of a node's Hub since the start of the run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HubCounters {
     /// Messages that the home handled.
     pub received: MessageCounts,
-    /// Messages that the home sent; each invalidation counts, expanded or not.
+    /// Messages that the home sent; an invalidation to all sharers counts once for each of them.
     pub sent: MessageCounts,
     /// Time the system bus was held.
     pub bus_busy: Duration,
@@ -146,36 +146,36 @@ pub struct Hub {
     memory: Server,
     /// The part of the processor interface that counts invalidation acknowledgements.
     pub acknowledgements: Server,
-    /// The part of the processor interface that sends invalidations in a home's stead.
+    /// The part of the processor interface that sends invalidations in the home's place after a backoff.
     pub backoffs: Server,
     /// The network interface, shared by the messages of both directions.
     pub network: Server,
     /// The block transfer engine, which copies pages.
     pub engine: CopyEngine,
-    /// Gives ranks to the Hub's events.
+    /// The source of ranks for the Hub's events.
     pub source: Source,
-    /// Messages and interrupts on their way to this node's processors that have come as far as its Hub, lines that an owner is
-    /// reading out, refusals that are to be answered, and pages being copied in their name.
+    /// Messages and interrupts for this node's processors that have reached its Hub, lines that an owner is reading
+    /// out, NACKs before their retry, and page transfers in a processor's name.
     pub threats: u32,
     /// Messages handled by the home.
     pub received: MessageCounts,
     /// Messages sent by the home.
     pub sent: MessageCounts,
-    /// How long messages of each kind held memory or directory.
+    /// Occupancy of memory or directory by messages of each kind.
     busy: [Duration; MessageKind::ALL.len()],
     /// Writes by the number of invalidations that each caused.
     pub invalidations: Histogram,
-    /// Requests for lines by the state that they found.
+    /// Requests for lines by the directory state found.
     pub found: [u64; DirectoryState::ALL.len()],
-    /// Of them, those by the exclusive owner itself.
+    /// Among those that found the state exclusive, requests of the owner itself.
     pub found_own: u64,
     /// Messages to all sharers of a line, which the network interface expands.
     pub invalidating: u64,
     /// Reads and writebacks of the first local processor, of the second, and of the local block transfer engine.
     pub local: [u64; 6],
-    /// What the block transfer engine sends and receives.
+    /// Messages of the block transfer engine.
     pub io: IoTraffic,
-    /// When memory and directory have something to do.
+    /// Busy times of memory and directory.
     pub activity: Activity,
 }
 
@@ -204,10 +204,11 @@ impl Hub {
         }
     }
 
-    /// Reserves memory and directory for a message of `kind` that turned out to be `work`: when its service starts.
+    /// Reserves memory and directory for a message of `kind` with handler result `work`. Returns the start of its
+    /// service.
     ///
     /// The memory is read in parallel with the directory for every request that may need data (Prestor 2001, 3.2.1), so
-    /// a refused read costs as much as one that is served. Refresh holds the memory at fixed intervals.
+    /// a NACKed read occupies it as long as a served one. Refresh occupies the memory at fixed intervals.
     #[inline]
     pub fn reserve_memory(&mut self, timing: &HubTiming, now: Time, kind: MessageKind, work: &HomeWork) -> Time {
         let occupancy = match kind {
@@ -231,13 +232,13 @@ impl Hub {
         start
     }
 
-    /// For how long its parts were held before `time`.
+    /// Occupancy of its parts before `time`.
     pub fn held(&self, time: Time) -> Held {
         let memory = self.memory.busy_before(time);
         Held { bus: self.bus.busy_before(time), controller: memory, queued: self.memory.queued(), memory }
     }
 
-    /// What it did so far.
+    /// The counts so far.
     pub fn counters(&self) -> HubCounters {
         HubCounters {
             received: self.received,
@@ -248,7 +249,7 @@ impl Hub {
         }
     }
 
-    /// The same in terms that all controllers share.
+    /// The counts in the form that all controllers share.
     pub fn statistics(&self) -> NodeStatistics {
         let tally = |kind: MessageKind, count: u64, busy| Tally { name: kind.mnemonic(), count, busy };
         let kinds = || MessageKind::ALL.iter().copied();

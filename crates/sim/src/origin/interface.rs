@@ -1,5 +1,5 @@
-//! The processor interface: requests leave it, answers, interventions and invalidations go through it to the processors,
-//! all over one multiplexed bus.
+//! The processor interface: requests out of it, answers, interventions and invalidations into it, all over one
+//! multiplexed bus.
 
 use protocol::Agent;
 use protocol::origin::{
@@ -14,7 +14,7 @@ use crate::processor::MissId;
 use crate::system::{EnvelopeId, System};
 
 impl System<Hubs> {
-    /// A processor's request or writeback is at its pins: it takes the bus, and goes into the crossbar.
+    /// A processor's request or writeback is at its pins: it takes the bus and goes to the crossbar.
     #[inline]
     pub(super) fn on_request(&mut self, cpu: CpuId, id: EnvelopeId) {
         let node = self.node_of(cpu);
@@ -27,7 +27,7 @@ impl System<Hubs> {
         self.dispatch(node, out, message);
     }
 
-    /// A refused request is sent again.
+    /// A NACKed request is retried.
     pub(super) fn on_retry(&mut self, cpu: CpuId, miss: MissId) {
         let node = self.node_of(cpu);
         self.controllers.hubs[node.index()].threats -= 1;
@@ -40,7 +40,7 @@ impl System<Hubs> {
         self.dispatch_all(node, self.now, &outbox);
     }
 
-    /// A message is at the processor interface of its node.
+    /// A message reaches the processor interface of its node.
     #[inline]
     pub(super) fn on_interface(&mut self, id: EnvelopeId) {
         self.release_buffer(id, self.now);
@@ -74,7 +74,7 @@ impl System<Hubs> {
         }
     }
 
-    /// The processors look up the line of an intervention or invalidation.
+    /// The processors probe their tags for the line of an intervention or invalidation.
     pub(super) fn on_snoop(&mut self, id: EnvelopeId) {
         let envelope = self.envelopes.remove(id);
         let node = envelope.to;
@@ -85,8 +85,8 @@ impl System<Hubs> {
         }
     }
 
-    /// Both processors check their tags and drop their copies, but for the requester's own; one acknowledgement goes out
-    /// when both have answered (Prestor 2001, 4.1.3).
+    /// Both processors check their tags and drop their copies, except for the requester's own copy; one acknowledgement
+    /// goes out when both have answered (Prestor 2001, 4.1.3).
     fn invalidate(&mut self, node: NodeId, message: &Message) {
         let now = self.now;
         let mut answered = now;
@@ -122,8 +122,8 @@ impl System<Hubs> {
         }
     }
 
-    /// An owner's answer to an intervention, known at `checked`: at once if it was clean, after the line has been read
-    /// out if it was modified.
+    /// An owner's answer to an intervention, with the tag check done at `checked`: a clean line is answered at once, a
+    /// modified one after its read-out.
     fn supply(&mut self, node: NodeId, owner: CpuId, supplied: Supplied, checked: Time, outbox: &Outbox) {
         if supplied == Supplied::Dirty {
             let read = self.processor_mut(owner).read_out(checked) + self.controllers.timing.dirty_answer;
@@ -213,14 +213,14 @@ impl System<Hubs> {
         }
     }
 
-    /// Whether a copy comes that an invalidation has overtaken.
+    /// Whether the message carries a copy that an invalidation has overtaken.
     fn is_overtaken(&mut self, cpu: CpuId, message: &Message) -> bool {
         let invalidated =
             matches!(self.view(cpu, message.line).pending, Pending::Request(request) if request.invalidated);
         invalidated && message.kind == MessageKind::SharedReply
     }
 
-    /// A line crosses the bus to the processor that asked for it; `done` if that completes its request.
+    /// A line crosses the bus to the requesting processor; `done` says whether that completes its request.
     #[inline]
     fn deliver_data(&mut self, node: NodeId, cpu: CpuId, miss: MissId, done: bool) {
         let timing = &self.controllers.timing;
@@ -233,7 +233,7 @@ impl System<Hubs> {
         }
     }
 
-    /// A request whose data, if any, have crossed the bus is complete: the processor is told.
+    /// Completes a request whose data, if any, have crossed the bus, by a completion on the bus.
     fn complete(&mut self, node: NodeId, cpu: CpuId, miss: MissId, by: MessageKind) {
         let timing = &self.controllers.timing;
         let hub = &mut self.controllers.hubs[node.index()];
@@ -247,7 +247,7 @@ impl System<Hubs> {
         self.close_at(cpu, miss, value, end);
     }
 
-    /// An intervention that was held back until the line was whole is answered.
+    /// Answers an intervention that was deferred until the line was complete.
     #[inline]
     pub(super) fn serve_deferred(&mut self, cpu: CpuId, id: MissId) -> Result<(), SimError> {
         let Some(line) = self.processor_mut(cpu).miss(id).map(|miss| miss.line) else { return Ok(()) };
@@ -263,8 +263,8 @@ impl System<Hubs> {
         Ok(())
     }
 
-    /// What a backoff reply makes the requester send in the home's stead: an intervention, or one invalidation after
-    /// another. (Or the answer to an intervention that was held back during a request now refused.)
+    /// Sends the messages that a backoff reply makes the requester send in the home's place: an intervention, or one
+    /// invalidation after another. (Or the answer to an intervention that was deferred during a request now NACKed.)
     fn dispatch_backoff(&mut self, node: NodeId, outbox: &Outbox) {
         let out = self.now + self.controllers.timing.interface_out;
         for message in outbox.as_slice() {
@@ -288,8 +288,8 @@ impl System<Hubs> {
     }
 }
 
-/// Whether data of this kind, arriving for a line in this state, are discarded in the processor interface: speculative
-/// ones, once the owner has sent its own.
+/// Whether the processor interface discards data of this kind for a line in this state: speculative data, once the
+/// owner has sent its own.
 fn is_superseded(cache: &CacheLine, kind: MessageKind) -> bool {
     let speculative = matches!(
         kind,

@@ -1,5 +1,5 @@
-//! Pages move to where they are used: an interrupt by the reference counters, the decision, and the bus errors by which
-//! processors learn of it (Prestor 2001, 3.2.1, 3.2.2 and 3.3.2).
+//! Page migration: the interrupt by the reference counters, the decision, and the bus errors by which processors find
+//! the new frame (Prestor 2001, 3.2.1, 3.2.2 and 3.3.2).
 
 use protocol::origin::{Message, MessageKind};
 use units::{CpuId, LineAddr, NodeId, PhysicalAddr};
@@ -12,8 +12,8 @@ use crate::processor::MissId;
 use crate::system::System;
 
 impl System<Hubs> {
-    /// A message is at its home: if a processor wants a line it is counted there, and may interrupt a processor of the home. What
-    /// comes back from caches, or what copy engines read, is no sign of use.
+    /// Counts a processor's request at the home, which may interrupt a processor of the home. Writebacks and the reads
+    /// of copy engines do not count as references.
     #[inline]
     pub(super) fn count_reference(&mut self, home: NodeId, message: &Message) {
         use MessageKind as K;
@@ -28,13 +28,13 @@ impl System<Hubs> {
         let from = self.controllers.geometry.node_of(message.requester);
         let Some(references) = &mut self.controllers.references else { return };
         let Some(block) = references.count(home, offset, from) else { return };
-        // It takes as long to the processor as an invalidation.
+        // The interrupt takes as long as an invalidation to reach the processor.
         let at = self.now + self.controllers.timing.soonest_invalidation();
         self.controllers.hubs[home.index()].threats += 1;
         self.schedule(home, at, HubEvent::Interrupt(home, block));
     }
 
-    /// The interrupt is at a processor of the home, where the operating system decides.
+    /// The interrupt is at a processor of the home; the operating system decides about a migration.
     pub(super) fn on_interrupt(&mut self, home: NodeId, block: u32) {
         self.controllers.hubs[home.index()].threats -= 1;
         let (now, agent) = (self.now, self.controllers.agent(home));
@@ -50,14 +50,14 @@ impl System<Hubs> {
         self.begin_transfer(transfer);
     }
 
-    /// The request of a processor for a poisoned line has ended in a bus error.
+    /// A processor's request for a poisoned line ends in a bus error.
     pub(super) fn bus_error(&mut self, cpu: CpuId, line: LineAddr) {
         let Some(miss) = self.processor_mut(cpu).miss_on(line) else { return };
         self.processor_mut(cpu).trap_miss(miss);
         self.answer_bus_error(cpu, miss);
     }
 
-    /// A page has come to rest: the bus errors on where it was are answered.
+    /// The transfer of a page is complete: processors with bus errors on its old frame go on.
     pub(super) fn answer_bus_errors(&mut self, page: PageNumber) {
         for cpu in (0..self.controllers.geometry.processors()).map(CpuId) {
             let misses = self.processor(cpu).ungranted(|line| self.page_of(line) == Some(page));
@@ -68,8 +68,8 @@ impl System<Hubs> {
         }
     }
 
-    /// The processor has trapped. While its page is on its way it waits; and until all that it has asked for of the page has come
-    /// back: the trap empties its window.
+    /// A processor has trapped on a bus error. It waits while the page is moving, and until all its requests for lines
+    /// of the page have come back, because the trap empties its instruction window.
     pub(super) fn answer_bus_error(&mut self, cpu: CpuId, id: MissId) {
         if !self.processor(cpu).has_trapped(id) {
             return;
@@ -90,7 +90,7 @@ impl System<Hubs> {
         }
         let cost = self.paging.spec().bus_error;
         self.paging.counters_mut().bus_errors += 1;
-        // Of this page alone: of its neighbour something may still be outstanding where that was before.
+        // This page alone is mapped anew: its neighbour may still have a request outstanding at the old frame.
         self.paging.tell(cpu, page);
         let processor = self.processor_mut(cpu);
         processor.spend_in_os(now, cost);
@@ -100,7 +100,7 @@ impl System<Hubs> {
         self.post_now(cpu);
     }
 
-    /// Where the line of a miss is now that its page has moved.
+    /// The new line of a miss whose page has moved.
     fn where_it_is(&self, cpu: CpuId, id: MissId) -> Option<LineAddr> {
         let line = self.processor(cpu).miss(id)?.line;
         Some(self.paging.moved(cpu, PhysicalAddr(line.0 * self.line().0))?.line(self.line()))

@@ -37,13 +37,13 @@ pub struct Hubs {
     lookahead: Duration,
     hubs: Vec<Hub>,
     directory: LineTable<(DirectoryEntry, Version)>,
-    /// By processor, the lines about which the protocol has something pending.
+    /// By processor, the lines for which the protocol has something pending.
     outstanding: Vec<Vec<(LineAddr, CacheLine)>>,
-    /// Who refers to which memory, if pages move by that.
+    /// The reference counters, if pages migrate.
     references: Option<ReferenceCounters>,
 }
 
-/// What can happen in a node.
+/// The events of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HubEvent {
     /// A processor's request or writeback is at its pins.
@@ -52,23 +52,23 @@ pub enum HubEvent {
     Home(EnvelopeId),
     /// A message reaches the processor interface of its node.
     Interface(EnvelopeId),
-    /// An intervention or invalidation is on the system bus: the processors look.
+    /// An intervention or invalidation is on the system bus: the processors probe their tags.
     Snoop(EnvelopeId),
-    /// An owner has the line ready for the system bus: its response and its revision follow.
+    /// An owner has the line ready for the system bus, for its response and its revision.
     Supply(EnvelopeId, EnvelopeId),
     /// A message reaches the network interface of a node on its way out.
     Inject(NodeId, EnvelopeId),
     /// A message leaves the network interface of a node.
     Depart(NodeId, EnvelopeId),
-    /// A message from the network, or as much of it as is needed, has come through the network interface of its node.
+    /// A message from the network, or as much of it as is needed, has passed the network interface of its node.
     Arrive(EnvelopeId),
-    /// A refused request is due again.
+    /// A NACKed request is due for its retry.
     Retry(CpuId, MissId),
     /// The reference counters of a block of a node's memory interrupt a processor of the node.
     Interrupt(NodeId, u32),
-    /// The copy engine of a node tries a line of its page, or tries it again.
+    /// The copy engine of a node reads a line of its page, or retries it.
     Copy(NodeId, u32),
-    /// The operating system comes back to a miss that ended in a bus error.
+    /// The operating system returns to a miss that ended in a bus error.
     BusError(CpuId, MissId),
 }
 
@@ -153,8 +153,8 @@ impl Controller for Hubs {
         false
     }
 
-    /// A message threatens the processors that it is for from when their own home or the last channel sends it; what leads to one
-    /// in their own processor interface does so before.
+    /// A message is a threat to its processors from when their own home or the last channel sends it. An event that
+    /// leads to such a message within their own processor interface is a threat before.
     fn lookahead(&self) -> Duration {
         self.lookahead
     }
@@ -178,7 +178,7 @@ impl Controller for Hubs {
         self.directory.extend(node, lines);
     }
 
-    /// The request buffer takes the line; the message is at the pins later.
+    /// The miss register takes the line now; the message is at the pins later.
     fn posted(system: &mut System<Self>, cpu: CpuId, post: &Post) {
         let Post { at, ask, line, copy, .. } = *post;
         let node = system.node_of(cpu);
@@ -256,25 +256,26 @@ impl Controller for Hubs {
 }
 
 impl Hubs {
-    /// What the handlers at a processor need to know about `line`.
+    /// The context of the processor-side handlers for `line`.
     #[inline]
     fn context(&self, cpu: CpuId, line: LineAddr) -> CacheContext {
         CacheContext { cpu, line, home: self.lines.home(line), geometry: self.geometry }
     }
 
-    /// What a node's Hub did since the start.
+    /// Counts of a node's Hub since the start.
     pub fn counters(&self, node: NodeId) -> Option<HubCounters> {
         self.hubs.get(node.index()).map(Hub::counters)
     }
 }
 
 impl System<Hubs> {
-    /// The protocol's view of `line` at a processor: what is pending, or the copy alone.
+    /// The protocol's state of `line` at a processor: the pending state if there is one, otherwise the copy alone.
     #[inline]
     fn view(&mut self, cpu: CpuId, line: LineAddr) -> CacheLine {
         let outstanding = &self.controllers.outstanding[cpu.index()];
         let pending = match outstanding.iter().find(|(other, _)| *other == line) {
-            // The request has been granted: the copy is the processor's, which may store to it meanwhile.
+            // The request has been granted: the copy is in the processor, which may store to it before the intervention
+            // is answered.
             Some((_, CacheLine { pending: Pending::Intervention(deferred), .. })) => Pending::Intervention(*deferred),
             Some((_, cache)) => return *cache,
             None => Pending::None,

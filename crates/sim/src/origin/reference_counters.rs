@@ -1,41 +1,43 @@
-//! The counters that a Hub keeps of its memory: who refers to each 4 KB of it (Prestor 2001, 3.2.2, Memory/Directory
-//! Interface).
+//! The reference counters that a Hub keeps for its memory: requests by each node to each 4 KB block (Prestor 2001,
+//! 3.2.2, Memory/Directory Interface).
 
 use units::NodeId;
 
-/// Bytes that a set of counters is for.
+/// Binary logarithm of the bytes that a set of counters covers.
 pub const BLOCK_SHIFT: u32 = 12;
 
-/// The largest machine whose every node has a counter of its own; in larger ones eight nodes share one.
+/// The largest machine with a counter for every node; in larger ones eight nodes share one.
 const OWN_COUNTERS: usize = 64;
 const SHARED_BY: usize = 8;
 
-/// A set of counters.
+/// The counters of one block.
 #[derive(Clone, Debug)]
 struct Block {
     counts: Box<[u32]>,
-    /// Whether it has interrupted: once is enough.
+    /// Whether the block has interrupted; it does so only once.
     raised: bool,
 }
 
-/// The reference counters of all Hubs of a machine, made when first needed.
+/// The reference counters of all Hubs of a machine, made on first use.
 #[derive(Clone, Debug)]
 pub struct ReferenceCounters {
     threshold: u32,
     nodes: usize,
     shared_by: usize,
-    /// By home, and block of its memory.
+    /// By home and block of its memory.
     homes: Vec<Vec<Option<Block>>>,
 }
 
 impl ReferenceCounters {
-    /// Counters of a machine of `nodes` nodes, which interrupt when a remote one is ahead of the home's by `threshold`.
+    /// Counters of a machine of `nodes` nodes, which interrupt when a remote node's count exceeds the home's by
+    /// `threshold`.
     pub fn new(nodes: usize, threshold: u32) -> Self {
         let shared_by = if nodes <= OWN_COUNTERS { 1 } else { SHARED_BY };
         Self { threshold, nodes, shared_by, homes: vec![Vec::new(); nodes] }
     }
 
-    /// Counts a request of node `from` for the byte at `offset` of the memory of `home`. Returns the block if it is to interrupt.
+    /// Counts a request of node `from` for the byte at `offset` of the memory of `home`. Returns the block if it
+    /// interrupts.
     #[inline]
     pub fn count(&mut self, home: NodeId, offset: u64, from: NodeId) -> Option<u32> {
         let index = (offset >> BLOCK_SHIFT) as usize;
@@ -55,7 +57,8 @@ impl ReferenceCounters {
         Some(index as u32)
     }
 
-    /// The node, or the first of those that share a counter, that refers to a block most; of equals the first.
+    /// The node with the most requests to a block, or the first of those that share its counter; the lowest number wins
+    /// a tie.
     pub fn busiest(&self, home: NodeId, block: u32) -> Option<NodeId> {
         let counts = &self.homes[home.index()].get(block as usize)?.as_ref()?.counts;
         let (index, _) = counts.iter().enumerate().rev().max_by_key(|&(_, count)| count)?;
@@ -72,7 +75,7 @@ mod tests {
         let mut counters = ReferenceCounters::new(4, 3);
         let (home, remote, other) = (NodeId(1), NodeId(2), NodeId(3));
         let mut count = |from| counters.count(home, 5 << 12 | 40, from);
-        // Two of the home's own hold off as many of the remote node's.
+        // Two requests of the home offset as many of the remote node.
         let raised = [home, remote, other, home, remote, remote, remote, remote, remote].map(&mut count);
         assert_eq!(raised.iter().position(Option::is_some), Some(7));
         assert_eq!(raised[7], Some(5));

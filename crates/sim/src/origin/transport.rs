@@ -1,4 +1,4 @@
-//! Messages on their way through a Hub: crossbar and network interface.
+//! Transport of messages through a Hub: crossbar and network interface.
 
 use machine::VirtualNetwork;
 use protocol::Agent;
@@ -8,8 +8,8 @@ use units::{ChannelId, Duration, NodeId, Time};
 use super::{HubEvent, Hubs};
 use crate::system::{EnvelopeId, Event, System};
 
-/// The virtual network that messages of a class travel on: forwarded requests share that of requests, revisions that of
-/// replies (Prestor 2001, 3.1.3 and 3.2.3).
+/// The virtual network for messages of a class: forwarded requests share that of requests, revisions that of replies
+/// (Prestor 2001, 3.1.3 and 3.2.3).
 #[inline]
 pub(super) const fn network(class: MessageClass) -> VirtualNetwork {
     match class {
@@ -19,8 +19,8 @@ pub(super) const fn network(class: MessageClass) -> VirtualNetwork {
 }
 
 impl System<Hubs> {
-    /// Sends `message` out of an interface of node `from`, into whose crossbar it goes at `at`. A compact invalidation is
-    /// expanded on the way.
+    /// Sends `message` from an interface of node `from` into the crossbar at `at`. An invalidation to all sharers is
+    /// expanded first.
     #[inline]
     pub(super) fn dispatch(&mut self, from: NodeId, at: Time, message: Message) {
         let (to, at_home) = match message.to {
@@ -60,8 +60,8 @@ impl System<Hubs> {
         }
     }
 
-    /// A message comes out of the network. A line goes on before its end is in, as late as it must for the slower network
-    /// not to fall behind.
+    /// A message leaves the network. A line goes on before its end has arrived, delayed by just as much as the slower
+    /// network needs to keep up with the bus.
     #[inline]
     pub(super) fn on_delivery(&mut self, channel: ChannelId, id: EnvelopeId, arrival: Time) {
         let timing = &self.controllers.timing;
@@ -76,7 +76,7 @@ impl System<Hubs> {
         self.schedule_channel(channel, inside, Event::Node(HubEvent::Arrive(id)));
     }
 
-    /// A message from the network has come to the interface it is for, unless the network interface was held up.
+    /// A message from the network reaches its interface, unless the network interface is still occupied.
     #[inline]
     pub(super) fn on_arrive(&mut self, id: EnvelopeId) {
         let (message, to) = (self.envelopes.get(id).message, self.envelopes.get(id).to);

@@ -1,11 +1,11 @@
-//! Where a set of memory locality domains goes: as near to a node as its topology lets it (Prestor 2001, 3.3.2).
+//! Placement of a set of memory locality domains, as close to a node as its topology allows (Prestor 2001, 3.3.2).
 
 use machine::Topology;
 use machine::description::{DomainTopology, OsSpec};
 use units::NodeId;
 
-/// The nodes at the centres of a set of `count` domains, in the order in which threads are given to them: near the node that
-/// `spec` names, and to each other as it asks. Fewer if the machine has fewer nodes.
+/// The centre nodes of a set of `count` domains, in the order in which threads are assigned to them: near the node that
+/// `spec` names, in the topology that it names. Fewer if the machine has fewer nodes.
 pub fn domain_nodes(spec: &OsSpec, topology: &Topology, count: usize) -> Vec<NodeId> {
     let nodes = topology.nodes().len();
     let near = NodeId((spec.domain_affinity_node as usize % nodes) as u16);
@@ -17,7 +17,7 @@ pub fn domain_nodes(spec: &OsSpec, topology: &Topology, count: usize) -> Vec<Nod
     }
 }
 
-/// One node after another, each the nearest to those before it together; of equals the first by number.
+/// Nodes chosen one after another, each the nearest to all before it together; the lowest number wins a tie.
 fn cluster(topology: &Topology, near: NodeId, count: usize) -> Vec<NodeId> {
     let mut chosen = vec![near];
     while chosen.len() < count {
@@ -29,8 +29,8 @@ fn cluster(topology: &Topology, near: NodeId, count: usize) -> Vec<NodeId> {
     chosen
 }
 
-/// The nodes whose numbers differ from that of `near` in some bits alone, as few as make `count` nodes: those bits that keep
-/// them nearest to each other. `None` if the machine is no cube that large.
+/// The nodes of a subcube of at least `count` nodes around `near`, in the dimensions with the fewest hops in total, cut
+/// to `count`. `None` if the machine has no complete subcube of that size.
 fn cube(topology: &Topology, near: NodeId, count: usize) -> Option<Vec<NodeId>> {
     let nodes = topology.nodes().len();
     let (dimensions, bits) = (count.next_power_of_two().trailing_zeros(), nodes.next_power_of_two().trailing_zeros());

@@ -1,4 +1,4 @@
-//! The operating system of the simulated machine, as a model: policies as plain code, apart from the machine in time.
+//! The operating system of the simulated machine, modelled as policies that are independent of the machine's timing.
 
 mod domains;
 mod paging;

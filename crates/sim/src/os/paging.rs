@@ -1,4 +1,4 @@
-//! Virtual pages: which exist, where they are, where those go that are touched for the first time, and which of them move.
+//! Virtual memory: virtual pages and their frames, first touch, and the selection of pages to migrate.
 
 use machine::Topology;
 use machine::description::{OsSpec, TlbSpec};
@@ -9,14 +9,14 @@ use super::placement::{Policy, Wish};
 use super::translations::{Translation, Translations};
 use crate::memory::{Memory, node_of};
 
-/// What the operating system did with memory since the start.
+/// Counts of the operating system's memory management since the start.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PagingCounters {
-    /// Pages of programs on each node, as they lie now.
+    /// Pages and copies on each node at present.
     pub placed: Vec<u64>,
-    /// Pages that were placed on another node than the policy wished for, since that one was full.
+    /// Pages that spilled to another node than the policy's because that one was full.
     pub spilled: u64,
-    /// Page faults: pages placed when they were first touched.
+    /// Page faults: pages placed at their first touch.
     pub faults: u64,
     /// Interrupts by reference counters.
     pub interrupts: u64,
@@ -24,26 +24,26 @@ pub struct PagingCounters {
     pub migrations: u64,
     /// Copies made of pages that were only read.
     pub replications: u64,
-    /// Pages whose copies were given up since somebody stored to them.
+    /// Pages whose copies were given up after a store.
     pub collapses: u64,
-    /// Traps on lines of frames that pages had moved out of.
+    /// Traps on poisoned lines of old frames.
     pub bus_errors: u64,
 }
 
 /// A virtual page.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Page {
-    /// Where the program asks for it.
+    /// The node that the program requests.
     planned: Option<NodeId>,
-    /// Who was the first to touch it.
+    /// The processor with the first touch.
     toucher: Option<CpuId>,
-    /// Where it is: of copies the first.
+    /// The frame; of several copies, the first.
     pub(super) frame: Option<PhysicalAddr>,
-    /// Where it is being copied to.
+    /// The frame that it is moving to.
     pub(super) next: Option<PhysicalAddr>,
-    /// How often it has begun to move.
+    /// Number of migrations begun.
     moves: u32,
-    /// Whether anybody may store to it, or has.
+    /// Whether it has been stored to, so that its translations permit stores.
     pub(super) stored: bool,
 }
 
@@ -51,14 +51,14 @@ pub(super) struct Page {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PageNumber(pub(super) usize);
 
-/// What a copy engine does with a page.
+/// A transfer of a page by a copy engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Transfer {
-    /// Moves it from one frame to another, and poisons the first.
+    /// Moves the page from one frame to another, and poisons the first.
     Move(PageNumber, PhysicalAddr, PhysicalAddr),
-    /// Copies it from one frame to another.
+    /// Copies the page from one frame to another.
     Copy(PageNumber, PhysicalAddr, PhysicalAddr),
-    /// Poisons a frame that holds a copy of it.
+    /// Poisons a frame that holds a copy of the page.
     Purge(PageNumber, PhysicalAddr),
 }
 
@@ -67,26 +67,26 @@ pub struct Paging {
     pub(super) spec: OsSpec,
     pub(super) policy: Policy,
     page: Bytes,
-    /// Pages that an entry of a translation buffer is for.
+    /// Pages that one TLB entry covers.
     entry_pages: usize,
     pub(super) pages: Vec<Page>,
-    /// The page that is in a frame, or was: frames that pages have left are not used again, since somebody may still know them.
+    /// The page of each frame, old frames included: those are not reused, because a processor may still map them.
     owners: FxHashMap<PageAddr, PageNumber>,
-    /// By processor, its node.
+    /// The node of each processor.
     nodes: Vec<NodeId>,
-    /// Of pages that nobody has stored to, their copies besides the first.
+    /// The copies of replicated pages besides the first frame.
     pub(super) copies: FxHashMap<PageNumber, Vec<PhysicalAddr>>,
-    /// Pages of which copies are being made or given up, how many still, and the processors that wait for that.
+    /// Pages with copies being made or given up: the transfers still to come, and the processors that wait for them.
     pub(super) changing: FxHashMap<PageNumber, (u32, Vec<CpuId>)>,
-    /// By processor, what it knows: the same for all if pages never move.
+    /// The translations of each processor; the same for all if pages never move.
     known: Vec<Translations>,
-    /// Whether pages move where programs ask for it.
+    /// Whether programs may request migrations.
     on_request: bool,
     pub(super) counters: PagingCounters,
 }
 
 impl Paging {
-    /// No pages yet, of the size that the translation buffer has them.
+    /// No pages yet, of the TLB's page size.
     pub fn new(spec: &OsSpec, topology: &Topology, buffer: &TlbSpec) -> Self {
         Self {
             spec: spec.clone(),
@@ -109,16 +109,16 @@ impl Paging {
         self.page
     }
 
-    /// The costs and limits that it was given.
+    /// The costs and limits in effect.
     pub fn spec(&self) -> &OsSpec {
         &self.spec
     }
 
-    /// Consecutive virtual pages, each with the node that the program asks for. Where plans are heeded, those are placed at once,
-    /// as if the program had touched them before it was looked at.
+    /// Maps consecutive virtual pages, each with the node that the program requests. Under a policy with planned
+    /// placement, pages with a node are placed at once, as if the program had touched them before the measurement.
     ///
     /// # Errors
-    /// The node that is asked for has no room left.
+    /// The requested node has no room left.
     pub fn map(&mut self, planned: &[Option<NodeId>], memory: &mut Memory) -> Result<VirtualAddr, NodeId> {
         let first = self.pages.len();
         for &planned in planned {
@@ -133,14 +133,15 @@ impl Paging {
         Ok(VirtualAddr((first as u64) << self.page_shift()))
     }
 
-    /// The program asks for the page of `at` on `node`. Returns false if it has been placed already: it stays where it is.
+    /// The program requests node `node` for the page of `at`. Returns false for a page that is already placed, which
+    /// stays there.
     pub fn plan(&mut self, at: VirtualAddr, node: NodeId) -> bool {
         let page = self.number(at).0;
         let unplaced = self.pages.get_mut(page).filter(|page| page.frame.is_none());
         unplaced.map(|page| page.planned = Some(node)).is_some()
     }
 
-    /// Makes what processors know as long as there are pages now. Where pages move, they start by knowing nothing.
+    /// Makes the processors' translations anew for the present number of pages. Where pages move, they start empty.
     fn renew_knowledge(&mut self) {
         let (pages, shift, changing) = (self.pages.len(), self.page_shift(), self.is_changing());
         if changing {
@@ -154,51 +155,51 @@ impl Paging {
         self.known.fill(all);
     }
 
-    /// Whether what a processor knows may become wrong.
+    /// Whether a processor's translation may become outdated.
     pub fn is_changing(&self) -> bool {
         self.spec.migration || self.spec.replication || self.on_request
     }
 
-    /// From here on pages may move because a program asks for it, so that processors have to learn where they are.
+    /// Allows programs to request migrations, so that processors need translations of their own.
     pub fn let_move(&mut self) {
         self.on_request = true;
         self.renew_knowledge();
     }
 
-    /// What a processor knows of where pages are.
+    /// The translations of a processor.
     pub fn known(&self, cpu: CpuId) -> &Translations {
         &self.known[cpu.index()]
     }
 
-    /// What was done so far.
+    /// The counts so far.
     pub fn counters(&self) -> &PagingCounters {
         &self.counters
     }
 
-    /// What was done so far, to be counted on.
+    /// The counts so far, for changes.
     pub fn counters_mut(&mut self) -> &mut PagingCounters {
         &mut self.counters
     }
 
-    /// Where a virtual address is, if its page has been placed.
+    /// The physical address of a virtual address, if its page has been placed.
     pub fn frame_of(&self, at: VirtualAddr) -> Option<PhysicalAddr> {
         let frame = self.pages.get(self.number(at).0)?.frame?;
         Some(frame.offset(at.0 & (self.page.0 - 1)))
     }
 
-    /// A processor is the first to touch the page of `at`.
+    /// Records a processor's first touch of the page of `at`.
     pub fn note_toucher(&mut self, at: VirtualAddr, cpu: CpuId) {
         let PageNumber(page) = self.number(at);
         self.pages[page].toucher = Some(cpu);
     }
 
-    /// Who was the first to touch the page of a virtual address, if anybody was.
+    /// The processor with the first touch of the page of a virtual address, if it has been touched.
     pub fn toucher_of(&self, at: VirtualAddr) -> Option<CpuId> {
         self.pages.get(self.number(at).0)?.toucher
     }
 
-    /// Tells a processor where the page of `at` is, and its neighbours in an entry of the translation buffer, unless those want
-    /// copying.
+    /// Gives a processor the translation of the page of `at`, and of its neighbours in a TLB entry, except those that
+    /// need a copy.
     pub fn inform(&self, cpu: CpuId, at: VirtualAddr) {
         let page = self.number(at);
         let first = page.0 - page.0 % self.entry_pages;
@@ -208,7 +209,7 @@ impl Paging {
         known.for_each(|page| self.tell(cpu, page));
     }
 
-    /// Tells a processor where a page is, if it is anywhere.
+    /// Gives a processor the translation of a page, if it is placed.
     pub fn tell(&self, cpu: CpuId, page: PageNumber) {
         let writable = self.pages[page.0].stored || !self.spec.replication;
         if let Some(frame) = self.nearest(page, self.nodes[cpu.index()]) {
@@ -216,7 +217,7 @@ impl Paging {
         }
     }
 
-    /// A processor of node `node` is the first to touch the page of `at`: it is placed. Returns what that costs the processor;
+    /// Places the page of `at` at its first touch, by a processor of node `node`. Returns the cost for the processor;
     /// `None` if no node has room.
     pub fn first_touch(&mut self, node: NodeId, at: VirtualAddr, memory: &mut Memory) -> Option<Duration> {
         let page = self.number(at);
@@ -230,13 +231,13 @@ impl Paging {
         Some(self.spec.page_fault)
     }
 
-    /// The page that is, or was, in the frame of `at`: none if no program has it.
+    /// The page that is, or was, in the frame of `at`, if any.
     pub fn owner(&self, at: PhysicalAddr) -> Option<PageNumber> {
         self.owners.get(&at.page(self.page)).copied()
     }
 
-    /// Decides whether the page at `at` moves to node `to`, and finds it a frame there: not if it is on its way already, has moved as
-    /// often as it may, has left, or would find no room.
+    /// Decides whether the page at `at` migrates to node `to`, and allocates its frame there. It does not if it is
+    /// moving already, is at its migration limit, has left this frame, or finds no room.
     pub fn begin_move(&mut self, at: PhysicalAddr, to: NodeId, memory: &mut Memory) -> Option<Transfer> {
         let page = self.owner(at)?;
         let Page { frame, moves, .. } = self.pages[page.0];
@@ -244,7 +245,7 @@ impl Paging {
         self.begin_move_of(page, to, memory)
     }
 
-    /// The same of the page of `at`, because a program asks for it: as often as it does.
+    /// Migrates the page of `at` on request of the program, without the migration limit.
     pub fn begin_requested_move(&mut self, at: VirtualAddr, to: NodeId, memory: &mut Memory) -> Option<Transfer> {
         let page = self.number(at);
         self.pages.get(page.0)?;
@@ -258,7 +259,7 @@ impl Paging {
         if copied || next.is_some() || node_of(from) == to || memory.free_frames(to) == 0 {
             return None;
         }
-        // Early versions of IRIX forgot the colour (Prestor 2001, 3.3.2).
+        // Early versions of IRIX did not keep the colour (Prestor 2001, 3.3.2).
         let colour = self.colour(page).filter(|_| self.spec.migration_keeps_colour);
         let frame = memory.frame(to, colour)?;
         let state = &mut self.pages[page.0];
@@ -266,12 +267,12 @@ impl Paging {
         Some(Transfer::Move(page, from, frame))
     }
 
-    /// Whether a page is on its way.
+    /// Whether a page is moving.
     pub fn is_moving(&self, page: PageNumber) -> bool {
         self.pages[page.0].next.is_some()
     }
 
-    /// The page has been copied, and nothing is left of it where it was.
+    /// The page has been moved, and its old frame is poisoned.
     pub fn end_move(&mut self, page: PageNumber) {
         let Page { frame, next, .. } = self.pages[page.0];
         if let (Some(before), Some(next)) = (frame, next) {
@@ -282,7 +283,7 @@ impl Paging {
         }
     }
 
-    /// Where a processor finds now what was at `at` before that was poisoned, if any page was there.
+    /// A processor's address of the data that were at `at` before that frame was poisoned, if a page was there.
     pub fn moved(&self, cpu: CpuId, at: PhysicalAddr) -> Option<PhysicalAddr> {
         let frame = self.nearest(self.owner(at)?, self.nodes[cpu.index()])?;
         Some(frame.offset(at.0 & (self.page.0 - 1)))
@@ -293,7 +294,7 @@ impl Paging {
         self.own(page, frame);
     }
 
-    /// The frame is the page's now.
+    /// Records the frame as the page's.
     pub(super) fn own(&mut self, page: PageNumber, frame: PhysicalAddr) {
         self.owners.insert(frame.page(self.page), page);
         self.counters.placed[node_of(frame).index()] += 1;

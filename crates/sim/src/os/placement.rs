@@ -1,25 +1,25 @@
-//! Which node a page comes from (Prestor 2001, 3.3.2).
+//! Placement policies: the node of a page (Prestor 2001, 3.3.2).
 
 use machine::Topology;
 use machine::description::{OsSpec, PlacementKind};
 use units::NodeId;
 
-/// A placement policy, and where it has come to.
+/// A placement policy with its state.
 #[derive(Clone, Debug)]
 pub struct Policy {
     kind: PlacementKind,
     fixed: NodeId,
     /// By node, the hops to each node.
     hops: Vec<Vec<u32>>,
-    /// By node, all nodes: by hops from it, then by number.
+    /// By node, all nodes ordered by hops from it, then by number.
     nearest: Vec<Vec<NodeId>>,
-    /// By node, how many of the nearest are in a domain that has it at its centre.
+    /// By node, the size of the domain centred on it, a prefix of `nearest`.
     domains: Vec<usize>,
-    /// Whose turn it is.
+    /// The next node in turn, for round robin.
     next: usize,
 }
 
-/// Where a page is to come from.
+/// The wanted place of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wish {
     /// This node.
@@ -53,12 +53,12 @@ impl Policy {
         self.hops[from.index()][to.index()]
     }
 
-    /// Whether pages are placed where the program asks, before it starts.
+    /// Whether the program's planned placement is used.
     pub fn heeds_plans(&self) -> bool {
         self.kind == PlacementKind::Planned
     }
 
-    /// Where a page is to come from that a processor of node `toucher` is the first to touch.
+    /// The wanted place of a page at its first touch by a processor of node `toucher`.
     pub fn wish(&mut self, toucher: NodeId) -> Wish {
         match self.kind {
             PlacementKind::Planned | PlacementKind::FirstTouch => Wish::Node(toucher),
@@ -72,8 +72,8 @@ impl Policy {
         }
     }
 
-    /// The node that serves a wish, where `free` is what each node has left, and whether it is another than was wished for. A
-    /// node without room is helped out by the nearest that has some (FLASH dissertation, chapter 4). `None` if no node has.
+    /// The node that serves a wish, given the free frames of each node, and whether it is another one than wished for.
+    /// A full node spills to the nearest one with room (FLASH dissertation, chapter 4). `None` if no node has room.
     pub fn serve(&self, wish: Wish, free: impl Fn(NodeId) -> u64) -> Option<(NodeId, bool)> {
         let centre = match wish {
             Wish::Node(node) | Wish::Domain(node) => node,
@@ -83,7 +83,7 @@ impl Policy {
             Wish::Node(_) => 1,
             Wish::Domain(_) => self.domains[centre.index()],
         };
-        // Of equally empty nodes the nearest: the first of the list.
+        // The nearest of equally empty nodes, which is the first of the list.
         let emptiest = nearest[..wished].iter().rev().max_by_key(|&&node| free(node));
         if let Some(&node) = emptiest.filter(|&&node| free(node) > 0) {
             return Some((node, false));
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_full_node_is_helped_out_by_the_nearest() {
         let policy = policy(PlacementKind::FirstTouch, 0);
-        // Nodes 2 and 3 share a router; 0 and 1 hang on one of its neighbours.
+        // Nodes 2 and 3 share a router; 0 and 1 share a neighbouring one.
         let full = |full: &'static [u16]| move |node: NodeId| u64::from(!full.contains(&node.0));
         let from_three = |taken| policy.serve(Wish::Node(NodeId(3)), full(taken));
         assert_eq!(from_three(&[]), Some((NodeId(3), false)));

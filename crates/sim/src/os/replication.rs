@@ -1,26 +1,27 @@
-//! Copies of pages that are only read, near those who read them (Prestor 2001, 3.3.2, Automatic Memory Locality Management).
+//! Replication of pages that are only read, near their readers (Prestor 2001, 3.3.2, Automatic Memory Locality
+//! Management).
 //!
-//! A page counts as only read until somebody stores to it. Processors know it as such, so that the first store traps; the copies
-//! are then given up for good.
+//! A page counts as only read until the first store to it. Its translations are read-only, so that the first store
+//! traps; the copies are then given up for good.
 
 use units::{CpuId, NodeId, PhysicalAddr, VirtualAddr};
 
 use super::paging::{PageNumber, Paging, Transfer};
 use crate::memory::{Memory, node_of};
 
-/// What a processor that refers to a page has to do.
+/// The next step of a processor that references a page.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reference {
-    /// Nothing: it knows where the page is now.
+    /// None: its translation is up to date.
     Known,
-    /// Touch it: nobody has before.
+    /// First touch: the page is not placed yet.
     Untouched,
-    /// Wait until its copies have been made or given up, which is to be begun if it has not been.
+    /// Wait until copies have been made or given up, by these transfers unless they are already under way.
     Wait(Vec<Transfer>),
 }
 
 impl Paging {
-    /// A processor of node `node` refers to `at`, and stores to it if `writes`.
+    /// A processor of node `node` references `at`, with a store if `writes`.
     pub fn refer(&mut self, cpu: CpuId, node: NodeId, at: VirtualAddr, writes: bool, memory: &mut Memory) -> Reference {
         let page = self.number(at);
         if self.pages[page.0].frame.is_none() {
@@ -39,7 +40,7 @@ impl Paging {
         Reference::Wait(transfers)
     }
 
-    /// Somebody stores to the page: only its first frame remains.
+    /// The first store to the page: only its first frame remains.
     fn store(&mut self, page: PageNumber) -> Vec<Transfer> {
         self.pages[page.0].stored = true;
         let copies = self.copies.remove(&page).unwrap_or_default();
@@ -47,21 +48,21 @@ impl Paging {
         copies.into_iter().map(|frame| Transfer::Purge(page, frame)).collect()
     }
 
-    /// Somebody reads the page on `node`: one that is only read is copied there if it is nowhere near.
+    /// A read of the page on `node`: an only-read page without a nearby copy is copied there.
     fn read(&mut self, page: PageNumber, node: NodeId, memory: &mut Memory) -> Vec<Transfer> {
         let Some(from) = self.far(page, node).filter(|_| memory.free_frames(node) > 0) else { return Vec::new() };
         let to = memory.frame(node, self.colour(page));
         to.map(|to| Transfer::Copy(page, from, to)).into_iter().collect()
     }
 
-    /// Where the copy of a page is that is nearest to `node`, if it is only read and that is too far away.
+    /// The copy of an only-read page that is nearest to `node`, if that is too far away.
     pub(super) fn far(&self, page: PageNumber, node: NodeId) -> Option<PhysicalAddr> {
         let alone = !self.spec.replication || self.pages[page.0].stored || self.is_moving(page);
         let from = self.nearest(page, node).filter(|_| !alone)?;
         (self.policy.hops(node, node_of(from)) > self.spec.coverage_radius).then_some(from)
     }
 
-    /// The copy of a page that is nearest to a node; of equally near ones the first that there was.
+    /// The copy of a page that is nearest to a node; the oldest of equally near ones.
     pub fn nearest(&self, page: PageNumber, node: NodeId) -> Option<PhysicalAddr> {
         let copies = self.copies.get(&page).into_iter().flatten().copied();
         self.pages[page.0].frame.into_iter().chain(copies).min_by_key(|&frame| self.policy.hops(node, node_of(frame)))
@@ -75,13 +76,13 @@ impl Paging {
         self.end_change(page)
     }
 
-    /// Nothing is left of the page's copy in `frame`.
+    /// The page's copy in `frame` has been poisoned.
     pub fn end_purge(&mut self, page: PageNumber, frame: PhysicalAddr) -> Vec<CpuId> {
         self.counters.placed[node_of(frame).index()] -= 1;
         self.end_change(page)
     }
 
-    /// One of the transfers that processors wait for is over. Returns who goes on.
+    /// One of the transfers that processors wait for is complete. Returns the processors that go on.
     fn end_change(&mut self, page: PageNumber) -> Vec<CpuId> {
         let Some((left, _)) = self.changing.get_mut(&page) else { return Vec::new() };
         *left -= 1;

@@ -1,11 +1,11 @@
-//! What processors know of where virtual pages are: the look-up on the way of every reference.
+//! Translations of virtual pages at each processor: the lookup of every reference.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use units::{PhysicalAddr, VirtualAddr};
 
-/// Where a page is, and what may be done to it: the address of its frame, and rights in the bits below.
+/// The translation of a page: the address of its frame, with access rights in the bits below.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Translation(u64);
 
@@ -13,35 +13,35 @@ impl Translation {
     const READ: u64 = 1;
     const WRITE: u64 = 2;
 
-    /// Nothing is known of the page: a reference traps.
+    /// No translation: a reference traps.
     pub const NONE: Self = Self(0);
 
-    /// The page is in the frame that begins at `frame`, to be loaded from, and stored to if `writable`.
+    /// A translation to the frame that begins at `frame`, for loads, and for stores if `writable`.
     pub const fn new(frame: PhysicalAddr, writable: bool) -> Self {
         Self(frame.0 | Self::READ | if writable { Self::WRITE } else { 0 })
     }
 }
 
-/// A processor's translations, by virtual page. All processors have the same while no page ever moves; else each has what
-/// its translation buffer was last filled with.
+/// A processor's translations by virtual page. All processors share the same ones while no page moves; otherwise each
+/// has the ones that were entered at its last TLB refills.
 #[derive(Clone, Debug, Default)]
 pub struct Translations {
     pages: Rc<[Cell<Translation>]>,
     page_shift: u32,
-    /// Whether what was known may have become wrong by the time at which the translation buffer is filled again.
+    /// Whether a translation may become outdated between TLB refills.
     changing: bool,
 }
 
 impl Translations {
-    /// Nothing known of `pages` pages of `1 << page_shift` bytes.
+    /// Empty translations of `pages` pages of `1 << page_shift` bytes.
     pub fn new(pages: usize, page_shift: u32, changing: bool) -> Self {
         Self { pages: (0..pages).map(|_| Cell::default()).collect(), page_shift, changing }
     }
 
-    /// Where `at` is, if it is known and may be stored to (`writes`) or loaded from.
+    /// The physical address of `at`, if its translation is valid for a store (`writes`) or a load.
     ///
     /// # Panics
-    /// If the address is in no region: the program's fault.
+    /// If the address lies in no mapped region, which is a fault of the program.
     #[inline]
     pub fn look_up(&self, at: VirtualAddr, writes: bool) -> Option<PhysicalAddr> {
         let Translation(bits) = self.pages[(at.0 >> self.page_shift) as usize].get();
@@ -50,23 +50,23 @@ impl Translations {
         (bits & needed == needed).then_some(PhysicalAddr(bits & !offset | at.0 & offset))
     }
 
-    /// A virtual page is known to be where `translation` says.
+    /// Sets the translation of a virtual page.
     pub fn set(&self, page: usize, translation: Translation) {
         self.pages[page].set(translation);
     }
 
-    /// What is known of a virtual page.
+    /// The translation of a virtual page.
     pub fn get(&self, page: usize) -> Translation {
         self.pages[page].get()
     }
 
-    /// Whether what was known may have become wrong.
+    /// Whether a translation may become outdated.
     pub fn is_changing(&self) -> bool {
         self.changing
     }
 
-    /// The translation buffer has no entry for the `1 << entry_shift` bytes of number `entry`: if pages move, what was known
-    /// of them no longer counts.
+    /// A TLB miss on entry number `entry`, of `1 << entry_shift` bytes: if pages move, the translations that it covers
+    /// are dropped.
     #[inline]
     pub fn missed(&self, entry: u64, entry_shift: u32) {
         if self.changing {

@@ -13,23 +13,24 @@ pub struct CacheSpec {
     pub sets: usize,
     /// Lines in a set: 1 to [`CacheSpec::MOST_WAYS`].
     pub ways: usize,
-    /// The choice of the line that makes room.
+    /// The replacement policy.
     pub replacement: Replacement,
 }
 
 impl CacheSpec {
-    /// Ways that a set can have.
+    /// Maximum number of ways.
     pub const MOST_WAYS: usize = machine::description::MOST_WAYS as usize;
 }
 
-/// One tag: the line's address in the upper bits, the byte of its [`CopyState`] in the lowest eight. Zero is an empty way.
+/// One tag: the line's address in the upper bits, the byte of its [`CopyState`] in the lowest eight. Zero is an empty
+/// way.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 struct Tag(u64);
 
 impl Tag {
     const STATE_BITS: u32 = u8::BITS;
 
-    /// The tag of a line; an empty one if `state` is none.
+    /// The tag of a line; an empty one for an invalid `state`.
     #[inline]
     fn new(line: u64, state: CopyState) -> Self {
         if state.is_valid() { Self(line << Self::STATE_BITS | u64::from(state.bits())) } else { Self(0) }
@@ -56,7 +57,7 @@ impl Tag {
     }
 }
 
-/// A place in a cache.
+/// A position in a cache: set and way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slot {
     set: u32,
@@ -66,31 +67,31 @@ pub struct Slot {
 /// A line found in a cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Found {
-    /// Its place.
+    /// Its position.
     pub slot: Slot,
     /// Its state, never [`CopyState::INVALID`].
     pub state: CopyState,
-    /// Whether it sits in the way of its set that was used last: a way prediction finds it at the first access.
+    /// Whether it is in the most recently used way of its set, where way prediction finds it at the first access.
     pub predicted: bool,
 }
 
-/// A line that is present, or was until it was displaced.
+/// A line that is present, or was before its eviction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Victim {
-    /// Its address, divided by the size of a line.
+    /// Its address, divided by the line size.
     pub line: u64,
-    /// The state it was in.
+    /// Its state.
     pub state: CopyState,
     /// The version of its data, if the cache holds versions.
     pub version: Version,
 }
 
-/// The state of a cache: tags, and versions of the data where the cache is the one that holds them for its processor.
+/// The state of a cache: tags, and the versions of the data in the cache that holds them for its processor.
 ///
-/// Lines are addresses divided by the cache's line size. Untouched sets take no memory of the host.
+/// Lines are addresses divided by the cache's line size. Untouched sets occupy no memory of the host.
 #[derive(Clone, Debug)]
 pub struct Cache {
-    /// The bits of the [`Tag`]s and the numbers of the [`Version`]s: plain numbers, which the host hands out zeroed.
+    /// The bits of [`Tag`]s and the numbers of [`Version`]s, as plain integers that the host allocates zeroed.
     tags: Vec<u64>,
     versions: Vec<u32>,
     recency: Recency,
@@ -104,7 +105,8 @@ impl Cache {
         Self { versions: vec![0; spec.sets * spec.ways], ..Self::of_tags(spec) }
     }
 
-    /// An empty cache of tags alone, whose data another cache holds, too: a primary cache that a secondary one includes.
+    /// An empty cache of tags alone, whose data another cache holds, too: a primary cache within an inclusive secondary
+    /// one.
     pub fn of_tags(spec: &CacheSpec) -> Self {
         debug_assert!(spec.sets.is_power_of_two() && (1..=CacheSpec::MOST_WAYS).contains(&spec.ways));
         Self {
@@ -126,7 +128,7 @@ impl Cache {
         slot.set as usize * self.ways + usize::from(slot.way)
     }
 
-    /// The way of `set` that holds `line`: the one used last is looked at first.
+    /// The way of `set` that holds `line`; the most recently used way is compared first.
     #[inline]
     fn way_of(&self, set: usize, line: u64) -> Option<usize> {
         let (first, last) = (set * self.ways, self.recency.last(set));
@@ -136,7 +138,7 @@ impl Cache {
         self.tags[first..first + self.ways].iter().position(|&tag| Tag(tag).matches(line))
     }
 
-    /// Looks for `line` without marking it as used.
+    /// Probes for `line` without updating the recency.
     #[inline]
     pub fn probe(&self, line: u64) -> Option<Found> {
         let set = self.set_of(line);
@@ -148,7 +150,7 @@ impl Cache {
         })
     }
 
-    /// Looks for `line` on behalf of the processor: a hit marks its way as used last.
+    /// Looks up `line` on behalf of the processor: a hit makes its way the most recently used.
     #[inline]
     pub fn look_up(&mut self, line: u64) -> Option<Found> {
         let found = self.probe(line)?;
@@ -156,7 +158,7 @@ impl Cache {
         Some(found)
     }
 
-    /// As [`Self::look_up`]: the state alone, [`CopyState::INVALID`] if the line is not there.
+    /// As [`Self::look_up`], but returns the state alone, [`CopyState::INVALID`] on a miss.
     #[inline]
     pub fn use_line(&mut self, line: u64) -> CopyState {
         let set = self.set_of(line);
@@ -165,8 +167,8 @@ impl Cache {
         Tag(self.tags[set * self.ways + way]).state()
     }
 
-    /// The place in which `line` will be placed: an empty one, else the one that the replacement chooses; never a `reserved`
-    /// one. It is emptied. Returns it with the line that stood there; `None` if every place is reserved.
+    /// Frees a slot for `line`: an empty one, otherwise the one that the replacement policy selects; never a `reserved`
+    /// one. Returns the slot with the evicted line; `None` if every slot is reserved.
     pub fn make_room(
         &mut self,
         line: u64,
@@ -184,7 +186,7 @@ impl Cache {
         Some((slot(way), victim))
     }
 
-    /// Brings `line` in, in the place where it stands already or one that is made for it, and returns the line that had to leave.
+    /// Fills `line` into its present slot or into one that is freed for it. Returns the evicted line.
     pub fn fill(&mut self, line: u64, state: CopyState, random: &mut Xoshiro256PlusPlus) -> Option<Victim> {
         let (slot, victim) = match self.probe(line) {
             Some(found) => (found.slot, None),
@@ -194,7 +196,7 @@ impl Cache {
         victim
     }
 
-    /// Empties the place that [`Self::fill`] will choose for `line`, and returns the line that stood there.
+    /// Frees the slot that [`Self::fill`] will select for `line`. Returns the evicted line.
     pub fn make_room_for_fill(&mut self, line: u64, random: &mut Xoshiro256PlusPlus) -> Option<Victim> {
         if self.probe(line).is_some() {
             return None;
@@ -202,24 +204,24 @@ impl Cache {
         self.make_room(line, |_| false, random).and_then(|(_, victim)| victim)
     }
 
-    /// Whether two lines compete for the same places.
+    /// Whether two lines map to the same set.
     pub fn shares_set(&self, one: u64, other: u64) -> bool {
         self.set_of(one) == self.set_of(other)
     }
 
-    /// The places that `line` can have.
+    /// The slots that `line` can occupy.
     pub fn places(&self, line: u64) -> impl Iterator<Item = Slot> + use<> {
         let set = self.set_of(line) as u32;
         (0..self.ways as u8).map(move |way| Slot { set, way })
     }
 
-    /// Nothing is in `slot` any more.
+    /// Empties `slot`.
     pub fn empty(&mut self, slot: Slot) {
         let index = self.index(slot);
         self.tags[index] = 0;
     }
 
-    /// Places `line` in `slot`, which is used last now.
+    /// Places `line` in `slot`, as the most recently used one.
     pub fn place(&mut self, slot: Slot, line: u64, state: CopyState, version: Version) {
         self.update(slot, line, state, version);
         self.recency.touch(slot.set as usize, usize::from(slot.way));
@@ -231,7 +233,7 @@ impl Cache {
         Version(self.versions.get(self.index(slot)).copied().unwrap_or_default())
     }
 
-    /// Changes state and version of the line in `slot`.
+    /// Updates state and version of the line in `slot`.
     #[inline]
     pub fn update(&mut self, slot: Slot, line: u64, state: CopyState, version: Version) {
         let index = self.index(slot);
@@ -241,7 +243,7 @@ impl Cache {
         }
     }
 
-    /// Changes the state of `line` if it is present; its version stays.
+    /// Updates the state of `line` if it is present; its version stays.
     pub fn set_state(&mut self, line: u64, state: CopyState) {
         let set = self.set_of(line);
         if let Some(way) = self.way_of(set, line) {
@@ -259,7 +261,7 @@ impl Cache {
         (0..self.tags.len()).filter_map(|index| self.line_at(index))
     }
 
-    /// Takes the first line out that is found from set `cursor` on, with the set it was in.
+    /// Evicts the first line found from set `cursor` on. Returns it with its set.
     pub fn take_from(&mut self, cursor: usize) -> Option<(Victim, usize)> {
         let from = cursor * self.ways;
         let index = from + self.tags.get(from..)?.iter().position(|&tag| tag != 0)?;
@@ -326,7 +328,7 @@ mod tests {
         assert!(cache.make_room(9, |_| true, random).is_none());
     }
 
-    /// A cache as a list of sets, each a list of lines from the one used last to the one used longest ago.
+    /// The reference model: a list of sets, each a list of lines from the most to the least recently used.
     #[derive(Default)]
     struct Reference {
         sets: Vec<Vec<u64>>,

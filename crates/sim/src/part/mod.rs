@@ -1,5 +1,5 @@
-//! Parts of which machines are composed. Each is a spec (immutable), a state (plain data) and steps, and names no coherence
-//! protocol and no kind of machine.
+//! Parts of machines: caches and their replacement. Each part has a spec (immutable), a state (plain data) and steps,
+//! and is independent of coherence protocols and kinds of machines.
 
 mod cache;
 mod recency;

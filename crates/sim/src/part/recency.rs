@@ -1,29 +1,29 @@
-//! Replacement: which way of a set makes room, and what a cache keeps a set to know it.
+//! Replacement policies: the choice of a victim way, and the history of each set that it needs.
 
 use machine::description::Replacement;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 
-/// The order of use of the ways of every set, as far as the replacement policy keeps it.
+/// The recency of the ways of every set, as far as the replacement policy needs it.
 ///
-/// Plain numbers whose initial value is zero, so that the host hands them out without touching them.
+/// Plain integers with initial value zero, so that the host allocates them without touching them.
 #[derive(Clone, Debug)]
 pub(super) struct Recency {
     ways: usize,
-    /// The way of each set that was used last.
+    /// The most recently used way of each set.
     last: Vec<u8>,
     history: History,
 }
 
-/// What is kept a set beside the way that was used last.
+/// The history of a set besides its most recently used way.
 #[derive(Clone, Debug)]
 enum History {
-    /// Nothing: the choice is random, or the other one of two ways.
+    /// None: the victim is random, or the other one of two ways.
     None { random: bool },
-    /// The ways from the one used last to the one used longest ago, `ways` bytes a set. Each is kept exclusive-or its initial
-    /// place, so that zero bytes are the initial order.
+    /// The ways from most to least recently used, `ways` bytes for each set. Each is stored exclusive-or its initial
+    /// position, so that zero bytes are the initial order.
     Order(Vec<u8>),
-    /// The bits of a tree with the ways as leaves, in the order of a heap.
+    /// The bits of a tree with the ways as leaves, in heap order.
     Tree(Vec<u32>),
 }
 
@@ -31,7 +31,7 @@ impl Recency {
     pub(super) fn new(replacement: Replacement, sets: usize, ways: usize) -> Self {
         let history = match replacement {
             Replacement::Random => History::None { random: true },
-            // Of two ways, or one, the way used longest ago is the one not used last.
+            // With at most two ways, the least recently used way is the one that is not the most recently used.
             _ if ways <= 2 => History::None { random: false },
             Replacement::LeastRecentlyUsed => History::Order(vec![0; sets * ways]),
             Replacement::PseudoLeastRecentlyUsed => History::Tree(vec![0; sets]),
@@ -39,13 +39,13 @@ impl Recency {
         Self { ways, last: vec![0; sets], history }
     }
 
-    /// The way of `set` that was used last.
+    /// The most recently used way of `set`.
     #[inline]
     pub(super) fn last(&self, set: usize) -> usize {
         usize::from(self.last[set])
     }
 
-    /// `way` of `set` is used.
+    /// Makes `way` of `set` the most recently used.
     #[inline]
     pub(super) fn touch(&mut self, set: usize, way: usize) {
         if self.last(set) != way {
@@ -76,8 +76,7 @@ impl Recency {
         }
     }
 
-    /// The ways of `set` in the order in which they are to make room, the first choice first. A random choice goes on with the
-    /// ways that follow it in the set.
+    /// The ways of `set` in order of replacement. A random choice continues with the ways after it in the set.
     #[inline]
     pub(super) fn candidates(
         &self,
@@ -101,12 +100,12 @@ impl Recency {
     }
 }
 
-/// Leaves of the tree of a set: the ways, rounded up to a power of two.
+/// Leaves of a set's tree: the ways, rounded up to a power of two.
 fn leaves(ways: usize) -> usize {
     ways.next_power_of_two()
 }
 
-/// The bits on the path to `way` point to the other side: 0 is left, 1 is right.
+/// Points the bits on the path to `way` to the other side: 0 is left, 1 is right.
 fn point_away(bits: &mut u32, way: usize, ways: usize) {
     let mut node = leaves(ways) + way;
     while node > 1 {
@@ -117,7 +116,7 @@ fn point_away(bits: &mut u32, way: usize, ways: usize) {
     }
 }
 
-/// The way that the bits lead to; a subtree without ways is passed by on its left.
+/// The way that the bits lead to; a subtree without ways is replaced by its left sibling.
 fn pointed_at(bits: u32, ways: usize) -> usize {
     let leaves = leaves(ways);
     let (mut node, mut first, mut span) = (1, 0, leaves);
@@ -148,7 +147,7 @@ mod tests {
             touches in prop::collection::vec(0usize..32, 1..200),
         ) {
             let mut recency = Recency::new(Replacement::LeastRecentlyUsed, 3, ways);
-            // Initially the first way counts as used last.
+            // Initially the first way counts as the most recently used.
             let mut order: Vec<usize> = (0..ways).collect();
             for way in touches {
                 let way = way % ways;

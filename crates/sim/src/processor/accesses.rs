@@ -1,4 +1,4 @@
-//! What a program's instructions do to its processor: the path of a reference through the hierarchy.
+//! A processor's accesses: the path of a reference through the cache hierarchy.
 
 use protocol::{Access, CopyState, Rights};
 use units::{Duration, LineAddr, PhysicalAddr, Time, VirtualAddr};
@@ -7,34 +7,34 @@ use super::{Ask, CachedCopy, Cause, Measuring, Miss, MissId, Post, Processor, Se
 use crate::attribution::Charge;
 use crate::part::{Slot, Victim};
 
-/// What the address of an access depends on.
+/// The dependence of an access's address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Address {
-    /// Nothing that is still to come.
+    /// On no outstanding value.
     Known,
-    /// The value of the latest load.
+    /// On the value of the latest load.
     FromLatestLoad,
 }
 
-/// Where an access goes.
+/// The address of an access.
 pub trait Location: Copy {
-    /// Its physical address, as the processor's translation buffer gives it.
+    /// The physical address, through the processor's TLB.
     ///
     /// # Errors
-    /// What to wait for before asking again.
+    /// The event to wait for before the next attempt.
     #[doc(hidden)]
     fn translate(self, processor: &mut Processor, access: Access) -> Result<PhysicalAddr, Wait>;
 
-    /// The address itself, as the program has it.
+    /// The address itself, as in the program.
     #[doc(hidden)]
     fn raw(self) -> u64;
 
-    /// Its physical address as far as the processor knows it, without an access.
+    /// The physical address as far as the processor's translations contain it, without an access.
     #[doc(hidden)]
     fn known(self, processor: &Processor) -> Option<PhysicalAddr>;
 }
 
-/// A physical address, as microbenchmarks name memory that they have placed themselves: the buffer maps it to itself.
+/// A physical address, as microbenchmarks use for memory that they place themselves: the TLB maps it to itself.
 impl Location for PhysicalAddr {
     #[inline]
     fn translate(self, processor: &mut Processor, _access: Access) -> Result<PhysicalAddr, Wait> {
@@ -53,7 +53,7 @@ impl Location for PhysicalAddr {
     }
 }
 
-/// A virtual address, which is where the operating system has put its page.
+/// A virtual address, which the operating system maps to the frame of its page.
 impl Location for VirtualAddr {
     #[inline]
     fn translate(self, processor: &mut Processor, access: Access) -> Result<PhysicalAddr, Wait> {
@@ -74,10 +74,10 @@ impl Location for VirtualAddr {
 }
 
 impl Processor {
-    /// Performs one access as far as it goes without outside help.
+    /// Performs one access as far as possible without another event.
     ///
     /// # Errors
-    /// What to wait for; the access is then to be tried again, and nothing but time has passed.
+    /// The event to wait for; the access is then to be attempted again. Nothing but time has passed.
     #[inline]
     pub fn access(&mut self, at: impl Location, access: Access, address: Address) -> Result<(), Wait> {
         self.ready(address)?;
@@ -99,7 +99,7 @@ impl Processor {
         Ok(())
     }
 
-    /// Waits for a place in the window and for the address.
+    /// Waits for an entry of the instruction window and for the address.
     #[inline]
     fn ready(&mut self, address: Address) -> Result<(), Wait> {
         self.take_place()?;
@@ -112,14 +112,14 @@ impl Processor {
         Ok(())
     }
 
-    /// Waits for the value of the latest load, and for the work on it.
+    /// Waits for the value of the latest load, and for the work that depends on it.
     #[inline]
     fn await_value(&mut self) {
         self.wait_until(self.loaded_at, self.loaded_from);
         self.wait_until(self.value_at, Cause::Work);
     }
 
-    /// Looks up an address in the translation buffer.
+    /// Looks up an address in the TLB.
     #[inline]
     fn look_up(&mut self, at: u64) -> Result<(), Wait> {
         let entry = at >> self.timing.page_shift;
@@ -132,7 +132,7 @@ impl Processor {
         if self.refilling { self.refill() } else { Ok(()) }
     }
 
-    /// A translation miss traps to software.
+    /// Refills the TLB after a miss, by a software trap.
     #[cold]
     fn refill(&mut self) -> Result<(), Wait> {
         self.trap()?;
@@ -141,15 +141,16 @@ impl Processor {
         Ok(())
     }
 
-    /// Software that a trap leads to starts when everything before the access is done.
+    /// Waits for all earlier instructions, before which a trap handler cannot start.
     fn trap(&mut self) -> Result<(), Wait> {
         let (done, cause) = self.window.done().map_err(Wait::Value)?;
         self.wait_until(done, cause);
         Ok(())
     }
 
-    /// The access needs a page of which the processor knows nothing, or which it may not store to: the operating system must say
-    /// where it is, at the processor's own time. If it traps then ([`Self::begin_trap`]), it comes back when all before is done.
+    /// A page fault: the processor has no translation, or none for stores. The operating system handles it at the
+    /// processor's own time. If it traps then ([`Self::begin_trap`]), the access is attempted again when all earlier
+    /// instructions are done.
     #[cold]
     fn page_fault(&mut self, at: VirtualAddr, writes: bool) -> Wait {
         if self.trapped == Some(at)
@@ -160,26 +161,26 @@ impl Processor {
         Wait::Page(at, writes)
     }
 
-    /// As [`Self::trap`]; and where pages move, nothing may be outstanding when the processor learns where one is now: it would not
-    /// find again there what it asked for where the page was before.
+    /// As [`Self::trap`]; and where pages move, no miss may be outstanding when a translation changes, because its line
+    /// would be looked for at the old address.
     fn empty(&mut self) -> Result<(), Wait> {
         self.trap()?;
         if self.translations.is_changing() && self.is_missing() { Err(Wait::AllMisses) } else { Ok(()) }
     }
 
-    /// The access to `at` has trapped, now that its time has come. Returns whether everything before it is done; else it is to
-    /// be tried again.
+    /// The access to `at` traps, at the processor's own time. Returns whether all earlier instructions are done;
+    /// otherwise the access is to be attempted again.
     pub fn begin_trap(&mut self, at: VirtualAddr, now: Time) -> bool {
         self.trapped = Some(at);
         self.empty().is_ok() && self.time <= now
     }
 
-    /// The operating system is done with the access that trapped, if one did.
+    /// The operating system has handled the trap, if there was one.
     pub fn end_trap(&mut self) {
         self.trapped = None;
     }
 
-    /// On the R10000, an access to a line that is being upgraded waits for the upgrade.
+    /// Whether an upgrade of the line blocks the access, as on the R10000.
     #[inline]
     fn upgrade_blocks(&self, block: u64, access: Access) -> bool {
         self.timing.upgrade_blocks_loads
@@ -187,7 +188,7 @@ impl Processor {
             && self.miss_on(self.line_of_block(block)).and_then(|id| self.miss(id)).is_some_and(|miss| miss.upgrade)
     }
 
-    /// The access is done, or as good as: the next instruction may issue.
+    /// Completes the issue of an access: the next instruction may issue.
     #[inline]
     fn retire(&mut self, access: Access, value_at: Time, from: impl Into<Charge>) {
         self.counters.references += 1;
@@ -235,13 +236,13 @@ impl Processor {
         Ok(())
     }
 
-    /// An access to a line that is already on its way.
+    /// An access to a line with an outstanding miss joins the miss.
     fn join_miss(&mut self, id: MissId, block: u64, access: Access) -> Result<(), Wait> {
         let Some(miss) = self.miss(id) else { return Err(Wait::AnyMiss) };
         let &Miss { copy, requested, value_at, writes, upgrade, debt, block: wanted, .. } = miss;
         let (done, charge) = (!requested, miss.charge());
         match access {
-            // The store waits in the address queue, and what follows goes on.
+            // The store waits in the address queue, and later instructions go on.
             Access::Store if !writes && !done => {
                 if let Some(miss) = self.miss_mut(id) {
                     miss.then_store = true;
@@ -251,15 +252,15 @@ impl Processor {
                 self.retire(access, self.time, charge);
             }
             Access::Store | Access::WritePrefetch if !writes => return Err(Wait::Miss(id)),
-            // The line has been granted and taken away again before it was whole.
+            // The line was granted and invalidated again before it was complete.
             Access::Store if done && copy.state.after(access).is_none() => return Err(Wait::Miss(id)),
-            // The shared copy is still there (R12000), or the upgrade must be waited for (R10000).
+            // The shared copy is still present during an upgrade (R12000).
             Access::Load if upgrade && copy.state.rights() == Rights::Read && !self.timing.upgrade_blocks_loads => {
                 let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
                 self.observe_join(id, access);
                 self.retire(access, start + self.timing.secondary_hit, Cause::SecondaryCache);
             }
-            // The wanted block has come or is coming; the others come when the whole line is there.
+            // The requested block has arrived or is arriving; the others are available when the line is complete.
             Access::Load if done && block != wanted => return Err(Wait::Miss(id)),
             Access::Load => {
                 if done {
@@ -298,7 +299,7 @@ impl Processor {
         self.bus.hold(start, held);
         let value_at = start + wrong_way + self.timing.secondary_hit;
         if access == Access::Load {
-            // Instructions leave the window in order: so a stream of hits here is no faster than this cache's bus.
+            // Instructions leave the window in order, so a stream of hits here is limited by this cache's bus.
             self.window.enter(self.issued, value_at, Cause::SecondaryCache);
         }
         self.retire(access, value_at, Cause::SecondaryCache);
@@ -353,8 +354,8 @@ impl Processor {
         }
     }
 
-    /// A line leaves the secondary cache, and its blocks the primary one. If it is modified it is read out for the controller;
-    /// of a clean one the controller is told, if it wants to be.
+    /// Evicts a line from the secondary cache, and its blocks from the primary one. A modified line is read out for the
+    /// writeback; a clean one is announced to the controller if that requires it.
     pub(super) fn evict(&mut self, victim: Victim) {
         let line = LineAddr(victim.line);
         self.clear_primary(line, CopyState::INVALID);
@@ -377,10 +378,10 @@ impl Processor {
         self.posts.push(Post { at, ask, line, copy, measured: self.meter.measuring() != Measuring::No });
     }
 
-    /// Everything issued so far is done: values are there and misses over.
+    /// Waits until everything issued so far is done: values available and misses complete.
     ///
     /// # Errors
-    /// What to wait for.
+    /// The event to wait for.
     pub fn finish(&mut self) -> Result<(), Wait> {
         if self.is_missing() {
             return Err(Wait::AllMisses);
@@ -394,11 +395,11 @@ impl Processor {
         Ok(())
     }
 
-    /// Evicts one line of the secondary cache after another, starting at set `cursor`, up to the first that must be
-    /// written back. Returns the set to go on with, `None` at the end.
+    /// Evicts the lines of the secondary cache one after another, starting at set `cursor`, up to the first that must
+    /// be written back. Returns the set to continue with, `None` at the end.
     ///
     /// # Errors
-    /// What to wait for before going on: misses to be over, or writebacks to be acknowledged.
+    /// The event to wait for: complete misses, or acknowledged writebacks.
     pub fn drop_lines(&mut self, cursor: usize) -> Result<Option<usize>, Wait> {
         if self.is_missing() {
             return Err(Wait::AllMisses);
@@ -420,7 +421,7 @@ impl Processor {
         Ok(Some(set))
     }
 
-    /// Nothing that happens elsewhere before this processor's time is still to come, and it has not run ahead.
+    /// Requires that all events before this processor's time have been handled, and that it has not run ahead.
     ///
     /// # Errors
     /// The time to wait for.

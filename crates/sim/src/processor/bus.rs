@@ -1,11 +1,11 @@
-//! The secondary cache bus: tag checks, hits, line fills, primary writebacks and line reads share it.
+//! The secondary cache bus, shared by tag checks, hits, line fills, primary writebacks and line reads.
 
 use machine::description::Fill;
 use units::{Duration, Time};
 
 use super::ProcessorTiming;
 
-/// A stretch of time for which a line fill holds the bus.
+/// An interval in which a line fill occupies the bus.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     from: Time,
@@ -14,8 +14,8 @@ struct Window {
 
 /// The bus between a processor and its secondary cache.
 ///
-/// Accesses are served in order. Line fills take stretches of time that the system bus dictates: one for the whole line
-/// on the R10000, one for each 32-byte block on the R12000, which can check tags in between (Prestor 2001, 4.2.3).
+/// Accesses are served in order. Line fills occupy intervals that the system bus determines: one for the whole line on
+/// the R10000, one for each 32-byte block on the R12000, which can check tags in between (Prestor 2001, 4.2.3).
 #[derive(Debug, Default)]
 pub struct SecondaryBus {
     free_at: Time,
@@ -23,23 +23,23 @@ pub struct SecondaryBus {
 }
 
 impl SecondaryBus {
-    /// When an access that is ready at `ready` can start: after those before it, between fills, at an edge of `grid`.
+    /// The start of an access that is ready at `ready`: after earlier accesses, between fills, at an edge of `grid`.
     pub fn start(&self, ready: Time, grid: Duration) -> Time {
         let mut start = ready.max(self.free_at).align_up(grid);
-        // Windows are few and nearly sorted: look again until none is in the way.
+        // Windows are few and nearly sorted, so the search repeats until none overlaps.
         while let Some(window) = self.fills.iter().find(|window| window.from <= start && start < window.to) {
             start = window.to.align_up(grid);
         }
         start
     }
 
-    /// Holds the bus for `length` from `start`.
+    /// Occupies the bus for `length` from `start`.
     pub fn hold(&mut self, start: Time, length: Duration) {
         self.free_at = start + length;
     }
 
-    /// Books the fill of a line whose data cross the system bus from `first` on, `line` long in all. `now` is the time
-    /// of booking: windows that have passed are forgotten. Returns when the last of the line is in the cache.
+    /// Reserves the fill of a line whose data cross the system bus from `first` on, for `line` in all. Windows that end
+    /// before `now` are dropped. Returns when the end of the line is in the cache.
     pub fn book_fill(&mut self, now: Time, first: Time, line: Duration, timing: &ProcessorTiming) -> Time {
         self.fills.retain(|window| window.to > now);
         match timing.fill {
@@ -61,9 +61,9 @@ impl SecondaryBus {
         }
     }
 
-    /// A modified primary block leaves for the secondary cache, to make room for one that will be there at `value`, with
-    /// the line whose fill ends at `fill_end`. During the fill, the R10000 has it wait for the end and the R12000 lets it
-    /// go between the blocks (Prestor 2001, 4.3.1); after the fill, it takes the bus when the value comes.
+    /// Reserves the writeback of a modified primary block that makes room for one available at `value`, from the line
+    /// whose fill ends at `fill_end`. During the fill, the R10000 delays it to the end and the R12000 interleaves it
+    /// with the blocks (Prestor 2001, 4.3.1); after the fill, it takes the bus when the value arrives.
     pub fn book_primary_writeback(&mut self, value: Time, fill_end: Time, timing: &ProcessorTiming) {
         if fill_end <= value {
             self.fills.push(Window { from: value, to: value + timing.primary_writeback });

@@ -1,4 +1,4 @@
-//! What the rest of the machine does to a processor: messages of the protocol, tag checks from outside, fills.
+//! Coherence actions on a processor: changes of its copies, external tag checks, fills.
 
 use protocol::CopyState;
 use units::{Duration, LineAddr, Time};
@@ -8,7 +8,7 @@ use crate::observer::Observer;
 use crate::part::Victim;
 
 impl Processor {
-    /// The processor's copy of `line`: in its caches, or on the way there.
+    /// The processor's copy of `line`, in its caches or in an outstanding miss.
     #[inline]
     pub fn copy(&self, line: LineAddr) -> CachedCopy {
         if let Some(miss) = self.miss_on(line).and_then(|id| self.miss(id)) {
@@ -20,8 +20,8 @@ impl Processor {
         }
     }
 
-    /// The copy becomes `copy`, by what its controller found out; `requested` says whether the answer to a request for it is
-    /// still to come. The primary cache follows.
+    /// Sets the copy as the controller's protocol handler left it; `requested` says whether an answer to its request is
+    /// outstanding. The primary cache follows.
     #[inline]
     pub fn set_copy(&mut self, line: LineAddr, copy: CachedCopy, requested: bool) {
         if !copy.state.is_valid() {
@@ -50,25 +50,25 @@ impl Processor {
         }
     }
 
-    /// Whether the answer to a miss that has been granted is still to come, as the processor sees it: what it does meanwhile
-    /// must not depend on when its controller came to know.
+    /// Sets whether the answer to a granted miss is still outstanding for the processor, whose behaviour must not
+    /// depend on when its controller decided the grant.
     pub fn await_answer(&mut self, id: MissId, awaited: bool) {
         if let Some(miss) = self.miss_mut(id) {
             miss.requested = awaited;
         }
     }
 
-    /// The controller has let go of a line that had left the caches: it may be asked for again.
+    /// The controller releases an evicted line, which may then be requested again.
     pub fn release_writeback(&mut self, line: LineAddr) {
         self.writebacks.retain(|&other| other != line);
     }
 
-    /// Whether the line has left the caches and its controller has not let go of it.
+    /// Whether the line is evicted and its controller has not released it.
     pub fn is_writing_back(&self, line: LineAddr) -> bool {
         self.writebacks.contains(&line)
     }
 
-    /// The blocks of `line` in the primary cache take `state`.
+    /// Sets the blocks of `line` in the primary cache to `state`.
     pub(super) fn clear_primary(&mut self, line: LineAddr, state: CopyState) {
         let shift = self.timing.line_shift - self.timing.block_shift;
         for block in line.0 << shift..(line.0 + 1) << shift {
@@ -76,8 +76,8 @@ impl Processor {
         }
     }
 
-    /// A tag check for the system (intervention or invalidation) at `now`: when the answer is known. The predicted way is
-    /// tried first; a line that sits in the other one, or nowhere, takes a second access (Prestor 2001, 4.3.3).
+    /// An external tag check, for an intervention or invalidation, at `now`. Returns when its result is available. The
+    /// predicted way is checked first; a line in the other way, or absent, takes a second access (Prestor 2001, 4.3.3).
     pub fn snoop(&mut self, line: LineAddr, now: Time) -> Time {
         let start = self.bus.start(now, self.timing.secondary_grid);
         let first = self.secondary.probe(line.0).is_some_and(|found| found.predicted);
@@ -86,22 +86,23 @@ impl Processor {
         start + length
     }
 
-    /// When this processor has answered an invalidation of `line` that reaches it at `now`. One that has itself asked for
-    /// the line checks its tags and its request first; others take the invalidation in without making anybody wait.
+    /// The time at which this processor has answered an invalidation of `line` that arrives at `now`. With a miss on
+    /// the line outstanding, it checks its tags and its miss registers first; otherwise it buffers the invalidation and
+    /// answers at once.
     pub fn answer_invalidation(&mut self, line: LineAddr, now: Time) -> Time {
         let checked = self.snoop(line, now);
         if self.miss_on(line).is_some() { checked + self.timing.own_invalidation } else { now }
     }
 
-    /// Reads a whole line out for the system, from `now` on: when its first part is at the pins.
+    /// Reads a whole line out for the system, from `now` on. Returns when its first part is at the pins.
     pub fn read_out(&mut self, now: Time) -> Time {
         let start = self.bus.start(now, self.timing.secondary_grid);
         self.bus.hold(start, self.timing.line_read);
         start + self.timing.line_read
     }
 
-    /// The data of miss `id` cross the system bus from `first` on, `line` long: books the secondary cache bus and returns
-    /// when the end of the line is in the cache.
+    /// The data of miss `id` cross the system bus from `first` on, for `line`: reserves the secondary cache bus.
+    /// Returns when the end of the line is in the cache.
     pub fn book_fill(&mut self, id: MissId, now: Time, first: Time, line: Duration) -> Time {
         let end = self.bus.book_fill(now, first, line, &self.timing);
         if let Some(miss) = self.miss_mut(id) {
@@ -110,16 +111,16 @@ impl Processor {
         end
     }
 
-    /// The data of miss `id` are in the incoming buffer, where they stay until the request is complete (MIPS R10000 User's
-    /// Manual 2.0, section 6.10).
+    /// The data of miss `id` are in the incoming buffer, where they stay until the request is complete (MIPS R10000
+    /// User's Manual 2.0, section 6.10).
     pub fn buffer(&mut self, id: MissId) {
         if let Some(miss) = self.miss_mut(id) {
             miss.buffered = true;
         }
     }
 
-    /// Miss `id` is complete at `now`: a line in the incoming buffer goes on to the cache, as fast as the cache takes it.
-    /// Returns when its end is there.
+    /// Miss `id` is complete at `now`: a line in the incoming buffer is filled at the speed of the cache. Returns when
+    /// its end is in the cache.
     pub fn unbuffer(&mut self, id: MissId, now: Time) -> Time {
         match self.miss(id) {
             Some(miss) if miss.buffered => self.book_fill(id, now, now, self.timing.line_read),
@@ -137,7 +138,7 @@ impl Processor {
         self.secondary.lines()
     }
 
-    /// Counts a negative acknowledgement of the request for `line`.
+    /// Counts a NACK of the request for `line`.
     pub fn count_refusal(&mut self, line: LineAddr) {
         self.counters.refusals += 1;
         let Some(id) = self.miss_on(line) else { return };

@@ -1,31 +1,31 @@
-//! A thread's counts as its processor's performance counters would show them.
+//! A thread's counts in the form of its processor's performance counters.
 
 use units::{Bytes, Duration};
 
 use super::{Cause, Distance, Processor, ProcessorCounters, Service, Transaction};
 
-/// Bytes of a quadword, as the R10000's manual calls what a writeback is counted in (Prestor 2001, Table 5.1).
+/// Bytes of a quadword, the R10000 manual's unit of writebacks (Prestor 2001, Table 5.1).
 const QUADWORD: u64 = 16;
 
-/// What a thread has done on all processors that it was on.
+/// The counts of a thread on all its processors.
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadCounts {
-    /// What was counted.
+    /// The counts.
     pub counters: ProcessorCounters,
-    /// How long it was on any.
+    /// Time that it was on any processor.
     pub on_processor: Duration,
 }
 
-/// What came from outside to a processor's caches.
+/// External requests to a processor's caches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ExternalCounts {
     /// Interventions.
     pub interventions: u64,
-    /// Those that found the line.
+    /// Interventions that found the line.
     pub intervention_hits: u64,
     /// Invalidations.
     pub invalidations: u64,
-    /// Those that found the line.
+    /// Invalidations that found the line.
     pub invalidation_hits: u64,
 }
 
@@ -50,7 +50,7 @@ impl ExternalCounts {
 }
 
 impl Processor {
-    /// An intervention from outside is about to look for `line`.
+    /// Counts an external intervention for `line`, before its tag check.
     pub fn count_intervention(&mut self, line: units::LineAddr) {
         let hit = self.has_copy(line);
         let external = &mut self.counters.external;
@@ -58,7 +58,7 @@ impl Processor {
         external.intervention_hits += u64::from(hit);
     }
 
-    /// An invalidation from outside is about to look for `line`.
+    /// Counts an external invalidation of `line`, before its tag check.
     pub fn count_invalidation(&mut self, line: units::LineAddr) {
         let hit = self.has_copy(line);
         let external = &mut self.counters.external;
@@ -72,8 +72,9 @@ impl Processor {
 }
 
 impl ThreadCounts {
-    /// How often event `number` of the R10000 has occurred (Prestor 2001, Table 5.1; MIPS R10000 User's Manual 2.0, section 14),
-    /// on a processor of this `cycle`, with lines of so many bytes. Every instruction that issues graduates: none are guessed.
+    /// The number of occurrences of event `number` of the R10000 (Prestor 2001, Table 5.1; MIPS R10000 User's Manual
+    /// 2.0, section 14), on a processor with this `cycle` and lines of `line` bytes. Every issued instruction
+    /// graduates, as there is no speculation.
     pub fn event(&self, number: usize, cycle: Duration, line: Bytes) -> u64 {
         let counters = &self.counters;
         match number {
@@ -84,7 +85,7 @@ impl ThreadCounts {
             13 => counters.external.invalidations,
             23 => counters.translation_misses,
             25 => counters.primary_misses,
-            // A store to a shared copy finds its line: that is event 31.
+            // A store to a shared copy hits in the tags; it counts as event 31 instead.
             26 => counters.secondary_misses - counters.upgrades,
             28 => counters.external.intervention_hits,
             29 => counters.external.invalidation_hits,
@@ -93,7 +94,7 @@ impl ThreadCounts {
         }
     }
 
-    /// What no hardware tells, in the order of the counters' names.
+    /// The counts that no hardware provides, in the order of the counters' names.
     pub fn truth(&self, exact: &mut [u64]) {
         let ProcessorCounters { misses, time, references, refusals, page_faults, .. } = &self.counters;
         let count = |which: &dyn Fn(Service) -> bool| {

@@ -1,57 +1,57 @@
-//! Where a processor's time goes, every picosecond of it to one thing.
+//! The account of a processor's time, in which every picosecond has exactly one cause.
 //!
-//! The rule of overlap: an instruction that cannot issue waits for one thing, and that is charged with the wait. What others do
-//! meanwhile costs nothing, be it a second miss or work that goes on behind the first: stalls are what could not be hidden. A
-//! processor that may not go on before several misses are over is charged for the one that is over last, and one without a
-//! request buffer for the miss whose buffer it gets. Time in which instructions issue is busy, and so is time in which a chain of
-//! dependent instructions fills the window; the latter alone is measured, the former follows from the number of instructions, so
-//! that the sum of all says something.
+//! The overlap rule: an instruction that cannot issue waits for one cause, which is charged for the wait. Overlapped
+//! activity, such as a second miss or work behind the first, is not charged, so a stall is the time that was not
+//! hidden. A processor that must wait for several misses is charged for the one that completes last, and one without a
+//! free miss register for the miss whose register it gets. Time in which instructions issue is busy, as is time in
+//! which a chain of dependent instructions fills the window; only the latter is measured, the former follows from the
+//! number of instructions, so the sum of all is a check.
 
 use units::{Duration, Time};
 
 use super::{Miss, MissId, Processor, ProcessorCounters, Wait};
 use crate::attribution::Charge;
 
-/// Where a miss went, by the node of its requester and the home of its line: the classes of the FLASH dissertation's Table 5.2.
+/// The distance of a miss, by requester and home: the classes of the FLASH dissertation's Table 5.2.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Distance {
-    /// The line's home is the own node, and no other was asked.
+    /// The home is the requester's node, and no other was involved.
     #[default]
     Local,
-    /// The line's home is the own node, and another was asked: two hops.
+    /// The home is the requester's node, and another was involved: two hops.
     LocalThird,
-    /// The line's home is another node, and no third was asked: two hops.
+    /// The home is another node, and no third was involved: two hops.
     Remote,
-    /// The line's home is another node, and a third was asked: three hops.
+    /// The home is another node, and a third was involved: three hops.
     RemoteThird,
 }
 
-/// What a miss took.
+/// The transaction of a miss.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Transaction {
-    /// The home answered, and nobody else lost anything: clean.
+    /// The home answered alone: clean.
     #[default]
     Clean,
-    /// The owner of a dirty, or exclusive, copy was asked.
+    /// The owner of a dirty or exclusive copy received an intervention.
     Owned,
-    /// Copies of others were invalidated.
+    /// Copies at other nodes were invalidated.
     Invalidating,
 }
 
-/// How a miss was served.
+/// The service of a miss.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Service {
-    /// Where.
+    /// The distance.
     pub distance: Distance,
-    /// By whom.
+    /// The transaction.
     pub transaction: Transaction,
 }
 
 impl Distance {
-    /// All, nearest first.
+    /// Every distance, nearest first.
     pub const ALL: [Self; 4] = [Self::Local, Self::LocalThird, Self::Remote, Self::RemoteThird];
 
-    /// Of a line whose home is the own node or not, when a third node was asked or not.
+    /// The distance of a miss: `local` if the home is the requester's node, `third` if another node was involved.
     pub const fn of(local: bool, third: bool) -> Self {
         match (local, third) {
             (true, false) => Self::Local,
@@ -61,7 +61,7 @@ impl Distance {
         }
     }
 
-    /// Its name.
+    /// The name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Local => "local",
@@ -71,17 +71,17 @@ impl Distance {
         }
     }
 
-    /// Whether the line's home is the own node.
+    /// Whether the home is the requester's node.
     pub const fn is_local(self) -> bool {
         matches!(self, Self::Local | Self::LocalThird)
     }
 }
 
 impl Transaction {
-    /// All.
+    /// Every transaction.
     pub const ALL: [Self; 3] = [Self::Clean, Self::Owned, Self::Invalidating];
 
-    /// Its name.
+    /// The name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Clean => "clean",
@@ -92,27 +92,27 @@ impl Transaction {
 }
 
 impl Service {
-    /// How many there could be.
+    /// Number of services.
     pub const COUNT: usize = Distance::ALL.len() * Transaction::ALL.len();
 
-    /// Every one there could be.
+    /// Every service.
     pub fn all() -> impl Iterator<Item = Self> {
         let of = |distance| Transaction::ALL.into_iter().map(move |transaction| Self { distance, transaction });
         Distance::ALL.into_iter().flat_map(of)
     }
 
-    /// Its place among [`Service::all`].
+    /// Its index in [`Service::all`].
     pub const fn index(self) -> usize {
         self.distance as usize * Transaction::ALL.len() + self.transaction as usize
     }
 }
 
-/// What a processor spends time on.
+/// The cause of a processor's time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// Dependent instructions, one after another.
+    /// A chain of dependent instructions.
     Work,
-    /// A load that hits in the primary cache, and whose value is needed at once.
+    /// A load that hits in the primary cache and whose value is needed at once.
     PrimaryCache,
     /// A load that hits in the secondary cache.
     SecondaryCache,
@@ -120,19 +120,19 @@ pub enum Cause {
     Read(Service),
     /// A miss of a store, or a write prefetch.
     Write(Service),
-    /// A line that leaves the caches.
+    /// A line leaving the caches.
     Writeback,
-    /// The refill of a translation.
+    /// A TLB refill.
     Translation,
-    /// The other threads at a barrier.
+    /// A barrier, where other threads are still missing.
     Barrier,
-    /// A lock, or another word that somebody else is to change.
+    /// A lock, or another word that another processor is to change.
     Lock,
     /// The operating system.
     System,
-    /// A thread that could run and has no processor.
+    /// A ready thread without a processor.
     Descheduled,
-    /// A processor that has nothing to run.
+    /// A processor without a thread.
     Idle,
 }
 
@@ -158,7 +158,7 @@ impl Cause {
         }
     }
 
-    /// All but misses, each with its name. Work is not among them: who issues and who waits for work are both busy.
+    /// Every cause except misses, with its name. Work is left out: waits for work count as busy, like issue.
     pub const OTHERS: [(Self, &'static str); 9] = [
         (Self::PrimaryCache, "primary"),
         (Self::SecondaryCache, "secondary"),
@@ -171,13 +171,13 @@ impl Cause {
         (Self::Idle, "idle"),
     ];
 
-    /// A miss, for an access that writes or not.
+    /// The cause of a miss, by whether its access writes.
     pub const fn miss(writes: bool, service: Service) -> Self {
         if writes { Self::Write(service) } else { Self::Read(service) }
     }
 }
 
-/// Where time went.
+/// The split of time by cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TimeSplit {
     /// Time in which instructions issued.
@@ -192,17 +192,17 @@ impl Default for TimeSplit {
 }
 
 impl TimeSplit {
-    /// Time in which instructions issued or, one after another, filled the window.
+    /// Time in which instructions issued or a dependent chain filled the window.
     pub fn busy(&self) -> Duration {
         self.issuing + self.of(Cause::Work)
     }
 
-    /// Time spent on one thing.
+    /// Time of one cause.
     pub const fn of(&self, cause: Cause) -> Duration {
         self.spent[cause.index()]
     }
 
-    /// All of it.
+    /// The total.
     pub fn total(&self) -> Duration {
         self.spent.iter().fold(self.issuing, |sum, &spent| sum + spent)
     }
@@ -218,17 +218,17 @@ impl TimeSplit {
     }
 }
 
-/// How many misses were served how.
+/// Number of misses by service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MissCounts {
     reads: [u64; Service::COUNT],
     writes: [u64; Service::COUNT],
-    /// Of the writes, those that had a shared copy already.
+    /// Writes among them that already had a shared copy.
     pub upgrades: u64,
 }
 
 impl MissCounts {
-    /// Misses, of stores or of loads, that were served so.
+    /// Misses of stores or of loads with this service.
     pub const fn of(&self, writes: bool, service: Service) -> u64 {
         if writes { self.writes[service.index()] } else { self.reads[service.index()] }
     }
@@ -256,7 +256,7 @@ impl MissCounts {
 }
 
 impl ProcessorCounters {
-    /// What was done since `before`.
+    /// The counts since `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {
             instructions: self.instructions - before.instructions,
@@ -276,12 +276,12 @@ impl ProcessorCounters {
         }
     }
 
-    /// So much more time was spent on `cause`.
+    /// Adds time to `cause`.
     pub fn spend(&mut self, cause: Cause, time: Duration) {
         self.time.spent[cause.index()] += time;
     }
 
-    /// What was done in both.
+    /// The sum of both counts.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self {
@@ -303,26 +303,27 @@ impl ProcessorCounters {
     }
 }
 
-/// What a processor keeps to account for its time.
+/// The ledger of a processor's time.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// All but the time in which instructions issued, which the number of instructions tells.
+    /// Time by cause without issue time, which follows from the number of instructions.
     spent: TimeSplit,
-    /// What the program said it waits for when it was last suspended.
+    /// The wait with which the program was last suspended.
     waits: Option<Wait>,
-    /// What all that the processor does is for, if not for the program's own ends; and when that began, in instructions.
+    /// The cause that all time is charged to instead of the program's own, with the number of instructions at its
+    /// start.
     on_behalf: Option<(Cause, u64)>,
-    /// Instructions issued on behalf of something, in all.
+    /// Instructions issued on behalf of such a cause, in total.
     elsewhere: u64,
     misses: MissCounts,
-    /// How misses, by their numbers as far as any has been over, were served last, and which was over last.
+    /// The charge of the last completed miss in each miss register, and of the last one in all.
     served: Vec<Option<Charge>>,
     latest: Option<Charge>,
 }
 
 impl Ledger {
-    /// `time` was spent on `cause`, or on what all is on behalf of. The operating system and the translation buffer are never on
-    /// a program's behalf. Returns which of them it was.
+    /// Charges `time` to `cause`, or to the cause that all time is charged to at present. Operating system, idle time
+    /// and TLB refills are never charged to the latter. Returns the charged cause.
     #[inline]
     fn charge(&mut self, cause: Cause, time: Duration) -> Cause {
         let cause = match (self.on_behalf, cause) {
@@ -335,17 +336,17 @@ impl Ledger {
 }
 
 impl Ledger {
-    /// Whether what the processor does is on behalf of anything.
+    /// Whether all time is charged to a cause at present.
     pub(super) fn is_on_behalf(&self) -> bool {
         self.on_behalf.is_some()
     }
 
-    /// Instructions issued on behalf of something, in all.
+    /// Instructions issued on behalf of a cause, in total.
     pub(super) fn elsewhere(&self) -> u64 {
         self.elsewhere
     }
 
-    /// So many more rounds have passed in each of which so many instructions were issued on behalf of something, and time was spent so.
+    /// Adds `rounds` identical rounds, each with `elsewhere` instructions on behalf of a cause and with `time` spent.
     pub(super) fn repeat(&mut self, elsewhere: u64, time: &TimeSplit, rounds: u64) {
         self.elsewhere += elsewhere * rounds;
         for (spent, each) in self.spent.spent.iter_mut().zip(time.spent) {
@@ -355,7 +356,7 @@ impl Ledger {
 }
 
 impl Processor {
-    /// Passes the time until `at`, if that is still to come, on account of what is charged with it.
+    /// Advances the clock to `at`, if that is later, and charges the time.
     #[inline]
     pub fn wait_until(&mut self, at: Time, charge: impl Into<Charge>) {
         if at > self.time {
@@ -368,13 +369,13 @@ impl Processor {
         }
     }
 
-    /// The program is suspended until what it says has come.
+    /// Suspends the program with `wait`.
     #[inline]
     pub fn suspend(&mut self, wait: Wait) {
         self.ledger.waits = Some(wait);
     }
 
-    /// The time that has passed since the program was suspended, if the processor's own did not, was spent on what it waits for.
+    /// Charges the time since the program was suspended to its wait, as far as the processor's clock has not passed it.
     #[inline]
     pub(super) fn resume(&mut self, now: Time) {
         let waits = self.ledger.waits.take();
@@ -384,20 +385,20 @@ impl Processor {
         }
     }
 
-    /// The operating system takes it for `length`, at `now` or when it comes to it.
+    /// The operating system takes the processor for `length`, from `now` or from the processor's own later time.
     pub fn spend_in_os(&mut self, now: Time, length: Duration) {
         let cause = self.waited_for(self.ledger.waits);
         self.wait_until(now, cause);
         self.wait_until(self.time + length, Cause::System);
     }
 
-    /// Its program leaves the processor at `now`.
+    /// The program leaves the processor at `now`.
     pub fn vacate(&mut self, now: Time) {
         self.end_rest(now);
         self.resume(now);
     }
 
-    /// Counts instructions of a loop whose time is charged as a wait.
+    /// Counts instructions of a spin loop, whose time is charged as a wait.
     pub(super) fn issue_waiting(&mut self, count: u64) {
         self.issued += count;
         self.ledger.elsewhere += count;
@@ -413,7 +414,7 @@ impl Processor {
             None => Cause::Idle,
             Some(Wait::Barrier) => Cause::Barrier,
             Some(Wait::Departure(_) | Wait::Rest(..) | Wait::Published | Wait::Leave) => Cause::Lock,
-            // On behalf of what it waits for, if that has a name.
+            // A parked thread waits on behalf of a cause, if there is one.
             Some(Wait::Parked(_)) => self.ledger.on_behalf.map_or(Cause::Idle, |(cause, _)| cause),
             Some(Wait::Writeback(_)) => Cause::Writeback,
             Some(Wait::Page(..) | Wait::Call) => Cause::System,
@@ -426,8 +427,8 @@ impl Processor {
         cause.into()
     }
 
-    /// From here on, all that the processor spends time on is on behalf of `cause`: of a barrier or a lock that are made of
-    /// loads and stores; with `None` of the program again. Returns what it was before.
+    /// Charges all time from here on to `cause`, a barrier or a lock that consists of loads and stores; `None` charges
+    /// the program itself again. Returns the previous cause.
     pub fn on_behalf(&mut self, cause: Option<Cause>) -> Option<Cause> {
         let before = self.ledger.on_behalf.take();
         if let Some((before, since)) = before {
@@ -439,7 +440,7 @@ impl Processor {
         before.map(|(cause, _)| cause)
     }
 
-    /// The outstanding miss on `line`, if there is one, is being served so.
+    /// Sets the service of the outstanding miss on `line`, if there is one.
     pub fn serve(&mut self, line: units::LineAddr, service: Service) {
         if let Some(id) = self.miss_on(line)
             && let Some(miss) = self.miss_mut(id)
@@ -448,7 +449,7 @@ impl Processor {
         }
     }
 
-    /// Miss `id` is over.
+    /// Counts completed miss `id`.
     pub(super) fn count_miss(&mut self, id: MissId, miss: &Miss) {
         self.ledger.misses.count(miss.writes, miss.service);
         self.ledger.misses.upgrades += u64::from(miss.upgrade);
@@ -463,7 +464,7 @@ impl Processor {
         (self.ledger.served[number], self.ledger.latest) = (charge, charge);
     }
 
-    /// What it did so far.
+    /// The counts so far.
     pub fn counters(&self) -> ProcessorCounters {
         let pending = self.ledger.on_behalf.map_or(0, |(_, since)| self.issued - since);
         let issuing = self.timing.issue * (self.issued - self.ledger.elsewhere - pending);

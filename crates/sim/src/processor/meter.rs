@@ -1,22 +1,22 @@
-//! What a thread did in the parts of its program that it says are to be measured.
+//! The measured part of a thread's program: its time and counts.
 
 use units::{Duration, Time};
 
 use super::{Cause, Processor, ProcessorCounters};
 
-/// Whether what a thread does is measured.
+/// Whether a thread is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Measuring {
-    /// It is not.
+    /// Not measured.
     #[default]
     No,
-    /// It is if something that is measured follows.
+    /// Measured only if a measured interval follows.
     IfMoreFollows,
-    /// It is.
+    /// Measured.
     Yes,
 }
 
-/// Intervals added up.
+/// A sum of intervals.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     time: Duration,
@@ -29,18 +29,18 @@ impl Sum {
     }
 }
 
-/// The measured intervals of a thread, added up. It goes with the thread from processor to processor.
+/// The measured intervals of a thread, summed. The meter follows the thread from processor to processor.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Meter {
-    /// Of which kind the open interval is, if there is one.
+    /// The kind of the open interval, if there is one.
     measuring: Measuring,
-    /// Since when it has been open on the present processor, and what that had done before.
+    /// The start of the open interval on the present processor, with the processor's counts at that time.
     open: Option<(Time, ProcessorCounters)>,
-    /// Whether there was any interval.
+    /// Whether there has been a measured interval.
     used: bool,
-    /// What was done in intervals that are measured.
+    /// The sum of the measured intervals.
     sum: Sum,
-    /// What was done since, and is measured if something that is measured follows.
+    /// The sum since the last one, measured only if another follows.
     since: Sum,
 }
 
@@ -49,7 +49,7 @@ impl Meter {
         if self.measuring == Measuring::Yes { &mut self.sum } else { &mut self.since }
     }
 
-    /// The thread had no processor for so long, on account of `cause`.
+    /// Adds `time` without a processor, on account of `cause`.
     pub fn spend(&mut self, cause: Cause, time: Duration) {
         if self.measuring != Measuring::No {
             let sum = self.open_sum();
@@ -58,22 +58,22 @@ impl Meter {
         }
     }
 
-    /// Whether there ever was an interval.
+    /// Whether there has been a measured interval.
     pub fn is_used(&self) -> bool {
         self.used
     }
 
-    /// Whether what the thread does is measured.
+    /// Whether the thread is measured at present.
     pub fn measuring(&self) -> Measuring {
         self.measuring
     }
 
-    /// How long the intervals were in all and what was done in them, if there were any.
+    /// The total time and counts of the measured intervals, if there were any.
     pub fn measured(&self) -> Option<(Duration, ProcessorCounters)> {
         self.used.then_some((self.sum.time, self.sum.counters))
     }
 
-    /// The open interval is over on a processor whose time is `now`, and which has done this; what kind it was.
+    /// Closes the open interval at `now`, with the processor's counts at that time.
     fn close(&mut self, now: Time, counters: &ProcessorCounters) {
         if let Some((since, before)) = self.open.take() {
             let done = Sum { time: now - since, counters: counters.since(&before) };
@@ -84,8 +84,8 @@ impl Meter {
 }
 
 impl Processor {
-    /// From the present time on, what the thread does is measured, or not, or if something that is measured follows. To begin what
-    /// has begun changes nothing, nor does it to end what is not measured.
+    /// Changes whether the thread is measured, from the present time on. A repeated start has no effect, and neither
+    /// has a provisional end outside of a measured interval.
     pub fn measure(&mut self, measuring: Measuring) {
         let before = self.meter.measuring;
         let is_change = match measuring {
@@ -106,20 +106,20 @@ impl Processor {
         self.heed_meter();
     }
 
-    /// Whether its thread has what it does measured.
+    /// Whether its thread is measured.
     #[inline]
     pub fn measuring(&self) -> Measuring {
         self.meter.measuring
     }
 
-    /// A thread whose meter this is comes to this processor.
+    /// The thread of this meter arrives at this processor.
     pub fn take_meter(&mut self, meter: Meter) {
         let open = (meter.measuring != Measuring::No).then(|| (self.time, self.counters()));
         self.meter = Meter { open, ..meter };
         self.heed_meter();
     }
 
-    /// The thread leaves this processor, and takes its meter with it.
+    /// The thread leaves this processor with its meter.
     pub fn give_meter(&mut self) -> Meter {
         let (now, counters) = (self.time, self.counters());
         self.meter.close(now, &counters);

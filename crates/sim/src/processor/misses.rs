@@ -1,4 +1,4 @@
-//! Outstanding misses: the processor's side of the coherency request buffer.
+//! Outstanding misses: the processor's miss registers (the R10000's coherent request buffer).
 
 use machine::description::MOST_MISSES;
 use protocol::{Access, Rights};
@@ -13,7 +13,7 @@ use crate::part::Slot;
 pub struct MissId(pub u8);
 
 impl MissId {
-    /// Misses that a processor can have outstanding at most.
+    /// Maximum number of outstanding misses of a processor.
     pub const CAPACITY: usize = MOST_MISSES as usize;
 }
 
@@ -22,43 +22,43 @@ impl MissId {
 pub struct Miss {
     /// The line.
     pub line: LineAddr,
-    /// The processor's copy, which counts until the line is placed in the cache.
+    /// The processor's copy, which is authoritative until the line is placed in the cache.
     pub copy: CachedCopy,
-    /// Whether the answer to the request is still to come.
+    /// Whether the answer to the request is outstanding.
     pub(super) requested: bool,
-    /// Whether the controller has granted it: it may know so before it can answer.
+    /// Whether the controller has granted the request, which may be before it can answer.
     pub(super) granted: bool,
-    /// Whether it has ended in a bus error, and waits for the operating system.
+    /// Whether the miss has ended in a bus error, and waits for the operating system.
     pub(super) trapped: bool,
-    /// The primary block that is wanted.
+    /// The requested primary block.
     pub(super) block: u64,
-    /// The place kept for it in the secondary cache.
+    /// The slot reserved for the line in the secondary cache.
     pub(super) slot: Slot,
-    /// How it is being served, as far as its home knows.
+    /// Its service, as far as the home has determined it.
     pub(super) service: Service,
     /// Whether it is an upgrade: the processor still has a shared copy.
     pub(super) upgrade: bool,
-    /// What the request was for.
+    /// The access that missed.
     pub(super) access: Access,
-    /// Stores that wait for it, as an observer counts them: its own, and those that joined it.
+    /// Stores that wait for the miss, as an observer counts them: its own, and those that joined it.
     pub(super) stores: u32,
-    /// How often its request has been refused.
+    /// NACKs of its request.
     pub(super) refusals: u32,
-    /// Whether it is for a store or a write prefetch.
+    /// Whether the access is a store or a write prefetch.
     pub(super) writes: bool,
-    /// Whether a store waits for the line that was asked for by a load.
+    /// Whether a store waits for the line that a load requested.
     pub(super) then_store: bool,
-    /// When the wanted value is there, once that is known.
+    /// The time at which the value is available, once that is determined.
     pub(super) value_at: Option<Time>,
-    /// Whom what is waited for it is to be charged to.
+    /// The attribution of waits for the miss.
     pub(super) debt: Debt,
-    /// Whether its line has come and waits in the processor's incoming buffer for the rest of the answer.
+    /// Whether the line is in the processor's incoming buffer, waiting for the rest of the answer.
     pub(super) buffered: bool,
-    /// When the end of the line will be in the cache, once that is known.
+    /// The time at which the end of the line is in the cache, once that is determined.
     pub fill_end: Time,
 }
 
-/// A request buffer that is still taken after its miss is over.
+/// A miss register that is still occupied after its miss has completed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Taken {
     until: Time,
@@ -66,13 +66,13 @@ struct Taken {
     writes: bool,
 }
 
-/// No line has this address.
+/// The address of an unused miss register; no line has it.
 const NO_LINE: LineAddr = LineAddr(u64::MAX);
 
-/// The misses of a processor. What every event looks for stands together, apart from what few need.
+/// The miss registers of a processor. The fields that every event searches are stored apart from the rest.
 #[derive(Debug)]
 pub(super) struct Misses {
-    /// Lines of the outstanding misses ([`NO_LINE`] for none), and how many those are.
+    /// Lines of the outstanding misses ([`NO_LINE`] for none), and their number.
     lines: Box<[LineAddr]>,
     outstanding: u8,
     taken: Box<[Taken]>,
@@ -85,14 +85,14 @@ impl Miss {
         self.granted
     }
 
-    /// What whoever waits for it is charged with.
+    /// The charge of a wait for this miss.
     pub(super) const fn charge(&self) -> Charge {
         Charge { cause: Cause::miss(self.writes, self.service), debt: self.debt }
     }
 }
 
 impl Misses {
-    /// As many free miss registers.
+    /// `registers` free miss registers.
     pub(super) fn new(registers: usize) -> Self {
         Self {
             lines: vec![NO_LINE; registers].into(),
@@ -112,7 +112,7 @@ impl Misses {
         self.outstanding == 0
     }
 
-    /// Whether an outstanding miss keeps `slot`.
+    /// Whether an outstanding miss reserves `slot`.
     pub(super) fn reserves(&self, slot: Slot) -> bool {
         self.iter().any(|(_, miss)| miss.slot == slot)
     }
@@ -123,7 +123,7 @@ impl Misses {
         self.outstanding += 1;
     }
 
-    /// Miss `id` is for `line` from now on.
+    /// Changes the line of miss `id`.
     pub(super) fn rename(&mut self, id: MissId, line: LineAddr) {
         self.lines[usize::from(id.0)] = line;
     }
@@ -148,7 +148,7 @@ impl Processor {
         Some(MissId(number as u8))
     }
 
-    /// An outstanding miss.
+    /// The outstanding miss `id`.
     #[inline]
     pub fn miss(&self, id: MissId) -> Option<&Miss> {
         self.misses.entries[usize::from(id.0)].as_ref()
@@ -159,7 +159,8 @@ impl Processor {
         self.misses.entries[usize::from(id.0)].as_mut()
     }
 
-    /// A free request buffer: one for a store if `writes`, an upgrade if `upgrade`; or what to wait for.
+    /// A free miss register for the access, a store or write prefetch if `writes`, an upgrade if `upgrade`; or the
+    /// event to wait for.
     #[inline]
     pub(super) fn free_miss(&self, writes: bool, upgrade: bool) -> Result<MissId, Wait> {
         let misses = &self.misses;
@@ -188,8 +189,8 @@ impl Processor {
         }
     }
 
-    /// The value that miss `id` brings will be there at `at`: room is made for its block in the primary cache, and a
-    /// modified block that leaves is booked on the secondary cache bus.
+    /// The value of miss `id` is available at `at`: a primary cache slot is freed for its block, and the writeback of
+    /// a modified block from there reserves the secondary cache bus.
     pub fn set_value(&mut self, id: MissId, at: Time) {
         let Some(miss) = self.miss_mut(id) else { return };
         miss.value_at = Some(at);
@@ -206,8 +207,8 @@ impl Processor {
         }
     }
 
-    /// The store, if any, that waited for the line of miss `id`, which is complete at `now`. Returns whether the line has
-    /// to be asked for again: the load was given a copy that cannot be stored to.
+    /// Performs the store, if any, that waits for the line of miss `id`, complete at `now`. Returns whether the line
+    /// must be requested again, because the load was granted a copy without write permission.
     pub fn perform_waiting_store(&mut self, id: MissId, now: Time) -> bool {
         let at = now + self.timing.miss_to_request;
         let Some(miss) = self.miss_mut(id) else { return false };
@@ -228,8 +229,8 @@ impl Processor {
         true
     }
 
-    /// Miss `id` is over at `now`: the line takes its place in the caches, in the state in which the protocol left it. Its
-    /// request buffer stays taken for a while: until the time returned.
+    /// Completes miss `id` at `now`: places the line in the caches, in the state in which the protocol left it. Returns
+    /// the time at which its miss register is free.
     pub fn close_miss(&mut self, id: MissId, now: Time) -> Time {
         let free = now + self.timing.release;
         let Some(miss) = self.misses.close(id, free) else { return now };

@@ -1,12 +1,12 @@
-//! The processor: caches, translation, and an out-of-order window of limited size.
+//! The processor: caches, TLB, and an out-of-order window of limited size.
 //!
-//! It knows what every coherent processor knows: that a copy is invalid, shared, exclusive or modified, and whom to ask when
-//! it misses: its node's controller ([`Ask`]). Which protocol answers is the controller's business.
+//! A copy of a line is invalid, shared, exclusive or modified; a miss is sent to the node's controller ([`Ask`]). The
+//! processor is independent of the protocol that the controller implements.
 //!
-//! Two models fit one frame (MIPS R10000 and R12000; Prestor 2001, 4.2.2-4.2.3): instructions issue in order and complete
-//! out of order within a window; independent misses overlap up to the number of outstanding misses; an access whose
-//! address depends on an earlier load waits for it; stores become visible in order. A *blocking* processor is one with a
-//! window of one instruction.
+//! One model covers both processors (MIPS R10000 and R12000; Prestor 2001, 4.2.2-4.2.3): instructions issue in order
+//! and complete out of order within a window; independent misses overlap up to the number of miss registers; an access
+//! whose address depends on an earlier load waits for it; stores become visible in order. A *blocking* processor is one
+//! with a window of one instruction.
 
 mod accesses;
 mod bus;
@@ -47,168 +47,169 @@ use spinning::{Pose, Spin};
 use tlb::Tlb;
 use window::Window;
 
-/// Why a processor cannot go on by itself.
+/// The event that a suspended processor waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
-    /// Its own clock is ahead: other events come first.
+    /// Its own clock is ahead: earlier events come first.
     Until(Time),
-    /// It needs the value that a miss will bring.
+    /// The value of a miss.
     Value(MissId),
-    /// It needs a miss to be over.
+    /// The completion of a miss.
     Miss(MissId),
-    /// It needs any miss to be over.
+    /// The completion of any miss.
     AnyMiss,
-    /// It needs the acknowledgement of a writeback of this line.
+    /// The acknowledgement of a writeback of this line.
     Writeback(LineAddr),
-    /// It needs all its misses to be over.
+    /// The completion of all its misses.
     AllMisses,
-    /// It needs the operating system to say where a page is that it loads from, or stores to if the flag is set.
+    /// The operating system's handling of a page fault, by a store if the flag is set.
     Page(VirtualAddr, bool),
-    /// It waits for the other threads of its program.
+    /// The other threads of its program at a barrier.
     Barrier,
-    /// It looks at this line again and again, and its copy tells it nothing new.
+    /// The departure of its copy of this line, on which it spins.
     Departure(LineAddr),
-    /// Its own loop looks at this line again and again, in rounds that are all alike, until this time.
+    /// The departure of its copy of this line, on which its program's own loop spins in identical rounds, or this time.
     Rest(LineAddr, Time),
-    /// Those that look at words again and again are to look now.
+    /// The repetition of all spinning loads, after a word has changed.
     Published,
-    /// The operating system takes it off its processor as soon as its misses are over.
+    /// The completion of its misses, after which the operating system takes it off its processor.
     Leave,
-    /// It asks something of the operating system, at the processor's own time.
+    /// A call of the operating system, at the processor's own time.
     Call,
-    /// It has nothing to do until another thread wakes it, or until this time.
+    /// A wake-up by another thread, or this time.
     Parked(Time),
 }
 
-/// What a processor did, counted since the start of the run.
+/// Counts of a processor since the start of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ProcessorCounters {
     /// Instructions issued.
     pub instructions: u64,
     /// Loads, stores and prefetches issued.
     pub references: u64,
-    /// Those of them that looked again at a word that nobody had changed, in loops that wait.
+    /// References among them that loaded an unchanged word again, in spin loops.
     pub looks: u64,
     /// References that missed in the primary cache.
     pub primary_misses: u64,
     /// References that sent a request to the home.
     pub secondary_misses: u64,
-    /// Those of them that were stores to a shared copy.
+    /// Requests among them that were upgrades: stores to a shared copy.
     pub upgrades: u64,
-    /// Translation misses.
+    /// TLB misses.
     pub translation_misses: u64,
-    /// Page faults: pages that it was the first to touch.
+    /// Page faults: first touches by this processor.
     pub page_faults: u64,
     /// Modified lines written back to memory.
     pub writebacks: u64,
-    /// What came from outside.
+    /// External interventions and invalidations.
     pub external: ExternalCounts,
-    /// Negative acknowledgements received.
+    /// NACKs received.
     pub refusals: u64,
-    /// Misses that are over, by how they were served.
+    /// Completed misses by service.
     pub misses: MissCounts,
-    /// Misses by their causes, in the order of [`MissCause::ALL`], if they are told apart; without upgrades.
+    /// Misses by cause, in the order of [`MissCause::ALL`], if causes are tracked; upgrades are not included.
     pub causes: [u64; MissCause::ALL.len()],
-    /// Where the time went.
+    /// Time by cause.
     pub time: TimeSplit,
 }
 
-/// What a processor asks of, or tells, its node's controller.
+/// A request or notice of a processor to its node's controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ask {
-    /// A miss: a copy of the line that serves the access.
+    /// A miss: requests a copy of the line that permits the access.
     Request(Access),
-    /// The line has left its caches.
+    /// An eviction of the line from its caches.
     Evict,
 }
 
-/// Something that leaves the processor at a given time.
+/// A message from the processor to its controller.
 #[derive(Clone, Copy, Debug)]
 pub struct Post {
-    /// When it is ready at the pins.
+    /// The time at which it is at the pins.
     pub at: Time,
-    /// What it is.
+    /// The request or notice.
     pub ask: Ask,
-    /// The line it is about.
+    /// Its line.
     pub line: LineAddr,
-    /// The copy that the processor has, or had.
+    /// The processor's copy before it.
     pub copy: CachedCopy,
-    /// Whether the program has what it does here measured.
+    /// Whether it lies in the measured part of the program.
     pub measured: bool,
 }
 
 /// A processor's copy of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CachedCopy {
-    /// Its state; with [`CopyState::INVALID`] there is none.
+    /// Its state; [`CopyState::INVALID`] stands for no copy.
     pub state: CopyState,
     /// The version of its data.
     pub version: Version,
 }
 
-/// One processor: everything that its program's accesses touch without an event.
+/// One processor: the state that its program's accesses use without an event.
 ///
-/// It travels into the program's coroutine while the program runs and back when the program waits, so that both sides use
+/// It moves into the program's coroutine while the program runs and back when the program waits, so that both sides use
 /// it without sharing.
 pub struct Processor {
     cpu: CpuId,
     timing: ProcessorTiming,
-    /// When the next instruction issues.
+    /// The issue time of the next instruction.
     time: Time,
-    /// Nothing from outside can touch this processor before this time.
+    /// The look-ahead horizon: no outside event affects this processor before this time.
     horizon: Time,
-    /// When it was last resumed: at its own time then, it is in step with everything else.
+    /// The time of the latest resumption; if equal to `time`, the processor has not run ahead.
     synchronised_at: Time,
-    /// When the value of the latest load is there and all work on it is done, if `value_from` is `None`; else the work to be
-    /// done after it.
+    /// The time at which the value of the latest load and all work on it are done, if `value_from` is `None`; otherwise
+    /// the work still to be done after the value.
     value_at: Time,
     value_from: Option<MissId>,
     work_after_value: Duration,
-    /// When the value itself was there, before any work on it, and what it came from.
+    /// The time at which the value itself was available, and the charge of a wait for it.
     loaded_at: Time,
     loaded_from: Charge,
-    /// Whether the latest access missed a translation that has not been refilled yet.
+    /// Whether the latest access missed in the TLB, which has not been refilled yet.
     refilling: bool,
-    /// What the access refers to that has trapped on a page and waits for all before it.
+    /// The address of the access that has trapped on a page and waits for all instructions before it.
     trapped: Option<VirtualAddr>,
     /// Instructions issued so far.
     issued: u64,
-    /// Those of them that are not known to be done.
+    /// Instructions among them that may not be done.
     window: Window,
-    /// Its states mirror those of the secondary cache, which includes it and holds the data.
+    /// The primary cache; its states mirror those of the secondary cache, which includes it and holds the data.
     primary: Cache,
     secondary: Cache,
     tlb: Tlb,
-    /// What it knows of where virtual pages are.
+    /// Its translations of virtual pages.
     translations: Translations,
     bus: SecondaryBus,
     misses: Misses,
-    /// Lines that have left the caches and whose controller has not let go of them.
+    /// Evicted lines that the controller has not released.
     writebacks: Vec<LineAddr>,
-    /// Whether the controller wants to be told of clean lines that leave the caches, too.
+    /// Whether the controller requires notices of evicted clean lines.
     announces_clean: bool,
     random: Xoshiro256PlusPlus,
     posts: Vec<Post>,
-    /// What its program looks at again and again, while it does.
+    /// The spin loop, while its program is in one.
     spin: Option<Spin>,
-    /// How a look of the program's own loop found the processor, and whether it may be spared such looks.
+    /// The state of the processor in the last round of its program's own spin loop, and whether such rounds may be
+    /// skipped.
     pose: Option<Box<Pose>>,
     may_rest: bool,
     counters: ProcessorCounters,
     ledger: Ledger,
     meter: Meter,
-    /// Who is told of every access, if anybody is.
+    /// The observer of every access, if there is one.
     observer: Option<SharedObserver>,
-    /// Who tells misses apart by their causes, if anybody does.
+    /// The tracker of miss causes, if there is one.
     causes: Option<SharedCauses>,
-    /// Who tells where it loses what, if anybody does.
+    /// The attribution of lost time, if enabled.
     attribution: Option<Box<Attribution>>,
-    /// Where its program is, as far as that says so.
+    /// The program's present site, if it gives one.
     site: u64,
 }
 
 impl Processor {
-    /// A processor with empty caches. With `announces_clean` it tells its controller of clean lines that leave them, too.
+    /// A processor with empty caches. With `announces_clean` it notifies its controller of evicted clean lines, too.
     pub fn new(cpu: CpuId, timing: ProcessorTiming, announces_clean: bool, seed: u64) -> Self {
         Self {
             cpu,
@@ -248,7 +249,7 @@ impl Processor {
         }
     }
 
-    /// Which processor it is.
+    /// The processor's number.
     pub fn cpu(&self) -> CpuId {
         self.cpu
     }
@@ -259,7 +260,7 @@ impl Processor {
         self.time
     }
 
-    /// Lets it run freely before `horizon`, now that the rest of the machine has come to `now`.
+    /// Resumes the processor at `now`, and lets it run ahead up to `horizon`.
     #[inline]
     pub fn release(&mut self, now: Time, horizon: Time) {
         self.resume(now);
@@ -267,17 +268,17 @@ impl Processor {
         self.horizon = horizon;
     }
 
-    /// It faults on a page.
+    /// Counts a page fault.
     pub fn count_page_fault(&mut self) {
         self.counters.page_faults += 1;
     }
 
-    /// What it is to know of where virtual pages are.
+    /// Sets its translations of virtual pages.
     pub fn set_translations(&mut self, translations: Translations) {
         self.translations = translations;
     }
 
-    /// What it has to say, oldest first, in exchange for an empty list.
+    /// Takes its messages, oldest first, in exchange for an empty list.
     pub fn swap_posts(&mut self, posts: &mut Vec<Post>) {
         std::mem::swap(&mut self.posts, posts);
     }
@@ -288,19 +289,19 @@ impl Processor {
         !self.misses.is_empty()
     }
 
-    /// Whether nothing that it asked for or sent is outstanding.
+    /// Whether it has no outstanding misses and no unreleased evicted lines.
     #[inline]
     pub fn is_quiet(&self) -> bool {
         self.misses.is_empty() && self.writebacks.is_empty()
     }
 
-    /// Whether no answer to what it asked for has come as far as its bus, and no software waits for one.
+    /// Whether no answer to its misses has reached its bus, and no miss has trapped.
     #[inline]
     pub fn is_waiting_far(&self) -> bool {
         self.misses.is_empty() || self.misses.iter().all(|(_, miss)| miss.value_at.is_none() && !miss.trapped)
     }
 
-    /// The line whose writeback has been outstanding longest.
+    /// The line with the oldest unreleased writeback.
     pub fn oldest_writeback(&self) -> Option<LineAddr> {
         self.writebacks.first().copied()
     }

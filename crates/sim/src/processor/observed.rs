@@ -1,7 +1,7 @@
-//! What an observer is told of a processor's accesses, and the stores that only an observed processor counts.
+//! Reports of a processor's accesses to the observer and to the tracker of miss causes.
 //!
-//! A store that hits a modified block changes nothing that anybody could notice by time, so its line keeps its version; under
-//! observation it makes the next one, like every other store.
+//! A store that hits a modified block has no effect on timing, so its line keeps its version; under observation it
+//! makes the next version, like every other store.
 
 use protocol::Access;
 use units::{CpuId, LineAddr, PhysicalAddr, Time};
@@ -11,37 +11,37 @@ use crate::attribution::{Attribution, Debt, LineLoss};
 use crate::causes::{Causes, MissCause, SharedCauses};
 use crate::observer::SharedObserver;
 
-/// Words are of eight bytes.
+/// Binary logarithm of the bytes of a word.
 const WORD_SHIFT: u32 = 3;
 
 impl Processor {
-    /// From now on `observer` is told of every access.
+    /// Reports every access to `observer` from now on.
     pub fn observe(&mut self, observer: SharedObserver) {
         self.observer = Some(observer);
     }
 
-    /// From now on misses are told apart by their causes.
+    /// Tracks miss causes from now on.
     pub fn tell_causes(&mut self, causes: SharedCauses) {
         self.causes = Some(causes);
     }
 
-    /// From now on what is lost is told by line and by place of the program; misses are told apart by their causes, too.
+    /// Attributes lost time to lines and sites from now on; requires the tracking of miss causes.
     pub fn attribute(&mut self) {
         self.attribution = Some(Box::new(Attribution::new(self.timing.line_shift)));
     }
 
-    /// What it lost at which line, if that is told.
+    /// The time lost by line and site, if attributed.
     pub fn losses(&self) -> Vec<LineLoss> {
         self.attribution.as_ref().map_or_else(Vec::new, |attribution| attribution.losses(self.cpu))
     }
 
-    /// What follows is done by the program at `site`.
+    /// Sets the program's site.
     #[inline]
     pub fn at_site(&mut self, site: u64) {
         self.site = site;
     }
 
-    /// An access to `at`, which the program calls `named`, is done, or as good as.
+    /// Records an access to `at`, the program's address `named`, when it is complete or has joined a miss.
     #[inline(always)]
     pub(super) fn note_touch(&mut self, named: u64, at: PhysicalAddr, access: Access) {
         if self.causes.is_some() {
@@ -61,14 +61,14 @@ impl Processor {
         }
     }
 
-    /// What the program calls `named` was changed for it where it is.
+    /// Records a change of the word `named` at its memory.
     pub fn note_change(&mut self, named: u64) {
         if let Some(attribution) = &mut self.attribution {
             attribution.touch(named, true);
         }
     }
 
-    /// The translation of `named` is missing.
+    /// Records a TLB miss on `named`.
     #[cold]
     pub(super) fn note_translation(&mut self, named: u64) {
         if let Some(attribution) = &mut self.attribution {
@@ -76,20 +76,20 @@ impl Processor {
         }
     }
 
-    /// The program waits for a change of what it calls `named`.
+    /// Names the word `named` as the one that the next wait is for.
     pub(super) fn note_look(&mut self, named: u64) {
         if let Some(attribution) = &mut self.attribution {
             attribution.look(self.site, named);
         }
     }
 
-    /// Whom waits for a miss on `named` that begins now are to be charged to.
+    /// Opens the attribution of a miss on `named` that begins now.
     pub(super) fn open_debt(&mut self, named: u64) -> Debt {
         let site = self.site;
         self.attribution.as_mut().map_or(Debt::NONE, |attribution| attribution.open(site, named))
     }
 
-    /// What is measured of the program has changed.
+    /// Passes a change of the measured part on to the attribution.
     pub(super) fn heed_meter(&mut self) {
         if let Some(attribution) = &mut self.attribution {
             let declared = self.meter.is_used();
@@ -98,7 +98,7 @@ impl Processor {
         }
     }
 
-    /// A reference reaches the secondary cache; with `missed`, a request follows.
+    /// Records a reference to the secondary cache; a request follows if it `missed`.
     #[inline]
     pub(super) fn note_reference(&mut self, line: LineAddr, missed: bool) {
         self.note_cause(line, |causes, cpu| {
@@ -107,7 +107,7 @@ impl Processor {
         });
     }
 
-    /// The request for a line has been granted.
+    /// Records the grant of a request for a line.
     #[inline]
     pub(super) fn note_grant(&mut self, line: LineAddr) {
         let Some(causes) = &self.causes else { return };
@@ -119,7 +119,7 @@ impl Processor {
         self.note_cause(line, |_, _| cause);
     }
 
-    /// A line has left the caches.
+    /// Records the departure of a line from the caches.
     #[inline]
     pub(super) fn note_loss(&mut self, line: LineAddr, evicted: bool) {
         self.note_cause(line, |causes, cpu| causes.lose(cpu, line, evicted));
@@ -137,7 +137,7 @@ impl Processor {
         }
     }
 
-    /// The program has ended: what was to be seen of its misses is seen.
+    /// Decides the remaining causes of misses at the end of the program.
     pub fn settle_causes(&mut self) {
         if let Some(causes) = &self.causes {
             let lines = causes.borrow_mut().settle(self.cpu);
@@ -147,7 +147,7 @@ impl Processor {
         }
     }
 
-    /// An access has hit; `made` says whether a store has made its version already.
+    /// Reports a hit; `made` says whether a store has already made its version.
     #[inline]
     pub(super) fn observe_hit(&mut self, line: LineAddr, access: Access, made: bool) {
         if self.observer.is_some() {
@@ -175,7 +175,7 @@ impl Processor {
         }
     }
 
-    /// An access has become a miss.
+    /// Reports a miss.
     #[inline]
     pub(super) fn observe_miss(&mut self, line: LineAddr, access: Access) {
         if let Some(observer) = &self.observer {
@@ -187,7 +187,7 @@ impl Processor {
         }
     }
 
-    /// An access to a line that is on its way is done: now if the line has been granted, else when it will be.
+    /// Reports an access that joins a miss: at once if the line has been granted, otherwise at its grant.
     pub(super) fn observe_join(&mut self, id: MissId, access: Access) {
         let Some(observer) = self.observer.clone() else { return };
         let Some(&super::Miss { line, copy, granted, writes, .. }) = self.miss(id) else { return };
@@ -202,14 +202,14 @@ impl Processor {
                     miss.stores += 1;
                 }
             }
-            // Contents that were taken away again before they were all here had been loaded when they came.
+            // A load from a line that was invalidated before it was complete uses the contents as granted.
             Access::Load if copy.state.is_valid() => observer.loaded(self.cpu, line, copy, self.time),
             _ => {}
         }
     }
 
-    /// The request for `line` has been granted at `now`, and the protocol has performed the access that it was for. The stores
-    /// that waited with it are performed too.
+    /// Reports the grant of the request for `line` at `now`, by which the protocol performed the missing access, and
+    /// performs the stores that joined it.
     pub fn observe_grant(&mut self, line: LineAddr, now: Time) {
         let Some(observer) = self.observer.clone() else { return };
         let Some(id) = self.miss_on(line) else { return };
@@ -242,7 +242,7 @@ impl Processor {
         }
     }
 
-    /// The store that waited for a load's line has made its version, at `now`: those that waited with it follow.
+    /// Reports the store that waited for a load's line, at `now`, and performs the stores that joined it.
     pub(super) fn observe_waiting_store(&mut self, id: MissId, now: Time) {
         let Some(observer) = self.observer.clone() else { return };
         let Some(&super::Miss { line, copy, .. }) = self.miss(id) else { return };
@@ -250,7 +250,7 @@ impl Processor {
         self.perform_joined(id, 1, now);
     }
 
-    /// Performs the stores that waited for miss `id`, but for those that have been.
+    /// Performs the stores that wait for miss `id`, except the first `done`.
     fn perform_joined(&mut self, id: MissId, done: u32, now: Time) {
         let Some(observer) = self.observer.clone() else { return };
         let Some(miss) = self.miss_mut(id) else { return };
@@ -261,7 +261,7 @@ impl Processor {
         }
     }
 
-    /// A store to the processor's copy makes the next version.
+    /// Makes the next version of the processor's copy, for a store.
     fn next_version(&mut self, line: LineAddr) {
         if let Some(miss) = self.miss_on(line).and_then(|id| self.miss_mut(id)) {
             miss.copy.version = miss.copy.version.next();

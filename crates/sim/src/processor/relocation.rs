@@ -1,4 +1,4 @@
-//! Misses on lines whose page has moved: they end in a bus error, and go on where the page is now.
+//! Misses on lines whose page has moved: each ends in a bus error and is redirected to the page's new frame.
 
 use protocol::CopyState;
 use units::{LineAddr, Time};
@@ -6,8 +6,8 @@ use units::{LineAddr, Time};
 use super::{Ask, CachedCopy, Cause, Miss, MissId, Processor};
 
 impl Processor {
-    /// The copy engine takes the processor's own copy of `line`, which it then no longer has; a modified one is read out for it from
-    /// `now` on. Returns what the copy was and when it is at the pins.
+    /// The copy engine takes the processor's own copy of `line`; a modified one is read out from `now` on. Returns the
+    /// copy, and the time at which it is at the pins.
     pub fn give_up(&mut self, line: LineAddr, now: Time) -> (CachedCopy, Time) {
         let copy = self.copy(line);
         if !copy.state.is_valid() {
@@ -22,8 +22,8 @@ impl Processor {
         (copy, self.read_out(now))
     }
 
-    /// Miss `id` has ended in a bus error. It stays outstanding until the operating system has said where its page is, whatever else
-    /// is heard of its line.
+    /// Miss `id` has ended in a bus error. It stays outstanding until the operating system has redirected it, despite
+    /// any other message about its line.
     pub fn trap_miss(&mut self, id: MissId) {
         if let Some(miss) = self.miss_mut(id) {
             (miss.trapped, miss.requested, miss.granted) = (true, true, false);
@@ -35,20 +35,20 @@ impl Processor {
         self.miss(id).is_some_and(|miss| miss.trapped)
     }
 
-    /// The misses on lines of which `concerned` says so, that no controller has granted.
+    /// The misses, on lines selected by `concerned`, that no controller has granted.
     pub fn ungranted(&self, concerned: impl Fn(LineAddr) -> bool) -> Vec<MissId> {
         let waits = |&(_, miss): &(MissId, &Miss)| !miss.is_granted() && concerned(miss.line);
         self.misses.iter().filter(waits).map(|(id, _)| id).collect()
     }
 
-    /// Whether miss `id` can be for `line` instead now: a page that changes its colour needs another place in the cache.
+    /// Whether miss `id` can be redirected to `line` now: a page whose colour changes needs a slot in another set.
     pub fn can_redirect(&self, id: MissId, line: LineAddr) -> bool {
         let Some(miss) = self.miss(id) else { return true };
         self.secondary.shares_set(miss.line.0, line.0)
             || self.secondary.places(line.0).any(|slot| !self.misses.reserves(slot))
     }
 
-    /// Miss `id`, which ended in a bus error, is for `line` instead, and is asked for at `at`.
+    /// Redirects miss `id`, which ended in a bus error, to `line`, with a new request at `at`.
     pub fn redirect_miss(&mut self, id: MissId, line: LineAddr, at: Time) {
         let Some(&Miss { line: before, slot: old, block, access, .. }) = self.miss(id) else { return };
         let mut slot = old;
@@ -62,7 +62,7 @@ impl Processor {
                 self.evict(victim);
             }
         }
-        // An upgrade kept the place of the copy that it had.
+        // An upgrade reserved the slot of its shared copy.
         self.secondary.empty(old);
         let shift = self.timing.line_shift - self.timing.block_shift;
         self.misses.rename(id, line);

@@ -1,4 +1,5 @@
-//! A processor whose program looks at a word again and again: nothing happens until its copy of the line is taken away.
+//! Spin loops: a processor whose program loads the same word repeatedly needs no events until its copy of the line
+//! departs.
 
 use protocol::CopyState;
 use units::{Duration, LineAddr, PhysicalAddr, Time};
@@ -6,28 +7,28 @@ use units::{Duration, LineAddr, PhysicalAddr, Time};
 use super::window::Behind;
 use super::{Cause, Processor, ProcessorCounters, Wait};
 
-/// A loop that finds the same value each time, as long as the line stays in the caches.
+/// A spin loop, whose loads return the same value as long as the line stays in the caches.
 #[derive(Debug)]
 pub(super) struct Spin {
     line: LineAddr,
-    /// When the next load of the loop issues, and from one to the next.
+    /// The issue time of the next load of the loop, and the time from one load to the next.
     next: Time,
     period: Duration,
     round: Round,
-    /// Whether the line has left.
+    /// Whether the line has departed.
     departed: bool,
 }
 
-/// What is done from one look to the next.
+/// A round of a spin loop, from one load to the next.
 #[derive(Debug)]
 enum Round {
-    /// So many instructions, the look included: the time is charged as a wait.
+    /// A number of instructions, the load included, whose time is charged as a wait.
     Waiting(u64),
-    /// What was done in the round before: the program looks as it would without this.
+    /// A repetition of the previous round of the program's own loop.
     Same(Box<Done>),
 }
 
-/// What was done in a round of a loop.
+/// Counts of a round of a loop.
 #[derive(Debug)]
 struct Done {
     issued: u64,
@@ -35,8 +36,8 @@ struct Done {
     counters: ProcessorCounters,
 }
 
-/// A processor at a look of a loop, to be compared with the next: what it has done, and all of its state that a hit depends on or
-/// changes, but for its time.
+/// The state of a processor at a load of a spin loop, for comparison with the next: its counts, and all state that a
+/// hit depends on or changes, except its time.
 #[derive(Debug)]
 pub(super) struct Pose {
     at: u64,
@@ -47,7 +48,7 @@ pub(super) struct Pose {
     value_at: i64,
     loaded_at: i64,
     loaded_from: Cause,
-    /// How long the round before took.
+    /// The duration of the previous round.
     period: Duration,
 }
 
@@ -56,16 +57,16 @@ impl Processor {
         LineAddr(at.0 >> self.timing.line_shift)
     }
 
-    /// Whether the processor may store to the line of `at` without asking anybody.
+    /// Whether the processor may store to the line of `at` without a request.
     pub fn owns(&self, at: PhysicalAddr) -> bool {
         self.copy(self.line_at(at)).state == CopyState::MODIFIED
     }
 
-    /// Starts a loop of a load of `at`, which the program calls `named` and which hits, and `instructions` others. If there is no copy to look at, the others are
-    /// all that is done.
+    /// Starts a spin loop on `at`, the program's address `named`: a load that hits, and `instructions` others. Without
+    /// a copy of the line, the other instructions alone are executed.
     ///
     /// # Errors
-    /// The departure of the line, which to wait for.
+    /// The departure of the line, to wait for.
     pub fn spin(&mut self, named: u64, at: PhysicalAddr, instructions: u32) -> Result<(), Wait> {
         self.note_look(named);
         let line = self.line_at(at);
@@ -74,15 +75,15 @@ impl Processor {
             let mut left = instructions;
             return self.instructions(&mut left);
         }
-        // A load that has its value before anything else issues: the loop's branch depends on it.
+        // The loop's branch depends on the load, so nothing else issues before its value.
         let (next, period) = (self.time + others, others + self.timing.primary_hit);
         let round = Round::Waiting(u64::from(instructions) + 1);
         self.spin = Some(Spin { line, next, period, round, departed: false });
         Err(Wait::Departure(line))
     }
 
-    /// The program is about to look at `at`, which it calls `named`, as it has before: notes how that finds the processor. None if
-    /// it does anything else at the same time.
+    /// The processor's state at a repeated load of the program's address `named`. `None` if anything else is in
+    /// progress.
     fn pose(&self, named: u64) -> Option<Pose> {
         let alone = self.is_quiet() && self.value_from.is_none() && !self.refilling && self.trapped.is_none();
         if !alone || self.ledger.is_on_behalf() {
@@ -102,12 +103,12 @@ impl Processor {
         })
     }
 
-    /// The program looks again and again at `at`, which it calls `named`, and is about to do so in the very state in which it did
-    /// one round before, when this was last asked, if it is the `same`: if the processor is, too, every round from here on is as the
-    /// last one, as long as the copy stays. That is over `limit` rounds at the most.
+    /// The program's own loop is about to load `at`, its address `named`, again; `same` says that the program's state
+    /// is the same as in the previous round, at the previous call. If the processor's state is the same as well, every
+    /// further round is identical as long as the copy stays; at most `limit` rounds are then skipped.
     ///
     /// # Errors
-    /// The departure of the line, which to wait for, or the end of those rounds.
+    /// The departure of the line, or the end of those rounds, to wait for.
     pub fn look_on(&mut self, named: u64, at: PhysicalAddr, same: bool, limit: u64) -> Result<(), Wait> {
         let Some(now) = self.pose(named).filter(|_| self.may_rest()) else {
             self.pose = None;
@@ -119,7 +120,7 @@ impl Processor {
         };
         let (line, period) = (self.line_at(at), now.time - before.time);
         let done = now.done.since(&before.done);
-        // The round before was as long: nothing else has happened meanwhile.
+        // The previous round took as long, so no other event affected it.
         let same = now.is_as(&before) && period == before.period && period > Duration::ZERO;
         let only_looks = done.counters.primary_misses == 0 && done.counters.references > 0;
         if !same || !only_looks || !self.copy(line).state.is_valid() {
@@ -131,29 +132,30 @@ impl Processor {
         Err(Wait::Rest(line, until))
     }
 
-    /// Whether looks of its program's own loops can be spared: nobody is to be told of each.
+    /// Whether rounds of its program's own spin loops can be skipped: no observer, cause tracker or attribution needs
+    /// each.
     pub fn may_rest(&self) -> bool {
         self.may_rest && self.observer.is_none() && self.causes.is_none() && self.attribution.is_none()
     }
 
-    /// From here on every look of every program is done.
+    /// Forbids skipping rounds from here on: every load of every loop is executed.
     pub fn forbid_rest(&mut self) {
         self.may_rest = false;
     }
 
-    /// A program that rests goes on at `now`.
+    /// Ends the skipping of rounds at `now`.
     pub fn end_rest(&mut self, now: Time) {
         if self.spin.as_ref().is_some_and(|spin| matches!(spin.round, Round::Same(_))) {
             self.end_spin(now);
         }
     }
 
-    /// The program has looked again at the word that it looked at before, in a loop of its own.
+    /// Counts a repeated load of the same word, in the program's own loop.
     pub fn note_again(&mut self) {
         self.counters.looks += 1;
     }
 
-    /// The copy of `line` is gone: a loop that looked at it will see so.
+    /// The copy of `line` has departed, so a loop that spins on it ends.
     #[inline]
     pub(super) fn note_departure(&mut self, line: LineAddr) {
         if let Some(spin) = self.spin.as_mut().filter(|spin| spin.line == line) {
@@ -161,23 +163,25 @@ impl Processor {
         }
     }
 
-    /// A loop that looks at any line is to look as if that had left.
+    /// Makes a spin loop load again as if its line had departed.
     pub fn look_again(&mut self) {
         if let Some(spin) = &mut self.spin {
             spin.departed = true;
         }
     }
 
-    /// If the line that the program looks at has left by `now`: when the first load issues that misses.
+    /// If the line of the spin loop has departed by `now`: the issue time of the first load that misses.
     #[inline]
     pub fn take_departure(&mut self, now: Time) -> Option<Time> {
         let spin = self.spin.as_ref().filter(|spin| spin.departed)?;
-        // A look of the program's own at this very time came before what took the line away: processors' events do.
+        // A load of the program's own loop at this time comes before the event that took the line, because processors'
+        // events do.
         let now = if matches!(spin.round, Round::Same(_)) { Time(now.0 + 1) } else { now };
         Some(self.end_spin(now))
     }
 
-    /// The loop ends at its first look from `now` on. Those before it have hit, and are counted. Returns when that is.
+    /// Ends the loop at its first load from `now` on, and counts the earlier ones, which hit. Returns the time of that
+    /// load.
     fn end_spin(&mut self, now: Time) -> Time {
         let Some(Spin { next, period, round, .. }) = self.spin.take() else { return now };
         let looks = if now <= next { 0 } else { (now - next).0.div_ceil(period.0) };
@@ -192,7 +196,7 @@ impl Processor {
         next + period * looks
     }
 
-    /// So many rounds of a loop have passed that are all alike.
+    /// Adds `rounds` identical rounds of a loop.
     fn repeat(&mut self, done: &Done, period: Duration, rounds: u64) {
         let passed = period * rounds;
         self.time += passed;
@@ -205,8 +209,8 @@ impl Processor {
         self.ledger.repeat(done.elsewhere, &done.counters.time, rounds);
     }
 
-    /// The operating system takes the program off the processor at `now`: everything issued so far is done, and nothing of the
-    /// program remains but lines in caches. Returns when that is.
+    /// The operating system takes the program off the processor at `now`: everything issued so far is completed, and
+    /// nothing of the program remains but lines in caches. Returns the time at which that is so.
     ///
     /// # Errors
     /// Misses to wait for.
@@ -223,7 +227,7 @@ impl Processor {
 }
 
 impl Pose {
-    /// Whether the processor was as it was `before`, but for its time and what it had done.
+    /// Whether the processor's state equals that of `before`, except for its time and its counts.
     fn is_as(&self, before: &Self) -> bool {
         let places = |pose: &Self| (pose.at, pose.site, pose.value_at, pose.loaded_at, pose.loaded_from);
         places(self) == places(before) && self.window == before.window

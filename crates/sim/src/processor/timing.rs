@@ -1,11 +1,11 @@
-//! What the processor's timing depends on, taken from a machine description once and for all.
+//! The processor's times, converted once from a machine description.
 
 use machine::description::{Description, Fill, Replacement};
 use units::{Bytes, Duration};
 
 use crate::part::CacheSpec;
 
-/// The processor's share of a machine description, in time instead of cycles.
+/// The processor's part of a machine description, in time instead of cycles.
 #[derive(Clone, Debug)]
 pub struct ProcessorTiming {
     /// One core cycle.
@@ -16,9 +16,9 @@ pub struct ProcessorTiming {
     pub window: u64,
     /// Misses outstanding at once.
     pub misses: usize,
-    /// Of these, for stores.
+    /// Stores among them, at most.
     pub stores: usize,
-    /// Of these in turn, upgrades.
+    /// Upgrades among the stores, at most.
     pub upgrades: usize,
     /// Whether a load must wait for an upgrade of its line.
     pub upgrade_blocks_loads: bool,
@@ -28,9 +28,9 @@ pub struct ProcessorTiming {
     pub data_to_use: Duration,
     /// The answer to an invalidation, while a request for the line is outstanding, takes this long after the tag check.
     pub own_invalidation: Duration,
-    /// From the completion of a miss until its request buffer serves another.
+    /// From the completion of a miss until its miss register is free.
     pub release: Duration,
-    /// What the processor says, nobody answers sooner than this after it is at the pins.
+    /// The shortest time from a message at the pins to any answer.
     pub soonest_answer: Duration,
     /// Block size of the primary cache, a shift.
     pub block_shift: u32,
@@ -56,21 +56,21 @@ pub struct ProcessorTiming {
     pub fill_write: Duration,
     /// Line size, a shift.
     pub line_shift: u32,
-    /// Reach of one entry of the translation buffer, a shift.
+    /// Bytes that one TLB entry covers, a shift.
     pub page_shift: u32,
-    /// Time of a translation miss.
+    /// Time of a TLB refill.
     pub translation_miss: Duration,
     /// The primary cache.
     pub primary: CacheSpec,
     /// The secondary cache.
     pub secondary: CacheSpec,
-    /// Entries of the translation buffer.
+    /// Entries of the TLB.
     pub translation_entries: usize,
 }
 
 impl ProcessorTiming {
-    /// The processor of `description`; its controller lets a request buffer serve another request after `release`, and answers
-    /// nothing before `soonest_answer`.
+    /// The processor of `description`; its miss registers are free `release` after completion, and its controller
+    /// answers no sooner than `soonest_answer`.
     pub fn new(description: &Description, release: Duration, soonest_answer: Duration) -> Self {
         let (processor, l1, l2, tlb) = (&description.processor, &description.l1, &description.l2, &description.tlb);
         let cycle = processor.clock.period();
@@ -111,8 +111,8 @@ impl ProcessorTiming {
 }
 
 impl ProcessorTiming {
-    /// From the start of a line of data on the system bus, `critical` before its critical part and `line` long, until the
-    /// request of a load that waits for that data is at the pins, if it misses and nothing else happens.
+    /// From the start of a line of data on the system bus, whose critical part takes `critical` and whose whole takes
+    /// `line`, to the request of a dependent load at the pins, if that misses and nothing else happens.
     pub fn turnaround(&self, critical: Duration, line: Duration) -> Duration {
         let issued = critical + self.data_to_use + self.primary_hit;
         let looked = match self.fill {
@@ -128,8 +128,8 @@ fn cache(size: Bytes, line: Bytes, ways: u32, replacement: Replacement) -> Cache
     CacheSpec { sets: (size.0 / line.0 / u64::from(ways)) as usize, ways: ways as usize, replacement }
 }
 
-/// The distance of the edges that two clocks of commensurate periods share: the smallest whole number of core cycles
-/// that is a whole number of bus cycles too, to within rounding of the periods.
+/// The distance between common edges of two clocks with commensurate periods: the smallest whole number of core cycles
+/// that is also a whole number of bus cycles, to within rounding of the periods.
 fn common_edge(core: Duration, bus: Duration) -> Duration {
     let aligned = |cycles: u64| {
         let rest = core.0 * cycles % bus.0;

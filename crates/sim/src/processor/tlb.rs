@@ -14,14 +14,14 @@ pub struct Tlb {
     last: u64,
 }
 
-// The index names an entry by 16 bits.
+// An index slot has 16 bits for the entry number.
 const _: () = assert!(MOST_TRANSLATIONS <= 1 << u16::BITS);
 
-/// No page has this number.
+/// The page number of an empty entry; no page has it.
 const NONE: u64 = u64::MAX;
 
 impl Tlb {
-    /// Slots of the index of a small buffer; that of a large one has four for each entry.
+    /// Index slots of a small buffer; a large one has four for each entry.
     const LEAST_SLOTS: usize = 256;
 
     /// An empty buffer of `entries` entries (at most [`MOST_TRANSLATIONS`]).
@@ -30,7 +30,8 @@ impl Tlb {
         Self { entries: vec![NONE; entries], index: vec![0; slots].into(), filled: 0, last: NONE }
     }
 
-    /// Looks up a page number (an address divided by the reach of an entry). `false` is a miss: the entry is now loaded.
+    /// Looks up a page number (an address divided by the reach of an entry). Returns `false` on a miss, after loading
+    /// the entry.
     #[inline]
     pub fn access(&mut self, page: u64, random: &mut Xoshiro256PlusPlus) -> bool {
         if page == self.last {
@@ -49,7 +50,7 @@ impl Tlb {
         page as usize & (self.index.len() - 1)
     }
 
-    /// Forgets all translations.
+    /// Drops all entries.
     pub fn clear(&mut self) {
         self.entries.fill(NONE);
         self.filled = 0;

@@ -1,8 +1,8 @@
-//! The instruction window: what has issued and is not known to be done.
+//! The instruction window: instructions that have issued and may not be done.
 //!
-//! Instructions enter in order, as fast as they issue, and leave in order: one that is a whole window behind must be done before
-//! the next issues. What is done as soon as it issues (primary hits, instructions that depend on nothing) need not be kept; loads
-//! and stores that wait, and chains of dependent instructions, are.
+//! Instructions enter in order, as fast as they issue, and leave in order: the next instruction issues only when the
+//! one a whole window before it is done. Instructions that are done at issue (primary hits, instructions without
+//! dependences) are not stored; waiting loads and stores and dependent chains are.
 
 use std::collections::VecDeque;
 
@@ -11,27 +11,29 @@ use units::{Duration, Time};
 use super::{Cause, MissId, Processor, Service, Wait};
 use crate::attribution::{Charge, Debt};
 
-/// When the instruction is done that a chain follows; of a load or a store, when it is done itself.
+/// The time from which a chain runs: the completion of the instruction before it; for a load or a store, its own
+/// completion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Start {
-    /// Then.
+    /// At this time.
     At(Time),
-    /// So long after the value of a miss.
+    /// This long after the value of a miss.
     After(MissId, Duration),
-    /// When the store that waits for the line of a miss, which a load asked for, is done.
+    /// At the completion of the store that waits for the line of a miss, which a load requested.
     Stored(MissId),
 }
 
-/// Consecutive instructions in the window, each done `step` after the one before: a load or a store, or a chain of dependent work.
+/// Consecutive instructions in the window, each done `step` after the one before: a load or a store, or a dependent
+/// chain.
 #[derive(Clone, Copy, Debug)]
 struct InFlight {
-    /// Number of the first of them.
+    /// The number of the first of them.
     first: u64,
     count: u64,
-    /// When the one before them is done; of a load or a store, when it is done itself.
+    /// The completion of the instruction before them; for a load or a store, its own completion.
     start: Start,
     step: Duration,
-    /// What whoever waits for them waits for, and whom that is charged to.
+    /// The cause and the miss that a wait for them is charged to.
     cause: Cause,
     debt: Debt,
 }
@@ -42,16 +44,16 @@ impl InFlight {
     }
 }
 
-/// What is in flight, but for when that is: how many instructions before the next it began and how many it has, how much earlier the
-/// one before them was done, each how much later, and what whoever waits for them waits for.
+/// An entry of the window relative to the next instruction to issue: how many instructions before it the entry begins,
+/// their number, the start relative to the present time in picoseconds, the step, and the cause.
 pub(super) type Behind = (u64, u64, i64, Duration, Cause);
 
-/// What is in flight, oldest first.
+/// The window, oldest entry first.
 #[derive(Debug)]
 pub(super) struct Window {
-    /// Instructions at once.
+    /// Maximum number of instructions in it.
     size: u64,
-    /// The first instruction that may not issue before the oldest of those in flight is done.
+    /// The first instruction that may not issue before the oldest entry is done.
     limit: u64,
     in_flight: VecDeque<InFlight>,
 }
@@ -62,7 +64,7 @@ impl Window {
         Self { size, limit: u64::MAX, in_flight: VecDeque::with_capacity(size as usize + 2) }
     }
 
-    /// How many more instructions may issue, the next of which has number `issued`, before one must be done.
+    /// Number of instructions that may issue, beginning with number `issued`, before one must complete.
     #[inline]
     fn room(&self, issued: u64) -> u64 {
         self.limit.saturating_sub(issued)
@@ -78,7 +80,7 @@ impl Window {
         self.limit = self.in_flight.front().map_or(u64::MAX, |oldest| oldest.first + self.size);
     }
 
-    /// The oldest `count` of the first entry are done at `at` and leave.
+    /// The first `count` instructions of the oldest entry are done at `at` and leave.
     fn retire(&mut self, count: u64, at: Time) {
         if let Some(oldest) = self.in_flight.front_mut() {
             (oldest.first, oldest.count, oldest.start) = (oldest.first + count, oldest.count - count, Start::At(at));
@@ -89,27 +91,27 @@ impl Window {
         }
     }
 
-    /// A load or a store of instruction `number`, whose value is there at `at`.
+    /// Enters instruction `number`, a load or a store whose value is available at `at`.
     #[inline]
     pub fn enter(&mut self, number: u64, at: Time, cause: Cause) {
         let (start, debt) = (Start::At(at), Debt::NONE);
         self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, debt });
     }
 
-    /// The access of instruction `number` waits for a miss.
+    /// Enters instruction `number`, an access that waits for a miss.
     pub fn enter_miss(&mut self, number: u64, miss: MissId, Charge { cause, debt }: Charge) {
         let start = Start::After(miss, Duration::ZERO);
         self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, debt });
     }
 
-    /// The store of instruction `number` waits for a line that a load has asked for.
+    /// Enters instruction `number`, a store that waits for a line that a load requested.
     pub fn enter_store(&mut self, number: u64, miss: MissId, debt: Debt) {
         let (start, cause) = (Start::Stored(miss), Cause::Write(Service::default()));
         self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, debt });
     }
 
-    /// `count` instructions from number `first` on, each `step` after the one before, the first so much after `start`. They
-    /// lengthen the chain that was entered last if they belong to it.
+    /// Enters `count` instructions from number `first` on, each `step` after the one before, the first a step after
+    /// `start`. They extend the last entry if they belong to its chain.
     fn chain(&mut self, first: u64, count: u64, start: Start, step: Duration) {
         if let Some(last) = self.in_flight.back_mut()
             && last.cause == Cause::Work
@@ -122,8 +124,8 @@ impl Window {
         self.push(InFlight { first, count, start, step, cause: Cause::Work, debt: Debt::NONE });
     }
 
-    /// The value of `miss`, served as `service` says, is there at `at`; `stored` says whether a store that waits for its line can
-    /// be done with it.
+    /// The value of `miss`, with this `service`, is available at `at`; `stored` says whether a store that waits for its
+    /// line can complete with it.
     pub fn resolve(&mut self, miss: MissId, at: Time, stored: bool, service: Service) {
         for entry in &mut self.in_flight {
             entry.start = match entry.start {
@@ -139,10 +141,10 @@ impl Window {
         }
     }
 
-    /// When everything in flight is done, and what takes longest.
+    /// The time at which every entry is done, and the charge of the one that is done last.
     ///
     /// # Errors
-    /// A miss of which that is not known yet.
+    /// A miss whose value has no time yet.
     pub fn done(&self) -> Result<(Time, Charge), MissId> {
         let end = |entry: &InFlight| match later(entry.start, entry.step * entry.count) {
             Start::At(at) => Ok((at, entry.charge())),
@@ -155,7 +157,7 @@ impl Window {
             .try_fold((Time::ZERO, Cause::Work.into()), |so_far, end| Ok(latest(so_far, end?)))
     }
 
-    /// What is in flight, by how many instructions and how much time it is behind the next to issue. None if anything waits for a miss.
+    /// The window relative to the next instruction to issue and to the present. `None` if an entry waits for a miss.
     pub fn since(&self, issued: u64, since: impl Fn(Time) -> i64) -> Option<Vec<Behind>> {
         let told = |entry: &InFlight| match entry.start {
             Start::At(at) => Some((issued - entry.first, entry.count, since(at), entry.step, entry.cause)),
@@ -164,7 +166,7 @@ impl Window {
         self.in_flight.iter().map(told).collect()
     }
 
-    /// So many instructions have come in so much time, in rounds that are all alike.
+    /// Shifts the window by `issued` instructions and by `time`, for skipped identical rounds.
     pub fn pass(&mut self, issued: u64, time: Duration) {
         for entry in &mut self.in_flight {
             entry.first += issued;
@@ -175,19 +177,19 @@ impl Window {
         self.note_limit();
     }
 
-    /// Forgets everything, all of which is done.
+    /// Empties the window, whose entries are all done.
     pub fn clear(&mut self) {
         self.in_flight.clear();
         self.note_limit();
     }
 
-    /// When the oldest instruction is done, what it is, and how many more like it follow, each how much later.
+    /// The oldest entry.
     fn oldest(&self) -> Option<InFlight> {
         self.in_flight.front().copied()
     }
 }
 
-/// `start`, so much later.
+/// `start`, later by `delay`.
 fn later(start: Start, delay: Duration) -> Start {
     match start {
         Start::At(at) => Start::At(at + delay),
@@ -197,10 +199,10 @@ fn later(start: Start, delay: Duration) -> Start {
 }
 
 impl Processor {
-    /// Waits until the next instruction may issue: until the one a window behind it is done.
+    /// Waits until the next instruction may issue: until the one a window before it is done.
     ///
     /// # Errors
-    /// What to wait for.
+    /// The event to wait for.
     #[inline]
     pub(super) fn take_place(&mut self) -> Result<(), Wait> {
         while self.window.room(self.issued) == 0 {
@@ -209,8 +211,8 @@ impl Processor {
         Ok(())
     }
 
-    /// The oldest `most` instructions in flight, or as many of them as are in one entry, are done; as many new ones as they are
-    /// have issued, but for the last. Returns how many.
+    /// Completes the oldest instructions of one entry, at most `most`, and issues as many new ones except the last.
+    /// Returns their number.
     fn retire_oldest(&mut self, most: u64) -> Result<u64, Wait> {
         let Some(oldest) = self.window.oldest() else { return Ok(0) };
         let start = match oldest.start {
@@ -220,17 +222,17 @@ impl Processor {
         let count = most.min(oldest.count);
         let at = start + oldest.step * count;
         self.window.retire(count, at);
-        // Each issues as soon as the one a window before it is done, and no faster than the processor issues.
+        // Each new one issues when the one a window before it is done, limited by the issue rate.
         self.time += self.timing.issue * (count - 1);
         self.wait_until(at, oldest.charge());
         self.issued += count - 1;
         Ok(count)
     }
 
-    /// Issues up to `count` instructions that are done as soon as they issue; `count` is what is left to issue.
+    /// Issues up to `count` instructions that are done at issue; `count` is reduced to those still to issue.
     ///
     /// # Errors
-    /// What to wait for before going on with the rest.
+    /// The event to wait for before continuing.
     #[inline]
     pub fn instructions(&mut self, count: &mut u32) -> Result<(), Wait> {
         let room = self.window.room(self.issued);
@@ -263,11 +265,11 @@ impl Processor {
         self.time += self.timing.issue * count;
     }
 
-    /// `cycles` core cycles of work on the value of the latest load, as so many dependent instructions; `cycles` is what is left
-    /// to issue.
+    /// Issues `cycles` core cycles of work on the value of the latest load, as that many dependent instructions;
+    /// `cycles` is reduced to those still to issue.
     ///
     /// # Errors
-    /// What to wait for before going on with the rest.
+    /// The event to wait for before continuing.
     #[inline]
     pub fn work(&mut self, cycles: &mut u32) -> Result<(), Wait> {
         while *cycles > 0 {
@@ -296,8 +298,8 @@ impl Processor {
         Ok(())
     }
 
-    /// Makes room for more of a chain. When nothing else is in the window, it moves on as a whole: all but the last window of it
-    /// is done when the last of it issues.
+    /// Makes room for more of a chain. When the chain alone fills the window, it advances in one step: all but its last
+    /// window of instructions is done when its last instruction issues.
     fn take_place_for_work(&mut self, cycles: &mut u32) -> Result<(), Wait> {
         let Some(oldest) = self.window.oldest() else { return Ok(()) };
         let Start::At(start) = oldest.start else { return self.take_place() };

@@ -1,9 +1,9 @@
-//! The random tester: a machine made small and slow in places, random programs on all its processors, random delays of every
-//! message, and every load and store compared with all others.
+//! The random tester: a machine with small caches and stores, random programs on all its processors, random message
+//! delays, and checks of every load and store against all others.
 //!
-//! The explorer of `verify` sees every order of messages about one or two lines; this sees a whole machine: thousands of
-//! lines in caches too small for them, stores of sharers that run out, queues that fill. Equal tests on equal machines give
-//! equal reports.
+//! The explorer of `verify` covers every order of messages about one or two lines; this test exercises a whole machine:
+//! thousands of lines in caches too small for them, pointer stores that run out, queues that fill. Equal tests on equal
+//! machines give equal reports.
 
 mod program;
 
@@ -16,33 +16,33 @@ use units::{Bytes, CpuId, Duration, NodeId, Time};
 use crate::{Fault, Mode, NodeStatistics, Observed, Options, Program, SimError, Simulator, ThreadReport};
 use program::{Dice, Playground};
 
-/// A random test: what is drawn at random, and how much of it.
+/// A random test: its size and its random seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RandomTest {
     /// Lines that all processors share.
     pub lines: u32,
     /// Accesses of each processor, approximately.
     pub references: u32,
-    /// The longest of the random delays of messages.
+    /// Maximum random delay of messages.
     pub delay: Duration,
-    /// What everything random follows from.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// How far programs may run ahead.
+    /// The look-ahead of programs.
     pub mode: Mode,
-    /// A fault to be planted.
+    /// A fault to plant.
     pub fault: Option<Fault>,
 }
 
 impl RandomTest {
-    /// A test that takes a fraction of a second on a machine of 16 processors. Every fourth has no delays: then retries of
-    /// refused requests may fall into step.
+    /// A test that takes a fraction of a second on a machine of 16 processors. Every fourth seed has no delays, so that
+    /// retries of NACKed requests may synchronise.
     pub fn new(seed: u64) -> Self {
         let delay = Duration::from_ns([0.0, 100.0, 1000.0, 5000.0][(seed % 4) as usize]);
         Self { lines: 2048, references: 1000, delay, seed, mode: Mode::LookAhead, fault: None }
     }
 
-    /// The machine on which this test is run in the place of `description`: its caches hold a fraction of the lines, and what a
-    /// home keeps of sharers runs out. How small they are is drawn at random.
+    /// The machine that this test runs in place of `description`: its caches hold a fraction of the lines, and its
+    /// homes' pointer stores run out. The reduced sizes are drawn at random.
     pub fn cramped(&self, description: &Description) -> Description {
         let mut cramped = description.clone();
         let mut dice = Dice::new(self.seed, u64::MAX);
@@ -99,7 +99,7 @@ impl RandomTest {
     }
 }
 
-/// A random test that has found a fault, with all that it takes to find it again.
+/// A random test that has found a fault, with everything needed to reproduce it.
 #[derive(Debug, Error)]
 #[error("{machine}, seed {}, {} lines, {} references, delay {}: {error}", test.seed, test.lines, test.references, test.delay)]
 pub struct RandomFailure {
@@ -112,14 +112,14 @@ pub struct RandomFailure {
     pub error: SimError,
 }
 
-/// What a random test came to without finding a fault.
+/// The result of a random test without a fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RandomReport {
-    /// What was compared, and the line that was missed on most.
+    /// The comparisons made, and the line with the most misses.
     pub observed: Observed,
-    /// What each program's processor did.
+    /// Reports of the programs' threads.
     pub threads: Vec<ThreadReport>,
-    /// What each node's controller did.
+    /// Statistics of the nodes' controllers.
     pub nodes: Vec<NodeStatistics>,
     /// The simulated time that it took.
     pub time: Time,
@@ -137,12 +137,12 @@ impl RandomReport {
         self.threads.iter().map(|thread| thread.counters.references).sum()
     }
 
-    /// Misses that went to the protocol.
+    /// Misses served by the protocol.
     pub fn transactions(&self) -> u64 {
         self.threads.iter().map(|thread| thread.counters.secondary_misses).sum()
     }
 
-    /// Requests that were refused and sent again.
+    /// Requests that received a NACK and were retried.
     pub fn refusals(&self) -> u64 {
         self.threads.iter().map(|thread| thread.counters.refusals).sum()
     }
@@ -152,7 +152,7 @@ impl RandomReport {
         self.threads.iter().map(|thread| thread.counters.writebacks).sum()
     }
 
-    /// Copies that writes have invalidated.
+    /// Copies that writes invalidated.
     pub fn invalidations(&self) -> u64 {
         let of = |node: &NodeStatistics| {
             (0..).zip(node.invalidations.counts()).map(|(number, count)| number * count).sum::<u64>()
@@ -160,7 +160,7 @@ impl RandomReport {
         self.nodes.iter().map(of).sum()
     }
 
-    /// Lines whose sharers were given up to make room.
+    /// Lines whose sharers were invalidated to make room in the store.
     pub fn reclamations(&self) -> u64 {
         self.nodes.iter().map(|node| node.reclamations).sum()
     }

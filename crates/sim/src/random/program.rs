@@ -1,4 +1,4 @@
-//! What the programs of a random test do: rounds of accesses, each round in a mood that all processors share.
+//! The programs of a random test: rounds of accesses, each in an access pattern that all processors share.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -10,11 +10,11 @@ use crate::Thread;
 /// Accesses of a processor in a round.
 const ROUND: u32 = 100;
 
-/// Draws numbers.
+/// A random number generator.
 pub struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
-    /// The dice of whoever `who` stands for in the test with this seed.
+    /// The generator of processor or purpose `who` in the test with this seed.
     pub fn new(seed: u64, who: u64) -> Self {
         // The generator spreads its seed well; the multiplier keeps neighbours of both numbers apart.
         Self(Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ who))
@@ -25,28 +25,29 @@ impl Dice {
         (((self.0.next_u64() >> 32) * u64::from(end)) >> 32) as u32
     }
 
-    /// Whether something happens that does so once in `times`.
+    /// Returns true with probability one in `times`.
     fn once_in(&mut self, times: u32) -> bool {
         self.below(times) == 0
     }
 }
 
-/// What the processors are after in a round.
+/// The access pattern of a round.
 #[derive(Clone, Copy, Debug)]
 enum Mood {
-    /// All fight for a few lines.
+    /// All processors contend for a few lines.
     Fight(Lines),
-    /// All read the same lines, and now and then somebody stores: long lists of sharers.
+    /// All processors read the same lines, with occasional stores: long lists of sharers.
     Read(Lines),
-    /// Each has lines of its own, into which others look at times: hits, also of stores, and lines that move.
+    /// Each processor uses lines of its own, with occasional accesses by others: hits, stores included, and lines that
+    /// move.
     Own { lines: u32 },
-    /// Anybody takes any line.
+    /// All processors access any line.
     Spread,
-    /// Each walks over all lines: evictions.
+    /// Each processor walks over all lines, which causes evictions.
     Walk,
 }
 
-/// Some lines: neighbours, whose homes are different nodes, or a line in so many, all of one node.
+/// A set of lines: consecutive ones, with different homes, or a line in every `step`, all of one home.
 #[derive(Clone, Copy, Debug)]
 struct Lines {
     first: u32,
@@ -76,7 +77,7 @@ impl Mood {
         }
     }
 
-    /// The line that processor `cpu` takes next, its `step`th of the round.
+    /// The next line of processor `cpu`, at `step` of the round.
     fn line(self, dice: &mut Dice, cpu: u32, step: u32, all: u32) -> u32 {
         let line = match self {
             Self::Fight(lines) | Self::Read(lines) => lines.one(dice),
@@ -87,7 +88,7 @@ impl Mood {
         line % all
     }
 
-    /// Of a hundred accesses that do not read, how many there are.
+    /// Stores and write prefetches in a hundred accesses.
     fn stores(self) -> u32 {
         match self {
             Self::Read(_) => 3,
@@ -96,24 +97,24 @@ impl Mood {
     }
 }
 
-/// What all programs of a test share.
+/// The state that all programs of a test share.
 pub struct Playground {
     test: RandomTest,
     line: Bytes,
     block: Bytes,
     /// The memory of each node.
     memory: Vec<PhysicalAddr>,
-    /// Whether there are loads that leave the line where it is.
+    /// Whether the machine has uncached loads.
     uncached: bool,
 }
 
 impl Playground {
-    /// A playground of lines of `line` and blocks of `block` in `memory`, a part a node.
+    /// A playground of lines of `line` and blocks of `block`, in one part of `memory` for each node.
     pub fn new(test: RandomTest, line: Bytes, block: Bytes, memory: Vec<PhysicalAddr>, uncached: bool) -> Self {
         Self { test, line, block, memory, uncached }
     }
 
-    /// A block of a line, any of it: processors that share no data share the line.
+    /// The address of a random block of a line: processors that share no data still share the line.
     fn address(&self, dice: &mut Dice, line: u32) -> PhysicalAddr {
         let nodes = self.memory.len() as u32;
         let block = dice.below((self.line.0 / self.block.0) as u32);
@@ -126,7 +127,7 @@ impl Playground {
         let cpu = u32::from(thread.cpu().0);
         let mut dice = Dice::new(self.test.seed, u64::from(cpu));
         for round in 0..self.test.references.div_ceil(ROUND) {
-            // The same dice for all: they meet at the same barriers.
+            // Equal seeds make all processors draw the same pattern and meet at the same barriers.
             let mut common = Dice::new(self.test.seed, 1 << 32 | u64::from(round));
             let mood = Mood::draw(&mut common, self.test.lines, self.memory.len() as u32);
             for step in 0..ROUND {
@@ -142,7 +143,7 @@ impl Playground {
         }
     }
 
-    /// One access, and perhaps one more to the same line, or some work.
+    /// One access, and possibly another one to the same line, or some work.
     fn step(&self, thread: &mut Thread<'_>, dice: &mut Dice, line: u32, stores: u32) {
         let at = self.address(dice, line);
         let die = dice.below(100);

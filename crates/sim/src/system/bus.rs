@@ -5,7 +5,7 @@ use units::{Duration, Hertz};
 
 use super::Crossing;
 
-/// How long what crosses the bus holds it, and when it is seen at the other end.
+/// Occupancies of the bus, and delays to its other end.
 #[derive(Clone, Debug)]
 pub struct BusTiming {
     /// Bus transactions start at multiples of this.
@@ -52,7 +52,7 @@ impl BusTiming {
         }
     }
 
-    /// How an answer crosses the bus to the processor, with a line of data or without.
+    /// The crossing of an answer to the processor, with a line of data or without.
     pub const fn answer(&self, data: bool) -> Crossing {
         match data {
             true => Crossing { occupancy: self.data, seen: self.critical, line: Some(self.line) },

@@ -1,4 +1,4 @@
-//! Coherence when nothing is under way: copies against each other, against memory, and against the stores that were made.
+//! Coherence when no message is under way: copies against each other, against memory, and against the stores performed.
 
 use protocol::{CopyState, Rights, Version};
 use rustc_hash::FxHashMap;
@@ -8,60 +8,60 @@ use units::{CpuId, LineAddr, NodeId, Time};
 use super::{Controller, System};
 use crate::processor::CachedCopy;
 
-/// A line on which processors, directory and memory do not agree: a fault of the simulator or of the protocol.
+/// A line on which processors, directory and memory disagree: a fault of the simulator or of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Incoherence {
-    /// A load returned contents that were not the newest, or older than the order of memory allows.
+    /// A load returned contents that were not the newest, or were older than the memory order allows.
     #[error("processor {cpu} loaded {found:?} of {line:?} at {at}; {last:?} had been stored before")]
     StaleLoad {
-        /// Who loaded.
+        /// The processor.
         cpu: CpuId,
-        /// What.
+        /// The line.
         line: LineAddr,
-        /// The contents it got.
+        /// The contents that it loaded.
         found: Version,
-        /// The contents that the last store had made.
+        /// The contents that the last store made.
         last: Version,
-        /// When.
+        /// The time.
         at: Time,
     },
-    /// A store did not follow the one before it: one of them is lost.
+    /// A store did not follow the previous one, so that one of them is lost.
     #[error("processor {cpu} stored {made:?} of {line:?} at {at}, after {last:?}")]
     StaleStore {
-        /// Who stored.
+        /// The processor.
         cpu: CpuId,
-        /// What.
+        /// The line.
         line: LineAddr,
-        /// The contents it made.
+        /// The contents that it made.
         made: Version,
-        /// The contents that the store before it had made.
+        /// The contents that the previous store made.
         last: Version,
-        /// When.
+        /// The time.
         at: Time,
     },
-    /// An access was performed on a copy that does not allow it.
+    /// An access was performed on a copy that does not permit it.
     #[error("processor {cpu} accessed {line:?} at {at} while its copy was {state:?}")]
     NoRight {
-        /// Who.
+        /// The processor.
         cpu: CpuId,
-        /// What.
+        /// The line.
         line: LineAddr,
         /// The state of its copy.
         state: CopyState,
-        /// When.
+        /// The time.
         at: Time,
     },
-    /// A request is refused again and again.
+    /// A request starves by repeated NACKs.
     #[error("the request of processor {cpu} for {line:?} was refused {refusals} times")]
     Starved {
-        /// Whose.
+        /// The processor.
         cpu: CpuId,
-        /// For what.
+        /// The line.
         line: LineAddr,
-        /// How often.
+        /// The number of NACKs.
         refusals: u32,
     },
-    /// In the end a line does not contain what was stored to it.
+    /// A line does not contain all stores at the end.
     #[error(
         "{line:?} contains {contents:?} in the end, after {performed:?} was stored; programs have issued {issued:?}"
     )]
@@ -70,28 +70,28 @@ pub enum Incoherence {
         line: LineAddr,
         /// Its contents.
         contents: Version,
-        /// The contents that the last store had made.
+        /// The contents that the last store made.
         performed: Version,
-        /// The contents that all the stores of the programs should have made.
+        /// The contents that all issued stores should have made.
         issued: Version,
     },
-    /// The machine has not come to rest.
+    /// Something is unfinished at the end.
     #[error(transparent)]
     Unfinished(#[from] Unfinished),
-    /// An owner is not alone.
+    /// An owner coexists with another copy.
     #[error("{line:?} is owned by processor {owner} and also held by processor {other}")]
     OwnerNotAlone {
         /// The line.
         line: LineAddr,
-        /// Who has it exclusive or modified.
+        /// The processor with the exclusive or modified copy.
         owner: CpuId,
-        /// Who has a copy beside it.
+        /// A processor with another copy.
         other: CpuId,
     },
     /// A shared copy differs from memory.
     #[error("processor {cpu} shares {found:?} of {line:?}; memory has {memory:?}")]
     SharedDiffers {
-        /// Who shares it.
+        /// The processor with the shared copy.
         cpu: CpuId,
         /// The line.
         line: LineAddr,
@@ -100,10 +100,10 @@ pub enum Incoherence {
         /// The contents in memory.
         memory: Version,
     },
-    /// The directory does not know of a copy.
+    /// The directory does not list a copy.
     #[error("processor {cpu} has {line:?} in state {state:?}, but its directory entry is {directory}")]
     UnknownCopy {
-        /// Who has it.
+        /// The processor.
         cpu: CpuId,
         /// The line.
         line: LineAddr,
@@ -114,30 +114,30 @@ pub enum Incoherence {
     },
 }
 
-/// Something that should be over when nothing is under way any more.
+/// Something left over when no message is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("nothing is under way any more, but node {node} has {count} {what}")]
 pub struct Unfinished {
-    /// Where.
+    /// The node.
     pub node: NodeId,
-    /// How many there are.
+    /// The number of items.
     pub count: usize,
-    /// Of what.
+    /// The kind of item.
     pub what: &'static str,
 }
 
 impl Unfinished {
-    /// There is nothing of this kind left.
+    /// Requires that no item of this kind is left.
     ///
     /// # Errors
-    /// There is.
+    /// The items left.
     pub fn none(node: NodeId, count: usize, what: &'static str) -> Result<(), Self> {
         if count == 0 { Ok(()) } else { Err(Self { node, count, what }) }
     }
 }
 
 impl<C: Controller> System<C> {
-    /// The copies of each line, with who has them.
+    /// The copies of each line, with their processors.
     pub fn copies_by_line(&self) -> FxHashMap<LineAddr, Vec<(CpuId, CachedCopy)>> {
         let mut holders: FxHashMap<LineAddr, Vec<(CpuId, CachedCopy)>> = FxHashMap::default();
         for (cpu, line, copy) in self.copies() {
@@ -146,7 +146,8 @@ impl<C: Controller> System<C> {
         holders
     }
 
-    /// Compares what each line contains, in the copy of its owner or in memory, with the stores that an observer has seen.
+    /// Compares the contents of each line, in the owner's copy or in memory, with the stores that the observer
+    /// recorded.
     ///
     /// # Errors
     /// The first disagreement found, by address.
@@ -167,8 +168,8 @@ impl<C: Controller> System<C> {
 }
 
 impl Incoherence {
-    /// Compares the copies of a line with each other and with memory: an owner is alone, and what is not modified is as in
-    /// memory.
+    /// Compares the copies of a line with each other and with memory: an owner has the only copy, and an unmodified
+    /// copy equals memory.
     ///
     /// # Errors
     /// The first disagreement found.

@@ -1,4 +1,4 @@
-//! What stands between a node's processors, its memory and the network: a kind of machine is an implementation of this.
+//! The controller between a node's processors, its memory and the network; each kind of machine implements this trait.
 
 use std::fmt::Debug;
 
@@ -15,78 +15,80 @@ use crate::os::Transfer;
 use crate::processor::{MissId, Post};
 use crate::{NodeStatistics, Options, SimError, StallTerms};
 
-/// What controllers are made from.
+/// The inputs from which controllers are made.
 pub struct Blueprint<'a> {
     /// The machine.
     pub description: &'a Description,
     /// Its network.
     pub network: &'a Network,
-    /// Where lines are.
+    /// The positions of lines.
     pub lines: LineMap,
-    /// How to simulate.
+    /// The options of the simulation.
     pub options: Options,
 }
 
-/// For how long the parts of a node were held since the start.
+/// Occupancies of a node's parts since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Held {
     /// The bus to its processors.
     pub bus: Duration,
     /// Its controller: a Hub's memory and directory, MAGIC's protocol processor.
     pub controller: Duration,
-    /// Time that messages waited for that.
+    /// Time that messages waited for the controller.
     pub queued: Duration,
     /// Its memory.
     pub memory: Duration,
 }
 
-/// The controllers of all nodes of a machine, and the protocol that they speak.
+/// The controllers of all nodes of a machine, with their protocol.
 ///
 /// The functions that take the whole [`System`] are steps of its simulation: they run at the system's present time.
 pub trait Controller: Sized + 'static {
-    /// What controllers send each other.
+    /// The messages between controllers.
     type Message: Copy + Debug;
-    /// What can happen in a node besides what [`System`] knows.
+    /// The events of a node besides those of [`System`].
     type Event: NodeEvent;
-    /// Whether the protocol makes new contents when it grants a write prefetch: it has no copy that is exclusive and clean.
+    /// Whether a granted write prefetch makes new contents, because the protocol has no state that is exclusive and
+    /// clean.
     const WRITE_PREFETCHES_STORE: bool;
-    /// Whether nodes have engines that copy pages ([`Controller::transfer`]).
+    /// Whether nodes have copy engines for pages ([`Controller::transfer`]).
     const MOVES_PAGES: bool = false;
 
-    /// The idle controllers of a machine; `sources` gives each its source of events.
+    /// The idle controllers of a machine; `sources` gives each its source of event ranks.
     ///
     /// # Errors
-    /// The description asks for what these controllers cannot do.
+    /// The description requires something that these controllers do not model.
     fn new(blueprint: &Blueprint<'_>, sources: impl Iterator<Item = Source>) -> Result<Self, SimError>;
 
     /// The source of a node's events.
     fn source(&mut self, node: NodeId) -> &mut Source;
 
-    /// From the completion of a request until its request buffer serves another.
+    /// From the completion of a request until its miss register is free.
     fn release(&self) -> Duration;
 
-    /// What of each node's memory programs cannot have.
+    /// Memory of each node that programs cannot use.
     fn reserved(&self) -> Bytes {
         Bytes(0)
     }
 
-    /// Whether processors must tell of clean lines that leave their caches.
+    /// Whether processors must send notices of evicted clean lines.
     fn announces_clean(&self) -> bool;
 
-    /// Whether a load may return contents older than others have seen: the protocol does not promise sequential consistency.
+    /// Whether a load may return contents older than others have loaded: the protocol is not sequentially consistent.
     fn relaxes_order(&self) -> bool {
         false
     }
 
-    /// No event can lead to an intervention or invalidation at a processor sooner than this after it, unless the controller
-    /// [threatens](Self::threatens) the processor's node.
+    /// The look-ahead: the shortest time from any event to an intervention or invalidation at a processor, unless the
+    /// controller [threatens](Self::threatens) the processor's node.
     fn lookahead(&self) -> Duration;
 
-    /// Whether an intervention or invalidation is on its way to the node's processors, and may be there within the lookahead.
+    /// Whether an intervention or invalidation for the node's processors is under way and may arrive within the
+    /// look-ahead.
     fn threatens(&self, node: NodeId) -> bool;
 
-    /// Whether what is said of interventions and invalidations holds for all that a node's processors are told, answers and
-    /// refusals, too, and for what they cause themselves: a processor that has asked for something may then run as far ahead as
+    /// Whether look-ahead and threats cover all messages to a node's processors, answers and NACKs included, and the
+    /// effects of the processors' own requests. A processor with outstanding requests may then run as far ahead as
     /// others.
     const FORESEES_ANSWERS: bool = false;
 
@@ -96,25 +98,25 @@ pub trait Controller: Sized + 'static {
     /// Whether a message carries a line.
     fn carries_line(message: &Self::Message) -> bool;
 
-    /// So many lines of the node's memory exist now.
+    /// The node's memory now has `lines` lines.
     fn allocated(&mut self, node: NodeId, lines: u64);
 
-    /// A processor has something to say, at a time not before the present.
+    /// A processor posts a request or an eviction, at a time not before the present.
     fn posted(system: &mut System<Self>, cpu: CpuId, post: &Post);
 
-    /// Something happens in a node.
+    /// An event of a node occurs.
     fn happened(system: &mut System<Self>, event: Self::Event);
 
     /// The first packet of a message reaches its node at `arrival`, through a channel whose buffer it occupies.
     fn delivered(system: &mut System<Self>, channel: ChannelId, id: EnvelopeId, arrival: Time);
 
-    /// A node's copy engine is to do something with a page. Machines without such engines refuse what would lead to this.
+    /// A node's copy engine is to transfer a page. Machines without such engines reject the options that lead to this.
     fn transfer(_system: &mut System<Self>, _transfer: Transfer) {}
 
-    /// The line of a miss is whole, before the miss is closed.
+    /// The line of a miss is complete, before the miss is closed.
     ///
     /// # Errors
-    /// A case that the protocol rules out.
+    /// A case that the protocol excludes.
     fn filled(_system: &mut System<Self>, _cpu: CpuId, _miss: MissId) -> Result<(), SimError> {
         Ok(())
     }
@@ -125,19 +127,19 @@ pub trait Controller: Sized + 'static {
     /// The first disagreement found.
     fn check_coherence(system: &mut System<Self>) -> Result<(), Incoherence>;
 
-    /// What a node's controller did since the start.
+    /// Statistics of a node's controller since the start.
     fn statistics(system: &System<Self>, node: NodeId) -> NodeStatistics;
 
-    /// For how long the parts of a node were held before `time`, which is not later than what happens next.
+    /// Occupancies of a node's parts before `time`, which is not later than the next event.
     fn held(_system: &System<Self>, _node: NodeId, _time: Time) -> Held {
         Held::default()
     }
 
-    /// What counters a node has.
+    /// The counters of a node.
     const COUNTERS: &'static [CounterUnit] = &[];
 
-    /// How often each event of a mode of a node's unit, one of [`Self::COUNTERS`], has occurred before `time`, which is not later
-    /// than what happens next.
+    /// The number of occurrences of each event of a mode of a node's unit, one of [`Self::COUNTERS`], before `time`,
+    /// which is not later than the next event.
     fn counted(
         _system: &System<Self>,
         _node: NodeId,
@@ -148,7 +150,8 @@ pub trait Controller: Sized + 'static {
     ) {
     }
 
-    /// Where a processor's misses spent their time since the start, if there is such a processor and account is kept.
+    /// Stall time of a processor's misses since the start, if the processor exists and the controller keeps this
+    /// account.
     fn stall_terms(&self, _cpu: CpuId) -> Option<StallTerms> {
         None
     }

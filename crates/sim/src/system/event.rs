@@ -1,29 +1,29 @@
-//! What can happen, and messages under way.
+//! Events, and messages under way.
 
 use units::{ChannelId, CpuId, Duration, NodeId, Time};
 
 use crate::processor::MissId;
 
-/// What can happen, whatever kind of machine it is; `E` is what happens in its nodes' controllers.
+/// The events of any kind of machine; `E` is the type of its controllers' events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event<E> {
-    /// A thread's own clock has come.
+    /// A thread's own time has come.
     Resume(CpuId),
-    /// The scheduler's time has come.
+    /// The scheduler's own time has come.
     Schedule,
-    /// A thread that was asked to leave its processor is ready to.
+    /// A preempted thread has drained and can leave its processor.
     Left(CpuId),
-    /// A miss is over.
+    /// The line of a miss is complete in the cache.
     Filled(CpuId, MissId),
     /// The head of a message reaches a router.
     Route(ChannelId, EnvelopeId),
     /// Credits of a virtual channel that a message waits for have returned.
     Credits(ChannelId, u8),
-    /// Something happens in a node.
+    /// An event of a node's controller.
     Node(E),
 }
 
-/// What can happen in a node's controller: a kind, and two operands.
+/// An event of a node's controller, as a kind with two operands.
 pub trait NodeEvent: Copy {
     /// The kind (0 to 11), and the operands, the first below 2^28.
     fn pack(self) -> (u8, u32, u32);
@@ -31,12 +31,12 @@ pub trait NodeEvent: Copy {
     fn unpack(kind: u8, first: u32, second: u32) -> Self;
 }
 
-/// An event in one machine word, as the event queue holds it: copied whole, where an enumeration is copied field by field
-/// and read back in other pieces, which stalls the host.
+/// An event in one machine word, as the event queue stores it: one copy of a word instead of one for each field, whose
+/// separate reads would stall the host.
 #[derive(Clone, Copy, Debug)]
 pub struct Packed(u64);
 
-/// What can happen to threads, as the first operand of one kind.
+/// Thread events, which share a kind, by their first operand.
 const RESUME: u32 = 0;
 const SCHEDULE: u32 = 1;
 const LEFT: u32 = 2;
@@ -45,7 +45,7 @@ impl Packed {
     /// Bits of the second operand; the first has 28, the kind 4.
     const SECOND_BITS: u32 = 32;
     const FIRST_BITS: u32 = 28;
-    /// Kinds of events that are not of a controller.
+    /// Kinds of events that do not belong to a controller.
     const COMMON: u8 = 4;
 
     #[inline]
@@ -103,21 +103,21 @@ pub struct EnvelopeId(pub u32);
 /// A message under way.
 #[derive(Clone, Copy, Debug)]
 pub struct Envelope<M> {
-    /// What it says.
+    /// The message itself.
     pub message: M,
-    /// The node it goes to.
+    /// Its destination node.
     pub to: NodeId,
-    /// From its first packet to the end of its last, where it was spread most.
+    /// From its first packet to the end of its last, on the channel where that was longest.
     pub spread: Duration,
-    /// The channel that brought it to where it is, whose buffer it occupies.
+    /// The channel and virtual channel whose far buffer it occupies.
     pub holds: Option<(ChannelId, u8)>,
-    /// When it came to the router that it is at.
+    /// Time of its arrival at the present router.
     pub reached: Time,
-    /// How long it has waited at routers.
+    /// Time that it has waited at routers.
     pub waited: Duration,
 }
 
-/// Messages under way, in reused places.
+/// Messages under way, in reused slots.
 pub struct Envelopes<M> {
     places: Vec<Envelope<M>>,
     free: Vec<EnvelopeId>,
@@ -130,7 +130,7 @@ impl<M> Default for Envelopes<M> {
 }
 
 impl<M: Copy> Envelopes<M> {
-    /// Takes a message in.
+    /// Inserts a message.
     #[inline]
     pub fn insert(&mut self, envelope: Envelope<M>) -> EnvelopeId {
         match self.free.pop() {
@@ -151,20 +151,20 @@ impl<M: Copy> Envelopes<M> {
         &self.places[id.0 as usize]
     }
 
-    /// A message under way, to be changed.
+    /// A message under way, for changes.
     #[inline]
     pub fn get_mut(&mut self, id: EnvelopeId) -> &mut Envelope<M> {
         &mut self.places[id.0 as usize]
     }
 
-    /// Takes a message out: its place is free.
+    /// Removes a message, and frees its slot.
     #[inline]
     pub fn remove(&mut self, id: EnvelopeId) -> Envelope<M> {
         self.free.push(id);
         self.places[id.0 as usize]
     }
 
-    /// Messages under way.
+    /// Number of messages under way.
     pub fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }
@@ -174,7 +174,7 @@ impl<M: Copy> Envelopes<M> {
 mod tests {
     use super::*;
 
-    /// Two operands as wide as they can be.
+    /// An event with operands of maximum width.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     struct Widest(u8, u32, u32);
 

@@ -1,4 +1,4 @@
-//! What the controllers did while any thread was in what its program says is to be measured.
+//! Controller statistics of the intervals in which any thread is measured.
 
 use units::{Duration, NodeId, Time};
 
@@ -6,20 +6,20 @@ use super::{Controller, System};
 use crate::NodeStatistics;
 use crate::processor::Measuring;
 
-/// How long intervals were, and what every controller did in them.
+/// The total length of intervals, and every controller's statistics in them.
 type Sums = (Duration, Vec<NodeStatistics>);
 
-/// Intervals in which at least one thread had what it did measured.
+/// Intervals in which at least one thread is measured.
 #[derive(Default)]
 pub(super) struct Measured {
-    /// How many threads do so now, and how many would if something that is measured followed.
+    /// Threads measured at present, and those whose measured part may be over.
     threads: usize,
     paused: usize,
-    /// When the open interval began, and what every controller had done before.
+    /// The start of the open interval, and every controller's statistics before it.
     open: Option<(Time, Vec<NodeStatistics>)>,
-    /// All others, if there were any.
+    /// The closed intervals, if there are any.
     closed: Option<Sums>,
-    /// Those since, which are measured if something that is measured follows.
+    /// The intervals since then, measured only if a measured interval follows.
     since: Option<Sums>,
 }
 
@@ -41,7 +41,7 @@ impl Measured {
     }
 }
 
-/// Two lots of intervals together.
+/// The sum of two sets of intervals.
 fn together(one: Option<Sums>, other: Option<Sums>) -> Option<Sums> {
     match (one, other) {
         (Some((one, sums)), Some((other, more))) => {
@@ -52,7 +52,7 @@ fn together(one: Option<Sums>, other: Option<Sums>) -> Option<Sums> {
 }
 
 impl<C: Controller> System<C> {
-    /// A thread of which this `was` measured has been resumed, and now this `is`.
+    /// A thread was resumed: its measuring state `was`, and now `is`.
     #[inline]
     pub(super) fn note_measuring(&mut self, was: Measuring, is: Measuring) {
         if was != is {
@@ -89,13 +89,13 @@ impl<C: Controller> System<C> {
         (0..self.network.topology().nodes().len() as u16).map(|node| C::statistics(self, NodeId(node))).collect()
     }
 
-    /// What the controller of a node did in what was measured; since the start if nothing was.
+    /// Statistics of a node's controller in the measured intervals; since the start if there were none.
     pub fn statistics(&self, node: NodeId) -> NodeStatistics {
         let measured = self.measured.closed.as_ref().and_then(|(_, all)| all.get(node.index()));
         measured.cloned().unwrap_or_else(|| C::statistics(self, node))
     }
 
-    /// How long any thread was in what is to be measured, if any ever was.
+    /// Total time in which any thread was measured, if any was.
     pub fn measured_time(&self) -> Option<Duration> {
         self.measured.closed.as_ref().map(|&(length, _)| length)
     }

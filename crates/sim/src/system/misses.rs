@@ -1,29 +1,29 @@
-//! The end of a miss: its value, its line, and whoever waited for them.
+//! The completion of a miss: its value, its line, and the waits for them.
 
 use units::{CpuId, Duration, LineAddr, NodeId, Time};
 
 use super::{Controller, Event, System};
 use crate::processor::{Distance, MissId, Service, Transaction, Wait};
 
-/// What a home did about a request that it did not refuse, for the account of where time goes.
+/// How a home served a request that it did not NACK, for the account of time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Served {
-    /// It answered alone.
+    /// By itself.
     Alone,
-    /// It had this node, the owner's, asked.
+    /// By an intervention at the owner on this node.
     Asking(NodeId),
-    /// It had copies invalidated. Where those were is not told: they count as on a third node.
+    /// By invalidations. Their nodes are not recorded: they count as third nodes.
     Invalidating,
 }
 
-/// How an answer crosses the bus to its processor.
+/// The crossing of an answer over the bus to its processor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Crossing {
-    /// For how long it holds the bus.
+    /// Occupancy of the bus.
     pub occupancy: Duration,
-    /// From its start to what the processor waits for: the critical part of the line, or the word that the access is granted.
+    /// From its start to the part that the processor waits for: the critical part of the line, or the completion.
     pub seen: Duration,
-    /// For how long the line of data crosses, if there is one.
+    /// The time for the line of data to cross, if there is one.
     pub line: Option<Duration>,
 }
 
@@ -38,8 +38,8 @@ impl<C: Controller> System<C> {
         self.close_at(cpu, miss, value, end.max(value));
     }
 
-    /// The value of a miss will be at the processor at `value`, the end of the line in its cache at `end`: whoever waits
-    /// for the value goes on then.
+    /// The value of a miss is available to the processor at `value`, and the end of the line is in its cache at `end`;
+    /// a wait for the value ends then.
     #[inline]
     pub fn close_at(&mut self, cpu: CpuId, miss: MissId, value: Time, end: Time) {
         let node = self.node_of(cpu);
@@ -50,8 +50,8 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// The request of `cpu` for a line of `home` is being served so. Of several tries the last counts. Nothing of the simulated
-    /// machine depends on it.
+    /// Records how the request of `cpu` for a line of `home` was served; the last of several tries counts. No simulated
+    /// behaviour depends on it.
     pub fn note_service(&mut self, cpu: CpuId, line: LineAddr, home: NodeId, served: Served) {
         let node = self.node_of(cpu);
         let (third, transaction) = match served {
@@ -59,12 +59,12 @@ impl<C: Controller> System<C> {
             Served::Asking(owner) => (owner != node && owner != home, Transaction::Owned),
             Served::Invalidating => (true, Transaction::Invalidating),
         };
-        // A local line's home is no third, but neither is its owner the home's node: two hops.
+        // On a local line the home is not a third node, but an owner on another node is: two hops.
         let distance = Distance::of(home == node, third);
         self.processor_mut(cpu).serve(line, Service { distance, transaction });
     }
 
-    /// A miss is over, and whoever waits goes on.
+    /// A miss is complete, and a wait for it ends.
     #[inline]
     pub(super) fn on_filled(&mut self, cpu: CpuId, id: MissId) {
         if self.processor_mut(cpu).miss(id).is_none() {
@@ -90,7 +90,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// Whoever looks at a line again and again goes on if its copy has left.
+    /// Ends a spin loop whose copy of the line has departed.
     #[inline]
     pub fn wake_spinner(&mut self, cpu: CpuId) {
         let now = self.now;
@@ -100,7 +100,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// A word has changed on `cpu` whose line has been taken away from there: whoever looks at words looks now.
+    /// A word has changed whose line has been taken away from `cpu`: all spin loops load again.
     pub(super) fn on_published(&mut self, cpu: CpuId) {
         for other in (0..self.processors.len() as u16).map(CpuId) {
             if matches!(self.waits(other), Some(Wait::Departure(_) | Wait::Rest(..))) {
@@ -111,7 +111,7 @@ impl<C: Controller> System<C> {
         self.resume_at(cpu, self.now);
     }
 
-    /// Whoever waits for the controller to let go of a line that had left the processor's caches goes on, if it has.
+    /// Ends a wait for the release of an evicted line, if the controller has released it.
     pub fn wake_writeback(&mut self, cpu: CpuId, line: LineAddr) {
         let free = !self.processor_mut(cpu).is_writing_back(line);
         if free && self.waits(cpu) == Some(Wait::Writeback(line)) {
@@ -119,7 +119,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// The request of a processor for `line` has been granted, and what it was for is performed: an observer is told.
+    /// The request of a processor for `line` is granted, and its access performed: reports it to the observer.
     #[inline]
     pub fn observe_grant(&mut self, cpu: CpuId, line: LineAddr) {
         if self.observer.is_some() {
@@ -129,13 +129,13 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// The request of a processor for `line` has been refused.
+    /// Counts a NACK of a processor's request for `line`.
     pub fn count_refusal(&mut self, cpu: CpuId, line: LineAddr) {
         self.processor_mut(cpu).count_refusal(line);
         self.heed_observer();
     }
 
-    /// Stops if the observer has seen a fault.
+    /// Stops the run if the observer has found a fault.
     #[inline]
     pub fn heed_observer(&mut self) {
         if let Some(observer) = &self.observer {

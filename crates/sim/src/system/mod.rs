@@ -1,4 +1,4 @@
-//! A machine in time, whatever its nodes' controllers: the event loop, the programs that run, the network that carries.
+//! The simulated system, for any kind of controller: the event loop, the running programs and the network.
 
 mod bus;
 mod check;
@@ -52,19 +52,19 @@ use watching::Watching;
 
 /// A simulated machine whose nodes have controllers of one kind.
 pub struct System<C: Controller> {
-    /// The controllers of its nodes.
+    /// The controllers.
     pub controllers: C,
     /// The present time.
     pub now: Time,
-    /// Its network.
+    /// The network.
     pub network: Network,
     /// Messages under way.
     pub envelopes: Envelopes<C::Message>,
     line: Bytes,
     processors_per_node: u16,
-    /// Its memory, as handed out.
+    /// The memory, as allocated.
     pub memory: Memory,
-    /// The virtual pages of its programs.
+    /// The virtual pages of the programs.
     pub paging: Paging,
     queue: EventQueue<Packed>,
     events: u64,
@@ -73,14 +73,14 @@ pub struct System<C: Controller> {
     processor_sources: Vec<Source>,
     channel_sources: Vec<Source>,
     running: Vec<Option<Running>>,
-    /// Of threads that have ended, with their numbers.
+    /// Reports of ended threads, with their numbers.
     reports: Vec<(usize, ThreadReport)>,
     at_barrier: usize,
-    /// The process whose threads come and go, while there is one.
+    /// The process with dynamic threads, if one runs.
     process: Option<process::Process>,
-    /// Who decides which thread runs where, if that is not given.
+    /// The scheduler, if one places the threads.
     schedule: Option<Box<Schedule>>,
-    /// When that next acts by itself.
+    /// The time of the scheduler's next own event.
     schedule_next: Time,
     schedule_source: Source,
     scheduler: SchedulerSpec,
@@ -88,16 +88,16 @@ pub struct System<C: Controller> {
     /// Emptied after every use.
     posts: Vec<Post>,
     options: Options,
-    /// Who sees every access, if that was asked for.
+    /// The observer of every access, if enabled.
     pub observer: Option<SharedObserver>,
-    /// Where random delays come from, if there are any.
+    /// The source of random delays, if enabled.
     delays: Option<Xoshiro256PlusPlus>,
-    /// Who plants a fault, if one was asked for.
+    /// The saboteur of a planted fault, if there is one.
     pub saboteur: Option<Saboteur>,
     failure: Option<SimError>,
-    /// Who looks at counters, if anybody does.
+    /// The readings of counters, if there are any.
     watching: Option<Box<Watching>>,
-    /// When anybody looks next.
+    /// The time of the next reading.
     due: Time,
     /// One cycle of the processors.
     cycle: Duration,
@@ -109,7 +109,7 @@ impl<C: Controller> System<C> {
     /// The machine of `description`, with empty caches.
     ///
     /// # Errors
-    /// The description asks for what the simulator cannot do.
+    /// The description requires something that the simulator does not model.
     pub fn new(description: &Description, options: Options) -> Result<Self, SimError> {
         description.check()?;
         let topology = Topology::new(description);
@@ -119,7 +119,7 @@ impl<C: Controller> System<C> {
         let paging = Paging::new(&description.os, &topology, &description.tlb);
         let network = Network::new(description, topology);
         let channels = network.channels().len();
-        // Sources in the order in which ties are broken: processors, controllers, channels.
+        // The order of sources breaks ties between events: processors, controllers, channels.
         let mut source = (0..).map(Source::new);
         let processor_sources = source.by_ref().take(usize::from(processors)).collect();
         let blueprint = Blueprint { description, network: &network, lines, options };
@@ -197,7 +197,7 @@ impl<C: Controller> System<C> {
         self.events
     }
 
-    /// Messages under way: none after [`Self::run`] has returned.
+    /// Messages under way: zero after [`Self::run`] has returned.
     pub fn messages_under_way(&self) -> usize {
         self.envelopes.len()
     }
@@ -212,11 +212,11 @@ impl<C: Controller> System<C> {
         Ok(start)
     }
 
-    /// Runs programs, one a processor, until all have ended. All start at the present time.
+    /// Runs programs, one on each given processor, until all have ended. All start at the present time.
     ///
     /// # Errors
-    /// A processor does not exist or was given two programs; a program waits for what never comes; the protocol met a
-    /// case that it rules out; the host has no memory for a stack.
+    /// A processor does not exist or has two programs; the programs deadlock; the protocol meets a case that it
+    /// excludes; the host has no memory for a stack.
     pub fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError> {
         let count = programs.len();
         let team = Rc::new(Team::new(false));
@@ -227,8 +227,8 @@ impl<C: Controller> System<C> {
         self.go_on(count)
     }
 
-    /// Handles events until `count` threads have ended, and until nothing is under way any more. Their reports, in the order of
-    /// their numbers.
+    /// Handles events until `count` threads have ended and no message is under way. Returns their reports in the order
+    /// of their numbers.
     fn go_on(&mut self, count: usize) -> Result<Vec<ThreadReport>, SimError> {
         while self.reports.len() < count {
             if !self.step()? {
@@ -238,11 +238,12 @@ impl<C: Controller> System<C> {
         self.wind_up()
     }
 
-    /// No program runs any more: what is still under way comes to its end. The reports, in the order of their threads.
+    /// Completes everything under way after the last program has ended. Returns the reports in the order of their
+    /// threads.
     fn wind_up(&mut self) -> Result<Vec<ThreadReport>, SimError> {
         // No thread is left for a scheduler.
         (self.schedule, self.schedule_next) = (None, Time::MAX);
-        // Everything still under way (writebacks, revisions) arrives.
+        // Writebacks and revisions still under way arrive.
         while self.step()? {}
         // Programs whose references all hit have run ahead of the last event.
         self.now = self.reports.iter().map(|(_, report)| report.finished).fold(self.now, Time::max);
@@ -251,13 +252,13 @@ impl<C: Controller> System<C> {
         Ok(self.reports.drain(..).map(|(_, report)| report).collect())
     }
 
-    /// Handles the next event. False if there is none.
+    /// Handles the next event. Returns false if there is none.
     #[inline]
     fn step(&mut self) -> Result<bool, SimError> {
         let Some((time, event)) = self.queue.pop() else { return Ok(false) };
         let event = event.into();
         if matches!(event, Event::Schedule) && self.schedule.is_none() {
-            // It was meant for threads that have ended: nothing happens then.
+            // The event was scheduled for threads that have ended.
             return Ok(true);
         }
         while self.due <= time {
@@ -284,13 +285,13 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// The node on whose board `cpu` sits.
+    /// The node of `cpu`.
     #[inline]
     pub fn node_of(&self, cpu: CpuId) -> NodeId {
         NodeId(cpu.0 / self.processors_per_node)
     }
 
-    /// A processor that is not in its running program: between events, every one.
+    /// The processor `cpu`, for changes. Between events no processor is in its running program.
     #[inline]
     pub fn processor_mut(&mut self, cpu: CpuId) -> &mut Processor {
         match &mut self.processors[cpu.index()] {
@@ -307,7 +308,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// Takes in a message that is for an agent of node `to`.
+    /// Registers a message for an agent of node `to`.
     #[inline]
     pub fn envelop(&mut self, message: C::Message, to: NodeId) -> EnvelopeId {
         self.envelopes.insert(Envelope {
@@ -346,7 +347,7 @@ impl<C: Controller> System<C> {
         self.queue.push(time, rank, event.into());
     }
 
-    /// A delay drawn at random, if the options ask for such; else none.
+    /// A random delay, if enabled; zero otherwise.
     #[inline]
     pub fn random_delay(&mut self) -> Duration {
         match &mut self.delays {
@@ -360,7 +361,7 @@ impl<C: Controller> System<C> {
         self.saboteur.as_mut().is_some_and(|saboteur| saboteur.strikes(fault))
     }
 
-    /// Something happened that cannot: the run ends.
+    /// Ends the run with an error.
     #[cold]
     pub fn fail(&mut self, error: impl Into<SimError>) {
         self.failure.get_or_insert_with(|| error.into());

@@ -1,4 +1,4 @@
-//! Virtual memory in time: what the operating system does when a processor traps, and what it takes of the processor.
+//! Virtual memory over time: page faults and their cost to the processor.
 
 use units::{Bytes, CpuId, NodeId, PhysicalAddr, VirtualAddr};
 
@@ -8,10 +8,10 @@ use crate::attribution::LineLoss;
 use crate::os::{PagingCounters, Reference};
 
 impl<C: Controller> System<C> {
-    /// Consecutive virtual pages, each with the node that the program asks for, if it does.
+    /// Maps consecutive virtual pages, each with the node that the program requests, if any.
     ///
     /// # Errors
-    /// The node that is asked for does not exist, or has no room left.
+    /// A requested node does not exist, or has no room left.
     pub fn map(&mut self, planned: &[Option<NodeId>]) -> Result<VirtualAddr, SimError> {
         let nodes = self.network.topology().nodes().len();
         if let Some(node) = planned.iter().flatten().copied().find(|node| node.index() >= nodes) {
@@ -27,17 +27,17 @@ impl<C: Controller> System<C> {
         Ok(start)
     }
 
-    /// What the operating system did with memory since the start.
+    /// Counts of the operating system's memory management since the start.
     pub fn paging_counters(&self) -> &PagingCounters {
         self.paging.counters()
     }
 
-    /// Where a virtual address is now, if its page has been placed.
+    /// The physical address of a virtual address, if its page has been placed.
     pub fn place_of(&self, at: VirtualAddr) -> Option<PhysicalAddr> {
         self.paging.frame_of(at)
     }
 
-    /// From here on pages may move because programs ask for it. Returns whether they can.
+    /// Allows programs to request page migrations. Returns whether the machine can move pages.
     pub fn let_pages_move(&mut self) -> bool {
         if C::MOVES_PAGES {
             self.paging.let_move();
@@ -48,28 +48,28 @@ impl<C: Controller> System<C> {
         C::MOVES_PAGES
     }
 
-    /// Who was the first to touch the page of a virtual address, if anybody was.
+    /// The processor with the first touch of the page of a virtual address, if it has been touched.
     pub fn toucher_of(&self, at: VirtualAddr) -> Option<CpuId> {
         self.paging.toucher_of(at)
     }
 
-    /// What processors lost where.
+    /// The time that processors lost by line and site.
     pub fn losses(&self) -> Vec<LineLoss> {
         self.processors.iter().flatten().flat_map(|processor| processor.losses()).collect()
     }
 
-    /// The controllers learn of the lines of frames that have come into use.
+    /// Extends the controllers' directories to newly allocated frames.
     pub fn announce_frames(&mut self) {
         for node in (0..self.network.topology().nodes().len() as u16).map(NodeId) {
             self.controllers.allocated(node, self.memory.allocated(node).0 / self.line.0);
         }
     }
 
-    /// A processor refers to a page of which it knew nothing, and its time has come: it learns where the page is, which is placed
-    /// if nobody has touched it before. False if it cannot go on.
+    /// Handles a processor's page fault, at the processor's own time: provides the translation, and places the page on
+    /// its first touch. Returns false if the processor cannot continue.
     pub(super) fn serve_page_fault(&mut self, cpu: CpuId, at: VirtualAddr, writes: bool) -> bool {
         let (now, node) = (self.now, self.node_of(cpu));
-        // Where pages move, what a processor knows is forgotten at the same time in every mode: it always traps.
+        // Where pages move, translations are dropped at the same times in every mode, so that the same faults trap.
         if self.paging.is_changing() && !self.processor_mut(cpu).begin_trap(at, now) {
             return true;
         }
@@ -102,7 +102,7 @@ impl<C: Controller> System<C> {
         true
     }
 
-    /// What processors waited for is done: the operating system comes back to them, having done its part.
+    /// Resumes processors after a transfer that they waited for, with the cost of the page fault.
     pub fn end_page_wait(&mut self, cpus: Vec<CpuId>) {
         let (now, cost) = (self.now, self.paging.spec().page_fault);
         for cpu in cpus {

@@ -1,4 +1,4 @@
-//! A process whose threads come and go while it runs: what they ask of the operating system, done at their own time.
+//! A process with dynamic threads: their operating system calls, performed at the threads' own times.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -11,27 +11,28 @@ use crate::os::{Scheduling, SpaceSharing, TimeSharing};
 use crate::processor::Wait;
 use crate::thread::{Call, Program, Team, ThreadId};
 
-/// Threads that take turns because there are too many: every one by itself, where its lines are if it can be.
+/// The policy for more threads than processors: individual threads, with cache affinity.
 const TURNS: Scheduling = Scheduling { time: TimeSharing::RunQueue, space: SpaceSharing::CacheAffinity };
 
-/// A process that runs.
+/// A running process.
 pub(super) struct Process {
     team: Rc<Team>,
-    /// The processors that its threads may have, in the order in which they are taken.
+    /// The processors of its threads, in order of preference.
     pub(super) processors: Vec<CpuId>,
     /// The processor of each thread that has not ended.
     pub(super) places: Vec<Option<CpuId>>,
     alive: usize,
-    /// Whether a thread has ended all of it.
+    /// Whether a thread has ended the process.
     over: bool,
-    /// When threads are to go on that have parked and given their processors up.
+    /// Timeouts of parked threads without a processor.
     pub timers: BTreeSet<(Time, usize)>,
 }
 
 impl<C: Controller> System<C> {
-    /// Runs a process that begins with one thread, on the first of `processors`, until all its threads have ended or one has
-    /// ended the process. What a thread that was cut off then did so far counts. With a policy the scheduler says from the beginning
-    /// which thread runs where; without, it does from the first thread on for which no processor is free.
+    /// Runs a process that begins with one thread, on the first of `processors`, until all its threads have ended or
+    /// one has ended the process. A thread that is cut off then is reported up to that point. With a policy the
+    /// scheduler places threads from the beginning; without one it does so from the first thread for which no processor
+    /// is free.
     ///
     /// # Errors
     /// As [`System::run`].
@@ -71,7 +72,7 @@ impl<C: Controller> System<C> {
         self.wind_up()
     }
 
-    /// The process is over: threads that have not ended leave their processors as they are.
+    /// Ends the process: threads that have not ended leave their processors as they are.
     fn cut_off(&mut self) {
         for cpu in (0..self.running.len() as u16).map(CpuId) {
             if self.running[cpu.index()].is_some() {
@@ -91,7 +92,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// The thread on `cpu` asks for something, now that its time has come; it goes on at once.
+    /// Performs the calls of the thread on `cpu`, at its own time; the thread continues at once.
     pub(super) fn answer_calls(&mut self, mut cpu: CpuId) {
         let Some(team) = self.process.as_ref().map(|process| process.team.clone()) else {
             return self.resume_at(cpu, self.now);
@@ -117,14 +118,14 @@ impl<C: Controller> System<C> {
         self.resume_at(cpu, time.max(self.now));
     }
 
-    /// The first of `wanted` that is free for a thread of the process.
+    /// The first of `wanted` that is free and belongs to the process.
     fn first_free(&self, wanted: &[CpuId]) -> Option<CpuId> {
         let process = self.process.as_ref()?;
         let free = |cpu: &CpuId| self.running.get(cpu.index()).is_some_and(Option::is_none);
         wanted.iter().copied().find(|cpu| free(cpu) && process.processors.contains(cpu))
     }
 
-    /// A new thread on the first of `wanted` that is free, or else on the first processor that is.
+    /// Creates a thread on the first of `wanted` that is free, or else on the first free processor.
     fn spawn(&mut self, program: Program, wanted: &[CpuId], team: &Rc<Team>) -> Result<ThreadId, SimError> {
         let Some(process) = &self.process else { return Err(SimError::NoProcessorFree { processors: 0 }) };
         let thread = process.places.len();
@@ -149,10 +150,10 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// The thread on `cpu` goes to the first of `wanted` that is free, if any is. Where it is then.
+    /// Moves the thread on `cpu` to the first of `wanted` that is free, if any is. Returns its processor.
     fn migrate(&mut self, cpu: CpuId, wanted: &[CpuId]) -> CpuId {
         if self.schedule.is_some() {
-            // Where threads take turns the scheduler says where.
+            // Under a scheduler, the scheduler places threads.
             return cpu;
         }
         let Some(to) = self.first_free(wanted) else { return cpu };
@@ -167,7 +168,7 @@ impl<C: Controller> System<C> {
         to
     }
 
-    /// A parked thread goes on now; if it is not parked, nothing happens.
+    /// Wakes a parked thread; has no effect on others.
     fn wake_parked(&mut self, thread: ThreadId) {
         if self.schedule.is_some() {
             return self.wake_sharing(thread.0, None);
@@ -180,7 +181,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// A thread parks until `until` or until it is woken.
+    /// Parks a thread until `until` or a wake-up.
     pub(super) fn park_until(&mut self, cpu: CpuId, until: Time) {
         if self.schedule.is_some() {
             match until > self.now {
@@ -192,7 +193,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// The program asks for pages on nodes: those that nobody has touched will be placed there.
+    /// Sets the requested nodes of pages for their first touch.
     fn plan_pages(&mut self, pages: Vec<(VirtualAddr, NodeId)>) {
         let nodes = self.network.topology().nodes().len();
         for (at, node) in pages.into_iter().filter(|(_, node)| node.index() < nodes) {
@@ -200,7 +201,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// The thread on `cpu` asks for a page on another node: the operating system has it copied.
+    /// Migrates a page to `node` on request of the thread on `cpu`.
     fn move_page(&mut self, cpu: CpuId, at: VirtualAddr, node: NodeId) {
         if !C::MOVES_PAGES || !self.paging.is_changing() || node.index() >= self.network.topology().nodes().len() {
             return;

@@ -1,4 +1,4 @@
-//! Programs on the machine's processors: starting, going on, waiting, ending.
+//! Programs on the machine's processors: start, resumption, waits, end.
 
 use std::rc::Rc;
 
@@ -11,24 +11,24 @@ use crate::processor::{Cause, Measuring, Meter, Processor, ProcessorCounters, Th
 use crate::thread::{Program, Team, Thread};
 use crate::{Mode, SimError};
 
-/// What a finished thread has to say.
+/// The report of a finished thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ThreadReport {
     /// The processor it ran on, the last one if there were several.
     pub cpu: CpuId,
-    /// When it started.
+    /// The time of its start.
     pub started: Time,
-    /// When the last of its accesses was done.
+    /// The time at which the last of its accesses was done.
     pub finished: Time,
-    /// How long it took, in those parts of its program that it had measured ([`Thread::measure`]); all of it if it had none.
+    /// The length of the measured part of its program ([`Thread::measure`]); the whole if it declares none.
     pub time: Duration,
-    /// What its processor did in that time; its processors while it was theirs, if there were several.
+    /// Counts of its processors in that time, as far as they ran it.
     pub counters: ProcessorCounters,
-    /// What the operating system did to it.
+    /// Scheduling counts.
     pub scheduling: SchedulingCounters,
 }
 
-/// How far ahead of all others a thread of a process may run at most.
+/// Maximum look-ahead of a thread of a process with dynamic threads.
 const TURN: Duration = Duration(100_000_000);
 
 type Body = Coroutine<Box<Processor>, (Box<Processor>, Wait), Box<Processor>>;
@@ -37,36 +37,36 @@ type Body = Coroutine<Box<Processor>, (Box<Processor>, Wait), Box<Processor>>;
 pub(super) struct Running {
     body: Body,
     pub wait: Option<Wait>,
-    /// When it began, if it has.
+    /// The time of its start, if it has started.
     started: Option<Time>,
     /// Its number among the threads of the run.
     pub thread: usize,
-    /// When it left the processor that it had before, and what it waited for then.
+    /// The time at which it left its previous processor, and the cause of the time since.
     left: (Time, Cause),
-    /// Whether it has been given a processor and has not come to it yet.
+    /// Whether it has been given a processor on which it has not run yet.
     enters: bool,
-    /// Since when it has been on the present processor, and for how long it was on others.
+    /// The time of its arrival at the present processor, and its time on others.
     arrived: Time,
     on_others: Duration,
-    /// What the present processor had done before.
+    /// The present processor's counts before its arrival.
     before: ProcessorCounters,
-    /// What was done on other processors, and for how long it had none.
+    /// Its counts on other processors, and its time without one.
     elsewhere: ProcessorCounters,
-    /// What is measured of it, while it has no processor.
+    /// Its meter, while it has no processor.
     meter: Meter,
-    /// What it did all on behalf of when it left its processor.
+    /// The cause that its time was charged to when it left its processor.
     on_behalf: Option<Cause>,
-    /// What its team knew when it last looked in vain at a word, if it has done nothing else since.
+    /// The news count of its team at its last spin without a change, if it has done nothing else since.
     pub looked_in_vain: Option<u64>,
 }
 
 impl Running {
-    /// It is given a processor: its time there begins when it first runs.
+    /// Gives it a processor: its time there begins at its first run.
     pub const fn enter(&mut self) {
         self.enters = true;
     }
 
-    /// It first runs on a processor, which is ready for it.
+    /// Arrives at its processor, at its first run there.
     #[cold]
     fn arrive(&mut self, processor: &mut Processor) {
         let now = processor.time();
@@ -84,10 +84,10 @@ impl Running {
         processor.on_behalf(self.on_behalf.take());
     }
 
-    /// It leaves a processor, at `now` or as soon as that has done what it has begun. Returns when.
+    /// Leaves a processor, at `now` or at the processor's later time. Returns that time.
     pub fn exit(&mut self, processor: &mut Processor, now: Time) -> Time {
         if self.enters {
-            // It was taken off before it came: all that is known of it is what it did before.
+            // It was taken off before its first run there, so only its earlier counts exist.
             return if self.started.is_some() { self.left.0 } else { now };
         }
         processor.vacate(now);
@@ -104,7 +104,7 @@ impl Running {
         self.left.0
     }
 
-    /// What it has done before `time`, now that it is on `processor`; not known while it is on its way there.
+    /// Its counts before `time`, as it runs on `processor`; `None` before its first run there.
     pub fn counts(&self, processor: &Processor, time: Time) -> Option<ThreadCounts> {
         if self.enters {
             return None;
@@ -134,7 +134,7 @@ impl<C: Controller> System<C> {
         Ok(())
     }
 
-    /// A program that can be resumed, on any processor; thread number `thread` of the run.
+    /// A program as a coroutine that can be resumed on any processor; thread number `thread` of the run.
     pub(super) fn embody(&mut self, program: Program, team: &Rc<Team>, thread: usize) -> Result<Running, SimError> {
         let team = team.clone();
         let body = Body::new(&mut self.stacks, move |yielder, processor| {
@@ -161,7 +161,7 @@ impl<C: Controller> System<C> {
         })
     }
 
-    /// Lets the program on `cpu` go on from the present time, up to where it must wait.
+    /// Resumes the program on `cpu` at the present time, until it waits.
     pub fn resume(&mut self, cpu: CpuId) {
         if let Some(Wait::Page(at, writes)) = self.waits(cpu)
             && !self.serve_page_fault(cpu, at, writes)
@@ -185,13 +185,13 @@ impl<C: Controller> System<C> {
         let was = processor.measuring();
         match running.body.resume(processor) {
             Step::Suspended((processor, wait)) => {
-                // Before what it says is heeded, which is of what came after.
+                // The interval up to here is closed before the posts that follow it.
                 self.note_measuring(was, processor.measuring());
                 self.post(cpu, processor);
                 self.suspended(cpu, wait);
             }
             Step::Finished(processor) => {
-                // Of a thread that has ended nothing more is measured, whether or not it said so.
+                // A thread that has ended is not measured any longer.
                 self.note_measuring(was, Measuring::No);
                 self.post(cpu, processor);
                 self.finished(cpu);
@@ -199,7 +199,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// The program on `cpu` goes on at `time`.
+    /// Resumes the program on `cpu` at `time`.
     pub fn resume_at(&mut self, cpu: CpuId, time: Time) {
         if let Some(running) = &mut self.running[cpu.index()] {
             running.wait = Some(Wait::Until(time));
@@ -207,8 +207,8 @@ impl<C: Controller> System<C> {
         self.schedule_processor(cpu, time, Event::Resume(cpu));
     }
 
-    /// Until when the program on `cpu` may run without an event: up to the next event in lock-step; further if nothing
-    /// can reach this processor until some time after it.
+    /// The look-ahead horizon of the program on `cpu`: the next event in lock-step mode; later if no event can affect
+    /// this processor within the look-ahead.
     #[inline]
     fn horizon(&mut self, cpu: CpuId) -> Time {
         let soonest = Time(self.now.0 + 1);
@@ -224,14 +224,14 @@ impl<C: Controller> System<C> {
         let unthreatened = !self.controllers.threatens(node)
             && self.processors[cpu.index()].as_ref().is_some_and(|processor| calm(processor));
         let horizon = if unthreatened { Time(next.0.saturating_add(self.lookahead.0)) } else { next };
-        // A thread that only looks at words would never come back while all others wait.
+        // The limit brings back a thread that spins while all others wait.
         let horizon = if self.process.is_some() { horizon.min(Time(self.now.0 + TURN.0)) } else { horizon };
-        // What the scheduler does by itself it announces; and whoever looks at programs sees them as they are then.
+        // The scheduler announces its own events, and readings of programs require their state at that time.
         let seen = self.watching.as_ref().map_or(Time::MAX, |watching| watching.horizon());
         horizon.min(self.schedule_next).min(seen).max(soonest)
     }
 
-    /// Takes a processor back, and hands what it has to say to its controller.
+    /// Takes a processor back from its program, and passes its messages to its controller.
     fn post(&mut self, cpu: CpuId, mut processor: Box<Processor>) {
         let mut posts = std::mem::take(&mut self.posts);
         processor.swap_posts(&mut posts);
@@ -243,7 +243,7 @@ impl<C: Controller> System<C> {
         self.posts = posts;
     }
 
-    /// Sends what a processor has to send although its program does not run.
+    /// Passes on a processor's messages while its program does not run.
     pub fn post_now(&mut self, cpu: CpuId) {
         if let Some(processor) = self.processors[cpu.index()].take() {
             self.post(cpu, processor);
@@ -255,12 +255,13 @@ impl<C: Controller> System<C> {
         running.wait = Some(wait);
         match wait {
             Wait::Until(time) => self.resume_at(cpu, time.max(self.now)),
-            // The operating system comes at the processor's own time, that who touches a page first comes first.
+            // The operating system acts at the processor's own time, so that first touches take place in the order of
+            // time.
             Wait::Page(..) => {
                 let time = self.processor(cpu).time();
                 self.schedule_processor(cpu, time.max(self.now), Event::Resume(cpu));
             }
-            // What it said when it stopped may be all that it has to wait for: the controller took the line in at once.
+            // The controller may have released the line at once, when it took the message of this stop.
             Wait::Writeback(line) if !self.processor(cpu).is_writing_back(line) => {
                 let time = self.processor(cpu).time();
                 self.resume_at(cpu, time.max(self.now));
@@ -272,7 +273,7 @@ impl<C: Controller> System<C> {
             }
             Wait::Published => self.on_published(cpu),
             Wait::Departure(_) if self.schedule.is_some() => self.looks_in_vain(cpu),
-            // Who takes turns, or is watched, looks at its own time.
+            // A thread under a scheduler, or one that is watched, executes every round of its spin loop.
             Wait::Rest(..) if self.schedule.is_some() || self.watching.is_some() => {
                 self.processor_mut(cpu).forbid_rest();
                 let time = self.processor(cpu).time();
@@ -285,7 +286,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// Lets all go on if all that still run are at the barrier: from the time of the last one's arrival.
+    /// Releases the barrier if all running threads are at it, at the arrival time of the last one.
     fn release_barrier(&mut self) {
         let running = self.running.iter().flatten().count();
         if self.at_barrier == 0 || self.at_barrier < running {
@@ -314,7 +315,8 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// The program on `cpu` does not go on, and is left as it is: its stack may hold frames that nobody can unwind.
+    /// Abandons the program on `cpu`: its coroutine is leaked, because its stack may hold frames that cannot be
+    /// unwound.
     pub(super) fn abandon(&mut self, cpu: CpuId) {
         let was = self.processor(cpu).measuring();
         self.note_measuring(was, Measuring::No);
@@ -323,7 +325,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// Takes the program off `cpu`, and reports of it.
+    /// Takes the program off `cpu`, and reports it.
     fn report(&mut self, cpu: CpuId) -> Option<(Body, usize)> {
         let mut running = self.running[cpu.index()].take()?;
         let now = self.now;
@@ -342,7 +344,7 @@ impl<C: Controller> System<C> {
         Some((body, thread))
     }
 
-    /// A program without a processor does not go on, and is left as it is.
+    /// Abandons a program without a processor, and reports it.
     pub(super) fn report_parked(&mut self, running: Running) {
         let Running { body, started, thread, elsewhere, meter, left, .. } = running;
         std::mem::forget(body);
@@ -353,7 +355,7 @@ impl<C: Controller> System<C> {
         self.reports.push((thread, ThreadReport { cpu, started, finished, time, counters, scheduling }));
     }
 
-    /// What the program on `cpu` waits for.
+    /// The wait of the program on `cpu`.
     #[inline]
     pub fn waits(&self, cpu: CpuId) -> Option<Wait> {
         self.running[cpu.index()].as_ref().and_then(|running| running.wait)
@@ -374,7 +376,7 @@ impl<C: Controller> System<C> {
     }
 }
 
-/// What a thread waits for, in words.
+/// A thread's wait, in words.
 pub(super) fn what(wait: Wait) -> String {
     match wait {
         Wait::Barrier => "others to come to a barrier".to_owned(),

@@ -1,8 +1,8 @@
-//! Threads that the operating system moves: what the scheduler decides, done to processors.
+//! The scheduler's decisions, applied to processors.
 //!
-//! A thread changes processors only when its own has drained, and tries again what it was about to do on the next. What it
-//! leaves and enters it does at its own time, and what the scheduler does by itself it announces ([`Scheduler::next`]), so
-//! running ahead changes nothing.
+//! A thread changes processors only after draining, and repeats its interrupted operation on the next one. It leaves
+//! and enters at its own time, and the scheduler announces its own events ([`Scheduler::next`]), so look-ahead does not
+//! change results.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -16,15 +16,15 @@ use crate::os::{Action, Scheduler, Scheduling, SchedulingCounters, TimeSharing};
 use crate::processor::Wait;
 use crate::thread::{Program, Team};
 
-/// A process: threads that belong together.
+/// A process: threads that start together.
 pub struct Job {
-    /// What messages call it.
+    /// The name in messages.
     pub name: String,
-    /// What its threads do, by their numbers.
+    /// The program of each thread.
     pub threads: Vec<Program>,
 }
 
-/// A process that runs.
+/// A running process.
 pub(super) struct Process {
     pub name: String,
     pub threads: Range<usize>,
@@ -34,13 +34,13 @@ pub(super) struct Process {
     pub team: Rc<Team>,
 }
 
-/// Threads and who decides about them.
+/// The threads with their scheduler.
 pub(super) struct Schedule {
     pub scheduler: Scheduler,
     pub processes: Vec<Process>,
-    /// Threads that have no processor, by number.
+    /// Threads without a processor, by number.
     pub parked: Vec<Option<Running>>,
-    /// When the scheduler is woken next.
+    /// The time of the scheduler's next wake-up event.
     pub wake: Time,
     /// Emptied after every use.
     pub actions: Vec<Action>,
@@ -53,7 +53,7 @@ impl Schedule {
 }
 
 impl<C: Controller> System<C> {
-    /// Runs processes, all of which come at the present time, until all have ended.
+    /// Runs processes, all of which arrive at the present time, until all have ended.
     ///
     /// # Errors
     /// As [`System::run`]; a process has too many threads.
@@ -85,7 +85,7 @@ impl<C: Controller> System<C> {
         Ok(sizes.into_iter().map(|size| reports.by_ref().take(size).collect()).collect())
     }
 
-    /// Tells the scheduler something, and does what it answers.
+    /// Passes an event to the scheduler, and carries out its actions.
     pub(super) fn consult(&mut self, tell: impl FnOnce(&mut Scheduler, Time, &mut Vec<Action>)) {
         let Some(mut schedule) = self.schedule.take() else { return };
         let mut actions = std::mem::take(&mut schedule.actions);
@@ -106,7 +106,7 @@ impl<C: Controller> System<C> {
         self.announce();
     }
 
-    /// Has the scheduler woken when it wants to be.
+    /// Schedules a wake-up event at the scheduler's next own time.
     fn announce(&mut self) {
         let Some(schedule) = &mut self.schedule else { return };
         self.schedule_next = schedule.scheduler.next();
@@ -117,11 +117,11 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// The scheduler's time has come.
+    /// The scheduler's own time has come.
     pub(super) fn on_schedule(&mut self) {
         let Some(schedule) = &mut self.schedule else { return };
         if schedule.wake > self.now {
-            // It was woken sooner, and has done what it wanted to do now.
+            // An earlier wake-up has already handled this time.
             return;
         }
         schedule.wake = Time::MAX;
@@ -132,25 +132,25 @@ impl<C: Controller> System<C> {
         self.consult(Scheduler::tick);
     }
 
-    /// A thread goes on, on a processor that has none, at `at`.
+    /// A thread goes on, on an idle processor, at `at`.
     fn enter(&mut self, cpu: CpuId, mut running: Running, at: Time) {
         running.enter();
         self.running[cpu.index()] = Some(running);
         self.resume_at(cpu, at);
     }
 
-    /// The program of a processor has no say for a while.
+    /// The operating system interrupts the program of a processor.
     pub(super) fn interrupt(&mut self, cpu: CpuId, length: Duration) {
         let now = self.now;
         self.processor_mut(cpu).spend_in_os(now, length);
         if let Some(Wait::Page(..)) = self.waits(cpu) {
-            // The page is seen to later.
+            // The page fault is handled later.
             let time = self.processor(cpu).time();
             self.schedule_processor(cpu, time.max(now), Event::Resume(cpu));
         }
     }
 
-    /// The thread of a processor is to leave it: when its misses are over, and what it has begun is done.
+    /// Preempts the thread of a processor: it leaves when its misses are complete and it has drained.
     pub(super) fn leave(&mut self, cpu: CpuId) {
         let now = self.now;
         let left = self.processor_mut(cpu).leave(now);
@@ -171,7 +171,7 @@ impl<C: Controller> System<C> {
         self.consult(|scheduler, now, actions| scheduler.left(cpu, now, actions));
     }
 
-    /// Takes the thread off a processor that has drained. Its number.
+    /// Takes the thread off a processor that has drained. Returns its number.
     pub(super) fn park(&mut self, cpu: CpuId) -> Option<usize> {
         let mut running = self.running[cpu.index()].take()?;
         let now = self.now;
@@ -181,7 +181,7 @@ impl<C: Controller> System<C> {
         Some(thread)
     }
 
-    /// The thread of a processor has come to the barrier: it leaves the processor to others, and all go on when the last comes.
+    /// The thread of a processor has reached the barrier: it blocks, and the last one to arrive releases all.
     pub(super) fn block(&mut self, cpu: CpuId) {
         let Some(thread) = self.park(cpu) else { return };
         self.consult(|scheduler, now, actions| scheduler.blocked(cpu, now, actions));
@@ -191,7 +191,7 @@ impl<C: Controller> System<C> {
         self.release(process);
     }
 
-    /// All threads of a process go on if all that have not ended are at the barrier.
+    /// Releases the barrier of a process if all threads that have not ended are at it.
     fn release(&mut self, process: usize) {
         let Some(schedule) = &mut self.schedule else { return };
         let process = &mut schedule.processes[process];
@@ -214,7 +214,7 @@ impl<C: Controller> System<C> {
         self.release(process);
     }
 
-    /// The thread of a processor has seen nothing new in a word, and looks again and again.
+    /// The thread of a processor has found a word unchanged, and spins on it.
     pub(super) fn looks_in_vain(&mut self, cpu: CpuId) {
         let now = self.now;
         let Some(schedule) = &mut self.schedule else { return };
@@ -224,7 +224,7 @@ impl<C: Controller> System<C> {
         self.announce();
     }
 
-    /// What a thread looks at again and again is about to be seen to change.
+    /// The word that a thread spins on is about to change.
     pub(super) fn looks_again(&mut self, cpu: CpuId) {
         let now = self.now;
         if let Some(schedule) = &mut self.schedule {
@@ -233,8 +233,8 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// Whether an event that resumes the program of `cpu` is the one that it waits for: one that was meant for a thread that has
-    /// been taken off meanwhile is not.
+    /// Whether an event that resumes the program of `cpu` is the awaited one, rather than one for a thread that has
+    /// been taken off meanwhile.
     #[inline]
     pub(super) fn is_due(&self, cpu: CpuId) -> bool {
         if self.schedule.is_none() && self.process.is_none() {
@@ -248,7 +248,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// Whether every thread that has started and not ended waits for others.
+    /// Whether every started thread that has not ended waits for others.
     fn is_stuck(&self) -> bool {
         let Some(schedule) = &self.schedule else { return false };
         let in_vain = |running: &Running| {
@@ -262,7 +262,7 @@ impl<C: Controller> System<C> {
             None => true,
             _ => false,
         };
-        // Of threads that are ready, those that have not started yet will run as others do.
+        // A ready thread that has not started, or was woken from a barrier or from parking, will still run.
         let held = |running: &Running| {
             schedule.scheduler.is_ready(running.thread)
                 && matches!(running.wait, None | Some(Wait::Barrier | Wait::Parked(_)))
@@ -272,19 +272,19 @@ impl<C: Controller> System<C> {
         any.peek().is_some() && any.all(|running| waits(running) && !held(running))
     }
 
-    /// What the scheduler counted of a thread.
+    /// Scheduling counts of a thread.
     pub(super) fn scheduling(&self, thread: usize) -> SchedulingCounters {
         self.schedule.as_ref().map(|schedule| schedule.scheduler.counters(thread)).unwrap_or_default()
     }
 
-    /// A thread in words, if its process has a name.
+    /// The description of a thread in messages, if its process has a name.
     pub(super) fn name_of(&self, thread: usize) -> Option<String> {
         let schedule = self.schedule.as_ref()?;
         let process = &schedule.processes[schedule.process_of(thread)];
         Some(format!("thread {} of {}", thread - process.threads.start, process.name))
     }
 
-    /// What threads without a processor wait for, in words.
+    /// The waits of threads without a processor, in words.
     pub(super) fn parked_waits(&self) -> impl Iterator<Item = String> {
         let parked = self.schedule.iter().flat_map(|schedule| schedule.parked.iter().flatten());
         parked.filter_map(|running| {

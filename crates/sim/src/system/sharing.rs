@@ -1,5 +1,5 @@
-//! A process with more threads than it has processors: from the first thread on for which none is free, its threads take turns, as the
-//! operating system's scheduler says.
+//! A process with more threads than processors: its threads take turns under the scheduler, from the first thread on
+//! for which no processor is free.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use crate::processor::Wait;
 use crate::thread::{Program, Team, ThreadId};
 
 impl<C: Controller> System<C> {
-    /// From here on the threads of the process take turns on its processors, as `policy` says.
+    /// Puts the threads of the process under a scheduler with `policy`, from here on.
     pub(super) fn begin_sharing(&mut self, team: &Rc<Team>, policy: Scheduling) {
         let Some(process) = &self.process else { return };
         let processors = process.processors.iter().map(|cpu| cpu.index() + 1).max().unwrap_or_default();
@@ -33,7 +33,7 @@ impl<C: Controller> System<C> {
         let parked = places.iter().map(|_| None).collect();
         let schedule = Schedule { scheduler, processes: vec![process], parked, wake: Time::MAX, actions: Vec::new() };
         self.schedule = Some(Box::new(schedule));
-        // Who waits for others gives its processor up.
+        // A parked thread gives its processor up.
         for cpu in places.iter().flatten().copied() {
             if let Some(Wait::Parked(until)) = self.waits(cpu) {
                 self.leave_parked(cpu, until);
@@ -42,7 +42,7 @@ impl<C: Controller> System<C> {
         self.consult(|_, _, _| ());
     }
 
-    /// One more thread takes its turn.
+    /// Adds a thread under the scheduler.
     pub(super) fn spawn_sharing(
         &mut self,
         program: Program,
@@ -61,7 +61,7 @@ impl<C: Controller> System<C> {
         Ok(ThreadId(thread))
     }
 
-    /// The thread of a processor parks, and leaves it to others until it is woken or `until` comes.
+    /// The thread of a processor parks, and leaves the processor until it is woken or until `until`.
     pub(super) fn leave_parked(&mut self, cpu: CpuId, until: Time) {
         let Some(thread) = self.park(cpu) else { return };
         if until < Time::MAX
@@ -74,7 +74,7 @@ impl<C: Controller> System<C> {
         self.consult(|scheduler, now, actions| scheduler.blocked(cpu, now, actions));
     }
 
-    /// Threads whose time has come go on.
+    /// Wakes threads whose timeout has come.
     pub(super) fn ring(&mut self) {
         while let Some(process) = &mut self.process
             && let Some(&(time, thread)) = process.timers.first()
@@ -85,7 +85,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// A thread without a processor that is parked, until `until` if that is said, may go on.
+    /// Wakes a parked thread without a processor; with `until`, only if that is its timeout.
     pub(super) fn wake_sharing(&mut self, thread: usize, until: Option<Time>) {
         let Some(schedule) = &self.schedule else { return };
         let waits = schedule.parked.get(thread).and_then(Option::as_ref).and_then(|running| running.wait);
@@ -99,7 +99,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// The process is over: threads without a processor are left where they are.
+    /// Ends the process: reports threads without a processor as they are.
     pub(super) fn cut_off_parked(&mut self) {
         let parked: Vec<Running> =
             self.schedule.iter_mut().flat_map(|schedule| schedule.parked.iter_mut().filter_map(Option::take)).collect();

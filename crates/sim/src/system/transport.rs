@@ -1,4 +1,4 @@
-//! Messages on their way through the network: from channel to channel, as credits allow.
+//! Transport of messages through the network: from channel to channel, as credits allow.
 
 use machine::VirtualNetwork;
 use units::{ChannelId, NodeId, Time};
@@ -6,8 +6,8 @@ use units::{ChannelId, NodeId, Time};
 use super::network::{End, Queued, Sent};
 use super::{Controller, EnvelopeId, Event, System};
 
-/// The virtual channel of a virtual network. The two others are for input/output and are not used by coherence (Prestor 2001,
-/// 3.1.3 and 3.2.3).
+/// The virtual channel of a virtual network. The two others are for input/output, which coherence does not use (Prestor
+/// 2001, 3.1.3 and 3.2.3).
 #[inline]
 const fn lane(network: VirtualNetwork) -> usize {
     match network {
@@ -24,7 +24,7 @@ impl<C: Controller> System<C> {
         self.send(channel, id);
     }
 
-    /// The head of a message is at a router, or came out of its queue.
+    /// The head of a message reaches a router.
     #[inline]
     pub(super) fn on_route(&mut self, channel: ChannelId, id: EnvelopeId) {
         let envelope = self.envelopes.get_mut(id);
@@ -51,7 +51,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// Credits are back: sends what now fits.
+    /// Credits have returned: sends the waiting messages that now fit.
     pub(super) fn on_credits(&mut self, channel: ChannelId, lane: u8) {
         let index = usize::from(lane);
         if !self.network.channel_mut(channel).take_try(index, self.now) {
@@ -71,7 +71,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// A message finds no room behind the router that it is at: it waits in that one's queue.
+    /// A message without credits enters the queue of the router that it is at.
     #[cold]
     fn note_queued(&mut self, id: EnvelopeId, packets: u16) {
         if let Some((before, lane)) = self.envelopes.get(id).holds
@@ -81,7 +81,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// A message leaves the router that it came to by channel `before`: at once, or it has waited in that one's queue.
+    /// A message leaves the router that it reached by channel `before`, at once or from the queue there.
     #[inline]
     fn note_leaving(&mut self, before: ChannelId, lane: u8, packets: u16, bypassed: bool, waited: bool, end: Time) {
         let now = self.now;
@@ -95,7 +95,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// A message is on `channel`: it leaves the buffer it was in, where it may have `waited`, and arrives.
+    /// A message is on `channel`: it leaves the buffer that it occupied, where it may have `waited`, and arrives.
     #[inline]
     fn forward(&mut self, channel: ChannelId, id: EnvelopeId, sent: Sent, waited: bool) {
         let (arrival, bypassed) = self.network.arrival(channel, &sent);
@@ -120,7 +120,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// The message no longer occupies the network buffer that it held, from `when` on.
+    /// Frees the network buffer that the message occupies, from `when` on.
     #[inline]
     pub fn release_buffer(&mut self, id: EnvelopeId, when: Time) {
         if let Some((channel, lane)) = self.envelopes.get_mut(id).holds.take() {

@@ -1,4 +1,5 @@
-//! Readings of counters at equal steps of simulated time, without events of their own: before whatever happens at or after.
+//! Readings of counters at equal steps of simulated time. A reading is no event; it precedes all events at or after its
+//! time.
 
 use machine::VirtualNetwork;
 use units::{CpuId, Duration, Time};
@@ -8,44 +9,44 @@ use crate::SimError;
 use crate::counters::{Bank, CounterUnit, Place, Reading, Round, TICK, Watch, Watched, Watcher};
 use crate::processor::ThreadCounts;
 
-/// A unit that is looked at, with its registers.
+/// A unit that is read, with its registers.
 struct Slot {
     watched: Watched,
     bank: Bank,
     turn: usize,
-    /// Since when the registers have counted.
+    /// The start of the registers' counts.
     since: Time,
-    /// When its registers could be full, if they halve then; else never.
+    /// The earliest time at which halving registers could overflow; otherwise never.
     full: Time,
-    /// From the beginning of a round until this unit has been read.
+    /// From the start of a round to the reading of this unit.
     offset: Duration,
 }
 
-/// All that is looked at, and who is told.
+/// The units that are read, and the watcher.
 pub(super) struct Watching {
     interval: Duration,
     reader: Option<CpuId>,
     slots: Vec<Slot>,
-    /// When the next round begins, or began, whether it has, and how many units of it have been read.
+    /// The start of the next or present round, whether it has begun, and the number of its units already read.
     next: Time,
     begun: bool,
     read: usize,
-    /// What the round costs who reads.
+    /// The round's cost to the reading processor.
     cost: Duration,
-    /// When the latest round began, if there was any.
+    /// The start of the latest round, if there was any.
     latest: Option<Time>,
     readings: Vec<Reading>,
     watcher: Watcher,
-    /// What threads that have ended had done, by their numbers.
+    /// Final counts of ended threads, by number.
     ended: Vec<Option<ThreadCounts>>,
-    /// Whether what programs do is looked at, or done to them, so that they must not run ahead of it.
+    /// Whether programs are read or interrupted, so that they must not run ahead of a reading.
     holds_programs: bool,
-    /// Exact numbers of the unit in hand.
+    /// Exact counts of the present unit.
     exact: Vec<u64>,
 }
 
 impl Watching {
-    /// When something is to be done.
+    /// The time of the next action.
     fn due(&self) -> Time {
         self.slots.iter().map(|slot| slot.full).fold(self.next_reading(), Time::min)
     }
@@ -57,22 +58,22 @@ impl Watching {
         }
     }
 
-    /// Until when programs may run.
+    /// The look-ahead horizon of programs.
     pub fn horizon(&self) -> Time {
         if self.holds_programs { self.next_reading() } else { Time::MAX }
     }
 
-    /// All has been read at `now`: who wanted to know is told.
+    /// Ends a round, with all units read at `now`, and calls the watcher.
     fn end_round(&mut self, now: Time) {
         let cost = if self.reader.is_some() { self.cost } else { Duration::ZERO };
         (self.watcher)(&Round { due: self.next, readings: &self.readings, cost });
         self.latest = Some(self.next);
         (self.begun, self.read) = (false, 0);
-        // Whoever needs longer than an interval to read begins again as soon as it can.
+        // A round that takes longer than the interval is followed by the next one at once.
         self.next = (self.next + self.interval).max(now);
     }
 
-    /// A thread has ended.
+    /// Keeps the final counts of an ended thread.
     pub fn ended(&mut self, thread: usize, counts: ThreadCounts) {
         if self.ended.len() <= thread {
             self.ended.resize_with(thread + 1, || None);
@@ -82,10 +83,10 @@ impl Watching {
 }
 
 impl<C: Controller> System<C> {
-    /// From the present on, `watcher` is told of every round of `watch`.
+    /// Takes readings as `watch` specifies from now on, and calls `watcher` after every round.
     ///
     /// # Errors
-    /// There is no such unit, mode or place; the interval is no time; a processor is to read and does not exist.
+    /// There is no such unit, mode or place; the interval is zero; the reading processor does not exist.
     pub fn watch(&mut self, watch: Watch, watcher: Watcher) -> Result<(), SimError> {
         if watch.interval == Duration::ZERO {
             return Err(SimError::Unwatchable {
@@ -171,7 +172,7 @@ impl<C: Controller> System<C> {
         Ok(())
     }
 
-    /// What reading a unit takes: an access to another node's Hub goes there and back besides.
+    /// The time to read a unit; an access to another node's Hub adds the way there and back.
     fn access_time(&self, reader: Option<CpuId>, watched: &Watched) -> Duration {
         let own = reader.map(|cpu| self.node_of(cpu));
         let way = match (watched.place, own) {
@@ -186,7 +187,7 @@ impl<C: Controller> System<C> {
         watched.unit.access() + way
     }
 
-    /// Has kept what is counted for nobody else.
+    /// Enables counts that are kept only for readings.
     fn prepare(&mut self, watched: &Watched) {
         if let (Place::Port(router, port), CounterUnit::RouterPort { channel }) = (watched.place, watched.unit)
             && let Some((sending, receiving)) = self.network.both_ways(router, port)
@@ -197,12 +198,12 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// When somebody is to look next.
+    /// Updates the time of the next reading.
     pub(super) fn set_due(&mut self) {
         self.due = self.watching.as_ref().map_or(Time::MAX, |watching| watching.due());
     }
 
-    /// Looks at all that is due at `time`, before what happens then.
+    /// Takes all readings that are due at `time`, before the events at that time.
     #[cold]
     pub(super) fn look(&mut self, time: Time) {
         if let Some(mut watching) = self.watching.take() {
@@ -247,7 +248,7 @@ impl<C: Controller> System<C> {
         reading.registers.extend(slot.bank.contents());
         reading.exact.clear();
         reading.exact.extend_from_slice(slot.bank.exact());
-        // Read, and cleared: for its next turn, or because reading clears it.
+        // The registers are cleared for the next turn, or because reading clears them.
         let modes = slot.watched.modes.len();
         if modes > 1 || matches!(slot.watched.unit, CounterUnit::RouterPort { .. }) {
             slot.turn = (slot.turn + 1) % modes;
@@ -263,7 +264,7 @@ impl<C: Controller> System<C> {
         watching.read += 1;
     }
 
-    /// Looks for the last time of this run: at `time`, when all is over.
+    /// Takes the last readings of this run, at its end `time`.
     pub(super) fn look_finally(&mut self, time: Time) {
         while self.due <= time && self.watching.is_some() {
             self.look(self.due);
@@ -284,7 +285,7 @@ impl<C: Controller> System<C> {
         self.set_due();
     }
 
-    /// Tells a unit's registers what there has been before `time`. The processor of a thread.
+    /// Advances a unit's registers to the counts before `time`. Returns the processor of a thread.
     fn advance(
         &self,
         slot: &mut Slot,
@@ -294,7 +295,7 @@ impl<C: Controller> System<C> {
     ) -> Option<CpuId> {
         let Watched { place, unit, .. } = slot.watched;
         let mode = slot.watched.modes[slot.turn];
-        // What is not known, as of a thread that has no processor, has stood still.
+        // An unknown count, as of a thread without a processor, stands still.
         exact.clear();
         exact.extend_from_slice(slot.bank.exact());
         let cpu = self.exact_or_ended(place, unit, mode, time, ended, exact);
@@ -320,8 +321,8 @@ impl<C: Controller> System<C> {
         self.exact(place, unit, mode, time, exact)
     }
 
-    /// How often each event of a unit's mode has occurred before `time`, into `exact`, which is left alone if nobody knows. Returns the
-    /// processor that a thread runs on.
+    /// Writes the number of occurrences of each event of a unit's mode before `time` into `exact`, which stays
+    /// unchanged if they are unknown. Returns the processor that a thread runs on.
     pub(super) fn exact(
         &self,
         place: Place,
@@ -376,9 +377,9 @@ impl<C: Controller> System<C> {
     }
 }
 
-/// When registers that halve could be full, if they count as fast as the clock that they run by.
+/// The earliest time at which halving registers could overflow, at one count for each tick of their clock.
 fn full_at(bank: &Bank, now: Time) -> Time {
-    // Ticks are whole from the start of time, so that the last one counts.
+    // Ticks are counted from the start of time, so that the last one is complete.
     let tick = |room: u64| Time(now.0 / TICK.0 * TICK.0) + TICK * room.max(1);
     bank.room().map_or(Time::MAX, tick)
 }

@@ -38,7 +38,7 @@ pub(super) enum Mutation {
     DropModifiedLine,
     /// A NACKed request is not retried.
     ForgetRetry,
-    /// The home NACKs every upgrade, and a processor whose copy is still present retries it for ever.
+    /// The home NACKs every upgrade, and a processor whose copy is still present retries it forever.
     NackUpgrades,
     /// The home does not record the priority of requests that it NACKs while busy.
     ForgetPriority,

@@ -30,7 +30,7 @@ pub(crate) trait Section: Sized {
     fn write(&self, writer: &mut Writer<'_>);
 }
 
-/// Declares a table: the structure, and how it is read, checked and written.
+/// Declares a table: its structure, and the code that reads, checks and writes it.
 macro_rules! section {
     ($(#[$doc:meta])* $name:ident in $table:literal {
         $($(#[$field_doc:meta])* $field:ident: $type:ty = $key:literal, $kind:expr;)*

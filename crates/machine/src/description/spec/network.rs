@@ -7,7 +7,7 @@ use crate::description::kind::{
     Alternatives, Flag, bytes, choice, count, cycles, inches, metres, mhz, mib, ns, ns_per_m,
 };
 
-/// How the nodes are connected.
+/// The kind of network topology.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TopologyKind {
     /// The SGI Origin 2000's bristled hypercube, with metarouters above 64 processors (Prestor 3.2.3).
@@ -20,15 +20,16 @@ impl Alternatives for TopologyKind {
     const WORDS: &'static [(Self, &'static str)] = &[(Self::Origin, "origin"), (Self::Flash, "flash")];
 }
 
-/// When routers pass a packet by the queue of its virtual channel if that is empty (Prestor 3.2.3, The Router ASIC).
+/// The condition under which packets bypass an empty virtual channel queue in a router (Prestor 3.2.3, The Router
+/// ASIC).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RouterBypass {
     /// Always.
     On,
     /// Never.
     Off,
-    /// In machines without metarouters: with them, the operating system turns the bypass off (Prestor 4.3.2, Systems with a
-    /// Metarouter).
+    /// In machines without metarouters; the operating system disables the bypass in the others (Prestor 4.3.2, Systems
+    /// with a Metarouter).
     WithoutMetarouters,
 }
 
@@ -38,9 +39,9 @@ impl Alternatives for RouterBypass {
 }
 
 section! {
-    /// Size and wiring of the machine, as far as all machines have it.
+    /// Size and wiring of the machine, in parameters common to all machines.
     TopologySpec in "topology" {
-        /// How the nodes are connected.
+        /// The kind of network topology.
         kind: TopologyKind = "kind", choice::<TopologyKind>();
         /// Processors in the machine: a multiple of those in a node.
         processors: u32 = "processors", count(1, 512);
@@ -48,17 +49,17 @@ section! {
         processors_per_node: u32 = "processors_per_node", count(1, 2);
         /// Node boards on one router.
         nodes_per_router: u32 = "nodes_per_router", count(1, 4);
-        /// When routers pass a packet by an empty queue.
+        /// The condition under which packets bypass an empty queue.
         router_bypass: RouterBypass = "router_bypass", choice::<RouterBypass>();
         /// Main memory of one node.
         node_memory: Bytes = "node_memory_mib", mib(1, 4096);
-        /// The time a signal takes for one metre.
+        /// Propagation time of a signal per metre.
         propagation_per_m: Duration = "propagation_ns_per_m", ns_per_m(3.3, 20.0);
     }
 }
 
 section! {
-    /// The Origin's hypercubes: what `topology.kind = "origin"` needs beside [`TopologySpec`].
+    /// The Origin's hypercubes: additional parameters for `topology.kind = "origin"`.
     HypercubeSpec in "hypercube" {
         /// Whether spare external ports of 16 and 32-processor systems join opposite corners of the cube.
         express_links: bool = "express_links", Flag;
@@ -78,7 +79,7 @@ section! {
 }
 
 section! {
-    /// FLASH's two meshes: what `topology.kind = "flash"` needs beside [`TopologySpec`].
+    /// FLASH's two meshes: additional parameters for `topology.kind = "flash"`.
     DoubleMeshSpec in "double_mesh" {
         /// Length of the link between a node and its cluster router.
         node_link: Length = "node_link_m", metres(0.0, 5.0);
@@ -98,7 +99,7 @@ section! {
         ports: u32 = "ports", count(6, 6);
         /// Router cycles from pin to pin when the queue is empty and bypassed.
         bypass_cycles: u32 = "bypass_cycles", cycles(1, 100);
-        /// Router cycles more when the queue is not bypassed.
+        /// Additional router cycles when the queue is not bypassed.
         queue_cycles: u32 = "queue_cycles", cycles(0, 100);
         /// Virtual channels of a link.
         virtual_channels: u32 = "virtual_channels", count(4, 4);
@@ -112,13 +113,13 @@ section! {
     LinkSpec in "link" {
         /// Data in a micropacket.
         micropacket: Bytes = "micropacket_bytes", bytes(8, 256);
-        /// How long a micropacket occupies a link.
+        /// Occupancy of a link by a micropacket.
         micropacket_time: Duration = "micropacket_ns", ns(0.1, 1000.0);
-        /// Clock of the link between a node and its router: one transfer a cycle, a router cycle every four.
+        /// Clock of the link between a node and its router: one transfer in each cycle, a router cycle every four.
         node_clock: Hertz = "node_clock_mhz", mhz(10.0, 10_000.0);
         /// Transfers of a micropacket on a link.
         micropacket_transfers: u32 = "micropacket_transfers", count(1, 64);
-        /// Time in the drivers and receivers of a link, beyond the cable's and the router's.
+        /// Delay of a link's drivers and receivers, in addition to cable and router.
         transceiver: Duration = "transceiver_ns", ns(0.0, 1000.0);
     }
 }

@@ -1,15 +1,15 @@
-//! Tables of a node whoever made its controller: processor, caches, translation buffer, system bus, memory.
+//! Tables of a node, independent of its controller: processor, caches, TLB, system bus, memory.
 
 use units::{Bytes, Duration, Hertz};
 
 use super::section;
 use crate::description::kind::{Alternatives, Flag, bytes, cache_kib, cache_mib, choice, count, cycles, kib, mhz, ns};
 
-/// Miss registers that a processor can have at most: sums of the simulator keep a bit for each in a 64-bit word.
+/// Maximum number of miss registers of a processor: the simulator keeps one bit for each in a 64-bit word.
 pub const MOST_MISSES: u32 = 64;
-/// Entries that a translation buffer can have at most.
+/// Maximum number of TLB entries.
 pub const MOST_TRANSLATIONS: u32 = 4096;
-/// Lines that a set of a cache can have at most.
+/// Maximum number of ways of a cache.
 pub const MOST_WAYS: u32 = 32;
 
 /// The processor of a node.
@@ -31,14 +31,14 @@ impl std::fmt::Display for ProcessorModel {
     }
 }
 
-/// How a cache chooses the line that makes room.
+/// The replacement policy of a cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Replacement {
-    /// Any way with equal chance (the Origin's second-level cache, Prestor 2.1).
+    /// Random: any way with equal probability (the Origin's second-level cache, Prestor 2.1).
     Random,
-    /// The way that was used longest ago.
+    /// The least recently used way.
     LeastRecentlyUsed,
-    /// The way that a binary tree of bits points to: each bit of a set points away from the half that was used last.
+    /// Tree pseudo-LRU: each bit of a set's binary tree points away from the half that was used last.
     PseudoLeastRecentlyUsed,
 }
 
@@ -47,12 +47,12 @@ impl Alternatives for Replacement {
         &[(Self::Random, "random"), (Self::LeastRecentlyUsed, "lru"), (Self::PseudoLeastRecentlyUsed, "pseudo-lru")];
 }
 
-/// How a line from memory occupies the second-level cache bus (Prestor 4.2.3, R10000 against R12000).
+/// The occupancy of the second-level cache bus by a line from memory (Prestor 4.2.3, R10000 against R12000).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fill {
-    /// The bus is held until the whole line is in (R10000).
+    /// The bus is occupied until the whole line is filled (R10000).
     WholeLine,
-    /// A tag check may go between two blocks of the line (R12000).
+    /// Tag checks can take place between the blocks of the line (R12000).
     PreemptibleBlocks,
 }
 
@@ -62,9 +62,9 @@ impl Alternatives for Fill {
 }
 
 section! {
-    /// The processor: what the timing of its loads and stores depends on.
+    /// The processor, by the parameters that determine the timing of its loads and stores.
     ProcessorSpec in "processor" {
-        /// Which processor.
+        /// The processor model.
         model: ProcessorModel = "model", choice::<ProcessorModel>();
         /// Core clock.
         clock: Hertz = "clock_mhz", mhz(50.0, 5000.0);
@@ -74,11 +74,11 @@ section! {
         issue_width: u32 = "issue_width", count(1, 16);
         /// Cache misses outstanding at once.
         outstanding_misses: u32 = "outstanding_misses", count(1, MOST_MISSES);
-        /// Of these, misses and upgrades for stores.
+        /// Maximum of misses and upgrades for stores among them.
         outstanding_stores: u32 = "outstanding_stores", count(1, MOST_MISSES);
-        /// Of these in turn, upgrades.
+        /// Maximum of upgrades among those for stores.
         outstanding_upgrades: u32 = "outstanding_upgrades", count(1, MOST_MISSES);
-        /// Whether an upgrade in progress holds up later loads that miss.
+        /// Whether an outstanding upgrade delays loads of its line.
         upgrade_blocks_loads: bool = "upgrade_blocks_loads", Flag;
         /// Core cycles that the answer to an invalidation takes while the processor's own request for the line is
         /// outstanding.
@@ -99,7 +99,7 @@ section! {
         ways: u32 = "ways", count(1, MOST_WAYS);
         /// Line size.
         line: Bytes = "line_bytes", bytes(8, 256);
-        /// How a line is chosen to make room.
+        /// The replacement policy.
         replacement: Replacement = "replacement", choice::<Replacement>();
         /// Core cycles of a load that hits.
         hit_cycles: u32 = "hit_cycles", cycles(1, 100);
@@ -119,25 +119,26 @@ section! {
         bus_clock: Hertz = "bus_clock_mhz", mhz(25.0, 5000.0);
         /// Width of the cache bus.
         bus_width: Bytes = "bus_width_bytes", bytes(4, 64);
-        /// How a line is chosen to make room.
+        /// The replacement policy.
         replacement: Replacement = "replacement", choice::<Replacement>();
-        /// Whether the cache looks in the predicted way first and pays for a wrong guess.
+        /// Whether the cache accesses the predicted way first, at a cost for a misprediction.
         way_prediction: bool = "way_prediction", Flag;
-        /// How a line from memory occupies the cache bus.
+        /// The occupancy of the cache bus by a line from memory.
         fill: Fill = "fill", choice::<Fill>();
-        /// What is transferred between two chances of a tag check when the fill is preemptible.
+        /// Size of the blocks of a preemptible fill, between which tag checks can take place.
         fill_block: Bytes = "fill_block_bytes", bytes(16, 256);
-        /// Cache bus cycles for which a block of a preemptible fill, or the end of a whole-line one, holds the bus.
+        /// Occupancy of the bus, in cache bus cycles, by each block of a preemptible fill or by the end of a whole-line
+        /// one.
         fill_write_cycles: u32 = "fill_write_cycles", cycles(0, 100);
-        /// Cache bus cycles of a modified primary block on its way into this cache.
+        /// Cache bus cycles of the writeback of a modified primary block into this cache.
         l1_writeback_cycles: u32 = "l1_writeback_cycles", cycles(0, 100);
-        /// Whether an access can start only at edges that core and cache bus clocks share, not at any bus edge.
+        /// Whether an access starts only at common edges of the core and cache bus clocks, rather than at any bus edge.
         common_edge_start: bool = "common_edge_start", Flag;
         /// Core cycles from the primary miss to the data of a hit, beyond the primary hit time.
         hit_cycles: u32 = "hit_cycles", cycles(1, 100);
         /// Cache bus cycles of a tag check.
         tag_check_cycles: u32 = "tag_check_cycles", cycles(1, 100);
-        /// Cache bus cycles that a wrongly predicted way costs.
+        /// Cache bus cycles of a mispredicted way.
         way_miss_cycles: u32 = "way_miss_cycles", cycles(0, 100);
     }
 }
@@ -151,7 +152,7 @@ section! {
         pages_per_entry: u32 = "pages_per_entry", count(1, 8);
         /// Page size.
         page: Bytes = "page_kib", kib(1, 16384);
-        /// The time a miss costs.
+        /// Time of a refill after a miss.
         miss: Duration = "miss_ns", ns(0.0, 100_000.0);
     }
 }
@@ -161,7 +162,7 @@ section! {
     SysadSpec in "sysad" {
         /// Width of the data.
         width: Bytes = "width_bytes", bytes(4, 64);
-        /// Transactions start at every so many bus cycles.
+        /// Bus cycles between the possible starts of transactions.
         grid_cycles: u32 = "grid_cycles", cycles(1, 16);
         /// Bus cycles of a request, or of the address of a writeback.
         request_cycles: u32 = "request_cycles", cycles(1, 100);
@@ -169,7 +170,7 @@ section! {
         intervention_cycles: u32 = "intervention_cycles", cycles(1, 100);
         /// Bus cycles of a completion without data.
         completion_cycles: u32 = "completion_cycles", cycles(1, 100);
-        /// Bus cycles from the start of a line of data to the critical part being at the processor.
+        /// Bus cycles from the start of a line of data to the arrival of its critical part at the processor.
         critical_cycles: u32 = "critical_cycles", cycles(1, 100);
         /// Idle bus cycles after each transaction.
         turnaround_cycles: u32 = "turnaround_cycles", cycles(0, 100);
@@ -181,13 +182,13 @@ section! {
     MemorySpec in "memory" {
         /// From the request at the controller to the first data.
         access_cycles: u32 = "access_cycles", cycles(0, 1000);
-        /// How long one line keeps the memory busy.
+        /// Occupancy of the memory by a line read.
         line_cycles: u32 = "line_cycles", cycles(1, 1000);
-        /// How long a line written keeps the memory busy.
+        /// Occupancy of the memory by a line written.
         line_write_cycles: u32 = "line_write_cycles", cycles(1, 1000);
         /// Time between refreshes.
         refresh_interval: Duration = "refresh_interval_ns", ns(100.0, 1e9);
-        /// How long a refresh keeps the memory busy.
+        /// Occupancy of the memory by a refresh.
         refresh_cycles: u32 = "refresh_cycles", cycles(0, 1000);
     }
 }

@@ -1,4 +1,4 @@
-//! Threads that begin while their process runs, and those that ran before there was anything to schedule.
+//! Threads that are created while their process runs, and threads that already run when scheduling begins.
 
 use units::{CpuId, Time};
 
@@ -7,14 +7,15 @@ use super::SchedulingCounters;
 use super::core::{Doing, Progress, Scheduler, ThreadState};
 
 impl Scheduler {
-    /// The first process has a thread more, that may run from `now` on: at best on `home`. Its number follows those of the others.
+    /// The first process creates a thread, which is ready from `now` on, preferably on `home`. Its number follows the
+    /// others'.
     pub fn born(&mut self, home: Option<CpuId>, now: Time, actions: &mut Vec<Action>) {
         let thread = self.add(home, now);
         self.ready(thread, now);
         self.answer(now, actions);
     }
 
-    /// The first process has a thread more, that has run on `cpu` all the time; or has ended if it is nowhere.
+    /// The first process has another thread, which has run on `cpu` all along, or has ended if there is none.
     pub fn adopt(&mut self, cpu: Option<CpuId>, now: Time) {
         let thread = self.add(cpu, now);
         let quantum_end = now + self.costs.quantum;

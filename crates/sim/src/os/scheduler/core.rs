@@ -1,5 +1,4 @@
-//! The scheduler's state, and what it does when it is told something: the queues of threads that run each by itself. What
-//! gangs do otherwise is beside it.
+//! The scheduler's state, and its answers to events: run queues of individual threads. Gangs are in a module beside it.
 
 use machine::description::SchedulerSpec;
 use units::{CpuId, Time};
@@ -9,20 +8,20 @@ use super::gang::Gangs;
 use super::queues::RunQueues;
 use super::{Action, Costs, Jobs, Scheduling, SchedulingCounters, SpaceSharing, TimeSharing, places};
 
-/// Why a thread is asked to leave its processor.
+/// The reason for a preemption.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Why {
-    /// Others wait and its time is up.
+    /// Its quantum is over, and others wait.
     Quantum,
-    /// It has looked at a word for long and others wait.
+    /// It has spun for the spin limit, and others wait.
     Yield,
-    /// A daemon wants the processor.
+    /// A daemon needs the processor.
     Daemon,
-    /// Its gang is off.
+    /// Its gang's turn is over.
     Gang,
 }
 
-/// What a processor does.
+/// The occupation of a processor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Doing {
     Nothing,
@@ -31,49 +30,49 @@ pub(super) enum Doing {
     Daemon(Time),
 }
 
-/// A processor as the scheduler sees it.
+/// The scheduler's state of a processor.
 #[derive(Clone, Debug)]
 pub(super) struct Cpu {
     pub doing: Doing,
-    /// The thread whose lines are in the caches.
+    /// The thread that ran last, whose lines are in the caches.
     pub last: Option<usize>,
-    /// When its thread's time is up.
+    /// The end of its thread's quantum.
     pub quantum_end: Time,
-    /// When its thread has looked at a word for too long.
+    /// The end of its thread's spin limit.
     pub spin_end: Time,
-    /// When it looks at others' queues, if it is idle and there is something to find.
+    /// The time at which it scans others' queues, if it is idle and a thread can be taken.
     pub scan: Time,
-    /// When the next tick takes its share.
+    /// The time of its next timer tick.
     pub tick: Time,
 }
 
-/// What becomes of a thread.
+/// The progress of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Progress {
-    /// Its process has not been started.
+    /// Its process has not started.
     Waiting,
-    /// It could run.
+    /// Ready to run.
     Ready,
     Running,
-    /// It waits for others.
+    /// Blocked until it is woken.
     Blocked,
     Ended,
 }
 
-/// A thread as the scheduler sees it.
+/// The scheduler's state of a thread.
 #[derive(Clone, Debug)]
 pub(super) struct ThreadState {
     pub job: usize,
     pub progress: Progress,
-    /// Where its memory is, or where it is pinned; nowhere if there are more threads than processors.
+    /// The processor with its memory, or that it is pinned to; `None` if there are more threads than processors.
     pub home: Option<CpuId>,
-    /// Where it ran last.
+    /// The processor that it ran on last.
     pub last: Option<CpuId>,
     pub ready_since: Time,
     pub counters: SchedulingCounters,
 }
 
-/// A process as the scheduler sees it.
+/// The scheduler's state of a process.
 #[derive(Clone, Debug)]
 pub(super) struct JobState {
     pub threads: std::ops::Range<usize>,
@@ -82,7 +81,7 @@ pub(super) struct JobState {
     pub started: bool,
 }
 
-/// Decides who runs when and where.
+/// The scheduler: it decides when and on which processor each thread runs.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     pub(super) policy: Scheduling,
@@ -95,12 +94,12 @@ pub struct Scheduler {
     pub(super) daemons: Daemons,
     pub(super) actions: Vec<Action>,
     pub(super) next: Time,
-    /// Whether there were threads from the beginning: those that are born later have no past.
+    /// Whether there were threads from the beginning: later ones have no simulated past.
     pub(super) had_threads: bool,
 }
 
 impl Scheduler {
-    /// The scheduler of a machine of so many `processors` for processes that all come at `now`.
+    /// The scheduler of `processors` processors, for processes that all arrive at `now`.
     pub fn new(spec: &SchedulerSpec, policy: Scheduling, processors: usize, jobs: &Jobs, seed: u64, now: Time) -> Self {
         let costs = Costs::new(spec);
         let tick = |cpu| if cpu == 0 && costs.boot_load.0 > 0 { now + costs.tick } else { Time::MAX };
@@ -144,29 +143,29 @@ impl Scheduler {
         young
     }
 
-    /// When it is to be told the time, at the latest.
+    /// The time of the next event of the scheduler itself.
     pub fn next(&self) -> Time {
         self.next
     }
 
-    /// What happened to a thread so far.
+    /// The counts of a thread so far.
     pub fn counters(&self, thread: usize) -> SchedulingCounters {
         self.threads[thread].counters
     }
 
-    /// Whether a thread could run and has no processor.
+    /// Whether a thread is ready and has no processor.
     pub fn is_ready(&self, thread: usize) -> bool {
         self.threads[thread].progress == Progress::Ready
     }
 
-    /// Everything starts.
+    /// Starts the processes.
     pub fn start(&mut self, now: Time, actions: &mut Vec<Action>) {
         self.go_on(now);
         self.admit(now);
         self.answer(now, actions);
     }
 
-    /// Time has come to `now`.
+    /// Handles all timer events up to `now`.
     pub fn tick(&mut self, now: Time, actions: &mut Vec<Action>) {
         self.tick_gangs(now);
         for cpu in 0..self.cpus.len() {
@@ -175,7 +174,7 @@ impl Scheduler {
         self.answer(now, actions);
     }
 
-    /// The thread of a processor has nothing to do until [`Self::woken`]: it leaves the processor.
+    /// The thread of a processor blocks until [`Self::woken`], and leaves the processor.
     pub fn blocked(&mut self, cpu: CpuId, now: Time, actions: &mut Vec<Action>) {
         if let Some(thread) = self.depart(cpu) {
             self.threads[thread].progress = Progress::Blocked;
@@ -183,13 +182,13 @@ impl Scheduler {
         self.answer(now, actions);
     }
 
-    /// A blocked thread can go on.
+    /// A blocked thread becomes ready.
     pub fn woken(&mut self, thread: usize, now: Time, actions: &mut Vec<Action>) {
         self.ready(thread, now);
         self.answer(now, actions);
     }
 
-    /// The thread of a processor that was asked to leave has left.
+    /// The preempted thread of a processor has left.
     pub fn left(&mut self, cpu: CpuId, now: Time, actions: &mut Vec<Action>) {
         let Doing::Leaving(thread, why) = self.cpus[cpu.index()].doing else { return };
         let counters = &mut self.threads[thread].counters;
@@ -200,7 +199,7 @@ impl Scheduler {
         self.depart(cpu);
         match why {
             Why::Daemon => self.cpus[cpu.index()].doing = Doing::Daemon(now + self.costs.daemon_length),
-            // Whoever waits is first; only then is the thread put behind those who still wait.
+            // The next waiting thread is dispatched first; the preempted one is queued after that.
             Why::Quantum | Why::Yield => self.dispatch(cpu, now),
             Why::Gang => {}
         }
@@ -223,7 +222,7 @@ impl Scheduler {
         self.answer(now, actions);
     }
 
-    /// The thread of a processor looks at a word again and again from `now` on; or does so no longer.
+    /// The thread of a processor starts to spin on a word at `now`, or stops.
     pub fn spins(&mut self, cpu: CpuId, spinning: bool, now: Time) {
         if self.policy.time != TimeSharing::RunQueue {
             return;
@@ -240,7 +239,7 @@ impl Scheduler {
         }
     }
 
-    /// Takes the thread off a processor: what it was.
+    /// Takes the thread off a processor. Returns its number.
     fn depart(&mut self, cpu: CpuId) -> Option<usize> {
         let state = &mut self.cpus[cpu.index()];
         let (Doing::Thread(thread) | Doing::Leaving(thread, _)) = state.doing else { return None };
@@ -248,7 +247,7 @@ impl Scheduler {
         Some(thread)
     }
 
-    /// A thread can go on: it waits for its processor, and those that have nothing to do see that there is something.
+    /// Queues a ready thread for its processor.
     pub(super) fn ready(&mut self, thread: usize, now: Time) {
         let state = &mut self.threads[thread];
         (state.progress, state.ready_since) = (Progress::Ready, now);
@@ -260,7 +259,7 @@ impl Scheduler {
             _ if self.policy.time == TimeSharing::Gang => state.last.or(state.home),
             _ => state.home,
         };
-        // One that has never run is not taken away from where its memory is planned to be.
+        // A thread that has never run is not taken away from the processor that its memory is planned for.
         let moves = !self.policy.space.is_pinned() && self.policy.time != TimeSharing::Gang;
         let free = moves && state.last.is_some();
         match place {
@@ -269,7 +268,7 @@ impl Scheduler {
         }
     }
 
-    /// Processes start, as far as they may.
+    /// Starts processes, as far as the policy allows.
     fn admit(&mut self, now: Time) {
         match self.policy.time {
             TimeSharing::Gang => self.start_gangs(now),
@@ -296,13 +295,13 @@ impl Scheduler {
             let from = self.threads[self.jobs[job].threads.start].ready_since;
             for thread in self.jobs[job].threads.clone() {
                 self.ready(thread, now);
-                // It has waited since its process came.
+                // It has waited since its process arrived.
                 self.threads[thread].ready_since = from;
             }
         }
     }
 
-    /// Where the threads of processes in a batch that run have their homes.
+    /// The home processors of the running processes of a batch.
     fn homes_taken(&self) -> Vec<bool> {
         let mut taken = vec![false; self.cpus.len()];
         let runs = |thread: &&ThreadState| self.jobs[thread.job].started && self.jobs[thread.job].alive > 0;
@@ -311,14 +310,14 @@ impl Scheduler {
         taken
     }
 
-    /// Whether nobody else has the processors that a process is pinned to, if it is.
+    /// Whether the processors that a process is pinned to are free, if it is pinned.
     fn finds_its_pins(&self, job: usize) -> bool {
         let taken = self.homes_taken();
         let mut homes = self.jobs[job].threads.clone().filter_map(|thread| self.threads[thread].home);
         !self.policy.space.is_pinned() || !homes.any(|cpu| taken[cpu.index()])
     }
 
-    /// Threads of a process that starts beside others in a batch have their homes where nobody else has.
+    /// Gives the threads of a process that starts beside others in a batch free home processors.
     fn find_homes(&mut self, job: usize) {
         if self.policy.time != TimeSharing::Batch || self.policy.space.is_pinned() {
             return;
@@ -333,7 +332,7 @@ impl Scheduler {
         }
     }
 
-    /// A processor that does nothing runs the next thread of its own or the common queue.
+    /// An idle processor runs the next thread of its own queue or of the common one.
     fn dispatch(&mut self, cpu: CpuId, now: Time) {
         if self.cpus[cpu.index()].doing == Doing::Nothing
             && let Some(thread) = self.queues.take(cpu)
@@ -342,14 +341,14 @@ impl Scheduler {
         }
     }
 
-    /// A thread goes on, on a processor that does nothing.
+    /// A thread goes on, on an idle processor.
     pub(super) fn run(&mut self, cpu: CpuId, thread: usize, now: Time) {
         let state = &mut self.cpus[cpu.index()];
         let switch = if state.last == Some(thread) { units::Duration::ZERO } else { self.costs.switch };
         let before = state.last.replace(thread).filter(|&before| before != thread);
         state.doing = Doing::Thread(thread);
         state.scan = Time::MAX;
-        // A process that has its processors to itself has quanta, too: at their ends threads return to their memory.
+        // A process with processors of its own has quanta, too, at whose ends threads return to their memory.
         if self.policy.time != TimeSharing::Gang {
             state.quantum_end = now + switch + self.costs.quantum;
         }
@@ -368,7 +367,7 @@ impl Scheduler {
         self.actions.push(Action::Run { cpu, thread, at: now + switch });
     }
 
-    /// Asks the thread of a processor to leave.
+    /// Preempts the thread of a processor.
     pub(super) fn preempt(&mut self, cpu: CpuId, why: Why) {
         if let Doing::Thread(thread) = self.cpus[cpu.index()].doing {
             self.cpus[cpu.index()].doing = Doing::Leaving(thread, why);
@@ -376,7 +375,7 @@ impl Scheduler {
         }
     }
 
-    /// What is due at a processor.
+    /// Handles the timers of a processor that are due.
     fn tick_cpu(&mut self, cpu: CpuId, now: Time) {
         let index = cpu.index();
         if matches!(self.cpus[index].doing, Doing::Daemon(until) if until <= now) {
@@ -412,13 +411,13 @@ impl Scheduler {
         }
     }
 
-    /// Whether the thread of a processor belongs to another, to which it returns when its time is up.
+    /// Whether the thread of a processor has its memory at another one, to which it returns at the end of its quantum.
     fn is_away(&self, cpu: CpuId) -> bool {
         self.policy.space == SpaceSharing::MemoryAffinity
             && matches!(self.cpus[cpu.index()].doing, Doing::Thread(thread) if self.threads[thread].home.is_some_and(|home| home != cpu))
     }
 
-    /// The operating system's own work takes its share of a tick.
+    /// The tick of processor 0, whose operating system work interrupts the thread.
     fn interrupt(&mut self, cpu: CpuId) {
         if let Doing::Thread(thread) = self.cpus[cpu.index()].doing {
             let length = self.costs.boot_load;
@@ -427,7 +426,7 @@ impl Scheduler {
         }
     }
 
-    /// Work of the operating system comes up: it goes before any program.
+    /// A daemon becomes ready, with priority over any thread.
     fn daemon_wakes(&mut self, cpu: CpuId, now: Time) {
         match self.cpus[cpu.index()].doing {
             Doing::Nothing => self.cpus[cpu.index()].doing = Doing::Daemon(now + self.costs.daemon_length),
@@ -435,12 +434,12 @@ impl Scheduler {
                 self.preempt(cpu, Why::Daemon);
                 self.disturb_gang(self.threads[thread].job, now);
             }
-            // One at a time.
+            // One daemon at a time; one that comes up meanwhile is dropped.
             Doing::Leaving(..) | Doing::Daemon(_) => {}
         }
     }
 
-    /// Idle processors take what is theirs, and the others' when they next look; hands out what is to be done.
+    /// Dispatches threads to idle processors, sets their next scans, and hands out the actions.
     pub(super) fn answer(&mut self, now: Time, actions: &mut Vec<Action>) {
         for cpu in 0..self.cpus.len() {
             self.dispatch(CpuId(cpu as u16), now);
@@ -456,7 +455,7 @@ impl Scheduler {
         actions.append(&mut self.actions);
     }
 
-    /// Idle processors look round at times of their own, one after the other.
+    /// The time of an idle processor's next scan; processors scan at different phases of the period.
     fn next_scan(&self, cpu: usize, now: Time) -> Time {
         let period = self.costs.idle_scan.0;
         let phase = period * cpu as u64 / self.cpus.len() as u64;

@@ -1,20 +1,20 @@
-//! What disturbs programs on a machine that nobody else uses: work of the operating system that comes up at random.
+//! Daemons: operating system work that comes up at random and disturbs programs even on a machine without other users.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use units::{Duration, Time};
 
-/// When daemons come up next on each processor.
+/// The time of the next daemon on each processor.
 #[derive(Clone, Debug)]
 pub struct Daemons {
     random: Xoshiro256PlusPlus,
-    /// The mean time from one to the next on a processor; zero for no daemons.
+    /// Mean time between daemons on a processor; zero for none.
     interval: Duration,
     next: Vec<Time>,
 }
 
 impl Daemons {
-    /// Daemons for so many processors, from `now` on.
+    /// Daemons for `processors` processors, from `now` on.
     pub fn new(processors: usize, interval: Duration, seed: u64, now: Time) -> Self {
         let random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0xdae0_0000);
         let mut daemons = Self { random, interval, next: vec![Time::MAX; processors] };
@@ -24,7 +24,7 @@ impl Daemons {
         daemons
     }
 
-    /// Draws when the next one comes up on `cpu`: any time between a hundredth of the mean and twice the mean.
+    /// Draws the time of the next daemon on `cpu`: between a hundredth of the mean and twice the mean from now.
     fn arm(&mut self, cpu: usize, now: Time) {
         if self.interval == Duration::ZERO {
             return;
@@ -33,17 +33,17 @@ impl Daemons {
         self.next[cpu] = now + Duration(drawn.max(self.interval.0 / 100));
     }
 
-    /// When the next ones come up.
+    /// The times of the next daemons.
     pub fn times(&mut self) -> impl Iterator<Item = &mut Time> {
         self.next.iter_mut()
     }
 
-    /// When the next one comes up on `cpu`.
+    /// The time of the next daemon on `cpu`.
     pub fn next(&self, cpu: usize) -> Time {
         self.next[cpu]
     }
 
-    /// Whether one comes up on `cpu` at `now`; the one after it is drawn.
+    /// Whether a daemon comes up on `cpu` at `now`; if so, the next one is drawn.
     pub fn wakes(&mut self, cpu: usize, now: Time) -> bool {
         let wakes = self.next[cpu] <= now;
         if wakes {

@@ -1,13 +1,14 @@
-//! Gangs: all threads of a process run, or none (FLASH dissertation, 4.1.1 and 4.3.2).
+//! Gang scheduling: all threads of a process run, or none (FLASH dissertation, 4.1.1 and 4.3.2).
 //!
-//! One place decides for all, and takes time for each thread that it places. A gang whose time is up is stopped even if
-//! nobody else waits, since the operating system weighs it like any thread. A processor that a gang leaves idle seats the
-//! first thread of a process that waits: when that is run next, it is away from its data and caches.
+//! One central scheduler places the threads of a gang, and takes time for each. A gang is stopped at the end of its
+//! quantum even if no other waits, because the operating system's priorities treat it like any thread. A processor that
+//! a gang leaves idle reserves a seat for the first thread of a waiting process: when that process runs next, the
+//! thread is away from its data and caches.
 //!
-//! While a gang is put on processors, all of them are idle. A thread comes back to the queue of one of them, but every idle
-//! processor looks through the queues of others (4.1.1), and whichever looks first takes it along before its own does (4.1.2):
-//! each turn shuffles the threads that are not pinned, under cache affinity and memory affinity alike. A thread by itself, of a
-//! batch or a run queue, comes back to a machine that is busy, where hardly anybody looks.
+//! While a gang is being placed, all processors are idle. Each thread returns to the queue of one processor, but every
+//! idle processor scans the queues of others (4.1.1), and the first to scan takes the thread before its own processor
+//! does (4.1.2). Each turn therefore shuffles the threads that are not pinned, under cache affinity and memory affinity
+//! alike. An individual thread, of a batch or a run queue, returns to a busy machine, where few processors scan.
 
 use std::collections::VecDeque;
 
@@ -18,39 +19,39 @@ use units::{CpuId, Time};
 use super::TimeSharing;
 use super::core::{Cpu, Doing, Progress, Scheduler, Why};
 
-/// What the gangs are doing.
+/// The stage of gang scheduling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Stage {
-    /// Nobody is there.
+    /// No process has a turn.
     #[default]
     Empty,
-    /// A process is put on processors; it starts then, or as soon as it can.
+    /// A process is being placed; it starts at this time, or as soon as it can.
     Starting(usize, Time),
-    /// A process runs, until then.
+    /// A process runs, until this time.
     Running(usize, Time),
-    /// The threads of a process leave.
+    /// The threads of a process are leaving.
     Stopping(usize),
 }
 
-/// Processes that take turns.
+/// The gangs, which take turns.
 #[derive(Clone, Debug)]
 pub struct Gangs {
     stage: Stage,
     waiting: VecDeque<usize>,
-    /// Threads that were seated on a processor that was idle.
+    /// Threads with a reserved seat on a processor that was idle.
     seats: Vec<(usize, CpuId)>,
-    /// Which idle processor looks first.
+    /// The random choice of the idle processor that scans first.
     looks: Xoshiro256PlusPlus,
 }
 
 impl Gangs {
-    /// No processes yet; idle processors look round as `seed` says.
+    /// No gangs yet; `seed` determines the scans of idle processors.
     pub fn new(seed: u64) -> Self {
         let looks = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x6a46_0000);
         Self { stage: Stage::default(), waiting: VecDeque::new(), seats: Vec::new(), looks }
     }
 
-    /// The one of these idle processors that looks first: any of them alike.
+    /// The one of these idle processors that scans first, drawn with equal probability.
     fn first_to_look(&mut self, idle: &[CpuId]) -> Option<CpuId> {
         let drawn = self.looks.next_u64() % (idle.len() as u64).max(1);
         idle.get(drawn as usize).copied()
@@ -61,7 +62,7 @@ impl Gangs {
         matches!(self.stage, Stage::Running(running, _) if running == job)
     }
 
-    /// When something happens by itself.
+    /// The time of the next event of gang scheduling.
     pub fn next(&self) -> Time {
         match self.stage {
             Stage::Starting(_, at) | Stage::Running(_, at) => at,
@@ -69,7 +70,7 @@ impl Gangs {
         }
     }
 
-    /// A process has ended: others start at once.
+    /// A process has ended: the next one starts at once.
     pub fn forget(&mut self, job: usize, now: Time) {
         self.waiting.retain(|&other| other != job);
         if self.runs(job) || self.stage == Stage::Stopping(job) {
@@ -79,7 +80,7 @@ impl Gangs {
 }
 
 impl Scheduler {
-    /// All processes wait for their turns, and the first starts.
+    /// Queues all processes, and starts the first.
     pub(super) fn start_gangs(&mut self, now: Time) {
         for job in 0..self.jobs.len() {
             if !std::mem::replace(&mut self.jobs[job].started, true) {
@@ -95,7 +96,7 @@ impl Scheduler {
         self.tick_gangs(now);
     }
 
-    /// Whatever is due.
+    /// Handles gang scheduling events that are due.
     pub(super) fn tick_gangs(&mut self, now: Time) {
         match self.gangs.stage {
             Stage::Running(job, until) if until <= now => self.stop_gang(job, now),
@@ -105,7 +106,7 @@ impl Scheduler {
         }
     }
 
-    /// One of a gang's threads has to leave: all do.
+    /// One thread of a gang is preempted, so all are.
     pub(super) fn disturb_gang(&mut self, job: usize, now: Time) {
         if self.gangs.runs(job) {
             self.stop_gang(job, now);
@@ -120,12 +121,12 @@ impl Scheduler {
                 self.preempt(CpuId(cpu as u16), Why::Gang);
             }
         }
-        // Those that wait for a daemon to end wait with all others.
+        // Its threads that wait for a daemon to end leave their queues.
         self.jobs[job].threads.clone().for_each(|thread| self.queues.forget(thread));
         self.stopped_gang(job, now);
     }
 
-    /// When all have left, the next process is put on processors: one place decides about one thread after the other.
+    /// Once all threads have left, the next process is placed, in time proportional to its threads.
     fn stopped_gang(&mut self, job: usize, now: Time) {
         let leaving = |cpu: &Cpu| matches!(cpu.doing, Doing::Leaving(thread, _) if self.threads[thread].job == job);
         if self.cpus.iter().any(leaving) {
@@ -138,7 +139,7 @@ impl Scheduler {
         }
     }
 
-    /// All threads of a process that can run are put on processors, or none until there are enough.
+    /// Starts all ready threads of a process, or none until there are enough processors.
     fn start_gang(&mut self, job: usize, now: Time) {
         let ready = self.jobs[job].threads.clone().filter(|&thread| self.threads[thread].progress == Progress::Ready);
         let ready: Vec<usize> = ready.collect();
@@ -147,7 +148,7 @@ impl Scheduler {
                 Doing::Daemon(until) if until > now => Some(until),
                 _ => None,
             });
-            // Only daemons can be in the way.
+            // Only daemons can occupy a processor here.
             let at = ends.min().unwrap_or(now + self.costs.tick);
             self.gangs.stage = Stage::Starting(job, at);
             return;
@@ -160,7 +161,7 @@ impl Scheduler {
         self.seat_waiting();
     }
 
-    /// A processor for each of `threads`: where it has to be, if that is free, else whichever looks first.
+    /// A processor for each of `threads`: the one that holds it, if that is free, otherwise the first to scan.
     fn places_of_gang(&mut self, threads: &[usize]) -> Option<Vec<(usize, CpuId)>> {
         let mut idle: Vec<CpuId> = (0..self.cpus.len() as u16).map(CpuId).collect();
         idle.retain(|cpu| self.cpus[cpu.index()].doing == Doing::Nothing);
@@ -179,15 +180,15 @@ impl Scheduler {
         threads.iter().zip(places).map(|(&thread, place)| Some((thread, place?))).collect()
     }
 
-    /// The processor from which no other takes a thread of a gang: the one that it is pinned to, the seat that it has, or where it
-    /// is to begin.
+    /// The processor from which no other takes a thread of a gang: the one that it is pinned to, its seat, or the one
+    /// that it starts on.
     fn held(&self, thread: usize) -> Option<CpuId> {
         let seat = self.gangs.seats.iter().find(|&&(seated, _)| seated == thread).map(|&(_, cpu)| cpu);
         let state = &self.threads[thread];
         seat.or(state.home.filter(|_| self.policy.space.is_pinned() || state.last.is_none()))
     }
 
-    /// A processor that is left over takes the first thread of a process that waits, as it would take any.
+    /// An idle processor takes the first ready thread of a waiting process, as it would take any thread.
     fn seat_waiting(&mut self) {
         if self.policy.space.is_pinned() || self.policy.time != TimeSharing::Gang {
             return;

@@ -1,7 +1,8 @@
-//! Who runs when and where: time-sharing and space-sharing as the FLASH dissertation tells of IRIX 6.5 (chapter 4).
+//! The scheduler: time-sharing and space-sharing as the FLASH dissertation describes them for IRIX 6.5 (chapter 4).
 //!
-//! The scheduler knows no machine. It is told what threads do and what time it is, and answers with [`Action`]s; it says when
-//! it wants to be woken next ([`Scheduler::next`]). A process is a [`Jobs`] entry: threads that start together.
+//! The scheduler is independent of the machine. It receives events of threads with their times and answers with
+//! [`Action`]s; [`Scheduler::next`] is the time of its own next event. A process is an entry of [`Jobs`]: threads that
+//! start together.
 
 mod arrivals;
 mod core;
@@ -22,39 +23,39 @@ use units::{CpuId, Duration, Time};
 /// How processes share the machine in time (FLASH dissertation, 4.1.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum TimeSharing {
-    /// A process starts, first come first served and first fit, when there is a processor for each of its threads. Until it
-    /// ends no other takes them.
+    /// A process starts, first come first served and first fit, when there is a processor for each of its threads, and
+    /// keeps those processors until it ends.
     #[default]
     Batch,
     /// All threads of a process run, or none: processes take turns.
     Gang,
-    /// Every thread by itself, from the queue of its processor, from the common one, from another's.
+    /// Each thread is scheduled individually, from the queue of its processor, the common one, or another processor's.
     RunQueue,
 }
 
 impl TimeSharing {
-    /// All, with their names.
+    /// Every policy with its name.
     pub const ALL: [(Self, &'static str); 3] =
         [(Self::Batch, "batch"), (Self::Gang, "gang"), (Self::RunQueue, "run-queue")];
 }
 
-/// On which processor a thread runs (FLASH dissertation, 4.1.2).
+/// The processor that a thread runs on (FLASH dissertation, 4.1.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SpaceSharing {
-    /// Where it ran last. One that was taken along to another processor stays there.
+    /// The one where it ran last. A thread that another processor has taken stays there.
     CacheAffinity,
-    /// Where its memory is: with the processor that it started on. One that was taken along returns when it is next
+    /// The one next to its memory, where it started. A thread that another processor has taken returns when it is next
     /// descheduled.
     MemoryAffinity,
-    /// On one processor and no other: from the last processor down, away from processor 0.
+    /// A fixed one: from the last processor down, away from processor 0.
     PinnedTopDown,
-    /// On one processor and no other: from processor 0 up.
+    /// A fixed one: from processor 0 up.
     #[default]
     PinnedInOrder,
 }
 
 impl SpaceSharing {
-    /// All, with their names.
+    /// Every policy with its name.
     pub const ALL: [(Self, &'static str); 4] = [
         (Self::CacheAffinity, "cache-affinity"),
         (Self::MemoryAffinity, "memory-affinity"),
@@ -62,13 +63,13 @@ impl SpaceSharing {
         (Self::PinnedInOrder, "pinned-in-order"),
     ];
 
-    /// Whether threads stay where they are, whatever else is idle.
+    /// Whether threads never leave their processors, even for idle ones.
     pub const fn is_pinned(self) -> bool {
         matches!(self, Self::PinnedTopDown | Self::PinnedInOrder)
     }
 }
 
-/// What a scheduler goes by.
+/// A scheduling policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Scheduling {
     /// In time.
@@ -77,48 +78,48 @@ pub struct Scheduling {
     pub space: SpaceSharing,
 }
 
-/// What the operating system did to a thread.
+/// Scheduling counts of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SchedulingCounters {
-    /// How often it gave its processor to another thread because it had nothing to do.
+    /// Number of times it gave up its processor to another thread because it blocked or yielded.
     pub voluntary_switches: u64,
-    /// How often its processor was taken from it.
+    /// Number of preemptions.
     pub involuntary_switches: u64,
-    /// How often it went on on another processor than before.
+    /// Number of times it continued on another processor.
     pub migrations: u64,
-    /// For how long it could have run and had no processor.
+    /// Time for which it was ready and had no processor.
     pub descheduled: Duration,
-    /// For how long the operating system held its processor while it could have run: switches and interrupts.
+    /// Time for which the operating system held its processor while it was ready: switches and interrupts.
     pub operating_system: Duration,
 }
 
-/// What is to be done to the machine.
+/// An action of the scheduler on the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// A thread goes on, on a processor that runs none, at a time not before the present.
+    /// A thread goes on, on an idle processor, at a time not before the present.
     Run {
         /// The processor.
         cpu: CpuId,
         /// The thread.
         thread: usize,
-        /// When.
+        /// The time.
         at: Time,
     },
-    /// The thread of a processor is to leave it as soon as it can: [`Scheduler::left`] is to be told.
+    /// The thread of a processor is to leave it as soon as it can, upon which [`Scheduler::left`] is called.
     Preempt {
         /// The processor.
         cpu: CpuId,
     },
-    /// The thread of a processor stands still for a while.
+    /// The thread of a processor is interrupted.
     Interrupt {
         /// The processor.
         cpu: CpuId,
-        /// For how long.
+        /// The duration.
         length: Duration,
     },
 }
 
-/// How many threads each process has, in the order in which the processes came.
+/// The number of threads of each process, in order of arrival.
 pub type Jobs = Vec<usize>;
 
 /// The parameters of a machine's scheduler, divided by its compression.
@@ -134,13 +135,13 @@ pub(super) struct Costs {
     pub daemon_length: Duration,
     pub age: Duration,
     pub tick: Duration,
-    /// Of each tick of processor 0, what the operating system takes.
+    /// Operating system time in each tick of processor 0.
     pub boot_load: Duration,
 }
 
 impl Costs {
-    /// No time that is waited for is shorter: what one processor does to another takes an interrupt, and no processor of the
-    /// simulator runs so far ahead.
+    /// The lower limit of times that are waited for: an action of one processor on another takes an interrupt, and the
+    /// simulator's look-ahead never exceeds it.
     const LEAST: Duration = Duration(1_000_000);
 
     pub fn new(spec: &SchedulerSpec) -> Self {
@@ -154,7 +155,7 @@ impl Costs {
             switch: scaled(spec.switch),
             idle_scan: waited(spec.idle_scan),
             spin_limit: waited(spec.spin_limit),
-            // Zero is never.
+            // Zero means never.
             daemon_interval: scaled(spec.daemon_interval),
             daemon_length: waited(spec.daemon_length),
             age: scaled(spec.age),
@@ -164,8 +165,8 @@ impl Costs {
     }
 }
 
-/// The processors on which the threads of process number `job` start, on a machine of `processors`; no more than there are.
-/// Without pins, idle processors take what waits in the order in which they come to look: at random.
+/// The processors on which the threads of process number `job` start, on a machine of `processors`; no more than there
+/// are. Without pinning, idle processors take waiting threads in the order of their scans, which is random.
 pub fn places(space: SpaceSharing, processors: usize, threads: usize, job: usize, seed: u64) -> Vec<CpuId> {
     let cpu = |number: usize| CpuId(number as u16);
     match space {

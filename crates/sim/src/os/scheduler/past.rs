@@ -1,10 +1,10 @@
-//! What happened before the simulation begins.
+//! The scheduler's past: scheduling before the simulation begins.
 //!
-//! The programs of the FLASH dissertation ran for minutes (Table 3.2), in which daemons and turns moved threads again and again; ours
-//! are looked at for milliseconds, in which a thread is hardly ever moved, whatever times are divided by. So the scheduler first
-//! lives through the time before, by itself, with threads that only run: where those are at its end, they are when the simulation
-//! begins. Their memory is where they began: what they touch for the first time while they are simulated, they would have touched
-//! long before.
+//! The programs of the FLASH dissertation ran for minutes (Table 3.2), in which daemons and turns moved threads many
+//! times; ours are simulated for milliseconds, in which a thread hardly ever moves, however times are scaled. The
+//! scheduler therefore first runs through the preceding time by itself, with threads that only compute; the placement
+//! at its end is that at the start of the simulation. The memory of threads stays at their first processors: pages that
+//! they touch first during the simulation would have been touched long before.
 
 use units::{CpuId, Time};
 
@@ -13,20 +13,20 @@ use super::daemons::Daemons;
 use super::gang::Gangs;
 use super::{Action, SchedulingCounters, TimeSharing};
 
-/// What makes the past's dice others than the present's.
+/// The seed modifier of the past, for random choices different from the present's.
 const PAST: u64 = 0x9a57_0000_0000;
 
 impl Scheduler {
-    /// Takes threads where they are when their processes have run for as long as the machine says.
+    /// Places threads where they are after their processes have run for the age in the description.
     pub(super) fn live_through_past(&mut self, seed: u64, now: Time) {
         if !self.has_past() {
             return;
         }
         match self.policy.time {
-            // One has the machine after the other, and each has a past of its own.
+            // The processes of a batch run one after the other, each with a past of its own.
             TimeSharing::Batch => (0..self.jobs.len()).for_each(|job| self.remember(&[job], seed, now)),
             TimeSharing::Gang => self.remember(&(0..self.jobs.len()).collect::<Vec<_>>(), seed, now),
-            // Who shares a processor with whom, and whose turn it is, is as little in step as it has come to be.
+            // Run queues keep the whole state, with the phases of turns that have built up.
             TimeSharing::RunQueue => {
                 let all: Vec<usize> = (0..self.jobs.len()).collect();
                 *self = self.without_others(&all, seed, now).lived_through(now).begun_at(now);
@@ -34,7 +34,7 @@ impl Scheduler {
         }
     }
 
-    /// Where the thread of a processor began, if it has come from there in a past that is not simulated.
+    /// The first processor of the thread on `cpu`, if there is a simulated past.
     pub fn began_on(&self, cpu: CpuId) -> Option<CpuId> {
         match self.cpus[cpu.index()].doing {
             Doing::Thread(thread) | Doing::Leaving(thread, _) if self.has_past() => self.threads[thread].home,
@@ -42,13 +42,13 @@ impl Scheduler {
         }
     }
 
-    /// Nothing happens to threads with pins, but that they are in turns.
+    /// Whether there is a past. Pinned threads never move, so they have one only in run queues, where turns change.
     fn has_past(&self) -> bool {
         let changes = !self.policy.space.is_pinned() || self.policy.time == TimeSharing::RunQueue;
         self.costs.age.0 > 0 && self.had_threads && changes
     }
 
-    /// The threads of these processes are where they come to without the others.
+    /// Sets the last processor of the threads of these processes to that at the end of a past without other processes.
     fn remember(&mut self, jobs: &[usize], seed: u64, now: Time) {
         let past = self.without_others(jobs, seed, now).lived_through(now);
         for &job in jobs {
@@ -58,7 +58,7 @@ impl Scheduler {
         }
     }
 
-    /// The same as if other processes had ended, with other dice.
+    /// This scheduler as if all other processes had ended, with the random choices of the past.
     fn without_others(&self, jobs: &[usize], seed: u64, now: Time) -> Self {
         let mut past = self.clone();
         past.daemons = Daemons::new(self.cpus.len(), self.costs.daemon_interval, seed ^ PAST, now);
@@ -70,8 +70,8 @@ impl Scheduler {
         past
     }
 
-    /// The same with the end of its past at `now`, where the simulation begins: who runs where and who waits stays, and so does what
-    /// is left of quanta; what was counted does not.
+    /// This scheduler with the end of its past moved to `now`, the start of the simulation: running and waiting threads
+    /// stay, as does the remaining time of quanta; counts are cleared.
     fn begun_at(mut self, now: Time) -> Self {
         let age = self.costs.age;
         let earlier = |time: &mut Time| {
@@ -92,7 +92,7 @@ impl Scheduler {
         self
     }
 
-    /// Threads that their past has left on processors go on there.
+    /// Continues the threads that run at the end of the past.
     pub(super) fn go_on(&mut self, now: Time) {
         let running = self.cpus.iter().enumerate().filter_map(|(cpu, state)| match state.doing {
             Doing::Thread(thread) => Some(Action::Run { cpu: CpuId(cpu as u16), thread, at: now }),
@@ -101,7 +101,7 @@ impl Scheduler {
         self.actions.extend(running);
     }
 
-    /// What becomes of it in the time before, if every thread runs whenever it has a processor.
+    /// Runs the scheduler through the past, with threads that run whenever they have a processor.
     fn lived_through(mut self, begin: Time) -> Self {
         let (mut now, end) = (begin, begin + self.costs.age);
         let mut actions = Vec::new();

@@ -1,4 +1,4 @@
-//! Run queues: one a processor, and a common one (FLASH dissertation, 4.1.1).
+//! Run queues: one for each processor, and a common one (FLASH dissertation, 4.1.1).
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ struct Waiting {
     free: bool,
 }
 
-/// Threads that could run, longest waiting first.
+/// Ready threads, the longest waiting first.
 #[derive(Clone, Debug, Default)]
 pub struct RunQueues {
     local: Vec<VecDeque<Waiting>>,
@@ -21,28 +21,28 @@ pub struct RunQueues {
 }
 
 impl RunQueues {
-    /// Empty queues for so many processors.
+    /// Empty queues for `processors` processors.
     pub fn new(processors: usize) -> Self {
         Self { local: vec![VecDeque::new(); processors], common: VecDeque::new() }
     }
 
-    /// A thread waits for `cpu`, where another may fetch it if it is `free` to go.
+    /// Queues a thread for `cpu`; another processor may take it if it is `free`.
     pub fn wait_for(&mut self, cpu: CpuId, thread: usize, since: Time, free: bool) {
         self.local[cpu.index()].push_back(Waiting { thread, since, free });
     }
 
-    /// A thread that has never run waits for any processor.
+    /// Queues a thread without a processor for any.
     pub fn wait_for_any(&mut self, thread: usize, since: Time) {
         self.common.push_back(Waiting { thread, since, free: true });
     }
 
-    /// Whether `cpu` has a thread to run beside its own.
+    /// Whether a thread waits for `cpu`, in its own queue or the common one.
     pub fn has_work_for(&self, cpu: CpuId) -> bool {
         !self.local[cpu.index()].is_empty() || !self.common.is_empty()
     }
 
-    /// The thread that `cpu` runs next: of its own queue, unless the common queue's has waited longer, lest that starve while
-    /// threads of the processor take turns.
+    /// Takes the next thread for `cpu`: from its own queue, unless the first of the common queue has waited longer;
+    /// without that exception the common queue would starve while threads of the processor take turns.
     pub fn take(&mut self, cpu: CpuId) -> Option<usize> {
         let own = &mut self.local[cpu.index()];
         let common_first = match (own.front(), self.common.front()) {
@@ -53,12 +53,12 @@ impl RunQueues {
         queue.pop_front().map(|waiting| waiting.thread)
     }
 
-    /// Whether any processor could give a thread to another.
+    /// Whether any queue has a thread that another processor may take.
     pub fn has_free(&self) -> bool {
         self.local.iter().flatten().any(|waiting| waiting.free)
     }
 
-    /// The thread that idle `cpu` takes from another's queue: the next processor's that has one to give.
+    /// Takes a thread for idle `cpu` from another queue: that of the next processor with one that is free.
     pub fn steal(&mut self, cpu: CpuId) -> Option<usize> {
         let count = self.local.len();
         let mut others = (1..count).map(|step| (cpu.index() + step) % count);
@@ -67,12 +67,12 @@ impl RunQueues {
         self.local[other].remove(place).map(|waiting| waiting.thread)
     }
 
-    /// Since when everybody waits.
+    /// The queueing times of all threads.
     pub fn times(&mut self) -> impl Iterator<Item = &mut Time> {
         self.local.iter_mut().flatten().chain(&mut self.common).map(|waiting| &mut waiting.since)
     }
 
-    /// A thread waits no longer.
+    /// Removes a thread from all queues.
     pub fn forget(&mut self, thread: usize) {
         for queue in self.local.iter_mut().chain([&mut self.common]) {
             queue.retain(|waiting| waiting.thread != thread);

@@ -1,11 +1,11 @@
-//! The scheduler by itself: who runs where after what it was told.
+//! Tests of the scheduler by itself: the placement of threads after given events.
 
 use machine::description::SchedulerSpec;
 use units::{CpuId, Duration, Time};
 
 use super::*;
 
-/// A second of the scheduler's own clock, in picoseconds: short, and longer than what an interrupt takes.
+/// A unit of the scheduler's time in picoseconds: short, yet longer than the lower limit of waiting times.
 const UNIT: u64 = 100_000_000;
 
 fn spec() -> SchedulerSpec {
@@ -26,7 +26,7 @@ fn spec() -> SchedulerSpec {
     }
 }
 
-/// A scheduler, with threads that leave at once when they are asked to.
+/// A scheduler on a machine whose threads leave at once when they are preempted.
 struct Machine {
     scheduler: Scheduler,
     now: Time,
@@ -77,7 +77,7 @@ impl Machine {
         }
     }
 
-    /// Time passes, and whatever the scheduler does by itself happens.
+    /// Passes time, with all events of the scheduler itself.
     fn pass(&mut self, units: u64) {
         let end = Time(self.now.0 + units * UNIT);
         while self.scheduler.next() <= end {
@@ -180,7 +180,7 @@ fn no_thread_starves_among_more_than_there_are_processors() {
     assert_eq!(ran, [true; 10]);
 }
 
-/// Thread 1 is taken off its processor by a daemon, an idle processor takes it, and then what the policy says happens.
+/// A daemon preempts thread 1, and an idle processor takes it; the test then checks the policy's next step.
 fn stolen(time: TimeSharing, space: SpaceSharing) -> (Machine, usize, usize) {
     let spec = SchedulerSpec { daemon_interval: Duration(UNIT * 300), daemon_length: Duration(UNIT * 30), ..spec() };
     let mut machine = Machine::new(&spec, time, space, 2, &[1]);
@@ -199,7 +199,7 @@ fn stolen(time: TimeSharing, space: SpaceSharing) -> (Machine, usize, usize) {
 fn a_thread_that_was_taken_along_stays_under_cache_affinity() {
     let (mut machine, home, other) = stolen(TimeSharing::RunQueue, SpaceSharing::CacheAffinity);
     assert_ne!(home, other, "it was taken along");
-    // It is blocked and woken when nothing disturbs it: it goes on where it ran last.
+    // The thread blocks and wakes undisturbed: it continues where it ran last.
     let thread = machine.block(other);
     machine.wake(thread);
     assert_eq!(machine.cpu_of(0), Some(other));
@@ -211,7 +211,7 @@ fn memory_affinity_returns_a_thread() {
     let (mut machine, home, other) = stolen(TimeSharing::RunQueue, SpaceSharing::MemoryAffinity);
     assert_ne!(home, other, "it was taken along");
     let thread = machine.block(other);
-    // The daemon that drove it away ends.
+    // The daemon that preempted it ends.
     for _ in 0..40 {
         machine.pass(1);
     }
@@ -277,7 +277,7 @@ fn a_gang_runs_as_a_block_or_not_at_all() {
     }
 }
 
-/// A gang alone is stopped and started all the same (FLASH dissertation, 4.2.2).
+/// A gang without others is stopped and restarted all the same (FLASH dissertation, 4.2.2).
 #[test]
 fn a_gang_alone_pays_for_its_turns() {
     let mut machine = Machine::new(&spec(), TimeSharing::Gang, SpaceSharing::PinnedTopDown, 8, &[7]);
@@ -287,7 +287,8 @@ fn a_gang_alone_pays_for_its_turns() {
     assert_eq!(machine.scheduler.counters(0).descheduled, Duration(UNIT * 7 / 10) * 100);
 }
 
-/// While a gang is put on processors all of them are idle, and any may take any thread (FLASH dissertation, 4.1.2 and 4.2.2).
+/// While a gang is being placed all processors are idle, and any may take any thread (FLASH dissertation, 4.1.2 and
+/// 4.2.2).
 #[test]
 fn turns_of_a_gang_shuffle_threads_that_are_not_pinned() {
     for space in ALL_SPACES {
@@ -306,7 +307,7 @@ fn turns_of_a_gang_shuffle_threads_that_are_not_pinned() {
     }
 }
 
-/// Daemons that come too seldom for the simulation to meet them have moved threads before it begins.
+/// Daemons too rare to occur within the simulation have moved threads in its past.
 #[test]
 fn the_past_has_taken_threads_away_from_where_they_began() {
     let old = SchedulerSpec { daemon_interval: Duration(UNIT * 300), age: Duration(UNIT * 30_000), ..spec() };
@@ -326,7 +327,7 @@ fn the_past_has_taken_threads_away_from_where_they_began() {
     assert_eq!(away(&spec(), batch, SpaceSharing::CacheAffinity), 0, "no past");
 }
 
-/// Two processes that share processors thread by thread are not in step after a while, as they would be if all began at once.
+/// Two processes that share processors in run queues have fallen out of step in the past; without one they are in step.
 #[test]
 fn the_past_has_taken_turns_out_of_step() {
     let young = SchedulerSpec { daemon_interval: Duration(UNIT * 300), ..spec() };
@@ -339,7 +340,7 @@ fn the_past_has_taken_turns_out_of_step() {
     };
     assert_eq!(of_the_first(&young), 16);
     assert!((3..14).contains(&of_the_first(&old)), "{} of 16 run", of_the_first(&old));
-    // It goes on as it would have.
+    // The run continues with all threads.
     let mut machine = Machine::new(&old, TimeSharing::RunQueue, SpaceSharing::MemoryAffinity, 16, &[16, 16]);
     let mut ran = [false; 32];
     for _ in 0..40 {
@@ -374,7 +375,8 @@ fn processor_0_works_for_the_operating_system_too() {
     assert_eq!(machine.interrupted, Duration::ZERO, "nobody is there");
 }
 
-/// One processor more than threads: it takes what waits elsewhere, and takes it away from its memory.
+/// One processor more than each process has threads: the idle one takes threads that wait elsewhere, away from their
+/// memory.
 #[test]
 fn the_processor_too_many_takes_threads_away() {
     let migrations = |space, seed| {
@@ -382,7 +384,7 @@ fn the_processor_too_many_takes_threads_away() {
         machine.pass(500);
         machine.total(|counters| counters.migrations, 6)
     };
-    // Where both processes leave the same processor idle.
+    // Both processes must leave the same processor idle.
     assert!((0..20).any(|seed| migrations(SpaceSharing::MemoryAffinity, seed) > 0));
     assert!((0..20).all(|seed| migrations(SpaceSharing::PinnedTopDown, seed) == 0));
 }

@@ -1,4 +1,4 @@
-//! One direction of one link: packets in time, virtual channels, credits.
+//! A channel: one direction of a link, with packet timing, virtual channels and credits.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use super::queue::{CLASSES, Queue, age_class};
 /// Virtual channels of a link (Prestor 2001, 3.2.3).
 pub const VIRTUAL_CHANNELS: usize = 4;
 
-/// What stands at the end of a channel.
+/// An end of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     /// The network interface of a node.
@@ -21,9 +21,9 @@ pub enum End {
 /// The fixed properties of a channel.
 #[derive(Clone, Debug)]
 pub struct ChannelSpec {
-    /// Where packets come from.
+    /// The sending end.
     pub from: End,
-    /// Where they go.
+    /// The receiving end.
     pub to: End,
     /// Time to send one packet.
     pub packet: Duration,
@@ -36,28 +36,28 @@ pub struct ChannelSpec {
 }
 
 impl ChannelSpec {
-    /// When a packet that is there at `time` can start at the earliest.
+    /// The earliest start of a packet that is ready at `time`.
     #[inline]
     pub fn first_start(&self, time: Time) -> Time {
         if self.grid == Duration::ZERO { time } else { time.align_up(self.grid) }
     }
 }
 
-/// A message that was put on a channel.
+/// A message that a channel accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sent {
-    /// When its first packet starts.
+    /// The start of its first packet.
     pub start: Time,
     /// From the start of the first packet to the end of the last, interleaved packets of other channels included.
     pub spread: Duration,
-    /// Whether it neither waited for nor interleaved with anything.
+    /// Whether it neither waited nor interleaved with other messages.
     pub unhindered: bool,
 }
 
-/// Why a message was not put on a channel.
+/// A message that a channel queued for lack of credits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Queued {
-    /// When it is worth trying the queue again, if credits are on their way back already and nobody knows of it yet.
+    /// The time for the next try of the queue, if credits are already returning and no try is planned.
     pub next_try: Option<Time>,
 }
 
@@ -66,11 +66,11 @@ pub struct Queued {
 struct Lane {
     /// Packets for which the far buffer has room.
     credits: u16,
-    /// Credits on their way back: when, and how many packets, in no order. Collected when they are needed.
+    /// Credits on their way back, by time and number of packets, unordered. They are collected on demand.
     returning: Vec<(Time, u16)>,
     /// Messages that wait for credits.
     waiting: VecDeque<u32>,
-    /// When the queue will be looked at next.
+    /// The planned time of the next try of the queue.
     next_try: Option<Time>,
 }
 
@@ -80,7 +80,7 @@ struct Lane {
 pub struct Channel {
     /// The fixed properties.
     pub spec: ChannelSpec,
-    /// When the last packet accepted so far will have left, of each virtual channel.
+    /// For each virtual channel, the time at which the last accepted packet has left.
     free_at: [Time; VIRTUAL_CHANNELS],
     lanes: [Lane; VIRTUAL_CHANNELS],
     /// Time spent sending.
@@ -93,9 +93,9 @@ pub struct Channel {
     packets: u64,
     /// Packets that came out of this channel and took the bypass at the router behind it.
     pub bypassed_packets: u64,
-    /// What waits at its far end, if somebody looks.
+    /// The occupancy account of the far end's queue, if watched.
     queue: Option<Box<Queue>>,
-    /// How old packets were when they were sent, if somebody looks.
+    /// The age histogram of packets sent, if watched.
     ages: Option<Box<[u64; CLASSES]>>,
 }
 
@@ -117,15 +117,15 @@ impl Channel {
         }
     }
 
-    /// Puts a message of `packets` packets on virtual channel `lane` if nothing waits there and the far buffer has room
-    /// for all of it; otherwise the message `id` joins the queue.
+    /// Sends a message of `packets` packets on virtual channel `lane` if no message waits there and the far buffer has
+    /// room for all of it; otherwise the message `id` joins the queue.
     ///
-    /// Packets of different virtual channels alternate on the wire: whatever this message finds in progress on the
-    /// others delays it by at most its own length, and is delayed by as much. It starts no sooner than `delay` after `now`,
-    /// and what follows on its virtual channel no sooner than it.
+    /// Packets of different virtual channels alternate on the wire: a message in progress on another channel delays
+    /// this one by at most this one's own length, and is delayed by as much. The message starts no sooner than `delay`
+    /// after `now`, and later ones of its virtual channel no sooner than it.
     ///
     /// # Errors
-    /// The message waits; when to call [`Channel::send_waiting`].
+    /// The message waits, until [`Channel::send_waiting`] at the time given.
     #[inline]
     pub fn send(&mut self, id: u32, lane: usize, packets: u16, now: Time, delay: Duration) -> Result<Sent, Queued> {
         let first_to_wait = self.lanes[lane].waiting.is_empty();
@@ -139,7 +139,7 @@ impl Channel {
         Err(Queued { next_try: if first_to_wait { self.next_credits(lane) } else { None } })
     }
 
-    /// When credits of `lane` return next, as far as is known.
+    /// The time of the next known return of credits for `lane`.
     pub fn next_credits(&self, lane: usize) -> Option<Time> {
         self.lanes[lane].returning.iter().map(|&(time, _)| time).min()
     }
@@ -149,8 +149,7 @@ impl Channel {
         !self.lanes[lane].waiting.is_empty()
     }
 
-    /// Asks for the queue of `lane` to be looked at at `time`. Returns whether that is news: it was not going to be looked
-    /// at so soon.
+    /// Plans a try of the queue of `lane` at `time`. Returns whether no earlier one was planned.
     pub fn plan_try(&mut self, lane: usize, time: Time) -> bool {
         let news = self.lanes[lane].next_try.is_none_or(|planned| time < planned);
         if news {
@@ -159,7 +158,7 @@ impl Channel {
         news
     }
 
-    /// Whether the queue of `lane` was to be looked at now; if so, that is done with.
+    /// Whether a try of the queue of `lane` is planned for now; the plan is then cleared.
     pub fn take_try(&mut self, lane: usize, now: Time) -> bool {
         let due = self.lanes[lane].next_try == Some(now);
         if due {
@@ -168,7 +167,7 @@ impl Channel {
         due
     }
 
-    /// Takes the first waiting message of `lane` if its `packets` (as `length` tells) now fit, and sends it.
+    /// Sends the first waiting message of `lane` if its packets, `length` of them, have credits now.
     pub fn send_waiting(&mut self, lane: usize, now: Time, length: impl Fn(u32) -> u16) -> Option<(u32, Sent)> {
         self.collect_credits(lane, now);
         let &id = self.lanes[lane].waiting.front()?;
@@ -219,8 +218,8 @@ impl Channel {
         });
     }
 
-    /// Notes that the far end frees `packets` packets at `when`. Returns `true` if a message waits for them, so that the
-    /// caller must come back then with [`Channel::send_waiting`].
+    /// The far end frees `packets` packets at `when`. Returns `true` if a message waits for them, in which case the
+    /// caller must call [`Channel::send_waiting`] at that time.
     #[inline]
     pub fn give_credits(&mut self, lane: usize, when: Time, packets: u16) -> bool {
         let lane = &mut self.lanes[lane];
@@ -228,41 +227,41 @@ impl Channel {
         !lane.waiting.is_empty()
     }
 
-    /// Packets sent before `time`, at which what was accepted is still being sent.
+    /// Packets sent before `time`, derived from the packets accepted and the time still needed to send them.
     pub fn packets_before(&self, time: Time) -> u64 {
         let last = self.free_at.iter().copied().fold(Time::ZERO, Time::max);
         self.packets.saturating_sub(last.since(time).0.div_ceil(self.spec.packet.0))
     }
 
-    /// From `now` on, what waits on `lane` at the far end is kept account of.
+    /// Keeps an occupancy account of the far end's queue of `lane` from `now` on.
     pub fn watch_queue(&mut self, lane: usize, now: Time) {
         self.queue.get_or_insert_with(|| Box::new(Queue::new(lane, now)));
     }
 
-    /// What waits at the far end, if somebody looks at `lane`.
+    /// The occupancy account of the far end's queue, if `lane` is watched.
     #[inline]
     pub fn queue_mut(&mut self, lane: usize) -> Option<&mut Queue> {
         self.queue.as_deref_mut().filter(|queue| queue.lane() == lane)
     }
 
-    /// For how many ticks before `time` the far end's queue was in each class of its histogram; nothing if nobody looks.
+    /// Ticks before `time` in each class of the queue's histogram; unchanged if it is not watched.
     pub fn queue_before(&self, time: Time, ticks: &mut [u64]) {
         if let Some(queue) = &self.queue {
             ticks.copy_from_slice(&queue.ticks_before(time));
         }
     }
 
-    /// From now on, packets sent are counted by their age.
+    /// Counts packets sent by age from now on.
     pub fn watch_ages(&mut self) {
         self.ages.get_or_insert_default();
     }
 
-    /// Packets sent by age, zero if nobody looks.
+    /// Packets sent by age; zero if not watched.
     pub fn ages(&self) -> &[u64; CLASSES] {
         self.ages.as_deref().unwrap_or(&[0; CLASSES])
     }
 
-    /// `packets` are sent that have waited for so long on their way.
+    /// Counts `packets` sent after waiting for `waited`.
     #[inline]
     pub fn count_ages(&mut self, packets: u16, waited: Duration) {
         if let Some(ages) = &mut self.ages {
@@ -270,7 +269,7 @@ impl Channel {
         }
     }
 
-    /// Packets accepted on `lane` that have not left at `now`, waiting messages counted as one packet each.
+    /// Packets of `lane` accepted and not sent by `now`; a waiting message counts as one packet.
     pub fn backlog_packets(&self, lane: usize, now: Time) -> u64 {
         self.free_at[lane].since(now).0.div_ceil(self.spec.packet.0) + self.lanes[lane].waiting.len() as u64
     }

@@ -1,4 +1,4 @@
-//! The interconnection network in time: channels between network interfaces and routers.
+//! The interconnection network's timing: channels between network interfaces and routers.
 
 mod channel;
 mod queue;
@@ -10,22 +10,22 @@ use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
 
 pub use channel::{Channel, ChannelSpec, End, Queued, Sent, VIRTUAL_CHANNELS};
 
-/// The network's share of a machine description, in time instead of cycles.
+/// The routers' part of a machine description, in time instead of cycles.
 #[derive(Clone, Debug)]
 struct RouterTiming {
     bypass: Option<Duration>,
     queued: Duration,
 }
 
-/// Packets of messages.
+/// Packets of each message size.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketCounts {
-    /// Of one that carries a line: a header and the line.
+    /// Packets of a message with a line: a header and the data.
     line: u16,
 }
 
 impl PacketCounts {
-    /// Packets of a message that carries a line, or none.
+    /// Packets of a message with or without a line.
     #[inline]
     pub const fn of(self, carries_line: bool) -> u16 {
         if carries_line { self.line } else { 1 }
@@ -54,7 +54,7 @@ impl Network {
         let channels = topology
             .channels()
             .map(|channel| {
-                // Node and router run on clocks of their own: each message waits for an edge on its way across.
+                // Node and router have separate clocks: each message waits for a clock edge when it crosses.
                 let crossing = channel.class == LinkClass::Node;
                 let node_packet = link.node_clock.period() * (link.micropacket_transfers as u64);
                 Channel::new(ChannelSpec {
@@ -71,12 +71,12 @@ impl Network {
         Self { sizes, topology, channels, router: RouterTiming { bypass, queued } }
     }
 
-    /// Packets of messages.
+    /// Packets of each message size.
     pub const fn sizes(&self) -> PacketCounts {
         self.sizes
     }
 
-    /// Packets of a message that carries a line, or none.
+    /// Packets of a message with or without a line.
     #[inline]
     pub const fn packets(&self, carries_line: bool) -> u16 {
         self.sizes.of(carries_line)
@@ -87,8 +87,8 @@ impl Network {
         &self.topology
     }
 
-    /// When the first packet of a message that leaves the network interface of `from` at each of `starts` is at that of `to`, if
-    /// nothing is in its way.
+    /// Uncontended arrival times of the first packet at the network interface of `to`, for messages that leave that of
+    /// `from` at each of `starts`.
     pub fn unhindered(&self, network: VirtualNetwork, from: NodeId, to: NodeId, starts: &[Time]) -> Vec<Time> {
         let router = self.router.bypass.unwrap_or(self.router.queued);
         let path = self.topology.path(network, from, to);
@@ -102,7 +102,8 @@ impl Network {
         starts.iter().map(arrival).collect()
     }
 
-    /// The shortest time in which a message that a channel accepts is at the node at its end, if any channel ends at a node.
+    /// The shortest time from a channel's acceptance of a message to its arrival at a node, if any channel ends at a
+    /// node.
     pub fn soonest_delivery(&self) -> Option<Duration> {
         let router = |from| match from {
             End::Node(_) => Duration::ZERO,
@@ -118,7 +119,7 @@ impl Network {
         &self.channels[id.index()]
     }
 
-    /// A channel, to send on.
+    /// A channel, for sending.
     #[inline]
     pub fn channel_mut(&mut self, id: ChannelId) -> &mut Channel {
         &mut self.channels[id.index()]
@@ -129,10 +130,10 @@ impl Network {
         &self.channels
     }
 
-    /// The channels that leave `router` by `port` and come in there, if something is connected.
+    /// The outgoing and the incoming channel of `port` of `router`, if it is connected.
     pub fn both_ways(&self, router: RouterId, port: Port) -> Option<(ChannelId, ChannelId)> {
         let (sending, _) = self.topology.outgoing(router, port)?;
-        // The two directions of a link are numbered one after the other.
+        // The two directions of a link have consecutive numbers.
         Some((sending, ChannelId(sending.0 ^ 1)))
     }
 
@@ -142,7 +143,7 @@ impl Network {
         self.topology.injection(node)
     }
 
-    /// The channel on which a message that came in on `channel` goes on towards `to` by the routes of `network`.
+    /// The outgoing channel for a message to node `to` that arrived on `channel`, by the routes of `network`.
     #[inline]
     pub fn next(&self, channel: ChannelId, to: NodeId, network: VirtualNetwork) -> ChannelId {
         match self.channels[channel.index()].spec.to {
@@ -151,8 +152,9 @@ impl Network {
         }
     }
 
-    /// When the first packet of a message that was `sent` on `id` reaches the far end: router time, if it comes out of a
-    /// router, and the wire. A message that nothing hinders bypasses the router's queue (Prestor 2001, 3.2.3): whether it did.
+    /// The arrival of a message `sent` on `id` at the far end: router time, if it leaves a router, and wire time. A
+    /// message without contention bypasses the router's queue (Prestor 2001, 3.2.3). Returns the time, and whether it
+    /// bypassed.
     #[inline]
     pub fn arrival(&mut self, id: ChannelId, sent: &Sent) -> (Time, bool) {
         let channel = &mut self.channels[id.index()];

@@ -1,4 +1,4 @@
-//! The receive queue of one virtual channel of a link as a router's histogram counters see it: how much of it is used, when.
+//! The occupancy of one virtual channel's receive queue over time, for a router's histogram counters.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,43 +10,43 @@ use crate::counters::{AGE_TICKS, FULL, HALF_FULL, TICK};
 /// Classes of a histogram (Prestor 2001, Table 5.4).
 pub const CLASSES: usize = 4;
 
-/// The class of a message that has waited in queues for so long; it grows no older than 255.
+/// The age class of a message that has waited for `waited`; ages saturate at 255.
 #[inline]
 pub fn age_class(waited: Duration) -> usize {
     let age = (waited.0 / (TICK.0 * AGE_TICKS)).min(255);
     (age / 64) as usize
 }
 
-/// How much of a queue was used for how long. Who enters is told in the order of time, who leaves when it is known.
+/// The occupancy account of a queue. Entries must arrive in the order of time; departures may be announced in advance.
 #[derive(Clone, Debug)]
 pub struct Queue {
     lane: usize,
     used: u32,
-    /// Entries to be freed: when, and how many.
+    /// Departures still to come: time and number of entries.
     leaving: BinaryHeap<Reverse<(Time, u16)>>,
-    /// Up to when the account goes.
+    /// The end of the account.
     until: Time,
     spent: [Duration; CLASSES],
 }
 
 impl Queue {
-    /// An empty queue of a virtual channel; until `now` nobody has looked.
+    /// The account of an empty queue of a virtual channel, from `now` on.
     pub fn new(lane: usize, now: Time) -> Self {
         Self { lane, used: 0, leaving: BinaryHeap::new(), until: now, spent: [Duration::ZERO; CLASSES] }
     }
 
-    /// Of which virtual channel it is.
+    /// The virtual channel.
     pub fn lane(&self) -> usize {
         self.lane
     }
 
-    /// Packets come to wait, at a time not before any told so far.
+    /// `packets` enter the queue, at a time not before earlier calls.
     pub fn enter(&mut self, now: Time, packets: u16) {
         self.advance(now);
         self.used += u32::from(packets);
     }
 
-    /// Packets that wait will be gone at `when`.
+    /// `packets` leave the queue at `when`.
     pub fn leave(&mut self, when: Time, packets: u16) {
         self.leaving.push(Reverse((when, packets)));
     }
@@ -67,7 +67,7 @@ impl Queue {
         self.until = self.until.max(time);
     }
 
-    /// Whole ticks before `time` by class.
+    /// Whole ticks before `time` in each class.
     pub fn ticks_before(&self, time: Time) -> [u64; CLASSES] {
         let mut then = self.clone();
         then.advance(time);
@@ -75,7 +75,7 @@ impl Queue {
     }
 }
 
-/// Of so many entries used.
+/// The class of `used` entries.
 fn class(used: u32) -> usize {
     match used {
         0 => 0,
