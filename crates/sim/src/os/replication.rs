@@ -27,7 +27,10 @@ impl Paging {
             return Reference::Untouched;
         }
         if let Some((_, waiting)) = self.changing.get_mut(&page) {
-            waiting.push(cpu);
+            // A processor that asks again while it waits goes on once.
+            if !waiting.contains(&cpu) {
+                waiting.push(cpu);
+            }
             return Reference::Wait(Vec::new());
         }
         let transfers = if writes { self.store(page) } else { self.read(page, node, memory) };
@@ -37,6 +40,14 @@ impl Paging {
         }
         self.changing.insert(page, (transfers.len() as u32, vec![cpu]));
         Reference::Wait(transfers)
+    }
+
+    /// The processor that had the page of `at` placed is told where it is, however far away: the fault handler copies a page only
+    /// from a frame that it finds in memory, and there was none (Prestor 2001, 3.3.2).
+    pub fn use_placed(&mut self, cpu: CpuId, at: VirtualAddr, writes: bool) {
+        let PageNumber(page) = self.number(at);
+        self.pages[page].stored |= writes;
+        self.inform(cpu, at);
     }
 
     /// Somebody stores to the page: only its first frame remains.

@@ -32,8 +32,8 @@ pub struct Miss {
     pub(super) trapped: bool,
     /// The primary block that is wanted.
     pub(super) block: u64,
-    /// The place kept for it in the secondary cache.
-    pub(super) slot: Slot,
+    /// The place kept for it in the secondary cache; none after it has left it to others ([`Processor::leave_place`]).
+    pub(super) slot: Option<Slot>,
     /// How it is being served, as far as its home knows.
     pub(super) service: Service,
     /// Whether it is an upgrade: the processor still has a shared copy.
@@ -114,7 +114,7 @@ impl Misses {
 
     /// Whether an outstanding miss keeps `slot`.
     pub(super) fn reserves(&self, slot: Slot) -> bool {
-        self.iter().any(|(_, miss)| miss.slot == slot)
+        self.iter().any(|(_, miss)| miss.slot == Some(slot))
     }
 
     pub(super) fn open(&mut self, id: MissId, miss: Miss) {
@@ -234,7 +234,9 @@ impl Processor {
         let free = now + self.timing.release;
         let Some(miss) = self.misses.close(id, free) else { return now };
         self.count_miss(id, &miss);
-        self.secondary.place(miss.slot, miss.line.0, miss.copy.state, miss.copy.version);
+        if let Some(slot) = miss.slot {
+            self.secondary.place(slot, miss.line.0, miss.copy.state, miss.copy.version);
+        }
         if miss.upgrade {
             self.clear_primary(miss.line, miss.copy.state);
         }

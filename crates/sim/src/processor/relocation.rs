@@ -44,33 +44,49 @@ impl Processor {
     /// Whether miss `id` can be for `line` instead now: a page that changes its colour needs another place in the cache.
     pub fn can_redirect(&self, id: MissId, line: LineAddr) -> bool {
         let Some(miss) = self.miss(id) else { return true };
-        self.secondary.shares_set(miss.line.0, line.0)
-            || self.secondary.places(line.0).any(|slot| !self.misses.reserves(slot))
+        self.keeps_place(miss, line) || self.secondary.places(line.0).any(|slot| !self.misses.reserves(slot))
     }
 
-    /// Miss `id`, which ended in a bus error, is for `line` instead, and is asked for at `at`.
-    pub fn redirect_miss(&mut self, id: MissId, line: LineAddr, at: Time) {
-        let Some(&Miss { line: before, slot: old, block, access, .. }) = self.miss(id) else { return };
-        let mut slot = old;
-        if !self.secondary.shares_set(before.0, line.0) {
+    /// Whether the place that is kept for a miss is one that `line` can have.
+    fn keeps_place(&self, miss: &Miss, line: LineAddr) -> bool {
+        miss.slot.is_some() && self.secondary.shares_set(miss.line.0, line.0)
+    }
+
+    /// Miss `id`, which ended in a bus error and finds every place taken that it could have now, keeps none: else two misses whose
+    /// pages exchange their colours would wait for each other's places for ever.
+    pub fn leave_place(&mut self, id: MissId) {
+        let slot = self.miss_mut(id).and_then(|miss| miss.slot.take());
+        // An upgrade kept the place of the copy that it had.
+        if let Some(slot) = slot {
+            self.secondary.empty(slot);
+        }
+    }
+
+    /// Miss `id`, which ended in a bus error, is for `line` instead, and is asked for at `at`. False if another has taken the place
+    /// that it could have had.
+    pub fn redirect_miss(&mut self, id: MissId, line: LineAddr, at: Time) -> bool {
+        let Some(&miss) = self.miss(id) else { return true };
+        let mut slot = miss.slot;
+        if !self.keeps_place(&miss, line) {
             let misses = &self.misses;
             let room = self.secondary.make_room(line.0, |slot| misses.reserves(slot), &mut self.random);
-            let Some((room, victim)) = room else { return };
-            slot = room;
+            let Some((room, victim)) = room else { return false };
+            slot = Some(room);
             if let Some(victim) = victim {
                 self.wait_until(at, Cause::System);
                 self.evict(victim);
             }
         }
-        // An upgrade kept the place of the copy that it had.
-        self.secondary.empty(old);
+        self.leave_place(id);
         let shift = self.timing.line_shift - self.timing.block_shift;
         self.misses.rename(id, line);
-        let Some(miss) = self.miss_mut(id) else { return };
-        miss.block = line.0 << shift | block & ((1 << shift) - 1);
+        let Some(miss) = self.miss_mut(id) else { return true };
+        miss.block = line.0 << shift | miss.block & ((1 << shift) - 1);
         (miss.line, miss.slot, miss.copy) = (line, slot, CachedCopy::default());
         (miss.trapped, miss.upgrade, miss.requested, miss.granted) = (false, false, true, false);
         (miss.buffered, miss.value_at, miss.refusals) = (false, None, 0);
+        let access = miss.access;
         self.post(at, Ask::Request(access), line, CachedCopy::default());
+        true
     }
 }

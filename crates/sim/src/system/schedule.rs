@@ -139,14 +139,15 @@ impl<C: Controller> System<C> {
         self.resume_at(cpu, at);
     }
 
-    /// The program of a processor has no say for a while.
-    pub(super) fn interrupt(&mut self, cpu: CpuId, length: Duration) {
+    /// The operating system takes a processor for a while, and its program waits.
+    pub fn interrupt(&mut self, cpu: CpuId, length: Duration) {
         let now = self.now;
+        self.processor_mut(cpu).end_rest(now);
         self.processor_mut(cpu).spend_in_os(now, length);
-        if let Some(Wait::Page(..)) = self.waits(cpu) {
-            // The page is seen to later.
+        if let Some(Wait::Rest(..)) = self.waits(cpu) {
+            // The rounds after it begin later than those that the program was resting for.
             let time = self.processor(cpu).time();
-            self.schedule_processor(cpu, time.max(now), Event::Resume(cpu));
+            self.resume_at(cpu, time);
         }
     }
 
@@ -245,6 +246,16 @@ impl<C: Controller> System<C> {
             Some(Wait::Parked(time) | Wait::Rest(_, time)) => time <= self.now,
             Some(Wait::Page(..)) => self.processor(cpu).time() <= self.now,
             _ => false,
+        }
+    }
+
+    /// An event that resumes a program is not the one that it waits for ([`Self::is_due`]). A page fault that is due but for an
+    /// interrupt, which has taken the processor since the event was scheduled, is served when the interrupt is over.
+    #[cold]
+    pub(super) fn put_off(&mut self, cpu: CpuId) {
+        if let Some(Wait::Page(..)) = self.waits(cpu) {
+            let time = self.processor(cpu).time();
+            self.schedule_processor(cpu, time, Event::Resume(cpu));
         }
     }
 
