@@ -3,7 +3,7 @@
 use machine::Description;
 use machine::description::OsSpec;
 use proptest::prelude::*;
-use sim::{Mode, Options, PagingCounters, Program, Simulator, Thread, ThreadReport};
+use sim::{Job, Mode, Options, PagingCounters, Program, Scheduling, Simulator, Thread, ThreadReport};
 use units::{CpuId, Duration, NodeId, Time, VirtualAddr};
 
 const PAGE: u64 = 16 << 10;
@@ -194,6 +194,87 @@ fn what_is_only_read_is_copied_to_its_readers_until_somebody_stores_to_it() {
     assert_eq!((paging.replications, paging.collapses), (4, 4), "{paging:?}");
     assert_eq!((homes, paging.placed), (vec![Some(NodeId(0)); 4], vec![4, 0, 0, 0]));
     assert!(short.0 * 10 < long.0 * 9, "{short:?} with copies, {long:?} without");
+}
+
+#[test]
+fn a_page_that_is_placed_far_away_is_used_there_and_copied_at_the_next_fault() {
+    let mut description = machine("placement = \"fixed\"\nfixed_node = 3");
+    (description.os.migration, description.os.replication) = (false, true);
+    let mut simulator = Simulator::new(&description, Options::default()).expect("it can be");
+    let start = simulator.map(&[None]).expect("there is room");
+    let body = move |cpu: u16| {
+        move |thread: &mut Thread<'_>| {
+            // Processors 0 and 1 are of one node; the second finds the page in memory.
+            for turn in 0..2 {
+                if turn == cpu {
+                    thread.load(start);
+                }
+                thread.barrier();
+            }
+        }
+    };
+    let programs = (0..2).map(|cpu| (CpuId(cpu), Box::new(body(cpu)) as Program)).collect();
+    simulator.run(programs).expect("nobody waits for a copy that is not made");
+    let paging = simulator.paging();
+    assert_eq!((paging.faults, paging.replications, paging.placed.as_slice()), (1, 1, &[1, 0, 0, 1][..]));
+}
+
+#[test]
+fn an_interrupt_puts_off_a_page_fault_and_does_not_lose_it() {
+    let mut description =
+        machine("migration_threshold = 1\nmigration_limit = 1\nreplication = true\ncoverage_radius = 0");
+    description.os.page_fault = Duration::from_ns(1e6);
+    let mut simulator = Simulator::new(&description, Options::default()).expect("it can be");
+    let copied = simulator.map(&[Some(NodeId(3))]).expect("there is room");
+    let moving = simulator.map(&[Some(NodeId(0)); 32]).expect("there is room");
+    let program = || {
+        Box::new(move |thread: &mut Thread<'_>| match thread.cpu() {
+            // It goes on a page fault after the copy has been made.
+            CpuId(0) => thread.load(copied),
+            // Meanwhile its node's reference counters interrupt it again and again.
+            CpuId(2) => {
+                for page in 0..32 {
+                    thread.store_dependent(moving.offset(page * PAGE));
+                    thread.work(30_000);
+                }
+            }
+            _ => {}
+        }) as Program
+    };
+    let job = Job { name: "one".to_owned(), threads: (0..8).map(|_| program()).collect() };
+    simulator.run_jobs(vec![job], Scheduling::default()).expect("the fault is served");
+    let paging = simulator.paging();
+    assert!(paging.replications == 1 && paging.interrupts >= 32, "{paging:?}");
+}
+
+/// In a cache whose sets have one place, each of two misses needs the place that is kept for the other.
+#[test]
+fn misses_on_pages_that_exchange_their_colours_go_on() {
+    let mut description = machine("migration_keeps_colour = false");
+    (description.os.migration, description.l2.ways) = (false, 1);
+    let mut simulator =
+        Simulator::new(&description, Options { check_loads: true, ..Options::default() }).expect("it can be");
+    let start = simulator.map(&[Some(NodeId(3)); 2]).expect("there is room");
+    let (first, second) = (start, start.offset(PAGE));
+    assert!(simulator.let_pages_move());
+    let body = move |thread: &mut Thread<'_>| {
+        // The processor learns where the pages are, and keeps nothing of the lines that it misses on later.
+        thread.load(first.offset(128));
+        thread.load(second.offset(128));
+        thread.drain();
+        // The first two frames of a node have the colours of the first two pages: the other way round.
+        for page in [second, first] {
+            thread.move_page(page, NodeId(1));
+            while thread.home_of(page) != Some(NodeId(1)) {
+                thread.work(1000);
+            }
+        }
+        thread.load(first);
+        thread.load(second);
+    };
+    let reports = simulator.run_process(vec![CpuId(0)], None, Box::new(body)).expect("it runs");
+    simulator.check_coherence().expect("coherent");
+    assert_eq!((reports.len(), simulator.paging().migrations, simulator.paging().bus_errors), (1, 2, 2));
 }
 
 #[test]

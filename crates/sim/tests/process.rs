@@ -14,8 +14,17 @@ fn machine() -> Description {
 
 /// Runs a process in look-ahead and lock-step on `cpus` processors, requires equal results, and returns them.
 fn run(cpus: u16, first: impl Fn() -> Program) -> Result<(Vec<ThreadReport>, Time), SimError> {
+    run_on(&machine(), cpus, first)
+}
+
+/// The same on a machine of four processors.
+fn run_on(
+    machine: &Description,
+    cpus: u16,
+    first: impl Fn() -> Program,
+) -> Result<(Vec<ThreadReport>, Time), SimError> {
     let once = |mode| {
-        let mut simulator = Simulator::new(&machine(), Options { mode, ..Options::default() })?;
+        let mut simulator = Simulator::new(machine, Options { mode, ..Options::default() })?;
         simulator.map(&[None; 64])?;
         let reports = simulator.run_process((0..cpus).map(CpuId).collect(), None, first())?;
         simulator.check_coherence().expect("coherent");
@@ -185,4 +194,46 @@ fn pages_are_mapped_planned_and_found_while_the_process_runs() {
     simulator.run_process((0..4).map(CpuId).collect(), None, first).expect("it ends");
     let expected = [None, Some(NodeId(1)), None, Some(NodeId(0)), Some(NodeId(3))];
     assert_eq!(*homes.borrow(), expected, "planned, then where it was first touched, then on processor 3");
+}
+
+/// The reference counters of its node interrupt a processor whose program looks at a word in a loop of its own: the rounds go on after
+/// each interrupt, whether they are simulated one by one or passed over.
+#[test]
+fn interrupts_take_their_time_from_a_loop_that_looks() {
+    let mut machine = machine();
+    (machine.os.migration, machine.os.migration_threshold, machine.os.migration_limit) = (true, 1, 1);
+    let page = |number: u64| units::VirtualAddr(number << 14);
+    let body = || -> Program {
+        Box::new(move |thread| {
+            (0..16).for_each(|number| thread.store(page(number)));
+            let done = Rc::new(Cell::new(false));
+            let over = done.clone();
+            let child = move |thread: &mut Thread<'_>| {
+                for number in 1..16 {
+                    thread.work(3_000);
+                    thread.load_dependent(page(number));
+                }
+                thread.store(page(0));
+                thread.order();
+                over.set(true);
+                thread.publish(page(0));
+            };
+            thread.spawn(Box::new(child), vec![CpuId(2)]).expect("a processor is free");
+            let mut again = false;
+            loop {
+                thread.look_on(page(0), again, 1 << 20);
+                again = true;
+                // The look sees the word as it is when its load issues.
+                thread.order();
+                let seen = done.get();
+                thread.load_dependent(page(0));
+                if seen {
+                    return;
+                }
+            }
+        })
+    };
+    let (reports, _) = run_on(&machine, 4, body).expect("it ends");
+    let waited = reports[0].counters.time.of(sim::Cause::System);
+    assert!(waited >= machine.os.interrupt * 15, "{waited:?}");
 }

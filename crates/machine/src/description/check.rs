@@ -26,6 +26,7 @@ impl Conflict {
 pub(super) fn check(description: &Description) -> Result<(), Conflict> {
     topology(description)?;
     caches(description)?;
+    translations(description)?;
     directory(description)?;
     network(description)?;
     refresh(description)?;
@@ -140,6 +141,15 @@ fn caches(description: &Description) -> Result<(), Conflict> {
                 accepted,
             ));
         }
+    }
+    Ok(())
+}
+
+/// A TLB entry is found by the bits of an address above those of its pages.
+fn translations(description: &Description) -> Result<(), Conflict> {
+    let pages = description.tlb.pages_per_entry;
+    if !pages.is_power_of_two() {
+        return Err(Conflict::new("tlb.pages_per_entry", "it is not a power of two", "1, 2, 4 or 8"));
     }
     Ok(())
 }

@@ -433,6 +433,10 @@ fn what_cannot_run_is_refused_at_load() {
         ("[memory]\nrefresh_interval_ns = 100", "my.toml:3: memory.refresh_interval_ns = 100: a refresh of"),
         ("[os]\nfixed_node = 32", "my.toml:3: os.fixed_node = 32: the machine has nodes 0 to 31; accepted: a whole"),
         ("[os]\ndomain_affinity_node = 99", "my.toml:3: os.domain_affinity_node = 99: the machine has nodes 0 to 31;"),
+        (
+            "[tlb]\npages_per_entry = 3",
+            "my.toml:3: tlb.pages_per_entry = 3: it is not a power of two; accepted: 1, 2, 4",
+        ),
         ("[tlb]\nentries = 4097", "my.toml:3: tlb.entries = 4097: it is more than 4096;"),
         ("[processor]\noutstanding_misses = 65", "my.toml:3: processor.outstanding_misses = 65: it is more than 64;"),
     ];

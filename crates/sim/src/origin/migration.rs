@@ -37,16 +37,16 @@ impl System<Hubs> {
     /// The interrupt is at a processor of the home; the operating system decides about a migration.
     pub(super) fn on_interrupt(&mut self, home: NodeId, block: u32) {
         self.controllers.hubs[home.index()].threats -= 1;
-        let (now, agent) = (self.now, self.controllers.agent(home));
+        let agent = self.controllers.agent(home);
         let cost = self.paging.spec().interrupt;
         self.paging.counters_mut().interrupts += 1;
-        self.processor_mut(agent).spend_in_os(now, cost);
+        self.interrupt(agent, cost);
         let busiest = self.controllers.references.as_ref().and_then(|counters| counters.busiest(home, block));
         let at = PhysicalAddr(u64::from(home.0) << NODE_SHIFT | u64::from(block) << BLOCK_SHIFT);
         let Some(transfer) = busiest.and_then(|to| self.paging.begin_move(at, to, &mut self.memory)) else { return };
         self.announce_frames();
         let cost = self.paging.spec().migrate;
-        self.processor_mut(agent).spend_in_os(now, cost);
+        self.interrupt(agent, cost);
         self.begin_transfer(transfer);
     }
 
@@ -86,6 +86,7 @@ impl System<Hubs> {
         let now = self.now;
         let moves = misses.into_iter().filter_map(|id| Some((id, self.where_it_is(cpu, id)?))).collect::<Vec<_>>();
         if !moves.iter().all(|&(id, line)| self.processor(cpu).can_redirect(id, line)) {
+            moves.iter().for_each(|&(id, _)| self.processor_mut(cpu).release_slot(id));
             return self.answer_later(cpu, id);
         }
         let cost = self.paging.spec().bus_error;
@@ -94,10 +95,16 @@ impl System<Hubs> {
         self.paging.tell(cpu, page);
         let processor = self.processor_mut(cpu);
         processor.spend_in_os(now, cost);
+        let mut left = None;
         for (id, line) in moves {
-            processor.redirect_miss(id, line, now + cost);
+            if !processor.redirect_miss(id, line, now + cost) {
+                left = Some(id);
+            }
         }
         self.post_now(cpu);
+        if let Some(id) = left {
+            self.answer_later(cpu, id);
+        }
     }
 
     /// The new line of a miss whose page has moved.

@@ -28,7 +28,10 @@ impl Paging {
             return Reference::Untouched;
         }
         if let Some((_, waiting)) = self.changing.get_mut(&page) {
-            waiting.push(cpu);
+            // A processor that asks again while it waits goes on once.
+            if !waiting.contains(&cpu) {
+                waiting.push(cpu);
+            }
             return Reference::Wait(Vec::new());
         }
         let transfers = if writes { self.store(page) } else { self.read(page, node, memory) };
@@ -38,6 +41,14 @@ impl Paging {
         }
         self.changing.insert(page, (transfers.len() as u32, vec![cpu]));
         Reference::Wait(transfers)
+    }
+
+    /// A page that has just been placed is used by the processor whose fault placed it, without a copy however far away it is: the
+    /// fault handler copies a page only from a frame that it finds in memory, and there was none (Prestor 2001, 3.3.2).
+    pub fn use_placed(&mut self, cpu: CpuId, at: VirtualAddr, writes: bool) {
+        let PageNumber(page) = self.number(at);
+        self.pages[page].stored |= writes;
+        self.inform(cpu, at);
     }
 
     /// The first store to the page: only its first frame remains.

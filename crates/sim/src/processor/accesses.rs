@@ -329,7 +329,7 @@ impl Processor {
             granted: false,
             trapped: false,
             block,
-            slot,
+            slot: Some(slot),
             service: Service::default(),
             upgrade,
             access,

@@ -32,8 +32,8 @@ pub struct Miss {
     pub(super) trapped: bool,
     /// The requested primary block.
     pub(super) block: u64,
-    /// The slot reserved for the line in the secondary cache.
-    pub(super) slot: Slot,
+    /// The slot reserved for the line in the secondary cache; `None` after the miss has released it ([`Processor::release_slot`]).
+    pub(super) slot: Option<Slot>,
     /// Its service, as far as the home has determined it.
     pub(super) service: Service,
     /// Whether it is an upgrade: the processor still has a shared copy.
@@ -114,7 +114,7 @@ impl Misses {
 
     /// Whether an outstanding miss reserves `slot`.
     pub(super) fn reserves(&self, slot: Slot) -> bool {
-        self.iter().any(|(_, miss)| miss.slot == slot)
+        self.iter().any(|(_, miss)| miss.slot == Some(slot))
     }
 
     pub(super) fn open(&mut self, id: MissId, miss: Miss) {
@@ -235,7 +235,9 @@ impl Processor {
         let free = now + self.timing.release;
         let Some(miss) = self.misses.close(id, free) else { return now };
         self.count_miss(id, &miss);
-        self.secondary.place(miss.slot, miss.line.0, miss.copy.state, miss.copy.version);
+        if let Some(slot) = miss.slot {
+            self.secondary.place(slot, miss.line.0, miss.copy.state, miss.copy.version);
+        }
         if miss.upgrade {
             self.clear_primary(miss.line, miss.copy.state);
         }

@@ -44,33 +44,49 @@ impl Processor {
     /// Whether miss `id` can be redirected to `line` now: a page whose colour changes needs a slot in another set.
     pub fn can_redirect(&self, id: MissId, line: LineAddr) -> bool {
         let Some(miss) = self.miss(id) else { return true };
-        self.secondary.shares_set(miss.line.0, line.0)
-            || self.secondary.places(line.0).any(|slot| !self.misses.reserves(slot))
+        self.keeps_slot(miss, line) || self.secondary.places(line.0).any(|slot| !self.misses.reserves(slot))
     }
 
-    /// Redirects miss `id`, which ended in a bus error, to `line`, with a new request at `at`.
-    pub fn redirect_miss(&mut self, id: MissId, line: LineAddr, at: Time) {
-        let Some(&Miss { line: before, slot: old, block, access, .. }) = self.miss(id) else { return };
-        let mut slot = old;
-        if !self.secondary.shares_set(before.0, line.0) {
+    /// Whether the slot reserved for a miss is one that `line` can have.
+    fn keeps_slot(&self, miss: &Miss, line: LineAddr) -> bool {
+        miss.slot.is_some() && self.secondary.shares_set(miss.line.0, line.0)
+    }
+
+    /// Miss `id`, which ended in a bus error and finds every slot of its new set reserved, releases its own: two misses whose pages
+    /// exchange their colours would otherwise wait for each other's slots for ever.
+    pub fn release_slot(&mut self, id: MissId) {
+        let slot = self.miss_mut(id).and_then(|miss| miss.slot.take());
+        // An upgrade reserved the slot of its shared copy.
+        if let Some(slot) = slot {
+            self.secondary.empty(slot);
+        }
+    }
+
+    /// Redirects miss `id`, which ended in a bus error, to `line`, with a new request at `at`. False if other misses have reserved
+    /// every slot of its set.
+    pub fn redirect_miss(&mut self, id: MissId, line: LineAddr, at: Time) -> bool {
+        let Some(&miss) = self.miss(id) else { return true };
+        let mut slot = miss.slot;
+        if !self.keeps_slot(&miss, line) {
             let misses = &self.misses;
             let room = self.secondary.make_room(line.0, |slot| misses.reserves(slot), &mut self.random);
-            let Some((room, victim)) = room else { return };
-            slot = room;
+            let Some((room, victim)) = room else { return false };
+            slot = Some(room);
             if let Some(victim) = victim {
                 self.wait_until(at, Cause::System);
                 self.evict(victim);
             }
         }
-        // An upgrade reserved the slot of its shared copy.
-        self.secondary.empty(old);
+        self.release_slot(id);
         let shift = self.timing.line_shift - self.timing.block_shift;
         self.misses.rename(id, line);
-        let Some(miss) = self.miss_mut(id) else { return };
-        miss.block = line.0 << shift | block & ((1 << shift) - 1);
+        let Some(miss) = self.miss_mut(id) else { return true };
+        miss.block = line.0 << shift | miss.block & ((1 << shift) - 1);
         (miss.line, miss.slot, miss.copy) = (line, slot, CachedCopy::default());
         (miss.trapped, miss.upgrade, miss.requested, miss.granted) = (false, false, true, false);
         (miss.buffered, miss.value_at, miss.refusals) = (false, None, 0);
+        let access = miss.access;
         self.post(at, Ask::Request(access), line, CachedCopy::default());
+        true
     }
 }

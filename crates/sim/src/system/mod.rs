@@ -268,7 +268,7 @@ impl<C: Controller> System<C> {
         self.events += 1;
         match event {
             Event::Resume(cpu) if self.is_due(cpu) => self.resume(cpu),
-            Event::Resume(_) => {}
+            Event::Resume(cpu) => self.put_off(cpu),
             Event::Schedule => {
                 self.ring();
                 self.on_schedule();

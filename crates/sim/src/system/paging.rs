@@ -87,7 +87,7 @@ impl<C: Controller> System<C> {
                 };
                 self.announce_frames();
                 self.paging.note_toucher(at, cpu);
-                self.paging.refer(cpu, node, at, writes, &mut self.memory);
+                self.paging.use_placed(cpu, at, writes);
                 let processor = self.processor_mut(cpu);
                 processor.count_page_fault();
                 processor.spend_in_os(now, cost);

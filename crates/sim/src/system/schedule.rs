@@ -140,13 +140,14 @@ impl<C: Controller> System<C> {
     }
 
     /// The operating system interrupts the program of a processor.
-    pub(super) fn interrupt(&mut self, cpu: CpuId, length: Duration) {
+    pub fn interrupt(&mut self, cpu: CpuId, length: Duration) {
         let now = self.now;
+        self.processor_mut(cpu).end_rest(now);
         self.processor_mut(cpu).spend_in_os(now, length);
-        if let Some(Wait::Page(..)) = self.waits(cpu) {
-            // The page fault is handled later.
+        if let Some(Wait::Rest(..)) = self.waits(cpu) {
+            // The rounds of the spin loop after the interrupt begin later than those that the program was resting for.
             let time = self.processor(cpu).time();
-            self.schedule_processor(cpu, time.max(now), Event::Resume(cpu));
+            self.resume_at(cpu, time);
         }
     }
 
@@ -245,6 +246,16 @@ impl<C: Controller> System<C> {
             Some(Wait::Parked(time) | Wait::Rest(_, time)) => time <= self.now,
             Some(Wait::Page(..)) => self.processor(cpu).time() <= self.now,
             _ => false,
+        }
+    }
+
+    /// A resumption that is not the one that the program waits for ([`Self::is_due`]). A page fault that was delayed by an interrupt,
+    /// which took the processor after the event was scheduled, is served when the interrupt ends.
+    #[cold]
+    pub(super) fn put_off(&mut self, cpu: CpuId) {
+        if let Some(Wait::Page(..)) = self.waits(cpu) {
+            let time = self.processor(cpu).time();
+            self.schedule_processor(cpu, time, Event::Resume(cpu));
         }
     }
 
