@@ -217,6 +217,13 @@ impl<'a> Thread<'a> {
         self.until_done(|processor| processor.instructions(&mut left));
     }
 
+    /// Nothing issues for as long as `slots` instructions take to issue: whoever knows the program's code has found that the operands
+    /// of what comes next are not there sooner.
+    #[inline]
+    pub fn stall(&mut self, slots: u32) {
+        self.processor().stall(slots);
+    }
+
     /// Waits until everything issued so far is done.
     pub fn drain(&mut self) {
         self.until_done(Processor::finish);

@@ -1,4 +1,5 @@
-//! How many instructions a basic block has: read off the program's machine code, the first time that the block runs.
+//! How many instructions a basic block has, and how long they wait for one another: read off the program's machine code, the first
+//! time that the block runs.
 //!
 //! With `-fsanitize-coverage=trace-pc` the compiler puts a call at the beginning of every basic block. From there to the end of the
 //! block the code is decoded once. What instrumentation has added is not counted (a call, and its argument), nor are references,
@@ -12,18 +13,21 @@ use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, OpKind};
 use rustc_hash::FxHashMap;
 
 use super::code::{Callee, Code, Target, target, targets};
-use super::state::{HOT, Single};
+use super::pipeline::{NO_STATE, PIPELINE, Pipeline};
+use super::state::{Budget, HOT, RUN, Single};
 use super::{callbacks, counted};
 
 /// What is known of the blocks of the executable's code.
 struct Blocks {
     code: Code,
-    /// By byte of code, one more than the instructions of the block whose call returns there; zero where nothing is known.
-    costs: Vec<u8>,
+    /// By byte of code, what the block costs whose call returns there; null where nothing is known.
+    costs: Vec<*mut Cost>,
     /// By byte of code, whether anything jumps there; looked for only where calls are removed.
     entered: Vec<bool>,
-    /// The instructions of blocks of shared libraries, by where their calls return.
-    elsewhere: FxHashMap<usize, u32>,
+    /// What blocks of shared libraries cost, by where their calls return.
+    elsewhere: FxHashMap<usize, *mut Cost>,
+    /// What all blocks cost, in the order in which they were met.
+    all: Vec<*mut Cost>,
 }
 
 static BLOCKS: Single<Blocks> = Single::new(Blocks {
@@ -31,7 +35,82 @@ static BLOCKS: Single<Blocks> = Single::new(Blocks {
     costs: Vec::new(),
     entered: Vec::new(),
     elsewhere: FxHashMap::with_hasher(rustc_hash::FxBuildHasher),
+    all: Vec::new(),
 });
+
+/// What a block costs. It is never freed, since code that is made for the block refers to it.
+#[repr(C)]
+pub(super) struct Cost {
+    /// What was late when the block was last entered ([`Pipeline`]), what is behind it then, and the slots in which nothing issues.
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) stalls: u32,
+    /// Its instructions, but for references and what belongs to callbacks.
+    instructions: u32,
+    /// Its number in the pipeline.
+    number: u32,
+}
+
+impl Cost {
+    /// What is known to cost `stalls` when `from` is late, with `to` behind it.
+    #[cfg(test)]
+    pub(super) const fn known(from: u32, to: u32, stalls: u32) -> Self {
+        Self { from, to, stalls, instructions: 0, number: 0 }
+    }
+
+    fn charge(&mut self, budget: &mut Budget) {
+        budget.pending += self.instructions;
+        self.charge_stalls(budget);
+    }
+
+    #[inline(always)]
+    fn charge_stalls(&mut self, budget: &mut Budget) {
+        if self.from != budget.late {
+            self.look_up(budget);
+        }
+        budget.stalls += self.stalls;
+        budget.late = self.to;
+    }
+
+    /// Something else is late than when the block was last entered.
+    #[cold]
+    fn look_up(&mut self, budget: &mut Budget) {
+        // SAFETY: one thread of the host.
+        let Some(pipeline) = (unsafe { (*PIPELINE.get()).as_mut() }) else { return };
+        if pipeline.is_full() {
+            forget(pipeline, budget);
+        }
+        let passage = pipeline.pass(budget.late, self.number);
+        (self.from, self.to, self.stalls) = (passage.from, passage.to, passage.stalls);
+    }
+}
+
+/// Forgets all states that no thread is in.
+fn forget(pipeline: &mut Pipeline, budget: &mut Budget) {
+    // SAFETY: one thread of the host; threads and costs are never freed.
+    let (blocks, run) = unsafe { (&*BLOCKS.get(), (*RUN.get()).as_ref()) };
+    let threads = run.map(|run| run.threads.as_slice()).unwrap_or_default();
+    // SAFETY: as above.
+    pipeline.keep(threads.iter().map(|&thread| unsafe { &mut (*thread).late }).chain([&mut budget.late]));
+    for &cost in &blocks.all {
+        // SAFETY: as above; nobody keeps a reference to one.
+        unsafe { (*cost).from = NO_STATE };
+    }
+}
+
+/// What a block costs beside its instructions, where these are counted by code that is made for it, which finds something else late
+/// than when the block was last entered.
+pub(super) extern "C-unwind" fn enter_anew(cost: *mut Cost) {
+    // SAFETY: one thread of the host; costs are never freed.
+    let budget = unsafe {
+        let budget = &mut (*HOT.get()).budget;
+        (*cost).charge_stalls(budget);
+        budget
+    };
+    if budget.left < 0 || budget.pending >= MANY || budget.stalls >= MANY {
+        callbacks::take_turn_or_end();
+    }
+}
 
 /// Instructions of a block of which nothing can be read: about one in five instructions of integer programs is a branch.
 const UNKNOWN: u32 = 4;
@@ -56,15 +135,16 @@ extern "C" fn enter(at: usize) {
         return;
     }
     match blocks.costs.get(at.wrapping_sub(blocks.code.start)) {
-        Some(&cost) if cost > 0 => hot.budget.pending += u32::from(cost - 1),
+        // SAFETY: costs are never freed, and nobody keeps a reference to one.
+        Some(&cost) if !cost.is_null() => unsafe { (*cost).charge(&mut hot.budget) },
         _ => read(at),
     }
-    if hot.budget.pending >= MANY {
+    if hot.budget.pending >= MANY || hot.budget.stalls >= MANY {
         callbacks::take_turn();
     }
 }
 
-/// Instructions without a reference after which others get their turn: the count ends at twice as many.
+/// Instructions or stalls without a reference after which others get their turn: the counts end at twice as many.
 const MANY: u32 = 1 << 31;
 
 /// A block is met for the first time.
@@ -77,10 +157,10 @@ fn read(at: usize) {
     if blocks.costs.is_empty() {
         *blocks = Blocks::of_executable(hot.counting);
     }
-    let Blocks { code, costs, entered, elsewhere } = blocks;
-    if let Some(&instructions) = elsewhere.get(&at) {
-        hot.budget.pending += instructions;
-        return;
+    let Blocks { code, costs, entered, elsewhere, all } = blocks;
+    if let Some(&cost) = elsewhere.get(&at) {
+        // SAFETY: costs are never freed.
+        return unsafe { (*cost).charge(&mut hot.budget) };
     }
     let bytes = code.from(at);
     if bytes.is_empty() {
@@ -92,16 +172,28 @@ fn read(at: usize) {
         return super::threads::never_goes_on(at);
     }
     let block = decode(bytes, at, |target| code.callee(target), entered);
+    let cost = meet(code, &bytes[..block.bytes], at, &block);
+    all.push(cost);
+    // SAFETY: costs are never freed.
+    unsafe { (*cost).charge(&mut hot.budget) };
     if at.wrapping_sub(code.start) >= costs.len() {
-        elsewhere.insert(at, block.instructions as u32);
-        hot.budget.pending += block.instructions as u32;
+        elsewhere.insert(at, cost);
         return;
     }
-    costs[at - code.start] = block.instructions as u8 + 1;
-    hot.budget.pending += block.instructions as u32;
+    costs[at - code.start] = cost;
     if hot.counting {
-        hot.budget.left -= counted::remove_calls(code, at, &block);
+        hot.budget.left -= counted::remove_calls(code, at, &block, cost);
     }
+}
+
+/// What the block `bytes` costs, which begins at `at`.
+fn meet(code: &Code, bytes: &[u8], at: usize, block: &Block) -> *mut Cost {
+    let slots = block.instructions as u32 + block.announced;
+    // SAFETY: one thread of the host.
+    let pipeline = unsafe { (*PIPELINE.get()).as_mut() };
+    let number = pipeline.map_or(0, |pipeline| pipeline.add(bytes, at, slots, |target| code.callee(target)));
+    let instructions = block.instructions as u32;
+    Box::into_raw(Box::new(Cost { from: NO_STATE, to: NO_STATE, stalls: 0, instructions, number }))
 }
 
 impl Blocks {
@@ -109,7 +201,8 @@ impl Blocks {
     fn of_executable(jumps: bool) -> Self {
         let code = Code::of_executable();
         let entered = if jumps { targets(code.from(code.start), code.start) } else { Vec::new() };
-        Self { costs: vec![0; code.bytes], entered, code, elsewhere: FxHashMap::default() }
+        let costs = vec![std::ptr::null_mut(); code.bytes];
+        Self { costs, entered, code, elsewhere: FxHashMap::default(), all: Vec::new() }
     }
 }
 
@@ -124,11 +217,15 @@ fn is_endless(code: &[u8], at: usize) -> bool {
 }
 
 /// A block of code.
-#[derive(PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Block {
     /// Its instructions, but for references and what belongs to callbacks.
     pub(super) instructions: usize,
-    /// The references that its calls announce, as far as nobody jumps between them.
+    /// Its bytes, to the end of the last instruction that is its own.
+    pub(super) bytes: usize,
+    /// The references that its calls announce, each of which is an instruction, too.
+    pub(super) announced: u32,
+    /// Those of them that are announced alone, as far as nobody jumps between them; the others count by themselves.
     pub(super) references: i32,
     /// Those calls, and those that do nothing: where they are, their bytes, and whether the program goes on behind them.
     pub(super) calls: Vec<(usize, usize, bool)>,
@@ -147,15 +244,21 @@ fn decode(code: &[u8], at: usize, callee: impl Fn(Target) -> Callee, entered: im
         let place = step.ip() as usize;
         alone &= !entered(place);
         count += 1;
+        let before = block.bytes;
+        block.bytes = step.next_ip() as usize - at;
         if let Some(target) = target(&step) {
             let (called, goes_on) = (callee(target), step.flow_control() != FlowControl::IndirectBranch);
             match called {
                 Callee::Block if goes_on => {
                     count -= 1;
+                    block.bytes = before;
                     break;
                 }
                 // The reference that it announces is an instruction of the processor already.
-                Callee::Reference | Callee::Nothing | Callee::Callback if goes_on => added += ADDED + 1,
+                Callee::Reference | Callee::Nothing | Callee::Callback if goes_on => {
+                    added += ADDED + 1;
+                    block.announced += u32::from(called != Callee::Nothing);
+                }
                 _ => {}
             }
             if alone && (called == Callee::Nothing || (called == Callee::Reference && goes_on)) {
@@ -210,12 +313,12 @@ mod tests {
         assert_eq!(count(&[0xc3], Callee::Program), 1);
         assert_eq!(count(&[], Callee::Program), 0);
         let calls = vec![(0x40_0007, 5, true)];
-        assert_eq!(
-            block(&code, Callee::Reference, None),
-            Block { instructions: 3, references: 1, calls: calls.clone() }
-        );
-        assert_eq!(block(&code, Callee::Nothing, None), Block { instructions: 3, references: 0, calls });
-        let kept = Block { instructions: 3, references: 0, calls: Vec::new() };
+        let whole = Block { instructions: 3, bytes: 21, announced: 1, references: 0, calls: Vec::new() };
+        let found = block(&code, Callee::Reference, None);
+        assert_eq!(found, Block { references: 1, calls: calls.clone(), ..whole.clone() });
+        assert_eq!(block(&code, Callee::Nothing, None), Block { announced: 0, calls, ..whole.clone() });
+        assert_eq!(block(&code, Callee::Block, None).bytes, 7, "the call is the next one's");
+        let kept = whole;
         for entered in [0, 3, 7] {
             assert_eq!(block(&code, Callee::Reference, Some(entered)), kept, "somebody jumps there");
         }

@@ -40,7 +40,7 @@ fn refer(address: usize, access: Access, site: usize) {
     };
     let instructions = hot.instructions + hot.budget.pending;
     hot.budget.pending = 0;
-    if instructions > 0 {
+    if instructions | hot.budget.stalls > 0 {
         issue(hot, thread, instructions);
     }
     at_site(thread, site);
@@ -79,9 +79,10 @@ fn look_again(hot: &mut Hot, thread: &mut sim::Thread<'static>, address: usize, 
     }
 }
 
-/// The thread issues what was counted.
+/// The thread issues what was counted, as late as results were.
 #[inline(always)]
 fn issue(hot: &mut Hot, thread: &mut sim::Thread<'static>, instructions: u32) {
+    thread.stall(std::mem::take(&mut hot.budget.stalls));
     thread.instructions(instructions);
     // Who computes for long does not wait for a change.
     hot.stores += u64::from(instructions >= LONG);
@@ -129,9 +130,17 @@ pub(super) fn settle(thread: &mut sim::Thread<'static>) {
     // SAFETY: one thread of the host.
     let hot = unsafe { &mut *HOT.get() };
     let instructions = if hot.counting { take_counted(hot) } else { std::mem::take(&mut hot.budget.pending) };
-    if instructions > 0 {
+    if instructions | hot.budget.stalls > 0 {
         issue(hot, thread, instructions);
     }
+}
+
+/// What the compiler has counted since the last reference is done, where references are timed.
+pub(super) fn issue_pending(thread: &mut sim::Thread<'static>) {
+    // SAFETY: one thread of the host.
+    let hot = unsafe { &mut *HOT.get() };
+    let instructions = std::mem::take(&mut hot.budget.pending);
+    issue(hot, thread, instructions);
 }
 
 /// Time passes for the references that were counted, and others get their turn.

@@ -6,8 +6,8 @@ use libc::{clockid_t, time_t, timespec, timeval};
 use sim::{Cause, Thread};
 use units::{Duration, Time};
 
-use super::cancel;
 use super::state::{HOT, current, note_change, run};
+use super::{callbacks, cancel};
 
 /// Instructions of a system call that does little: into the kernel, a queue looked up, and out again. A round figure for systems
 /// of the machines' time.
@@ -36,8 +36,7 @@ fn simulated() -> Option<&'static mut Thread<'static>> {
 /// Since the start of the simulation.
 fn now(thread: &mut Thread<'static>) -> u64 {
     // What the compiler has counted since the last reference is done before this.
-    // SAFETY: one thread of the host.
-    thread.instructions(unsafe { std::mem::take(&mut (*HOT.get()).budget.pending) });
+    callbacks::issue_pending(thread);
     thread.now().0
 }
 

@@ -6,6 +6,7 @@ use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKi
 
 use super::blocks::__sanitizer_cov_trace_pc;
 use super::callbacks::{self, SINGLE};
+use super::counted;
 
 /// The code of the executable.
 pub(super) struct Code {
@@ -83,7 +84,7 @@ impl Code {
     /// What a call of `target` calls, if that is instrumentation's: whether it leads to this library, directly or by the linkage table.
     pub(super) fn callee(&self, target: Target) -> Callee {
         match self.called(target) {
-            at if at == __sanitizer_cov_trace_pc as *const () as usize => Callee::Block,
+            at if at == __sanitizer_cov_trace_pc as *const () as usize || counted::is_made(at) => Callee::Block,
             at if SINGLE.iter().any(|&single| single as usize == at) => Callee::Reference,
             at if callbacks::idle().contains(&at) => Callee::Nothing,
             at if (self.runtime.0..self.runtime.1).contains(&at) => Callee::Callback,

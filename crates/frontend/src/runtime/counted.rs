@@ -5,31 +5,35 @@
 //! could reach past the block's beginning stay as they are, and count by themselves; so does all of a program whose code may not
 //! be changed.
 
-use super::blocks::Block;
+use std::mem::offset_of;
+
+use super::blocks::{Block, Cost, enter_anew};
 use super::callbacks::take_turn_or_end;
 use super::code::{Callee, Code, Target};
-use super::state::{HOT, Single};
+use super::state::{Budget, HOT, Single};
 
 /// Where what blocks begin with is made.
 struct Workshop {
     /// Room for the next one, and where there is no more.
     next: usize,
     end: usize,
+    /// Where all rooms begin that it ever had.
+    rooms: Vec<usize>,
     /// Whether the program's code may be changed, if that was asked.
     writable: Option<bool>,
 }
 
-static WORKSHOP: Single<Workshop> = Single::new(Workshop { next: 0, end: 0, writable: None });
+static WORKSHOP: Single<Workshop> = Single::new(Workshop { next: 0, end: 0, rooms: Vec::new(), writable: None });
 
 /// Bytes of memory that the workshop gets at a time.
 const ROOM: usize = 1 << 20;
 
 /// Bytes from one block's instructions to the next one's.
-const SPACING: usize = 48;
+const SPACING: usize = 112;
 
 /// Rewrites the block whose beginning has been called from before `at`, in the program's code. Returns how many references this
 /// entry has to count, for which there are no calls any more.
-pub(super) fn remove_calls(program: &Code, at: usize, block: &Block) -> i32 {
+pub(super) fn remove_calls(program: &Code, at: usize, block: &Block, cost: *const Cost) -> i32 {
     // SAFETY: one thread of the host.
     let workshop = unsafe { &mut *WORKSHOP.get() };
     if !workshop.may_write(program) {
@@ -38,7 +42,7 @@ pub(super) fn remove_calls(program: &Code, at: usize, block: &Block) -> i32 {
     // SAFETY: code before the return address of a call, all of it of one mapping.
     let before = unsafe { std::slice::from_raw_parts((at - 6) as *const u8, 6) };
     let Some(call) = beginning(before, at, |target| program.callee(target)) else { return 0 };
-    let Some(made) = workshop.make(block, at) else { return 0 };
+    let Some(made) = workshop.make(block, cost, at) else { return 0 };
     let distance = (made.wrapping_sub(at) as i32).to_le_bytes();
     // SAFETY: what is overwritten is a call, by one as long: nothing else begins in its midst.
     unsafe {
@@ -52,6 +56,13 @@ pub(super) fn remove_calls(program: &Code, at: usize, block: &Block) -> i32 {
         unsafe { write(place, nothing(length, goes_on)) };
     }
     block.references
+}
+
+/// Whether what is called at `at` was made for the beginning of a block.
+pub(super) fn is_made(at: usize) -> bool {
+    // SAFETY: one thread of the host.
+    let workshop = unsafe { &*WORKSHOP.get() };
+    workshop.rooms.iter().any(|room| (*room..room + ROOM).contains(&at))
 }
 
 /// Leaves out calls of the program's code, each told by where it is and its bytes, as if what they call did nothing. Returns whether
@@ -135,7 +146,7 @@ impl Workshop {
 
     /// Makes what is called at the beginning of a block, within reach of `at`: it counts what the block has, and gives others
     /// their turn when it is time. `None` if there is no memory in reach.
-    fn make(&mut self, block: &Block, at: usize) -> Option<usize> {
+    fn make(&mut self, block: &Block, cost: *const Cost, at: usize) -> Option<usize> {
         if self.next + SPACING > self.end {
             let (protection, flags) = (
                 libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC,
@@ -147,12 +158,13 @@ impl Workshop {
                 return None;
             }
             (self.next, self.end) = (room as usize, room as usize + ROOM);
+            self.rooms.push(room as usize);
         }
         let place = self.next;
         i32::try_from(place.wrapping_sub(at) as isize).ok()?;
         // SAFETY: one thread of the host.
         let budget = unsafe { &raw const (*HOT.get()).budget };
-        let code = counting(block, budget as usize, take_turn_or_end as *const () as usize);
+        let code = counting(block, cost as usize, budget as usize);
         // SAFETY: room of the workshop.
         unsafe { write(place, &code) };
         self.next += SPACING;
@@ -160,9 +172,15 @@ impl Workshop {
     }
 }
 
-/// Instructions that count a block: instructions below, references above that are taken off. Registers that a function may change
-/// are free.
-fn counting(block: &Block, budget: usize, turn: usize) -> Vec<u8> {
+/// Instructions that count a block: instructions below, references above that are taken off, and the stalls of its `cost` if the same
+/// is late as when it was last entered. Registers that a function may change are free.
+fn counting(block: &Block, cost: usize, budget: usize) -> Vec<u8> {
+    const LEFT: u8 = offset_of!(Budget, left) as u8;
+    const STALLS: u8 = offset_of!(Budget, stalls) as u8;
+    const LATE: u8 = offset_of!(Budget, late) as u8;
+    const FROM: u8 = offset_of!(Cost, from) as u8;
+    const TO: u8 = offset_of!(Cost, to) as u8;
+    const OF_COST: u8 = offset_of!(Cost, stalls) as u8;
     let amount = (i64::from(-block.references) << 32) + block.instructions as i64;
     let mut code = Vec::with_capacity(SPACING);
     code.extend([0x48, 0xb8]); // mov rax, amount
@@ -170,17 +188,28 @@ fn counting(block: &Block, budget: usize, turn: usize) -> Vec<u8> {
     code.extend([0x48, 0xb9]); // mov rcx, budget
     code.extend(budget.to_le_bytes());
     code.extend([0x48, 0x01, 0x01]); // add [rcx], rax
-    if block.references > 0 {
-        code.extend([0x78, 0x01]); // js over the return
-    } else {
-        // Nothing but its instructions may have become too many.
-        code.extend([0x83, 0x39, 0x00]); // cmp dword ptr [rcx], 0
-        code.extend([0x78, 0x01]); // js over the return
-    }
-    code.push(0xc3); // ret
-    code.extend([0x48, 0xb8]); // mov rax, turn
-    code.extend(turn.to_le_bytes());
-    code.extend([0xff, 0xe0]); // jmp rax
+    code.extend([0x48, 0xbf]); // mov rdi, cost
+    code.extend(cost.to_le_bytes());
+    code.extend([0x8b, 0x41, LATE]); // mov eax, [rcx + late]
+    code.extend([0x3b, 0x47, FROM]); // cmp eax, [rdi + from]
+    let same = [
+        [0x8b, 0x47, TO],      // mov eax, [rdi + to]
+        [0x89, 0x41, LATE],    // mov [rcx + late], eax
+        [0x8b, 0x47, OF_COST], // mov eax, [rdi + stalls]
+        [0x01, 0x41, STALLS],  // add [rcx + stalls], eax
+        // Any of them may have become too many, or too few references be left: the upper bit tells.
+        [0x8b, 0x41, STALLS], // mov eax, [rcx + stalls]
+        [0x0b, 0x41, 0],      // or eax, [rcx]
+        [0x0b, 0x41, LEFT],   // or eax, [rcx + left]
+    ];
+    let turn = (take_turn_or_end as *const () as usize).to_le_bytes();
+    let anew = (enter_anew as *const () as usize).to_le_bytes();
+    let returns = [0x78, 0x01, 0xc3]; // js over the return; ret
+    let goes = |to: [u8; 8]| [&[0x48, 0xb8], &to[..], &[0xff, 0xe0]].concat(); // mov rax, to; jmp rax
+    let rest = [&same.concat()[..], &returns, &goes(turn)].concat();
+    code.extend([0x75, rest.len() as u8]); // jne over the rest
+    code.extend(rest);
+    code.extend(goes(anew));
     code
 }
 
@@ -189,24 +218,41 @@ mod tests {
     use super::*;
     use crate::runtime::state::Budget;
 
-    #[test]
-    fn a_block_counts_in_one_addition() {
-        let block = Block { instructions: 7, references: 3, calls: Vec::new() };
-        let code = counting(&block, 0x1122_3344_5566_7788, 0x99);
+    /// Runs what is made for a block with `references`, of which it is known what it costs if nothing is late.
+    fn entered(references: i32, budget: &mut Budget) -> Vec<u8> {
+        let block = Block { instructions: 7, references, ..Block::default() };
+        let cost = Cost::known(0, 5, 11);
+        let code = counting(&block, &raw const cost as usize, std::ptr::from_mut(budget) as usize);
         assert!(code.len() <= SPACING);
-        let amount = i64::from_le_bytes(code[2..10].try_into().expect("eight bytes"));
-        let mut budget = Budget { pending: 10, left: 5 };
-        let both = i64::from(budget.left) << 32 | i64::from(budget.pending);
-        let sum = both + amount;
-        (budget.pending, budget.left) = (sum as u32, (sum >> 32) as i32);
-        assert_eq!((budget.pending, budget.left), (17, 2));
-        assert!(sum + 2 * amount < 0 && sum + amount < 0, "the sign is that of the references");
-        let idle = Block { references: 0, ..block };
-        let code = counting(&idle, 0x1122_3344_5566_7788, 0x99);
-        assert!(
-            code.len() <= SPACING && code.windows(3).any(|bytes| bytes == [0x83, 0x39, 0]),
-            "it looks for too many"
-        );
+        // SAFETY: new memory for code that calls nothing, as long as there is no turn to take, and changes what calls may change.
+        unsafe {
+            let protection = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let room = libc::mmap(std::ptr::null_mut(), SPACING, protection, flags, -1, 0);
+            assert_ne!(room, libc::MAP_FAILED);
+            write(room as usize, &code);
+            let run = std::mem::transmute::<*mut libc::c_void, extern "C" fn()>(room);
+            run();
+            libc::munmap(room, SPACING);
+        }
+        code
+    }
+
+    #[test]
+    fn a_block_counts_without_a_call() {
+        let mut budget = Budget { pending: 10, left: 5, stalls: 1, late: 0 };
+        let code = entered(3, &mut budget);
+        assert_eq!((budget.pending, budget.left, budget.stalls, budget.late), (17, 2, 12, 5));
+        budget.late = 0;
+        let idle = entered(0, &mut budget);
+        assert_eq!((budget.pending, budget.left, budget.stalls, budget.late), (24, 2, 23, 5));
+        assert_eq!(code.len(), idle.len());
+        let mut decoder = iced_x86::Decoder::new(64, &code, iced_x86::DecoderOptions::NONE);
+        let steps: Vec<_> = decoder.iter().collect();
+        let returns = steps.iter().position(|step| step.mnemonic() == iced_x86::Mnemonic::Ret).expect("it returns");
+        let leads = |mnemonic| steps.iter().find(|step| step.mnemonic() == mnemonic).expect("a branch");
+        assert_eq!(leads(iced_x86::Mnemonic::Js).near_branch_target(), steps[returns + 1].ip(), "to take turns");
+        assert_eq!(leads(iced_x86::Mnemonic::Jne).near_branch_target(), steps[returns + 3].ip(), "to what is late");
     }
 
     #[test]

@@ -99,7 +99,7 @@ pub fn again(hot: &mut Hot, thread: &mut Thread<'static>, at: VirtualAddr, site:
         }
         return;
     }
-    let state = state_of(&hot.frame, user).filter(|_| is_bare(site));
+    let state = state_of(&hot.frame, user, hot.budget.late).filter(|_| is_bare(site));
     let (Some(state), made) = (state, looks.calls) else {
         hot.looks = 0;
         return;
@@ -124,12 +124,13 @@ pub fn discount_call() {
     unsafe { (*(*HOT.get()).user).looks.calls -= 1 };
 }
 
-/// What stands for the registers and the stack of the program; none if there is too much of it.
-fn state_of(frame: &Frame, user: *mut UserThread) -> Option<u64> {
+/// What stands for the registers and the stack of the program, and for what of them is `late`; none if there is too much of it.
+fn state_of(frame: &Frame, user: *mut UserThread, late: u32) -> Option<u64> {
     // SAFETY: threads are never freed.
     let (start, bytes) = unsafe { (*user).stack };
     let length = (start + bytes).checked_sub(frame.rsp).filter(|&length| length <= MOST_STACK)?;
     let mut hasher = FxHasher::default();
+    hasher.write_u32(late);
     for register in [frame.rsp, frame.rbx, frame.rbp, frame.r12, frame.r13, frame.r14, frame.r15] {
         hasher.write_usize(register);
     }
@@ -244,13 +245,14 @@ mod tests {
         // SAFETY: only this field is looked at.
         unsafe { (*user).stack = (stack.as_ptr() as usize, 512) };
         let frame = Frame { rsp: stack.as_ptr() as usize + 256, ..Frame::default() };
-        let first = state_of(&frame, user);
-        assert!(first.is_some() && first == state_of(&frame, user));
-        assert_ne!(first, state_of(&Frame { rbx: 1, ..frame }, user));
+        let first = state_of(&frame, user, 0);
+        assert!(first.is_some() && first == state_of(&frame, user, 0));
+        assert_ne!(first, state_of(&frame, user, 1));
+        assert_ne!(first, state_of(&Frame { rbx: 1, ..frame }, user, 0));
         let mut other = stack.clone();
         other[40] = 2;
         // SAFETY: as above.
         unsafe { (*user).stack = (other.as_ptr() as usize, 512) };
-        assert_ne!(first, state_of(&Frame { rsp: other.as_ptr() as usize + 256, ..frame }, user));
+        assert_ne!(first, state_of(&Frame { rsp: other.as_ptr() as usize + 256, ..frame }, user, 0));
     }
 }

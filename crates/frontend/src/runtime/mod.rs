@@ -36,6 +36,7 @@ mod moves;
 mod mutex;
 mod numa;
 mod once;
+mod pipeline;
 mod places;
 pub mod processors;
 pub mod recording;

@@ -15,7 +15,7 @@ use super::threads;
 const LOST: [&str; 3] = [
     "how time would change who comes first to a lock or takes which work: the order is that of the recorded run",
     "how many bytes each reference has: each counts as one within a word",
-    "which loads depend on others: all may overlap",
+    "which instructions and loads depend on others: all may overlap",
 ];
 
 /// The recorder, and by thread the place of the program that it was told last.

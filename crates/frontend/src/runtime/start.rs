@@ -19,6 +19,7 @@ use sim::{Mode as SimulatorMode, Options, Scheduling, SimError, Simulator, Threa
 use units::{CpuId, Duration};
 
 use super::arguments::{Arguments, first_thread};
+use super::pipeline::{Latencies, PIPELINE, Pipeline};
 use super::state::{HOT, MODE, Mode, RUN, Run, Single, current, mode, run};
 use super::threads::UserThread;
 use super::{address, callbacks, crash, endless, interrupted, libraries, measured, places, recording, time_stamp, tls};
@@ -153,6 +154,8 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
             request: request.clone(),
         });
         (*HOT.get()).instructions = request.instructions;
+        let Description { processor, latency, l1, .. } = &description;
+        *PIPELINE.get() = Some(Pipeline::new(Latencies::new(processor, latency, l1)));
         (*HOT.get()).patience = Duration(request.spin_limit_ms.saturating_mul(1_000_000_000));
         ((*HOT.get()).counting, (*HOT.get()).budget.left) = (request.no_caches, callbacks::TURN);
     }

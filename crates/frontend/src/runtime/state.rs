@@ -14,6 +14,7 @@ use units::{Duration, Time};
 use super::address::{self, Ranges};
 use super::callbacks;
 use super::loops::Frame;
+use super::pipeline::NOTHING_LATE;
 use super::recording;
 use super::threads::UserThread;
 use crate::request::Request;
@@ -81,13 +82,17 @@ pub struct Hot {
     pub counted: u64,
 }
 
-/// What a block of code counts, in one addition of eight bytes.
+/// What a block of code counts: the first two in one addition of eight bytes.
 #[repr(C, align(8))]
 pub struct Budget {
     /// Instructions that the compiler has counted and that have not been issued.
     pub pending: u32,
     /// References that are only counted before others get their turn, less those that were; below zero when it is time.
     pub left: i32,
+    /// Slots in which nothing issued because results were late, and that have not been waited for ([`super::pipeline`]).
+    pub stalls: u32,
+    /// What is late: the number of a state.
+    pub late: u32,
 }
 
 /// The hot part of the state.
@@ -111,7 +116,7 @@ pub static HOT: Single<Hot> = Single::new(Hot {
     stores: 0,
     seen: (0, Time::ZERO),
     patience: Duration::ZERO,
-    budget: Budget { pending: 0, left: 0 },
+    budget: Budget { pending: 0, left: 0, stalls: 0, late: NOTHING_LATE },
     counted: 0,
 });
 

@@ -13,7 +13,7 @@ use super::numa::Wish;
 use super::state::{HOT, Mode, current, mode, run};
 use super::unwinding::{Body, Unwinding, bounded, unwind};
 use super::wishes::Wishes;
-use super::{address, cancel, clock, futex, keys, tls};
+use super::{address, cancel, clock, futex, keys, pipeline, tls};
 
 /// What a thread starts with.
 type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
@@ -48,6 +48,8 @@ pub struct UserThread {
     pub called: *const c_char,
     /// The code of its latest reference, while another thread runs.
     pub site: usize,
+    /// What is late behind its latest instruction, while another thread runs: the number of a state ([`super::pipeline`]).
+    pub late: u32,
     /// The loop that it may be in; the first fields while another thread runs.
     pub looks: Looks,
     /// Where it wants the pages that it maps.
@@ -116,6 +118,7 @@ impl UserThread {
             woken: false,
             call: 0,
             site: 0,
+            late: pipeline::NOTHING_LATE,
             looks: Looks::default(),
             called: std::ptr::null(),
             wish: Wish::None,
@@ -163,18 +166,18 @@ fn entered(this: usize) {
     unsafe {
         let hot = &mut *HOT.get();
         if let Some(before) = hot.user.as_mut() {
-            before.site = hot.site;
+            (before.site, before.late) = (hot.site, hot.budget.late);
             (before.looks.address, before.looks.count) = (hot.looked, hot.looks);
             before.looks.inspects = hot.inspects;
         }
-        hot.site = (*this).site;
+        (hot.site, hot.budget.late) = ((*this).site, (*this).late);
         let looks = &(*this).looks;
         (hot.looked, hot.looks, hot.inspects, hot.told) = (looks.address, looks.count, looks.inspects, false);
         hot.thread = (*this).thread;
         hot.ends = (*this).cancel.at_once();
         hot.timed = if hot.counting || hot.ends || hot.inspects { null_mut() } else { hot.thread };
         hot.user = this;
-        hot.budget.pending = 0;
+        (hot.budget.pending, hot.budget.stalls) = (0, 0);
         tls::enter((*this).base);
         let now = (*hot.thread).clock();
         super::interrupted::heed(now);

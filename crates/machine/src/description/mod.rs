@@ -19,8 +19,8 @@ pub use check::MOST_MAGIC_NODES;
 pub use error::{DescriptionError, Entry, Origin};
 pub use spec::{
     ControllerKind, ControllerSpec, DirectorySpec, DomainTopology, DoubleMeshSpec, Fill, HandlerSpec, HubSpec,
-    HypercubeSpec, IdealProtocol, L1Spec, L2Spec, LinkSpec, MOST_MISSES, MOST_TRANSLATIONS, MOST_WAYS, MagicSpec,
-    MemorySpec, OsSpec, PlacementKind, ProcessorModel, ProcessorSpec, Replacement, RouterBypass, RouterSpec,
+    HypercubeSpec, IdealProtocol, L1Spec, L2Spec, LatencySpec, LinkSpec, MOST_MISSES, MOST_TRANSLATIONS, MOST_WAYS,
+    MagicSpec, MemorySpec, OsSpec, PlacementKind, ProcessorModel, ProcessorSpec, Replacement, RouterBypass, RouterSpec,
     SchedulerSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec,
 };
 
@@ -76,6 +76,8 @@ description! {
         topology: TopologySpec,
         /// The processor.
         processor: ProcessorSpec,
+        /// How long its operations take.
+        latency: LatencySpec,
         /// The primary data cache.
         l1: L1Spec,
         /// The secondary cache.

@@ -6,7 +6,7 @@ use std::fs;
 use proptest::prelude::*;
 use units::{Bytes, Duration, Hertz, Length};
 
-use super::{ControllerKind, Description, Fill, ProcessorModel, load, names, parse, resolve, rules};
+use super::{ControllerKind, Description, Fill, LatencySpec, ProcessorModel, load, names, parse, resolve, rules};
 
 fn loaded(name: &str) -> Description {
     match load(name) {
@@ -252,8 +252,9 @@ fn the_origins_resolve_to_what_they_always_did() {
         let mut expected: BTreeMap<_, _> = values("arctic").chain(values(machine)).collect();
         expected.insert("controller.kind".into(), "hub".into());
         let mut found = keys_of(&loaded(machine));
-        // Scheduler and operating system were added later, and those tables do not depend on them.
-        found.retain(|key, _| key.contains('.') && !key.starts_with("os.") && !key.starts_with("scheduler."));
+        // Scheduler, operating system and latencies of instructions were added later, and those tables do not depend on them.
+        let later = ["os.", "scheduler.", "latency."];
+        found.retain(|key, _| key.contains('.') && !later.iter().any(|table| key.starts_with(table)));
         assert_eq!(found, expected, "{machine}");
     }
     // The calibrations of the Origins, without regard to the order in which ancestors name them.
@@ -263,6 +264,34 @@ fn the_origins_resolve_to_what_they_always_did() {
     let figures = ["4.4", "4.5", "4.6"].map(|figure| format!("prestor/figure-{figure} rows L1, L2"));
     let scheduler = ["flash/figure-4.2 rows average columns gang pinned over batch".to_owned()];
     assert_eq!(fitted, [&scheduler[..], &tables[..], &figures[..]].concat());
+}
+
+/// MIPS R10000 User's Manual 2.0, instruction latencies: every built-in machine has an R10000 or an R12000.
+#[test]
+fn operations_take_what_the_manual_says() {
+    for name in ["arctic", "bitmap", "flash-64p", "origin2000-r10k-250-8p"] {
+        let LatencySpec {
+            multiply_cycles,
+            multiply_long_cycles,
+            divide_cycles,
+            divide_long_cycles,
+            float_add_cycles,
+            float_multiply_cycles,
+            float_divide_double_cycles,
+            ..
+        } = loaded(name).latency;
+        assert_eq!(
+            (multiply_cycles, multiply_long_cycles, divide_cycles, divide_long_cycles),
+            (6, 10, 35, 67),
+            "{name}"
+        );
+        assert_eq!((float_add_cycles, float_multiply_cycles, float_divide_double_cycles), (2, 2, 19), "{name}");
+    }
+    let changed = loaded("arctic").changed("slow", "latency.float_add_cycles", "4").expect("a latency");
+    assert_eq!(changed.latency.float_add_cycles, 4);
+    let refused =
+        loaded("arctic").changed("slow", "latency.float_add_cycles", "1001").expect_err("too long").to_string();
+    assert!(refused.contains("latency.float_add_cycles") && refused.contains("0 to 1000"), "{refused}");
 }
 
 /// FLASH dissertation, Table 2.1 and sections 2.4, 5.2.3 and 5.2.4.

@@ -259,6 +259,12 @@ impl Processor {
         Ok(())
     }
 
+    /// Nothing issues for `slots` issue slots, because what comes next waits for its operands. What is in flight goes on.
+    #[inline]
+    pub fn stall(&mut self, slots: u32) {
+        self.time += self.timing.issue * u64::from(slots);
+    }
+
     #[inline]
     fn issue(&mut self, count: u64) {
         self.issued += count;

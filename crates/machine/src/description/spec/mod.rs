@@ -3,6 +3,7 @@
 //! A new parameter is one line here (with its documentation) and one line in the machine files.
 
 mod controller;
+mod latency;
 mod network;
 mod node;
 mod os;
@@ -12,6 +13,7 @@ use super::DescriptionError;
 use super::layer::{KeyRule, Resolver, Writer};
 
 pub use controller::{ControllerKind, ControllerSpec, DirectorySpec, HandlerSpec, HubSpec, IdealProtocol, MagicSpec};
+pub use latency::LatencySpec;
 pub use network::{DoubleMeshSpec, HypercubeSpec, LinkSpec, RouterBypass, RouterSpec, TopologyKind, TopologySpec};
 pub use node::{Fill, L1Spec, L2Spec, MemorySpec, ProcessorModel, ProcessorSpec, Replacement, SysadSpec, TlbSpec};
 pub use node::{MOST_MISSES, MOST_TRANSLATIONS, MOST_WAYS};

@@ -1,0 +1,59 @@
+//! What instructions of users' programs cost that wait for one another, as gcc and clang compile them.
+
+mod common;
+
+use common::programs::{Built, compilers, figure};
+
+/// Iterations in a round of every loop of `chains.c`.
+const LENGTH: f64 = 512.0;
+
+/// Cycles of an iteration of a loop on arctic with changes, all of whose data are in the primary cache.
+#[track_caller]
+fn cycles(built: &Built, changes: &str, options: &str, name: &str) -> f64 {
+    let options = format!("-m arctic{changes} --cpus 1 {options}");
+    let time = |rounds| {
+        let first = built.simulated(&options, "1", &[name, rounds]);
+        assert_eq!(first, built.simulated(&options, "1", &[name, rounds]), "{name}: a second run differs");
+        figure(&first.1, "time_ns")
+    };
+    // Arctic's clock has 300 MHz.
+    (time("60") - time("20")) * 0.3 / (40.0 * LENGTH)
+}
+
+#[test]
+fn chains_cost_the_latencies_of_their_operations() {
+    for compiler in compilers() {
+        let built = Built::by(compiler, "chains.c", &["-O2"]);
+        for (name, expected) in [("volatile", 2.0 + 3.0), ("product", 10.0 + 1.0), ("quotient", 19.0 + 2.0)] {
+            for options in ["", "--no-caches"] {
+                let found = cycles(&built, "", options, name);
+                assert!((found - expected).abs() < 0.05, "{compiler} {options}: {name} {found}, expected {expected}");
+            }
+        }
+    }
+}
+
+/// A sum waits for the one before it; four sums in turn are four times as fast, as long as they issue.
+#[test]
+fn sums_of_their_own_overlap() {
+    for compiler in compilers() {
+        let built = Built::by(compiler, "chains.c", &["-O2"]);
+        let slow = "+latency.float_add_cycles=12";
+        let (one, four) = (cycles(&built, slow, "", "dot"), cycles(&built, slow, "", "dot-of-four"));
+        assert!((one - 12.0).abs() < 0.1, "{compiler}: {one}");
+        assert!((3.0..3.6).contains(&four), "{compiler}: {four}");
+    }
+}
+
+/// Where nothing waits, latencies are nothing.
+#[test]
+fn what_is_independent_takes_its_issue() {
+    let none =
+        ["integer", "float_add", "float_multiply", "float_load_extra"].map(|key| format!("+latency.{key}_cycles=0"));
+    for compiler in compilers() {
+        let built = Built::by(compiler, "chains.c", &["-O2"]);
+        let (found, issue) = (cycles(&built, "", "", "counts"), cycles(&built, &none.concat(), "", "counts"));
+        assert!((found - issue).abs() < 0.01, "{compiler}: {found}, issue {issue}");
+        assert!((1.0..4.0).contains(&issue), "{compiler}: {issue}");
+    }
+}

@@ -1,0 +1,402 @@
+//! How results flow through a block of code: which of its instructions wait for which, for registers and for words of memory.
+//!
+//! What instrumentation has added is no part of it. Calls of its functions change nothing here. What the compiler keeps on the stack
+//! across them was in registers otherwise: words of the stack that no call announces are taken for registers, as are copies between
+//! registers. Everything else that is loaded and stored is memory.
+
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind};
+
+use super::super::code::{Callee, Target, target};
+use super::operation::{Latencies, Operation, Unit, clears, moves, operation, replaces};
+use super::place::{
+    Address, BASES, FLAGS, FLOAT_UNIT, INTEGER_UNIT, Place, RAX, RDI, REGISTERS, RSP, Root, VECTORS, Word, address,
+    changed_by_calls, register,
+};
+
+/// A result by its number: first what registers hold when the block begins, by [`super::place`].
+pub(super) type Id = usize;
+
+/// What nobody waits for.
+pub(super) const READY: Id = REGISTERS;
+
+/// One operation of a block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Step {
+    /// Which instruction it belongs to, and the slot that this issues in if nothing is late, both from the block's beginning.
+    pub(super) instruction: usize,
+    pub(super) slot: u32,
+    pub(super) inputs: Vec<Id>,
+    pub(super) output: Id,
+    /// Slots from the operands to the result.
+    pub(super) latency: u32,
+    /// The unit that it has to itself for so many slots, by the number of its place.
+    pub(super) unit: Option<(Id, u32)>,
+}
+
+/// How results flow through a block.
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub(super) steps: Vec<Step>,
+    /// How many results there are.
+    pub(super) ids: usize,
+    /// Slots in which all of the block issues if nothing is late.
+    pub(super) slots: u32,
+    /// Words that the block finds, and their results.
+    pub(super) entries: Vec<(Word, Id)>,
+    /// Places that the block changes, and the results they have when it ends.
+    pub(super) exits: Vec<(Place, Id)>,
+    /// Words that the block changes, as it finds them.
+    pub(super) overwritten: Vec<Word>,
+    /// By what words are told from, how far it has moved when the block ends; none if it is another.
+    pub(super) moved: [Option<i64>; BASES],
+}
+
+/// A value: its result, and what it is as an address.
+#[derive(Clone, Copy, Debug)]
+struct Value {
+    id: Id,
+    at: Address,
+}
+
+/// What is known of a block as its instructions are read one by one.
+struct Reader<'l> {
+    latencies: &'l Latencies,
+    registers: [Value; REGISTERS],
+    /// Words that were loaded or stored, latest last, and whether they were stored.
+    words: Vec<(Address, Id, bool)>,
+    sums: Vec<(Root, Root, u32)>,
+    /// Addresses that instrumentation has told of, each with how many bytes.
+    announced: Vec<(Address, i64)>,
+    steps: Vec<Step>,
+    entries: Vec<(Word, Id)>,
+    ids: usize,
+    instructions: usize,
+    /// Whether a function of the program's is called, or returned from: the stack pointer is another in the next block.
+    leaves: bool,
+}
+
+/// How results flow through `code`, the block that begins at `at`, which issues in `slots` slots.
+pub(super) fn read(
+    code: &[u8],
+    at: usize,
+    slots: u32,
+    callee: impl Fn(Target) -> Callee,
+    latencies: &Latencies,
+) -> Flow {
+    let mut reader = Reader::new(latencies);
+    let mut decoder = Decoder::with_ip(64, code, at as u64, DecoderOptions::NONE);
+    let mut info = InstructionInfoFactory::new();
+    let mut step = Instruction::default();
+    while decoder.can_decode() {
+        decoder.decode_out(&mut step);
+        if step.is_invalid() {
+            break;
+        }
+        match step.flow_control() {
+            FlowControl::Call | FlowControl::IndirectCall => {
+                reader.call(target(&step).map_or(Callee::Program, &callee));
+            }
+            FlowControl::Return | FlowControl::IndirectBranch => reader.leaves = true,
+            _ => reader.instruction(&step, &mut info),
+        }
+    }
+    reader.finish(slots)
+}
+
+impl<'l> Reader<'l> {
+    fn new(latencies: &'l Latencies) -> Self {
+        let at_entry = |number: usize| {
+            let root = if number < VECTORS.into() { Root::Entry(number as u8) } else { Root::Made(number) };
+            Value { id: number, at: Address { root, offset: 0 } }
+        };
+        Self {
+            latencies,
+            registers: std::array::from_fn(at_entry),
+            words: Vec::new(),
+            sums: Vec::new(),
+            announced: Vec::new(),
+            steps: Vec::new(),
+            entries: Vec::new(),
+            ids: READY + 1,
+            instructions: 0,
+            leaves: false,
+        }
+    }
+
+    /// A function is called: instrumentation's changes nothing, but for the result of one that does the program's work; what the
+    /// program's own returns is there.
+    fn call(&mut self, callee: Callee) {
+        let bytes = match callee {
+            Callee::Nothing | Callee::Block => return,
+            Callee::Reference => 8,
+            Callee::Callback => 16,
+            Callee::Program => {
+                self.instructions += 1;
+                self.leaves = true;
+                changed_by_calls().for_each(|number| self.forget(number));
+                return;
+            }
+        };
+        self.announced.push((self.registers[RDI as usize].at, bytes));
+        if callee == Callee::Callback {
+            self.forget(RAX);
+        }
+    }
+
+    /// A register holds something that nobody waits for.
+    fn forget(&mut self, number: u8) {
+        let at = self.fresh();
+        self.registers[number as usize] = Value { id: READY, at };
+    }
+
+    /// An address that is equal to no other.
+    fn fresh(&mut self) -> Address {
+        self.ids += 1;
+        Address { root: Root::Made(self.ids - 1), offset: 0 }
+    }
+
+    /// An operation on what `inputs` are; returns its result.
+    fn step(&mut self, inputs: Vec<Id>, latency: u32, unit: Option<(Id, u32)>) -> Value {
+        let at = self.fresh();
+        let output = self.ids - 1;
+        self.steps.push(Step { instruction: self.instructions, slot: 0, inputs, output, latency, unit });
+        Value { id: output, at }
+    }
+
+    fn address(&mut self, step: &Instruction) -> Address {
+        let Self { registers, sums, .. } = self;
+        address(step, |number| registers[number as usize].at, sums)
+    }
+
+    /// Whether the memory operand of `step`, which is at `at`, is a word of the stack that the compiler keeps a value in.
+    fn is_kept(&self, step: &Instruction, at: Address) -> bool {
+        use iced_x86::Register::{EBP, ESP, None as Nothing, RBP, RSP};
+        let of_stack = matches!(step.memory_base(), RSP | RBP | ESP | EBP) && step.memory_index() == Nothing;
+        of_stack && !self.is_announced(at)
+    }
+
+    fn is_announced(&self, at: Address) -> bool {
+        let within = |&(from, bytes): &(Address, i64)| {
+            from.root == at.root && (0..bytes).contains(&at.offset.wrapping_sub(from.offset))
+        };
+        self.announced.iter().any(within)
+    }
+
+    /// The result that was stored last at `at`: in this block, or before it.
+    fn stored(&mut self, at: Address) -> Id {
+        if let Some(&(_, id, _)) = self.words.iter().rev().find(|(known, ..)| *known == at) {
+            return id;
+        }
+        let Some(word) = Word::at_entry(at) else { return READY };
+        let id = self.ids;
+        self.ids += 1;
+        self.entries.push((word, id));
+        self.words.push((at, id, false));
+        id
+    }
+
+    fn store(&mut self, at: Address, id: Id) {
+        self.words.retain(|(known, ..)| *known != at);
+        self.words.push((at, id, true));
+    }
+
+    /// The value of the memory operand of `step`: of a word that the compiler keeps a value in as of a register.
+    fn load(&mut self, step: &Instruction) -> Id {
+        let at = self.address(step);
+        let stored = self.stored(at);
+        if self.is_kept(step, at) {
+            return stored;
+        }
+        let mut inputs = self.bases(step);
+        inputs.push(stored);
+        let float = (0..step.op_count())
+            .any(|operand| step.op_kind(operand) == OpKind::Register && step.op_register(operand).is_vector_register());
+        self.step(inputs, self.latencies.load(float), None).id
+    }
+
+    /// The results that the address of the memory operand is made of.
+    fn bases(&self, step: &Instruction) -> Vec<Id> {
+        let named = [step.memory_base(), step.memory_index()].into_iter().filter_map(register);
+        named.map(|number| self.registers[number as usize].id).collect()
+    }
+
+    fn instruction(&mut self, step: &Instruction, info: &mut InstructionInfoFactory) {
+        match step.mnemonic() {
+            Mnemonic::Nop | Mnemonic::Endbr64 => {}
+            Mnemonic::Push => self.push(step),
+            Mnemonic::Pop => self.pop(step),
+            Mnemonic::Lea => self.address_of(step),
+            _ if moves(step) => self.copy(step),
+            _ if clears(step) => {
+                let Some(number) = register(step.op0_register()) else { return };
+                self.forget(number);
+                self.forget(FLAGS);
+            }
+            _ => self.compute(step, info),
+        }
+        self.instructions += 1;
+    }
+
+    fn push(&mut self, step: &Instruction) {
+        let id = match step.op0_kind() {
+            OpKind::Register => {
+                register(step.op0_register()).map_or(READY, |number| self.registers[number as usize].id)
+            }
+            OpKind::Memory => self.load(step),
+            _ => READY,
+        };
+        let stack = &mut self.registers[RSP as usize].at;
+        stack.offset += i64::from(step.stack_pointer_increment());
+        let at = *stack;
+        self.store(at, id);
+    }
+
+    fn pop(&mut self, step: &Instruction) {
+        let at = self.registers[RSP as usize].at;
+        let id = self.stored(at);
+        self.registers[RSP as usize].at.offset += i64::from(step.stack_pointer_increment());
+        if let Some(number) = register(step.op0_register()).filter(|_| step.op0_kind() == OpKind::Register) {
+            let at = self.fresh();
+            self.registers[number as usize] = Value { id, at };
+        }
+    }
+
+    /// `lea`: an addition, of which it is known where the sum points to.
+    fn address_of(&mut self, step: &Instruction) {
+        let Some(number) = register(step.op0_register()) else { return };
+        let (at, inputs) = (self.address(step), self.bases(step));
+        let id = match inputs.is_empty() || step.is_ip_rel_memory_operand() {
+            true => READY,
+            false => self.step(inputs, self.latencies.of(Operation::Integer), None).id,
+        };
+        self.registers[number as usize] = Value { id, at };
+    }
+
+    /// A move is no operation of its own: what is there is known by another name.
+    fn copy(&mut self, step: &Instruction) {
+        let value = match step.op1_kind() {
+            OpKind::Register => register(step.op1_register()).map(|number| self.registers[number as usize]),
+            OpKind::Memory => {
+                let id = self.load(step);
+                let at = self.fresh();
+                Some(Value { id, at })
+            }
+            _ => {
+                let at = Address { root: Root::Absolute, offset: step.immediate(1) as i64 };
+                Some(Value { id: READY, at })
+            }
+        };
+        let Some(value) = value else { return };
+        if step.op0_kind() == OpKind::Memory {
+            let at = self.address(step);
+            self.store(at, value.id);
+        } else if let Some(number) = register(step.op0_register()) {
+            self.registers[number as usize] = value;
+        }
+    }
+
+    /// Any other instruction: it waits for all that it reads, and all that it writes is there at once.
+    fn compute(&mut self, step: &Instruction, info: &mut InstructionInfoFactory) {
+        let info = info.info(step);
+        let memory = (0..step.op_count()).find(|&operand| step.op_kind(operand) == OpKind::Memory);
+        let access = memory.map(|operand| info.op_access(operand));
+        let explicit = |number: u8| {
+            (0..step.op_count()).any(|operand| {
+                step.op_kind(operand) == OpKind::Register && register(step.op_register(operand)) == Some(number)
+            })
+        };
+        let names =
+            |number: u8| [step.memory_base(), step.memory_index()].into_iter().any(|of| register(of) == Some(number));
+        let kept = |number: u8| replaces(step) && register(step.op0_register()) == Some(number) && explicit(number);
+        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        for used in info.used_registers() {
+            let Some(number) = register(used.register()) else { continue };
+            let (reads, writes) = (reads(used.access()), writes(used.access()));
+            let of_address = memory.is_some() && names(number) && !explicit(number);
+            let only_replaced = kept(number) && writes && register(step.op1_register()) != Some(number);
+            if reads && !of_address && !only_replaced {
+                inputs.push(self.registers[number as usize].id);
+            }
+            if writes && !outputs.contains(&number) {
+                outputs.push(number);
+            }
+        }
+        if step.rflags_read() != 0 {
+            inputs.push(self.registers[FLAGS as usize].id);
+        }
+        if step.rflags_modified() != 0 {
+            outputs.push(FLAGS);
+        }
+        if access.is_some_and(reads) {
+            inputs.push(self.load(step));
+        }
+        let shifted = shift(step).and_then(|by| {
+            let held = self.registers[register(step.op0_register())? as usize].at;
+            Some(Address { offset: held.offset.wrapping_add(by), ..held })
+        });
+        let operation = operation(step);
+        let unit = self.latencies.unit(operation).map(|(unit, slots)| match unit {
+            Unit::Integer => (Id::from(INTEGER_UNIT), slots),
+            Unit::Float => (Id::from(FLOAT_UNIT), slots),
+        });
+        let value = self.step(inputs, self.latencies.of(operation), unit);
+        for number in outputs {
+            let at = shifted.filter(|_| number != FLAGS).unwrap_or(value.at);
+            self.registers[number as usize] = Value { id: value.id, at };
+        }
+        if access.is_some_and(writes) {
+            let at = self.address(step);
+            self.store(at, value.id);
+        }
+    }
+
+    /// The block has ended, which issues in `slots` slots.
+    fn finish(mut self, slots: u32) -> Flow {
+        let all = self.instructions.max(1) as u64;
+        for step in &mut self.steps {
+            step.slot = (step.instruction as u64 * u64::from(slots) / all) as u32;
+        }
+        let general: [Address; VECTORS as usize] = std::array::from_fn(|number| self.registers[number].at);
+        let mut moved = [Some(0); BASES];
+        for (number, at) in general.into_iter().enumerate() {
+            moved[number] = (at.root == Root::Entry(number as u8)).then_some(at.offset);
+        }
+        let stays = |word: &Word| word.base != RSP || !self.leaves;
+        if self.leaves {
+            moved[RSP as usize] = None;
+        }
+        let registers = (0..REGISTERS).filter(|&number| number != FLAGS.into());
+        let changed = registers.filter(|&number| self.registers[number].id != number);
+        let mut exits: Vec<_> =
+            changed.map(|number| (Place::Register(number as u8), self.registers[number].id)).collect();
+        let units = [INTEGER_UNIT, FLOAT_UNIT].map(|unit| (Place::Register(unit), Id::from(unit)));
+        let is_used = |unit: Id| self.steps.iter().any(|step| step.unit.is_some_and(|(of, _)| of == unit));
+        exits.extend(units.into_iter().filter(|&(_, unit)| is_used(unit)));
+        let stored = self.words.iter().filter(|(.., stored)| *stored);
+        let words = stored.clone().filter_map(|&(at, id, _)| Some((Word::at_exit(at, &general)?, id)));
+        exits.extend(words.filter(|(word, _)| stays(word)).map(|(word, id)| (Place::Word(word), id)));
+        let overwritten = stored.filter_map(|&(at, ..)| Word::at_entry(at)).collect();
+        Flow { steps: self.steps, ids: self.ids, slots, entries: self.entries, exits, overwritten, moved }
+    }
+}
+
+fn reads(access: OpAccess) -> bool {
+    matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
+}
+
+fn writes(access: OpAccess) -> bool {
+    matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
+}
+
+/// By how much `step` moves what its first operand, a register, points to; none if it does something else.
+fn shift(step: &Instruction) -> Option<i64> {
+    let number = || matches!(step.op1_kind(), OpKind::Immediate8to64 | OpKind::Immediate32to64);
+    let by = match step.mnemonic() {
+        Mnemonic::Inc => 1,
+        Mnemonic::Dec => -1,
+        Mnemonic::Add if number() => step.immediate(1) as i64,
+        Mnemonic::Sub if number() => (step.immediate(1) as i64).wrapping_neg(),
+        _ => return None,
+    };
+    (step.op0_kind() == OpKind::Register && step.op0_register().is_gpr64()).then_some(by)
+}

@@ -1,0 +1,184 @@
+//! What chains of instructions cost on an R12000, one block at a time.
+
+use super::*;
+
+/// Where the code of these tests is, and the function that its calls lead to.
+const AT: usize = 0x40_0000;
+const CALLED: usize = 0x50_0000;
+
+fn pipeline(changes: &[(&str, &str)]) -> Pipeline {
+    let machine = machine::description::resolve_changed("origin2000-r12k-300-2p", "changed", "", changes);
+    let machine = machine.expect("a machine").description;
+    Pipeline::new(Latencies::new(&machine.processor, &machine.latency, &machine.l1))
+}
+
+/// A block that issues in `slots` slots; its calls are of `callee`.
+fn add(pipeline: &mut Pipeline, code: &[&[u8]], slots: u32, callee: Callee) -> u32 {
+    let to = move |target| if target == Target::Code(CALLED) { callee } else { Callee::Program };
+    pipeline.add(&code.concat(), AT, slots, to)
+}
+
+/// A call at so many bytes from the beginning.
+fn call(at: usize) -> [u8; 5] {
+    let [a, b, c, d] = ((CALLED - AT - at - 5) as u32).to_le_bytes();
+    [0xe8, a, b, c, d]
+}
+
+/// Slots that a round of `blocks`, each with those in which it issues, takes in the long run.
+fn round(pipeline: &mut Pipeline, blocks: &[(u32, u32)]) -> f64 {
+    let mut late = NOTHING_LATE;
+    let mut rounds = |count: u32| {
+        let mut slots = 0;
+        for &(block, issue) in blocks.iter().cycle().take(blocks.len() * count as usize) {
+            let passage = pipeline.pass(late, block);
+            slots += issue + passage.stalls;
+            late = passage.to;
+        }
+        slots
+    };
+    rounds(100);
+    f64::from(rounds(1000)) / 1000.0
+}
+
+/// The same of one block.
+fn alone(code: &[&[u8]], slots: u32) -> f64 {
+    let mut pipeline = pipeline(&[]);
+    let block = add(&mut pipeline, code, slots, Callee::Reference);
+    round(&mut pipeline, &[(block, slots)])
+}
+
+const IMUL_RBX_RBX: &[u8] = &[0x48, 0x0f, 0xaf, 0xdb];
+const IMUL_EBX_EBX: &[u8] = &[0x0f, 0xaf, 0xdb];
+const ADD_RBX_RBP: &[u8] = &[0x48, 0x01, 0xeb];
+const ADD_RBP_8: &[u8] = &[0x48, 0x83, 0xc5, 0x08];
+const ADDSD_XMM0_XMM1: &[u8] = &[0xf2, 0x0f, 0x58, 0xc1];
+const ADDSD_XMM2_XMM1: &[u8] = &[0xf2, 0x0f, 0x58, 0xd1];
+const ADDSD_XMM3_XMM1: &[u8] = &[0xf2, 0x0f, 0x58, 0xd9];
+const ADDSD_XMM4_XMM1: &[u8] = &[0xf2, 0x0f, 0x58, 0xe1];
+const MULSD_XMM1_XMM1: &[u8] = &[0xf2, 0x0f, 0x59, 0xc9];
+const DIVSD_XMM0_XMM1: &[u8] = &[0xf2, 0x0f, 0x5e, 0xc1];
+const MOVSD_XMM1_RBP: &[u8] = &[0xf2, 0x0f, 0x10, 0x4d, 0x00];
+const MOVSD_XMM0_RSP_8: &[u8] = &[0xf2, 0x0f, 0x10, 0x44, 0x24, 0x08];
+const MOVSD_RSP_8_XMM0: &[u8] = &[0xf2, 0x0f, 0x11, 0x44, 0x24, 0x08];
+const LEA_RDI_RSP_8: &[u8] = &[0x48, 0x8d, 0x7c, 0x24, 0x08];
+const MOV_RBX_RBX: &[u8] = &[0x48, 0x8b, 0x1b];
+const JUMP: &[u8] = &[0xeb, 0x00];
+
+#[test]
+fn chains_cost_their_latency() {
+    assert_eq!(alone(&[IMUL_RBX_RBX, ADD_RBX_RBP, ADD_RBP_8], 3), 4.0 * (10.0 + 1.0));
+    assert_eq!(alone(&[IMUL_EBX_EBX], 1), 4.0 * 6.0);
+    assert_eq!(alone(&[ADDSD_XMM0_XMM1, ADD_RBP_8], 2), 4.0 * 2.0);
+    assert_eq!(alone(&[ADDSD_XMM0_XMM1, ADDSD_XMM0_XMM1], 2), 4.0 * 4.0);
+    // A pointer is followed from word to word.
+    assert_eq!(alone(&[MOV_RBX_RBX], 1), 4.0 * 2.0);
+}
+
+#[test]
+fn what_depends_on_nothing_costs_its_issue() {
+    assert_eq!(alone(&[MOVSD_XMM1_RBP, MULSD_XMM1_XMM1, ADD_RBP_8], 3), 4.0, "the pointer alone is a chain");
+    let four = [ADDSD_XMM0_XMM1, ADDSD_XMM2_XMM1, ADDSD_XMM3_XMM1, ADDSD_XMM4_XMM1];
+    let eight = [&four[..], &[JUMP; 4]].concat();
+    assert_eq!(alone(&eight, 8), 8.0, "four sums overlap");
+    // A register that is cleared is nobody's result: xor ebx, ebx.
+    assert_eq!(alone(&[&[0x31, 0xdb], IMUL_EBX_EBX, ADD_RBP_8], 3), 4.0 * 6.0, "the unit does one at a time");
+    assert_eq!(alone(&[&[0x31, 0xdb], ADD_RBX_RBP, JUMP, JUMP], 4), 4.0);
+}
+
+#[test]
+fn a_unit_that_is_not_pipelined_is_waited_for() {
+    // movapd xmm0, xmm2: every division has operands of its own.
+    let copy: &[u8] = &[0x66, 0x0f, 0x28, 0xc2];
+    assert_eq!(alone(&[copy, DIVSD_XMM0_XMM1], 2), 4.0 * 21.0);
+    assert_eq!(alone(&[DIVSD_XMM0_XMM1], 1), 4.0 * 21.0);
+}
+
+/// Loops that compilers make of several blocks, such as clang's, have their recurrences, too.
+#[test]
+fn a_chain_goes_through_all_blocks_of_a_loop() {
+    let mut pipeline = pipeline(&[]);
+    let sum = add(&mut pipeline, &[ADDSD_XMM0_XMM1, JUMP], 2, Callee::Program);
+    let next = add(&mut pipeline, &[ADD_RBP_8, JUMP], 2, Callee::Program);
+    assert_eq!(round(&mut pipeline, &[(sum, 2), (next, 2)]), 8.0);
+    assert_eq!(round(&mut pipeline, &[(next, 2), (sum, 2), (next, 2), (next, 2)]), 12.0, "three additions are a chain");
+}
+
+/// What the compiler keeps on the stack across calls of instrumentation was in a register; what these announce is memory.
+#[test]
+fn words_of_the_stack_are_memory_where_they_are_announced() {
+    let kept = [MOVSD_XMM0_RSP_8, ADDSD_XMM0_XMM1, MOVSD_RSP_8_XMM0];
+    assert_eq!(alone(&kept, 3), 4.0 * 2.0);
+    let before = LEA_RDI_RSP_8.len();
+    let call = call(before);
+    let announced = [&[LEA_RDI_RSP_8, &call], &kept[..]].concat();
+    assert_eq!(alone(&announced, 3), 4.0 * (2.0 + 3.0), "an addition, and a load of what was stored");
+}
+
+/// Words are told apart by where they are, though the stack pointer moves in between: push rbx, imul [rsp], pop.
+#[test]
+fn words_are_followed_as_the_stack_moves() {
+    let code: [&[u8]; 3] = [&[0x53], &[0x48, 0x0f, 0xaf, 0x1c, 0x24], &[0x58]];
+    assert_eq!(alone(&code, 3), 4.0 * 10.0);
+    // sub rsp, 16; movsd xmm0, [rsp + 24]; addsd; movsd [rsp + 24], xmm0; add rsp, 16
+    let load: &[u8] = &[0xf2, 0x0f, 0x10, 0x44, 0x24, 0x18];
+    let store: &[u8] = &[0xf2, 0x0f, 0x11, 0x44, 0x24, 0x18];
+    let (down, up): (&[u8], &[u8]) = (&[0x48, 0x83, 0xec, 0x10], &[0x48, 0x83, 0xc4, 0x10]);
+    let mut pipeline = pipeline(&[]);
+    let first = add(&mut pipeline, &[down], 1, Callee::Program);
+    let sum = add(&mut pipeline, &[load, ADDSD_XMM0_XMM1, store, up], 4, Callee::Program);
+    assert_eq!(round(&mut pipeline, &[(first, 1), (sum, 4)]), 8.0);
+}
+
+/// What the program's own functions change is there when they have been called.
+#[test]
+fn calls_of_the_program_end_chains_of_what_they_may_change() {
+    let call = call(ADDSD_XMM0_XMM1.len());
+    let code = [ADDSD_XMM0_XMM1, &call];
+    for (callee, slots) in [(Callee::Program, 3.0), (Callee::Nothing, 8.0)] {
+        let mut pipeline = pipeline(&[]);
+        let block = add(&mut pipeline, &code, 3, callee);
+        assert_eq!(round(&mut pipeline, &[(block, 3)]), slots, "{callee:?}");
+    }
+}
+
+/// A window holds so many instructions: what is longer is waited for.
+#[test]
+fn no_more_overlaps_than_the_window_holds() {
+    let slots = |window: &str, work: usize| {
+        let mut pipeline = pipeline(&[("processor.instruction_window", window)]);
+        let chain = add(&mut pipeline, &[ADDSD_XMM0_XMM1; 40], 40, Callee::Program);
+        // add ebp, 8 into registers that nothing waits for.
+        let clear: &[u8] = &[0x31, 0xdb];
+        let others = add(&mut pipeline, &vec![clear; work], work as u32, Callee::Program);
+        // xorpd xmm0, xmm0: the next chain is another.
+        let fresh = add(&mut pipeline, &[&[0x66, 0x0f, 0x57, 0xc0]], 1, Callee::Program);
+        round(&mut pipeline, &[(fresh, 1), (chain, 40), (others, work as u32)])
+    };
+    assert_eq!(slots("512", 400), 441.0, "all of the chain overlaps");
+    assert!(slots("32", 400) > 441.0 + 100.0, "{}", slots("32", 400));
+    assert_eq!(slots("1", 4), 1.0 + 40.0 * 8.0 + 4.0, "nothing overlaps");
+}
+
+#[test]
+fn latencies_are_the_machines() {
+    let mut slow = pipeline(&[("latency.float_add_cycles", "7")]);
+    let block = add(&mut slow, &[ADDSD_XMM0_XMM1], 1, Callee::Program);
+    assert_eq!(round(&mut slow, &[(block, 1)]), 28.0);
+    let mut narrow = pipeline(&[("processor.issue_width", "1")]);
+    let block = add(&mut narrow, &[ADDSD_XMM0_XMM1], 1, Callee::Program);
+    assert_eq!(round(&mut narrow, &[(block, 1)]), 2.0, "a slot is a cycle");
+}
+
+#[test]
+fn states_that_are_kept_are_the_same_under_other_numbers() {
+    let mut pipeline = pipeline(&[]);
+    let block = add(&mut pipeline, &[ADDSD_XMM0_XMM1], 1, Callee::Program);
+    let first = pipeline.pass(NOTHING_LATE, block);
+    let second = pipeline.pass(first.to, block);
+    let (mut late, mut none) = (second.to, NOTHING_LATE);
+    let before = pipeline.pass(late, block).stalls;
+    pipeline.keep([&mut late, &mut none]);
+    assert_eq!((pipeline.states.len(), none), (2, NOTHING_LATE));
+    assert_eq!(pipeline.pass(late, block).stalls, before);
+    assert_eq!(pipeline.pass(NOTHING_LATE, block).stalls, first.stalls);
+}
