@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use trace::metric::{Evaluator, Resolved, built_in};
+use trace::metric::{Evaluator, Metric, Resolved, built_in};
 use trace::{ObjectKind, Trace};
 
 use super::HtmlError;
@@ -22,6 +22,8 @@ struct Chart {
     metric: String,
     unit: String,
     what: String,
+    /// Whether [`has_steps`].
+    steps: bool,
     objects: Vec<Line>,
 }
 
@@ -75,6 +77,11 @@ fn evaluator(trace: &Trace) -> Evaluator {
     evaluator
 }
 
+/// Whether values are numbers of something, such as of a node, between which there is nothing.
+fn has_steps(metric: &Metric) -> bool {
+    metric.unit.is_empty() && metric.digits == 0
+}
+
 /// The samples as JSON in which nothing ends a script.
 pub fn data(trace: &Trace) -> Result<String, HtmlError> {
     let mut evaluator = evaluator(trace);
@@ -92,7 +99,9 @@ pub fn data(trace: &Trace) -> Result<String, HtmlError> {
         for (pair, &(metric, object)) in pairs.iter().enumerate() {
             if let Some((value, _)) = evaluator.value(metric, object).filter(|(value, _)| value.is_finite()) {
                 let sum = &mut sums[pair][number / step];
-                *sum = (sum.0 + value, sum.1 + 1);
+                // The mean of two nodes is no node.
+                let before = if has_steps(&evaluator.metrics()[metric].metric) { (0.0, 0) } else { *sum };
+                *sum = (before.0 + value, before.1 + 1);
             }
         }
     }
@@ -113,6 +122,7 @@ pub fn data(trace: &Trace) -> Result<String, HtmlError> {
                 metric: declared.name.clone(),
                 unit: declared.unit.clone(),
                 what: declared.what.clone(),
+                steps: has_steps(declared),
                 objects: vec![line],
             }),
         }
