@@ -51,6 +51,13 @@ fn a_machine_in_the_colours_of_its_load() {
 }
 
 #[test]
+fn a_long_name_is_not_cut_off() {
+    let mut description = machine::load("flash-1p").expect("built in");
+    description.name = "flash-1p+processor.outstanding_misses=1+placement=round-robin+MMM".to_owned();
+    check::checked("a long name", &svg(&Topology::new(&description)));
+}
+
+#[test]
 fn machines_of_any_size_have_room() {
     for processors in [2, 4, 6, 12, 24, 34, 48, 64, 66, 96, 128, 130, 192, 256, 320, 512] {
         drawn(&format!("origin2000-r12k-300-{processors}p"));
