@@ -134,7 +134,8 @@ fn driven(page: &str, script: &str) -> String {
     page.replace("</body>", &format!("<script nonce=\"{nonce}\">{script}</script></body>"))
 }
 
-/// A trace of `threads` threads and of their process, whose memory is looked at every tenth time alone.
+/// A trace of `threads` threads, of a process whose memory is looked at every tenth time alone, and of one that is looked at all the time
+/// at first, and then only once more.
 fn seldom(threads: u64) -> Trace {
     let level = |name| Counter::level(ObjectKind::Process, name, "KiB", "of a process");
     let counters =
@@ -143,41 +144,48 @@ fn seldom(threads: u64) -> Trace {
     let mut writer = TraceWriter::new(&mut bytes, &Preamble::default(), &counters).expect("a writer");
     let mut object =
         |kind, key, name: String| writer.object(0, &Object::new(kind, key, name.clone(), name)).expect("an object");
-    let process = object(ObjectKind::Process, 1, "p0".to_owned());
+    let processes = [1, 2].map(|key| object(ObjectKind::Process, key, format!("p{}", key - 1)));
     let objects: Vec<u32> = (0..threads).map(|key| object(ObjectKind::Thread, key + 1, format!("t{key}"))).collect();
     for step in 0..200u64 {
         for (number, &object) in (1..).zip(&objects) {
             let values = [Value::exact(step * number * 100_000)];
             writer.sample(step * 10_000_000, object, &values).expect("a sample");
         }
-        if step % 10 == 0 {
-            let values = [1024 * (100 + step), 1024 * 90].map(Value::exact);
-            writer.sample(step * 10_000_000, process, &values).expect("a sample");
+        for (process, looked_at) in processes.into_iter().zip([step % 10 == 0, step < 50 || step == 150]) {
+            if looked_at {
+                let values = [1024 * (100 + step), 1024 * 90].map(Value::exact);
+                writer.sample(step * 10_000_000, process, &values).expect("a sample");
+            }
         }
     }
     writer.finish().expect("an end");
     Trace::read(bytes.as_slice()).expect("a trace")
 }
 
-/// Notes how many charts there are, how many coloured points the emptiest has, and how many lines look different
-/// in that with the most.
+/// Notes how many charts there are, how many coloured points the emptiest has, how many points of the second line's colour the first has
+/// in its right half, and how many lines look different in that with the most.
 const COUNT: &str = "
 setTimeout(() => {
-  const coloured = (canvas) => {
+  const count = (canvas, is) => {
     const points = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-    let count = 0;
+    let found = 0;
     for (let at = 0; at < points.length; at += 4) {
       const [red, green, blue, cover] = points.slice(at, at + 4);
-      if (cover > 100 && Math.max(red, green, blue) - Math.min(red, green, blue) > 60) count += 1;
+      if (cover > 100 && is(red, green, blue, (at / 4 % canvas.width) / canvas.width)) found += 1;
     }
-    return count;
+    return found;
   };
+  const coloured = (red, green, blue) => Math.max(red, green, blue) - Math.min(red, green, blue) > 60;
+  const second = (red, green, blue, across) => across > 0.6 && red > 190 && green > 60 && green < 130 && blue < 40;
   const charts = [...document.querySelectorAll('.chart')];
+  const canvases = charts.map((chart) => chart.querySelector('canvas'));
   const look = (path) => `${path.getAttribute('stroke')} ${path.getAttribute('stroke-dasharray')}`;
-  document.body.dataset.charts = charts.map((chart) => chart.querySelector('h3').firstChild.textContent.trim()).join(';');
-  document.body.dataset.least = Math.min(...charts.map((chart) => coloured(chart.querySelector('canvas'))));
   const looks = (chart) => new Set([...chart.querySelectorAll('.u-legend .sample path')].map(look)).size;
-  document.body.dataset.looks = Math.max(...charts.map(looks));
+  const note = (name, value) => { document.body.dataset[name] = value; };
+  note('charts', charts.map((chart) => chart.querySelector('h3').firstChild.textContent.trim()).join(';'));
+  note('least', Math.min(...canvases.map((canvas) => count(canvas, coloured))));
+  note('lonely', count(canvases[0], second));
+  note('looks', Math.max(...charts.map(looks)));
 }, 500);
 ";
 
@@ -193,8 +201,11 @@ fn no_plot_that_has_samples_is_blank_and_no_two_lines_look_alike() {
     let dom = opened(browser, folder.path(), &driven(&page, COUNT));
     let told = |name: &str| attribute(&dom, name).unwrap_or_else(|| panic!("no {name}"));
     assert_eq!(told("charts"), "processes: memory, MiB;processes: near, %;threads: cpu, %");
-    // Each of the twenty samples of the memory is a dot of some pixels.
-    assert!(told("least").parse::<u32>().is_ok_and(|least| least >= 20 * 8), "{}", told("least"));
+    let number = |name: &str| told(name).parse::<u32>().unwrap_or_else(|_| panic!("{name} is {}", told(name)));
+    // Samples that come at a rate of their own are joined by a line, which is wider than this.
+    assert!(number("least") >= 800, "{}", number("least"));
+    // A sample far from all others is a dot.
+    assert!((4..100).contains(&number("lonely")), "{}", number("lonely"));
     assert_eq!(told("looks"), "32");
 }
 

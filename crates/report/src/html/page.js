@@ -25,16 +25,29 @@
   };
   const whole = () => follow(times[0], times[times.length - 1]);
 
-  // A sample between two gaps has no line to be part of: it gets a dot, and so do all where there is room.
-  const alone = (values) => {
-    const has = (index) => values[index] != null;
-    return values.map((_, index) => index).filter((index) => has(index) && !has(index - 1) && !has(index + 1));
+  // Not everything is looked at at the same times. Where a sample is no further from the one before than is usual, a line joins both:
+  // what lies between is undefined, and no gap.
+  const joined = (values) => {
+    const places = values.map((_, index) => index).filter((index) => values[index] != null);
+    const distances = places.slice(1).map((place, number) => times[place] - times[places[number]]).sort((a, b) => a - b);
+    const usual = distances[Math.floor(0.9 * distances.length)] ?? 0;
+    const line = values.slice();
+    places.slice(1).forEach((place, number) => {
+      if (times[place] - times[places[number]] <= 4 * usual) line.fill(undefined, places[number] + 1, place);
+    });
+    return line;
   };
-  const dots = (values) => {
-    const lonely = alone(values);
+  // A sample between two gaps has no line to be part of: it gets a dot, and so do all where there is room.
+  const alone = (line) => {
+    const seen = line.map((_, index) => index).filter((index) => line[index] !== undefined);
+    const has = (number) => line[seen[number]] != null;
+    return seen.filter((_, number) => has(number) && !has(number - 1) && !has(number + 1));
+  };
+  const dots = (line) => {
+    const lonely = alone(line);
     if (times.length < 60) return { show: true, size: 5 };
     return { show: false, size: 5, filter: (plot, series) => {
-      const [first, last] = plot.series[series].idxs ?? [0, values.length - 1];
+      const [first, last] = plot.series[series].idxs ?? [0, line.length - 1];
       return lonely.filter((index) => index >= first && index <= last);
     } };
   };
@@ -53,11 +66,12 @@
     if (cycle > 1) return axis._size;
     plot.ctx.font = axis.font[0];
     const widths = (values ?? []).map((value) => plot.ctx.measureText(value).width / devicePixelRatio);
-    return Math.ceil(axis.ticks.size + axis.gap + Math.max(30, ...widths));
+    return Math.ceil(axis.ticks.size + axis.gap + Math.max(30, ...widths) + 8);
   };
   // Percentages are of the whole, unless all are so small that the lines would lie on the axis.
   const extent = (chart) => (plot, least, most) => {
-    if (least == null) return [0, 1];
+    if (least == null || (least >= 0 && most <= 0)) return [0, 1];
+    if (chart.steps) return [Math.min(least, 0) - 0.1, Math.max(most, 1) + 0.1];
     if (chart.unit === "%" && least >= 0 && most > 40) return [0, Math.max(100, most)];
     return uPlot.rangeNum(Math.min(least, 0), most, 0.1, true);
   };
@@ -94,13 +108,14 @@
     }
     const places = [...chart.shown].sort((a, b) => a - b);
     const ink = (index) => (places.includes(index) ? places.indexOf(index) : index);
+    const values = chart.objects.map((object) => joined(object.values));
     const lines = chart.objects.map((object, index) => ({
       label: object.name,
       show: chart.shown.has(index),
       stroke: colours[ink(index) % colours.length],
       dash: dashes[Math.floor(ink(index) / colours.length) % dashes.length],
       width: 1.4,
-      points: { ...dots(object.values), fill: colours[ink(index) % colours.length] },
+      points: { ...dots(values[index]), fill: colours[ink(index) % colours.length] },
       // A number of something is what it is until it is another: there is nothing between two nodes.
       paths: chart.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
       value: (_, value) => (value == null ? "-" : value.toPrecision(4)),
@@ -116,7 +131,7 @@
       ],
       series: [{ label: unit }, ...lines],
       hooks: { setScale: [(plot, axis) => { if (axis === "x" && plots.includes(plot)) follow(plot.scales.x.min, plot.scales.x.max); }] },
-    }, [times, ...chart.objects.map((object) => object.values)], box);
+    }, [times, ...values], box);
     box.querySelectorAll(".u-legend .u-series").forEach((row, index) => {
       if (index === 0) return;
       row.title = chart.objects[index - 1].title;
