@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use trace::metric::{Evaluator, Metric, Resolved, built_in};
-use trace::{ObjectKind, Trace};
+use trace::{Counter, ObjectKind, Trace};
 
 use super::HtmlError;
 
@@ -77,9 +77,10 @@ fn evaluator(trace: &Trace) -> Evaluator {
     evaluator
 }
 
-/// Whether values are numbers of something, such as of a node, between which there is nothing.
-fn has_steps(metric: &Metric) -> bool {
-    metric.unit.is_empty() && metric.digits == 0
+/// Whether values are numbers of something, such as of a node, between which there is nothing: levels without a unit, as they are.
+fn has_steps(metric: &Metric, trace: &Trace) -> bool {
+    let is_it = |counter: &Counter| counter.of == metric.of && counter.name == metric.formula && counter.is_level();
+    metric.unit.is_empty() && trace.counters.iter().any(is_it)
 }
 
 /// The samples as JSON in which nothing ends a script.
@@ -91,6 +92,7 @@ pub fn data(trace: &Trace) -> Result<String, HtmlError> {
         .flat_map(|metric| (0..trace.objects.len()).map(move |object| (metric, object)))
         .filter(|&(metric, object)| evaluator.metrics()[metric].metric.of == trace.objects[object].kind)
         .collect();
+    let stepped: Vec<bool> = evaluator.metrics().iter().map(|resolved| has_steps(&resolved.metric, trace)).collect();
     let mut sums = vec![vec![(0.0, 0u32); points]; pairs.len()];
     let mut times_ms = vec![0.0; points];
     for (number, tick) in trace.ticks().enumerate() {
@@ -100,7 +102,7 @@ pub fn data(trace: &Trace) -> Result<String, HtmlError> {
             if let Some((value, _)) = evaluator.value(metric, object).filter(|(value, _)| value.is_finite()) {
                 let sum = &mut sums[pair][number / step];
                 // The mean of two nodes is no node.
-                let before = if has_steps(&evaluator.metrics()[metric].metric) { (0.0, 0) } else { *sum };
+                let before = if stepped[metric] { (0.0, 0) } else { *sum };
                 *sum = (before.0 + value, before.1 + 1);
             }
         }
@@ -122,7 +124,7 @@ pub fn data(trace: &Trace) -> Result<String, HtmlError> {
                 metric: declared.name.clone(),
                 unit: declared.unit.clone(),
                 what: declared.what.clone(),
-                steps: has_steps(declared),
+                steps: stepped[metric],
                 objects: vec![line],
             }),
         }

@@ -158,7 +158,8 @@ pub fn computer(nodes: u32) -> Vec<TopologyRow> {
 pub fn trace(threads: u64) -> Trace {
     let thread = |name, unit| Counter::count(ObjectKind::Thread, name, unit, "of a thread");
     let process = |name| Counter::level(ObjectKind::Process, name, "KiB", "of a process");
-    let counters = [thread("run_ns", "ns"), thread("wait_ns", "ns"), process("kib_total"), process("kib_near")];
+    let cpu = Counter::level(ObjectKind::Thread, "cpu", "", "CPU that it is on");
+    let counters = [thread("run_ns", "ns"), thread("wait_ns", "ns"), cpu, process("kib_total"), process("kib_near")];
     let preamble = Preamble {
         machine: "Linux example 6.1.0 x86_64: 1 node, 4 CPUs".into(),
         command: vec!["./prog".into(), format!("-p{threads}")],
@@ -183,7 +184,8 @@ pub fn trace(threads: u64) -> Trace {
             }
             let run = (step / 2 + number) * 4_000_000;
             let wait = step / 5 * 9_000_000;
-            writer.sample(time, thread, &[Value::exact(run), Value::exact(wait)]).expect("a sample");
+            let values = [run, wait, (step / 30 + number) % 4].map(Value::exact);
+            writer.sample(time, thread, &values).expect("a sample");
         }
         if step % 10 == 0 {
             let values = [Value::exact(1024 * (100 + step)), Value::exact(1024 * 90)];

@@ -204,6 +204,8 @@ fn a_page_about_a_trace_of_linux() {
             rest.replace_range(from..to, "");
         }
     }
+    // Between two CPUs there is nothing; between two times on a CPU there is their mean.
+    assert_eq!(rest.matches("\"steps\":true").count(), 1);
     // A line for each plot and each of its lines.
     let rest = rest.replace("{\"kind\"", "\n{\"kind\"").replace("{\"name\"", "\n{\"name\"");
     insta::assert_binary_snapshot!("page.html", rest.into_bytes());
