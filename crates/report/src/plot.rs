@@ -15,7 +15,7 @@ use crate::text::{self, LABEL, Title};
 pub enum Mark {
     /// Joined by a line: what a run produced.
     Line,
-    /// Separate circles: figures that were read from somewhere, such as published ones.
+    /// Separate signs: figures that were read from somewhere, such as published ones.
     Points,
 }
 
@@ -28,7 +28,7 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// Joined or separate.
     pub mark: Mark,
-    /// Which colour of the palette; two series that belong together share one.
+    /// The number of its colour and sign; two series that belong together share one.
     pub colour: usize,
 }
 
@@ -116,7 +116,7 @@ pub struct Plot {
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis, which starts at zero.
+    /// The vertical axis, which starts at zero if it is evenly spaced and nothing is below.
     pub y: Axis,
     /// What is drawn, the first at the back.
     pub series: Vec<Series>,
