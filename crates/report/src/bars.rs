@@ -1,36 +1,39 @@
 //! Stacked bars as SVG documents.
 
-use plotters::coord::ranged1d::SegmentValue;
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::text_anchor::{HPos, VPos};
 
 use crate::PlotError;
-use crate::legend::{self, Entry};
+use crate::legend::{self, Entry, Sample};
+use crate::plot::TICK;
+use crate::text::{self, LABEL, Title};
 
-/// Bars that are made of the same parts.
+/// Bars that are made of the same parts. They lie, so that long names can be read.
 #[derive(Clone, PartialEq, Debug)]
 pub struct StackedBars {
     /// The line above the bars.
     pub title: String,
-    /// What the heights are.
-    pub y: String,
-    /// What the legend calls the parts, from the bottom up.
+    /// What the lengths are.
+    pub axis: String,
+    /// What the legend calls the parts, from the left.
     pub parts: Vec<String>,
-    /// What each bar is called, and how high its parts are.
+    /// What each bar is called, and how long its parts are.
     pub bars: Vec<(String, Vec<f64>)>,
 }
 
-/// Width of a bar with the space beside it, and of all that is not bars.
-const STEP: u32 = 72;
-const FRAME: u32 = 120;
-/// Height of the bars with the title, and of the labels below them, which are written downwards, for each character.
-const HEIGHT: u32 = 500;
-const LETTER: u32 = 8;
-const TITLE: u32 = 44;
-/// A part's share of its bar, in percent, is written on it if it is at least so much of the highest bar.
-const LEGIBLE: f64 = 0.035;
+/// Length of the longest bar with the space behind it, from bar to bar, and the thickness of a bar.
+const LENGTH: u32 = 760;
+const STEP: u32 = 26;
+const THICKNESS: i32 = 20;
+const MARGIN: u32 = 16;
+/// Between a name and its bar, behind the axis, whose last label may end there, and below the bars for the labels and the axis' name.
+const GAP: u32 = 8;
+const BEHIND: u32 = 32;
+const BELOW: u32 = 48;
+/// Size of the shares that are written on parts.
+const SHARE: f64 = 10.0;
 
-/// Colours of the parts, bottom up: neighbours differ in lightness, and the largest parts have their shares written on them.
+/// Colours of the parts from the left: neighbours differ in lightness, and the largest parts have their shares written on them.
 const COLOURS: [RGBColor; 13] = [
     RGBColor(0, 114, 178),
     RGBColor(140, 205, 240),
@@ -51,82 +54,97 @@ impl StackedBars {
     /// Draws the bars. Parts that no bar has are not in the legend.
     ///
     /// # Errors
-    /// Without a bar that is higher than nothing.
+    /// Without a bar that is longer than nothing.
     pub fn svg(&self) -> Result<String, PlotError> {
-        let top = self.bars.iter().map(|(_, parts)| parts.iter().sum::<f64>()).fold(0.0, f64::max);
-        if top <= 0.0 {
+        let longest = self.bars.iter().map(|(_, parts)| parts.iter().sum::<f64>()).fold(0.0, f64::max);
+        if longest <= 0.0 {
             return Err(PlotError::Empty);
         }
         let mut svg = String::new();
-        self.draw(&mut svg, top * 1.05).map_err(|error| PlotError::Drawing(error.to_string()))?;
+        self.draw(&mut svg, longest * 1.02).map_err(|error| PlotError::Drawing(error.to_string()))?;
         Ok(svg)
     }
 
-    fn draw(&self, svg: &mut String, top: f64) -> Result<(), Box<dyn std::error::Error>> {
-        let count = self.bars.len();
-        let longest = self.bars.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0) as u32;
-        let (labels, wide) = (longest * LETTER + 16, FRAME + STEP * count as u32);
-        let high = HEIGHT + labels;
-        // The legend is in the order of the parts: the uppermost first.
-        let shown =
-            |part: usize| self.bars.iter().any(|(_, heights)| heights.get(part).is_some_and(|&height| height > 0.0));
-        let used = (0..self.parts.len()).rev().filter(|&part| shown(part));
-        let entries: Vec<Entry> = used.map(|part| Entry::of_part(&self.parts[part], colour(part))).collect();
-        let area = SVGBackend::with_string(svg, (wide + legend::width(&entries, high), high)).into_drawing_area();
+    fn draw(&self, svg: &mut String, most: f64) -> Result<(), Box<dyn std::error::Error>> {
+        let entries = self.entries();
+        let names = text::widest(self.bars.iter().map(|(name, _)| name.as_str()), LABEL);
+        let before = MARGIN + names + GAP;
+        let bars = STEP * self.bars.len() as u32;
+        let high = (bars + BELOW + MARGIN).max(legend::height(&entries));
+        let wide = before + LENGTH + BEHIND + legend::width(&entries, high);
+        let title = Title::new(&self.title, wide - 2 * MARGIN);
+        let top = 2 * MARGIN + title.height();
+        let area = SVGBackend::with_string(svg, (wide, top + high)).into_drawing_area();
         area.fill(&WHITE)?;
-        let (titled, below) = area.split_vertically(TITLE);
-        titled.draw(&Text::new(self.title.clone(), (16, 16), ("sans-serif", 18)))?;
-        let (left, right) = below.split_horizontally(wide);
-        let mut chart = ChartBuilder::on(&left)
-            .margin(16)
-            .margin_top(4)
-            .x_label_area_size(labels)
-            .y_label_area_size(64)
-            .build_cartesian_2d((0..count - 1).into_segmented(), 0.0..top)?;
-        let label = |value: &SegmentValue<usize>| match value {
-            SegmentValue::CenterOf(bar) => self.bars.get(*bar).map(|(name, _)| name.clone()).unwrap_or_default(),
-            _ => String::new(),
-        };
+        title.draw(&area, (MARGIN as i32, MARGIN as i32))?;
+        let (left, right) = area.split_vertically(top).1.split_horizontally(before + LENGTH + BEHIND);
+        let (axes, _) = left.split_vertically(bars + BELOW);
+        let mut chart = ChartBuilder::on(&axes)
+            .margin_left(before)
+            .margin_right(BEHIND)
+            .x_label_area_size(BELOW)
+            .build_cartesian_2d(0.0..most, 0.0..1.0)?;
         chart
             .configure_mesh()
-            .disable_x_mesh()
-            .x_labels(count)
-            .y_desc(&self.y)
-            .light_line_style(WHITE)
+            .disable_y_mesh()
+            .x_desc(&self.axis)
+            .x_labels(10)
+            .light_line_style(TRANSPARENT)
             .bold_line_style(BLACK.mix(0.12))
-            .x_label_formatter(&label)
-            .x_label_style(("sans-serif", 12).into_font().transform(FontTransform::Rotate90))
-            .label_style(("sans-serif", 13))
+            .label_style(text::font(LABEL))
+            .set_all_tick_mark_size(TICK)
             .draw()?;
-        for part in 0..self.parts.len() {
-            let segments = || {
-                self.bars.iter().enumerate().filter_map(move |(bar, (_, heights))| {
-                    let below: f64 = heights.iter().take(part).sum();
-                    let height = heights.get(part).copied().filter(|&height| height > 0.0)?;
-                    Some((bar, below, height, 100.0 * height / heights.iter().sum::<f64>()))
-                })
-            };
-            chart.draw_series(segments().map(|(bar, below, height, _)| {
-                let ends = [(SegmentValue::Exact(bar), below), (SegmentValue::Exact(bar + 1), below + height)];
-                let mut rectangle = Rectangle::new(ends, colour(part).filled());
-                rectangle.set_margin(0, 0, 8, 8);
-                rectangle
-            }))?;
-            let legible = segments().filter(|&(_, _, height, _)| height >= LEGIBLE * top);
-            chart.draw_series(legible.map(|(bar, below, height, share)| {
-                let ink = if is_dark(colour(part)) { WHITE } else { BLACK };
-                let style = ("sans-serif", 11).into_font().color(&ink).pos(Pos::new(HPos::Center, VPos::Center));
-                Text::new(format!("{share:.0}"), (SegmentValue::CenterOf(bar), below + height / 2.0), style)
-            }))?;
+        let name = text::style(LABEL, BLACK, HPos::Right, VPos::Center);
+        for ((label, parts), above) in self.bars.iter().zip((0..).step_by(STEP as usize)) {
+            let middle = (top + above + STEP / 2) as i32;
+            area.draw(&Text::new(label.as_str(), ((before - GAP) as i32, middle), name.clone()))?;
+            let place = |length: f64| chart.backend_coord(&(length, 0.0)).0;
+            self.bar(&area, parts, middle, place)?;
         }
         legend::draw(&right, &entries)?;
         area.present()?;
         Ok(())
     }
+
+    /// Draws a bar, and on its parts, where there is room, their shares in percent.
+    fn bar(
+        &self,
+        area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
+        parts: &[f64],
+        middle: i32,
+        place: impl Fn(f64) -> i32,
+    ) -> Result<(), Box<dyn std::error::Error>> {
+        let whole: f64 = parts.iter().sum();
+        let mut begin = 0.0;
+        for (part, &length) in parts.iter().enumerate() {
+            let (from, to) = (place(begin), place(begin + length));
+            begin += length;
+            if to <= from {
+                continue;
+            }
+            let colour = colour(part);
+            let corners = [(from, middle - THICKNESS / 2), (to, middle + THICKNESS / 2)];
+            area.draw(&Rectangle::new(corners, colour.filled()))?;
+            let share = format!("{:.0}", 100.0 * length / whole);
+            if to - from >= text::width(&share, SHARE) as i32 + 4 {
+                let ink = if is_dark(colour) { WHITE } else { BLACK };
+                let style = text::style(SHARE, ink, HPos::Center, VPos::Center);
+                area.draw(&Text::new(share, ((from + to) / 2, middle), style))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        let shown =
+            |part: &usize| self.bars.iter().any(|(_, lengths)| lengths.get(*part).is_some_and(|&length| length > 0.0));
+        let entry = |part: usize| Entry { name: self.parts[part].clone(), sample: Sample::Box(colour(part)) };
+        (0..self.parts.len()).filter(shown).map(entry).collect()
+    }
 }
 
 /// The colour of a part.
-fn colour(part: usize) -> RGBColor {
+pub(crate) fn colour(part: usize) -> RGBColor {
     COLOURS[part % COLOURS.len()]
 }
 
@@ -143,7 +161,7 @@ mod tests {
     fn bars_name_their_parts_and_are_the_same_every_time() {
         let bars = StackedBars {
             title: "time".into(),
-            y: "share".into(),
+            axis: "share".into(),
             parts: vec!["busy".into(), "stalled".into(), "never".into()],
             bars: vec![("one".into(), vec![0.5, 0.5, 0.0]), ("two".into(), vec![0.25, 0.0, 0.0])],
         };
@@ -153,9 +171,8 @@ mod tests {
         }
         assert!(!svg.contains("never"));
         assert_eq!(svg, bars.svg().expect("two bars"));
-        // One rectangle for each part that is there, one for each in the legend, and three of frame and background.
-        let single = StackedBars { bars: vec![("one".into(), vec![1.0, 0.0, 0.0])], ..bars.clone() };
-        assert!(single.svg().expect("one bar").matches("<rect").count() < svg.matches("<rect").count());
+        // One rectangle for each part that is there, one for each in the legend, and the background.
+        assert_eq!(svg.matches("<rect").count(), 3 + 2 + 1);
         assert_eq!(StackedBars { bars: vec![], ..bars }.svg(), Err(PlotError::Empty));
     }
 }

@@ -278,10 +278,10 @@ mod tests {
 
     #[test]
     fn the_drawing_shows_every_node_and_distance() {
-        let svg = crate::computer_drawing(&rows());
+        let svg = crate::computer_drawing("a title", &rows());
         let document = roxmltree::Document::parse(&svg).expect("XML");
         let texts: Vec<&str> = document.descendants().filter_map(|node| node.text()).collect();
-        for text in ["node0", "node5", "CPUs 0-3", "24"] {
+        for text in ["a title", "node0", "node5", "CPUs 0-3", "24"] {
             assert!(texts.contains(&text), "no `{text}` in {texts:?}");
         }
         let shaded = |fill: &str| fill.starts_with("rgb");

@@ -6,66 +6,93 @@ use std::fmt::Write;
 use record::{TopologyPart, TopologyRow};
 
 use crate::computer::list;
+use crate::text::{BOLD, widest};
 
 const MARGIN: usize = 20;
-const CARD: (usize, usize) = (230, 92);
+/// The height of a card, and the space between cards, and between a card's edge and what is written on it.
+const CARD_HEIGHT: usize = 92;
 const GAP: usize = 16;
+const INSIDE: usize = 10;
+/// The fewest cards beside each other, if there are as many: more if the matrix below is wider.
 const CARDS_IN_A_ROW: usize = 4;
 const CELL: (usize, usize) = (44, 24);
 const LINE: usize = 18;
-/// How many characters of a CPU list a card holds.
-const CARD_TEXT: usize = 32;
+const FONT: f64 = 13.0;
+/// Lists of CPUs that are longer are counted instead.
+const LONGEST_LIST: usize = 32;
 
-/// An SVG of the rows of a computer: a card for each node, and below the matrix of distances, darker for farther.
-pub fn computer_drawing(rows: &[TopologyRow]) -> String {
+/// What stands above the matrix.
+const MATRIX: &str = "Distances by firmware's table (SLIT), from a line's node to a column's";
+
+/// An SVG of the rows of a computer below a title: a card for each node, and the matrix of distances, darker for farther.
+pub fn computer_drawing(title: &str, rows: &[TopologyRow]) -> String {
     let of = |part| rows.iter().filter(|row| row.part == part).collect::<Vec<_>>();
     let (nodes, distances) = (of(TopologyPart::Node), of(TopologyPart::Distance));
-    let cards_high = nodes.len().div_ceil(CARDS_IN_A_ROW) * (CARD.1 + GAP);
-    let cards_wide = nodes.len().clamp(1, CARDS_IN_A_ROW) * (CARD.0 + GAP);
     let ids: BTreeSet<u32> = nodes.iter().map(|row| row.id).collect();
-    let matrix = if ids.len() > 1 { ids.len() + 1 } else { 0 };
-    let title = if matrix > 0 { 2 * LINE } else { 0 };
-    let width = 2 * MARGIN + cards_wide.max(matrix * CELL.0);
-    let height = 2 * MARGIN + cards_high + title + matrix * CELL.1;
+    let (matrix, above_matrix) = if ids.len() > 1 { (ids.len() + 1, 2 * LINE) } else { (0, 0) };
+    let cards: Vec<[String; 4]> = nodes.iter().map(|node| lines(node)).collect();
+    let words = cards.iter().flatten().map(String::as_str);
+    let card = (bold_width(words) + 2 * INSIDE, CARD_HEIGHT);
+    let in_a_row = (matrix * CELL.0 / (card.0 + GAP)).max(CARDS_IN_A_ROW).min(nodes.len().max(1));
+    let cards_high = nodes.len().div_ceil(in_a_row) * (card.1 + GAP);
+    let captions = bold_width([title].into_iter().chain((matrix > 0).then_some(MATRIX)));
+    let width = 2 * MARGIN + (in_a_row * (card.0 + GAP) - GAP).max(matrix * CELL.0).max(captions);
+    let top = MARGIN + 2 * LINE;
+    let height = top + cards_high - GAP.min(cards_high) + above_matrix + matrix * CELL.1 + MARGIN;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
-         font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+         font-family=\"sans-serif\" font-size=\"{FONT}\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
     );
-    for (number, node) in nodes.iter().enumerate() {
-        let (column, line) = (number % CARDS_IN_A_ROW, number / CARDS_IN_A_ROW);
-        card(&mut svg, node, MARGIN + column * (CARD.0 + GAP), MARGIN + line * (CARD.1 + GAP));
+    text(&mut svg, MARGIN, MARGIN + LINE, title, BOLD_STYLE);
+    for (number, (node, lines)) in nodes.iter().zip(&cards).enumerate() {
+        let (column, line) = (number % in_a_row, number / in_a_row);
+        let place = (MARGIN + column * (card.0 + GAP), top + line * (card.1 + GAP));
+        // Memory without CPUs stands out: it is the far kind.
+        let fill = if node.cpus.is_empty() { "#fdebd0" } else { "#e8f1fb" };
+        draw_card(&mut svg, lines, fill, place, card);
     }
     if matrix > 0 {
-        let top = MARGIN + cards_high + LINE;
-        text(&mut svg, MARGIN, top, "Distances by firmware's table (SLIT)", "font-weight=\"bold\"");
-        grid(&mut svg, &ids, &distances, top + LINE);
+        let line = top + cards_high + LINE;
+        text(&mut svg, MARGIN, line, MATRIX, BOLD_STYLE);
+        grid(&mut svg, &ids, &distances, line + LINE);
     }
     svg.push_str("</svg>\n");
     svg
 }
 
-fn card(svg: &mut String, node: &TopologyRow, x: usize, y: usize) {
-    // Memory without CPUs stands out: it is the far kind.
-    let fill = if node.cpus.is_empty() { "#fdebd0" } else { "#e8f1fb" };
-    let (width, height) = CARD;
+const BOLD_STYLE: &str = "font-weight=\"bold\"";
+
+/// The width of the widest of `texts`, if it is bold.
+fn bold_width<'t>(texts: impl IntoIterator<Item = &'t str>) -> usize {
+    (f64::from(widest(texts, FONT)) * BOLD).ceil() as usize
+}
+
+/// What stands on a node's card: its name, and what is known of it.
+fn lines(node: &TopologyRow) -> [String; 4] {
+    let mut cpus = list(&node.cpus);
+    if cpus.len() > LONGEST_LIST {
+        cpus = format!("{} CPUs", node.cpus.len());
+    } else if !cpus.is_empty() {
+        cpus.insert_str(0, "CPUs ");
+    }
+    let size = |kib: Option<u64>| match kib.unwrap_or(0) {
+        kib if kib < 1 << 20 => format!("{} MiB", kib >> 10),
+        kib => format!("{:.1} GiB", kib as f64 / f64::from(1 << 20)),
+    };
+    let memory = format!("{}, {} free", size(node.size_kib), size(node.free_kib));
+    [node.at.clone(), node.class.clone().unwrap_or_default(), cpus, memory]
+}
+
+fn draw_card(svg: &mut String, lines: &[String], fill: &str, (x, y): (usize, usize), (width, height): (usize, usize)) {
     push(
         svg,
         format_args!(
             "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"6\" fill=\"{fill}\" stroke=\"#445\"/>\n"
         ),
     );
-    let mut cpus = list(&node.cpus);
-    if cpus.len() > CARD_TEXT {
-        cpus = format!("{} CPUs", node.cpus.len());
-    } else if !cpus.is_empty() {
-        cpus.insert_str(0, "CPUs ");
-    }
-    let mib = |kib: Option<u64>| kib.unwrap_or(0) >> 10;
-    let memory = format!("{} MiB, {} free", mib(node.size_kib), mib(node.free_kib));
-    let lines = [node.class.clone().unwrap_or_default(), cpus, memory];
-    text(svg, x + 10, y + 20, &node.at, "font-weight=\"bold\"");
     for (number, line) in lines.iter().filter(|line| !line.is_empty()).enumerate() {
-        text(svg, x + 10, y + 20 + (number + 1) * LINE, line, "");
+        let style = if number == 0 { BOLD_STYLE } else { "" };
+        text(svg, x + INSIDE, y + 20 + number * LINE, line, style);
     }
 }
 
@@ -75,7 +102,7 @@ fn grid(svg: &mut String, ids: &BTreeSet<u32>, distances: &[&TopologyRow], top: 
     for (number, id) in ids.iter().enumerate() {
         for (column, line) in [(number + 1, 0), (0, number + 1)] {
             let (x, y) = place(column, line);
-            text(svg, x + 10, y + 16, &id.to_string(), "fill=\"#445\"");
+            text(svg, x + CELL.0 / 2, y + 16, &id.to_string(), "fill=\"#445\" text-anchor=\"middle\"");
         }
         let line = distances.iter().filter(|row| row.id == *id).enumerate();
         for (column, distance) in line.filter_map(|(column, row)| Some((column, row.distance?))) {
@@ -90,7 +117,7 @@ fn grid(svg: &mut String, ids: &BTreeSet<u32>, distances: &[&TopologyRow], top: 
                      stroke=\"#99a\"/>\n"
                 ),
             );
-            text(svg, x + 10, y + 16, &distance.to_string(), "");
+            text(svg, x + width / 2, y + 16, &distance.to_string(), "text-anchor=\"middle\"");
         }
     }
 }

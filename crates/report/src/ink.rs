@@ -1,6 +1,8 @@
-//! Colours, dashes and signs that readers tell apart who do not see all colours.
+//! Colours and signs that readers tell apart who do not see all colours.
 
-use plotters::style::RGBColor;
+use plotters::coord::Shift;
+use plotters::drawing::DrawingAreaErrorKind;
+use plotters::prelude::*;
 
 /// The palette of Okabe and Ito ("Color Universal Design", 2008), the yellow left out, which is faint on white.
 const COLOURS: [RGBColor; 7] = [
@@ -13,35 +15,73 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(230, 159, 0),
 ];
 
-/// Lengths of dashes and of the gaps between them, in pixels, for each further use of a colour.
-const DASHES: [Option<(u32, u32)>; 4] = [None, Some((10, 5)), Some((3, 3)), Some((16, 4))];
+/// The signs, one for each use of a colour.
+const SHAPES: [Shape; 5] = [Shape::Disc, Shape::Square, Shape::Triangle, Shape::Diamond, Shape::Cross];
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ink {
     /// The colour.
     pub(crate) colour: RGBColor,
-    /// The dashes of its line; none if it is whole.
-    pub(crate) dashes: Option<(u32, u32)>,
-    /// What stands for its points.
+    /// The sign at its points.
     pub(crate) shape: Shape,
 }
 
-/// What stands for a point that belongs to no line.
+/// The sign at a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Shape {
-    Circle,
+    Disc,
+    Square,
     Triangle,
+    Diamond,
     Cross,
 }
 
+/// Whether a sign is filled: those of lines are, those of separate points are not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Fill {
+    Filled,
+    Hollow,
+}
+
 impl Ink {
-    /// The ink of the series of a number: those of different numbers differ in colour, dashes or both up to twenty-eight.
+    /// The ink of the series of a number: those of the first thirty-five differ in colour, sign or both.
     pub(crate) fn of(number: usize) -> Self {
-        let colour = COLOURS[number % COLOURS.len()];
-        let again = number / COLOURS.len();
-        let shape = [Shape::Circle, Shape::Triangle, Shape::Cross][again % 3];
-        Self { colour, dashes: DASHES[again % DASHES.len()], shape }
+        Self { colour: COLOURS[number % COLOURS.len()], shape: SHAPES[number / COLOURS.len() % SHAPES.len()] }
+    }
+
+    /// Whether another series may have the same colour, so that the sign is needed.
+    pub(crate) fn needs_sign(number: usize) -> bool {
+        number >= COLOURS.len()
+    }
+
+    /// Draws the sign at a place.
+    pub(crate) fn sign<B: DrawingBackend>(
+        self,
+        area: &DrawingArea<B, Shift>,
+        (x, y): (i32, i32),
+        fill: Fill,
+    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+        let filled = fill == Fill::Filled;
+        let line = self.colour.stroke_width(if filled { 1 } else { 2 });
+        let corners: &[(i32, i32)] = match self.shape {
+            Shape::Disc => {
+                let style = if filled { self.colour.filled() } else { line };
+                return area.draw(&Circle::new((x, y), if filled { 3 } else { 4 }, style));
+            }
+            Shape::Cross => {
+                return area.draw(&Cross::new((x, y), 3, self.colour.stroke_width(2)));
+            }
+            Shape::Square => &[(-3, -3), (3, -3), (3, 3), (-3, 3)],
+            Shape::Triangle => &[(0, -5), (4, 3), (-4, 3)],
+            Shape::Diamond => &[(0, -5), (4, 0), (0, 5), (-4, 0)],
+        };
+        let mut outline: Vec<(i32, i32)> = corners.iter().map(|(right, down)| (x + right, y + down)).collect();
+        if filled {
+            return area.draw(&Polygon::new(outline, self.colour.filled()));
+        }
+        outline.push(outline[0]);
+        area.draw(&PathElement::new(outline, line))
     }
 }
 
@@ -51,12 +91,10 @@ mod tests {
 
     #[test]
     fn as_many_inks_differ_as_are_promised() {
-        let inks: Vec<Ink> = (0..28).map(Ink::of).collect();
+        let inks: Vec<Ink> = (0..35).map(Ink::of).collect();
         for (number, ink) in inks.iter().enumerate() {
-            assert!(
-                inks[..number].iter().all(|other| (other.colour, other.dashes) != (ink.colour, ink.dashes)),
-                "{number}"
-            );
+            assert!(inks[..number].iter().all(|other| other != ink), "{number}");
         }
+        assert!(!Ink::needs_sign(6) && Ink::needs_sign(7));
     }
 }

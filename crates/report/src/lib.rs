@@ -18,6 +18,7 @@ mod regions;
 mod series;
 mod simulations;
 mod table;
+mod text;
 mod time_split;
 mod verifications;
 

@@ -90,22 +90,30 @@ pub fn time_split(rows: &[SimulationRow]) -> Table {
 }
 
 /// The runs' time as bars that end where the time of the first run of the same program, times its processors, is 1: processor
-/// time, so that equal bars are perfect speedup.
+/// time, so that equal bars are perfect speedup. What all runs have in common stands in the title alone.
 pub fn time_bars<'a>(rows: &'a [SimulationRow]) -> StackedBars {
     let mut first: BTreeMap<&'a str, f64> = BTreeMap::new();
     let varied = varied(rows);
-    let mut bar = |row: &'a SimulationRow| {
+    let names: Vec<Vec<String>> = rows.iter().map(|row| words(row, &varied)).collect();
+    let common = |word: &String| names.iter().all(|words| words.contains(word));
+    let mut bar = |(row, words): (&'a SimulationRow, &Vec<String>)| {
         let SimulationRow { program, time_ns, cpus, .. } = row;
         let whole = time_ns * f64::from(*cpus);
         let unit = *first.entry(program).or_insert(whole);
         let height = if unit > 0.0 { whole / unit } else { 0.0 };
-        (format!("{} {}", label(row, &varied), row.cpus), shares(row).into_iter().map(|share| share * height).collect())
+        let processors = if *cpus == 1 { "1 CPU".to_owned() } else { format!("{cpus} CPUs") };
+        let own = words.iter().filter(|word| !common(word)).cloned();
+        let name = own.chain([processors]).collect::<Vec<_>>().join(" ");
+        (name, shares(row).into_iter().map(|share| share * height).collect())
     };
+    let bars = rows.iter().zip(&names).map(&mut bar).collect();
+    let of_all: Vec<&str> =
+        names.first().into_iter().flatten().filter(|word| common(word)).map(String::as_str).collect();
     StackedBars {
-        title: "where the time went (numbers: % of a bar)".to_owned(),
-        y: "processor time, that of a program's first run being 1".to_owned(),
+        title: format!("where the time went: {} (numbers: % of a bar)", of_all.join(", ")),
+        axis: "processor time, that of a program's first run being 1".to_owned(),
         parts: part_names().map(str::to_owned).collect(),
-        bars: rows.iter().map(&mut bar).collect(),
+        bars,
     }
 }
 
@@ -159,10 +167,15 @@ fn comparable((key, runs): (String, BTreeMap<u32, &SimulationRow>)) -> ((String,
 
 /// What a run is called: all that it is but for the number of its processors. Parameters that do not vary are left out, and
 /// policies that are the usual ones.
-fn label(row: &SimulationRow, varied: &BTreeSet<(&str, &str)>) -> String {
+fn words(row: &SimulationRow, varied: &BTreeSet<(&str, &str)>) -> Vec<String> {
     let SimulationRow { program, machine, protocol, .. } = row;
     let own = [program.as_str(), machine, protocol].map(str::to_owned).into_iter();
-    own.chain(with(row, varied)).collect::<Vec<_>>().join(" ")
+    own.chain(with(row, varied)).collect()
+}
+
+/// The same in a line.
+fn label(row: &SimulationRow, varied: &BTreeSet<(&str, &str)>) -> String {
+    words(row, varied).join(" ")
 }
 
 fn percent(share: f64) -> String {
@@ -236,6 +249,12 @@ mod tests {
         let bars = time_bars(&[row(2, 1000.0), row(8, 300.0)]);
         let heights: Vec<f64> = bars.bars.iter().map(|(_, parts)| parts.iter().sum()).collect();
         assert!((heights[0] - 1.0).abs() < 1e-12 && (heights[1] - 1.2).abs() < 1e-12, "{heights:?}");
-        assert!(bars.svg().expect("drawable").contains("fft arctic origin 8"));
+        let names: Vec<&str> = bars.bars.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["2 CPUs", "8 CPUs"]);
+        assert!(bars.title.contains("fft, arctic, origin"), "what both are is said once: {}", bars.title);
+        let other = SimulationRow { machine: "stinger".into(), ..row(1, 700.0) };
+        let bars = time_bars(&[row(2, 1000.0), other]);
+        let names: Vec<&str> = bars.bars.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["arctic 2 CPUs", "stinger 1 CPU"]);
     }
 }

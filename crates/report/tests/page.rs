@@ -113,6 +113,7 @@ fn opened(browser: &str, folder: &Path, page: &str) -> String {
     std::fs::write(&file, page).expect("writable");
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1200,900"])
+        .args(["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"])
         .arg(format!("--user-data-dir={}", folder.join("profile").display()))
         .args(["--virtual-time-budget=5000", "--dump-dom"])
         .arg(format!("file://{}", file.display()))
@@ -125,6 +126,87 @@ fn opened(browser: &str, folder: &Path, page: &str) -> String {
 fn attribute(dom: &str, name: &str) -> Option<String> {
     let body = dom.split("<body").nth(1)?.split('>').next()?;
     Some(body.split(&format!("data-{name}=\"")).nth(1)?.split('"').next()?.to_owned())
+}
+
+/// The page with a script of ours at its end.
+fn driven(page: &str, script: &str) -> String {
+    let nonce = page.split("nonce-").nth(1).and_then(|rest| rest.split('\'').next()).expect("a nonce");
+    page.replace("</body>", &format!("<script nonce=\"{nonce}\">{script}</script></body>"))
+}
+
+/// A trace of `threads` threads, of a process whose memory is looked at every tenth time alone, and of one that is looked at all the time
+/// at first, and then only once more.
+fn seldom(threads: u64) -> Trace {
+    let level = |name| Counter::level(ObjectKind::Process, name, "KiB", "of a process");
+    let counters =
+        [Counter::count(ObjectKind::Thread, "run_ns", "ns", "of a thread"), level("kib_total"), level("kib_near")];
+    let mut bytes = Vec::new();
+    let mut writer = TraceWriter::new(&mut bytes, &Preamble::default(), &counters).expect("a writer");
+    let mut object =
+        |kind, key, name: String| writer.object(0, &Object::new(kind, key, name.clone(), name)).expect("an object");
+    let processes = [1, 2].map(|key| object(ObjectKind::Process, key, format!("p{}", key - 1)));
+    let objects: Vec<u32> = (0..threads).map(|key| object(ObjectKind::Thread, key + 1, format!("t{key}"))).collect();
+    for step in 0..200u64 {
+        for (number, &object) in (1..).zip(&objects) {
+            let values = [Value::exact(step * number * 100_000)];
+            writer.sample(step * 10_000_000, object, &values).expect("a sample");
+        }
+        for (process, looked_at) in processes.into_iter().zip([step % 10 == 0, step < 50 || step == 150]) {
+            if looked_at {
+                let values = [1024 * (100 + step), 1024 * 90].map(Value::exact);
+                writer.sample(step * 10_000_000, process, &values).expect("a sample");
+            }
+        }
+    }
+    writer.finish().expect("an end");
+    Trace::read(bytes.as_slice()).expect("a trace")
+}
+
+/// Notes how many charts there are, how many coloured points the emptiest has, how many points of the second line's colour the first has
+/// in its right half, and how many lines look different in that with the most.
+const COUNT: &str = "
+setTimeout(() => {
+  const count = (canvas, is) => {
+    const points = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+    let found = 0;
+    for (let at = 0; at < points.length; at += 4) {
+      const [red, green, blue, cover] = points.slice(at, at + 4);
+      if (cover > 100 && is(red, green, blue, (at / 4 % canvas.width) / canvas.width)) found += 1;
+    }
+    return found;
+  };
+  const coloured = (red, green, blue) => Math.max(red, green, blue) - Math.min(red, green, blue) > 60;
+  const second = (red, green, blue, across) => across > 0.6 && red > 190 && green > 60 && green < 130 && blue < 40;
+  const charts = [...document.querySelectorAll('.chart')];
+  const canvases = charts.map((chart) => chart.querySelector('canvas'));
+  const look = (path) => `${path.getAttribute('stroke')} ${path.getAttribute('stroke-dasharray')}`;
+  const looks = (chart) => new Set([...chart.querySelectorAll('.u-legend .sample path')].map(look)).size;
+  const note = (name, value) => { document.body.dataset[name] = value; };
+  note('charts', charts.map((chart) => chart.querySelector('h3').firstChild.textContent.trim()).join(';'));
+  note('least', Math.min(...canvases.map((canvas) => count(canvas, coloured))));
+  note('lonely', count(canvases[0], second));
+  note('looks', Math.max(...charts.map(looks)));
+}, 500);
+";
+
+#[test]
+fn no_plot_that_has_samples_is_blank_and_no_two_lines_look_alike() {
+    let Some(browser) = browser() else {
+        eprintln!("skipped: there is no chromium here");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = seldom(32);
+    let page = page(&Page { title: "seldom".into(), trace: Some(&trace), ..Page::default() }).expect("a page");
+    let dom = opened(browser, folder.path(), &driven(&page, COUNT));
+    let told = |name: &str| attribute(&dom, name).unwrap_or_else(|| panic!("no {name}"));
+    assert_eq!(told("charts"), "processes: memory, MiB;processes: near, %;threads: cpu, %");
+    let number = |name: &str| told(name).parse::<u32>().unwrap_or_else(|_| panic!("{name} is {}", told(name)));
+    // Samples that come at a rate of their own are joined by a line, which is wider than this.
+    assert!(number("least") >= 800, "{}", number("least"));
+    // A sample far from all others is a dot.
+    assert!((4..100).contains(&number("lonely")), "{}", number("lonely"));
+    assert_eq!(told("looks"), "32");
 }
 
 /// Drags the pointer over the middle of the first plot, as a person would, and notes what is then shown.
@@ -154,9 +236,7 @@ fn the_page_opens_in_a_browser_zooms_and_runs_no_names() {
     };
     let folder = tempfile::tempdir().expect("a folder");
     let page = hostile_page();
-    let nonce = page.split("nonce-").nth(1).and_then(|rest| rest.split('\'').next()).expect("a nonce");
-    let driver = format!("<script nonce=\"{nonce}\">{DRAG}</script></body>");
-    let dom = opened(browser, folder.path(), &page.replace("</body>", &driver));
+    let dom = opened(browser, folder.path(), &driven(&page, DRAG));
     let told = |name: &str| {
         attribute(&dom, name).unwrap_or_else(|| panic!("no {name} in {}", &dom[dom.len().saturating_sub(3000)..]))
     };

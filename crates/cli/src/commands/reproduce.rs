@@ -94,10 +94,7 @@ impl ReproduceCommand {
             print_tables(&reproduction, &outcomes)?;
         }
         if let Some(directory) = &self.svg {
-            reproduction
-                .plots(&outcomes)
-                .iter()
-                .try_for_each(|(name, plot)| draw(self.output.files(), directory, name, plot))?;
+            draw(self.output.files(), directory, &reproduction.plots(&outcomes))?;
         }
         output.finish()?;
         match failures.first() {

@@ -59,7 +59,8 @@ impl TopologyCommand {
                 let inventory = Inventory::discover(&KernelFiles::live()).map_err(Failure::run)?;
                 let rows = computer::rows(&inventory);
                 let origin = provenance::of_host(&inventory);
-                self.show(&computer::headline(&inventory), &rows, &origin, || report::computer_drawing(&rows))?;
+                let headline = computer::headline(&inventory);
+                self.show(&headline, &rows, &origin, || report::computer_drawing(&headline, &rows))?;
             }
             _ => {
                 let topology = Topology::new(&self.machine.simulated("no routers, and so no routes")?);

@@ -152,13 +152,26 @@ pub fn make_drawings(directory: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Draws a plot into the directory of `--svg`, as `NAME.svg`.
+/// Draws plots into the directory of `--svg`, each as `NAME.svg`. A plot that cannot be drawn is left out with a note: what was measured
+/// for it is not lost.
 ///
 /// # Errors
-/// When it cannot be drawn or written.
-pub fn draw(files: Files, directory: &Path, name: &str, plot: &Plot) -> Result<(), Failure> {
-    let svg = plot.svg().map_err(|error| Failure::run(format!("{name}: {error}")))?;
-    let mut file = files.whole("--svg", &directory.join(format!("{name}.svg")), Kind::Svg)?;
-    file.write_all(svg.as_bytes())?;
-    file.complete()
+/// When one cannot be written.
+pub fn draw(files: Files, directory: &Path, plots: &[(String, Plot)]) -> Result<(), Failure> {
+    if plots.is_empty() {
+        eprintln!("note: --svg {}: nothing of what was measured has a diagram", directory.display());
+    }
+    for (name, plot) in plots {
+        let svg = match plot.svg() {
+            Ok(svg) => svg,
+            Err(error) => {
+                eprintln!("note: {name}.svg is not drawn: {error}");
+                continue;
+            }
+        };
+        let mut file = files.whole("--svg", &directory.join(format!("{name}.svg")), Kind::Svg)?;
+        file.write_all(svg.as_bytes())?;
+        file.complete()?;
+    }
+    Ok(())
 }

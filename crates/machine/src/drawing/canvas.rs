@@ -125,11 +125,18 @@ pub(super) fn stroke(class: LinkClass) -> (&'static str, f64, &'static str) {
 const THIN: f64 = 2.5;
 const THICKER: f64 = 3.0;
 
-/// The colour of a load in percent: from pale to deep red.
-fn heat(percent: f64) -> String {
+/// The colours of idle nodes, of idle links, which are thin and must be seen on white, and of what is never idle.
+const IDLE_NODE: [f64; 3] = [253.0, 236.0, 222.0];
+const IDLE_LINK: [f64; 3] = [196.0, 196.0, 196.0];
+const BUSY: [f64; 3] = [168.0, 12.0, 22.0];
+/// From this load in percent on, white is better read on a node than black.
+const DARK: f64 = 60.0;
+
+/// The colour of a load in percent, between that of what is idle and deep red.
+fn heat(idle: [f64; 3], percent: f64) -> String {
     let share = (percent / 100.0).clamp(0.0, 1.0);
-    let between = |from: f64, to: f64| (from + (to - from) * share).round() as u8;
-    format!("#{:02x}{:02x}{:02x}", between(253.0, 168.0), between(236.0, 12.0), between(222.0, 22.0))
+    let channel = |number: usize| (idle[number] + (BUSY[number] - idle[number]) * share).round() as u8;
+    format!("#{:02x}{:02x}{:02x}", channel(0), channel(1), channel(2))
 }
 
 /// The end of an element, with its load as a tooltip.
@@ -190,11 +197,32 @@ impl Canvas {
         self.link = link;
     }
 
+    /// The load of the node that is being drawn, if it is known.
+    fn load_of_node(&self) -> Option<f64> {
+        self.node.and_then(|node| self.load.nodes.get(&node).copied())
+    }
+
+    /// Whether the load of any part is known.
+    pub(super) fn has_load(&self) -> bool {
+        !self.load.nodes.is_empty() || !self.load.links.is_empty()
+    }
+
+    /// A sign of a load in percent: a box in its colour.
+    pub(super) fn load_sign(&mut self, centre: Point, width: f64, height: f64, percent: f64) {
+        let (left, top, fill) = (centre.x - width / 2.0, centre.y - height / 2.0, heat(IDLE_NODE, percent));
+        self.include(Point { x: left, y: top });
+        self.include(Point { x: left + width, y: top + height });
+        self.put(
+            Layer::Parts,
+            format_args!(r#"<rect x="{left:.1}" y="{top:.1}" width="{width:.1}" height="{height:.1}" fill="{fill}"/>"#),
+        );
+    }
+
     /// A box around `centre`.
     pub(super) fn block(&mut self, layer: Layer, look: Look, centre: Point, width: f64, height: f64) {
         let (fill, outline, radius) = look.paint();
-        let load = self.node.and_then(|node| self.load.nodes.get(&node).copied());
-        let fill = load.map_or_else(|| fill.to_owned(), heat);
+        let load = self.load_of_node();
+        let fill = load.map_or_else(|| fill.to_owned(), |load| heat(IDLE_NODE, load));
         let end = load.map_or_else(|| "/>".to_owned(), |load| told(load, "rect"));
         let (left, top) = (centre.x - width / 2.0, centre.y - height / 2.0);
         self.include(Point { x: left, y: top });
@@ -254,8 +282,10 @@ impl Canvas {
     fn path(&mut self, layer: Layer, class: LinkClass, route: std::fmt::Arguments<'_>) {
         let (colour, width, dashes) = stroke(class);
         let load = self.link.and_then(|link| self.load.links.get(&link).copied());
-        let (colour, width) = load
-            .map_or_else(|| (colour.to_owned(), width), |load| (heat(load), width.max(THIN) + THICKER * load / 100.0));
+        let (colour, width) = load.map_or_else(
+            || (colour.to_owned(), width),
+            |load| (heat(IDLE_LINK, load), width.max(THIN) + THICKER * load / 100.0),
+        );
         let end = load.map_or_else(|| "/>".to_owned(), |load| told(load, "path"));
         let dashes = if dashes.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dashes}""#) };
         self.put(
@@ -269,12 +299,18 @@ impl Canvas {
     /// Text whose middle line is at `at`.
     pub(super) fn words(&mut self, words: Words, align: Align, at: Point, text: &str) {
         let (size, weight, colour) = words.paint();
+        let colour = match self.load_of_node() {
+            Some(load) if load >= DARK => "#ffffff",
+            Some(_) => "#16202a",
+            None => colour,
+        };
         let (anchor, left) = match align {
             Align::Left => ("start", 0.0),
             Align::Centre => ("middle", 0.5),
         };
-        // Sans-serif letters are on average about 0.56 of their size wide.
-        let width = text.chars().count() as f64 * size * 0.56;
+        // Names in DejaVu Sans, the widest of the fonts, are on average no more than so much of their size wide.
+        let average = if weight > 400 { 0.72 } else { 0.64 };
+        let width = text.chars().count() as f64 * size * average;
         self.include(at.offset(-width * left, -size / 2.0));
         self.include(at.offset(width * (1.0 - left), size / 2.0));
         let Point { x, y } = at.offset(0.0, size * 0.35);

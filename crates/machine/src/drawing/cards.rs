@@ -108,10 +108,10 @@ pub(super) fn router_box(canvas: &mut Canvas, router: &Router, look: Look, at: P
 pub(super) fn node_box(canvas: &mut Canvas, topology: &Topology, node: &Node, middle: Point) {
     canvas.at_node(Some(node.id));
     canvas.block(Layer::Parts, Look::Node, middle, NODE.0, NODE.1);
-    canvas.at_node(None);
     canvas.words(Words::NodeName, Align::Centre, middle.offset(0.0, -5.0), &format!("n{}", node.id));
     let cpus: Vec<_> = topology.cpus_of(node.id).map(|cpu| cpu.to_string()).collect();
     canvas.words(Words::CpuNames, Align::Centre, middle.offset(0.0, 7.0), &format!("cpu {}", cpus.join(" ")));
+    canvas.at_node(None);
 }
 
 /// Draws the box of a module whose first router is at `at`.

@@ -12,6 +12,8 @@ const ENTRY: f64 = 285.0;
 /// The width of an entry where networks have cables of their own, whose names are longer.
 const WIDE_ENTRY: f64 = 330.0;
 const LINE: f64 = 26.0;
+/// The loads whose colours are shown, in percent.
+const LOADS: [f64; 4] = [0.0, 33.0, 67.0, 100.0];
 
 /// Draws the legend below everything else; `tiled` if nodes are not drawn one by one.
 pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, tiled: bool) {
@@ -53,6 +55,14 @@ pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, tiled: bool) {
         canvas.wire(Layer::Parts, class, at, at.offset(SIGN, 0.0));
         let meaning = format!("{class}, {}, {:.1} ns", link.length, link.delay.as_ns());
         canvas.words(Words::Caption, Align::Left, at.offset(SIGN + 12.0, 0.0), &meaning);
+    }
+    if canvas.has_load() {
+        let at = next();
+        for (step, percent) in LOADS.into_iter().enumerate() {
+            let middle = at.offset((step as f64 + 0.5) * SIGN / LOADS.len() as f64, 0.0);
+            canvas.load_sign(middle, SIGN / LOADS.len() as f64, 16.0, percent);
+        }
+        canvas.words(Words::Caption, Align::Left, at.offset(SIGN + 12.0, 0.0), "load, from 0 % to 100 % of the time");
     }
 }
 

@@ -5,11 +5,11 @@
 
 mod timeline;
 
-use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Value, context};
+use plotters::style::RGBColor;
 use record::{FindingRow, RegionStatistics, SimulationRow};
 use serde::Serialize;
 use trace::Trace;
@@ -76,6 +76,7 @@ struct Part {
     name: String,
     percent: f64,
     shown: String,
+    colour: String,
 }
 
 const CAUSES: [&str; 5] = ["cold", "capacity", "conflict", "true-sharing", "false-sharing"];
@@ -151,15 +152,13 @@ fn regions(row: &SimulationRow) -> Vec<Region<'_>> {
         .collect()
 }
 
-/// Where the time went: the parts that took some.
+/// Where the time went: the parts that took some, in the colours of the bars.
 fn parts(row: &SimulationRow) -> Vec<Part> {
-    let mut sums: BTreeMap<usize, (String, f64)> = BTreeMap::new();
-    for (number, (name, share)) in crate::time_split::parts_of(row).into_iter().enumerate() {
-        if share > 0.0005 {
-            sums.insert(number, (name.to_owned(), share));
-        }
-    }
-    let part =
-        |(name, share): (String, f64)| Part { name, percent: 100.0 * share, shown: format!("{:.1}", 100.0 * share) };
-    sums.into_values().map(part).collect()
+    let shares = crate::time_split::parts_of(row).into_iter().enumerate();
+    let part = |(number, (name, share)): (usize, (&str, f64))| {
+        let RGBColor(red, green, blue) = crate::bars::colour(number);
+        let colour = format!("#{red:02x}{green:02x}{blue:02x}");
+        Part { name: name.to_owned(), percent: 100.0 * share, shown: format!("{:.1}", 100.0 * share), colour }
+    };
+    shares.filter(|(_, (_, share))| *share > 0.0005).map(part).collect()
 }

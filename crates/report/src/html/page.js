@@ -5,9 +5,12 @@
   const room = document.getElementById("charts");
   // The palette of Okabe and Ito without its yellow: those who do not see all colours tell them apart. Lines beyond differ in dashes.
   const colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00"];
-  const dashes = [[], [10, 5], [3, 3], [16, 4]];
+  const dashes = [[], [10, 5], [3, 3], [16, 4, 3, 4], [1, 5]];
   const most = colours.length * dashes.length;
-  const times = data.times_ms;
+  // The time is shown in the unit in which the run is neither long nor short.
+  const length = data.times_ms.length > 0 ? data.times_ms[data.times_ms.length - 1] : 0;
+  const [unit, scale] = length >= 20000 ? ["s", 1e-3] : length >= 2 ? ["ms", 1] : ["us", 1e3];
+  const times = data.times_ms.map((time) => time * scale);
   const plots = [];
   let moving = false;
 
@@ -22,16 +25,29 @@
   };
   const whole = () => follow(times[0], times[times.length - 1]);
 
-  // A sample between two gaps has no line to be part of: it gets a dot, and so do all where there is room.
-  const alone = (values) => {
-    const has = (index) => values[index] != null;
-    return values.map((_, index) => index).filter((index) => has(index) && !has(index - 1) && !has(index + 1));
+  // Not everything is looked at at the same times. Where a sample is no further from the one before than is usual, a line joins both:
+  // what lies between is undefined, and no gap.
+  const joined = (values) => {
+    const places = values.map((_, index) => index).filter((index) => values[index] != null);
+    const distances = places.slice(1).map((place, number) => times[place] - times[places[number]]).sort((a, b) => a - b);
+    const usual = distances[Math.floor(0.9 * distances.length)] ?? 0;
+    const line = values.slice();
+    places.slice(1).forEach((place, number) => {
+      if (times[place] - times[places[number]] <= 4 * usual) line.fill(undefined, places[number] + 1, place);
+    });
+    return line;
   };
-  const dots = (values) => {
-    const lonely = alone(values);
+  // A sample between two gaps has no line to be part of: it gets a dot, and so do all where there is room.
+  const alone = (line) => {
+    const seen = line.map((_, index) => index).filter((index) => line[index] !== undefined);
+    const has = (number) => line[seen[number]] != null;
+    return seen.filter((_, number) => has(number) && !has(number - 1) && !has(number + 1));
+  };
+  const dots = (line) => {
+    const lonely = alone(line);
     if (times.length < 60) return { show: true, size: 5 };
     return { show: false, size: 5, filter: (plot, series) => {
-      const [first, last] = plot.series[series].idxs ?? [0, values.length - 1];
+      const [first, last] = plot.series[series].idxs ?? [0, line.length - 1];
       return lonely.filter((index) => index >= first && index <= last);
     } };
   };
@@ -40,6 +56,36 @@
     const peak = (object) => object.values.reduce((most, value) => (value != null && value > most ? value : most), -Infinity);
     const ranked = objects.map((object, index) => ({ index, peak: peak(object) })).sort((a, b) => b.peak - a.peak || a.index - b.index);
     return new Set(ranked.slice(0, most).map(({ index }) => index));
+  };
+
+  // Many lines take more height to be told apart.
+  const size = (chart) => ({ width: Math.max(320, room.clientWidth), height: chart.objects.length > 8 ? 320 : 210 });
+  // An axis is as wide as its labels are.
+  const fitting = (plot, values, index, cycle) => {
+    const axis = plot.axes[index];
+    if (cycle > 1) return axis._size;
+    plot.ctx.font = axis.font[0];
+    const widths = (values ?? []).map((value) => plot.ctx.measureText(value).width / devicePixelRatio);
+    return Math.ceil(axis.ticks.size + axis.gap + Math.max(30, ...widths) + 8);
+  };
+  // Percentages are of the whole, unless all are so small that the lines would lie on the axis.
+  const extent = (chart) => (plot, least, most) => {
+    if (least == null || (least >= 0 && most <= 0)) return [0, 1];
+    if (chart.steps) return [Math.min(least, 0) - 0.1, Math.max(most, 1) + 0.1];
+    if (chart.unit === "%" && least >= 0 && most > 40) return [0, Math.max(100, most)];
+    return uPlot.rangeNum(Math.min(least, 0), most, 0.1, true);
+  };
+  // What stands before a name in the legend: a piece of its line.
+  const sample = (line) => {
+    const element = (name, attributes) => {
+      const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+      for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+      return made;
+    };
+    const picture = element("svg", { class: "sample", width: 30, height: 8 });
+    const dashes = line.dash.join(" ");
+    picture.append(element("path", { d: "M0 4H30", stroke: line.stroke, "stroke-width": 2, "stroke-dasharray": dashes }));
+    return picture;
   };
 
   const draw = (chart) => {
@@ -62,26 +108,34 @@
     }
     const places = [...chart.shown].sort((a, b) => a - b);
     const ink = (index) => (places.includes(index) ? places.indexOf(index) : index);
+    const values = chart.objects.map((object) => joined(object.values));
     const lines = chart.objects.map((object, index) => ({
       label: object.name,
       show: chart.shown.has(index),
       stroke: colours[ink(index) % colours.length],
       dash: dashes[Math.floor(ink(index) / colours.length) % dashes.length],
       width: 1.4,
-      points: dots(object.values),
+      points: { ...dots(values[index]), fill: colours[ink(index) % colours.length] },
+      // A number of something is what it is until it is another: there is nothing between two nodes.
+      paths: chart.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
       value: (_, value) => (value == null ? "-" : value.toPrecision(4)),
     }));
     const plot = new uPlot({
-      width: Math.max(320, room.clientWidth),
-      height: 220,
-      scales: { x: { time: false } },
+      ...size(chart),
+      scales: { x: { time: false }, y: { range: extent(chart) } },
       cursor: { sync: { key: "time" }, drag: { x: true, y: false } },
-      axes: [{ label: "ms" }, { size: 70, label: chart.unit }],
-      series: [{ label: "ms" }, ...lines],
+      legend: { markers: { show: false } },
+      axes: [
+        { label: unit, size: 32, labelSize: 18, labelGap: 0 },
+        { label: chart.unit, size: fitting, labelSize: 24, incrs: chart.steps ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] : undefined },
+      ],
+      series: [{ label: unit }, ...lines],
       hooks: { setScale: [(plot, axis) => { if (axis === "x" && plots.includes(plot)) follow(plot.scales.x.min, plot.scales.x.max); }] },
-    }, [times, ...chart.objects.map((object) => object.values)], box);
+    }, [times, ...values], box);
     box.querySelectorAll(".u-legend .u-series").forEach((row, index) => {
-      if (index > 0) row.title = chart.objects[index - 1].title;
+      if (index === 0) return;
+      row.title = chart.objects[index - 1].title;
+      row.querySelector("th").prepend(sample(lines[index - 1]));
     });
     plots.push(plot);
     return { plot, chart };
@@ -105,7 +159,7 @@
     }
   });
   window.addEventListener("resize", () => {
-    for (const plot of plots) plot.setSize({ width: Math.max(320, room.clientWidth), height: 220 });
+    for (const { plot, chart } of drawn) plot.setSize(size(chart));
   });
   if (times.length > 0) whole();
 })();

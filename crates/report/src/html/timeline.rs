@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use trace::metric::{Evaluator, Resolved, built_in};
-use trace::{ObjectKind, Trace};
+use trace::metric::{Evaluator, Metric, Resolved, built_in};
+use trace::{Counter, ObjectKind, Trace};
 
 use super::HtmlError;
 
@@ -22,6 +22,8 @@ struct Chart {
     metric: String,
     unit: String,
     what: String,
+    /// Whether [`has_steps`].
+    steps: bool,
     objects: Vec<Line>,
 }
 
@@ -75,6 +77,12 @@ fn evaluator(trace: &Trace) -> Evaluator {
     evaluator
 }
 
+/// Whether values are numbers of something, such as of a node, between which there is nothing: levels without a unit, as they are.
+fn has_steps(metric: &Metric, trace: &Trace) -> bool {
+    let is_it = |counter: &Counter| counter.of == metric.of && counter.name == metric.formula && counter.is_level();
+    metric.unit.is_empty() && trace.counters.iter().any(is_it)
+}
+
 /// The samples as JSON in which nothing ends a script.
 pub fn data(trace: &Trace) -> Result<String, HtmlError> {
     let mut evaluator = evaluator(trace);
@@ -84,6 +92,7 @@ pub fn data(trace: &Trace) -> Result<String, HtmlError> {
         .flat_map(|metric| (0..trace.objects.len()).map(move |object| (metric, object)))
         .filter(|&(metric, object)| evaluator.metrics()[metric].metric.of == trace.objects[object].kind)
         .collect();
+    let stepped: Vec<bool> = evaluator.metrics().iter().map(|resolved| has_steps(&resolved.metric, trace)).collect();
     let mut sums = vec![vec![(0.0, 0u32); points]; pairs.len()];
     let mut times_ms = vec![0.0; points];
     for (number, tick) in trace.ticks().enumerate() {
@@ -92,7 +101,9 @@ pub fn data(trace: &Trace) -> Result<String, HtmlError> {
         for (pair, &(metric, object)) in pairs.iter().enumerate() {
             if let Some((value, _)) = evaluator.value(metric, object).filter(|(value, _)| value.is_finite()) {
                 let sum = &mut sums[pair][number / step];
-                *sum = (sum.0 + value, sum.1 + 1);
+                // The mean of two nodes is no node.
+                let before = if stepped[metric] { (0.0, 0) } else { *sum };
+                *sum = (before.0 + value, before.1 + 1);
             }
         }
     }
@@ -113,6 +124,7 @@ pub fn data(trace: &Trace) -> Result<String, HtmlError> {
                 metric: declared.name.clone(),
                 unit: declared.unit.clone(),
                 what: declared.what.clone(),
+                steps: stepped[metric],
                 objects: vec![line],
             }),
         }

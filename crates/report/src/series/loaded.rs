@@ -76,7 +76,7 @@ pub fn load_curves(records: &[Record]) -> Option<Plot> {
             let mut points: Vec<(f64, f64)> =
                 of_mix.map(|point| (point.traffic_mb_per_s, point.latency.median)).collect();
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            Series { name: format!("{reads} reads : {writes} writes"), points, mark: Mark::Line, colour }
+            Series { name: format!("reads : writes = {reads} : {writes}"), points, mark: Mark::Line, colour }
         })
         .filter(|series| !series.points.is_empty())
         .collect();

@@ -143,10 +143,8 @@ fn measure_here(
 /// Draws what the records have curves for.
 fn draw_curves(files: Files, records: &[Record], directory: &Path) -> Result<(), Failure> {
     let plots = [("hierarchy", report::area_curves(records)), ("loaded", report::load_curves(records))];
-    plots
-        .iter()
-        .filter_map(|(name, plot)| Some((name, plot.as_ref()?)))
-        .try_for_each(|(name, plot)| draw(files, directory, name, plot))
+    let found = plots.into_iter().filter_map(|(name, plot)| Some((name.to_owned(), plot?)));
+    draw(files, directory, &found.collect::<Vec<_>>())
 }
 
 /// What is measured by which clock, and what this computer keeps from being measured.

@@ -225,12 +225,11 @@ fn analysed(models: &[Model], measured: &Measured) -> (Vec<Analysis>, Vec<String
 }
 
 fn draw_all(files: Files, analyses: &[Analysis], directory: &Path) -> Result<(), Failure> {
-    for analysis in analyses {
-        for (name, plot) in &analysis.plots {
-            draw(files, directory, &format!("{}-{name}", analysis.model), plot)?;
-        }
-    }
-    Ok(())
+    let of_model = |analysis: &Analysis| {
+        let named = |(name, plot): &(String, _)| (format!("{}-{name}", analysis.model), Clone::clone(plot));
+        analysis.plots.iter().map(named).collect::<Vec<_>>()
+    };
+    draw(files, directory, &analyses.iter().flat_map(of_model).collect::<Vec<_>>())
 }
 
 /// The machine of `description` as analyses need it.
