@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{build, build_with_blocks, error_of, request, run, run_right};
+use common::{build, build_with_blocks, build_with_openmp, error_of, request, run, run_right};
 
 #[test]
 fn locks_of_every_kind_hold() {
@@ -60,6 +60,20 @@ fn running_ahead_changes_nothing() {
         let ahead = run(&program, &[], request());
         let step = run(&program, &[], ccnuma_frontend::request::Request { lock_step: true, ..request() });
         assert_eq!((ahead.0.row, ahead.1), (step.0.row, step.1), "{name}");
+    }
+}
+
+/// Which thread does which task, and when, is decided in simulated time alone.
+#[test]
+fn running_ahead_changes_no_task() {
+    for (name, arguments) in
+        [("villages", vec!["3"]), ("empty_tasks", vec!["all", "30"]), ("empty_tasks", vec!["one", "60"])]
+    {
+        let program = build_with_openmp(name);
+        let ahead = run(&program, &arguments, request());
+        let step = run(&program, &arguments, ccnuma_frontend::request::Request { lock_step: true, ..request() });
+        assert_eq!((ahead.0.error.as_deref(), ahead.0.status), (None, 0), "{name} {arguments:?}");
+        assert_eq!((ahead.0.row, ahead.1), (step.0.row, step.1), "{name} {arguments:?}");
     }
 }
 

@@ -180,7 +180,7 @@ pub extern "C" fn omp_get_team_size(level: c_int) -> c_int {
 /// Whether tasks made here are done at once.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_in_final() -> c_int {
-    region().task.is_some_and(|task| task.is_final).into()
+    region().task.is_some_and(|task| task.kind.is_final).into()
 }
 
 /// Seconds: simulated, or of this computer if that was asked for.

@@ -8,7 +8,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use super::groups::Group;
 use super::tasks::Task;
-use super::team::{CONSTRUCT_CANCELLED, Member, REGION_CANCELLED, Team, globals, member};
+use super::team::{CONSTRUCT_CANCELLED, Member, REGION_CANCELLED, TASKED, Team, globals, member};
 
 /// What is cancelled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +53,9 @@ impl Team {
     fn note(&self, bit: u32) {
         self.cancelled.set(true);
         let _before = self.phase.change(|phase| (phase & bit == 0).then_some(phase | bit));
+        if self.phase.peek() & TASKED != 0 {
+            self.call();
+        }
     }
 
     fn has(&self, bit: u32) -> bool {
@@ -62,7 +65,7 @@ impl Team {
     /// As [`Team::barrier`], but nobody waits any longer when the region is cancelled: whether it is.
     pub fn barrier_or_cancelled(&'static self) -> bool {
         if globals().settings.cancellation {
-            return self.meet(&self.arrived_early, REGION_CANCELLED);
+            return self.meet(&self.early, REGION_CANCELLED);
         }
         self.barrier();
         false

@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::ptr::{drop_in_place, from_ref, null_mut};
 
 use super::platform::{Word, free, keep};
-use super::queues::Ready;
 use super::tasks::Task;
 use super::team::Team;
 
@@ -13,10 +12,8 @@ pub struct Group {
     outer: Option<&'static Group>,
     /// Whether it is a construct's own and not the program's, which then means the one around it.
     hidden: bool,
-    pub(super) left: Cell<u32>,
-    pub(super) queued: Ready,
-    /// Who waits for its end.
-    pub(super) waiter: Cell<Option<&'static Task>>,
+    /// Tasks that have not ended.
+    pub(super) left: Word,
     cancelled: Word,
     /// Reductions that its tasks take part in.
     pub reductions: Cell<*mut usize>,
@@ -39,17 +36,13 @@ impl Team {
     pub fn end_group(&'static self) {
         let task = Task::current();
         let Some(group) = task.group.get() else { return };
-        self.tasks.with(|_| group.waiter.set(Some(task)));
-        // Tasks of the group may wait for children from before it.
-        let next = || group.queued.take_latest().or_else(|| task.take_child());
-        self.wait(|_| group.left.get() == 0, next, Some(task));
+        self.work_until(|| group.left.look() == 0);
         task.group.set(group.outer);
         self.give_back(group);
     }
 
     /// The tasks of a group are done, and nobody knows it any more.
     pub fn give_back(&self, group: &'static Group) {
-        self.tasks.with(|_| group.queued.clear());
         let place = from_ref(group).cast_mut();
         // SAFETY: see above.
         unsafe {
@@ -65,9 +58,7 @@ impl Group {
         keep(Self {
             outer,
             hidden,
-            left: Cell::new(0),
-            queued: Ready::default(),
-            waiter: Cell::new(None),
+            left: Word::default(),
             cancelled: Word::default(),
             reductions: Cell::new(outer.map_or(null_mut(), |outer| outer.reductions.get())),
         })

@@ -8,7 +8,7 @@ use workloads::BarrierKind;
 
 use super::platform::{Waiting, Word};
 use crate::runtime::futex;
-use crate::runtime::state::{at_memory, change_at_memory, current, run};
+use crate::runtime::state::{change_at_memory, current, run};
 
 /// The running thread, if barriers are of a kind.
 fn where_barriers_are(kind: OwnBarrier) -> Option<&'static mut Thread<'static>> {
@@ -39,17 +39,6 @@ impl Tally {
     /// As the runtime knows it without looking.
     pub fn peek(&self) -> u32 {
         self.0.peek()
-    }
-
-    /// How many there are.
-    pub fn look(&self) -> u32 {
-        if where_all_is_free().is_some() {
-            return self.peek();
-        }
-        match where_barriers_are(Self::AT_MEMORY) {
-            Some(thread) => at_memory(thread, self.0.address(), || self.peek()),
-            None => self.0.look(),
-        }
     }
 
     /// So many have come, of whom nobody waits for this word.

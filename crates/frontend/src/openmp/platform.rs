@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use experiments::policies::OwnLocks;
 use sim::{Cause, Thread};
 
+use super::meeting;
 use crate::runtime::callbacks::{Reference, refer_range};
 use crate::runtime::state::{acquire, current, indivisible, release, run};
 use crate::runtime::{address, clock, futex, heap, keys, locking, processors, threads};
@@ -310,6 +311,42 @@ pub fn fence() {
             thread.order();
         }
     }
+}
+
+/// On this computer, what was stored before this can be seen by others before what is loaded after it. Simulated threads see each
+/// other's words in the order of simulated time.
+pub fn fence_host() {
+    if current().is_none() {
+        std::sync::atomic::fence(Ordering::SeqCst);
+    }
+}
+
+/// Whether the thread may look for something to do again and again: in a simulation, there is a processor for every thread, and
+/// threads that wait for each other are not asked to give theirs up.
+pub fn has_processor() -> bool {
+    current().is_none() || (run().alive <= run().processors && meeting::waiting() == Waiting::Looks)
+}
+
+/// The pause between two looks for something to do.
+pub fn between_polls() {
+    match current() {
+        None => std::hint::spin_loop(),
+        Some(thread) => thread.instructions(POLL),
+    }
+}
+
+/// Instructions of that pause, and of choosing where to look: a round figure.
+const POLL: u32 = 30;
+
+/// Whole pages of memory for the running thread, which is to be the first to touch them.
+///
+/// # Panics
+/// When there is no memory left: tasks cannot be done without.
+pub fn pages(bytes: usize) -> *mut c_void {
+    let page = if current().is_some() { address::page() } else { LINE };
+    let block = heap::memalign(page, bytes.next_multiple_of(page), 0);
+    assert!(!block.is_null(), "no memory for OpenMP tasks");
+    block
 }
 
 /// Memory of the program's own, for what its threads share; null if there is none left.

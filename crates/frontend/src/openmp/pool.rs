@@ -104,7 +104,6 @@ impl Member {
         team.tree.forget(threads);
         let begun = begin(team);
         team.begun.set(begun);
-        team.tasked.set(false);
         pool.launch.set(pool.next_region() | threads);
         self.work(team, 0);
         team.base.set(self.region.get().begun);

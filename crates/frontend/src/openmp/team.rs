@@ -13,14 +13,14 @@ use super::display;
 use super::groups::Group;
 use super::kmp::Dimension;
 use super::meeting::{Phase, Tally};
-use super::platform::{
-    AtEnd, Counter, Guarded, LINE, Line, Lock, charged, keep, loads, processors, remember, remembered,
-};
+use super::platform::{AtEnd, Counter, LINE, Line, Lock, Word, charged, keep, loads, processors, remember, remembered};
 use super::pool::{Pool, dismiss};
 use super::schedule::{Kind, Schedule};
 use super::settings::{Bind, Settings};
 use super::sharing::{Progress, Share};
-use super::tasks::{Queue, Task};
+use super::stealing::Queues;
+use super::stock::Stock;
+use super::tasks::Task;
 use super::tree::Tree;
 use crate::runtime::measured;
 
@@ -83,17 +83,15 @@ pub struct Team {
     /// Where threads meet whom clang's code began.
     pub tree: Tree,
     /// Threads that have come to the barrier.
-    arrived: Line<Tally>,
+    pub(super) meeting: Meeting,
     /// Threads that have come to one at which they wait no longer when the region is cancelled.
-    pub arrived_early: Line<Tally>,
-    /// The number of barriers that are over, above the bits that tell of tasks to be done and of cancellation.
+    pub(super) early: Meeting,
+    /// The number of barriers that are over, above the bits that tell of tasks and of cancellation.
     pub phase: Line<Phase>,
     /// Whether anything was cancelled since the region began.
     pub cancelled: Cell<bool>,
-    /// Explicit tasks.
-    pub tasks: Guarded<Queue>,
-    /// Whether there were any.
-    pub tasked: Cell<bool>,
+    /// Explicit tasks that are queued.
+    pub(super) queues: Queues,
     /// Whether some of its tasks are over only when an event is fulfilled: they cannot all be done at once.
     pub detaches: Cell<bool>,
     /// The group that the tasks of all threads belong to, if the region has reductions of tasks.
@@ -102,6 +100,15 @@ pub struct Team {
     pub copied: Cell<*mut c_void>,
     /// Loops, sections and single regions under way.
     shares: [Share; AHEAD],
+}
+
+/// Threads that have come to a barrier.
+#[derive(Default)]
+pub struct Meeting {
+    /// How many there are.
+    arrived: Line<Tally>,
+    /// Those of them that have found no task, less the tasks that may be over, or queued, where no thread of the team runs.
+    pub(super) idle: Line<Word>,
 }
 
 /// What `omp_set_*` sets, for the thread that calls it and the regions that it begins.
@@ -165,6 +172,8 @@ pub struct Member {
     pub own: RefCell<FxHashMap<usize, *mut c_void>>,
     /// What it has told last of where it is.
     pub told: RefCell<Option<String>>,
+    /// The memory of its tasks.
+    stock: OnceCell<&'static Stock>,
 }
 
 impl Team {
@@ -181,12 +190,11 @@ impl Team {
             base: Cell::new(0),
             controls: Cell::new(Controls::of_the_environment()),
             tree: Tree::default(),
-            arrived: Line::default(),
-            arrived_early: Line::default(),
+            meeting: Meeting::default(),
+            early: Meeting::default(),
             phase: Line::default(),
             cancelled: Cell::new(false),
-            tasks: Guarded::default(),
-            tasked: Cell::new(false),
+            queues: Queues::default(),
             detaches: Cell::new(false),
             group: Cell::new(None),
             copied: Cell::new(std::ptr::null_mut()),
@@ -214,7 +222,7 @@ impl Team {
         for (number, share) in self.shares.iter().enumerate() {
             share.renew(number);
         }
-        self.arrived_early.set(0);
+        self.early.arrived.set(0);
         self.base.set(0);
     }
 
@@ -231,39 +239,33 @@ impl Team {
     /// Waits until all have come here and all tasks are done, and does tasks meanwhile.
     pub fn barrier(&'static self) {
         if !self.meet_in_tree() {
-            self.meet(&self.arrived, 0);
+            self.meet(&self.meeting, 0);
         }
     }
 
-    /// Waits until all have come here, who are counted in `arrived`, and all tasks are done, or until one of the bits `end` of the
+    /// Waits until all have come here, who are counted in `meeting`, and all tasks are done, or until one of the bits `end` of the
     /// phase is set; whether one is. Does tasks meanwhile.
-    pub fn meet(&'static self, arrived: &Tally, end: u32) -> bool {
+    pub(super) fn meet(&'static self, meeting: &Meeting, end: u32) -> bool {
         charged(Cause::Barrier, || {
-            // Who is alone has done its tasks as they came, but for those that somebody else ends.
+            // A thread that is alone has done its tasks as they came, but for those that another ends.
             if self.is_one() && !self.detaches.get() {
                 if self.cancelled.get() {
                     let _before = self.phase.change(|phase| Some(phase & !CONSTRUCT_CANCELLED));
                 }
                 return end != 0 && self.phase.look() & end != 0;
             }
-            let mut seen = self.phase.look() & !TASKS;
+            let mut seen = self.phase.look() & !TASKED;
             if seen & end != 0 {
                 return true;
             }
             // Once it has been counted, this may be the team of the next region.
             let threads = self.threads.get();
-            let last = arrived.count() + 1 == threads;
-            if last && self.none_left() {
+            let last = meeting.arrived.count() + 1 == threads;
+            if last && self.phase.peek() & TASKED == 0 {
                 self.pass();
                 return false;
             }
-            // Whoever queues a task after this sees that somebody is here.
-            let mut wanted = self.tasked.get();
             loop {
-                if wanted {
-                    while self.do_one(seen) {}
-                }
-                // The bit goes with the last task that is queued, so it is news when it is there again.
                 let now = self.phase.wait_while(seen);
                 if (now ^ seen) >= PASSED {
                     return false;
@@ -271,8 +273,10 @@ impl Team {
                 if now & end != 0 {
                     return true;
                 }
-                seen = now & !TASKS;
-                wanted = true;
+                if now & TASKED != 0 {
+                    return self.work_at(meeting, threads, seen, end);
+                }
+                seen = now;
             }
         })
     }
@@ -282,37 +286,35 @@ impl Team {
         (self.phase.peek() ^ seen) >= PASSED
     }
 
-    /// Whether somebody is at the barrier.
-    pub fn anybody_waits(&self) -> bool {
-        self.arrived.look() > 0 || (globals().settings.cancellation && self.arrived_early.look() > 0)
-    }
-
     /// All are here, and nothing is left to do: they may go on.
     pub fn pass(&self) {
-        for arrived in [&self.arrived, &self.arrived_early] {
-            if arrived.peek() > 0 {
-                arrived.set(0);
+        for meeting in [&self.meeting, &self.early] {
+            if meeting.arrived.peek() > 0 {
+                meeting.arrived.set(0);
+            }
+            if meeting.idle.peek() > 0 {
+                meeting.idle.set(0);
             }
         }
         // All have come to the end of what they shared.
-        let advanced = |phase: u32| Some((phase & !(TASKS | CONSTRUCT_CANCELLED)).wrapping_add(PASSED));
-        if self.tasked.get() {
-            // Nobody can have changed it: tasks come from threads, and all of them are here.
-            let _before = self.phase.change(advanced);
-        } else {
-            self.phase.set(advanced(self.phase.look()).unwrap_or(0));
+        let advanced = |phase: u32| (phase & !(TASKED | CONSTRUCT_CANCELLED)).wrapping_add(PASSED);
+        let before = self.phase.look();
+        // No other thread can change it: tasks come from threads, and all of them are here.
+        self.phase.set(advanced(before));
+        if before & TASKED != 0 {
+            self.call();
         }
     }
 }
 
-/// The bit of [`Team::phase`] that tells of tasks to be done.
-pub const TASKS: u32 = 1;
+/// The bit of [`Team::phase`] that tells that tasks have been made since the last barrier.
+pub const TASKED: u32 = 1;
 /// The bit that tells that the region is cancelled.
 pub const REGION_CANCELLED: u32 = 2;
 /// The bit that tells that the loop or sections are cancelled which threads of the team are in.
 pub const CONSTRUCT_CANCELLED: u32 = 4;
 /// What a barrier adds.
-const PASSED: u32 = 8;
+pub const PASSED: u32 = 8;
 
 impl Region {
     /// Where a thread is that begins a region.
@@ -362,6 +364,7 @@ pub(super) fn adopt(team: &'static Team, number: u32, is_first: bool) -> &'stati
         own: RefCell::default(),
         told: RefCell::default(),
         crossing: RefCell::default(),
+        stock: OnceCell::new(),
     });
     remember(std::ptr::from_ref(member).cast_mut().cast());
     static END: AtEnd = AtEnd::new(dismiss);
@@ -370,6 +373,11 @@ pub(super) fn adopt(team: &'static Team, number: u32, is_first: bool) -> &'stati
 }
 
 impl Member {
+    /// The memory of its tasks.
+    pub fn stock(&self) -> &'static Stock {
+        self.stock.get_or_init(Stock::new)
+    }
+
     /// Changes where it is.
     pub fn update(&self, change: impl FnOnce(&mut Region)) {
         let mut region = self.region.get();

@@ -27,6 +27,11 @@ pub fn build_with_blocks(name: &str) -> PathBuf {
     build_with(name, &["-fsanitize-coverage=trace-pc"])
 }
 
+/// The same for a program with OpenMP.
+pub fn build_with_openmp(name: &str) -> PathBuf {
+    build_with(name, &["-fopenmp"])
+}
+
 fn build_with(name: &str, flags: &[&str]) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name).with_extension("c");
     // Tests run at the same time, and a program that runs cannot be written.

@@ -7,9 +7,10 @@ use crate::openmp::dependences::{Dependence, Use};
 use crate::openmp::detached;
 use crate::openmp::platform::copies;
 use crate::openmp::schedule::{trips, unsigned_trips};
-use crate::openmp::tasks::{Task, block};
+use crate::openmp::tasks::{Kind, Task};
 use crate::openmp::team::{Body, team};
 
+const UNTIED: c_uint = 1;
 const FINAL: c_uint = 1 << 1;
 const PRIORITY: c_uint = 1 << 4;
 const DEPENDS: c_uint = 1 << 3;
@@ -33,10 +34,13 @@ struct Data {
 }
 
 impl Data {
-    /// Room for a copy for a task of its own: the block, and where in it the data begin.
-    fn room(&self) -> (*mut c_void, *mut c_void) {
-        let room = block(self.bytes + self.alignment);
-        (room, (room as usize).next_multiple_of(self.alignment.max(1)) as *mut c_void)
+    /// A task with room for a copy of its own, and where that begins.
+    fn task(&self, body: Body, flags: c_uint) -> (&'static Task, *mut c_void) {
+        let kind = Kind { is_final: flags & FINAL != 0, untied: flags & UNTIED != 0 };
+        let task = Task::child(body, self.bytes + self.alignment, kind);
+        let place = (task.room() as usize).next_multiple_of(self.alignment) as *mut c_void;
+        task.data.set(place);
+        (task, place)
     }
 
     /// Makes the copy.
@@ -116,8 +120,7 @@ pub unsafe extern "C-unwind" fn GOMP_task(
     // SAFETY: the caller's promise.
     unsafe {
         let depends = if flags & DEPENDS != 0 { dependences(depends) } else { Vec::new() };
-        let (room, place) = data.room();
-        let task = Task::child(body, place, room, flags & FINAL != 0);
+        let (task, place) = data.task(body, flags);
         if flags & PRIORITY != 0 {
             task.prefer(priority);
         }
@@ -149,12 +152,12 @@ pub extern "C-unwind" fn GOMP_taskwait() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GOMP_taskwait_depend(depends: *const usize) {
     unsafe extern "C-unwind" fn nothing(_: *mut c_void) {}
-    let task = Task::child(nothing, std::ptr::null_mut(), std::ptr::null_mut(), false);
+    let task = Task::child(nothing, 0, Kind::default());
     // SAFETY: the caller's promise.
     team().submit(task, false, &unsafe { dependences(depends) });
 }
 
-/// `#pragma omp taskyield`: the task goes on.
+/// `#pragma omp taskyield`: the task goes on, as in libgomp.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_taskyield() {}
 
@@ -221,10 +224,9 @@ impl Taskloop {
         for portion in portions(total, self.wanted, grain, strict, team.threads.get().into()) {
             // SAFETY: the caller's promise: the data begin with two numbers of eight bytes.
             unsafe {
-                let (room, data) = self.data.room();
+                let (task, data) = self.data.task(self.body, self.flags);
                 self.data.copy_to(data);
                 data.cast::<[u64; 2]>().write([value(next), value(next + portion)]);
-                let task = Task::child(self.body, data, room, self.flags & FINAL != 0);
                 task.prefer(self.priority);
                 task.may_be_dropped.set(self.data.copy.is_none());
                 team.submit(task, self.flags & IF != 0, &[]);

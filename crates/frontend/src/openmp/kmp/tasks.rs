@@ -7,9 +7,10 @@ use crate::openmp::dependences::{Dependence, Use};
 use crate::openmp::detached;
 use crate::openmp::gomp::portions;
 use crate::openmp::platform::copies;
-use crate::openmp::tasks::{Task, block};
+use crate::openmp::tasks::{Kind, Task};
 use crate::openmp::team::{member, team};
 
+const TIED: i32 = 1;
 const FINAL: i32 = 1 << 1;
 const HAS_DESTRUCTORS: i32 = 1 << 3;
 const HAS_PRIORITY: i32 = 1 << 5;
@@ -96,9 +97,11 @@ unsafe fn finish(given: *mut Given, number: i32) {
 fn allocate(flags: i32, private: usize, shared: usize, routine: Option<Routine>) -> *mut Given {
     let private = private.next_multiple_of(16);
     let bytes = private + shared;
-    let room = block(HEADER + bytes);
+    let kind = Kind { is_final: flags & FINAL != 0, untied: flags & TIED == 0 };
+    let task = Task::child(run, HEADER + bytes, kind);
+    let room = task.room();
     let given: *mut Given = room.wrapping_byte_add(HEADER).cast();
-    let task = Task::child(run, given.cast(), room, flags & FINAL != 0);
+    task.data.set(given.cast());
     task.may_be_dropped.set(flags & HAS_DESTRUCTORS == 0);
     // SAFETY: the block has room for it all.
     unsafe {
@@ -247,7 +250,7 @@ pub unsafe extern "C-unwind" fn __kmpc_omp_wait_deps(
     _more: *const Depends,
 ) {
     unsafe extern "C-unwind" fn nothing(_: *mut c_void) {}
-    let task = Task::child(nothing, std::ptr::null_mut(), std::ptr::null_mut(), false);
+    let task = Task::child(nothing, 0, Kind::default());
     // SAFETY: the caller's promise.
     team().submit(task, false, &unsafe { dependences(count, list) });
 }
@@ -319,9 +322,10 @@ pub extern "C-unwind" fn __kmpc_omp_taskwait(_location: *const Location, _number
     0
 }
 
-/// The task goes on.
+/// The thread does another task, if there is one, before this one goes on.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn __kmpc_omp_taskyield(_location: *const Location, _number: i32, _end: i32) -> i32 {
+    team().yield_to_task();
     0
 }
 

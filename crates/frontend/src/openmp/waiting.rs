@@ -1,0 +1,142 @@
+//! Threads that wait for tasks, or for others at a barrier, and do tasks meanwhile.
+//!
+//! As in LLVM's runtime (`__kmp_execute_tasks_template` of openmp/runtime/src/kmp_tasking.cpp) such a thread looks whether its wait is
+//! over and into the deque of one other thread, again and again. There, it sleeps after a time (`KMP_BLOCKTIME`); here, too, but
+//! after fewer looks, so that a simulated thread with nothing to do costs the host nothing: it then waits for a word of the team's, which
+//! whoever makes a task or ends one that is waited for looks at, and changes if somebody waits for it.
+//!
+//! A barrier is over when no task is left. Each thread that has found none counts itself, and as busy again before it takes one
+//! (`tt_unfinished_threads`): there is no count of tasks that all threads change.
+
+use sim::Cause;
+
+use super::meeting;
+use super::platform::{Word, between_polls, charged, fence_host, has_processor};
+use super::stealing::Search;
+use super::tasks::{ONE_LESS, Task};
+use super::team::{Meeting, PASSED, TASKED, Team, globals};
+
+/// Looks for a task after which a thread sleeps until it is called: a round figure, of about as much time as the call takes.
+const POLLS: u32 = 64;
+/// Looks after which it counts itself as idle at a barrier: threads that are short of tasks only for a moment leave the counter alone.
+const IDLE: u32 = 16;
+
+/// The bit of the team's word for news that asks to be called.
+const CALL: u32 = 1;
+/// A call adds this.
+const CALLED: u32 = 2;
+
+impl Team {
+    /// Does tasks until the wait of the running thread's task is over.
+    pub(super) fn work_until(&'static self, over: impl Fn() -> bool) {
+        if over() {
+            return;
+        }
+        let search = Search::new(self, self.threads.get(), Task::current().bound(), None);
+        charged(Cause::Lock, || self.work(&search, over));
+    }
+
+    /// Does tasks at a barrier, at which the phase was `seen`, until it is over or one of the bits `end` of the phase is set.
+    /// Returns whether one is.
+    pub(super) fn work_at(&'static self, meeting: &Meeting, threads: u32, seen: u32, end: u32) -> bool {
+        let search = Search::new(self, threads, None, Some((seen, &meeting.idle)));
+        self.work(&search, || {
+            let now = self.phase.look();
+            (now ^ seen) >= PASSED || now & end != 0
+        });
+        let is_ended = !self.is_past(seen);
+        if is_ended {
+            search.is_busy();
+        }
+        is_ended
+    }
+
+    fn work(&'static self, search: &Search, over: impl Fn() -> bool) {
+        let mut polls = 0;
+        while !over() {
+            if let Some(task) = self.find(search) {
+                self.execute(task);
+                polls = 0;
+                continue;
+            }
+            polls += 1;
+            if polls < POLLS && has_processor() {
+                if polls == IDLE && search.is_last_idle() {
+                    return self.pass();
+                }
+                between_polls();
+            } else {
+                polls = 0;
+                self.sleep(search, &over);
+            }
+        }
+    }
+
+    /// Waits until the thread is called, unless there is something to do.
+    fn sleep(&'static self, search: &Search, over: impl Fn() -> bool) {
+        let news = &self.queues.news;
+        let mut seen = news.look();
+        if seen & CALL == 0 {
+            let before = news.change(|news| (news & CALL == 0).then_some(news | CALL));
+            seen = before.unwrap_or_else(|news| news) | CALL;
+        }
+        // What comes from here on comes with a call.
+        if over() {
+            return;
+        }
+        if let Some(task) = self.find_anywhere(search) {
+            return self.execute(task);
+        }
+        if search.is_last_idle() {
+            return self.pass();
+        }
+        news.wait(seen, meeting::waiting());
+    }
+
+    /// There is a task, or something that a thread may wait for has happened: those that sleep look.
+    pub(super) fn call(&self) {
+        fence_host();
+        let news = &self.queues.news;
+        if news.look() & CALL != 0 {
+            let _before = news.change(|news| (news & CALL != 0).then_some((news & !CALL).wrapping_add(CALLED)));
+        }
+    }
+
+    /// Does one task, if there is one that the running task may be left for.
+    pub fn yield_to_task(&'static self) {
+        if self.phase.look() & TASKED == 0 {
+            return;
+        }
+        let search = Search::new(self, self.threads.get(), Task::current().bound(), None);
+        if let Some(task) = self.find(&search) {
+            self.execute(task);
+        }
+    }
+
+    /// Barriers are not over before a task is that may be ended, or queued, where no thread of the team runs.
+    pub(super) fn hold_barriers(&self, task: &Task) {
+        if !task.holds_barriers.replace(true) {
+            self.idle_words(|idle| {
+                idle.add(ONE_LESS);
+            });
+        }
+    }
+
+    /// Such a task is over.
+    pub(super) fn release_barriers(&self) {
+        let threads = self.threads.get();
+        self.idle_words(|idle| {
+            if idle.add(1).wrapping_add(1) == threads {
+                self.pass();
+            }
+        });
+    }
+
+    /// The counters of idle threads at both kinds of barriers, or at the one that there is without cancellation.
+    fn idle_words(&self, act: impl Fn(&Word)) {
+        act(&self.meeting.idle);
+        if globals().settings.cancellation {
+            act(&self.early.idle);
+        }
+    }
+}
