@@ -12,8 +12,11 @@ mod encoding;
 mod event;
 pub mod file;
 pub mod import;
+mod memory;
 mod source;
 
+pub use encoding::GRAIN;
 pub use event::{Access, AccessKind, Event};
 pub use file::{Recorder, ReferenceFile};
-pub use source::{Area, Header, ReferenceError, Source, ThreadEvents, Warning, open};
+pub use memory::Memory;
+pub use source::{Area, BATCH, Events, Header, ReferenceError, Source, ThreadEvents, Warning, open};

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::event::Event;
-use crate::file::{MAGIC, ReferenceFile};
+use crate::file::{FAMILY, ReferenceFile};
 use crate::import::{DrMemTrace, Lackey};
+use crate::memory::Memory;
 
 /// What a trace says of itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -86,6 +87,16 @@ pub enum ReferenceError {
         /// The file.
         path: PathBuf,
     },
+    /// It is ours, of another version.
+    #[error("{path}: recorded references of version {found}; accepted: version {accepted}; record the program again")]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: String,
+        /// The version that can be read.
+        accepted: String,
+    },
     /// It is damaged.
     #[error("{path}: at byte {at}: {what}")]
     Damaged {
@@ -98,8 +109,49 @@ pub enum ReferenceError {
     },
 }
 
-/// The events of one thread, in order. Ends early where the trace is damaged: [`Source::warnings`] tell.
-pub type ThreadEvents = Box<dyn Iterator<Item = Event> + Send>;
+/// Events that are read at once: few enough to stay in a first-level cache until they are replayed.
+pub const BATCH: usize = 1024;
+
+/// The events of one thread, in order, read as they are needed.
+pub trait Events: Send {
+    /// Replaces what is in `batch`, which has room for [`BATCH`] events or more, by the next events, as many as there is room for; by none
+    /// at the end.
+    ///
+    /// # Errors
+    /// The trace cannot be read any further.
+    fn fill(&mut self, batch: &mut Vec<Event>) -> Result<(), ReferenceError>;
+}
+
+/// The events of one thread.
+pub type ThreadEvents = Box<dyn Events>;
+
+/// Events that come one by one.
+pub(crate) struct OneByOne<I>(pub I);
+
+impl<I: Iterator<Item = Event> + Send> Events for OneByOne<I> {
+    fn fill(&mut self, batch: &mut Vec<Event>) -> Result<(), ReferenceError> {
+        batch.clear();
+        batch.extend(self.0.by_ref().take(batch.capacity().max(BATCH)));
+        Ok(())
+    }
+}
+
+impl dyn Events {
+    /// All of them at once: of a trace that is known to be short.
+    ///
+    /// # Errors
+    /// The trace cannot be read to its end.
+    pub fn gathered(&mut self) -> Result<Vec<Event>, ReferenceError> {
+        let (mut all, mut batch) = (Vec::new(), Vec::with_capacity(BATCH));
+        loop {
+            self.fill(&mut batch)?;
+            if batch.is_empty() {
+                return Ok(all);
+            }
+            all.extend_from_slice(&batch);
+        }
+    }
+}
 
 /// A trace that can be read, thread by thread, as often as needed.
 pub trait Source: Send + Sync {
@@ -108,6 +160,11 @@ pub trait Source: Send + Sync {
 
     /// What a person ought to know of it.
     fn warnings(&self) -> &[Warning];
+
+    /// The memory that it refers to, if the trace tells; else all its events have to be read to know ([`Memory::of`]).
+    fn memory(&self) -> Option<&Memory> {
+        None
+    }
 
     /// What thread `thread` did, from the start. Nothing if there is no such thread.
     ///
@@ -125,7 +182,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Source>, ReferenceError> {
         return Ok(Box::new(DrMemTrace::open(path)?));
     }
     let start = beginning(path, 256)?;
-    if start.starts_with(MAGIC) {
+    if start.starts_with(FAMILY) {
         return Ok(Box::new(ReferenceFile::open(path)?));
     }
     if Lackey::is_one(&start) {

@@ -41,7 +41,7 @@ fn check(path: &Path) {
     let trace = open(path).expect("it is read");
     assert_eq!(trace.header().threads, 2);
     assert!(!trace.header().synchronised);
-    let first: Vec<_> = trace.events(0).expect("there").collect();
+    let first: Vec<_> = trace.events(0).expect("there").gathered().expect("read");
     let expected = [
         Event::Instructions(2),
         Event::Site(0x1004),
@@ -51,7 +51,7 @@ fn check(path: &Path) {
         access(AccessKind::Store, 0x8080, 36),
     ];
     assert_eq!(first, expected);
-    let second: Vec<_> = trace.events(1).expect("there").collect();
+    let second: Vec<_> = trace.events(1).expect("there").gathered().expect("read");
     assert_eq!(second, [Event::Instructions(4), Event::Site(0x2000), access(AccessKind::Load, 0x8004, 4)]);
 }
 
@@ -104,7 +104,8 @@ fn a_cut_is_told_and_what_is_before_it_is_read() {
             0 => assert!(warnings.is_empty()),
             _ => assert_eq!(warnings, [Warning::CutOff { path: path.clone(), bytes: whole }]),
         }
-        let events = (0..2).map(|thread| trace.events(thread).expect("there").count()).sum::<usize>();
+        let events =
+            (0..2).map(|thread| trace.events(thread).expect("there").gathered().expect("read").len()).sum::<usize>();
         assert!(events <= 9);
     }
 }

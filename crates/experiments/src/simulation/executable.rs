@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use workloads::{Parameter, ProgramError, RegionPlan, Replay, Settings, Shape, Thread, Workload, Wrong};
+use workloads::{Parameter, ProgramError, RegionPlan, Replay, ReplayError, Settings, Shape, Thread, Workload, Wrong};
 
 use crate::error::ExperimentError;
 
@@ -92,6 +92,17 @@ impl Executable {
         match self {
             Self::BuiltIn(workload) => workload.run(shape, regions, thread),
             Self::Replay(replay) => replay.run(shape, regions, thread),
+        }
+    }
+
+    /// Whether a trace could be read to its end in the latest run.
+    ///
+    /// # Errors
+    /// Why it could not.
+    pub fn read_to_the_end(&self) -> Result<(), ExperimentError> {
+        match self {
+            Self::BuiltIn(_) => Ok(()),
+            Self::Replay(replay) => replay.take_failure().map_or(Ok(()), |error| Err(ReplayError::from(error).into())),
         }
     }
 

@@ -175,6 +175,8 @@ fn run_all(
             simulator.run_jobs(simulations.iter().zip(programs).map(job).collect(), scheduling).map_err(Into::into)
         }
     };
+    // Who waits for a thread whose trace could not be read waits in vain: that is the reason to tell.
+    simulations.iter().try_for_each(|each| each.workload.read_to_the_end())?;
     let reports: Vec<Vec<ThreadReport>> = reports?;
     let (took, processes) = (start.elapsed(), simulations.len() as u32);
     let finish = |(each, reports): (Prepared<'_>, Vec<ThreadReport>)| {

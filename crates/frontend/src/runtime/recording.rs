@@ -18,13 +18,7 @@ const LOST: [&str; 3] = [
     "which instructions and loads depend on others: all may overlap",
 ];
 
-/// The recorder, and by thread the place of the program that it was told last.
-struct Recording {
-    recorder: Recorder,
-    sites: Vec<usize>,
-}
-
-static RECORDING: Single<Option<Recording>> = Single::new(None);
+static RECORDER: Single<Option<Recorder>> = Single::new(None);
 
 /// From here on what threads do is written to the file at `path`.
 ///
@@ -43,7 +37,7 @@ pub fn begin(path: &Path, program: &str, machine: &str) -> Result<(), ReferenceE
     let recorder = Recorder::create(path, &header)?;
     // SAFETY: one thread of the host.
     unsafe {
-        *RECORDING.get() = Some(Recording { recorder, sites: Vec::new() });
+        *RECORDER.get() = Some(recorder);
         (*HOT.get()).recording = true;
     }
     Ok(())
@@ -55,56 +49,46 @@ pub fn begin(path: &Path, program: &str, machine: &str) -> Result<(), ReferenceE
 /// Something could not be written, now or before.
 pub fn finish() -> Result<(), ReferenceError> {
     // SAFETY: one thread of the host.
-    let recording = unsafe {
+    let recorder = unsafe {
         (*HOT.get()).recording = false;
-        (*RECORDING.get()).take()
+        (*RECORDER.get()).take()
     };
-    recording.map_or(Ok(()), |recording| recording.recorder.finish())
+    recorder.map_or(Ok(()), Recorder::finish)
 }
 
-/// The recording, if there is one.
+/// The recorder, if threads are recorded.
 #[inline]
-fn recording() -> Option<&'static mut Recording> {
+fn recording() -> Option<&'static mut Recorder> {
     // SAFETY: one thread of the host, and nobody keeps the reference.
-    unsafe { if (*HOT.get()).recording { (*RECORDING.get()).as_mut() } else { None } }
+    unsafe { if (*HOT.get()).recording { (*RECORDER.get()).as_mut() } else { None } }
 }
 
 /// The running thread refers to memory, after so many instructions.
-#[cold]
+#[inline(never)]
 pub fn refer(address: usize, reference: Reference, instructions: u32, site: usize) {
-    let Some(Recording { recorder, sites }) = recording() else { return };
-    let thread = threads::number();
-    if instructions > 0 {
-        recorder.record(thread, Event::Instructions(instructions));
-    }
-    if thread >= sites.len() {
-        sites.resize(thread + 1, 0);
-    }
-    if std::mem::replace(&mut sites[thread], site) != site {
-        recorder.record(thread, Event::Site(site as u64));
-    }
+    let Some(recorder) = recording() else { return };
     let kind = if reference == Reference::Load { AccessKind::Load } else { AccessKind::Store };
     let access = Access { kind, dependent: false, bytes: 1, address: address as u64 };
-    recorder.record(thread, Event::Access(access));
+    recorder.refer(threads::number(), instructions, site as u64, access);
 }
 
 /// The running thread has changed a word that others synchronise by.
 pub fn changed(address: usize) {
-    if let Some(Recording { recorder, .. }) = recording() {
+    if let Some(recorder) = recording() {
         recorder.change(threads::number(), address as u64);
     }
 }
 
 /// The running thread has seen what a word holds that others synchronise by.
 pub fn saw(address: usize) {
-    if let Some(Recording { recorder, .. }) = recording() {
+    if let Some(recorder) = recording() {
         recorder.saw(threads::number(), address as u64, 1);
     }
 }
 
 /// What is to be measured of thread number `thread` begins or ends.
 pub fn measured(thread: usize, on: bool) {
-    if let Some(Recording { recorder, .. }) = recording() {
+    if let Some(recorder) = recording() {
         recorder.record(thread, Event::Measure(on));
     }
 }

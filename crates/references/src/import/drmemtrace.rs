@@ -14,7 +14,7 @@ use zip::{CompressionMethod, ZipArchive};
 
 use super::Gathered;
 use crate::event::{AccessKind, Event};
-use crate::source::{Header, ReferenceError, Source, ThreadEvents, Warning, beginning};
+use crate::source::{Header, OneByOne, ReferenceError, Source, ThreadEvents, Warning, beginning};
 
 /// Bytes of an entry.
 const ENTRY: usize = 12;
@@ -160,9 +160,11 @@ impl Source for DrMemTrace {
     }
 
     fn events(&self, thread: usize) -> Result<ThreadEvents, ReferenceError> {
-        let Some((number, file)) = self.threads.get(thread) else { return Ok(Box::new(std::iter::empty())) };
-        let entries = Entries::open(file)?;
-        Ok(Box::new(DrMemEvents { entries, thread: *number, current: None, gathered: Gathered::default() }))
+        let Some((number, file)) = self.threads.get(thread) else {
+            return Ok(Box::new(OneByOne(std::iter::empty())));
+        };
+        let (entries, gathered) = (Entries::open(file)?, Gathered::default());
+        Ok(Box::new(OneByOne(DrMemEvents { entries, thread: *number, current: None, gathered })))
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::Gathered;
 use crate::event::{AccessKind, Event};
-use crate::source::{Header, ReferenceError, Source, ThreadEvents, Warning};
+use crate::source::{Header, OneByOne, ReferenceError, Source, ThreadEvents, Warning};
 
 /// A file of lackey's.
 #[derive(Debug)]
@@ -82,10 +82,11 @@ impl Source for Lackey {
 
     fn events(&self, thread: usize) -> Result<ThreadEvents, ReferenceError> {
         if thread > 0 {
-            return Ok(Box::new(std::iter::empty()));
+            return Ok(Box::new(OneByOne(std::iter::empty())));
         }
         let file = input::open(&self.path).map_err(|source| ReferenceError::Io { path: self.path.clone(), source })?;
-        Ok(Box::new(LackeyEvents { lines: BufReader::new(file), text: Vec::new(), gathered: Gathered::default() }))
+        let (lines, text, gathered) = (BufReader::new(file), Vec::new(), Gathered::default());
+        Ok(Box::new(OneByOne(LackeyEvents { lines, text, gathered })))
     }
 }
 
@@ -138,7 +139,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("ls.lackey");
         std::fs::write(&path, text).expect("it can be written");
-        Lackey::open(&path).expect("it opens").events(0).expect("it is read").collect()
+        Lackey::open(&path).expect("it opens").events(0).expect("it is read").gathered().expect("read to its end")
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod mock;
 mod order;
 mod parallel;
 mod repairs;
+mod replay;
 mod sharing;
 mod specomp;
 mod splash;

@@ -1,0 +1,35 @@
+//! Our own file: blocks of one thread's steps each, written as they fill, and in the end what all of them refer to.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 20 | `ccnuma-references 2\n` |
+//! | 4, 4 | length of the header, least significant byte first like all numbers; checksum of the header |
+//! | that many | the header: JSON |
+//! | per block: 24 | its frame ([`block`]) |
+//! | its stored length | the steps ([`crate::encoding`]), compressed if that makes them shorter |
+//! | once: 24 | the frame of the summary, of thread 0xffff_ffff |
+//! | its stored length | the memory that the trace refers to, and how often words are changed ([`crate::Memory`]) |
+//!
+//! A file without a summary was cut off: it is read up to there, and that is told. Anything else that is not as it was written is
+//! refused when the file is opened: every byte behind the first line is covered by a checksum.
+//!
+//! Recording holds no more than a block of each thread and the summary; reading no more than a block and a batch of each thread.
+//! Both keep a list of blocks, of which one holds several thousand steps to a million.
+
+mod block;
+mod reader;
+mod recorder;
+
+pub use reader::ReferenceFile;
+pub use recorder::Recorder;
+
+/// What a file of any version begins with.
+pub(crate) const FAMILY: &[u8] = b"ccnuma-references ";
+/// What a file of this version begins with.
+const MAGIC: &[u8] = b"ccnuma-references 2\n";
+/// This version.
+const VERSION: &str = "2";
+/// No trace has more threads.
+const MOST_THREADS: u32 = 1 << 16;
+/// No header is longer, in bytes.
+const LONGEST_HEADER: u32 = 1 << 20;
