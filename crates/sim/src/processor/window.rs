@@ -262,7 +262,7 @@ impl Processor {
     /// Nothing issues for `slots` issue slots, because what comes next waits for its operands. What is in flight goes on.
     #[inline]
     pub fn stall(&mut self, slots: u32) {
-        self.time += self.timing.issue * u64::from(slots);
+        self.wait_until(self.time + self.timing.issue * u64::from(slots), Cause::Work);
     }
 
     #[inline]

@@ -106,7 +106,7 @@ pub(super) fn read(
 impl<'l> Reader<'l> {
     fn new(latencies: &'l Latencies) -> Self {
         let at_entry = |number: usize| {
-            let root = if number < VECTORS.into() { Root::Entry(number as u8) } else { Root::Made(number) };
+            let root = if number < usize::from(VECTORS) { Root::Entry(number as u8) } else { Root::Made(number) };
             Value { id: number, at: Address { root, offset: 0 } }
         };
         Self {
@@ -365,7 +365,7 @@ impl<'l> Reader<'l> {
         if self.leaves {
             moved[RSP as usize] = None;
         }
-        let registers = (0..REGISTERS).filter(|&number| number != FLAGS.into());
+        let registers = (0..REGISTERS).filter(|&number| number != usize::from(FLAGS));
         let changed = registers.filter(|&number| self.registers[number].id != number);
         let mut exits: Vec<_> =
             changed.map(|number| (Place::Register(number as u8), self.registers[number].id)).collect();
