@@ -221,14 +221,15 @@ fn interrupts_take_their_time_from_a_loop_that_looks() {
             thread.spawn(Box::new(child), vec![CpuId(2)]).expect("a processor is free");
             let mut again = false;
             loop {
-                thread.look_on(page(0), again, 1 << 20);
+                thread.look_on(page(0), again, 1 << 10);
                 again = true;
                 // The look sees the word as it is when its load issues.
                 thread.order();
                 let seen = done.get();
                 thread.load_dependent(page(0));
                 if seen {
-                    return;
+                    // Longer than the rounds that it might have passed over.
+                    return thread.work(100_000);
                 }
             }
         })
