@@ -194,6 +194,11 @@ fn diagrams_are_drawn() {
     assert_eq!(ccnuma_in(directory.path(), "reproduce prestor/figure-4.6 --svg plots").status.code(), Some(0));
     let svg = std::fs::read_to_string(directory.path().join("plots/prestor-figure-4.6-curves.svg")).expect("written");
     assert!(svg.contains("back-to-back"), "no curve");
+    // An empty directory does not go without a word.
+    let output = ccnuma_in(directory.path(), "reproduce flash/A.1 --svg none");
+    assert_eq!(output.status.code(), Some(0));
+    let note = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(note.contains("--svg none: nothing of what was measured has a diagram"), "{note}");
 }
 
 #[test]

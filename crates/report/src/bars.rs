@@ -5,7 +5,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 
 use crate::PlotError;
 use crate::legend::{self, Entry, Sample};
-use crate::plot::TICK;
+use crate::plot::{TICK, number};
 use crate::text::{self, LABEL, Title};
 
 /// Bars that are made of the same parts. They lie, so that long names can be read.
@@ -30,6 +30,8 @@ const MARGIN: u32 = 16;
 const GAP: u32 = 8;
 const BEHIND: u32 = 32;
 const BELOW: u32 = 48;
+/// As many labels as the axis has at most.
+const LABELS: usize = 10;
 /// Size of the shares that are written on parts.
 const SHARE: f64 = 10.0;
 
@@ -88,7 +90,8 @@ impl StackedBars {
             .configure_mesh()
             .disable_y_mesh()
             .x_desc(&self.axis)
-            .x_labels(10)
+            .x_labels(LABELS)
+            .x_label_formatter(&|value| number(*value, most / LABELS as f64))
             .light_line_style(TRANSPARENT)
             .bold_line_style(BLACK.mix(0.12))
             .label_style(text::font(LABEL))

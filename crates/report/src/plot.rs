@@ -321,7 +321,7 @@ fn octaves(Range { start, end }: Range<f64>) -> Range<f64> {
 }
 
 /// A number with as many digits as tell it apart from one that is `step` away.
-fn number(value: f64, step: f64) -> String {
+pub(crate) fn number(value: f64, step: f64) -> String {
     if value.fract() == 0.0 {
         return format!("{value}");
     }
