@@ -2,7 +2,10 @@
 //! openmp/runtime/src/kmp.h, and kmp_tasking.cpp): the owner pushes and takes at the tail, other threads steal at the head.
 //!
 //! A lock guards each deque. The number of its tasks is read without it, so that a thread passes by an empty deque for the price
-//! of a load.
+//! of a load. A thief that finds the lock taken passes by, too, where LLVM's waits: of many that wait, all but one would find
+//! the task gone.
+//!
+//! The lock is the runtime's own, whatever locks are asked for: those are the program's.
 
 use std::cell::Cell;
 
@@ -35,7 +38,8 @@ pub struct Ring {
 /// The deque of a thread.
 #[repr(C, align(128))]
 pub struct Deque {
-    lock: Lock,
+    /// One while a thread uses the ring.
+    lock: Word,
     ring: Ring,
     /// The state of the owner's search for tasks, on a line that no other thread uses.
     pub hunt: Line<Hunt>,
@@ -155,15 +159,22 @@ impl Deque {
     /// An empty deque for the running thread, whose number in its team is `number`.
     pub fn new(stock: &Stock, number: u32) -> &'static Self {
         let hunt = Hunt { victim: Cell::new(None), random: Cell::new(number) };
-        let deque = stock.keep(Self { lock: Lock::default(), ring: Ring::new(), hunt: Line(hunt) });
+        let deque = stock.keep(Self { lock: Word::default(), ring: Ring::new(), hunt: Line(hunt) });
         stores(&deque.ring);
         deque
     }
 
+    fn try_lock(&self) -> bool {
+        self.lock.look() == 0 && self.lock.change(|taken| (taken == 0).then_some(1)).is_ok()
+    }
+
+    /// Does `act` with the ring for its owner.
     fn locked<T>(&self, act: impl FnOnce(&Ring) -> T) -> T {
-        self.lock.acquire();
+        while self.lock.change(|taken| (taken == 0).then_some(1)).is_err() {
+            self.lock.wait(1, Lock::waiting());
+        }
         let result = act(&self.ring);
-        self.lock.release();
+        self.lock.set(0);
         result
     }
 
@@ -185,12 +196,15 @@ impl Deque {
         self.locked(|ring| ring.take_last(allowed))
     }
 
-    /// Takes the oldest task for another thread, if that may do it. `taken` is called before the owner can see that it is gone.
+    /// Takes the oldest task for another thread, if that may do it and no other thread uses the deque. `taken` is called before the
+    /// owner can see that it is gone.
     pub fn steal(&self, allowed: impl Fn(&Task) -> bool, taken: impl FnOnce()) -> Option<&'static Task> {
-        if self.ring.count() == 0 {
+        if self.ring.count() == 0 || !self.try_lock() {
             return None;
         }
-        self.locked(|ring| ring.take_first(allowed, taken))
+        let task = self.ring.take_first(allowed, taken);
+        self.lock.set(0);
+        task
     }
 }
 

@@ -327,16 +327,13 @@ pub fn has_processor() -> bool {
     current().is_none() || (run().alive <= run().processors && meeting::waiting() == Waiting::Looks)
 }
 
-/// The pause between two looks for something to do.
-pub fn between_polls() {
+/// The pause between two looks for something to do, of so many instructions.
+pub fn pause_for(instructions: u32) {
     match current() {
         None => std::hint::spin_loop(),
-        Some(thread) => thread.instructions(POLL),
+        Some(thread) => thread.instructions(instructions),
     }
 }
-
-/// Instructions of that pause, and of choosing where to look: a round figure.
-const POLL: u32 = 30;
 
 /// Whole pages of memory for the running thread, which is to be the first to touch them.
 ///

@@ -1,9 +1,12 @@
 //! Threads that wait for tasks, or for others at a barrier, and do tasks meanwhile.
 //!
 //! As in LLVM's runtime (`__kmp_execute_tasks_template` of openmp/runtime/src/kmp_tasking.cpp) such a thread looks whether its wait is
-//! over and into the deque of one other thread, again and again. There, it sleeps after a time (`KMP_BLOCKTIME`); here, too, but
-//! after fewer looks, so that a simulated thread with nothing to do costs the host nothing: it then waits for a word of the team's, which
-//! whoever makes a task or ends one that is waited for looks at, and changes if somebody waits for it.
+//! over and into the deque of one other thread, again and again, and sleeps when it has found nothing for a time (`KMP_BLOCKTIME`):
+//! it then waits for a word of the team's, which every thread that makes a task or ends one that is waited for looks at, and changes if a
+//! thread sleeps.
+//!
+//! Other than LLVM's, threads look the more rarely the longer they have found nothing. Otherwise the looks of many idle threads take the
+//! lines of the few deques that have tasks from their owners again and again.
 //!
 //! A barrier is over when no task is left. Each thread that has found none counts itself, and as busy again before it takes one
 //! (`tt_unfinished_threads`): there is no count of tasks that all threads change.
@@ -11,14 +14,21 @@
 use sim::Cause;
 
 use super::meeting;
-use super::platform::{Word, between_polls, charged, fence_host, has_processor};
+use super::platform::{Word, charged, fence_host, has_processor, pause_for};
 use super::stealing::Search;
 use super::tasks::{ONE_LESS, Task};
 use super::team::{Meeting, PASSED, TASKED, Team, globals};
 
-/// Looks for a task after which a thread sleeps until it is called: a round figure, of about as much time as the call takes.
-const POLLS: u32 = 64;
-/// Looks after which it counts itself as idle at a barrier: threads that are short of tasks only for a moment leave the counter alone.
+/// Instructions from one look for a task to the next, at first: a round figure.
+const PAUSE: u32 = 30;
+/// Looks after which the pauses between them are twice as long: a pause is a sixteenth of the time for which a thread has found nothing,
+/// and so is the time by which it may be late.
+const DOUBLING: u32 = 16;
+/// Looks after which a thread sleeps: after about half a million instructions, a round figure.
+const LOOKS: u32 = 10 * DOUBLING;
+/// The number that it goes on counting from when it is called: one new task may have called many threads.
+const CALLED_AT: u32 = 6 * DOUBLING;
+/// Looks after which it counts itself as idle at a barrier: a thread that is short of tasks only for a moment leaves the counter alone.
 const IDLE: u32 = 16;
 
 /// The bit of the team's word for news that asks to be called.
@@ -52,22 +62,22 @@ impl Team {
     }
 
     fn work(&'static self, search: &Search, over: impl Fn() -> bool) {
-        let mut polls = 0;
+        let mut looks = 0;
         while !over() {
             if let Some(task) = self.find(search) {
                 self.execute(task);
-                polls = 0;
+                looks = 0;
                 continue;
             }
-            polls += 1;
-            if polls < POLLS && has_processor() {
-                if polls == IDLE && search.is_last_idle() {
-                    return self.pass();
-                }
-                between_polls();
+            looks += 1;
+            if looks == IDLE && search.is_last_idle() {
+                return self.pass();
+            }
+            if looks < LOOKS && has_processor() {
+                pause_for(PAUSE << (looks / DOUBLING));
             } else {
-                polls = 0;
                 self.sleep(search, &over);
+                looks = CALLED_AT;
             }
         }
     }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BELOW = 4, BEDS = 480, STEPS = 3 };
+enum { BELOW = 4, BEDS = 120, STEPS = 3 };
 
 struct village {
     struct village *below[BELOW];
@@ -16,12 +16,17 @@ struct village {
     long treated;
 };
 
-static struct village *found(int level, unsigned *number)
+/* In a region, the thread that founds a village is the first to touch its memory. */
+static struct village *found(int level, unsigned number)
 {
     struct village *village = calloc(1, sizeof *village);
     village->level = level;
-    village->random = ++*number * 2654435761u;
-    for (int i = 0; level > 0 && i < BELOW; i++) village->below[i] = found(level - 1, number);
+    village->random = number * 2654435761u;
+    for (int i = 0; level > 0 && i < BELOW; i++) {
+#pragma omp task
+        village->below[i] = found(level - 1, number * BELOW + i);
+    }
+#pragma omp taskwait
     return village;
 }
 
@@ -30,7 +35,8 @@ static void treat(struct village *village, int coming)
 {
     village->sent = 0;
     for (int i = 0; i < BEDS; i++) {
-        village->random = village->random * 1664525u + 1013904223u;
+        /* A long way to a random number, as work. */
+        for (int j = 0; j < 8; j++) village->random = village->random * 1664525u + 1013904223u;
         unsigned chance = village->random >> 24;
         if (village->bed[i] > 0) {
             village->bed[i]--;
@@ -70,9 +76,11 @@ static long treated(const struct village *village)
 
 int main(int count, char **words)
 {
-    unsigned one = 0, many = 0;
     int levels = count > 1 ? atoi(words[1]) : 4;
-    struct village *alone = found(levels, &one), *shared = found(levels, &many);
+    struct village *alone = found(levels, 1), *shared = NULL;
+#pragma omp parallel
+#pragma omp single
+    shared = found(levels, 1);
     /* Outside of a region tasks are done as they come. */
     for (int i = 0; i < STEPS; i++) step(alone);
     double start = omp_get_wtime();
