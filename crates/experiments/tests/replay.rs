@@ -102,3 +102,21 @@ fn the_number_of_threads_is_the_traces() {
         "--cpus 3: the trace of private has 4 threads; accepted: 4, and machines that have so many"
     );
 }
+
+/// What was whole when it was opened and is not any more ends the run with the place, although others wait for the thread.
+#[test]
+fn a_trace_that_is_damaged_while_it_is_replayed_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = Workload::new("counters", &Settings::default()).expect("a program");
+    let (_, replay) = recorded(folder.path(), "origin2000-r12k-300-8p", program, 8);
+    let path = folder.path().join("counters.references");
+    let mut bytes = std::fs::read(&path).expect("recorded");
+    let half = bytes.len() / 2;
+    bytes[half..].iter_mut().for_each(|byte| *byte ^= 0x55);
+    std::fs::write(&path, &bytes).expect("written");
+    let description = experiments::variant::resolve("origin2000-r12k-300-8p").expect("a machine").description;
+    let simulation = Simulation::new(description, replay, None, Options::default()).expect("it fits");
+    let error = simulation.run().expect_err("it is damaged").to_string();
+    let start = format!("{}: at byte ", path.display());
+    assert!(error.starts_with(&start) && error.contains("is not as it was when the file was opened"), "{error}");
+}

@@ -207,6 +207,19 @@ fn a_recorded_program_is_replayed() {
     assert!(close(replayed.secondary_misses, original.secondary_misses), "{replayed:?}\n{original:?}");
 }
 
+/// A sort, half of whose references go where its data say, takes less than a byte a reference.
+#[test]
+fn what_follows_from_earlier_references_takes_no_room_in_a_recording() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("radix.references");
+    let record = ccnuma_frontend::request::Request { record: Some(path.clone()), ..request() };
+    let (recorded, printed) = run(&build("radix"), &["4", "65536"], record);
+    assert_eq!((recorded.error, printed.as_str()), (None, "65536 keys in order\n"));
+    let references = recorded.row.expect("a record").references;
+    let bytes = std::fs::metadata(&path).expect("there").len();
+    assert!(bytes < references, "{bytes} bytes for {references} references");
+}
+
 #[test]
 fn more_threads_than_processors_take_turns() {
     let (answer, printed) = run_right("many", &["20"]);

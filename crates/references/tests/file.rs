@@ -149,7 +149,7 @@ fn a_file_of_another_version_is_refused_by_name() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(60))]
 
     /// What was cut off is read up to the last whole block, and that is told.
     #[test]
@@ -171,6 +171,10 @@ proptest! {
             prop_assert!(whole <= left as u64 && trace.memory().is_none());
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// A byte that has changed is noticed when the file is opened, and where it is.
     #[test]

@@ -172,11 +172,11 @@ impl Place {
 impl Layout {
     fn new(memory: &Memory, shape: &Shape) -> Self {
         let (page_shift, line_shift) = shifts(shape);
-        let page_of = |grain: u64| (grain * GRAIN) >> page_shift;
         let mut places: FxHashMap<u64, Place> = FxHashMap::default();
         let (mut next, mut before) = (0_u64, None);
         for grains in &memory.grains {
-            for page in page_of(grains.start)..=page_of(grains.end - 1) {
+            let (first, last) = (grains.start * GRAIN, (grains.end - 1) * GRAIN + (GRAIN - 1));
+            for page in first >> page_shift..=last >> page_shift {
                 if before == Some(page) {
                     continue;
                 }

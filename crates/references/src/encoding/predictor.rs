@@ -15,7 +15,7 @@ const SLOTS: usize = 1 << BITS;
 /// Bits by which each step without a site moves those before it out of a place: a place is the latest four of them.
 const AGE: u32 = 3;
 
-/// Bytes whose references are not told apart where only the memory in use is wanted ([`Predictor::leaves_grain`]).
+/// Bytes of a grain: the unit in which the memory in use is told ([`crate::Memory`]). No page of a machine is smaller.
 pub const GRAIN: u64 = 1024;
 
 /// What is remembered of a place. A line of the host's cache.

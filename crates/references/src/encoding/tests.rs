@@ -21,13 +21,13 @@ fn any_event() -> impl Strategy<Value = Event> {
             bytes,
             address
         })),
-        prop_oneof![0..3_u32, any::<u32>()].prop_map(Event::Instructions),
-        any::<u32>().prop_map(Event::Work),
-        Just(Event::Barrier),
-        (any::<u64>(), any::<u32>()).prop_map(|(address, changes)| Event::Await { address, changes }),
-        any::<u64>().prop_map(|address| Event::Change { address }),
-        any::<bool>().prop_map(Event::Measure),
-        prop_oneof![0..3_u64, any::<u64>()].prop_map(Event::Site),
+        1 => prop_oneof![0..3_u32, any::<u32>()].prop_map(Event::Instructions),
+        1 => any::<u32>().prop_map(Event::Work),
+        1 => Just(Event::Barrier),
+        1 => (any::<u64>(), any::<u32>()).prop_map(|(address, changes)| Event::Await { address, changes }),
+        1 => any::<u64>().prop_map(|address| Event::Change { address }),
+        1 => any::<bool>().prop_map(Event::Measure),
+        1 => prop_oneof![0..3_u64, any::<u64>()].prop_map(Event::Site),
     ]
 }
 

@@ -5,16 +5,16 @@
 //! | 20 | `ccnuma-references 2\n` |
 //! | 4, 4 | length of the header, least significant byte first like all numbers; checksum of the header |
 //! | that many | the header: JSON |
-//! | per block: 24 | its frame ([`block`]) |
-//! | its stored length | the steps ([`crate::encoding`]), compressed if that makes them shorter |
+//! | per block: 24 | its frame: thread, steps, lengths, checksums (`file/block.rs`) |
+//! | its stored length | the steps (`encoding/mod.rs`), compressed if that makes them shorter |
 //! | once: 24 | the frame of the summary, of thread 0xffff_ffff |
 //! | its stored length | the memory that the trace refers to, and how often words are changed ([`crate::Memory`]) |
 //!
 //! A file without a summary was cut off: it is read up to there, and that is told. Anything else that is not as it was written is
 //! refused when the file is opened: every byte behind the first line is covered by a checksum.
 //!
-//! Recording holds no more than a block of each thread and the summary; reading no more than a block and a batch of each thread.
-//! Both keep a list of blocks, of which one holds several thousand steps to a million.
+//! Recording holds no more than a block and a table of predictions (64 KiB each) of each thread, and the summary; reading the same and
+//! a batch of each thread. Reading keeps a list of blocks, of which one holds several thousand steps to a million.
 
 mod block;
 mod reader;
