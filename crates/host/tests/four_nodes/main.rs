@@ -108,7 +108,7 @@ fn four_nodes_are_discovered_used_and_refused_as_they_should_be() {
     };
     let pools: Vec<String> = POOL.iter().enumerate().map(|(node, pages)| format!("{node}:{pages}")).collect();
     let words = format!("hugepagesz=2M hugepages={} transparent_hugepage=madvise", pools.join(","));
-    let console = Console::new(emulator.boot(&machine(), &words, Duration::from_secs(1500)));
+    let console = Console::new(emulator.boot(&machine(), &words, "booted: ", Duration::from_secs(1500)));
     assert_eq!(console.line("finished"), "all");
     discovery(&console);
     placement(&console);
