@@ -27,7 +27,8 @@ fn chains_cost_the_latencies_of_their_operations() {
         for (name, expected) in [("volatile", 2.0 + 3.0), ("product", 10.0 + 1.0), ("quotient", 19.0 + 2.0)] {
             for options in ["", "--no-caches"] {
                 let found = cycles(&built, "", options, name);
-                assert!((found - expected).abs() < 0.05, "{compiler} {options}: {name} {found}, expected {expected}");
+                // Compilers may unroll loops, and save a fraction of an instruction of an iteration.
+                assert!((found - expected).abs() < 0.2, "{compiler} {options}: {name} {found}, expected {expected}");
             }
         }
     }
@@ -41,7 +42,7 @@ fn sums_of_their_own_overlap() {
         let slow = "+latency.float_add_cycles=12";
         let (one, four) = (cycles(&built, slow, "", "dot"), cycles(&built, slow, "", "dot-of-four"));
         assert!((one - 12.0).abs() < 0.1, "{compiler}: {one}");
-        assert!((3.0..3.6).contains(&four), "{compiler}: {four}");
+        assert!((four - 3.0).abs() < 0.1, "{compiler}: {four}");
     }
 }
 
