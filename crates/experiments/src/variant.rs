@@ -14,6 +14,9 @@ use protocol::msi::catalogue;
 const SEPARATOR: char = '+';
 /// The key that a change without a key of its own is about.
 const PROTOCOL: &str = "directory.protocol";
+/// The base of the protocols that keep sharers in lists of links, and the key that says how many there are.
+const LINKED: &str = "dynamic-pointer";
+const LINKS: &str = "directory.link_store_entries";
 
 /// Words that stand for a key and a value.
 const WORDS: [(&str, &str); 2] = [("migration", "os.migration"), ("replication", "os.replication")];
@@ -70,8 +73,21 @@ fn with_known_protocol(machine: Resolved) -> Result<Resolved, DescriptionError> 
             let reason = "an ideal machine has no remote access caches".to_owned();
             Err(machine.refused(PROTOCOL, name, reason, "a protocol without /RAC".to_owned()))
         }
+        // Nodes that wait for a word in a line read it again and again. If they cannot all share the line, each of them takes it
+        // away from others before those have got on, for ever.
+        Ok(named) if named.base == LINKED && directory.link_store_entries < links_of_a_line(&machine) => {
+            let (entries, least) = (directory.link_store_entries, links_of_a_line(&machine));
+            let reason = format!("a line that all nodes share takes {least} links");
+            Err(machine.refused_number(LINKS, entries, reason, format!("a whole number from {least} to {}", 1 << 30)))
+        }
         Ok(_) => Ok(machine),
     }
+}
+
+/// Links that a line takes which all nodes of a machine share: all but one, which stands in its header (FLASH dissertation, 5.2.2).
+fn links_of_a_line(machine: &Resolved) -> u32 {
+    let topology = &machine.description.topology;
+    topology.processors / topology.processors_per_node - 1
 }
 
 /// As [`resolve`], without where each value came from.

@@ -85,7 +85,8 @@ fn tell(what: &str) {
 fn all_that_are_accepted_run(machines: &[(String, &str)]) -> usize {
     let run = |(machine, key): &(String, &str)| {
         let outcome = std::panic::catch_unwind(|| runs_if_accepted(machine, key));
-        outcome.unwrap_or_else(|_| Err("it panics".to_owned())).map_err(|problem| format!("{machine}: {problem}"))
+        let outcome = outcome.unwrap_or_else(|_| Err("it panics".to_owned()));
+        outcome.map_err(|problem| format!("{machine}: {problem}")).inspect_err(|problem| tell(problem))
     };
     let outcomes: Vec<Result<bool, String>> = machines.par_iter().map(run).collect();
     let problems: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).map(String::as_str).collect();
@@ -118,6 +119,26 @@ fn pairs(wanted: usize) -> Vec<(String, &'static str)> {
         (variant::with(&machine, second.0, second.1.trim_matches('"')), scheduled.unwrap_or(first.0))
     };
     (0..wanted).map(pair).collect()
+}
+
+/// What the search has found that cannot run is refused with what would be accepted.
+#[test]
+fn what_cannot_run_is_refused() {
+    let with = |machine, key, value: u32| {
+        variant::load(&variant::with(machine, key, value)).map(|_| ()).map_err(|error| error.to_string())
+    };
+    let links = "directory.link_store_entries";
+    let refused = with("flash-4p+dynamic-pointer", links, 2).expect_err("too few for four nodes");
+    let expected =
+        "directory.link_store_entries = 2: a line that all nodes share takes 3 links; accepted: a whole number";
+    assert!(refused.contains(expected) && refused.ends_with("from 3 to 1073741824"), "{refused}");
+    assert_eq!(with("flash-4p+dynamic-pointer", links, 3), Ok(()));
+    assert_eq!(with("flash-4p+hybrid", links, 1), Ok(()), "it has no lists of links");
+    let refused = with("flash-4p", "tlb.pages_per_entry", 3).expect_err("no power of two");
+    assert!(
+        refused.ends_with("tlb.pages_per_entry = 3: it is not a power of two; accepted: 1, 2, 4 or 8"),
+        "{refused}"
+    );
 }
 
 #[test]

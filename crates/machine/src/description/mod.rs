@@ -154,9 +154,18 @@ pub struct Resolved {
 impl Resolved {
     /// The error for a word of key `key` that only the caller can check, with its origin.
     pub fn refused(&self, key: &str, word: &str, reason: String, accepted: String) -> DescriptionError {
+        self.refused_value(key, quoted(word), reason, accepted)
+    }
+
+    /// The same for a number.
+    pub fn refused_number(&self, key: &str, number: u32, reason: String, accepted: String) -> DescriptionError {
+        self.refused_value(key, number.to_string(), reason, accepted)
+    }
+
+    fn refused_value(&self, key: &str, value: String, reason: String, accepted: String) -> DescriptionError {
         let at = self.origins.get(key).cloned();
         let at = at.unwrap_or_else(|| Origin { file: self.description.name.clone(), line: None });
-        let entry = Box::new(Entry { at, key: key.into(), value: quoted(word) });
+        let entry = Box::new(Entry { at, key: key.into(), value });
         DescriptionError::Impossible { entry, reason, accepted }
     }
 
