@@ -94,6 +94,22 @@ fn names_are_text_whatever_they_are() {
 }
 
 #[test]
+fn the_end_of_a_simulated_run_is_no_peak() {
+    let preamble = Preamble { simulated: true, ..Preamble::default() };
+    let counters = [Counter::count(ObjectKind::Thread, "run_ns", "ns", "of a thread")];
+    let mut bytes = Vec::new();
+    let mut writer = TraceWriter::new(&mut bytes, &preamble, &counters).expect("a writer");
+    let thread = writer.object(0, &Object::new(ObjectKind::Thread, 1, "t0", "t0")).expect("an object");
+    for (time_ns, run_ns) in [(0, 0), (10_000_000, 5_000_000), (20_000_000, 10_000_000), (20_500_000, 10_500_000)] {
+        writer.sample(time_ns, thread, &[Value::exact(run_ns)]).expect("a sample");
+    }
+    writer.finish().expect("an end");
+    let trace = Trace::read(bytes.as_slice()).expect("a trace");
+    let page = page(&Page { trace: Some(&trace), ..Page::default() }).expect("a page");
+    assert!(page.contains("\"times_ms\":[0.0,10.0,20.5]"), "half a millisecond has no rate of its own");
+}
+
+#[test]
 fn a_page_about_nothing_is_a_page() {
     let page = page(&Page { title: "nothing".into(), ..Page::default() }).expect("a page");
     assert!(page.contains("<h1>nothing</h1>") && !page.contains("<script") && !page.contains("<section"));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use trace::metric::{Evaluator, Metric, Resolved, built_in};
-use trace::{Counter, ObjectKind, Trace};
+use trace::{Counter, ObjectKind, Tick, Trace};
 
 use super::HtmlError;
 
@@ -83,11 +83,26 @@ fn has_steps(metric: &Metric, trace: &Trace) -> bool {
     metric.unit.is_empty() && trace.counters.iter().any(is_it)
 }
 
+/// The samples that are shown. A simulated machine is sampled once more when its run ends, which may be right after the sample before:
+/// rates over so short a time are peaks without a meaning, so the sample before is left out.
+fn ticks(trace: &Trace) -> Vec<Tick<'_>> {
+    let mut ticks: Vec<Tick<'_>> = trace.ticks().collect();
+    let lengths: Vec<u64> = ticks.windows(2).map(|pair| pair[1].time_ns - pair[0].time_ns).collect();
+    if let [.., usual, last] = lengths[..]
+        && trace.preamble.simulated
+        && 2 * last < usual
+    {
+        ticks.remove(ticks.len() - 2);
+    }
+    ticks
+}
+
 /// The samples as JSON in which nothing ends a script.
 pub fn data(trace: &Trace) -> Result<String, HtmlError> {
     let mut evaluator = evaluator(trace);
-    let step = trace.ticks().len().div_ceil(POINTS).max(1);
-    let points = trace.ticks().len().div_ceil(step);
+    let ticks = ticks(trace);
+    let step = ticks.len().div_ceil(POINTS).max(1);
+    let points = ticks.len().div_ceil(step);
     let pairs: Vec<(usize, usize)> = (0..evaluator.metrics().len())
         .flat_map(|metric| (0..trace.objects.len()).map(move |object| (metric, object)))
         .filter(|&(metric, object)| evaluator.metrics()[metric].metric.of == trace.objects[object].kind)
@@ -95,7 +110,7 @@ pub fn data(trace: &Trace) -> Result<String, HtmlError> {
     let stepped: Vec<bool> = evaluator.metrics().iter().map(|resolved| has_steps(&resolved.metric, trace)).collect();
     let mut sums = vec![vec![(0.0, 0u32); points]; pairs.len()];
     let mut times_ms = vec![0.0; points];
-    for (number, tick) in trace.ticks().enumerate() {
+    for (number, tick) in ticks.iter().enumerate() {
         evaluator.tick(tick.time_ns, tick.rows());
         times_ms[number / step] = tick.time_ns as f64 / 1e6;
         for (pair, &(metric, object)) in pairs.iter().enumerate() {
