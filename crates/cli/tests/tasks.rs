@@ -12,25 +12,29 @@ fn time(built: &Built, threads: u32, arguments: &[&str]) -> f64 {
     number.unwrap_or_else(|| panic!("no time in {text:?}"))
 }
 
-/// Each thread pushes and takes its tasks at its own deque: with one lock for all, a task of each of 16 threads took 93 us, and
-/// one of 64 threads 296 us.
+/// With one lock for all threads, an empty task of a single producer took 91 us with 16 threads and 263 us with 64, and one of each of
+/// 16 threads 438 us, as gcc compiles them.
 #[test]
 fn an_empty_task_costs_little_however_many_threads_there_are() {
     for compiler in compilers() {
         let built = Built::by(compiler, "empty_tasks.c", &["-O2", "-Wall", "-Werror", "-fopenmp"]);
-        let of = |threads| time(&built, threads, &["all", "200"]);
-        let (two, sixteen, all) = (of(2), of(16), of(64));
-        assert!(sixteen < 2.0 * two && all < 4.0 * two, "{compiler}: {two} ns, {sixteen} ns, {all} ns");
+        for threads in [16, 64] {
+            for way in ["one", "all"] {
+                let task = time(&built, threads, &[way, "200"]);
+                assert!(task < 15_000.0, "{compiler}, {way} of {threads}: {task} ns");
+            }
+        }
     }
 }
 
+/// With one lock for all threads, 16 of them took longer than one.
 #[test]
 fn a_tree_of_villages_scales() {
     for compiler in compilers() {
         let built = Built::by(compiler, "villages.c", &["-O2", "-Wall", "-Werror", "-fopenmp"]);
         let of = |threads| time(&built, threads, &["5"]);
-        let (one, sixteen) = (of(1), of(16));
-        assert!(one / sixteen > 8.0, "{compiler}: {one} us, {sixteen} us");
+        let (one, sixteen, all) = (of(1), of(16), of(64));
+        assert!(one / sixteen > 7.0 && one / all > 14.0, "{compiler}: {one} us, {sixteen} us, {all} us");
         let run = || built.simulated("-m arctic --cpus 16", "16", &["3"]);
         assert_eq!(run(), run(), "{compiler}: a second run differs");
     }

@@ -9,6 +9,7 @@ use std::ffi::{c_int, c_long, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 use experiments::policies::OwnLocks;
 use sim::{Cause, Thread};
@@ -332,6 +333,22 @@ pub fn pause_for(instructions: u32) {
     match current() {
         None => std::hint::spin_loop(),
         Some(thread) => thread.instructions(instructions),
+    }
+}
+
+/// The time of the running thread, from a counter of its processor.
+pub fn moment() -> Duration {
+    match current() {
+        None => {
+            let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            // SAFETY: the time is this function's own.
+            unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+            Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+        }
+        Some(thread) => {
+            thread.instructions(1);
+            Duration::from_nanos(thread.now().0 / 1000)
+        }
     }
 }
 

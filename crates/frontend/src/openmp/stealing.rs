@@ -9,9 +9,10 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::time::Duration;
 
 use super::deque::{Deque, Ring};
-use super::platform::{Counter, Guarded, Line, Word, allocate, loads, stores};
+use super::platform::{Counter, Guarded, Line, Word, allocate, loads, moment, stores};
 use super::tasks::{ONE_LESS, Task};
 use super::team::{TASKED, Team, member};
 
@@ -46,13 +47,22 @@ pub struct Search<'a> {
     barrier: Option<(u32, &'a Word)>,
     /// Whether it is one of those.
     is_idle: Cell<bool>,
+    /// The time that it took to steal the task that was found last, if it was stolen.
+    pub theft: Cell<Option<Duration>>,
 }
 
 impl<'a> Search<'a> {
     /// By the running thread, which waits within a task or, if there is none, at a barrier of `threads` of this team.
     pub fn new(team: &Team, threads: u32, bound: Option<&'static Task>, barrier: Option<(u32, &'a Word)>) -> Self {
         let (number, table) = (member().region.get().number, team.queues.table());
-        Self { number, own: own_deque(table, number), threads, table, bound, barrier, is_idle: Cell::new(false) }
+        let (own, is_idle, theft) = (own_deque(table, number), Cell::new(false), Cell::new(None));
+        Self { number, own, threads, table, bound, barrier, is_idle, theft }
+    }
+
+    /// The next victim is another than the last.
+    pub fn turn_away(&self) {
+        self.own.hunt.victim.set(None);
+        stores(&self.own.hunt.victim);
     }
 
     fn allows(&self, team: &Team, task: &Task) -> bool {
@@ -220,10 +230,14 @@ impl Team {
         loads(&hunt.victim);
         let last = hunt.victim.get().filter(|&victim| victim < search.threads);
         let victim = last.unwrap_or_else(|| hunt.random(search.number, search.threads));
+        let begun = moment();
         let task = self.steal(search, victim);
-        if task.is_some() || last.is_some() {
-            hunt.victim.set(task.map(|_| victim));
+        if task.is_some() {
+            search.theft.set(Some(moment() - begun));
+            hunt.victim.set(Some(victim));
             stores(&hunt.victim);
+        } else if last.is_some() {
+            search.turn_away();
         }
         task
     }

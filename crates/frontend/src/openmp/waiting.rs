@@ -5,8 +5,9 @@
 //! it then waits for a word of the team's, which every thread that makes a task or ends one that is waited for looks at, and changes if a
 //! thread sleeps.
 //!
-//! Other than LLVM's, threads look the more rarely the longer they have found nothing. Otherwise the looks of many idle threads take the
-//! lines of the few deques that have tasks from their owners again and again.
+//! Other than LLVM's, threads look the more rarely the longer they have found nothing, or nothing worth it: a stolen task that took
+//! less time than stealing it does not count. Otherwise the looks of many idle threads take the lines of the few deques that have tasks
+//! from their owners again and again, and those make less of them than one thread alone would do.
 //!
 //! A barrier is over when no task is left. Each thread that has found none counts itself, and as busy again before it takes one
 //! (`tt_unfinished_threads`): there is no count of tasks that all threads change.
@@ -14,7 +15,7 @@
 use sim::Cause;
 
 use super::meeting;
-use super::platform::{Word, charged, fence_host, has_processor, pause_for};
+use super::platform::{Word, charged, fence_host, has_processor, moment, pause_for};
 use super::stealing::Search;
 use super::tasks::{ONE_LESS, Task};
 use super::team::{Meeting, PASSED, TASKED, Team, globals};
@@ -28,6 +29,8 @@ const DOUBLING: u32 = 16;
 const LOOKS: u32 = 10 * DOUBLING;
 /// The number that it goes on counting from when it is called: one new task may have called many threads.
 const CALLED_AT: u32 = 6 * DOUBLING;
+/// A stolen task that takes no more than so many times what it took to steal it was not worth it: its owner has lost as much time.
+const WORTH: u32 = 2;
 /// Looks after which it counts itself as idle at a barrier: a thread that is short of tasks only for a moment leaves the counter alone.
 const IDLE: u32 = 16;
 
@@ -65,14 +68,14 @@ impl Team {
         let mut looks = 0;
         while !over() {
             if let Some(task) = self.find(search) {
-                self.execute(task);
-                looks = 0;
-                continue;
-            }
-            looks += 1;
-            if looks == IDLE && search.is_last_idle() {
+                if self.was_worth_it(search, task) {
+                    looks = 0;
+                    continue;
+                }
+            } else if looks >= IDLE && search.is_last_idle() {
                 return self.pass();
             }
+            looks += 1;
             if looks < LOOKS && has_processor() {
                 pause_for(PAUSE << (looks / DOUBLING));
             } else {
@@ -80,6 +83,21 @@ impl Team {
                 looks = CALLED_AT;
             }
         }
+    }
+
+    /// Does a task that was found. Returns whether that took longer than to steal it, if it was stolen.
+    fn was_worth_it(&'static self, search: &Search, task: &'static Task) -> bool {
+        let Some(theft) = search.theft.take() else {
+            self.execute(task);
+            return true;
+        };
+        let begun = moment();
+        self.execute(task);
+        let is_worth_it = moment() - begun > WORTH * theft;
+        if !is_worth_it {
+            search.turn_away();
+        }
+        is_worth_it
     }
 
     /// Waits until the thread is called, unless there is something to do.

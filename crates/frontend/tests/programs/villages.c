@@ -35,8 +35,12 @@ static void treat(struct village *village, int coming)
 {
     village->sent = 0;
     for (int i = 0; i < BEDS; i++) {
-        /* A long way to a random number, as work. */
-        for (int j = 0; j < 8; j++) village->random = village->random * 1664525u + 1013904223u;
+        /* A long way to a random number, as work: Marsaglia's shifts, which no compiler makes one step of. */
+        for (int j = 0; j < 24; j++) {
+            village->random ^= village->random << 13;
+            village->random ^= village->random >> 17;
+            village->random ^= village->random << 5;
+        }
         unsigned chance = village->random >> 24;
         if (village->bed[i] > 0) {
             village->bed[i]--;
