@@ -44,7 +44,7 @@ fn build_with(name: &str, flags: &[&str]) -> PathBuf {
         assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     };
     run(Command::new("gcc")
-        .args(["-O2", "-g", "-fno-pie", "-c", "-o"])
+        .args(["-O2", "-g", "-fno-pie", concat!("-I", env!("CARGO_MANIFEST_DIR"), "/include"), "-c", "-o"])
         .arg(&object)
         .arg(&source)
         .args(GCC_FLAGS)
