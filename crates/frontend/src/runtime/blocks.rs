@@ -191,7 +191,8 @@ fn meet(code: &Code, bytes: &[u8], at: usize, block: &Block) -> *mut Cost {
     let slots = block.instructions as u32 + block.announced;
     // SAFETY: one thread of the host.
     let pipeline = unsafe { (*PIPELINE.get()).as_mut() };
-    let number = pipeline.map_or(0, |pipeline| pipeline.add(bytes, at, slots, |target| code.callee(target)));
+    let number =
+        pipeline.map_or(0, |pipeline| pipeline.add(bytes, at, slots, |target| code.callee(target), |at| code.from(at)));
     let instructions = block.instructions as u32;
     Box::into_raw(Box::new(Cost { from: NO_STATE, to: NO_STATE, stalls: 0, instructions, number }))
 }

@@ -75,12 +75,14 @@ struct Reader<'l> {
     leaves: bool,
 }
 
-/// How results flow through `code`, the block that begins at `at`, which issues in `slots` slots.
-pub(super) fn read(
+/// How results flow through `code`, the block that begins at `at`, which issues in `slots` slots. What compilers put before the call
+/// that begins the next block, such as moves between registers and the stack, is read there: `further` has the code from an address on.
+pub(super) fn read<'c>(
     code: &[u8],
     at: usize,
     slots: u32,
     callee: impl Fn(Target) -> Callee,
+    further: impl Fn(usize) -> &'c [u8],
     latencies: &Latencies,
 ) -> Flow {
     let mut reader = Reader::new(latencies);
@@ -100,7 +102,40 @@ pub(super) fn read(
             _ => reader.instruction(&step, &mut info),
         }
     }
+    if let Some(next) = next(&step) {
+        for step in before_call(further(next), next, callee) {
+            reader.instruction(&step, &mut info);
+        }
+    }
     reader.finish(slots)
+}
+
+/// Where a program most probably goes on that has come to `step`, the last of its block: back, if it can.
+fn next(step: &Instruction) -> Option<usize> {
+    let (behind, target) = (step.next_ip() as usize, step.near_branch_target() as usize);
+    match step.flow_control() {
+        FlowControl::UnconditionalBranch if step.op0_kind() == OpKind::NearBranch64 => Some(target),
+        FlowControl::ConditionalBranch => Some(target.min(behind)),
+        _ => None,
+    }
+}
+
+/// The most instructions before the call that begins a block.
+const BEFORE_CALL: usize = 32;
+
+/// The instructions of `code`, from `at` on, before the call that begins a block; none if something else comes first.
+fn before_call(code: &[u8], at: usize, callee: impl Fn(Target) -> Callee) -> Vec<Instruction> {
+    let mut found = Vec::new();
+    for step in Decoder::with_ip(64, code, at as u64, DecoderOptions::NONE).into_iter().take(BEFORE_CALL) {
+        match step.flow_control() {
+            FlowControl::Next if !step.is_invalid() => found.push(step),
+            FlowControl::Call | FlowControl::IndirectCall if target(&step).map(&callee) == Some(Callee::Block) => {
+                return found;
+            }
+            _ => break,
+        }
+    }
+    Vec::new()
 }
 
 impl<'l> Reader<'l> {

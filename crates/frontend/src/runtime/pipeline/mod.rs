@@ -83,9 +83,17 @@ impl Pipeline {
         new
     }
 
-    /// A block is met for the first time: `code`, which begins at `at` and issues in `slots` slots. Returns its number.
-    pub(super) fn add(&mut self, code: &[u8], at: usize, slots: u32, callee: impl Fn(Target) -> Callee) -> u32 {
-        self.flows.push(flow::read(code, at, slots, callee, &self.latencies));
+    /// A block is met for the first time: `code`, which begins at `at` and issues in `slots` slots; `further` has
+    /// the program's code from an address on. Returns the block's number.
+    pub(super) fn add<'c>(
+        &mut self,
+        code: &[u8],
+        at: usize,
+        slots: u32,
+        callee: impl Fn(Target) -> Callee,
+        further: impl Fn(usize) -> &'c [u8],
+    ) -> u32 {
+        self.flows.push(flow::read(code, at, slots, callee, further, &self.latencies));
         (self.flows.len() - 1) as u32
     }
 

@@ -15,7 +15,7 @@ fn pipeline(changes: &[(&str, &str)]) -> Pipeline {
 /// A block that issues in `slots` slots; its calls are of `callee`.
 fn add(pipeline: &mut Pipeline, code: &[&[u8]], slots: u32, callee: Callee) -> u32 {
     let to = move |target| if target == Target::Code(CALLED) { callee } else { Callee::Program };
-    pipeline.add(&code.concat(), AT, slots, to)
+    pipeline.add(&code.concat(), AT, slots, to, |_| &[])
 }
 
 /// A call at so many bytes from the beginning.
@@ -112,6 +112,21 @@ fn words_of_the_stack_are_memory_where_they_are_announced() {
     let call = call(before);
     let announced = [&[LEA_RDI_RSP_8, &call], &kept[..]].concat();
     assert_eq!(alone(&announced, 3), 4.0 * (2.0 + 3.0), "an addition, and a load of what was stored");
+}
+
+/// A loop whose sum is put on the stack before the call that its block begins with, as gcc and clang do.
+#[test]
+fn what_is_moved_before_a_block_begins_is_followed() {
+    let to = |target| if target == Target::Code(CALLED) { Callee::Block } else { Callee::Program };
+    let store = MOVSD_RSP_8_XMM0.len();
+    // movsd [rsp + 8], xmm0; call; movsd xmm0, [rsp + 8]; addsd xmm0, xmm1; jne back
+    let body = [MOVSD_XMM0_RSP_8, ADDSD_XMM0_XMM1].concat();
+    let back = -((store + 5 + body.len() + 2) as i8) as u8;
+    let code = [MOVSD_RSP_8_XMM0, &call(store), &body, &[0x75, back]].concat();
+    let mut pipeline = pipeline(&[]);
+    let begin = AT + store + 5;
+    let block = pipeline.add(&code[store + 5..], begin, 3, to, |at| &code[at - AT..]);
+    assert_eq!(round(&mut pipeline, &[(block, 3)]), 8.0);
 }
 
 /// Words are told apart by where they are, though the stack pointer moves in between: push rbx, imul [rsp], pop.
