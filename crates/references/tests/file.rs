@@ -99,7 +99,14 @@ fn a_long_loop_is_written_while_it_runs_and_read_in_batches() {
     let address = |step: u64| step % 4096 * 8;
     let access = |step: u64| Access { kind: AccessKind::Load, dependent: false, bytes: 8, address: address(step) };
     let steps = (1 << 20) + 5000;
-    (0..steps).for_each(|step| recorder.refer(0, 2, 0x40_0000, access(step)));
+    for step in 0..steps {
+        recorder.refer(0, 2, 0x40_0000, access(step));
+        if step == (1 << 20) - 2 {
+            // The step that fills the block is told late, with two more.
+            let events = [Event::Instructions(1), Event::Site(7), Event::Barrier];
+            events.into_iter().for_each(|event| recorder.record(0, event));
+        }
+    }
     assert!(length() > before, "a million steps are more than a block");
     recorder.finish().expect("written");
     assert!(length() - before < steps / 1000, "{} bytes for {steps} references", length() - before);

@@ -14,8 +14,10 @@ use twox_hash::XxHash64;
 
 /// The thread of the block that is the summary.
 pub const SUMMARY: u32 = u32::MAX;
-/// Steps of a block at most, so that a block is written now and then however well its steps are predicted.
-pub const MOST_STEPS: u32 = 1 << 20;
+/// Steps after which a block is full, however few bytes they take: so it is written now and then.
+pub const FULL_STEPS: u32 = 1 << 20;
+/// Steps of a block at most: the last event may have brought two others along that waited for an access.
+const MOST_STEPS: u32 = FULL_STEPS + 2;
 /// Bytes of steps after which a block is full. The last step may reach beyond.
 pub const FULL: usize = 64 << 10;
 /// The content of a thread's block at most, in bytes.
@@ -209,9 +211,10 @@ mod tests {
             bytes[byte] ^= 1;
             assert_eq!(Frame::decode(&bytes), None, "byte {byte}");
         }
-        assert_eq!(frame.fault(), None);
+        assert_eq!(Frame { steps: MOST_STEPS, ..frame }.fault(), None);
         let long = Frame { plain: LONGEST as u32 + 1, ..frame };
-        for none in [Frame { thread: SUMMARY - 1, ..frame }, Frame { stored: 4, ..frame }, long] {
+        let many = Frame { steps: MOST_STEPS + 1, ..frame };
+        for none in [Frame { thread: SUMMARY - 1, ..frame }, Frame { stored: 4, ..frame }, long, many] {
             assert!(none.fault().is_some(), "{none:?}");
         }
         assert_eq!(Frame { thread: SUMMARY, ..long }.fault(), None);

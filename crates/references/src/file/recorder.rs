@@ -111,7 +111,7 @@ impl Recorder {
     #[inline]
     fn write_if_full(&mut self, thread: usize) {
         let encoder = &self.threads[thread];
-        if encoder.waiting() >= block::FULL || encoder.steps() >= block::MOST_STEPS {
+        if encoder.waiting() >= block::FULL || encoder.steps() >= block::FULL_STEPS {
             self.write_block(thread);
         }
     }
