@@ -376,7 +376,7 @@ mod tests {
         // Long lines have signs only where there is nothing else to see.
         let long = |place: u32| if place % 100 == 50 { (f64::from(place), 1.0) } else { gap };
         let joined = |place: u32| (f64::from(place), 1.0);
-        assert_eq!(svg((0..500).map(long).collect()).unwrap().matches("<circle").count(), 5);
+        assert_eq!(svg((0..500).map(long).collect()).unwrap().matches("<circle").count(), 5 + 1);
         assert_eq!(svg((0..500).map(joined).collect()).unwrap().matches("<circle").count(), 0);
     }
 
