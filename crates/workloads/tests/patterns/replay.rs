@@ -129,7 +129,8 @@ fn replayed(replay: &Replay) -> (u64, Vec<usize>) {
 fn events_are_read_in_batches_and_once_if_their_memory_is_told() {
     let addresses: Vec<u64> = (0..10_000).map(|step| 0x7000_0000 + step * 8).collect();
     let last = addresses[addresses.len() - 1];
-    let memory = Memory { grains: vec![addresses[0] / GRAIN..last / GRAIN + 1], changes: Vec::new() };
+    let grains = std::iter::once(addresses[0] / GRAIN..last / GRAIN + 1).collect();
+    let memory = Memory { grains, changes: Vec::new() };
     let mut found = Vec::new();
     for (memory, reads) in [(Some(memory), 1), (None, 2)] {
         let asked = Arc::default();
