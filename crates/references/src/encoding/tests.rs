@@ -36,7 +36,8 @@ fn any_program() -> impl Strategy<Value = Vec<Event>> {
     let body = proptest::collection::vec((any_event(), -64..64_i64, any::<u8>()), 0..12);
     (body, 0..40_u64).prop_map(|(body, rounds)| {
         let round = |round: u64| {
-            let taken = body.iter().filter(move |(_, _, rare)| *rare > 200 || (round + u64::from(*rare)) % 3 > 0);
+            let taken =
+                body.iter().filter(move |(_, _, rare)| *rare > 200 || !(round + u64::from(*rare)).is_multiple_of(3));
             taken.map(move |&(event, stride, _)| match event {
                 Event::Access(access) => {
                     let step = (stride as u64).wrapping_mul(round);
