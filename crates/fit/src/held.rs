@@ -5,7 +5,7 @@
 
 use machine::Description;
 use machine::Topology;
-use machine::description::{Fill, HubSpec};
+use machine::description::{Fill, HubSpec, SysadSpec};
 use machine::topology::Endpoint;
 use units::{Bytes, Duration};
 
@@ -15,7 +15,7 @@ use units::{Bytes, Duration};
 /// the secondary cache; and for the system bus, which the line holds. Bus transactions start at edges of the grid.
 pub fn local_latency(description: &Description) -> Option<f64> {
     let (processor, l2) = (&description.processor, &description.l2);
-    let (hub, sysad, memory) = (description.hub.as_ref()?, &description.sysad, &description.memory);
+    let (hub, sysad, memory) = (description.hub.as_ref()?, description.sysad.as_ref()?, &description.memory);
     let core = |cycles: u32| ns(processor.clock.period()) * f64::from(cycles);
     let cache_bus = |cycles: u32| ns(l2.bus_clock.period()) * f64::from(cycles);
     let bus = |cycles: u32| ns(hub.clock.period()) * f64::from(cycles);
@@ -47,7 +47,7 @@ pub fn remote_penalty(description: &Description) -> Option<f64> {
     let crossing = 4.0 * ns(description.link.node_clock.period()) / 2.0;
     let node_links = 2.0 * (mean_delay(description, true) + crossing) + cycle / 2.0;
     let router_link = mean_delay(description, false);
-    Some(2.0 * (interfaces + node_links - router_link) + lag(description, hub))
+    Some(2.0 * (interfaces + node_links - router_link) + lag(description, hub, description.sysad.as_ref()?))
 }
 
 /// What each router adds to a read, there and back, in nanoseconds: pin to pin, and a link between routers.
@@ -82,12 +82,12 @@ pub fn translation_reach(description: &Description) -> Bytes {
 
 /// By how much the network is slower than the bus with a whole line, in nanoseconds: data go on into the bus so much later
 /// that their end does not lag behind.
-fn lag(description: &Description, hub: &HubSpec) -> f64 {
+fn lag(description: &Description, hub: &HubSpec, sysad: &SysadSpec) -> f64 {
     let link = &description.link;
     let packets = description.data_packets() as f64;
     let node_packet = ns(link.node_clock.period()) * f64::from(link.micropacket_transfers);
     let on_network = packets * node_packet.max(ns(link.micropacket_time));
-    let on_bus = ns(hub.clock.period()) * (description.l2.line.0 as f64 / description.sysad.width.0 as f64);
+    let on_bus = ns(hub.clock.period()) * (description.l2.line.0 as f64 / sysad.width.0 as f64);
     (on_network - on_bus).max(0.0)
 }
 

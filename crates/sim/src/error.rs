@@ -1,7 +1,7 @@
 //! Errors of a simulation.
 
 use machine::DescriptionError;
-use machine::description::{Description, HubSpec};
+use machine::description::Description;
 use protocol::ProtocolError;
 use protocol::msi::catalogue::UnknownProtocol;
 use thiserror::Error;
@@ -128,9 +128,13 @@ impl From<DescriptionError> for SimError {
 }
 
 impl SimError {
-    /// The Hub in `description`.
-    pub(crate) fn hub_of(description: &Description) -> Result<&HubSpec, Self> {
-        let value = "magic".to_string();
-        description.hub.as_ref().ok_or(Self::Unsupported { key: "controller.kind", value, accepted: "\"hub\"" })
+    /// A table that only machines with the controller `accepted` have.
+    pub(crate) fn table<'a, T>(
+        table: Option<&'a T>,
+        description: &Description,
+        accepted: &'static str,
+    ) -> Result<&'a T, Self> {
+        let value = format!("{:?}", description.controller.kind);
+        table.ok_or(Self::Unsupported { key: "controller.kind", value, accepted })
     }
 }

@@ -21,6 +21,7 @@ mod part;
 mod processor;
 pub mod random;
 mod simulator;
+mod smp;
 mod statistics;
 mod system;
 mod thread;

@@ -13,6 +13,7 @@ use crate::ideal::Ideals;
 use crate::observer::Observed;
 use crate::origin::{HubCounters, Hubs};
 use crate::os::PagingCounters;
+use crate::smp::Smp;
 use crate::system::{Controller, Incoherence, Job, System, ThreadReport, Unfinished};
 use crate::thread::Program;
 use crate::{NodeStatistics, Options, Scheduling, SimError, StallTerms};
@@ -164,6 +165,7 @@ impl Simulator {
             ControllerKind::Hub => Box::new(System::<Hubs>::new(description, options)?),
             ControllerKind::Magic if is_ideal(description) => Box::new(System::<Ideals>::new(description, options)?),
             ControllerKind::Magic => Box::new(System::<Magics>::new(description, options)?),
+            ControllerKind::SnoopingBus => Box::new(System::<Smp>::new(description, options)?),
         };
         Ok(Self { machine })
     }

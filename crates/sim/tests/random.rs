@@ -56,6 +56,26 @@ fn the_origins_survive() {
     }
 }
 
+#[test]
+fn snooping_buses_survive() {
+    for (processors, changes) in [
+        (1, &[][..]),
+        (4, &[]),
+        (4, &[("bus.outstanding", "1")]),
+        (16, &[("bus.outstanding", "64"), ("banks.channels", "1"), ("banks.banks_per_channel", "1")]),
+        (64, &[("bus.snoop_cycles", "1"), ("bus.arbitration_cycles", "0")]),
+    ] {
+        let name = format!("smp-{processors}p");
+        let description = machine::resolve_changed(&name, &name, "", changes).unwrap().description;
+        for (seed, delay) in [(1, 0.0), (2, 500.0), (3, 50.0)] {
+            let test = RandomTest { delay: Duration::from_ns(delay), references: 500, ..RandomTest::new(seed) };
+            let ahead = passes(&test, &description);
+            assert!(ahead == passes(&RandomTest { mode: Mode::LockStep, ..test }, &description), "{name}, seed {seed}");
+            assert!(processors == 1 || ahead.invalidations() > 100, "{name}: {} invalidations", ahead.invalidations());
+        }
+    }
+}
+
 /// The tester causes the rare cases that it is for: contention, exhausted pointer stores, lines kept and displaced.
 #[test]
 fn it_comes_to_pass_what_is_rare_elsewhere() {
@@ -103,6 +123,13 @@ fn planted_faults_are_found() {
         if !matches!(fault, Fault::OvertakenHint | Fault::ForgottenSharer) {
             is_found(fault, &machine::load("origin2000-r12k-300-16p").unwrap());
         }
+    }
+}
+
+#[test]
+fn planted_faults_of_a_snooping_bus_are_found() {
+    for fault in [Fault::KeptCopy, Fault::StaleData] {
+        is_found(fault, &machine::load("smp-8p").unwrap());
     }
 }
 

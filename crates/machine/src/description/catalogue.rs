@@ -20,7 +20,7 @@ pub(crate) const MACHINES: &[BuiltIn] =
     built_in!["bitmap", "bootleg", "lego-oil", "arctic", "bwana", "stinger", "dresden"];
 
 /// The base descriptions that families inherit: a processor, and the common part of all Origins.
-const BASES: &[BuiltIn] = built_in!["r10000", "origin2000"];
+const BASES: &[BuiltIn] = built_in!["irix", "r10000", "origin2000"];
 
 /// Descriptions that machines inherit; they lack a size.
 const FAMILIES: &[BuiltIn] = built_in![
@@ -30,6 +30,7 @@ const FAMILIES: &[BuiltIn] = built_in![
     "origin2000-r12k-400",
     "flash",
     "flash-scaled",
+    "smp",
 ];
 
 /// Every built-in description with a file, ancestors first.
@@ -61,19 +62,23 @@ fn parametric(name: &str) -> Option<String> {
     let plural = if count == 1 { "" } else { "s" };
     let title = match family {
         "flash" => format!("Stanford FLASH, {count} processor{plural}"),
+        "smp" => format!("Processors on a snooping bus, {count} processor{plural}"),
         "flash-scaled" => format!("Stanford FLASH with caches of a 32nd, {count} processor{plural}"),
         _ => format!("SGI Origin 2000, {count} processor{plural}, {family}"),
     };
-    Some(format!("title = \"{title}\"\ninherit = \"{family}\"\n\n[topology]\nprocessors = {count}\n"))
+    // All processors of a snooping bus are on one node.
+    let node = if family == "smp" { format!("processors_per_node = {count}\n") } else { String::new() };
+    Some(format!("title = \"{title}\"\ninherit = \"{family}\"\n\n[topology]\nprocessors = {count}\n{node}"))
 }
 
 /// The families, with those of the same sizes in one line: `flash-Np with any N from 1 to 64`.
-pub(crate) fn families() -> [String; 2] {
-    let named = |flash: bool| {
-        let names = FAMILIES.iter().map(|entry| entry.name).filter(|name| name.starts_with("flash") == flash);
+pub(crate) fn families() -> [String; 3] {
+    let named = |prefix: &str| {
+        let names = FAMILIES.iter().map(|entry| entry.name).filter(|name| name.starts_with(prefix));
         names.map(|name| format!("{name}-Np")).collect::<Vec<_>>().join(" ")
     };
-    [format!("{} with an even N from 2 to 512", named(false)), format!("{} with any N from 1 to 64", named(true))]
+    [("origin", "an even N from 2 to 512"), ("flash", "any N from 1 to 64"), ("smp", "any N from 1 to 256")]
+        .map(|(prefix, sizes)| format!("{} with {sizes}", named(prefix)))
 }
 
 /// The error for an unknown name.

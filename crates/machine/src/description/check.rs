@@ -63,6 +63,13 @@ fn topology(description: &Description) -> Result<(), Conflict> {
     if per_node != 1 && description.controller.kind == ControllerKind::Magic {
         return Err(Conflict::new("topology.processors_per_node", "MAGIC serves one processor", "1"));
     }
+    if per_node > 2 && description.controller.kind == ControllerKind::Hub {
+        return Err(Conflict::new("topology.processors_per_node", "a Hub serves at most two processors", "1 or 2"));
+    }
+    if per_node != spec.processors && description.controller.kind == ControllerKind::SnoopingBus {
+        let reason = "a snooping bus joins all processors of the machine";
+        return Err(Conflict::new("topology.processors_per_node", reason, spec.processors.to_string()));
+    }
     let per_router = spec.nodes_per_router * per_node;
     let most = most_routers * per_router;
     if !spec.processors.is_multiple_of(per_node) {

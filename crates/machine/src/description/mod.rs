@@ -18,10 +18,10 @@ use units::Hertz;
 pub use check::MOST_MAGIC_NODES;
 pub use error::{DescriptionError, Entry, Origin};
 pub use spec::{
-    ControllerKind, ControllerSpec, DirectorySpec, DomainTopology, DoubleMeshSpec, Fill, HandlerSpec, HubSpec,
-    HypercubeSpec, IdealProtocol, L1Spec, L2Spec, LatencySpec, LinkSpec, MOST_MISSES, MOST_TRANSLATIONS, MOST_WAYS,
-    MagicSpec, MemorySpec, OsSpec, PlacementKind, ProcessorModel, ProcessorSpec, Replacement, RouterBypass, RouterSpec,
-    SchedulerSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec,
+    BanksSpec, BusProtocol, BusSpec, ControllerKind, ControllerSpec, DirectorySpec, DomainTopology, DoubleMeshSpec,
+    Fill, HandlerSpec, HubSpec, HypercubeSpec, IdealProtocol, L1Spec, L2Spec, LatencySpec, LinkSpec, MOST_MISSES,
+    MOST_TRANSLATIONS, MOST_WAYS, MagicSpec, MemorySpec, OsSpec, PlacementKind, ProcessorModel, ProcessorSpec,
+    Replacement, RouterBypass, RouterSpec, SchedulerSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec,
 };
 
 use check::{Conflict, check};
@@ -32,7 +32,7 @@ use spec::Section;
 macro_rules! description {
     (
         all { $($(#[$doc:meta])* $field:ident: $spec:ident,)* }
-        some { $($(#[$some_doc:meta])* $some:ident: $some_spec:ident if $table:ident.kind = $kind:expr,)* }
+        some { $($(#[$some_doc:meta])* $some:ident: $some_spec:ident if $table:ident.kind in $kinds:expr,)* }
     ) => {
         /// A machine description with all inheritance resolved: every parameter has a value. Tables that only some
         /// machines have are present as required by the kind of controller or topology.
@@ -59,7 +59,7 @@ macro_rules! description {
         fn read(resolver: &Resolver, name: String, title: String) -> Result<Description, DescriptionError> {
             let calibrated_on = resolver.calibrated_on.clone();
             $(let $field = $spec::read(resolver)?;)*
-            $(let $some = read_if(resolver, concat!(stringify!($table), ".kind"), $table.kind, $kind)?;)*
+            $(let $some = read_if(resolver, concat!(stringify!($table), ".kind"), $table.kind, &$kinds)?;)*
             Ok(Description { name, title, calibrated_on, $($field,)* $($some,)* })
         }
 
@@ -86,8 +86,6 @@ description! {
         tlb: TlbSpec,
         /// The kind of node controller.
         controller: ControllerSpec,
-        /// The bus between processors and controller.
-        sysad: SysadSpec,
         /// Memory.
         memory: MemorySpec,
         /// The router chip.
@@ -101,33 +99,40 @@ description! {
     }
     some {
         /// The Origin's wiring.
-        hypercube: HypercubeSpec if topology.kind = TopologyKind::Origin,
+        hypercube: HypercubeSpec if topology.kind in [TopologyKind::Origin],
         /// FLASH's wiring.
-        double_mesh: DoubleMeshSpec if topology.kind = TopologyKind::Flash,
+        double_mesh: DoubleMeshSpec if topology.kind in [TopologyKind::Flash],
+        /// The bus between processors and a controller chip.
+        sysad: SysadSpec if controller.kind in [ControllerKind::Hub, ControllerKind::Magic],
         /// The Hub.
-        hub: HubSpec if controller.kind = ControllerKind::Hub,
+        hub: HubSpec if controller.kind in [ControllerKind::Hub],
         /// MAGIC.
-        magic: MagicSpec if controller.kind = ControllerKind::Magic,
+        magic: MagicSpec if controller.kind in [ControllerKind::Magic],
         /// The directory that MAGIC keeps.
-        directory: DirectorySpec if controller.kind = ControllerKind::Magic,
+        directory: DirectorySpec if controller.kind in [ControllerKind::Magic],
         /// The handlers that MAGIC runs.
-        handlers: HandlerSpec if controller.kind = ControllerKind::Magic,
+        handlers: HandlerSpec if controller.kind in [ControllerKind::Magic],
+        /// The snooping bus.
+        bus: BusSpec if controller.kind in [ControllerKind::SnoopingBus],
+        /// The banks of the memory on it.
+        banks: BanksSpec if controller.kind in [ControllerKind::SnoopingBus],
     }
 }
 
-/// The table `S` if the machine's `kind` (the value of `key`) is the one that `reads` it; otherwise the table must be
+/// The table `S` if the machine's `kind` (the value of `key`) is among those that read it; otherwise the table must be
 /// absent.
 fn read_if<S: Section, K: Alternatives>(
     resolver: &Resolver,
     key: &str,
     kind: K,
-    reads: K,
+    readers: &[K],
 ) -> Result<Option<S>, DescriptionError> {
-    if kind == reads {
+    if readers.contains(&kind) {
         return S::read(resolver).map(Some);
     }
     let pair = |kind: K| format!("{key} = {}", quoted(kind.word()));
-    resolver.refuse_table(S::TABLE, &pair(kind), &pair(reads))?;
+    let readers: Vec<_> = readers.iter().map(|&reader| pair(reader)).collect();
+    resolver.refuse_table(S::TABLE, &pair(kind), &readers.join(" or "))?;
     Ok(None)
 }
 
@@ -179,7 +184,8 @@ impl Description {
     /// The clock of the node controller, and with it of the SysAD bus and the memory; `None` if the controller's table
     /// was removed in memory.
     pub fn controller_clock(&self) -> Option<Hertz> {
-        self.hub.as_ref().map(|hub| hub.clock).or(self.magic.as_ref().map(|magic| magic.clock))
+        let bus = self.bus.as_ref().map(|bus| bus.clock);
+        self.hub.as_ref().map(|hub| hub.clock).or(self.magic.as_ref().map(|magic| magic.clock)).or(bus)
     }
 
     /// Whether a packet bypasses an empty queue in a router.

@@ -9,7 +9,7 @@
 use units::CpuId;
 
 use super::bus::{Command, DataPhase, Reply};
-use crate::{Agent, ProtocolError, Version};
+use crate::{Agent, CopyState, ProtocolError, Rights, Version};
 
 /// State of a line in a cache.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -36,6 +36,32 @@ impl Moesi {
     #[inline]
     pub const fn is_owner(self) -> bool {
         matches!(self, Self::Owned | Self::Modified)
+    }
+}
+
+impl From<Moesi> for CopyState {
+    #[inline]
+    fn from(state: Moesi) -> Self {
+        match state {
+            Moesi::Invalid => Self::INVALID,
+            Moesi::Shared => Self::SHARED,
+            Moesi::Exclusive => Self::EXCLUSIVE,
+            Moesi::Owned => Self::OWNED,
+            Moesi::Modified => Self::MODIFIED,
+        }
+    }
+}
+
+impl From<CopyState> for Moesi {
+    #[inline]
+    fn from(state: CopyState) -> Self {
+        match (state.rights(), state.is_dirty()) {
+            (Rights::None, _) => Self::Invalid,
+            (Rights::Read, false) => Self::Shared,
+            (Rights::Read, true) => Self::Owned,
+            (Rights::Write, false) => Self::Exclusive,
+            (Rights::Write, true) => Self::Modified,
+        }
     }
 }
 
@@ -191,7 +217,9 @@ impl Cache {
     #[inline]
     pub fn complete(&mut self, reply: Reply, phase: DataPhase) {
         let Some(command) = self.request.take() else { return };
-        if let (Command::Read | Command::ReadExclusive, Some((version, _))) = (command, phase.data) {
+        if let (Command::Read | Command::ReadExclusive | Command::ReadForeign, Some((version, _))) =
+            (command, phase.data)
+        {
             self.version = version;
         }
         match command {

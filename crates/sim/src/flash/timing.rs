@@ -1,6 +1,6 @@
 //! MAGIC's part of a machine description, in time instead of cycles.
 
-use machine::description::{Description, DirectorySpec, HandlerSpec, MagicSpec};
+use machine::description::{Description, DirectorySpec, HandlerSpec, MagicSpec, SysadSpec};
 use units::Duration;
 
 use crate::SimError;
@@ -11,6 +11,8 @@ use crate::system::BusTiming;
 pub struct MagicDescription<'a> {
     /// The controller.
     pub magic: &'a MagicSpec,
+    /// The bus to its processor.
+    pub sysad: &'a SysadSpec,
     /// Directory and protocol.
     pub directory: &'a DirectorySpec,
     /// Handlers.
@@ -23,14 +25,13 @@ impl<'a> MagicDescription<'a> {
     /// # Errors
     /// The nodes have another controller.
     pub fn of(description: &'a Description) -> Result<Self, SimError> {
-        match (&description.magic, &description.directory, &description.handlers) {
-            (Some(magic), Some(directory), Some(handlers)) => Ok(Self { magic, directory, handlers }),
-            _ => Err(SimError::Unsupported {
-                key: "controller.kind",
-                value: "another".to_string(),
-                accepted: "\"magic\"",
-            }),
-        }
+        let accepted = "magic";
+        Ok(Self {
+            magic: SimError::table(description.magic.as_ref(), description, accepted)?,
+            sysad: SimError::table(description.sysad.as_ref(), description, accepted)?,
+            directory: SimError::table(description.directory.as_ref(), description, accepted)?,
+            handlers: SimError::table(description.handlers.as_ref(), description, accepted)?,
+        })
     }
 }
 
@@ -77,13 +78,13 @@ impl MagicTiming {
     /// # Errors
     /// The nodes have another controller.
     pub fn new(description: &Description) -> Result<Self, SimError> {
-        let MagicDescription { magic, .. } = MagicDescription::of(description)?;
+        let MagicDescription { magic, sysad, .. } = MagicDescription::of(description)?;
         let memory = &description.memory;
         let cycle = magic.clock.period();
         let cycles = |count: u32| cycle * u64::from(count);
         Ok(Self {
             cycle,
-            bus: BusTiming::new(description, magic.clock),
+            bus: BusTiming::new(description, sysad, magic.clock),
             interface_in: cycles(magic.pi_in_cycles),
             interface_out: cycles(magic.pi_out_cycles),
             inbox: cycles(magic.inbox_cycles),

@@ -69,12 +69,14 @@ impl HubTiming {
     /// # Errors
     /// The description has another controller.
     pub fn new(description: &Description) -> Result<Self, SimError> {
-        let (hub, memory) = (SimError::hub_of(description)?, &description.memory);
+        let hub = SimError::table(description.hub.as_ref(), description, "hub")?;
+        let sysad = SimError::table(description.sysad.as_ref(), description, "hub")?;
+        let memory = &description.memory;
         let cycle = hub.clock.period();
         let cycles = |count: u32| cycle * u64::from(count);
         Ok(Self {
             cycle,
-            bus: BusTiming::new(description, hub.clock),
+            bus: BusTiming::new(description, sysad, hub.clock),
             interface_out: cycles(hub.pi_request_cycles),
             interface_in: cycles(hub.pi_reply_cycles),
             snoop_answer: cycles(hub.snoop_answer_cycles),

@@ -89,7 +89,7 @@ impl RandomTest {
         let (nodes, line) = (simulator.topology().nodes().len() as u32, description.l2.line);
         let each = Bytes(u64::from(self.lines.div_ceil(nodes)) * line.0);
         let memory: Result<Vec<_>, _> = (0..nodes).map(|node| simulator.allocate(NodeId(node as u16), each)).collect();
-        let uncached = description.controller.kind == ControllerKind::Hub;
+        let uncached = description.controller.kind != ControllerKind::Magic;
         let playground = Rc::new(Playground::new(*self, line, description.l1.line, memory?, uncached));
         let program = |cpu: u16| {
             let playground = Rc::clone(&playground);

@@ -1,6 +1,6 @@
 //! The multiplexed bus between a node's processors and their controller, in time instead of cycles.
 
-use machine::description::Description;
+use machine::description::{Description, SysadSpec};
 use units::{Duration, Hertz};
 
 use super::Crossing;
@@ -31,9 +31,8 @@ pub struct BusTiming {
 }
 
 impl BusTiming {
-    /// The bus of `description`, at the `clock` of its controller.
-    pub fn new(description: &Description, clock: Hertz) -> Self {
-        let sysad = &description.sysad;
+    /// The bus `sysad` of `description`, at the `clock` of its controller.
+    pub fn new(description: &Description, sysad: &SysadSpec, clock: Hertz) -> Self {
         let cycle = clock.period();
         let cycles = |count: u32| cycle * u64::from(count);
         let line = cycle * (description.l2.line.0 / sysad.width.0);

@@ -28,14 +28,15 @@ pub struct Crossing {
 }
 
 impl<C: Controller> System<C> {
-    /// The answer to a miss crosses the bus to the processor from `start` on.
-    pub fn cross_bus(&mut self, cpu: CpuId, miss: MissId, start: Time, crossing: Crossing) {
+    /// The answer to a miss crosses the bus to the processor from `start` on. Returns when the miss is complete.
+    pub fn cross_bus(&mut self, cpu: CpuId, miss: MissId, start: Time, crossing: Crossing) -> Time {
         let now = self.now;
         let processor = self.processor_mut(cpu);
         let seen = start + crossing.seen;
         let value = seen + processor.data_to_use();
-        let end = crossing.line.map_or(seen, |line| processor.book_fill(miss, now, start, line));
-        self.close_at(cpu, miss, value, end.max(value));
+        let end = crossing.line.map_or(seen, |line| processor.book_fill(miss, now, start, line)).max(value);
+        self.close_at(cpu, miss, value, end);
+        end
     }
 
     /// The value of a miss is available to the processor at `value`, and the end of the line is in its cache at `end`;

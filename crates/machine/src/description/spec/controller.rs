@@ -12,10 +12,13 @@ pub enum ControllerKind {
     Hub,
     /// FLASH's MAGIC, with a programmable protocol (FLASH dissertation, 2.4).
     Magic,
+    /// None: the processors and the memory of the machine's only node snoop a bus.
+    SnoopingBus,
 }
 
 impl Alternatives for ControllerKind {
-    const WORDS: &'static [(Self, &'static str)] = &[(Self::Hub, "hub"), (Self::Magic, "magic")];
+    const WORDS: &'static [(Self, &'static str)] =
+        &[(Self::Hub, "hub"), (Self::Magic, "magic"), (Self::SnoopingBus, "snooping-bus")];
 }
 
 section! {

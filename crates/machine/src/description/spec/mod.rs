@@ -2,6 +2,7 @@
 //!
 //! A new parameter is one line here (with its documentation) and one line in the machine files.
 
+mod bus;
 mod controller;
 mod latency;
 mod network;
@@ -12,6 +13,7 @@ mod scheduler;
 use super::DescriptionError;
 use super::layer::{KeyRule, Resolver, Writer};
 
+pub use bus::{BanksSpec, BusProtocol, BusSpec};
 pub use controller::{ControllerKind, ControllerSpec, DirectorySpec, HandlerSpec, HubSpec, IdealProtocol, MagicSpec};
 pub use latency::LatencySpec;
 pub use network::{DoubleMeshSpec, HypercubeSpec, LinkSpec, RouterBypass, RouterSpec, TopologyKind, TopologySpec};

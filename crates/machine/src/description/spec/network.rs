@@ -46,7 +46,7 @@ section! {
         /// Processors in the machine: a multiple of those in a node.
         processors: u32 = "processors", count(1, 512);
         /// Processors on one node board.
-        processors_per_node: u32 = "processors_per_node", count(1, 2);
+        processors_per_node: u32 = "processors_per_node", count(1, 256);
         /// Node boards on one router.
         nodes_per_router: u32 = "nodes_per_router", count(1, 4);
         /// The condition under which packets bypass an empty queue.

@@ -1,0 +1,61 @@
+//! Tables of nodes whose processors share a snooping bus: the bus, and the banks of the memory behind it.
+
+use units::{Bytes, Hertz};
+
+use super::section;
+use crate::description::kind::Alternatives;
+use crate::description::kind::{bytes, choice, count, cycles, mhz};
+
+/// The number of states of the bus protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BusProtocol {
+    /// MOESI: an owner supplies its line to others and keeps it, without writing it to memory.
+    Moesi,
+}
+
+impl Alternatives for BusProtocol {
+    const WORDS: &'static [(Self, &'static str)] = &[(Self::Moesi, "moesi")];
+}
+
+section! {
+    /// The snooping bus between processors and memory, with separate address and data wires. Its clock is the memory's.
+    BusSpec in "bus" {
+        /// The coherence protocol.
+        protocol: BusProtocol = "protocol", choice::<BusProtocol>();
+        /// Clock of the bus and of the memory controller.
+        clock: Hertz = "clock_mhz", mhz(10.0, 5000.0);
+        /// Width of the data wires.
+        width: Bytes = "width_bytes", bytes(4, 128);
+        /// Transactions between the start of their address phase and the end of their data phase. One is a bus that is
+        /// held for the whole transaction; more split it.
+        outstanding: u32 = "outstanding", count(1, 64);
+        /// Bus cycles from a request at a processor's pins to the start of its address phase on a free bus.
+        arbitration_cycles: u32 = "arbitration_cycles", cycles(0, 1000);
+        /// Occupancy of the address wires by a transaction, in bus cycles.
+        address_cycles: u32 = "address_cycles", cycles(1, 1000);
+        /// Bus cycles from the start of the address phase to the combined snoop reply.
+        snoop_cycles: u32 = "snoop_cycles", cycles(1, 1000);
+        /// Bus cycles from an owner's cache to its data at the bus, not counting the read-out.
+        supply_cycles: u32 = "supply_cycles", cycles(0, 1000);
+        /// Bus cycles from the start of a line of data to the arrival of its critical part at the processor.
+        critical_cycles: u32 = "critical_cycles", cycles(1, 1000);
+        /// Idle cycles of the data wires after a line.
+        turnaround_cycles: u32 = "turnaround_cycles", cycles(0, 100);
+        /// Bus cycles from the combined reply of a transaction without data to its completion at the processor.
+        completion_cycles: u32 = "completion_cycles", cycles(0, 1000);
+        /// Bus cycles from the completion of a request until its miss register is free.
+        release_cycles: u32 = "release_cycles", cycles(0, 1000);
+    }
+}
+
+section! {
+    /// The banks of a memory: consecutive lines lie in different channels, and in each channel in different banks.
+    BanksSpec in "banks" {
+        /// Channels, each with data wires of its own.
+        channels: u32 = "channels", count(1, 64);
+        /// Banks of a channel.
+        banks: u32 = "banks_per_channel", count(1, 256);
+        /// Occupancy of a bank by an access, in memory cycles, if its data do not hold it longer.
+        cycle: u32 = "bank_cycles", cycles(1, 10_000);
+    }
+}

@@ -1,0 +1,283 @@
+//! A node without a controller chip: processors and memory on a snooping bus (Culler, Singh and Gupta, Parallel Computer
+//! Architecture, 1999, chapter 6), with the protocol of [`protocol::snoop`].
+//!
+//! This is the shortest kind of machine: the parts are [`SnoopingBus`] and [`Banks`], and this file composes them.
+//! 1. A miss or a dirty eviction becomes a bus request at its processor's pins, and waits for the address wires.
+//! 2. Memory starts to read with the address phase. When the combined reply is there, all caches and memory have changed
+//!    their states at once ([`Smp::snoop`]): this is the order of the machine's accesses.
+//! 3. The data, from memory or from the owner's cache, take the data wires when they are ready. When the line is in the
+//!    requester's cache the transaction is complete, and the next one on that line may start.
+
+mod bus;
+mod check;
+
+use engine::Source;
+use machine::VirtualNetwork;
+use machine::description::{BanksSpec, BusSpec, Description};
+use protocol::snoop::{Cache, Command, Operation, Start};
+use protocol::{Access, Version};
+use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
+
+use crate::SimError;
+use crate::memory::{LineMap, LineTable};
+use crate::part::{Banks, BanksTiming, SnoopingBus, SnoopingBusTiming};
+use crate::processor::{Ask, Post};
+use crate::statistics::{Histogram, NodeStatistics, Tally};
+use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, NodeEvent, System};
+
+/// The bus, the memory on it, and the transactions that its processors have outstanding.
+pub struct Smp {
+    timing: SmpTiming,
+    bus: SnoopingBus<EnvelopeId>,
+    banks: Banks,
+    contents: LineTable<Version>,
+    lines: LineMap,
+    /// By processor.
+    outstanding: Vec<Vec<Outstanding>>,
+    /// Address phases whose combined reply is to come.
+    probes: usize,
+    source: Source,
+    sent: [u64; Command::ALL.len()],
+    invalidations: Histogram,
+}
+
+/// Times of the bus besides those of its part.
+#[derive(Clone, Copy, Debug)]
+struct SmpTiming {
+    bus: SnoopingBusTiming,
+    /// The time for the data of a line to cross.
+    line: Duration,
+    /// From the start of a line of data to its critical part at the processor.
+    critical: Duration,
+    /// From the read-out of an owner's cache to its data at the bus.
+    supply: Duration,
+    /// From the combined reply to the completion of a transaction without data.
+    completion: Duration,
+    /// From the completion of a request until its miss register is free.
+    release: Duration,
+}
+
+impl SmpTiming {
+    fn new(bus: &BusSpec, line: u64) -> Self {
+        let cycles = |count: u32| bus.clock.period() * u64::from(count);
+        let line = bus.clock.period() * line.div_ceil(bus.width.0);
+        let wires = SnoopingBusTiming {
+            clock: bus.clock.period(),
+            outstanding: bus.outstanding as usize,
+            arbitration: cycles(bus.arbitration_cycles),
+            address: cycles(bus.address_cycles),
+            snoop: cycles(bus.snoop_cycles),
+            data: line + cycles(bus.turnaround_cycles),
+        };
+        Self {
+            bus: wires,
+            line,
+            critical: cycles(bus.critical_cycles),
+            supply: cycles(bus.supply_cycles),
+            completion: cycles(bus.completion_cycles),
+            release: cycles(bus.release_cycles),
+        }
+    }
+}
+
+/// The memory of `description`, whose controller has the bus's clock.
+fn banks(description: &Description, bus: &BusSpec, banks: &BanksSpec) -> BanksTiming {
+    let (memory, cycles) = (&description.memory, |count: u32| bus.clock.period() * u64::from(count));
+    BanksTiming {
+        channels: banks.channels as usize,
+        banks: banks.banks as usize,
+        access: cycles(memory.access_cycles),
+        read: cycles(memory.line_cycles),
+        write: cycles(memory.line_write_cycles),
+        cycle: cycles(banks.cycle),
+        refresh_interval: memory.refresh_interval,
+        refresh: cycles(memory.refresh_cycles),
+    }
+}
+
+/// A processor's bus transaction, from its request to the end of its data.
+#[derive(Clone, Copy, Debug)]
+struct Outstanding {
+    id: EnvelopeId,
+    line: LineAddr,
+    /// The protocol's state of the line at the processor: its copy, and its bus request until that is granted.
+    cache: Cache,
+    /// Whether the data go to the processor and leave no copy in its cache.
+    uncached: bool,
+    /// The time at which memory has the line for the data wires.
+    read: Time,
+    /// Whether memory takes the data, too.
+    memory_write: bool,
+}
+
+impl Outstanding {
+    /// Whether its bus request reads a line.
+    const fn reads(&self) -> bool {
+        matches!(self.cache.request, Some(Command::Read | Command::ReadExclusive | Command::ReadForeign))
+    }
+}
+
+/// A bus transaction, as its events name it.
+#[derive(Clone, Copy, Debug)]
+pub struct Transaction {
+    cpu: CpuId,
+    line: LineAddr,
+}
+
+/// The steps of a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SmpEvent {
+    /// The request is at the processor's pins.
+    Request(EnvelopeId),
+    /// The combined snoop reply is there.
+    Reply(EnvelopeId),
+    /// The data are ready for the data wires.
+    Data(EnvelopeId),
+    /// The transaction is complete.
+    Complete(EnvelopeId),
+}
+
+impl NodeEvent for SmpEvent {
+    #[inline]
+    fn pack(self) -> (u8, u32, u32) {
+        match self {
+            Self::Request(id) => (0, 0, id.0),
+            Self::Reply(id) => (1, 0, id.0),
+            Self::Data(id) => (2, 0, id.0),
+            Self::Complete(id) => (3, 0, id.0),
+        }
+    }
+
+    #[inline]
+    fn unpack(kind: u8, _first: u32, second: u32) -> Self {
+        let id = EnvelopeId(second);
+        [Self::Request(id), Self::Reply(id), Self::Data(id), Self::Complete(id)][usize::from(kind)]
+    }
+}
+
+impl Controller for Smp {
+    type Message = Transaction;
+    type Event = SmpEvent;
+    const WRITE_PREFETCHES_STORE: bool = true;
+
+    fn new(blueprint: &Blueprint<'_>, mut sources: impl Iterator<Item = Source>) -> Result<Self, SimError> {
+        let (description, topology) = (blueprint.description, blueprint.network.topology());
+        let bus = SimError::table(description.bus.as_ref(), description, "snooping-bus")?;
+        let spec = SimError::table(description.banks.as_ref(), description, "snooping-bus")?;
+        let Some(source) = sources.next() else { unreachable!("a machine has a node") };
+        let timing = SmpTiming::new(bus, description.l2.line.0);
+        Ok(Self {
+            timing,
+            bus: SnoopingBus::new(timing.bus),
+            banks: Banks::new(banks(description, bus, spec)),
+            contents: LineTable::new(topology.nodes().len(), blueprint.lines),
+            lines: blueprint.lines,
+            outstanding: vec![Vec::new(); topology.processors() as usize],
+            probes: 0,
+            source,
+            sent: [0; Command::ALL.len()],
+            invalidations: Histogram::default(),
+        })
+    }
+
+    #[inline]
+    fn source(&mut self, _node: NodeId) -> &mut Source {
+        &mut self.source
+    }
+
+    fn release(&self) -> Duration {
+        self.timing.release
+    }
+
+    fn announces_clean(&self) -> bool {
+        false
+    }
+
+    /// A request that is granted now changes other caches when its combined reply is there, and is a threat from then on.
+    fn lookahead(&self) -> Duration {
+        self.timing.bus.snoop
+    }
+
+    #[inline]
+    fn threatens(&self, _node: NodeId) -> bool {
+        self.probes > 0
+    }
+
+    /// A machine of one node sends nothing through a network.
+    fn network(_message: &Transaction) -> VirtualNetwork {
+        VirtualNetwork::Request
+    }
+
+    /// A machine of one node sends nothing through a network.
+    fn carries_line(_message: &Transaction) -> bool {
+        false
+    }
+
+    fn allocated(&mut self, node: NodeId, lines: u64) {
+        self.contents.extend(node, lines);
+    }
+
+    fn posted(system: &mut System<Self>, cpu: CpuId, post: &Post) {
+        let Post { at, ask, line, copy, .. } = *post;
+        let mut cache = Cache { state: copy.state.into(), version: copy.version, request: None };
+        let uncached = ask == Ask::Request(Access::UncachedRead);
+        match ask {
+            Ask::Request(Access::PoisonRead) => return system.fail(SimError::NoUncached { cpu }),
+            // Memory is brought up to date, and other caches keep their copies.
+            Ask::Request(Access::UncachedRead) => cache.request = Some(Command::ReadForeign),
+            Ask::Request(access) => {
+                let operation = if access.writes() { Operation::Store } else { Operation::Load };
+                let start = cache.start(operation);
+                debug_assert!(matches!(start, Start::Requested(_)), "{cpu:?} does not miss on {line:?}: {start:?}");
+            }
+            Ask::Evict => _ = cache.start(Operation::Evict),
+        }
+        let id = system.envelop(Transaction { cpu, line }, NodeId(0));
+        let outstanding = Outstanding { id, line, cache, uncached, read: Time::ZERO, memory_write: false };
+        system.controllers.outstanding[cpu.index()].push(outstanding);
+        system.schedule_processor(cpu, at, Event::Node(SmpEvent::Request(id)));
+    }
+
+    #[inline]
+    fn happened(system: &mut System<Self>, event: SmpEvent) {
+        match event {
+            SmpEvent::Request(id) => system.on_request(id),
+            SmpEvent::Reply(id) => system.on_reply(id),
+            SmpEvent::Data(id) => system.on_data(id),
+            SmpEvent::Complete(id) => system.on_complete(id),
+        }
+    }
+
+    fn delivered(_system: &mut System<Self>, _channel: ChannelId, _id: EnvelopeId, _arrival: Time) {
+        unreachable!("a machine of one node sends nothing through a network");
+    }
+
+    fn check_coherence(system: &mut System<Self>) -> Result<(), Incoherence> {
+        system.compare_with_memory()
+    }
+
+    fn statistics(system: &System<Self>, _node: NodeId) -> NodeStatistics {
+        let Self { bus, banks, sent, invalidations, .. } = &system.controllers;
+        let tally =
+            |command: Command| Tally { name: command.mnemonic(), count: sent[command as usize], busy: Duration::ZERO };
+        NodeStatistics {
+            busy: bus.address().busy(),
+            queued: bus.address().queued(),
+            bus_busy: bus.data().busy(),
+            memory_busy: banks.busy_before(Time::MAX),
+            sent: Command::ALL.into_iter().map(tally).filter(|tally| tally.count > 0).collect(),
+            invalidations: invalidations.clone(),
+            ..NodeStatistics::default()
+        }
+    }
+
+    fn held(system: &System<Self>, _node: NodeId, time: Time) -> Held {
+        let Self { bus, banks, .. } = &system.controllers;
+        Held {
+            bus: bus.data().busy_before(time),
+            controller: bus.address().busy_before(time),
+            queued: bus.address().queued(),
+            memory: banks.busy_before(time),
+        }
+    }
+}
