@@ -125,6 +125,7 @@ impl<C: Controller> Simulated for System<C> {
 
     fn check_coherence(&mut self) -> Result<(), Incoherence> {
         Unfinished::none(NodeId(0), self.messages_under_way(), "messages of the whole machine under way")?;
+        Unfinished::none(NodeId(0), self.probes_under_way(), "probes of the whole machine under way")?;
         C::check_coherence(self)
     }
 

@@ -4,7 +4,7 @@ use units::{CpuId, NodeId};
 
 use super::at_memory::Stage;
 use crate::processor::MissId;
-use crate::system::{EnvelopeId, NodeEvent};
+use crate::system::{EnvelopeId, NodeEvent, Reach};
 
 /// An event of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,6 +125,21 @@ impl NodeEvent for MagicEvent {
             9 => Self::Drop(id),
             10 => Self::Retry(cpu, MissId(second as u8)),
             _ => Self::Interface(cpu, InterfaceStep::unpack(second)),
+        }
+    }
+
+    #[inline]
+    fn reach(self) -> Option<Reach> {
+        match self {
+            Self::Handle(id) | Self::Intervene(id) | Self::Snoop(id) | Self::Drop(id) => Some(Reach::Message(id)),
+            Self::Request(..)
+            | Self::Outgoing(..)
+            | Self::Inject(..)
+            | Self::Answer(..)
+            | Self::Supply(..)
+            | Self::Supplied(..)
+            | Self::Retry(..)
+            | Self::Interface(..) => None,
         }
     }
 }

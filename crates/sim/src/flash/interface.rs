@@ -219,7 +219,6 @@ impl System<Magics> {
             return self.schedule(node, again, MagicEvent::Snoop(id));
         }
         self.envelopes.remove(id);
-        self.controllers.nodes[node.index()].threats -= 1;
         let now = self.now;
         self.processor_mut(cpu_of(node)).count_intervention(message.line);
         let checked = self.processor_mut(cpu_of(node)).snoop(message.line, now);
@@ -270,7 +269,6 @@ impl System<Magics> {
     pub(super) fn on_drop(&mut self, id: EnvelopeId) {
         let envelope = self.envelopes.remove(id);
         let (node, now) = (envelope.to, self.now);
-        self.controllers.nodes[node.index()].threats -= 1;
         let timing = &self.controllers.design.timing;
         let start = self.controllers.nodes[node.index()].bus.reserve(now, timing.bus.grid, timing.bus.intervention);
         self.processor_mut(cpu_of(node)).snoop(envelope.message.line, start);

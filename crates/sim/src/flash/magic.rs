@@ -50,8 +50,6 @@ pub struct Magic {
     pub memory: Server,
     /// The source of ranks for the node's events.
     pub source: Source,
-    /// Messages under way that may cause an intervention or invalidation at the processor.
-    pub threats: u32,
     /// Messages of the processor for which the inbox has no room, oldest first.
     pub at_pins: VecDeque<EnvelopeId>,
     /// Messages of the processor in the inbox, or on their way to it through the bus and the interface.
@@ -97,7 +95,6 @@ impl Magic {
             processor: Server::default(),
             memory: Server::default(),
             source,
-            threats: 0,
             at_pins: VecDeque::new(),
             in_inbox: 0,
             outstanding: Vec::new(),

@@ -55,6 +55,7 @@ use tags::DirectMapped;
 
 /// The controllers of a machine, and the directories that they keep.
 pub struct Magics {
+    lookahead: Duration,
     design: Design,
     nodes: Vec<Magic>,
     directory: Box<dyn Directory>,
@@ -158,7 +159,10 @@ impl Controller for Magics {
             store_base: description.topology.node_memory.0 / description.l2.line.0 * header_bytes
                 + magic.data_cache.0 / 2,
         };
+        // A machine of one node has no network, and its processor is reached by nothing but its own requests.
+        let delivery = blueprint.network.soonest_delivery().unwrap_or(Duration::ZERO);
         Ok(Self {
+            lookahead: delivery + design.timing.network_in + design.timing.inbox,
             unhindered: transport::unhindered(&design.timing, &parts, blueprint),
             design,
             nodes: sources.map(node).collect(),
@@ -195,14 +199,15 @@ impl Controller for Magics {
         self.relaxes_order
     }
 
-    /// The shortest time of a message from a handler of one node to a handler of another.
+    /// The shortest time of a message from its last channel to the handler of its node. From there on its events reach
+    /// the processor.
     fn lookahead(&self) -> Duration {
-        self.design.timing.outbox + self.design.timing.network_out + self.design.timing.inbox
+        self.lookahead
     }
 
     #[inline]
-    fn threatens(&self, node: NodeId) -> bool {
-        self.nodes[node.index()].threats > 0
+    fn probes(message: &Message) -> bool {
+        transport::probes(message)
     }
 
     #[inline]

@@ -9,7 +9,7 @@ use super::event::{InterfaceStep, MagicEvent};
 use super::handler::{Handler, of_node};
 use super::remote_access_cache::Kept;
 use super::sabotage::Spoiled;
-use super::transport::{asks, threatens};
+use super::transport::asks;
 use super::{Magics, cpu_of, miss_on};
 use crate::processor::{CachedCopy, MissId};
 use crate::system::{EnvelopeId, System};
@@ -150,7 +150,7 @@ impl System<Magics> {
 
     /// A message of this node's processor has passed the inbox and goes on to another node.
     pub(super) fn on_outgoing(&mut self, node: NodeId, id: EnvelopeId) {
-        let (message, to) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
+        let message = self.envelopes.get(id).message;
         let (now, delay) = (self.now, self.random_delay());
         // The tags of the remote access cache are checked before the request goes out (FLASH dissertation, 5.4.1).
         let looks = self.controllers.remote_access_cache && asks(message.kind);
@@ -167,9 +167,6 @@ impl System<Magics> {
             account.asked(miss, now, run.waited);
             account.leaves(miss, run.first);
         }
-        if threatens(&message) {
-            self.controllers.nodes[to.index()].threats += 1;
-        }
         self.leaves_inbox(node, now + run.waited);
         let timing = &self.controllers.design.timing;
         let mut out = run.first + timing.outbox + timing.network_out;
@@ -183,12 +180,8 @@ impl System<Magics> {
     #[inline]
     pub(super) fn on_handle(&mut self, id: EnvelopeId) {
         let (message, node) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
-        // A message from the network became a threat when it was sent; a request of the node's own processor did not.
         let from_network = self.envelopes.get(id).holds.is_some();
         let intervention = matches!(message.kind, MessageKind::ForwardGet | MessageKind::ForwardGetExclusive);
-        if from_network && threatens(&message) && !intervention {
-            self.controllers.nodes[node.index()].threats -= 1;
-        }
         let started = match message.to {
             Agent::Home(home) => self.handle_at_home(home, &message, from_network),
             Agent::Node(_) if intervention => return self.intervene(node, id, &message),
@@ -211,7 +204,6 @@ impl System<Magics> {
             self.release_buffer(id, run.first);
             return self.schedule(node, at, MagicEvent::Intervene(id));
         }
-        magic.threats -= 1;
         let ready = magic.memory.reserve(now, timing.cycle, timing.memory_read) + timing.memory_data;
         let at = run.first.max(ready);
         self.release_buffer(id, run.first);
@@ -245,7 +237,6 @@ impl System<Magics> {
     /// The home on the same node has a message for the processor: no separate handler runs.
     pub(super) fn receive_from_own_home(&mut self, node: NodeId, at: Time, message: Message, handler: Handler) {
         if matches!(message.kind, MessageKind::ForwardGet | MessageKind::ForwardGetExclusive) {
-            self.controllers.nodes[node.index()].threats += 1;
             let id = self.envelop(message, node);
             let timing = &self.controllers.design.timing;
             let out = at + timing.outbox + timing.interface_out;
@@ -332,7 +323,6 @@ impl System<Magics> {
             NodeOutcome::Invalidated(_) | NodeOutcome::Relayed { .. } => {
                 if goes_on_to_processor(outcome) {
                     let id = self.envelop(*message, node);
-                    self.controllers.nodes[node.index()].threats += 1;
                     self.schedule(node, out, MagicEvent::Drop(id));
                 }
             }

@@ -16,7 +16,7 @@ use crate::system::{Blueprint, EnvelopeId, Event, Network, System};
 /// Whether a message may cause an intervention or invalidation at the processor of its destination node. Every message
 /// to the home may, because the home's own node is served within the same run.
 #[inline]
-pub(super) const fn threatens(message: &Message) -> bool {
+pub(super) const fn probes(message: &Message) -> bool {
     match message.to {
         Agent::Home(_) => true,
         Agent::Node(_) => matches!(
@@ -51,9 +51,6 @@ impl System<Magics> {
             Agent::Node(other) if other == node => self.receive_from_own_home(node, at, message, handler),
             Agent::Home(other) | Agent::Node(other) => {
                 self.controllers.nodes[node.index()].sent[message.kind as usize] += 1;
-                if threatens(&message) {
-                    self.controllers.nodes[other.index()].threats += 1;
-                }
                 if message.requester == node {
                     self.note_departure(node, message.line, at);
                 }

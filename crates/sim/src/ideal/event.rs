@@ -4,7 +4,7 @@ use protocol::msi::Access;
 use units::CpuId;
 
 use crate::processor::MissId;
-use crate::system::{EnvelopeId, NodeEvent};
+use crate::system::{EnvelopeId, NodeEvent, Reach};
 
 /// An event of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,6 +58,12 @@ impl NodeEvent for IdealEvent {
             1 => Self::Answer(cpu, miss, access),
             _ => Self::Evict(cpu, EnvelopeId(second)),
         }
+    }
+
+    /// An answer may take a line from any cache.
+    #[inline]
+    fn reach(self) -> Option<Reach> {
+        matches!(self, Self::Answer(..)).then_some(Reach::Everywhere)
     }
 }
 

@@ -53,8 +53,6 @@ pub struct Ideals {
     relaxes_order: bool,
     /// By requester and home.
     unhindered: Vec<Unhindered>,
-    /// Answers still to come, each of which may take a line from any cache.
-    answers: usize,
     /// Pending protocol state within a transaction; empty between events.
     pending: Vec<((NodeId, LineAddr), CacheLine)>,
     /// Messages of a transaction still to be handled.
@@ -138,7 +136,6 @@ impl Controller for Ideals {
             replacement_hints,
             relaxes_order: named.variant.acknowledge_requester,
             unhindered,
-            answers: 0,
             pending: Vec::new(),
             messages: VecDeque::new(),
             traces: Traces::default(),
@@ -167,9 +164,9 @@ impl Controller for Ideals {
         self.unhindered.iter().map(|pair| pair.between_buses).min().unwrap_or(Duration::ZERO)
     }
 
-    #[inline]
-    fn threatens(&self, _node: NodeId) -> bool {
-        self.answers > 0
+    /// No message leaves its node.
+    fn probes(_message: &Leaving) -> bool {
+        false
     }
 
     /// An ideal machine sends no messages through the network.
@@ -210,7 +207,6 @@ impl Controller for Ideals {
         for (node, parts) in (0..).map(NodeId).zip(&system.controllers.nodes) {
             Unfinished::none(node, parts.leaving.len(), "lines that have left its caches and not come to its pins")?;
         }
-        Unfinished::none(NodeId(0), system.controllers.answers, "answers of the whole machine to come")?;
         let copies = system.copies_by_line();
         flash::against(&mut *system.controllers.directory, &copies)?;
         system.compare_with_stores(&copies, |ideals, line| ideals.directory.line(line).1)
@@ -272,8 +268,7 @@ impl System<Ideals> {
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
         let (now, node, delay) = (self.now, self.node_of(cpu), self.random_delay());
         let unhindered = self.controllers.unhindered(node, line);
-        let Ideals { timing, nodes, answers, .. } = &mut self.controllers;
-        *answers += 1;
+        let Ideals { timing, nodes, .. } = &mut self.controllers;
         let start = nodes[node.index()].bus.reserve(now, timing.bus.grid, timing.bus.request);
         let at = start + unhindered.between_buses + unhindered.point_to_point + delay;
         self.schedule(node, at, IdealEvent::Answer(cpu, miss, access));
@@ -281,7 +276,6 @@ impl System<Ideals> {
 
     /// The answer to a miss is at the bus: the access is performed with all its effects on other nodes.
     fn on_answer(&mut self, cpu: CpuId, miss: MissId, access: Option<msi::Access>) {
-        self.controllers.answers -= 1;
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
         let node = self.node_of(cpu);
         let performed = match access {

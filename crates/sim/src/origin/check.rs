@@ -2,7 +2,7 @@
 
 use protocol::Rights;
 use protocol::origin::DirectoryState;
-use units::{CpuId, LineAddr, NodeId};
+use units::{CpuId, LineAddr};
 
 use super::Hubs;
 use crate::processor::CachedCopy;
@@ -10,9 +10,6 @@ use crate::system::{Incoherence, System, Unfinished};
 
 impl System<Hubs> {
     pub(super) fn compare_with_directory(&mut self) -> Result<(), Incoherence> {
-        for (node, hub) in (0..).map(NodeId).zip(&self.controllers.hubs) {
-            Unfinished::none(node, hub.threats as usize, "messages to its processors under way")?;
-        }
         for (cpu, outstanding) in (0..).map(CpuId).zip(&self.controllers.outstanding) {
             Unfinished::none(self.node_of(cpu), outstanding.len(), "lines with something outstanding")?;
         }

@@ -76,6 +76,12 @@ pub struct CopyEngine {
 }
 
 impl CopyEngine {
+    /// Whether a page is under way or waits.
+    #[inline]
+    pub fn is_busy(&self) -> bool {
+        self.job.is_some() || !self.queue.is_empty()
+    }
+
     /// Whether the engine has a request or writeback outstanding for `line`.
     #[inline]
     pub fn awaits(&self, line: LineAddr) -> bool {
@@ -104,9 +110,7 @@ impl System<Hubs> {
         // The processor in whose name the engine acts may lose copies at any time, but no sooner than by an
         // invalidation.
         let at = self.now + self.controllers.timing.soonest_invalidation();
-        let hub = &mut self.controllers.hubs[node.index()];
-        hub.threats += 1;
-        hub.engine.queue.push_back(transfer);
+        self.controllers.hubs[node.index()].engine.queue.push_back(transfer);
         self.schedule(node, at, HubEvent::Copy(node, NEXT_PAGE));
     }
 
@@ -276,9 +280,7 @@ impl System<Hubs> {
 
     /// The transfer is complete: processors with bus errors on the old frame, or waiting for the new one, go on.
     fn end_page(&mut self, node: NodeId) {
-        let hub = &mut self.controllers.hubs[node.index()];
-        hub.threats -= 1;
-        let Some(Job { transfer, .. }) = hub.engine.job.take() else { return };
+        let Some(Job { transfer, .. }) = self.controllers.hubs[node.index()].engine.job.take() else { return };
         let (page, waiting) = match transfer {
             Transfer::Move(page, ..) => {
                 self.paging.end_move(page);

@@ -156,9 +156,6 @@ pub struct Hub {
     pub engine: CopyEngine,
     /// The source of ranks for the Hub's events.
     pub source: Source,
-    /// Messages and interrupts for this node's processors that have reached its Hub, lines that an owner is reading
-    /// out, NACKs before their retry, and page transfers in a processor's name.
-    pub threats: u32,
     /// Messages handled by the home.
     pub received: MessageCounts,
     /// Messages sent by the home.
@@ -192,7 +189,6 @@ impl Hub {
             network: Server::default(),
             engine: CopyEngine::default(),
             source,
-            threats: 0,
             received: [0; MessageKind::ALL.len()],
             sent: [0; MessageKind::ALL.len()],
             busy: [Duration::ZERO; MessageKind::ALL.len()],

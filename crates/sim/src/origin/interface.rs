@@ -30,7 +30,6 @@ impl System<Hubs> {
     /// A NACKed request is retried.
     pub(super) fn on_retry(&mut self, cpu: CpuId, miss: MissId) {
         let node = self.node_of(cpu);
-        self.controllers.hubs[node.index()].threats -= 1;
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
         let mut outbox = Outbox::new();
         let result = self.with_line(cpu, line, |cache, context| protocol::origin::retry(cache, context, &mut outbox));
@@ -54,8 +53,6 @@ impl System<Hubs> {
                 if message.kind == MessageKind::Invalidate { start } else { start + timing.bus.intervention_seen };
             return self.schedule(node, seen, HubEvent::Snoop(id));
         }
-        let to = self.envelopes.get(id).to;
-        self.controllers.hubs[to.index()].threats -= 1;
         if message.kind == MessageKind::InvalidateAcknowledge {
             if self.saboteur.is_some() && self.strikes(Fault::LostAcknowledgement) {
                 self.envelopes.remove(id);
@@ -78,7 +75,6 @@ impl System<Hubs> {
     pub(super) fn on_snoop(&mut self, id: EnvelopeId) {
         let envelope = self.envelopes.remove(id);
         let node = envelope.to;
-        self.controllers.hubs[node.index()].threats -= 1;
         match envelope.message.to {
             Agent::Processor(owner) => self.intervene(node, owner, &envelope.message),
             _ => self.invalidate(node, &envelope.message),
@@ -129,7 +125,6 @@ impl System<Hubs> {
             let read = self.processor_mut(owner).read_out(checked) + self.controllers.timing.dirty_answer;
             let [response, revision] = outbox.as_slice() else { return debug_assert!(false, "an owner sends two") };
             let (response, revision) = (self.envelop(*response, node), self.envelop(*revision, node));
-            self.controllers.hubs[node.index()].threats += 1;
             self.schedule(node, read, HubEvent::Supply(response, revision));
         } else {
             let mut out = checked + self.controllers.timing.snoop_answer + self.controllers.timing.interface_out;
@@ -143,7 +138,6 @@ impl System<Hubs> {
     /// A modified line crosses the bus; response and revision leave one after the other.
     pub(super) fn on_supply(&mut self, response: EnvelopeId, revision: EnvelopeId) {
         let node = self.envelopes.get(response).to;
-        self.controllers.hubs[node.index()].threats -= 1;
         let timing = &self.controllers.timing;
         let start = self.controllers.hubs[node.index()].bus.reserve(self.now, timing.bus.grid, timing.bus.data);
         let out = start + timing.supply_seen + timing.interface_out;
@@ -196,7 +190,6 @@ impl System<Hubs> {
             CacheOutcome::Retry => {
                 self.count_refusal(cpu, message.line);
                 let Some(miss) = self.processor_mut(cpu).miss_on(message.line) else { return };
-                self.controllers.hubs[node.index()].threats += 1;
                 self.schedule(node, self.now + self.controllers.timing.retry, HubEvent::Retry(cpu, miss));
             }
             CacheOutcome::WritebackDone => self.wake_writeback(cpu, message.line),

@@ -30,13 +30,11 @@ impl System<Hubs> {
         let Some(block) = references.count(home, offset, from) else { return };
         // The interrupt takes as long as an invalidation to reach the processor.
         let at = self.now + self.controllers.timing.soonest_invalidation();
-        self.controllers.hubs[home.index()].threats += 1;
         self.schedule(home, at, HubEvent::Interrupt(home, block));
     }
 
     /// The interrupt is at a processor of the home; the operating system decides about a migration.
     pub(super) fn on_interrupt(&mut self, home: NodeId, block: u32) {
-        self.controllers.hubs[home.index()].threats -= 1;
         let agent = self.controllers.agent(home);
         let cost = self.paging.spec().interrupt;
         self.paging.counters_mut().interrupts += 1;

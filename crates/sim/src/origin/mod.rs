@@ -13,15 +13,15 @@ mod transport;
 
 use engine::Source;
 use machine::VirtualNetwork;
-use protocol::Version;
 use protocol::origin::{CacheContext, CacheLine, DirectoryEntry, Geometry, Message, Outbox, Pending};
+use protocol::{Agent, Version};
 use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
 use crate::counters::CounterUnit;
 use crate::memory::{LineMap, LineTable};
 use crate::os::Transfer;
 use crate::processor::{Ask, CachedCopy, MissId, Post};
-use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, NodeEvent, System};
+use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, NodeEvent, Reach, System};
 use crate::{NodeStatistics, SimError};
 
 pub use hub::{HubCounters, MessageCounts};
@@ -109,6 +109,22 @@ impl NodeEvent for HubEvent {
             _ => Self::BusError(cpu, MissId(second as u8)),
         }
     }
+
+    #[inline]
+    fn reach(self) -> Option<Reach> {
+        match self {
+            Self::Interface(id) | Self::Snoop(id) | Self::Arrive(id) => Some(Reach::Message(id)),
+            Self::Supply(response, _) => Some(Reach::Destination(response)),
+            Self::Retry(cpu, _) => Some(Reach::Neighbours(cpu)),
+            Self::Interrupt(node, _) => Some(Reach::Node(node)),
+            Self::Request(..)
+            | Self::Home(_)
+            | Self::Inject(..)
+            | Self::Depart(..)
+            | Self::Copy(..)
+            | Self::BusError(..) => None,
+        }
+    }
 }
 
 impl Controller for Hubs {
@@ -116,7 +132,7 @@ impl Controller for Hubs {
     type Event = HubEvent;
     const WRITE_PREFETCHES_STORE: bool = false;
     const MOVES_PAGES: bool = true;
-    const FORESEES_ANSWERS: bool = true;
+    const PROBES_INCLUDE_ANSWERS: bool = true;
 
     fn new(blueprint: &Blueprint<'_>, sources: impl Iterator<Item = Source>) -> Result<Self, SimError> {
         let topology = blueprint.network.topology();
@@ -153,15 +169,22 @@ impl Controller for Hubs {
         false
     }
 
-    /// A message is a threat to its processors from when their own home or the last channel sends it. An event that
-    /// leads to such a message within their own processor interface is a threat before.
+    /// A message reaches its processors from when their own home or the last channel sends it. An event that leads to
+    /// such a message within their own processor interface reaches them before.
     fn lookahead(&self) -> Duration {
         self.lookahead
     }
 
+    /// Every message to a processor interface, answers and NACKs included.
     #[inline]
-    fn threatens(&self, node: NodeId) -> bool {
-        self.hubs[node.index()].threats > 0
+    fn probes(message: &Message) -> bool {
+        !matches!(message.to, Agent::Home(_))
+    }
+
+    /// The processor in whose name the copy engine acts may lose copies at any time.
+    #[inline]
+    fn is_disturbing(&self, node: NodeId) -> bool {
+        self.hubs[node.index()].engine.is_busy()
     }
 
     #[inline]

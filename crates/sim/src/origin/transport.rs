@@ -42,7 +42,6 @@ impl System<Hubs> {
         } else if at_home {
             (through, HubEvent::Home(envelope))
         } else {
-            self.controllers.hubs[to.index()].threats += 1;
             (at + timing.inwards(), HubEvent::Interface(envelope))
         };
         self.schedule(from, time, event);
@@ -71,7 +70,6 @@ impl System<Hubs> {
         let mut inside = (arrival + lag).align_up(timing.cycle) + timing.network_in + timing.crossbar;
         if !matches!(envelope.message.to, Agent::Home(_)) {
             inside += timing.interface_in;
-            self.controllers.hubs[envelope.to.index()].threats += 1;
         }
         self.schedule_channel(channel, inside, Event::Node(HubEvent::Arrive(id)));
     }

@@ -36,21 +36,19 @@ impl System<Smp> {
         while let Some((id, start)) = self.controllers.bus.grant(self.now) {
             let Transaction { cpu, line } = self.envelopes.get(id).message;
             let delay = self.random_delay();
-            let Smp { timing, banks, lines, probes, outstanding, .. } = &mut self.controllers;
+            let Smp { timing, banks, lines, outstanding, .. } = &mut self.controllers;
             let (snooped, read) = (start + timing.bus.snoop, start + timing.bus.address);
             let number = lines.offset(line);
             let request = outstanding[cpu.index()].iter_mut().find(|other| other.id == id);
             if let Some(request) = request.filter(|request| request.reads()) {
                 request.read = banks.read(number, read);
             }
-            *probes += 1;
             self.schedule(NodeId(0), snooped + delay, SmpEvent::Reply(id));
         }
     }
 
     /// The combined reply of a transaction is there: all participants have changed their states.
     pub(super) fn on_reply(&mut self, id: EnvelopeId) {
-        self.controllers.probes -= 1;
         let Transaction { cpu, line } = self.envelopes.get(id).message;
         let snooped = match self.snoop(cpu, line) {
             Ok(snooped) => snooped,

@@ -23,7 +23,7 @@ use crate::memory::{LineMap, LineTable};
 use crate::part::{Banks, BanksTiming, SnoopingBus, SnoopingBusTiming};
 use crate::processor::{Ask, Post};
 use crate::statistics::{Histogram, NodeStatistics, Tally};
-use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, NodeEvent, System};
+use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, NodeEvent, Reach, System};
 
 /// The bus, the memory on it, and the transactions that its processors have outstanding.
 pub struct Smp {
@@ -34,8 +34,6 @@ pub struct Smp {
     lines: LineMap,
     /// By processor.
     outstanding: Vec<Vec<Outstanding>>,
-    /// Address phases whose combined reply is to come.
-    probes: usize,
     source: Source,
     sent: [u64; Command::ALL.len()],
     invalidations: Histogram,
@@ -153,6 +151,12 @@ impl NodeEvent for SmpEvent {
         let id = EnvelopeId(second);
         [Self::Request(id), Self::Reply(id), Self::Data(id), Self::Complete(id)][usize::from(kind)]
     }
+
+    /// A combined reply changes the copies of all caches.
+    #[inline]
+    fn reach(self) -> Option<Reach> {
+        matches!(self, Self::Reply(_)).then_some(Reach::Everywhere)
+    }
 }
 
 impl Controller for Smp {
@@ -173,7 +177,6 @@ impl Controller for Smp {
             contents: LineTable::new(topology.nodes().len(), blueprint.lines),
             lines: blueprint.lines,
             outstanding: vec![Vec::new(); topology.processors() as usize],
-            probes: 0,
             source,
             sent: [0; Command::ALL.len()],
             invalidations: Histogram::default(),
@@ -193,14 +196,14 @@ impl Controller for Smp {
         false
     }
 
-    /// A request that is granted now changes other caches when its combined reply is there, and is a threat from then on.
+    /// A request that is granted now changes other caches when its combined reply is there.
     fn lookahead(&self) -> Duration {
         self.timing.bus.snoop
     }
 
-    #[inline]
-    fn threatens(&self, _node: NodeId) -> bool {
-        self.probes > 0
+    /// A machine of one node sends nothing through a network.
+    fn probes(_message: &Transaction) -> bool {
+        false
     }
 
     /// A machine of one node sends nothing through a network.

@@ -79,18 +79,23 @@ pub trait Controller: Sized + 'static {
         false
     }
 
-    /// The look-ahead: the shortest time from any event to an intervention or invalidation at a processor, unless the
-    /// controller [threatens](Self::threatens) the processor's node.
+    /// The look-ahead: the shortest time from any event to an intervention or invalidation at a processor, other than
+    /// from events that [reach](NodeEvent::reach) the processor.
     fn lookahead(&self) -> Duration;
 
-    /// Whether an intervention or invalidation for the node's processors is under way and may arrive within the
-    /// look-ahead.
-    fn threatens(&self, node: NodeId) -> bool;
+    /// Whether a message acts on the processors of its destination: an intervention, an invalidation, or whatever may
+    /// lead to one within the look-ahead.
+    fn probes(message: &Self::Message) -> bool;
 
-    /// Whether look-ahead and threats cover all messages to a node's processors, answers and NACKs included, and the
+    /// Whether a unit of the node may act on its processors at any time, such as a copy engine with a page under way.
+    fn is_disturbing(&self, _node: NodeId) -> bool {
+        false
+    }
+
+    /// Whether look-ahead and probes cover all messages to a node's processors, answers and NACKs included, and the
     /// effects of the processors' own requests. A processor with outstanding requests may then run as far ahead as
     /// others.
-    const FORESEES_ANSWERS: bool = false;
+    const PROBES_INCLUDE_ANSWERS: bool = false;
 
     /// The virtual network that a message travels on.
     fn network(message: &Self::Message) -> VirtualNetwork;

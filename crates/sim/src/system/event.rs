@@ -2,6 +2,7 @@
 
 use units::{ChannelId, CpuId, Duration, NodeId, Time};
 
+use super::Reach;
 use crate::processor::MissId;
 
 /// The events of any kind of machine; `E` is the type of its controllers' events.
@@ -29,6 +30,13 @@ pub trait NodeEvent: Copy {
     fn pack(self) -> (u8, u32, u32);
     /// The event that was packed.
     fn unpack(kind: u8, first: u32, second: u32) -> Self;
+
+    /// The processors whose copies the event may change, other than by answers to their own requests; `None` if it acts
+    /// on the controllers alone.
+    #[inline]
+    fn reach(self) -> Option<Reach> {
+        None
+    }
 }
 
 /// An event in one machine word, as the event queue stores it: one copy of a word instead of one for each field, whose

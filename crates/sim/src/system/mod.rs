@@ -8,6 +8,7 @@ mod measured;
 mod misses;
 mod network;
 mod paging;
+mod probes;
 mod process;
 mod programs;
 mod schedule;
@@ -18,7 +19,7 @@ mod watching;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use engine::{EventQueue, Source, StackPool};
+use engine::{EventQueue, Rank, Source, StackPool};
 use machine::Topology;
 use machine::description::{Description, SchedulerSpec};
 use protocol::Version;
@@ -41,11 +42,13 @@ pub use controller::{Blueprint, Controller, Held};
 pub use event::{EnvelopeId, Event, NodeEvent};
 pub use misses::{Crossing, Served};
 pub use network::Network;
+pub use probes::Reach;
 pub use programs::ThreadReport;
 pub use schedule::Job;
 
 use event::{Envelope, Envelopes, Packed};
 use measured::Measured;
+use probes::Probes;
 use programs::Running;
 use schedule::Schedule;
 use watching::Watching;
@@ -103,6 +106,8 @@ pub struct System<C: Controller> {
     cycle: Duration,
     measured: Measured,
     lookahead: Duration,
+    /// Events that may change copies of processors from outside.
+    probes: Probes,
 }
 
 impl<C: Controller> System<C> {
@@ -126,7 +131,7 @@ impl<C: Controller> System<C> {
         let controllers = C::new(&blueprint, source.by_ref().take(nodes))?;
         let capacity = Bytes(description.topology.node_memory.0.saturating_sub(controllers.reserved().0));
         let way = Bytes(description.l2.size.0 / u64::from(description.l2.ways));
-        let soonest_answer = if C::FORESEES_ANSWERS { controllers.lookahead() } else { Duration::ZERO };
+        let soonest_answer = if C::PROBES_INCLUDE_ANSWERS { controllers.lookahead() } else { Duration::ZERO };
         let timing = ProcessorTiming::new(description, controllers.release(), soonest_answer);
         let (announces_clean, controllers_relax) = (controllers.announces_clean(), controllers.relaxes_order());
         let make_observer = || Rc::new(RefCell::new(Observer::new(controllers_relax, C::WRITE_PREFETCHES_STORE)));
@@ -184,6 +189,7 @@ impl<C: Controller> System<C> {
             watching: None,
             cycle: description.processor.clock.period(),
             measured: Measured::default(),
+            probes: Probes::none(nodes),
         })
     }
 
@@ -200,6 +206,11 @@ impl<C: Controller> System<C> {
     /// Messages under way: zero after [`Self::run`] has returned.
     pub fn messages_under_way(&self) -> usize {
         self.envelopes.len()
+    }
+
+    /// Probes under way: zero after [`Self::run`] has returned.
+    pub fn probes_under_way(&self) -> usize {
+        self.probes.total()
     }
 
     /// Consecutive whole pages on node `home`, at least `bytes` of them.
@@ -257,6 +268,7 @@ impl<C: Controller> System<C> {
     fn step(&mut self) -> Result<bool, SimError> {
         let Some((time, event)) = self.queue.pop() else { return Ok(false) };
         let event = event.into();
+        self.end_probe(&event);
         if matches!(event, Event::Schedule) && self.schedule.is_none() {
             // The event was scheduled for threads that have ended.
             return Ok(true);
@@ -330,20 +342,26 @@ impl<C: Controller> System<C> {
     #[inline]
     fn schedule_common(&mut self, node: NodeId, time: Time, event: Event<C::Event>) {
         let rank = self.controllers.source(node).rank();
-        self.queue.push(time, rank, event.into());
+        self.push(time, rank, event);
     }
 
     /// Schedules an event of a processor.
     #[inline]
     pub fn schedule_processor(&mut self, cpu: CpuId, time: Time, event: Event<C::Event>) {
         let rank = self.processor_sources[cpu.index()].rank();
-        self.queue.push(time, rank, event.into());
+        self.push(time, rank, event);
     }
 
     /// Schedules an event of a network channel.
     #[inline]
     pub fn schedule_channel(&mut self, channel: ChannelId, time: Time, event: Event<C::Event>) {
         let rank = self.channel_sources[channel.index()].rank();
+        self.push(time, rank, event);
+    }
+
+    #[inline]
+    fn push(&mut self, time: Time, rank: Rank, event: Event<C::Event>) {
+        self.begin_probe(&event);
         self.queue.push(time, rank, event.into());
     }
 

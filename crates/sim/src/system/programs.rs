@@ -217,13 +217,14 @@ impl<C: Controller> System<C> {
         }
         let node = self.node_of(cpu);
         let next = self.queue.peek_time().unwrap_or(Time::MAX);
-        let calm = |processor: &Processor| match C::FORESEES_ANSWERS {
+        let calm = |processor: &Processor| match C::PROBES_INCLUDE_ANSWERS {
             true => processor.is_waiting_far(),
             false => processor.is_quiet(),
         };
-        let unthreatened = !self.controllers.threatens(node)
+        let undisturbed = !self.probes.reach(node)
+            && !self.controllers.is_disturbing(node)
             && self.processors[cpu.index()].as_ref().is_some_and(|processor| calm(processor));
-        let horizon = if unthreatened { Time(next.0.saturating_add(self.lookahead.0)) } else { next };
+        let horizon = if undisturbed { Time(next.0.saturating_add(self.lookahead.0)) } else { next };
         // The limit brings back a thread that spins while all others wait.
         let horizon = if self.process.is_some() { horizon.min(Time(self.now.0 + TURN.0)) } else { horizon };
         // The scheduler announces its own events, and readings of programs require their state at that time.

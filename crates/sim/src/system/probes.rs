@@ -1,0 +1,96 @@
+//! Probes under way: scheduled events that may change the copies of processors from outside.
+//!
+//! A processor runs ahead of the rest of the machine as long as nothing can reach it. Whatever may reach it within the
+//! look-ahead is an event in the queue; the kernel counts such events by node when they are scheduled and when they occur,
+//! from a property of the event ([`NodeEvent::reach`](super::NodeEvent::reach)) and, for messages, of the message
+//! ([`Controller::probes`](super::Controller::probes)). A controller therefore cannot forget one.
+
+use units::{CpuId, NodeId};
+
+use super::{Controller, EnvelopeId, Event, NodeEvent, System};
+
+/// The processors that an event may act on from outside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reach {
+    /// Those of a node.
+    Node(NodeId),
+    /// Those of a processor's node.
+    Neighbours(CpuId),
+    /// Those of the destination of a message.
+    Destination(EnvelopeId),
+    /// The same, if the message is one that acts on processors ([`Controller::probes`]).
+    Message(EnvelopeId),
+    /// All.
+    Everywhere,
+}
+
+/// Numbers of probes under way.
+#[derive(Debug)]
+pub(super) struct Probes {
+    by_node: Vec<u32>,
+    everywhere: u32,
+}
+
+impl Probes {
+    /// No probes, of a machine with `nodes` nodes.
+    pub(super) fn none(nodes: usize) -> Self {
+        Self { by_node: vec![0; nodes], everywhere: 0 }
+    }
+
+    /// The count for a reach: of one node, or of all.
+    #[inline]
+    fn count(&mut self, node: Option<NodeId>) -> &mut u32 {
+        match node {
+            Some(node) => &mut self.by_node[node.index()],
+            None => &mut self.everywhere,
+        }
+    }
+
+    /// Whether any is under way to the processors of `node`.
+    #[inline]
+    pub(super) fn reach(&self, node: NodeId) -> bool {
+        self.everywhere > 0 || self.by_node[node.index()] > 0
+    }
+
+    /// Number of probes under way.
+    pub(super) fn total(&self) -> usize {
+        self.everywhere as usize + self.by_node.iter().sum::<u32>() as usize
+    }
+}
+
+impl<C: Controller> System<C> {
+    /// An event that acts on processors is scheduled.
+    #[inline]
+    pub(super) fn begin_probe(&mut self, event: &Event<C::Event>) {
+        if let Some(node) = self.probed(event) {
+            *self.probes.count(node) += 1;
+        }
+    }
+
+    /// An event that acts on processors occurs.
+    #[inline]
+    pub(super) fn end_probe(&mut self, event: &Event<C::Event>) {
+        if let Some(node) = self.probed(event) {
+            *self.probes.count(node) -= 1;
+        }
+    }
+
+    /// The node whose processors `event` acts on from outside, `Some(None)` for those of all nodes.
+    #[inline]
+    fn probed(&self, event: &Event<C::Event>) -> Option<Option<NodeId>> {
+        let Event::Node(event) = event else { return None };
+        Some(Some(match event.reach()? {
+            Reach::Node(node) => node,
+            Reach::Neighbours(cpu) => self.node_of(cpu),
+            Reach::Destination(id) => self.envelopes.get(id).to,
+            Reach::Message(id) => {
+                let envelope = self.envelopes.get(id);
+                if !C::probes(&envelope.message) {
+                    return None;
+                }
+                envelope.to
+            }
+            Reach::Everywhere => return Some(None),
+        }))
+    }
+}
