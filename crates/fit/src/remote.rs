@@ -94,6 +94,12 @@ fn by_hop(latencies: &[Latency], distances: &[u32], penalty_ns: f64) -> Vec<Hop>
 }
 
 impl RemoteFit {
+    /// What a remote read takes longer than a local one at the farthest distance.
+    pub fn remote_less_local(&self) -> Option<Uncertain> {
+        let hops = self.hops.last().map_or(1.0, |hop| f64::from(hop.hops));
+        self.solution.combination(&[0.0, 1.0, hops])
+    }
+
     /// The latency of local memory.
     pub fn local(&self) -> Option<Uncertain> {
         self.solution.coefficient(0)
@@ -139,9 +145,7 @@ impl RemoteFit {
             parameter("router delay, there and back", "delay", self.delay()),
         ];
         if self.distances == 1 {
-            let hops = self.hops.last().map_or(1.0, |hop| f64::from(hop.hops));
-            let sum = self.solution.combination(&[0.0, 1.0, hops]);
-            parameters.push(parameter("remote latency less local", "penalty + delay", sum));
+            parameters.push(parameter("remote latency less local", "penalty + delay", self.remote_less_local()));
         }
         parameters
     }

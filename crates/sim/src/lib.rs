@@ -27,6 +27,7 @@ mod system;
 mod thread;
 mod thread_calls;
 mod thread_changes;
+mod unloaded;
 
 pub use attribution::{LineLoss, Loss, WORD_BITS, WordSet};
 pub use causes::MissCause;
@@ -39,10 +40,12 @@ pub use os::{PagingCounters, Scheduling, SchedulingCounters, SpaceSharing, TimeS
 pub use processor::{
     Cause, Distance, ExternalCounts, Location, MissCounts, ProcessorCounters, Service, TimeSplit, Transaction,
 };
-pub use simulator::Simulator;
+pub use simulator::{Simulator, unloaded_reads};
 pub use statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
 pub use system::{Incoherence, Job, ThreadReport, Unfinished};
 pub use thread::{Program, Thread, ThreadId};
+
+pub use unloaded::UnloadedRead;
 
 use units::Duration;
 

@@ -16,6 +16,7 @@ use crate::os::PagingCounters;
 use crate::smp::Smp;
 use crate::system::{Controller, Incoherence, Job, System, ThreadReport, Unfinished};
 use crate::thread::Program;
+use crate::unloaded::{self, UnloadedRead};
 use crate::{NodeStatistics, Options, Scheduling, SimError, StallTerms};
 
 /// A machine with controllers of some kind.
@@ -149,6 +150,19 @@ impl<C: Controller> Simulated for System<C> {
 /// Whether an ideal protocol replaces the described one.
 fn is_ideal(description: &Description) -> bool {
     description.directory.as_ref().is_some_and(|directory| directory.ideal != IdealProtocol::None)
+}
+
+/// The latencies of a machine on which nothing else happens, for every node with processors and every memory.
+///
+/// # Errors
+/// As [`Simulator::new`].
+pub fn unloaded_reads(description: &Description) -> Result<Vec<UnloadedRead>, SimError> {
+    match description.controller.kind {
+        ControllerKind::Hub => unloaded::reads::<Hubs>(description),
+        ControllerKind::Magic if is_ideal(description) => unloaded::reads::<Ideals>(description),
+        ControllerKind::Magic => unloaded::reads::<Magics>(description),
+        ControllerKind::SnoopingBus => unloaded::reads::<Smp>(description),
+    }
 }
 
 /// A simulated machine. Its caches, directory and clock keep their state from one [`Simulator::run`] to the next.

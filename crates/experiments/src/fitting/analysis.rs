@@ -13,6 +13,7 @@ use units::Bytes;
 
 use super::Model;
 use super::list::List;
+use super::unloaded::unloaded;
 use crate::System;
 use crate::error::ExperimentError;
 use crate::tables::seidl::{model as seidl_model, residual_plot, sweep_plot};
@@ -192,12 +193,15 @@ fn latencies(records: &[Record], description: Option<&Description>) -> Result<An
     let fit = remote::fit(&latencies)?;
     let mut parameters: Vec<Parameter> = fit.parameters();
     if let Some(description) = description {
-        let (penalty, delay) = (held::remote_penalty(description), held::router_delay(description));
+        // The same fit of the latencies that the machine's own parts add up to.
+        let path = remote::fit(&unloaded(description)).ok();
+        let of =
+            |value: fn(&RemoteFit) -> Option<Uncertain>| path.as_ref().and_then(value).map(|estimate| estimate.value);
         let held = |parameter: Parameter| match parameter.symbol.as_str() {
-            "local" => parameter.beside(held::local_latency(description)),
-            "penalty" => parameter.beside(penalty),
-            "delay" => parameter.beside(Some(delay)),
-            _ => parameter.beside(penalty.map(|penalty| penalty + delay)),
+            "local" => parameter.beside(of(RemoteFit::local)),
+            "penalty" => parameter.beside(of(RemoteFit::penalty)),
+            "delay" => parameter.beside(of(RemoteFit::delay)),
+            _ => parameter.beside(of(RemoteFit::remote_less_local)),
         };
         parameters = parameters.into_iter().map(held).collect();
     }

@@ -9,6 +9,7 @@ mod findings;
 mod levels;
 mod list;
 mod probe;
+mod unloaded;
 
 pub use analysis::{Analysis, analyse, doubtful};
 pub use announced::{AnnouncedCache, beside_announced};
@@ -16,6 +17,7 @@ pub use confirmation::{Comparison, compare, disagreement};
 pub use findings::{Identity, findings};
 pub use levels::levels_in_words;
 pub use probe::{Job, Surroundings, jobs};
+pub use unloaded::unloaded;
 
 use std::fmt;
 use std::str::FromStr;

@@ -143,6 +143,13 @@ pub struct Unhindered {
     pub point_to_point: Duration,
 }
 
+impl Unhindered {
+    /// A read, from one value to the next in a chain of dependent reads.
+    pub fn read(&self) -> Duration {
+        self.minimum + self.point_to_point
+    }
+}
+
 impl Account {
     /// A miss begins; `measured` says whether it lies in the measured part of the program.
     pub fn begin(&mut self, miss: MissId, measured: bool) {

@@ -32,8 +32,8 @@ use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
 use crate::counters::CounterUnit;
 use crate::memory::LineMap;
-use crate::processor::{MissId, Post};
-use crate::system::{Blueprint, Controller, EnvelopeId, Held, Incoherence, System};
+use crate::processor::{MissId, Post, ProcessorTiming};
+use crate::system::{Blueprint, Controller, EnvelopeId, Held, Incoherence, Network, System};
 use crate::{NodeStatistics, SimError};
 
 pub use account::{StallTerms, Sums, Unhindered};
@@ -208,6 +208,10 @@ impl Controller for Magics {
     #[inline]
     fn probes(message: &Message) -> bool {
         transport::probes(message)
+    }
+
+    fn unloaded_read(&self, _network: &Network, _processor: &ProcessorTiming, from: NodeId, to: NodeId) -> Duration {
+        self.unhindered[from.index() * self.nodes.len() + to.index()].read()
     }
 
     #[inline]

@@ -11,7 +11,7 @@ use super::handler::Handler;
 use super::timing::{MagicDescription, MagicTiming};
 use super::{Magics, cpu_of};
 use crate::processor::ProcessorTiming;
-use crate::system::{Blueprint, EnvelopeId, Event, Network, System};
+use crate::system::{Blueprint, EnvelopeId, Event, System};
 
 /// Whether a message may cause an intervention or invalidation at the processor of its destination node. Every message
 /// to the home may, because the home's own node is served within the same run.
@@ -97,7 +97,7 @@ pub fn unhindered(timing: &MagicTiming, parts: &MagicDescription<'_>, blueprint:
     let network = blueprint.network;
     let nodes = || network.topology().nodes().iter().map(|node| node.id);
     let pair = |(requester, home)| {
-        let way = |by, from, to| mean_way(network, timing.cycle, by, from, to) + interfaces;
+        let way = |by, from, to| network.mean_way(by, from, to, timing.cycle) + interfaces;
         let ways = || way(VirtualNetwork::Request, requester, home) + way(VirtualNetwork::Reply, home, requester);
         // The answer crosses to the processor at a bus clock edge.
         let there_and_back = || timing.bus.grid * ((handlers + ways() + timing.bus.grid / 2).0 / timing.bus.grid.0);
@@ -116,14 +116,4 @@ fn service(timing: &MagicTiming, handlers: &HandlerSpec, parts: &MagicDescriptio
     let (first, other) = (timing.memory_data.max(lead + fetch), timing.memory_data.max(lead));
     let all = first + other * (headers - 1);
     timing.cycle * ((all + timing.cycle * headers / 2).0 / (timing.cycle * headers).0)
-}
-
-/// Uncontended time from one network interface to the other, up to the next edge of the controllers' clock. The links
-/// have a clock of their own, so this is a mean over departure edges.
-fn mean_way(network: &Network, cycle: Duration, by: VirtualNetwork, from: NodeId, to: NodeId) -> Duration {
-    const EDGES: u64 = 12;
-    let starts: Vec<Time> = (0..EDGES).map(|edge| Time::ZERO + cycle * edge).collect();
-    let arrivals = network.unhindered(by, from, to, &starts);
-    let ways = arrivals.iter().zip(&starts).map(|(arrival, &start)| arrival.align_up(cycle).since(start));
-    ways.fold(Duration::ZERO, |sum, way| sum + way) / EDGES
 }

@@ -36,9 +36,9 @@ use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
 use crate::flash::{self, Directory, MagicDescription, MagicTiming, Protocol, Sums, Traces, Unhindered, cpu_of};
 use crate::memory::LineMap;
-use crate::processor::{Ask, CachedCopy, MissId, Post};
+use crate::processor::{Ask, CachedCopy, MissId, Post, ProcessorTiming};
 use crate::statistics::{Histogram, NodeStatistics, Tally};
-use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, System, Unfinished};
+use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, Network, System, Unfinished};
 use crate::{SimError, StallTerms};
 
 use event::IdealEvent;
@@ -167,6 +167,10 @@ impl Controller for Ideals {
     /// No message leaves its node.
     fn probes(_message: &Leaving) -> bool {
         false
+    }
+
+    fn unloaded_read(&self, _network: &Network, _processor: &ProcessorTiming, from: NodeId, to: NodeId) -> Duration {
+        self.unhindered[from.index() * self.nodes.len() + to.index()].read()
     }
 
     /// An ideal machine sends no messages through the network.

@@ -10,6 +10,7 @@ mod interface;
 mod migration;
 mod reference_counters;
 mod transport;
+mod unloaded;
 
 use engine::Source;
 use machine::VirtualNetwork;
@@ -20,8 +21,8 @@ use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 use crate::counters::CounterUnit;
 use crate::memory::{LineMap, LineTable};
 use crate::os::Transfer;
-use crate::processor::{Ask, CachedCopy, MissId, Post};
-use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, NodeEvent, Reach, System};
+use crate::processor::{Ask, CachedCopy, MissId, Post, ProcessorTiming};
+use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, Network, NodeEvent, Reach, System};
 use crate::{NodeStatistics, SimError};
 
 pub use hub::{HubCounters, MessageCounts};
@@ -185,6 +186,10 @@ impl Controller for Hubs {
     #[inline]
     fn is_disturbing(&self, node: NodeId) -> bool {
         self.hubs[node.index()].engine.is_busy()
+    }
+
+    fn unloaded_read(&self, network: &Network, processor: &ProcessorTiming, from: NodeId, to: NodeId) -> Duration {
+        self.timing.unloaded_read(network, processor, from, to)
     }
 
     #[inline]

@@ -41,6 +41,11 @@ impl Banks {
         Self { timing, channels: idle(timing.channels), banks: idle(timing.channels * timing.banks) }
     }
 
+    /// From the start of an access to the first data.
+    pub const fn access(&self) -> Duration {
+        self.timing.access
+    }
+
     /// The channel and the bank of the line with this number.
     fn place(&self, line: u64) -> (usize, usize) {
         let (channels, banks) = (self.timing.channels as u64, self.timing.banks as u64);

@@ -21,9 +21,9 @@ use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 use crate::SimError;
 use crate::memory::{LineMap, LineTable};
 use crate::part::{Banks, BanksTiming, SnoopingBus, SnoopingBusTiming};
-use crate::processor::{Ask, Post};
+use crate::processor::{Ask, Post, ProcessorTiming};
 use crate::statistics::{Histogram, NodeStatistics, Tally};
-use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, NodeEvent, Reach, System};
+use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, Network, NodeEvent, Reach, System};
 
 /// The bus, the memory on it, and the transactions that its processors have outstanding.
 pub struct Smp {
@@ -204,6 +204,15 @@ impl Controller for Smp {
     /// A machine of one node sends nothing through a network.
     fn probes(_message: &Transaction) -> bool {
         false
+    }
+
+    /// The combined reply and the read of memory overlap.
+    fn unloaded_read(&self, _network: &Network, processor: &ProcessorTiming, _from: NodeId, _to: NodeId) -> Duration {
+        let timing = self.timing;
+        let turnaround = processor.turnaround(timing.critical, timing.line);
+        let start = (turnaround + timing.bus.arbitration).align_up(timing.bus.clock);
+        let ready = timing.bus.snoop.max(timing.bus.address + self.banks.access());
+        (start + ready).align_up(timing.bus.clock)
     }
 
     /// A machine of one node sends nothing through a network.

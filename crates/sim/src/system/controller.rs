@@ -12,7 +12,7 @@ use super::{Incoherence, Network, System};
 use crate::counters::CounterUnit;
 use crate::memory::LineMap;
 use crate::os::Transfer;
-use crate::processor::{MissId, Post};
+use crate::processor::{MissId, Post, ProcessorTiming};
 use crate::{NodeStatistics, Options, SimError, StallTerms};
 
 /// The inputs from which controllers are made.
@@ -96,6 +96,10 @@ pub trait Controller: Sized + 'static {
     /// effects of the processors' own requests. A processor with outstanding requests may then run as far ahead as
     /// others.
     const PROBES_INCLUDE_ANSWERS: bool = false;
+
+    /// The latency of a read in a chain of dependent reads by a processor of `from`, of lines that no cache has, in the
+    /// memory of `to`, if nothing else happens: from a line on the bus to the next one.
+    fn unloaded_read(&self, network: &Network, processor: &ProcessorTiming, from: NodeId, to: NodeId) -> Duration;
 
     /// The virtual network that a message travels on.
     fn network(message: &Self::Message) -> VirtualNetwork;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use experiments::fitting::{Analysis, Comparison, compare, disagreement, findings};
+use experiments::fitting::{Analysis, Comparison, compare, disagreement, findings, unloaded};
 use record::FitRow;
 use report::{Column, Table};
 
@@ -37,7 +37,7 @@ pub(super) fn confirm(
         }
     };
     let name = file.as_ref().map_or_else(|| UNWRITTEN.to_owned(), |(path, _)| path.display().to_string());
-    let text = fit::write_description(&name, &found).map_err(Failure::run)?;
+    let text = fit::write_description(&name, &found, &unloaded).map_err(Failure::run)?;
     let description = machine::parse(&name, &text).map_err(Failure::run)?.description;
     let compared = || compare(&description, &found, &measured.records, measured.most_caches);
     let rows = progress::during("simulation of the described machine", compared).map_err(Failure::run)?;

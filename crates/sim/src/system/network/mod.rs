@@ -102,6 +102,22 @@ impl Network {
         starts.iter().map(arrival).collect()
     }
 
+    /// Uncontended time from one network interface to the other, up to the next edge of the controllers' clock of period
+    /// `cycle`. The links have a clock of their own, so this is a mean over departure edges.
+    pub fn mean_way(&self, network: VirtualNetwork, from: NodeId, to: NodeId, cycle: Duration) -> Duration {
+        const EDGES: u64 = 12;
+        let starts: Vec<Time> = (0..EDGES).map(|edge| Time::ZERO + cycle * edge).collect();
+        let arrivals = self.unhindered(network, from, to, &starts);
+        let ways = arrivals.iter().zip(&starts).map(|(arrival, &start)| arrival.align_up(cycle).since(start));
+        ways.fold(Duration::ZERO, |sum, way| sum + way) / EDGES
+    }
+
+    /// From the first packet of a line to the end of its last, on the channel where that takes longest.
+    pub fn line_spread(&self) -> Duration {
+        let packet = self.channels.iter().map(|channel| channel.spec.packet).max().unwrap_or(Duration::ZERO);
+        packet * u64::from(self.sizes.of(true))
+    }
+
     /// The shortest time from a channel's acceptance of a message to its arrival at a node, if any channel ends at a
     /// node.
     pub fn soonest_delivery(&self) -> Option<Duration> {
