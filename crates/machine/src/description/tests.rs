@@ -75,8 +75,8 @@ fn names_that_stand_for_nothing_are_refused() {
         message("artic"),
         "machine = \"artic\": there is no such machine, did you mean arctic?; accepted: bitmap bootleg lego-oil arctic \
          bwana stinger dresden, origin2000-r10k-195-Np origin2000-r10k-250-Np origin2000-r12k-300-Np \
-         origin2000-r12k-400-Np with an even N from 2 to 512, flash-Np flash-scaled-Np with any N from 1 to 64, or the \
-         path of a .toml file"
+         origin2000-r12k-400-Np with an even N from 2 to 512, flash-Np flash-scaled-Np with any N from 1 to 64, \
+         smp-Np with any N from 1 to 256, or the path of a .toml file"
     );
     assert!(message("zzz").starts_with("machine = \"zzz\": there is no such machine; accepted:"));
     assert!(message("origin2000-r12k-300-+8p").contains("there is no such machine"));
