@@ -14,6 +14,16 @@ pub enum ControllerKind {
     Magic,
 }
 
+impl ControllerKind {
+    /// Virtual networks that the protocol of this controller sends messages on: requests and replies (Prestor 2001, 3.1.3;
+    /// FLASH dissertation, Appendix A).
+    pub fn networks(self) -> u32 {
+        match self {
+            Self::Hub | Self::Magic => 2,
+        }
+    }
+}
+
 impl Alternatives for ControllerKind {
     const WORDS: &'static [(Self, &'static str)] = &[(Self::Hub, "hub"), (Self::Magic, "magic")];
 }
