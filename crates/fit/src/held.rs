@@ -85,8 +85,7 @@ pub fn translation_reach(description: &Description) -> Bytes {
 fn lag(description: &Description, hub: &HubSpec) -> f64 {
     let link = &description.link;
     let packets = description.data_packets() as f64;
-    let node_packet = ns(link.node_clock.period()) * f64::from(link.micropacket_transfers);
-    let on_network = packets * node_packet.max(ns(link.micropacket_time));
+    let on_network = packets * ns(link.node_packet_time().max(link.micropacket_time));
     let on_bus = ns(hub.clock.period()) * (description.l2.line.0 as f64 / description.sysad.width.0 as f64);
     (on_network - on_bus).max(0.0)
 }

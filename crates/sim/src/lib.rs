@@ -26,6 +26,7 @@ mod system;
 mod thread;
 mod thread_calls;
 mod thread_changes;
+mod wire;
 
 pub use attribution::{LineLoss, Loss, WORD_BITS, WordSet};
 pub use causes::MissCause;

@@ -30,6 +30,10 @@ const FAMILIES: &[BuiltIn] = built_in![
     "origin2000-r12k-400",
     "flash",
     "flash-scaled",
+    "flash-ring",
+    "flash-mesh",
+    "flash-crossbar",
+    "flash-uncontended",
 ];
 
 /// Every built-in description with a file, ancestors first.
@@ -59,9 +63,14 @@ fn parametric(name: &str) -> Option<String> {
     let known = FAMILIES.iter().any(|entry| entry.name == family);
     let count: u32 = processors.parse().ok().filter(|_| known)?;
     let plural = if count == 1 { "" } else { "s" };
+    let flash = |other: &str| format!("Stanford FLASH{other}, {count} processor{plural}");
     let title = match family {
-        "flash" => format!("Stanford FLASH, {count} processor{plural}"),
-        "flash-scaled" => format!("Stanford FLASH with caches of a 32nd, {count} processor{plural}"),
+        "flash" => flash(""),
+        "flash-scaled" => flash(" with caches of a 32nd"),
+        "flash-ring" => flash(" on a ring"),
+        "flash-mesh" => flash(" on a two-dimensional mesh"),
+        "flash-crossbar" => flash(" with a crossbar"),
+        "flash-uncontended" => flash(" without contention in the network"),
         _ => format!("SGI Origin 2000, {count} processor{plural}, {family}"),
     };
     Some(format!("title = \"{title}\"\ninherit = \"{family}\"\n\n[topology]\nprocessors = {count}\n"))

@@ -205,6 +205,8 @@ impl Controller for Magics {
         self.nodes[node.index()].threats > 0
     }
 
+    const NETWORKS: &'static [VirtualNetwork] = &VirtualNetwork::ALL;
+
     #[inline]
     fn network(message: &Message) -> VirtualNetwork {
         match message.kind.lane() {

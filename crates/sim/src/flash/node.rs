@@ -184,7 +184,7 @@ impl System<Magics> {
     pub(super) fn on_handle(&mut self, id: EnvelopeId) {
         let (message, node) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
         // A message from the network became a threat when it was sent; a request of the node's own processor did not.
-        let from_network = self.envelopes.get(id).holds.is_some();
+        let from_network = self.envelopes.get(id).passage.is_delivered();
         let intervention = matches!(message.kind, MessageKind::ForwardGet | MessageKind::ForwardGetExclusive);
         if from_network && threatens(&message) && !intervention {
             self.controllers.nodes[node.index()].threats -= 1;

@@ -11,7 +11,8 @@ use super::handler::Handler;
 use super::timing::{MagicDescription, MagicTiming};
 use super::{Magics, cpu_of};
 use crate::processor::ProcessorTiming;
-use crate::system::{Blueprint, EnvelopeId, Event, Network, System};
+use crate::system::{Blueprint, EnvelopeId, Event, System};
+use crate::wire::{Interconnect, Network};
 
 /// Whether a message may cause an intervention or invalidation at the processor of its destination node. Every message
 /// to the home may, because the home's own node is served within the same run.
@@ -78,7 +79,7 @@ impl System<Magics> {
     pub(super) fn on_delivery(&mut self, channel: ChannelId, id: EnvelopeId, arrival: Time) {
         let timing = &self.controllers.design.timing;
         let envelope = self.envelopes.get(id);
-        let behind = Duration(envelope.spread.0.saturating_sub(timing.bus.line.0));
+        let behind = Duration(envelope.passage.spread.0.saturating_sub(timing.bus.line.0));
         let lag = if envelope.message.kind.carries_data() { behind } else { Duration::ZERO };
         let inside = (arrival + lag).align_up(timing.cycle) + timing.network_in + timing.inbox;
         self.schedule_channel(channel, inside, Event::Node(MagicEvent::Handle(id)));
@@ -126,7 +127,7 @@ fn service(timing: &MagicTiming, handlers: &HandlerSpec, parts: &MagicDescriptio
 fn mean_way(network: &Network, cycle: Duration, by: VirtualNetwork, from: NodeId, to: NodeId) -> Duration {
     const EDGES: u64 = 12;
     let starts: Vec<Time> = (0..EDGES).map(|edge| Time::ZERO + cycle * edge).collect();
-    let arrivals = network.unhindered(by, from, to, &starts);
+    let arrivals = network.wires.unhindered(by, from, to, &starts);
     let ways = arrivals.iter().zip(&starts).map(|(arrival, &start)| arrival.align_up(cycle).since(start));
     ways.fold(Duration::ZERO, |sum, way| sum + way) / EDGES
 }

@@ -172,6 +172,8 @@ impl Controller for Ideals {
         self.answers > 0
     }
 
+    const NETWORKS: &'static [VirtualNetwork] = &[];
+
     /// An ideal machine sends no messages through the network.
     fn network(_message: &Leaving) -> VirtualNetwork {
         VirtualNetwork::Request

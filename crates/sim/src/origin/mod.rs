@@ -22,6 +22,7 @@ use crate::memory::{LineMap, LineTable};
 use crate::os::Transfer;
 use crate::processor::{Ask, CachedCopy, MissId, Post};
 use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, NodeEvent, System};
+use crate::wire::Interconnect;
 use crate::{NodeStatistics, SimError};
 
 pub use hub::{HubCounters, MessageCounts};
@@ -131,7 +132,7 @@ impl Controller for Hubs {
         Ok(Self {
             geometry,
             lines: blueprint.lines,
-            lookahead: timing.lookahead(blueprint.network.soonest_delivery()),
+            lookahead: timing.lookahead(blueprint.network.wires.soonest_delivery()),
             timing,
             hubs: sources.map(Hub::new).collect(),
             directory: LineTable::new(nodes, blueprint.lines),
@@ -163,6 +164,8 @@ impl Controller for Hubs {
     fn threatens(&self, node: NodeId) -> bool {
         self.hubs[node.index()].threats > 0
     }
+
+    const NETWORKS: &'static [VirtualNetwork] = &VirtualNetwork::ALL;
 
     #[inline]
     fn network(message: &Message) -> VirtualNetwork {

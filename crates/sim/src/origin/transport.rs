@@ -66,7 +66,7 @@ impl System<Hubs> {
     pub(super) fn on_delivery(&mut self, channel: ChannelId, id: EnvelopeId, arrival: Time) {
         let timing = &self.controllers.timing;
         let envelope = self.envelopes.get(id);
-        let behind = Duration(envelope.spread.0.saturating_sub(timing.bus.line.0));
+        let behind = Duration(envelope.passage.spread.0.saturating_sub(timing.bus.line.0));
         let lag = if envelope.message.kind.carries_data() { behind } else { Duration::ZERO };
         let mut inside = (arrival + lag).align_up(timing.cycle) + timing.network_in + timing.crossbar;
         if !matches!(envelope.message.to, Agent::Home(_)) {
