@@ -40,6 +40,56 @@ fn a_flash_with_two_networks() {
     insta::assert_binary_snapshot!("flash.svg", drawn("flash-16p"));
 }
 
+/// A family with another interconnect.
+fn changed(base: &str, kind: &str, changes: &[(&str, &str)]) -> Topology {
+    let changes = [&[("topology.kind", kind)], changes].concat();
+    let name = format!("{base}+topology.kind={kind}");
+    let resolved = machine::resolve_changed(base, &name, kind, &changes).unwrap_or_else(|error| panic!("{error}"));
+    Topology::new(&resolved.description)
+}
+
+fn drawn_with(base: &str, kind: &str, changes: &[(&str, &str)]) -> Vec<u8> {
+    let drawing = svg(&changed(base, kind, changes));
+    check::checked(&format!("{base} {kind} {changes:?}"), &drawing);
+    drawing.into_bytes()
+}
+
+#[test]
+fn a_ring() {
+    let one = [("topology.nodes_per_router", "1")];
+    insta::assert_binary_snapshot!("ring.svg", drawn_with("flash-8p", "ring", &one));
+}
+
+#[test]
+fn a_mesh() {
+    insta::assert_binary_snapshot!("mesh.svg", drawn_with("origin2000-r12k-300-48p", "mesh", &[]));
+}
+
+#[test]
+fn a_crossbar() {
+    insta::assert_binary_snapshot!("crossbar.svg", drawn_with("origin2000-r12k-300-24p", "crossbar", &[]));
+}
+
+#[test]
+fn other_interconnects_of_any_size_have_room() {
+    let on_router = |number| [("topology.nodes_per_router", number)];
+    for processors in [1, 2, 3, 4, 5, 9, 17, 33, 64] {
+        let base = format!("flash-{processors}p");
+        for nodes in ["1", "2", "3", "4"] {
+            drawn_with(&base, "ring", &on_router(nodes));
+        }
+        for nodes in ["1", "2"] {
+            drawn_with(&base, "mesh", &on_router(nodes));
+        }
+        drawn_with(&base, "crossbar", &[]);
+        drawn_with(&base, "ideal", &[]);
+    }
+    for kind in ["ring", "mesh"] {
+        drawn_with("origin2000-r12k-300-512p", kind, &[]);
+    }
+    drawn_with("origin2000-r12k-300-510p", "crossbar", &[]);
+}
+
 #[test]
 fn a_machine_in_the_colours_of_its_load() {
     let machine = topology("bitmap");

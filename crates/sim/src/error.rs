@@ -26,7 +26,7 @@ pub enum SimError {
         /// The requested unit.
         what: String,
         /// The reason.
-        why: &'static str,
+        why: String,
     },
     /// A program was given to a processor that does not exist.
     #[error("processor {cpu} does not exist: the machine has processors 0 to {}", processors - 1)]

@@ -28,6 +28,7 @@ mod thread;
 mod thread_calls;
 mod thread_changes;
 mod unloaded;
+mod wire;
 
 pub use attribution::{LineLoss, Loss, WORD_BITS, WordSet};
 pub use causes::MissCause;

@@ -6,7 +6,8 @@ use units::{Duration, NodeId};
 
 use crate::memory::LineMap;
 use crate::processor::ProcessorTiming;
-use crate::system::{Blueprint, Controller, Network};
+use crate::system::{Blueprint, Controller};
+use crate::wire::Network;
 use crate::{Options, SimError};
 
 /// The latency of a read of memory in a chain of dependent reads.
@@ -28,7 +29,7 @@ pub struct UnloadedRead {
 /// As [`Controller::new`].
 pub fn reads<C: Controller>(description: &Description) -> Result<Vec<UnloadedRead>, SimError> {
     description.check()?;
-    let network = Network::new(description, Topology::new(description));
+    let network = Network::new(description, Topology::new(description), C::NETWORKS.len());
     let lines = LineMap::new(description.l2.line);
     let blueprint = Blueprint { description, network: &network, lines, options: Options::default() };
     let nodes = network.topology().nodes().len();

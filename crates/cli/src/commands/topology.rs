@@ -234,5 +234,9 @@ fn place(place: RouterPlace) -> String {
         RouterPlace::Metarouter { group, corner } => format!("metarouter {corner} of group {group}"),
         RouterPlace::Cluster { metacube, cluster } => format!("cluster {cluster} of metacube {metacube}"),
         RouterPlace::Mesh { metacube, network } => format!("{network} mesh of metacube {metacube}"),
+        RouterPlace::Ring { position } => format!("position {position} of the ring"),
+        RouterPlace::Grid { column, row } => format!("column {column}, row {row}"),
+        RouterPlace::Crossbar => "crossbar of all nodes".to_owned(),
+        RouterPlace::Ideal => "ideal network of all nodes".to_owned(),
     }
 }

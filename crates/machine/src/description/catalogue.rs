@@ -31,6 +31,10 @@ const FAMILIES: &[BuiltIn] = built_in![
     "flash",
     "flash-scaled",
     "smp",
+    "flash-ring",
+    "flash-mesh",
+    "flash-crossbar",
+    "flash-uncontended",
 ];
 
 /// Every built-in description with a file, ancestors first.
@@ -60,10 +64,15 @@ fn parametric(name: &str) -> Option<String> {
     let known = FAMILIES.iter().any(|entry| entry.name == family);
     let count: u32 = processors.parse().ok().filter(|_| known)?;
     let plural = if count == 1 { "" } else { "s" };
+    let flash = |other: &str| format!("Stanford FLASH{other}, {count} processor{plural}");
     let title = match family {
-        "flash" => format!("Stanford FLASH, {count} processor{plural}"),
         "smp" => format!("Processors on a snooping bus, {count} processor{plural}"),
-        "flash-scaled" => format!("Stanford FLASH with caches of a 32nd, {count} processor{plural}"),
+        "flash" => flash(""),
+        "flash-scaled" => flash(" with caches of a 32nd"),
+        "flash-ring" => flash(" on a ring"),
+        "flash-mesh" => flash(" on a two-dimensional mesh"),
+        "flash-crossbar" => flash(" with a crossbar"),
+        "flash-uncontended" => flash(" without contention in the network"),
         _ => format!("SGI Origin 2000, {count} processor{plural}, {family}"),
     };
     // All processors of a snooping bus are on one node.

@@ -3,8 +3,10 @@
 use units::Bytes;
 
 use super::kind::{Alternatives, quoted};
-use super::{ControllerKind, Description, DescriptionError, MOST_WAYS, TopologyKind};
-use crate::topology::{MOST_CLUSTERS, MOST_LEAF_ROUTERS};
+use super::{ControllerKind, Description, DescriptionError, MOST_VIRTUAL_CHANNELS, MOST_WAYS, TopologyKind};
+use crate::topology::{
+    MOST_CLUSTERS, MOST_LEAF_ROUTERS, MOST_STAR_NODES, channel_classes, mesh_sides, routers_with_nodes as routers,
+};
 
 /// A conflict between a value and others.
 pub(super) struct Conflict {
@@ -46,10 +48,14 @@ impl Description {
 fn topology(description: &Description) -> Result<(), Conflict> {
     let spec = &description.topology;
     // Origin: two nodes on each router, from two to 512 processors (Prestor 3.2.3). FLASH: four nodes on each cluster
-    // router, 64 in all (FLASH dissertation, Appendix A).
+    // router, 64 in all (FLASH dissertation, Appendix A). Ring and mesh: the ports of the same chip that their own links
+    // leave. Crossbar and ideal: one part that all nodes are linked to.
     let (most_on_router, most_routers, router) = match spec.kind {
         TopologyKind::Origin => (2, MOST_LEAF_ROUTERS, "router"),
         TopologyKind::Flash => (4, MOST_CLUSTERS, "cluster router"),
+        TopologyKind::Ring => (4, MOST_PROCESSORS, "router"),
+        TopologyKind::Mesh => (2, MOST_PROCESSORS, "router"),
+        TopologyKind::Crossbar | TopologyKind::Ideal => (4, MOST_STAR_NODES, "node"),
     };
     if spec.nodes_per_router > most_on_router {
         let reason = format!("a {router} of topology.kind = {} has fewer ports for nodes", quoted(spec.kind.word()));
@@ -70,8 +76,9 @@ fn topology(description: &Description) -> Result<(), Conflict> {
         let reason = "a snooping bus joins all processors of the machine";
         return Err(Conflict::new("topology.processors_per_node", reason, spec.processors.to_string()));
     }
-    let per_router = spec.nodes_per_router * per_node;
-    let most = most_routers * per_router;
+    let nodes_on_one = if spec.kind.is_routed() { spec.nodes_per_router } else { 1 };
+    let per_router = nodes_on_one * per_node;
+    let most = (most_routers * per_router).min(MOST_PROCESSORS);
     if !spec.processors.is_multiple_of(per_node) {
         return Err(Conflict::new(
             "topology.processors",
@@ -90,8 +97,29 @@ fn topology(description: &Description) -> Result<(), Conflict> {
         let reason = "MAGIC's directory has room for fewer nodes";
         return Err(Conflict::new("topology.processors", reason, format!("at most {MOST_MAGIC_NODES}")));
     }
-    Ok(())
+    mesh(description)
 }
+
+/// The columns and rows of a mesh hold its routers without a gap.
+fn mesh(description: &Description) -> Result<(), Conflict> {
+    let Some(spec) = &description.mesh else { return Ok(()) };
+    let routers = routers(&description.topology);
+    if mesh_sides(routers, spec).is_some() {
+        return Ok(());
+    }
+    let sides = (1..=routers).filter(|side| routers.is_multiple_of(*side)).map(|side| side as usize);
+    let divisors = units::ranges(sides);
+    if spec.columns == 0 || !routers.is_multiple_of(spec.columns) {
+        let (key, value) = if spec.columns == 0 { ("rows", spec.rows) } else { ("columns", spec.columns) };
+        let reason = format!("the machine's {routers} routers cannot be divided into {value} {key}");
+        return Err(Conflict::new(format!("mesh.{key}"), reason, format!("0 (chosen), {divisors}")));
+    }
+    let reason = format!("{} columns of it do not make the machine's {routers} routers", spec.columns);
+    Err(Conflict::new("mesh.rows", reason, format!("0 (chosen) or {}", routers / spec.columns)))
+}
+
+/// Maximum number of processors of a machine, as the key's own range has it.
+const MOST_PROCESSORS: u32 = 512;
 
 /// Maximum number of nodes that the sharing sets of MAGIC's protocols can represent (FLASH dissertation, 5.2).
 pub const MOST_MAGIC_NODES: u32 = 64;
@@ -161,8 +189,22 @@ fn translations(description: &Description) -> Result<(), Conflict> {
     Ok(())
 }
 
-/// The receive buffer of a virtual channel must hold a whole message.
+/// A link must have a virtual channel for each virtual network of the protocol and each class of the routes, and the receive
+/// buffer of a virtual channel must hold a whole message.
 fn network(description: &Description) -> Result<(), Conflict> {
+    if !description.topology.kind.is_routed() {
+        return Ok(());
+    }
+    let (networks, classes) = (description.controller.kind.networks(), channel_classes(&description.topology));
+    let needed = networks * classes;
+    if description.router.virtual_channels < needed {
+        let twice = if classes > 1 { ", each with a channel before and one after the dateline" } else { "" };
+        return Err(Conflict::new(
+            "router.virtual_channels",
+            format!("the controller's protocol uses {networks} virtual networks{twice}"),
+            format!("a whole number from {needed} to {MOST_VIRTUAL_CHANNELS}"),
+        ));
+    }
     let (buffer, packet) = (description.router.buffer, description.link.micropacket);
     let message = Bytes(description.data_packets() * packet.0);
     if buffer < message {

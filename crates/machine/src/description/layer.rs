@@ -166,6 +166,8 @@ fn raw(value: &Spanned<DeValue<'_>>) -> Raw {
 pub(crate) struct Resolver {
     rules: Vec<KeyRule>,
     keys: BTreeMap<String, Located>,
+    /// The layer that sets each key, counted from the last ancestor.
+    depths: BTreeMap<String, usize>,
     /// Every `calibrated_on` of the inheritance, the ancestors' first.
     pub(crate) calibrated_on: Vec<String>,
     /// The origin of the top file.
@@ -178,16 +180,17 @@ impl Resolver {
     pub(crate) fn new(layers: Vec<Layer>, rules: Vec<KeyRule>) -> Result<Self, DescriptionError> {
         let place = |layer: &Layer| Origin { file: layer.file.clone(), line: layer.has_lines.then_some(1) };
         let top = layers.first().map_or_else(|| Origin { file: String::new(), line: None }, place);
-        let mut resolver = Self { rules, keys: BTreeMap::new(), calibrated_on: Vec::new(), top };
-        for layer in layers.iter().rev() {
-            resolver.add(layer)?;
+        let (keys, depths) = Default::default();
+        let mut resolver = Self { rules, keys, depths, calibrated_on: Vec::new(), top };
+        for (depth, layer) in layers.iter().rev().enumerate() {
+            resolver.add(layer, depth)?;
         }
         let mut seen = HashSet::new();
         resolver.calibrated_on.retain(|entry| seen.insert(entry.clone()));
         Ok(resolver)
     }
 
-    fn add(&mut self, layer: &Layer) -> Result<(), DescriptionError> {
+    fn add(&mut self, layer: &Layer, depth: usize) -> Result<(), DescriptionError> {
         for (key, located) in &layer.keys {
             let empty_table = located.raw == Raw::EMPTY_TABLE && self.rules.iter().any(|rule| rule.table() == key);
             if empty_table {
@@ -203,6 +206,7 @@ impl Resolver {
                 self.calibrated_on.extend_from_slice(entries);
             }
             self.keys.insert(key.clone(), located.clone());
+            self.depths.insert(key.clone(), depth);
         }
         Ok(())
     }
@@ -247,10 +251,18 @@ impl Resolver {
         DescriptionError::Impossible { entry, reason, accepted }
     }
 
-    /// Rejects any key in `table`, which is unused because of `decided` (a key and its value); `needed` is the key and
-    /// value that would use it.
-    pub(crate) fn refuse_table(&self, table: &str, decided: &str, needed: &str) -> Result<(), DescriptionError> {
-        let mut keys = self.keys.keys();
+    /// Rejects any key in `table`, which is unused because of `decided` (the key `kind` and its value); `needed` is the key
+    /// and value that would use it. Keys of an ancestor of the file that sets `kind` are left behind: that file has chosen
+    /// another kind than they were for.
+    pub(crate) fn refuse_table(
+        &self,
+        table: &str,
+        kind: &str,
+        decided: &str,
+        needed: &str,
+    ) -> Result<(), DescriptionError> {
+        let chosen = self.depths.get(kind);
+        let mut keys = self.depths.iter().filter(|&(_, depth)| Some(depth) >= chosen).map(|(key, _)| key);
         let Some(key) = keys.find(|key| key.split_once('.').is_some_and(|(its, _)| its == table)) else {
             return Ok(());
         };

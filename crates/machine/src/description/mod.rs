@@ -18,10 +18,11 @@ use units::Hertz;
 pub use check::MOST_MAGIC_NODES;
 pub use error::{DescriptionError, Entry, Origin};
 pub use spec::{
-    BanksSpec, BusProtocol, BusSpec, ControllerKind, ControllerSpec, DirectorySpec, DomainTopology, DoubleMeshSpec,
-    Fill, HandlerSpec, HubSpec, HypercubeSpec, IdealProtocol, L1Spec, L2Spec, LatencySpec, LinkSpec, MOST_MISSES,
-    MOST_TRANSLATIONS, MOST_WAYS, MagicSpec, MemorySpec, OsSpec, PlacementKind, ProcessorModel, ProcessorSpec,
-    Replacement, RouterBypass, RouterSpec, SchedulerSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec,
+    BanksSpec, BusProtocol, BusSpec, ControllerKind, ControllerSpec, CrossbarSpec, DirectorySpec, DomainTopology,
+    DoubleMeshSpec, Fill, HandlerSpec, HubSpec, HypercubeSpec, IdealNetworkSpec, IdealProtocol, L1Spec, L2Spec,
+    LatencySpec, LinkSpec, MOST_MISSES, MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS, MagicSpec, MemorySpec,
+    MeshSpec, OsSpec, PlacementKind, ProcessorModel, ProcessorSpec, Replacement, RingSpec, RouterBypass, RouterSpec,
+    SchedulerSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec,
 };
 
 use check::{Conflict, check};
@@ -61,6 +62,12 @@ macro_rules! description {
             $(let $field = $spec::read(resolver)?;)*
             $(let $some = read_if(resolver, concat!(stringify!($table), ".kind"), $table.kind, &$kinds)?;)*
             Ok(Description { name, title, calibrated_on, $($field,)* $($some,)* })
+        }
+
+        /// The tables that the machine's kinds do not read.
+        fn unread_tables(description: &Description) -> Vec<&'static str> {
+            let absent = [$(description.$some.is_none().then_some($some_spec::TABLE)),*];
+            absent.into_iter().flatten().collect()
         }
 
         fn write_sections(description: &Description, writer: &mut Writer<'_>) {
@@ -104,6 +111,14 @@ description! {
         double_mesh: DoubleMeshSpec if topology.kind in [TopologyKind::Flash],
         /// The bus between processors and a controller chip.
         sysad: SysadSpec if controller.kind in [ControllerKind::Hub, ControllerKind::Magic],
+        /// A ring.
+        ring: RingSpec if topology.kind in [TopologyKind::Ring],
+        /// A two-dimensional mesh.
+        mesh: MeshSpec if topology.kind in [TopologyKind::Mesh],
+        /// A crossbar.
+        crossbar: CrossbarSpec if topology.kind in [TopologyKind::Crossbar],
+        /// An ideal interconnect.
+        ideal_network: IdealNetworkSpec if topology.kind in [TopologyKind::Ideal],
         /// The Hub.
         hub: HubSpec if controller.kind in [ControllerKind::Hub],
         /// MAGIC.
@@ -120,7 +135,7 @@ description! {
 }
 
 /// The table `S` if the machine's `kind` (the value of `key`) is among those that read it; otherwise the table must be
-/// absent.
+/// absent, or inherited by the file that chose the kind.
 fn read_if<S: Section, K: Alternatives>(
     resolver: &Resolver,
     key: &str,
@@ -132,7 +147,7 @@ fn read_if<S: Section, K: Alternatives>(
     }
     let pair = |kind: K| format!("{key} = {}", quoted(kind.word()));
     let readers: Vec<_> = readers.iter().map(|&reader| pair(reader)).collect();
-    resolver.refuse_table(S::TABLE, &pair(kind), &readers.join(" or "))?;
+    resolver.refuse_table(S::TABLE, key, &pair(kind), &readers.join(" or "))?;
     Ok(None)
 }
 
@@ -197,9 +212,9 @@ impl Description {
         }
     }
 
-    /// Packets of a message with a line: one for the header, then the line (Prestor 2001, 4.1.3).
+    /// Packets of a message with a line.
     pub fn data_packets(&self) -> u64 {
-        1 + self.l2.line.0.div_ceil(self.link.micropacket.0)
+        self.link.packets(self.l2.line)
     }
 
     /// The error for a conflict between its values, without regard to their origins.
@@ -376,6 +391,8 @@ fn resolve_layers(layers: Vec<Layer>, stem: &str) -> Result<Resolved, Descriptio
     check(&description).map_err(|Conflict { key, reason, accepted }| resolver.impossible(&key, reason, accepted))?;
     let mut origins = resolver.origins();
     origins.retain(|key, _| !(key == "inherit" || key == "name" && !own_name || key == "title" && !own_title));
+    let unread = unread_tables(&description);
+    origins.retain(|key, _| key.split_once('.').is_none_or(|(table, _)| !unread.contains(&table)));
     Ok(Resolved { description, origins })
 }
 

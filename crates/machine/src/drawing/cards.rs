@@ -60,8 +60,8 @@ pub(super) fn routers<'t>(topology: &'t Topology, link: &Link) -> Option<[&'t Ro
 pub(super) fn corner(router: &Router) -> u16 {
     match router.place {
         RouterPlace::Leaf { corner, .. } | RouterPlace::Metarouter { corner, .. } => corner,
-        // FLASH's routers are drawn by another module.
-        RouterPlace::Cluster { .. } | RouterPlace::Mesh { .. } => 0,
+        // Other machines' routers are drawn by other modules.
+        _ => 0,
     }
 }
 

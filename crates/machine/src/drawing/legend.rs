@@ -28,7 +28,12 @@ pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, tiled: bool) {
     if let Some(node) = topology.nodes().last().filter(|_| !tiled) {
         let router = &topology.routers()[node.router.index()];
         let name = format!("{}/r{}", router.module, router.slot);
-        let meaning = format!("router r{} of module {}", router.slot, router.module);
+        let what = match router.place {
+            RouterPlace::Crossbar => "crossbar",
+            RouterPlace::Ideal => "ideal network",
+            _ => "router",
+        };
+        let meaning = format!("{what} r{} of module {}", router.slot, router.module);
         sign(canvas, Look::Router, next(), &name, &meaning);
         sign(canvas, Look::Node, next(), &format!("n{}", node.id), "node board and its processors");
     }
@@ -53,7 +58,10 @@ pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, tiled: bool) {
         }
         let at = next();
         canvas.wire(Layer::Parts, class, at, at.offset(SIGN, 0.0));
-        let meaning = format!("{class}, {}, {:.1} ns", link.length, link.delay.as_ns());
+        let meaning = match class {
+            LinkClass::Interface => format!("{class}, {:.1} ns", link.delay.as_ns()),
+            _ => format!("{class}, {}, {:.1} ns", link.length, link.delay.as_ns()),
+        };
         canvas.words(Words::Caption, Align::Left, at.offset(SIGN + 12.0, 0.0), &meaning);
     }
     if canvas.has_load() {

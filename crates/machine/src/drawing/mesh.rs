@@ -60,8 +60,8 @@ impl Quarter {
 fn metacube(router: &Router) -> u16 {
     match router.place {
         RouterPlace::Cluster { metacube, .. } | RouterPlace::Mesh { metacube, .. } => metacube,
-        // Origins are drawn by another module.
-        RouterPlace::Leaf { .. } | RouterPlace::Metarouter { .. } => 0,
+        // Other machines are drawn by other modules.
+        _ => 0,
     }
 }
 

@@ -4,13 +4,15 @@
 //! two routers of a module share a box. A hypercube's dimension 0 runs right (inside a module), 1 down (inside a rack),
 //! 2 into the page (between racks). Above 64 processors the metarouters stand in the middle; above 128 processors
 //! a 32-processor cube is a tile, so that the picture still fits a slide. FLASH's clusters stand in the boxes of their
-//! metacubes, the mesh routers towards the middle of the page, requests in one colour and replies in another.
+//! metacubes, the mesh routers towards the middle of the page, requests in one colour and replies in another. A ring is a
+//! circle, a mesh a grid, and the nodes of a crossbar or an ideal network stand around it.
 
 mod canvas;
 mod cards;
 mod fat;
 mod legend;
 mod mesh;
+mod plain;
 
 use std::collections::BTreeMap;
 
@@ -44,6 +46,9 @@ pub fn loaded_svg(topology: &Topology, load: Load) -> String {
     let tiled = matches!(shape, Shape::Cubes(cubes) if cubes > MOST_DETAILED_CUBES);
     match shape {
         Shape::Metacubes(metacubes) => mesh::draw(&mut canvas, topology, metacubes),
+        Shape::Ring => plain::draw_ring(&mut canvas, topology),
+        Shape::Grid(..) => plain::draw_grid(&mut canvas, topology),
+        Shape::Star(_) => plain::draw_star(&mut canvas, topology),
         Shape::Cubes(1) => cards::draw_pure(&mut canvas, topology),
         Shape::Cubes(cubes) if tiled => fat::draw_tiled(&mut canvas, topology, cubes),
         Shape::Cubes(cubes) => fat::draw_detailed(&mut canvas, topology, cubes),
@@ -60,11 +65,25 @@ enum Shape {
     Cubes(usize),
     /// This number of metacubes of clusters.
     Metacubes(usize),
+    /// A ring.
+    Ring,
+    /// A two-dimensional mesh of this many columns and rows.
+    Grid(u16, u16),
+    /// All nodes around one part, which this names.
+    Star(&'static str),
 }
 
 impl Shape {
     fn of(topology: &Topology) -> Self {
         let places = || topology.routers().iter().map(|router| router.place);
+        match places().last() {
+            Some(RouterPlace::Ring { .. }) => return Self::Ring,
+            // The last router is the one in the last column and row.
+            Some(RouterPlace::Grid { column, row }) => return Self::Grid(column + 1, row + 1),
+            Some(RouterPlace::Crossbar) => return Self::Star("crossbar"),
+            Some(RouterPlace::Ideal) => return Self::Star("ideal network"),
+            _ => {}
+        }
         let metacubes = places().filter_map(|place| match place {
             RouterPlace::Cluster { metacube, .. } => Some(usize::from(metacube) + 1),
             _ => None,
@@ -82,11 +101,10 @@ fn title(canvas: &mut Canvas, topology: &Topology, shape: Shape) {
     let of_kind = |is: fn(&Router) -> bool| topology.routers().iter().filter(|router| is(router)).count();
     let (metarouters, mesh_routers) = (of_kind(Router::is_metarouter), of_kind(Router::is_mesh));
     let with_nodes = topology.routers().len() - metarouters - mesh_routers;
-    let mut parts = vec![
-        counted(topology.processors() as usize, "processor"),
-        counted(topology.nodes().len(), "node"),
-        counted(with_nodes, if mesh_routers > 0 { "cluster router" } else { "router" }),
-    ];
+    let mut parts = vec![counted(topology.processors() as usize, "processor"), counted(topology.nodes().len(), "node")];
+    if !matches!(shape, Shape::Star(_)) {
+        parts.push(counted(with_nodes, if mesh_routers > 0 { "cluster router" } else { "router" }));
+    }
     for (number, what) in [(metarouters, "metarouter"), (mesh_routers, "mesh router")] {
         if number > 0 {
             parts.push(counted(number, what));
@@ -96,6 +114,11 @@ fn title(canvas: &mut Canvas, topology: &Topology, shape: Shape) {
     let kind = match shape {
         Shape::Metacubes(_) if mesh_routers == 0 => "; one cluster".into(),
         Shape::Metacubes(metacubes) => format!("; double mesh of {}", counted(metacubes, "metacube")),
+        Shape::Ring => "; ring".into(),
+        Shape::Grid(columns, rows) => {
+            format!("; mesh of {} by {}", counted(columns.into(), "column"), counted(rows.into(), "row"))
+        }
+        Shape::Star(what) => format!("; {what}"),
         Shape::Cubes(1) if dimensions == 0 => String::new(),
         Shape::Cubes(1) => format!("; bristled hypercube of {}", counted(dimensions, "dimension")),
         Shape::Cubes(cubes) => format!("; fat hypercube of {cubes} cubes"),

@@ -144,6 +144,36 @@ fn every_part_of_flash_is_drawn_once() {
 }
 
 #[test]
+fn every_part_of_the_other_interconnects_is_drawn_once() {
+    for (kind, on_router) in
+        [("ring", "1"), ("ring", "4"), ("mesh", "1"), ("mesh", "2"), ("crossbar", "1"), ("ideal", "1")]
+    {
+        for base in ["flash-1p", "flash-8p", "flash-21p"] {
+            let changes = [("topology.kind", kind), ("topology.nodes_per_router", on_router)];
+            let machine = crate::resolve_changed(base, "changed", "changed", &changes).expect("a machine");
+            let machine = Topology::new(&machine.description);
+            let picture = svg(&machine);
+            let document = parsed(&picture);
+            let texts = texts(&document);
+            let count = |text: String| texts.get(&text).copied().unwrap_or(0);
+            // The legend's examples are the last node and its router.
+            let last = machine.nodes().len() - 1;
+            for (at, node) in machine.nodes().iter().enumerate() {
+                assert_eq!(count(format!("n{}", node.id)), 1 + usize::from(at == last), "{base} {kind}: {:?}", node.id);
+            }
+            for router in machine.routers() {
+                let example = router.id == machine.nodes()[last].router;
+                let name = format!("{}/r{}", router.module, router.slot);
+                assert_eq!(count(name.clone()), 1 + usize::from(example), "{base} {kind}: {name}");
+            }
+            let classes: std::collections::BTreeSet<_> = machine.links().iter().map(|link| link.class).collect();
+            let lines = document.descendants().filter(|element| element.has_tag_name("path")).count();
+            assert_eq!(lines, machine.links().len() + classes.len(), "{base} {kind}: each link, and its class once");
+        }
+    }
+}
+
+#[test]
 fn tiles_say_which_nodes_they_stand_for() {
     let picture = svg(&topology(148));
     let texts = texts(&parsed(&picture));

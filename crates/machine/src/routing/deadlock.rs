@@ -67,12 +67,13 @@ fn shortest_circle<C>(graph: &DiGraph<C, ()>, start: NodeIndex) -> Vec<NodeIndex
     Vec::new()
 }
 
-/// The cycle of channels that `table` forms on `topology`; `None` if the routing is deadlock-free.
+/// The cycle of channels that `table` forms on `topology`; `None` if the routing is deadlock-free. The classes of virtual
+/// channels that the table tells apart are channels of their own.
 ///
 /// # Errors
 /// The table does not lead from every node to every other.
 pub fn check(topology: &Topology, table: &RoutingTable) -> Result<Option<Vec<ChannelId>>, RoutingError> {
-    let mut routes = Vec::new();
+    let mut routes: Vec<Vec<VirtualChannel>> = Vec::new();
     // By channel, the source whose route to the present destination first took it.
     let mut taken_by: Vec<Option<NodeId>> = Vec::new();
     for to in topology.nodes() {
@@ -82,8 +83,11 @@ pub fn check(topology: &Topology, table: &RoutingTable) -> Result<Option<Vec<Cha
             routes.push(new_channels(topology, table, from.id, to.id, &mut taken_by)?);
         }
     }
-    Ok(find_cycle(routes))
+    Ok(find_cycle(routes).map(|cycle| cycle.into_iter().map(|(channel, _)| channel).collect()))
 }
+
+/// A channel with the class of virtual channels that the packet takes on it.
+type VirtualChannel = (ChannelId, u8);
 
 /// The channels from `from` towards `to`, up to and including the first that another source's route has taken: the rest
 /// is the same, because the table depends on the destination alone.
@@ -93,12 +97,12 @@ fn new_channels(
     from: NodeId,
     to: NodeId,
     taken_by: &mut [Option<NodeId>],
-) -> Result<Vec<ChannelId>, RoutingError> {
-    let mut channels = vec![topology.injection(from)];
+) -> Result<Vec<VirtualChannel>, RoutingError> {
+    let mut channels = vec![(topology.injection(from), 0)];
     let mut router = topology.nodes()[from.index()].router;
     loop {
         let (_, channel, end) = table.step(topology, router, from, to)?;
-        channels.push(channel);
+        channels.push((channel, table.class(router, to)));
         match (taken_by[channel.index()].replace(from), end) {
             (Some(earlier), _) if earlier == from => {
                 return Err(RoutingError::Endless { from, to, router: topology.routers()[router.index()].path() });

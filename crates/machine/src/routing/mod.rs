@@ -108,6 +108,8 @@ pub struct RoutingTable {
     nodes: usize,
     /// By router and node; 0 stands for no entry.
     exits: Vec<u8>,
+    /// By router and node, the class of virtual channels; empty if all are of class 0.
+    classes: Vec<u8>,
 }
 
 impl RoutingTable {
@@ -115,7 +117,28 @@ impl RoutingTable {
     pub fn from_fn(routers: usize, nodes: usize, exit: impl Fn(RouterId, NodeId) -> Option<Port>) -> Self {
         let pairs = (0..routers as u16).flat_map(|router| (0..nodes as u16).map(move |node| (router, node)));
         let exits = pairs.map(|(router, node)| exit(RouterId(router), NodeId(node)).map_or(0, |port| port.0));
-        Self { nodes, exits: exits.collect() }
+        Self { nodes, exits: exits.collect(), classes: Vec::new() }
+    }
+
+    /// The table with the class of virtual channels that each router sends packets to each node on. A class is a set of
+    /// virtual channels that no other class waits for, as before and after the dateline of a ring.
+    pub fn with_classes(mut self, class: impl Fn(RouterId, NodeId) -> u8) -> Self {
+        let nodes = self.nodes;
+        let place = |entry: usize| (RouterId((entry / nodes) as u16), NodeId((entry % nodes) as u16));
+        let classes = (0..self.exits.len()).map(place).map(|(router, node)| class(router, node));
+        self.classes = classes.collect();
+        self
+    }
+
+    /// The class of virtual channels on which `router` sends packets to `to`.
+    #[inline]
+    pub fn class(&self, router: RouterId, to: NodeId) -> u8 {
+        self.classes.get(router.index() * self.nodes + to.index()).copied().unwrap_or(0)
+    }
+
+    /// The classes by router and node; empty if all are 0.
+    fn all_classes(&self) -> &[u8] {
+        &self.classes
     }
 
     /// The exit port of `router` for packets to `to`, if the table has an entry.
@@ -129,20 +152,35 @@ impl RoutingTable {
     /// # Errors
     /// The table does not lead from one to the other.
     pub fn path(&self, topology: &Topology, from: NodeId, to: NodeId) -> Result<Vec<Hop>, RoutingError> {
-        let mut hops: Vec<Hop> = Vec::new();
         if from == to {
-            return Ok(hops);
+            return Ok(Vec::new());
         }
+        self.untrodden(topology, from, to, &[]).map(|(hops, _)| hops)
+    }
+
+    /// The routers from `from` towards `to`, up to the first whose distance from `to` in routers is `known`, and that
+    /// distance: 0 if the path leads to the end.
+    fn untrodden(
+        &self,
+        topology: &Topology,
+        from: NodeId,
+        to: NodeId,
+        known: &[Option<u16>],
+    ) -> Result<(Vec<Hop>, u16), RoutingError> {
+        let mut hops: Vec<Hop> = Vec::new();
         let source = topology.nodes()[from.index()];
         let (mut router, mut in_port) = (source.router, source.port);
         loop {
+            if let Some(&Some(rest)) = known.get(router.index()) {
+                return Ok((hops, rest));
+            }
             if hops.len() >= topology.routers().len() {
                 return Err(RoutingError::Endless { from, to, router: topology.routers()[router.index()].path() });
             }
             let (out_port, channel, end) = self.step(topology, router, from, to)?;
             hops.push(Hop { router, in_port, out_port, channel });
             match end {
-                Endpoint::Node(_) => return Ok(hops),
+                Endpoint::Node(_) => return Ok((hops, 0)),
                 Endpoint::Router(next, port) => (router, in_port) = (next, port),
             }
         }

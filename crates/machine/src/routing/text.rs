@@ -1,7 +1,7 @@
 //! Routing tables as text, for printing and loading.
 //!
 //! Each router has a line, with its name in the hardware graph and then `node:port` for every destination that it
-//! routes:
+//! routes, or `node:port:class` if the packet takes another class of virtual channels than 0:
 //!
 //! ```text
 //! # comment
@@ -15,7 +15,7 @@ use thiserror::Error;
 use units::{NodeId, Port, RouterId};
 
 use super::RoutingTable;
-use crate::topology::{ROUTER_PORTS, Topology};
+use crate::topology::{Router, Topology};
 
 /// A fault in the text of a routing table.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -40,10 +40,12 @@ impl RoutingTable {
         for router in topology.routers() {
             text.push_str(&router.path());
             for node in topology.nodes() {
-                if let Some(port) = self.exit(router.id, node.id) {
-                    // Writing to a string is infallible.
-                    let _ = write!(text, " {}:{port}", node.id);
-                }
+                let Some(port) = self.exit(router.id, node.id) else { continue };
+                // Writing to a string is infallible.
+                let _ = match self.class(router.id, node.id) {
+                    0 => write!(text, " {}:{port}", node.id),
+                    class => write!(text, " {}:{port}:{class}", node.id),
+                };
             }
             text.push('\n');
         }
@@ -58,7 +60,7 @@ impl RoutingTable {
     pub fn parse(file: &str, text: &str, topology: &Topology) -> Result<Self, TableSyntaxError> {
         let by_name: HashMap<String, RouterId> =
             topology.routers().iter().map(|router| (router.path(), router.id)).collect();
-        let mut entries: HashMap<(RouterId, NodeId), Port> = HashMap::new();
+        let mut entries: HashMap<(RouterId, NodeId), (Port, u8)> = HashMap::new();
         for (line, content) in (1..).zip(text.lines()) {
             let mut words = content.split('#').next().unwrap_or_default().split_whitespace();
             let Some(name) = words.next() else { continue };
@@ -74,23 +76,41 @@ impl RoutingTable {
                 return Err(error(name, "there is no such router", format!("a router's name such as {accepted}")));
             };
             for word in words {
-                let form = || format!("NODE:PORT, node below {}, port 1 to {ROUTER_PORTS}", topology.nodes().len());
-                let Some((node, port)) = entry(word, topology.nodes().len()) else {
-                    return Err(error(word, "this is not a destination and a port", form()));
+                let Some((node, exit)) = entry(word, topology) else {
+                    return Err(error(word, "this is not a destination and a port", form(topology)));
                 };
-                if entries.insert((*router, node), port).is_some() {
-                    return Err(error(word, "the destination is given twice for this router", form()));
+                if entries.insert((*router, node), exit).is_some() {
+                    return Err(error(word, "the destination is given twice for this router", form(topology)));
                 }
             }
         }
         let (routers, nodes) = (topology.routers().len(), topology.nodes().len());
-        Ok(Self::from_fn(routers, nodes, |router, node| entries.get(&(router, node)).copied()))
+        let given = |router, node| entries.get(&(router, node));
+        let table = Self::from_fn(routers, nodes, |router, node| given(router, node).map(|&(port, _)| port));
+        let has_classes = topology.channel_classes() > 1;
+        let class = |router, node| given(router, node).map_or(0, |&(_, class)| class);
+        Ok(if has_classes { table.with_classes(class) } else { table })
     }
 }
 
-fn entry(word: &str, nodes: usize) -> Option<(NodeId, Port)> {
-    let (node, port) = word.split_once(':')?;
-    let (node, port) = (node.parse::<u16>().ok()?, port.parse::<u8>().ok()?);
-    let valid = usize::from(node) < nodes && (1..=ROUTER_PORTS).contains(&usize::from(port));
-    valid.then_some((NodeId(node), Port(port)))
+/// The accepted form of an entry.
+fn form(topology: &Topology) -> String {
+    let (nodes, ports, classes) = (topology.nodes().len(), most_ports(topology), topology.channel_classes());
+    let plain = format!("NODE:PORT, node below {nodes}, port 1 to {ports}");
+    if classes > 1 { format!("{plain}, or NODE:PORT:CLASS, class 0 to {}", classes - 1) } else { plain }
+}
+
+fn most_ports(topology: &Topology) -> usize {
+    topology.routers().iter().map(Router::port_count).max().unwrap_or(0)
+}
+
+/// The destination of an entry, its port and its class of virtual channels.
+fn entry(word: &str, topology: &Topology) -> Option<(NodeId, (Port, u8))> {
+    let (node, exit) = word.split_once(':')?;
+    let (port, class) = exit.split_once(':').unwrap_or((exit, "0"));
+    let (node, port, class) = (node.parse::<u16>().ok()?, port.parse::<u8>().ok()?, class.parse::<u8>().ok()?);
+    let valid = usize::from(node) < topology.nodes().len()
+        && (1..=most_ports(topology)).contains(&usize::from(port))
+        && u32::from(class) < topology.channel_classes();
+    valid.then_some((NodeId(node), (Port(port), class)))
 }

@@ -11,25 +11,55 @@ pub(crate) struct Builder {
     routers: Vec<Router>,
     links: Vec<Link>,
     propagation_per_m: Duration,
+    channel_classes: u32,
+    class: Box<dyn Fn(RouterId, NodeId) -> u8>,
 }
 
 impl Builder {
     /// An empty topology, whose links will have a delay of `propagation_per_m`.
     pub(crate) fn new(propagation_per_m: Duration) -> Self {
-        Self { nodes: Vec::new(), routers: Vec::new(), links: Vec::new(), propagation_per_m }
+        let (nodes, routers, links) = Default::default();
+        Self { nodes, routers, links, propagation_per_m, channel_classes: 1, class: Box::new(|_, _| 0) }
+    }
+
+    /// Gives each router a class of virtual channels for packets to a node, below `classes`; without it all are of class 0.
+    pub(crate) fn set_classes(&mut self, classes: u32, class: impl Fn(RouterId, NodeId) -> u8 + 'static) {
+        (self.channel_classes, self.class) = (classes, Box::new(class));
     }
 
     /// Adds a router to the module and slot.
     pub(crate) fn router(&mut self, place: RouterPlace, module: u16, slot: u8) -> RouterId {
+        self.router_with(ROUTER_PORTS, place, module, slot)
+    }
+
+    /// As [`Self::router`], with another number of ports.
+    pub(crate) fn router_with(&mut self, ports: usize, place: RouterPlace, module: u16, slot: u8) -> RouterId {
         let id = RouterId(self.routers.len() as u16);
-        self.routers.push(Router { id, place, module, slot, links: [None; ROUTER_PORTS] });
+        self.routers.push(Router { id, place, module, slot, links: vec![None; ports] });
         id
     }
 
     /// Adds a node to the module and slot, and links it to the port.
     pub(crate) fn node(&mut self, module: u16, slot: u8, router: RouterId, port: Port, length: Length) -> NodeId {
+        let delay = length.delay(self.propagation_per_m);
+        let id = self.node_at(module, slot, router, port, LinkClass::Node, delay);
+        self.links[self.nodes[id.index()].link.index()].length = length;
+        id
+    }
+
+    /// As [`Self::node`], by a link of this class whose delay does not follow from a length.
+    pub(crate) fn node_at(
+        &mut self,
+        module: u16,
+        slot: u8,
+        router: RouterId,
+        port: Port,
+        class: LinkClass,
+        delay: Duration,
+    ) -> NodeId {
         let id = NodeId(self.nodes.len() as u16);
-        let link = self.link(Endpoint::Node(id), Endpoint::Router(router, port), LinkClass::Node, length);
+        let link = self.link(Endpoint::Node(id), Endpoint::Router(router, port), class, Length::default());
+        self.links[link.index()].delay = delay;
         self.nodes.push(Node { id, module, slot, router, port, link });
         id
     }
@@ -57,15 +87,21 @@ impl Builder {
     /// The exits do not lead every node to every other.
     pub(crate) fn finish(self, name: &str, processors_per_node: u32, request: &Exit, reply: Option<&Exit>) -> Topology {
         let (nodes, routers) = (self.nodes.len(), self.routers.len());
-        let table = |exit: &Exit| RoutingTable::from_fn(routers, nodes, exit);
+        let classes = self.channel_classes;
+        let table = |exit: &Exit| {
+            let table = RoutingTable::from_fn(routers, nodes, exit);
+            if classes > 1 { table.with_classes(&self.class) } else { table }
+        };
+        let (request, reply) = (table(request), reply.map(table));
         let mut topology = Topology {
             name: name.into(),
             processors_per_node,
+            channel_classes: classes,
             nodes: self.nodes,
             routers: self.routers,
             links: self.links,
-            request: Routing { table: table(request), routes: Routes::default() },
-            reply: reply.map(|exit| Routing { table: table(exit), routes: Routes::default() }),
+            request: Routing { table: request, routes: Routes::default() },
+            reply: reply.map(|table| Routing { table, routes: Routes::default() }),
         };
         let compiled = |routing: &Routing| match Routes::compile(&topology, &routing.table) {
             Ok(routes) => routes,

@@ -4,7 +4,6 @@ use std::fmt;
 
 use units::{Duration, Length, LinkId, NodeId, Port, RouterId};
 
-use super::ROUTER_PORTS;
 use crate::routing::VirtualNetwork;
 
 /// A node board: processors, memory and their controller.
@@ -62,10 +61,26 @@ pub enum RouterPlace {
         /// Its virtual network.
         network: VirtualNetwork,
     },
+    /// A router of a ring.
+    Ring {
+        /// Its position, from 0 onwards.
+        position: u16,
+    },
+    /// A router of a two-dimensional mesh.
+    Grid {
+        /// Its column, from 0.
+        column: u16,
+        /// Its row, from 0.
+        row: u16,
+    },
+    /// The crossbar between all nodes.
+    Crossbar,
+    /// The ideal network between all nodes.
+    Ideal,
 }
 
-/// A router chip.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A router chip, or the part of an interconnect without routers that all nodes are linked to.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Router {
     /// Its number in this topology; the hardware has none (Prestor 3.3.1).
     pub id: RouterId,
@@ -75,7 +90,7 @@ pub struct Router {
     pub module: u16,
     /// Its slot in the module, from 1.
     pub slot: u8,
-    pub(super) links: [Option<LinkId>; ROUTER_PORTS],
+    pub(super) links: Vec<Option<LinkId>>,
 }
 
 impl Router {
@@ -83,9 +98,14 @@ impl Router {
     /// `metarouter`, mesh routers in `meshrouter`, in modules numbered after those with nodes.
     pub fn path(&self) -> String {
         let kind = match self.place {
-            RouterPlace::Leaf { .. } | RouterPlace::Cluster { .. } => "router",
+            RouterPlace::Leaf { .. }
+            | RouterPlace::Cluster { .. }
+            | RouterPlace::Ring { .. }
+            | RouterPlace::Grid { .. } => "router",
             RouterPlace::Metarouter { .. } => "metarouter",
             RouterPlace::Mesh { .. } => "meshrouter",
+            RouterPlace::Crossbar => "crossbar",
+            RouterPlace::Ideal => "network",
         };
         format!("/hw/module/{}/slot/r{}/{kind}", self.module, self.slot)
     }
@@ -98,6 +118,11 @@ impl Router {
     /// Whether it is one of FLASH's mesh routers, which are connected to other routers alone.
     pub fn is_mesh(&self) -> bool {
         matches!(self.place, RouterPlace::Mesh { .. })
+    }
+
+    /// Number of ports, connected or not.
+    pub fn port_count(&self) -> usize {
+        self.links.len()
     }
 
     /// The link at `port`, if it is connected.
@@ -143,12 +168,18 @@ pub enum LinkClass {
     Cluster(VirtualNetwork),
     /// Cable between a network's mesh routers of different metacubes.
     Metacube(VirtualNetwork),
+    /// Cable between neighbouring routers of a ring.
+    Ring,
+    /// Cable between neighbouring routers of a two-dimensional mesh.
+    Mesh,
+    /// Half of the way through a crossbar or an ideal network.
+    Interface,
 }
 
 impl LinkClass {
     /// Whether the link is an external cable.
     pub fn is_cable(self) -> bool {
-        !matches!(self, Self::Node | Self::Backplane)
+        !matches!(self, Self::Node | Self::Backplane | Self::Interface)
     }
 }
 
@@ -167,6 +198,9 @@ impl fmt::Display for LinkClass {
             Self::Cluster(VirtualNetwork::Reply) => "reply cluster cable",
             Self::Metacube(VirtualNetwork::Request) => "request metacube cable",
             Self::Metacube(VirtualNetwork::Reply) => "reply metacube cable",
+            Self::Ring => "ring cable",
+            Self::Mesh => "mesh cable",
+            Self::Interface => "half of the way",
         })
     }
 }

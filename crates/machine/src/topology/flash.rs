@@ -24,7 +24,7 @@
 
 use units::{NodeId, Port, RouterId};
 
-use super::{Builder, Endpoint, Exit, LinkClass, RouterPlace, Topology};
+use super::{Builder, Endpoint, Exit, LinkClass, RouterPlace, Topology, routers_with_nodes};
 use crate::description::{Description, DoubleMeshSpec, TopologySpec};
 use crate::routing::VirtualNetwork;
 
@@ -68,9 +68,9 @@ struct Shape {
 
 impl Shape {
     fn new(spec: &TopologySpec) -> Self {
-        let nodes = (spec.processors / spec.processors_per_node) as u16;
+        let nodes = spec.nodes() as u16;
         let nodes_per_cluster = spec.nodes_per_router as u16;
-        let clusters = nodes.div_ceil(nodes_per_cluster);
+        let clusters = routers_with_nodes(spec) as u16;
         Self { nodes, nodes_per_cluster, clusters, metacubes: clusters.div_ceil(METACUBE_CLUSTERS) }
     }
 

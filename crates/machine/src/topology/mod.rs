@@ -3,25 +3,45 @@
 mod build;
 mod element;
 mod flash;
+mod grid;
 mod name;
 mod origin;
+mod ring;
+mod star;
 
 use units::{ChannelId, CpuId, NodeId, Port, RouterId};
 
-use crate::description::{Description, TopologyKind};
+use crate::description::{Description, TopologyKind, TopologySpec};
 use crate::routing::{Hop, Routes, RoutingTable, VirtualNetwork};
 
 pub(crate) use build::{Builder, Exit};
 pub use element::{Channel, Endpoint, Link, LinkClass, Node, Router, RouterPlace};
 pub use flash::MOST_CLUSTERS;
+pub use grid::mesh_sides;
 pub use name::NameError;
-pub use origin::{MOST_LEAF_ROUTERS, ROUTER_PORTS, has_metarouters};
+pub(crate) use origin::ROUTER_PORTS;
+pub use origin::{MOST_LEAF_ROUTERS, has_metarouters};
+pub use star::MOST_STAR_NODES;
+
+/// Routers with nodes.
+pub fn routers_with_nodes(spec: &TopologySpec) -> u32 {
+    spec.nodes().div_ceil(spec.nodes_per_router)
+}
+
+/// Classes of virtual channels that the routes of one virtual network need to be free of deadlock.
+pub fn channel_classes(spec: &TopologySpec) -> u32 {
+    match spec.kind {
+        TopologyKind::Ring => ring::channel_classes(spec),
+        _ => 1,
+    }
+}
 
 /// The nodes, routers and links of one machine, and its routes.
 #[derive(Clone, Debug)]
 pub struct Topology {
     name: String,
     processors_per_node: u32,
+    channel_classes: u32,
     nodes: Vec<Node>,
     routers: Vec<Router>,
     links: Vec<Link>,
@@ -46,6 +66,9 @@ impl Topology {
         match description.topology.kind {
             TopologyKind::Origin => origin::build(description),
             TopologyKind::Flash => flash::build(description),
+            TopologyKind::Ring => ring::build(description),
+            TopologyKind::Mesh => grid::build(description),
+            TopologyKind::Crossbar | TopologyKind::Ideal => star::build(description),
         }
     }
 
@@ -128,6 +151,13 @@ impl Topology {
         ChannelId(self.nodes[node.index()].link.0 * 2 + 1)
     }
 
+    /// Classes of virtual channels that the routes of one virtual network use; more than one where a cycle of links is
+    /// broken by a dateline.
+    #[inline]
+    pub fn channel_classes(&self) -> u32 {
+        self.channel_classes
+    }
+
     /// Number of routers between `from` and `to` for a request; zero from a node to itself.
     pub fn hops(&self, from: NodeId, to: NodeId) -> u32 {
         self.request.routes.hops(from, to)
@@ -171,5 +201,7 @@ impl Topology {
 
 #[cfg(test)]
 mod flash_tests;
+#[cfg(test)]
+mod simple_tests;
 #[cfg(test)]
 mod tests;

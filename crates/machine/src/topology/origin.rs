@@ -24,7 +24,7 @@
 
 use units::{NodeId, Port, RouterId};
 
-use super::{Builder, Endpoint, LinkClass, RouterPlace, Topology};
+use super::{Builder, Endpoint, LinkClass, RouterPlace, Topology, routers_with_nodes};
 use crate::description::{Description, HypercubeSpec, TopologyKind, TopologySpec};
 
 /// Ports of a router chip, numbered from 1 (Prestor 3.2.3, The Router ASIC).
@@ -50,15 +50,9 @@ const THIRD_EXTERNAL_PORT: Port = Port(3);
 /// The metarouters' first port to other metarouters.
 const FIRST_BETWEEN_PORT: u8 = 5;
 
-/// Routers with nodes.
-fn leaves(spec: &TopologySpec) -> u16 {
-    let nodes = (spec.processors / spec.processors_per_node) as u16;
-    nodes.div_ceil(spec.nodes_per_router as u16)
-}
-
 /// Whether a machine of this size and wiring has metarouters (Prestor 3.2.3).
 pub fn has_metarouters(spec: &TopologySpec) -> bool {
-    spec.kind == TopologyKind::Origin && leaves(spec) > PURE_CORNERS
+    spec.kind == TopologyKind::Origin && routers_with_nodes(spec) > u32::from(PURE_CORNERS)
 }
 
 /// The shape that determines the network's wiring and routes.
@@ -77,9 +71,9 @@ struct Shape {
 
 impl Shape {
     fn new(spec: &TopologySpec, cables: &HypercubeSpec) -> Self {
-        let nodes = (spec.processors / spec.processors_per_node) as u16;
+        let nodes = spec.nodes() as u16;
         let nodes_per_router = spec.nodes_per_router as u16;
-        let leaves = leaves(spec);
+        let leaves = routers_with_nodes(spec) as u16;
         let pure = leaves <= PURE_CORNERS;
         let corners = if pure { leaves.next_power_of_two() } else { CUBE_CORNERS };
         let cubes = leaves.div_ceil(corners);

@@ -33,7 +33,8 @@ use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 use crate::counters::CounterUnit;
 use crate::memory::LineMap;
 use crate::processor::{MissId, Post, ProcessorTiming};
-use crate::system::{Blueprint, Controller, EnvelopeId, Held, Incoherence, Network, System};
+use crate::system::{Blueprint, Controller, EnvelopeId, Held, Incoherence, System};
+use crate::wire::{Interconnect, Network};
 use crate::{NodeStatistics, SimError};
 
 pub use account::{StallTerms, Sums, Unhindered};
@@ -160,7 +161,7 @@ impl Controller for Magics {
                 + magic.data_cache.0 / 2,
         };
         // A machine of one node has no network, and its processor is reached by nothing but its own requests.
-        let delivery = blueprint.network.soonest_delivery().unwrap_or(Duration::ZERO);
+        let delivery = blueprint.network.wires.soonest_delivery().unwrap_or(Duration::ZERO);
         Ok(Self {
             lookahead: delivery + design.timing.network_in + design.timing.inbox,
             unhindered: transport::unhindered(&design.timing, &parts, blueprint),
@@ -213,6 +214,8 @@ impl Controller for Magics {
     fn unloaded_read(&self, _network: &Network, _processor: &ProcessorTiming, from: NodeId, to: NodeId) -> Duration {
         self.unhindered[from.index() * self.nodes.len() + to.index()].read()
     }
+
+    const NETWORKS: &'static [VirtualNetwork] = &VirtualNetwork::ALL;
 
     #[inline]
     fn network(message: &Message) -> VirtualNetwork {

@@ -180,7 +180,7 @@ impl System<Magics> {
     #[inline]
     pub(super) fn on_handle(&mut self, id: EnvelopeId) {
         let (message, node) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
-        let from_network = self.envelopes.get(id).holds.is_some();
+        let from_network = self.envelopes.get(id).passage.is_delivered();
         let intervention = matches!(message.kind, MessageKind::ForwardGet | MessageKind::ForwardGetExclusive);
         let started = match message.to {
             Agent::Home(home) => self.handle_at_home(home, &message, from_network),

@@ -75,7 +75,7 @@ impl System<Magics> {
     pub(super) fn on_delivery(&mut self, channel: ChannelId, id: EnvelopeId, arrival: Time) {
         let timing = &self.controllers.design.timing;
         let envelope = self.envelopes.get(id);
-        let behind = Duration(envelope.spread.0.saturating_sub(timing.bus.line.0));
+        let behind = Duration(envelope.passage.spread.0.saturating_sub(timing.bus.line.0));
         let lag = if envelope.message.kind.carries_data() { behind } else { Duration::ZERO };
         let inside = (arrival + lag).align_up(timing.cycle) + timing.network_in + timing.inbox;
         self.schedule_channel(channel, inside, Event::Node(MagicEvent::Handle(id)));

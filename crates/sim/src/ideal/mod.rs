@@ -38,7 +38,8 @@ use crate::flash::{self, Directory, MagicDescription, MagicTiming, Protocol, Sum
 use crate::memory::LineMap;
 use crate::processor::{Ask, CachedCopy, MissId, Post, ProcessorTiming};
 use crate::statistics::{Histogram, NodeStatistics, Tally};
-use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, Network, System, Unfinished};
+use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, System, Unfinished};
+use crate::wire::Network;
 use crate::{SimError, StallTerms};
 
 use event::IdealEvent;
@@ -172,6 +173,8 @@ impl Controller for Ideals {
     fn unloaded_read(&self, _network: &Network, _processor: &ProcessorTiming, from: NodeId, to: NodeId) -> Duration {
         self.unhindered[from.index() * self.nodes.len() + to.index()].read()
     }
+
+    const NETWORKS: &'static [VirtualNetwork] = &[];
 
     /// An ideal machine sends no messages through the network.
     fn network(_message: &Leaving) -> VirtualNetwork {

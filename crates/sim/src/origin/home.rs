@@ -1,5 +1,6 @@
 //! The memory/directory interface: a message enters, occupies memory or directory, and sends messages.
 
+use machine::VirtualNetwork;
 use protocol::Agent;
 use protocol::origin::{DirectoryState, HomeContext, Message, MessageKind, Outbox, Transaction};
 use units::NodeId;
@@ -7,6 +8,7 @@ use units::NodeId;
 use super::Hubs;
 use crate::fault::Fault;
 use crate::system::{EnvelopeId, Served, System};
+use crate::wire::Interconnect;
 
 impl System<Hubs> {
     /// A message reaches the memory/directory interface of its node.
@@ -84,7 +86,7 @@ impl System<Hubs> {
     /// 4.1.3).
     #[inline]
     fn is_output_nearly_full(&self, node: NodeId) -> bool {
-        let channel = self.network.channel(self.network.injection(node));
-        channel.backlog_packets(0, self.now) >= self.controllers.timing.backoff_packets
+        let waiting = self.network.wires.backlog_packets(node, VirtualNetwork::Request, self.now);
+        waiting >= self.controllers.timing.backoff_packets
     }
 }

@@ -22,7 +22,8 @@ use crate::counters::CounterUnit;
 use crate::memory::{LineMap, LineTable};
 use crate::os::Transfer;
 use crate::processor::{Ask, CachedCopy, MissId, Post, ProcessorTiming};
-use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, Network, NodeEvent, Reach, System};
+use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, NodeEvent, Reach, System};
+use crate::wire::{Interconnect, Network};
 use crate::{NodeStatistics, SimError};
 
 pub use hub::{HubCounters, MessageCounts};
@@ -148,7 +149,7 @@ impl Controller for Hubs {
         Ok(Self {
             geometry,
             lines: blueprint.lines,
-            lookahead: timing.lookahead(blueprint.network.soonest_delivery()),
+            lookahead: timing.lookahead(blueprint.network.wires.soonest_delivery()),
             timing,
             hubs: sources.map(Hub::new).collect(),
             directory: LineTable::new(nodes, blueprint.lines),
@@ -191,6 +192,8 @@ impl Controller for Hubs {
     fn unloaded_read(&self, network: &Network, processor: &ProcessorTiming, from: NodeId, to: NodeId) -> Duration {
         self.timing.unloaded_read(network, processor, from, to)
     }
+
+    const NETWORKS: &'static [VirtualNetwork] = &VirtualNetwork::ALL;
 
     #[inline]
     fn network(message: &Message) -> VirtualNetwork {

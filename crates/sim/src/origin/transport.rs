@@ -65,7 +65,8 @@ impl System<Hubs> {
     pub(super) fn on_delivery(&mut self, channel: ChannelId, id: EnvelopeId, arrival: Time) {
         let timing = &self.controllers.timing;
         let envelope = self.envelopes.get(id);
-        let lag = if envelope.message.kind.carries_data() { timing.lag(envelope.spread) } else { Duration::ZERO };
+        let lag =
+            if envelope.message.kind.carries_data() { timing.lag(envelope.passage.spread) } else { Duration::ZERO };
         let mut inside = (arrival + lag).align_up(timing.cycle) + timing.network_in + timing.crossbar;
         if !matches!(envelope.message.to, Agent::Home(_)) {
             inside += timing.interface_in;

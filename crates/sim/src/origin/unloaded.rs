@@ -5,7 +5,7 @@ use units::{Duration, NodeId};
 
 use super::hub::HubTiming;
 use crate::processor::ProcessorTiming;
-use crate::system::Network;
+use crate::wire::Network;
 
 impl HubTiming {
     /// From a line on the bus of `from` to the next line of a chain of dependent reads, of the memory of `to`.

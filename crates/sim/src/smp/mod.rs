@@ -23,7 +23,8 @@ use crate::memory::{LineMap, LineTable};
 use crate::part::{Banks, BanksTiming, SnoopingBus, SnoopingBusTiming};
 use crate::processor::{Ask, Post, ProcessorTiming};
 use crate::statistics::{Histogram, NodeStatistics, Tally};
-use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, Network, NodeEvent, Reach, System};
+use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, NodeEvent, Reach, System};
+use crate::wire::Network;
 
 /// The bus, the memory on it, and the transactions that its processors have outstanding.
 pub struct Smp {
@@ -214,6 +215,8 @@ impl Controller for Smp {
         let ready = timing.bus.snoop.max(timing.bus.address + self.banks.access());
         (start + ready).align_up(timing.bus.clock)
     }
+
+    const NETWORKS: &'static [VirtualNetwork] = &[];
 
     /// A machine of one node sends nothing through a network.
     fn network(_message: &Transaction) -> VirtualNetwork {

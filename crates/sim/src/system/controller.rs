@@ -8,11 +8,12 @@ use machine::description::Description;
 use units::{Bytes, ChannelId, CpuId, Duration, NodeId, Time};
 
 use super::event::{EnvelopeId, NodeEvent};
-use super::{Incoherence, Network, System};
+use super::{Incoherence, System};
 use crate::counters::CounterUnit;
 use crate::memory::LineMap;
 use crate::os::Transfer;
 use crate::processor::{MissId, Post, ProcessorTiming};
+use crate::wire::Network;
 use crate::{NodeStatistics, Options, SimError, StallTerms};
 
 /// The inputs from which controllers are made.
@@ -101,7 +102,11 @@ pub trait Controller: Sized + 'static {
     /// memory of `to`, if nothing else happens: from a line on the bus to the next one.
     fn unloaded_read(&self, network: &Network, processor: &ProcessorTiming, from: NodeId, to: NodeId) -> Duration;
 
-    /// The virtual network that a message travels on.
+    /// The virtual networks that messages travel on, in the order of [`VirtualNetwork::ALL`]. Links have virtual channels
+    /// for each of them.
+    const NETWORKS: &'static [VirtualNetwork];
+
+    /// The virtual network that a message travels on, one of [`Self::NETWORKS`].
     fn network(message: &Self::Message) -> VirtualNetwork;
 
     /// Whether a message carries a line.

@@ -1,9 +1,10 @@
 //! Events, and messages under way.
 
-use units::{ChannelId, CpuId, Duration, NodeId, Time};
+use units::{ChannelId, CpuId, NodeId};
 
 use super::Reach;
 use crate::processor::MissId;
+use crate::wire::Passage;
 
 /// The events of any kind of machine; `E` is the type of its controllers' events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,7 +17,7 @@ pub enum Event<E> {
     Left(CpuId),
     /// The line of a miss is complete in the cache.
     Filled(CpuId, MissId),
-    /// The head of a message reaches a router.
+    /// The head of a message reaches the end of a channel on its way: a router, or a crossbar's exit.
     Route(ChannelId, EnvelopeId),
     /// Credits of a virtual channel that a message waits for have returned.
     Credits(ChannelId, u8),
@@ -115,14 +116,8 @@ pub struct Envelope<M> {
     pub message: M,
     /// Its destination node.
     pub to: NodeId,
-    /// From its first packet to the end of its last, on the channel where that was longest.
-    pub spread: Duration,
-    /// The channel and virtual channel whose far buffer it occupies.
-    pub holds: Option<(ChannelId, u8)>,
-    /// Time of its arrival at the present router.
-    pub reached: Time,
-    /// Time that it has waited at routers.
-    pub waited: Duration,
+    /// Its state on the way.
+    pub passage: Passage,
 }
 
 /// Messages under way, in reused slots.

@@ -6,7 +6,6 @@ mod controller;
 mod event;
 mod measured;
 mod misses;
-mod network;
 mod paging;
 mod probes;
 mod process;
@@ -34,6 +33,7 @@ use crate::observer::{Observer, SharedObserver};
 use crate::os::Paging;
 use crate::processor::{CachedCopy, Post, Processor, ProcessorTiming};
 use crate::thread::{Program, Team};
+use crate::wire::{Network, Passage};
 use crate::{Mode, Options, SimError};
 
 pub use bus::BusTiming;
@@ -41,7 +41,6 @@ pub use check::{Incoherence, Unfinished};
 pub use controller::{Blueprint, Controller, Held};
 pub use event::{EnvelopeId, Event, NodeEvent};
 pub use misses::{Crossing, Served};
-pub use network::Network;
 pub use probes::Reach;
 pub use programs::ThreadReport;
 pub use schedule::Job;
@@ -122,8 +121,8 @@ impl<C: Controller> System<C> {
         let lines = LineMap::new(description.l2.line);
         let processors = topology.processors() as u16;
         let paging = Paging::new(&description.os, &topology, &description.tlb);
-        let network = Network::new(description, topology);
-        let channels = network.channels().len();
+        let channels = topology.channels().count();
+        let network = Network::new(description, topology, C::NETWORKS.len());
         // The order of sources breaks ties between events: processors, controllers, channels.
         let mut source = (0..).map(Source::new);
         let processor_sources = source.by_ref().take(usize::from(processors)).collect();
@@ -323,14 +322,7 @@ impl<C: Controller> System<C> {
     /// Registers a message for an agent of node `to`.
     #[inline]
     pub fn envelop(&mut self, message: C::Message, to: NodeId) -> EnvelopeId {
-        self.envelopes.insert(Envelope {
-            message,
-            to,
-            spread: Duration::ZERO,
-            holds: None,
-            reached: Time::ZERO,
-            waited: Duration::ZERO,
-        })
+        self.envelopes.insert(Envelope { message, to, passage: Passage::default() })
     }
 
     /// Schedules an event of a node.

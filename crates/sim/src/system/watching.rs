@@ -8,6 +8,7 @@ use super::{Controller, Held, System};
 use crate::SimError;
 use crate::counters::{Bank, CounterUnit, Place, Reading, Round, TICK, Watch, Watched, Watcher};
 use crate::processor::ThreadCounts;
+use crate::wire::Interconnect;
 
 /// A unit that is read, with its registers.
 struct Slot {
@@ -91,7 +92,7 @@ impl<C: Controller> System<C> {
         if watch.interval == Duration::ZERO {
             return Err(SimError::Unwatchable {
                 what: "every 0 ns".to_owned(),
-                why: "an interval is longer than no time",
+                why: "an interval is longer than no time".to_owned(),
             });
         }
         let processors = self.processors.len();
@@ -142,8 +143,12 @@ impl<C: Controller> System<C> {
 
     fn check_watched(&self, watched: &Watched) -> Result<(), SimError> {
         let topology = self.network.topology();
-        let refuse =
-            |why| Err(SimError::Unwatchable { what: format!("{:?} of {:?}", watched.unit, watched.place), why });
+        let refuse = |why: &str| {
+            Err(SimError::Unwatchable {
+                what: format!("{:?} of {:?}", watched.unit, watched.place),
+                why: why.to_owned(),
+            })
+        };
         let (nodes, unit) = (topology.nodes().len(), watched.unit);
         match (watched.place, unit) {
             (Place::Node(node), _) if node.index() >= nodes => return Err(SimError::NoSuchNode { node, nodes }),
@@ -151,8 +156,9 @@ impl<C: Controller> System<C> {
             (Place::Node(_), unit) if C::COUNTERS.contains(&unit) => {}
             (Place::Node(_), _) => return refuse("its nodes have no such counters"),
             (Place::Port(router, port), CounterUnit::RouterPort { channel }) => {
-                if usize::from(channel) >= super::network::VIRTUAL_CHANNELS {
-                    return refuse("links have virtual channels 0 to 3");
+                let lanes = self.network.virtual_channels();
+                if usize::from(channel) >= lanes {
+                    return refuse(&format!("links have virtual channels 0 to {}", lanes - 1));
                 }
                 if topology.outgoing(router, port).is_none() {
                     return refuse("the machine has no such port, or nothing is connected to it");
@@ -177,7 +183,7 @@ impl<C: Controller> System<C> {
         let own = reader.map(|cpu| self.node_of(cpu));
         let way = match (watched.place, own) {
             (Place::Node(node), Some(own)) if node != own && watched.unit.access() > Duration::ZERO => {
-                let one = |network, from, to| self.network.unhindered(network, from, to, &[Time::ZERO])[0];
+                let one = |network, from, to| self.network.wires.unhindered(network, from, to, &[Time::ZERO])[0];
                 let there = one(VirtualNetwork::Request, own, node).since(Time::ZERO);
                 let registers = watched.mode(0).events.len() as u64;
                 (there + one(VirtualNetwork::Reply, node, own).since(Time::ZERO)) * registers
@@ -189,12 +195,8 @@ impl<C: Controller> System<C> {
 
     /// Enables counts that are kept only for readings.
     fn prepare(&mut self, watched: &Watched) {
-        if let (Place::Port(router, port), CounterUnit::RouterPort { channel }) = (watched.place, watched.unit)
-            && let Some((sending, receiving)) = self.network.both_ways(router, port)
-        {
-            let now = self.now;
-            self.network.channel_mut(receiving).watch_queue(usize::from(channel), now);
-            self.network.channel_mut(sending).watch_ages();
+        if let (Place::Port(router, port), CounterUnit::RouterPort { channel }) = (watched.place, watched.unit) {
+            self.network.wires.watch(router, port, usize::from(channel), self.now);
         }
     }
 
@@ -340,19 +342,7 @@ impl<C: Controller> System<C> {
             }
             Place::Node(node) => C::counted(self, node, unit, mode, time, exact),
             Place::Port(router, port) => {
-                if let Some((sending, receiving)) = self.network.both_ways(router, port) {
-                    let (sending, receiving) = (self.network.channel(sending), self.network.channel(receiving));
-                    match mode {
-                        0 => {
-                            let numbers = [receiving.bypassed_packets, receiving.packets_before(time)];
-                            exact[..2].copy_from_slice(&numbers);
-                            exact[2] = sending.packets_before(time);
-                            exact[3] = time.since(Time::ZERO).0 / TICK.0;
-                        }
-                        1 => receiving.queue_before(time, exact),
-                        _ => exact.copy_from_slice(sending.ages()),
-                    }
-                }
+                self.network.wires.counted(router, port, mode, time, exact);
             }
             Place::Thread(thread) => {
                 let running = self.running.iter().enumerate();

@@ -16,6 +16,17 @@ pub enum ControllerKind {
     SnoopingBus,
 }
 
+impl ControllerKind {
+    /// Virtual networks that the protocol of this controller sends messages on: requests and replies (Prestor 2001, 3.1.3;
+    /// FLASH dissertation, Appendix A). A bus sends none.
+    pub fn networks(self) -> u32 {
+        match self {
+            Self::Hub | Self::Magic => 2,
+            Self::SnoopingBus => 0,
+        }
+    }
+}
+
 impl Alternatives for ControllerKind {
     const WORDS: &'static [(Self, &'static str)] =
         &[(Self::Hub, "hub"), (Self::Magic, "magic"), (Self::SnoopingBus, "snooping-bus")];

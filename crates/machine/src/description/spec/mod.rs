@@ -16,7 +16,10 @@ use super::layer::{KeyRule, Resolver, Writer};
 pub use bus::{BanksSpec, BusProtocol, BusSpec};
 pub use controller::{ControllerKind, ControllerSpec, DirectorySpec, HandlerSpec, HubSpec, IdealProtocol, MagicSpec};
 pub use latency::LatencySpec;
-pub use network::{DoubleMeshSpec, HypercubeSpec, LinkSpec, RouterBypass, RouterSpec, TopologyKind, TopologySpec};
+pub use network::{
+    CrossbarSpec, DoubleMeshSpec, HypercubeSpec, IdealNetworkSpec, LinkSpec, MOST_VIRTUAL_CHANNELS, MeshSpec, RingSpec,
+    RouterBypass, RouterSpec, TopologyKind, TopologySpec,
+};
 pub use node::{Fill, L1Spec, L2Spec, MemorySpec, ProcessorModel, ProcessorSpec, Replacement, SysadSpec, TlbSpec};
 pub use node::{MOST_MISSES, MOST_TRANSLATIONS, MOST_WAYS};
 pub use os::{DomainTopology, OsSpec, PlacementKind};

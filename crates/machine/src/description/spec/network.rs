@@ -7,6 +7,9 @@ use crate::description::kind::{
     Alternatives, Flag, bytes, choice, count, cycles, inches, metres, mhz, mib, ns, ns_per_m,
 };
 
+/// Maximum number of virtual channels of a link.
+pub const MOST_VIRTUAL_CHANNELS: u32 = 8;
+
 /// The kind of network topology.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TopologyKind {
@@ -14,10 +17,32 @@ pub enum TopologyKind {
     Origin,
     /// FLASH's clusters of four nodes, joined by one mesh for requests and one for replies (FLASH dissertation, Appendix A).
     Flash,
+    /// Routers in a ring, with links in both directions; a packet takes the shorter way round.
+    Ring,
+    /// Routers in a two-dimensional mesh without wrap-around; a packet corrects its column first, then its row.
+    Mesh,
+    /// A constant latency between any two nodes, with contention at their network interfaces alone.
+    Crossbar,
+    /// A constant latency between any two nodes, without contention.
+    Ideal,
+}
+
+impl TopologyKind {
+    /// Whether packets pass routers with buffers, rather than taking a constant time.
+    pub fn is_routed(self) -> bool {
+        !matches!(self, Self::Crossbar | Self::Ideal)
+    }
 }
 
 impl Alternatives for TopologyKind {
-    const WORDS: &'static [(Self, &'static str)] = &[(Self::Origin, "origin"), (Self::Flash, "flash")];
+    const WORDS: &'static [(Self, &'static str)] = &[
+        (Self::Origin, "origin"),
+        (Self::Flash, "flash"),
+        (Self::Ring, "ring"),
+        (Self::Mesh, "mesh"),
+        (Self::Crossbar, "crossbar"),
+        (Self::Ideal, "ideal"),
+    ];
 }
 
 /// The condition under which packets bypass an empty virtual channel queue in a router (Prestor 3.2.3, The Router
@@ -91,6 +116,48 @@ section! {
 }
 
 section! {
+    /// A ring: additional parameters for `topology.kind = "ring"`.
+    RingSpec in "ring" {
+        /// Length of the link between a node and its router.
+        node_link: Length = "node_link_m", metres(0.0, 5.0);
+        /// Cable between neighbouring routers of the ring.
+        cable: Length = "cable_inches", inches(0.0, 197.0);
+    }
+}
+
+section! {
+    /// A two-dimensional mesh: additional parameters for `topology.kind = "mesh"`.
+    MeshSpec in "mesh" {
+        /// Routers in a row; 0 for as many as the rows leave.
+        columns: u32 = "columns", count(0, 512);
+        /// Routers in a column; 0 for as many as the columns leave. With both 0, the mesh is as near to a square as the
+        /// number of routers divides into, and never higher than wide.
+        rows: u32 = "rows", count(0, 512);
+        /// Length of the link between a node and its router.
+        node_link: Length = "node_link_m", metres(0.0, 5.0);
+        /// Cable between neighbouring routers of the mesh.
+        cable: Length = "cable_inches", inches(0.0, 197.0);
+    }
+}
+
+section! {
+    /// A crossbar: additional parameters for `topology.kind = "crossbar"`. Its interfaces take `link.micropacket_ns` for a
+    /// packet.
+    CrossbarSpec in "crossbar" {
+        /// Time from the first packet's start at the sender's interface to its arrival at the receiver's.
+        latency: Duration = "latency_ns", ns(0.0, 100_000.0);
+    }
+}
+
+section! {
+    /// An ideal interconnect: additional parameters for `topology.kind = "ideal"`.
+    IdealNetworkSpec in "ideal_network" {
+        /// Time of a whole message from the sender's interface to the receiver's.
+        latency: Duration = "latency_ns", ns(0.0, 100_000.0);
+    }
+}
+
+section! {
     /// The router chip.
     RouterSpec in "router" {
         /// Core clock.
@@ -101,8 +168,9 @@ section! {
         bypass_cycles: u32 = "bypass_cycles", cycles(1, 100);
         /// Additional router cycles when the queue is not bypassed.
         queue_cycles: u32 = "queue_cycles", cycles(0, 100);
-        /// Virtual channels of a link.
-        virtual_channels: u32 = "virtual_channels", count(4, 4);
+        /// Virtual channels of a link: at least one for each virtual network of the controller's protocol, twice as many in
+        /// a ring of four or more routers.
+        virtual_channels: u32 = "virtual_channels", count(1, MOST_VIRTUAL_CHANNELS);
         /// Receive buffer of one virtual channel of one port.
         buffer: Bytes = "buffer_bytes", bytes(16, 65536);
     }
@@ -121,5 +189,25 @@ section! {
         micropacket_transfers: u32 = "micropacket_transfers", count(1, 64);
         /// Delay of a link's drivers and receivers, in addition to cable and router.
         transceiver: Duration = "transceiver_ns", ns(0.0, 1000.0);
+    }
+}
+
+impl TopologySpec {
+    /// Nodes of the machine.
+    pub fn nodes(&self) -> u32 {
+        self.processors / self.processors_per_node
+    }
+}
+
+impl LinkSpec {
+    /// Packets of a message with `payload` bytes besides its header: one packet for the header, then the payload (Prestor
+    /// 2001, 4.1.3).
+    pub fn packets(&self, payload: Bytes) -> u64 {
+        1 + payload.0.div_ceil(self.micropacket.0)
+    }
+
+    /// Occupancy of the link between a node and its router by a packet.
+    pub fn node_packet_time(&self) -> Duration {
+        self.node_clock.period() * u64::from(self.micropacket_transfers)
     }
 }

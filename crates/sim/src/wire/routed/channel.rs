@@ -4,10 +4,12 @@ use std::collections::VecDeque;
 
 use units::{Duration, NodeId, RouterId, Time};
 
-use super::queue::{CLASSES, Queue, age_class};
+use machine::description::MOST_VIRTUAL_CHANNELS;
 
-/// Virtual channels of a link (Prestor 2001, 3.2.3).
-pub const VIRTUAL_CHANNELS: usize = 4;
+use crate::wire::meter::{Meter, Metered};
+
+/// Maximum number of virtual channels of a link.
+const MOST_LANES: usize = MOST_VIRTUAL_CHANNELS as usize;
 
 /// An end of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,53 +70,30 @@ struct Lane {
     credits: u16,
     /// Credits on their way back, by time and number of packets, unordered. They are collected on demand.
     returning: Vec<(Time, u16)>,
-    /// Messages that wait for credits.
-    waiting: VecDeque<u32>,
+    /// Messages that wait for credits, each with its packets.
+    waiting: VecDeque<(u32, u16)>,
     /// The planned time of the next try of the queue.
     next_try: Option<Time>,
 }
 
-/// One direction of a link: a serial line shared packet by packet by four virtual channels with credit flow control
-/// (Prestor 2001, 3.2.3).
+/// One direction of a link: a serial line shared packet by packet by virtual channels with credit flow control (Prestor
+/// 2001, 3.2.3).
 #[derive(Clone, Debug)]
 pub struct Channel {
     /// The fixed properties.
     pub spec: ChannelSpec,
     /// For each virtual channel, the time at which the last accepted packet has left.
-    free_at: [Time; VIRTUAL_CHANNELS],
-    lanes: [Lane; VIRTUAL_CHANNELS],
-    /// Time spent sending.
-    pub busy: Duration,
-    /// Messages sent.
-    pub messages: u64,
-    /// Messages that took the bypass at the router before this channel.
-    pub bypassed: u64,
-    /// Packets of all messages accepted.
-    packets: u64,
-    /// Packets that came out of this channel and took the bypass at the router behind it.
-    pub bypassed_packets: u64,
-    /// The occupancy account of the far end's queue, if watched.
-    queue: Option<Box<Queue>>,
-    /// The age histogram of packets sent, if watched.
-    ages: Option<Box<[u64; CLASSES]>>,
+    free_at: [Time; MOST_LANES],
+    lanes: Box<[Lane]>,
+    /// What its port's registers count.
+    pub meter: Meter,
 }
 
 impl Channel {
-    /// An idle channel with all its credits.
-    pub fn new(spec: ChannelSpec) -> Self {
+    /// An idle channel of so many virtual channels, with all its credits.
+    pub fn new(spec: ChannelSpec, lanes: usize) -> Self {
         let lane = Lane { credits: spec.buffer_packets, ..Lane::default() };
-        Self {
-            spec,
-            free_at: [Time::ZERO; VIRTUAL_CHANNELS],
-            lanes: std::array::from_fn(|_| lane.clone()),
-            busy: Duration::ZERO,
-            messages: 0,
-            bypassed: 0,
-            packets: 0,
-            bypassed_packets: 0,
-            queue: None,
-            ages: None,
-        }
+        Self { spec, free_at: [Time::ZERO; MOST_LANES], lanes: vec![lane; lanes].into(), meter: Meter::default() }
     }
 
     /// Sends a message of `packets` packets on virtual channel `lane` if no message waits there and the far buffer has
@@ -135,7 +114,7 @@ impl Channel {
         if first_to_wait && self.lanes[lane].credits >= packets {
             return Ok(self.transmit(lane, packets, now + delay));
         }
-        self.lanes[lane].waiting.push_back(id);
+        self.lanes[lane].waiting.push_back((id, packets));
         Err(Queued { next_try: if first_to_wait { self.next_credits(lane) } else { None } })
     }
 
@@ -158,25 +137,25 @@ impl Channel {
         news
     }
 
-    /// Whether a try of the queue of `lane` is planned for now; the plan is then cleared.
-    pub fn take_try(&mut self, lane: usize, now: Time) -> bool {
-        let due = self.lanes[lane].next_try == Some(now);
-        if due {
-            self.lanes[lane].next_try = None;
-        }
-        due
+    /// Whether a try of the queue of `lane` is planned for now.
+    pub fn is_due(&self, lane: usize, now: Time) -> bool {
+        self.lanes[lane].next_try == Some(now)
     }
 
-    /// Sends the first waiting message of `lane` if its packets, `length` of them, have credits now.
-    pub fn send_waiting(&mut self, lane: usize, now: Time, length: impl Fn(u32) -> u16) -> Option<(u32, Sent)> {
+    /// Takes the first waiting message of `lane` if its packets have credits now; otherwise the plan of a try is cleared.
+    pub fn take_ready(&mut self, lane: usize, now: Time) -> Option<u32> {
         self.collect_credits(lane, now);
-        let &id = self.lanes[lane].waiting.front()?;
-        let packets = length(id);
-        if self.lanes[lane].credits < packets {
-            return None;
+        let Lane { credits, waiting, next_try, .. } = &mut self.lanes[lane];
+        let ready = waiting.pop_front_if(|(_, packets)| *packets <= *credits);
+        if ready.is_none() {
+            *next_try = None;
         }
-        self.lanes[lane].waiting.pop_front();
-        Some((id, self.transmit(lane, packets, now)))
+        ready.map(|(id, _)| id)
+    }
+
+    /// Sends a message of `packets` packets, for which there are credits.
+    pub fn send_ready(&mut self, lane: usize, packets: u16, now: Time) -> Sent {
+        self.transmit(lane, packets, now)
     }
 
     fn transmit(&mut self, lane: usize, packets: u16, now: Time) -> Sent {
@@ -186,7 +165,8 @@ impl Channel {
             first = first.align_up(self.spec.grid);
         }
         let (mut others, mut slot) = (Duration::ZERO, Duration::ZERO);
-        for (index, other) in self.free_at.iter_mut().enumerate() {
+        let used = &mut self.free_at[..self.lanes.len()];
+        for (index, other) in used.iter_mut().enumerate() {
             let backlog = other.since(first);
             if index != lane && backlog > Duration::ZERO {
                 let shared = backlog.min(own);
@@ -199,9 +179,7 @@ impl Channel {
         let start = first + slot;
         self.free_at[lane] = first + own + others;
         self.lanes[lane].credits -= packets;
-        self.busy += own;
-        self.messages += 1;
-        self.packets += u64::from(packets);
+        self.meter.accept(packets);
         Sent {
             start,
             spread: self.free_at[lane].since(start),
@@ -227,51 +205,21 @@ impl Channel {
         !lane.waiting.is_empty()
     }
 
-    /// Packets sent before `time`, derived from the packets accepted and the time still needed to send them.
-    pub fn packets_before(&self, time: Time) -> u64 {
-        let last = self.free_at.iter().copied().fold(Time::ZERO, Time::max);
-        self.packets.saturating_sub(last.since(time).0.div_ceil(self.spec.packet.0))
-    }
-
-    /// Keeps an occupancy account of the far end's queue of `lane` from `now` on.
-    pub fn watch_queue(&mut self, lane: usize, now: Time) {
-        self.queue.get_or_insert_with(|| Box::new(Queue::new(lane, now)));
-    }
-
-    /// The occupancy account of the far end's queue, if `lane` is watched.
-    #[inline]
-    pub fn queue_mut(&mut self, lane: usize) -> Option<&mut Queue> {
-        self.queue.as_deref_mut().filter(|queue| queue.lane() == lane)
-    }
-
-    /// Ticks before `time` in each class of the queue's histogram; unchanged if it is not watched.
-    pub fn queue_before(&self, time: Time, ticks: &mut [u64]) {
-        if let Some(queue) = &self.queue {
-            ticks.copy_from_slice(&queue.ticks_before(time));
-        }
-    }
-
-    /// Counts packets sent by age from now on.
-    pub fn watch_ages(&mut self) {
-        self.ages.get_or_insert_default();
-    }
-
-    /// Packets sent by age; zero if not watched.
-    pub fn ages(&self) -> &[u64; CLASSES] {
-        self.ages.as_deref().unwrap_or(&[0; CLASSES])
-    }
-
-    /// Counts `packets` sent after waiting for `waited`.
-    #[inline]
-    pub fn count_ages(&mut self, packets: u16, waited: Duration) {
-        if let Some(ages) = &mut self.ages {
-            ages[age_class(waited)] += u64::from(packets);
-        }
-    }
-
     /// Packets of `lane` accepted and not sent by `now`; a waiting message counts as one packet.
     pub fn backlog_packets(&self, lane: usize, now: Time) -> u64 {
         self.free_at[lane].since(now).0.div_ceil(self.spec.packet.0) + self.lanes[lane].waiting.len() as u64
+    }
+}
+
+impl Metered for Channel {
+    fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// Packets sent before `time`, derived from the packets accepted and the time still needed to send them.
+    fn packets_before(&self, time: Time) -> u64 {
+        let last = self.free_at.iter().copied().fold(Time::ZERO, Time::max);
+        self.meter.packets_before(time, last, self.spec.packet)
     }
 }
 
@@ -280,14 +228,15 @@ mod tests {
     use super::*;
 
     fn channel() -> Channel {
-        Channel::new(ChannelSpec {
+        let spec = ChannelSpec {
             from: End::Router(RouterId(0)),
             to: End::Router(RouterId(1)),
             packet: Duration(20),
             propagation: Duration(8),
             grid: Duration::ZERO,
             buffer_packets: 16,
-        })
+        };
+        Channel::new(spec, 2)
     }
 
     #[test]
@@ -316,9 +265,12 @@ mod tests {
         assert!(channel.send(0, 1, 9, Time(0), Duration::ZERO).is_ok());
         assert_eq!(channel.send(1, 1, 9, Time(0), Duration::ZERO), Err(Queued { next_try: None }));
         assert!(channel.give_credits(1, Time(500), 9));
-        assert_eq!(channel.send_waiting(1, Time(499), |_| 9), None);
-        let (id, sent) = channel.send_waiting(1, Time(500), |_| 9).unwrap();
-        assert_eq!((id, sent.start), (1, Time(500)));
+        assert!(channel.plan_try(1, Time(499)) && channel.is_due(1, Time(499)));
+        assert_eq!(channel.take_ready(1, Time(499)), None, "no credits yet");
+        assert!(channel.plan_try(1, Time(500)));
+        assert_eq!(channel.take_ready(1, Time(500)), Some(1));
+        assert_eq!(channel.send_ready(1, 9, Time(500)).start, Time(500));
+        assert_eq!(channel.take_ready(1, Time(500)), None);
         assert!(!channel.give_credits(1, Time(900), 9));
     }
 }

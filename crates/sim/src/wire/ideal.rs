@@ -1,0 +1,105 @@
+//! An ideal interconnect: a constant time from one network interface to another, without contention.
+
+use machine::description::Description;
+use machine::{Topology, VirtualNetwork};
+use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
+
+use super::meter::{Meter, Metered};
+use super::{Interconnect, Next, Parcel, Passage, Retry, Step, both_ways, registers};
+
+/// A constant latency between any two nodes, for whole messages of any length.
+pub struct Ideal {
+    topology: Topology,
+    latency: Duration,
+    networks: usize,
+    /// By node and virtual network, the arrival of the last message that the node sent.
+    latest: Vec<Time>,
+    /// By channel, its packets, which count when they are sent.
+    meters: Vec<Instant>,
+}
+
+/// A channel that takes no time.
+#[derive(Clone, Default)]
+struct Instant(Meter);
+
+impl Metered for Instant {
+    fn meter(&self) -> &Meter {
+        &self.0
+    }
+
+    fn packets_before(&self, time: Time) -> u64 {
+        self.0.packets_before(time, Time::ZERO, Duration(1))
+    }
+}
+
+impl Ideal {
+    /// The idle interconnect of `description`, for so many virtual networks.
+    ///
+    /// # Panics
+    /// The description has no ideal interconnect.
+    pub fn new(description: &Description, topology: Topology, networks: usize) -> Self {
+        let Some(spec) = &description.ideal_network else { panic!("{} has no [ideal_network]", description.name) };
+        let (nodes, channels) = (topology.nodes().len(), topology.channels().count());
+        let (latest, meters) = (vec![Time::ZERO; nodes * networks], vec![Instant::default(); channels]);
+        Self { topology, latency: spec.latency, networks, latest, meters }
+    }
+}
+
+impl Interconnect for Ideal {
+    #[inline]
+    fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    #[inline]
+    fn enter(&mut self, from: NodeId, parcel: Parcel, passage: &mut Passage, now: Time, delay: Duration) -> Step {
+        let latest = &mut self.latest[from.index() * self.networks + parcel.network as usize];
+        *latest = (now + delay + self.latency).max(*latest);
+        let (entry, exit) = (self.topology.injection(from), self.topology.ejection(parcel.to));
+        for channel in [entry, exit] {
+            self.meters[channel.index()].0.accept(parcel.packets);
+        }
+        passage.holds = Some((exit, parcel.network as u8));
+        Step { next: Next::Deliver(exit, *latest), retry: None }
+    }
+
+    /// A message is delivered by the step that it enters with.
+    fn pass(&mut self, channel: ChannelId, _: Parcel, _: &mut Passage, now: Time, _: Duration) -> Step {
+        Step { next: Next::Deliver(channel, now), retry: None }
+    }
+
+    #[inline]
+    fn release(&mut self, passage: &mut Passage, _packets: u16, _when: Time, _now: Time) -> Option<Retry> {
+        passage.holds = None;
+        None
+    }
+
+    fn soonest_delivery(&self) -> Option<Duration> {
+        Some(self.latency)
+    }
+
+    fn unhindered(&self, _: VirtualNetwork, _: NodeId, _: NodeId, starts: &[Time]) -> Vec<Time> {
+        starts.iter().map(|&start| start + self.latency).collect()
+    }
+
+    fn spread(&self, _packets: u16) -> Duration {
+        Duration::ZERO
+    }
+
+    fn backlog_packets(&self, _node: NodeId, _network: VirtualNetwork, _now: Time) -> u64 {
+        0
+    }
+
+    fn watch(&mut self, router: RouterId, port: Port, lane: usize, now: Time) {
+        if let Some((sending, receiving)) = both_ways(&self.topology, router, port) {
+            self.meters[receiving.index()].0.watch_queue(lane, now);
+            self.meters[sending.index()].0.watch_ages();
+        }
+    }
+
+    fn counted(&self, router: RouterId, port: Port, mode: usize, time: Time, exact: &mut [u64]) {
+        if let Some((sending, receiving)) = both_ways(&self.topology, router, port) {
+            registers(&self.meters[receiving.index()], &self.meters[sending.index()], mode, time, exact);
+        }
+    }
+}

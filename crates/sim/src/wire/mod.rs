@@ -1,0 +1,293 @@
+//! Interconnects: what carries a message from one node's network interface to another's, and when it arrives.
+//!
+//! [`Interconnect`] is what controllers and the event loop need of any of them; [`Wires`] chooses one by the description.
+//! [`Routed`] sends packets through routers and channels with credits, whatever the graph (hypercube, FLASH's meshes, ring,
+//! mesh); [`Crossbar`] takes a constant time with contention at the nodes' interfaces alone; [`Ideal`] takes a constant time.
+//! An interconnect schedules nothing: each step of a message returns the next one, and the event loop carries it out.
+
+mod crossbar;
+mod ideal;
+mod meter;
+mod queue;
+mod routed;
+
+use machine::description::{Description, TopologyKind};
+use machine::{Topology, VirtualNetwork};
+use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
+
+pub use crossbar::Crossbar;
+pub use ideal::Ideal;
+pub use routed::Routed;
+
+use meter::registers;
+
+/// A message as an interconnect carries it.
+#[derive(Clone, Copy, Debug)]
+pub struct Parcel {
+    /// Its number among the messages under way.
+    pub id: u32,
+    /// Its destination.
+    pub to: NodeId,
+    /// The virtual network that it travels on.
+    pub network: VirtualNetwork,
+    /// Its packets.
+    pub packets: u16,
+}
+
+/// The state of a message on its way.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Passage {
+    /// From its first packet to the end of its last, on the channel where that was longest.
+    pub spread: Duration,
+    /// The channel that it came by, and the virtual channel whose far buffer it occupies.
+    holds: Option<(ChannelId, u8)>,
+    /// The virtual channel that it takes on its present channel.
+    lane: u8,
+    /// Time of its arrival at the present router.
+    reached: Time,
+    /// Time that it has waited at routers.
+    waited: Duration,
+}
+
+impl Passage {
+    /// Whether it has come through the interconnect, and its end has not been released.
+    #[inline]
+    pub fn is_delivered(&self) -> bool {
+        self.holds.is_some()
+    }
+}
+
+/// The next step of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// Its head reaches the far end of the channel at this time: [`Interconnect::pass`] is due then.
+    Pass(ChannelId, Time),
+    /// Its first packet comes out of the channel at its destination at this time.
+    Deliver(ChannelId, Time),
+    /// It waits for credits.
+    Wait,
+}
+
+/// A try of the messages that wait for a virtual channel of a channel: [`Interconnect::take_ready`] is due at the time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Retry {
+    /// The channel.
+    pub channel: ChannelId,
+    /// The virtual channel.
+    pub lane: u8,
+    /// The time.
+    pub at: Time,
+}
+
+/// What follows from a step of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The next step of the message.
+    pub next: Next,
+    /// A try to schedule before it, for itself or for others that wait for the buffer that it left.
+    pub retry: Option<Retry>,
+}
+
+/// The first of the messages that wait for a virtual channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waiting {
+    /// This one can leave: [`Interconnect::leave`] is due now, and another look at those that wait.
+    Ready(u32),
+    /// None can leave; the next try, if it is not scheduled yet.
+    Later(Option<Retry>),
+}
+
+/// An interconnect of all nodes of a machine.
+pub trait Interconnect {
+    /// The graph of nodes, links and routers. Each direction of its links is a source of events.
+    fn topology(&self) -> &Topology;
+
+    /// A message enters at the network interface of node `from`, delayed by `delay`. Later ones of its virtual network from
+    /// there do not overtake it.
+    fn enter(&mut self, from: NodeId, parcel: Parcel, passage: &mut Passage, now: Time, delay: Duration) -> Step;
+
+    /// The head of a message is at the far end of `channel`, as [`Next::Pass`] announced, and goes on, delayed by `delay`.
+    fn pass(&mut self, channel: ChannelId, parcel: Parcel, passage: &mut Passage, now: Time, delay: Duration) -> Step;
+
+    /// The first message that waits for virtual channel `lane` of `channel`, if a try was scheduled for now. The caller asks
+    /// again until none is ready.
+    fn take_ready(&mut self, _channel: ChannelId, _lane: u8, _now: Time) -> Waiting {
+        Waiting::Later(None)
+    }
+
+    /// A message that [`Self::take_ready`] has taken leaves by virtual channel `lane` of `channel`.
+    fn leave(&mut self, _retry: Retry, _parcel: Parcel, _passage: &mut Passage) -> Step {
+        Step { next: Next::Wait, retry: None }
+    }
+
+    /// A delivered message gives up its place at its destination from `when` on. Returns a try to schedule for others that
+    /// wait for the place.
+    fn release(&mut self, passage: &mut Passage, packets: u16, when: Time, now: Time) -> Option<Retry>;
+
+    /// The shortest time from the step that returns [`Next::Deliver`] to the delivery, if messages are delivered at all.
+    fn soonest_delivery(&self) -> Option<Duration>;
+
+    /// Uncontended arrival times of the first packet at the network interface of `to`, for messages that leave that of
+    /// `from` at each of `starts`.
+    fn unhindered(&self, network: VirtualNetwork, from: NodeId, to: NodeId, starts: &[Time]) -> Vec<Time>;
+
+    /// From the first packet of a message of so many to the end of its last, on the channel where that takes longest.
+    fn spread(&self, packets: u16) -> Duration;
+
+    /// Packets of `network` that wait at the network interface of `node` on their way out; a message without credits counts
+    /// as one.
+    fn backlog_packets(&self, node: NodeId, network: VirtualNetwork, now: Time) -> u64;
+
+    /// Keeps the histograms of a connected port from `now` on, that of queues for virtual channel `lane`.
+    fn watch(&mut self, router: RouterId, port: Port, lane: usize, now: Time);
+
+    /// The counts of a connected port before `time`, in a mode of its registers; unchanged if they are unknown.
+    fn counted(&self, router: RouterId, port: Port, mode: usize, time: Time, exact: &mut [u64]);
+}
+
+/// The outgoing and the incoming channel of `port` of `router`, if it is connected.
+fn both_ways(topology: &Topology, router: RouterId, port: Port) -> Option<(ChannelId, ChannelId)> {
+    let (sending, _) = topology.outgoing(router, port)?;
+    // The two directions of a link have consecutive numbers.
+    Some((sending, ChannelId(sending.0 ^ 1)))
+}
+
+/// The interconnect of a machine, by its description. Each step of a message chooses between them once.
+pub enum Wires {
+    /// Routers and channels.
+    Routed(Routed),
+    /// Contention at the interfaces alone.
+    Crossbar(Crossbar),
+    /// No contention.
+    Ideal(Ideal),
+}
+
+/// Calls a method of the interconnect that a machine has.
+macro_rules! each {
+    ($wires:expr, $one:ident => $call:expr) => {
+        match $wires {
+            Wires::Routed($one) => $call,
+            Wires::Crossbar($one) => $call,
+            Wires::Ideal($one) => $call,
+        }
+    };
+}
+
+impl Interconnect for Wires {
+    #[inline]
+    fn topology(&self) -> &Topology {
+        each!(self, one => one.topology())
+    }
+
+    #[inline]
+    fn enter(&mut self, from: NodeId, parcel: Parcel, passage: &mut Passage, now: Time, delay: Duration) -> Step {
+        each!(self, one => one.enter(from, parcel, passage, now, delay))
+    }
+
+    #[inline]
+    fn pass(&mut self, channel: ChannelId, parcel: Parcel, passage: &mut Passage, now: Time, delay: Duration) -> Step {
+        each!(self, one => one.pass(channel, parcel, passage, now, delay))
+    }
+
+    #[inline]
+    fn take_ready(&mut self, channel: ChannelId, lane: u8, now: Time) -> Waiting {
+        each!(self, one => one.take_ready(channel, lane, now))
+    }
+
+    #[inline]
+    fn leave(&mut self, retry: Retry, parcel: Parcel, passage: &mut Passage) -> Step {
+        each!(self, one => one.leave(retry, parcel, passage))
+    }
+
+    #[inline]
+    fn release(&mut self, passage: &mut Passage, packets: u16, when: Time, now: Time) -> Option<Retry> {
+        each!(self, one => one.release(passage, packets, when, now))
+    }
+
+    fn soonest_delivery(&self) -> Option<Duration> {
+        each!(self, one => one.soonest_delivery())
+    }
+
+    fn unhindered(&self, network: VirtualNetwork, from: NodeId, to: NodeId, starts: &[Time]) -> Vec<Time> {
+        each!(self, one => one.unhindered(network, from, to, starts))
+    }
+
+    fn spread(&self, packets: u16) -> Duration {
+        each!(self, one => one.spread(packets))
+    }
+
+    #[inline]
+    fn backlog_packets(&self, node: NodeId, network: VirtualNetwork, now: Time) -> u64 {
+        each!(self, one => one.backlog_packets(node, network, now))
+    }
+
+    fn watch(&mut self, router: RouterId, port: Port, lane: usize, now: Time) {
+        each!(self, one => one.watch(router, port, lane, now));
+    }
+
+    fn counted(&self, router: RouterId, port: Port, mode: usize, time: Time, exact: &mut [u64]) {
+        each!(self, one => one.counted(router, port, mode, time, exact));
+    }
+}
+
+/// A machine's interconnect, with the packets of its messages.
+pub struct Network {
+    /// The interconnect.
+    pub wires: Wires,
+    /// Packets of a message with a line: a header and the data.
+    line_packets: u16,
+    virtual_channels: u32,
+}
+
+impl Network {
+    /// The idle network of `description`, for a protocol of so many virtual networks.
+    pub fn new(description: &Description, topology: Topology, networks: usize) -> Self {
+        let wires = match description.topology.kind {
+            TopologyKind::Crossbar => Wires::Crossbar(Crossbar::new(description, topology, networks)),
+            TopologyKind::Ideal => Wires::Ideal(Ideal::new(description, topology, networks)),
+            TopologyKind::Origin | TopologyKind::Flash | TopologyKind::Ring | TopologyKind::Mesh => {
+                Wires::Routed(Routed::new(description, topology, networks))
+            }
+        };
+        Self {
+            wires,
+            line_packets: description.data_packets() as u16,
+            virtual_channels: description.router.virtual_channels,
+        }
+    }
+
+    /// Packets of a message with or without a line.
+    #[inline]
+    pub const fn packets(&self, carries_line: bool) -> u16 {
+        if carries_line { self.line_packets } else { 1 }
+    }
+
+    /// Uncontended time from one network interface to the other, up to the next edge of the controllers' clock of period
+    /// `cycle`. The links have a clock of their own, so this is a mean over departure edges.
+    pub fn mean_way(&self, network: VirtualNetwork, from: NodeId, to: NodeId, cycle: Duration) -> Duration {
+        const EDGES: u64 = 12;
+        let starts: Vec<Time> = (0..EDGES).map(|edge| Time::ZERO + cycle * edge).collect();
+        let arrivals = self.wires.unhindered(network, from, to, &starts);
+        let ways = arrivals.iter().zip(&starts).map(|(arrival, &start)| arrival.align_up(cycle).since(start));
+        ways.fold(Duration::ZERO, |sum, way| sum + way) / EDGES
+    }
+
+    /// From the first packet of a line to the end of its last.
+    pub fn line_spread(&self) -> Duration {
+        self.wires.spread(self.line_packets)
+    }
+
+    /// Virtual channels of a link, used or not.
+    pub fn virtual_channels(&self) -> usize {
+        self.virtual_channels as usize
+    }
+
+    /// The machine's topology.
+    #[inline]
+    pub fn topology(&self) -> &Topology {
+        self.wires.topology()
+    }
+}
+
+#[cfg(test)]
+mod tests;

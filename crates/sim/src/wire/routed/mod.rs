@@ -1,0 +1,260 @@
+//! The routed interconnect: channels with credits between network interfaces and routers, whatever the graph.
+
+mod channel;
+
+use machine::description::Description;
+use machine::topology::{Endpoint, LinkClass};
+use machine::{Topology, VirtualNetwork};
+use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
+
+use super::{Interconnect, Next, Parcel, Passage, Retry, Step, Waiting, both_ways, registers};
+use channel::{Channel, ChannelSpec, End, Queued, Sent};
+
+/// The routers' part of a machine description, in time instead of cycles.
+#[derive(Clone, Debug)]
+struct RouterTiming {
+    bypass: Option<Duration>,
+    queued: Duration,
+}
+
+/// All channels of a machine, and its routes.
+pub struct Routed {
+    topology: Topology,
+    channels: Vec<Channel>,
+    router: RouterTiming,
+    /// Classes of virtual channels of each virtual network ([`Topology::channel_classes`]).
+    classes: u8,
+}
+
+impl Routed {
+    /// The idle network of `description`, for a protocol of so many virtual networks.
+    pub fn new(description: &Description, topology: Topology, networks: usize) -> Self {
+        let (router, link) = (&description.router, &description.link);
+        let cycle = router.clock.period();
+        let queued = cycle * u64::from(router.bypass_cycles + router.queue_cycles);
+        let bypass = description.bypasses_queues().then(|| cycle * u64::from(router.bypass_cycles));
+        let end = |end: Endpoint| match end {
+            Endpoint::Node(node) => End::Node(node),
+            Endpoint::Router(router, _) => End::Router(router),
+        };
+        let classes = topology.channel_classes() as u8;
+        let make = |channel: machine::Channel| {
+            // Node and router have separate clocks: each message waits for a clock edge when it crosses.
+            let crossing = channel.class == LinkClass::Node;
+            let spec = ChannelSpec {
+                from: end(channel.from),
+                to: end(channel.to),
+                packet: if crossing { link.node_packet_time() } else { link.micropacket_time },
+                propagation: channel.delay + link.transceiver,
+                grid: if crossing { link.node_clock.period() * 4 } else { Duration::ZERO },
+                buffer_packets: (router.buffer.0 / link.micropacket.0) as u16,
+            };
+            Channel::new(spec, networks * usize::from(classes))
+        };
+        let channels = topology.channels().map(make).collect();
+        Self { topology, channels, router: RouterTiming { bypass, queued }, classes }
+    }
+
+    #[inline]
+    fn channel_mut(&mut self, id: ChannelId) -> &mut Channel {
+        &mut self.channels[id.index()]
+    }
+
+    /// The virtual channel for a class of a virtual network. Two of SPIDER's four are for input/output, which coherence does
+    /// not use (Prestor 2001, 3.1.3 and 3.2.3); a ring takes them for the classes of its routes.
+    #[inline]
+    const fn lane(&self, network: VirtualNetwork, class: u8) -> u8 {
+        network as u8 * self.classes + class
+    }
+
+    /// The arrival of a message `sent` on `id` at the far end: router time, if it leaves a router, and wire time. A
+    /// message without contention bypasses the router's queue (Prestor 2001, 3.2.3). Returns the time, and whether it
+    /// bypassed.
+    #[inline]
+    fn arrival(&self, id: ChannelId, sent: &Sent) -> (Time, bool) {
+        let spec = &self.channels[id.index()].spec;
+        let (router, bypassed) = match (spec.from, self.router.bypass) {
+            (End::Node(_), _) => (Duration::ZERO, false),
+            (End::Router(_), Some(bypass)) if sent.unhindered => (bypass, true),
+            (End::Router(_), _) => (self.router.queued, false),
+        };
+        (sent.start + router + spec.propagation, bypassed)
+    }
+
+    /// A message takes virtual channel `lane` of `channel`, or waits for it.
+    #[inline]
+    fn send(
+        &mut self,
+        (channel, lane): (ChannelId, u8),
+        parcel: Parcel,
+        passage: &mut Passage,
+        now: Time,
+        delay: Duration,
+    ) -> Step {
+        match self.channel_mut(channel).send(parcel.id, usize::from(lane), parcel.packets, now, delay) {
+            Ok(sent) => self.forward((channel, lane), parcel, passage, (sent, false), now),
+            Err(Queued { next_try }) => {
+                self.note_queued(passage, parcel.packets, now);
+                let retry = next_try.and_then(|at| self.plan(channel, lane, at, now));
+                Step { next: Next::Wait, retry }
+            }
+        }
+    }
+
+    /// A message without credits enters the queue of the router that it is at.
+    #[cold]
+    fn note_queued(&mut self, passage: &Passage, packets: u16, now: Time) {
+        if let Some((before, lane)) = passage.holds
+            && let Some(queue) = self.channel_mut(before).meter.queue_mut(lane.into())
+        {
+            queue.enter(now, packets);
+        }
+    }
+
+    /// A message is on `channel`: it leaves the buffer that it occupied, where it may have `waited`, and arrives.
+    #[inline]
+    fn forward(
+        &mut self,
+        (channel, lane): (ChannelId, u8),
+        parcel: Parcel,
+        passage: &mut Passage,
+        (sent, waited): (Sent, bool),
+        now: Time,
+    ) -> Step {
+        let (arrival, bypassed) = self.arrival(channel, &sent);
+        let (packets, end) = (parcel.packets, sent.start + sent.spread);
+        passage.spread = passage.spread.max(sent.spread);
+        passage.lane = lane;
+        let mut retry = None;
+        if let Some((before, its_lane)) = passage.holds.take() {
+            passage.waited += sent.start.since(passage.reached);
+            self.channel_mut(channel).meter.count_ages(packets, passage.waited);
+            let meter = &mut self.channel_mut(before).meter;
+            meter.bypassed_packets += if bypassed { u64::from(packets) } else { 0 };
+            if let Some(queue) = meter.queue_mut(its_lane.into()).filter(|_| !bypassed) {
+                if !waited {
+                    queue.enter(now, packets);
+                }
+                queue.leave(end, packets);
+            }
+            retry = self.give_credits(before, its_lane, end, packets, now);
+        }
+        let next = match self.channels[channel.index()].spec.to {
+            End::Router(_) => Next::Pass(channel, arrival),
+            End::Node(_) => {
+                passage.holds = Some((channel, lane));
+                Next::Deliver(channel, arrival)
+            }
+        };
+        Step { next, retry }
+    }
+
+    #[inline]
+    fn give_credits(&mut self, channel: ChannelId, lane: u8, when: Time, packets: u16, now: Time) -> Option<Retry> {
+        let waits = self.channel_mut(channel).give_credits(usize::from(lane), when, packets);
+        if waits { self.plan(channel, lane, when, now) } else { None }
+    }
+
+    /// Plans a try of those that wait, if no earlier one is planned.
+    fn plan(&mut self, channel: ChannelId, lane: u8, at: Time, now: Time) -> Option<Retry> {
+        let at = at.max(now);
+        let news = self.channel_mut(channel).plan_try(usize::from(lane), at);
+        news.then_some(Retry { channel, lane, at })
+    }
+}
+
+impl Interconnect for Routed {
+    #[inline]
+    fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    #[inline]
+    fn enter(&mut self, from: NodeId, parcel: Parcel, passage: &mut Passage, now: Time, delay: Duration) -> Step {
+        let (channel, lane) = (self.topology.injection(from), self.lane(parcel.network, 0));
+        self.send((channel, lane), parcel, passage, now, delay)
+    }
+
+    #[inline]
+    fn pass(&mut self, channel: ChannelId, parcel: Parcel, passage: &mut Passage, now: Time, delay: Duration) -> Step {
+        passage.holds = Some((channel, passage.lane));
+        passage.reached = now;
+        let End::Router(router) = self.channels[channel.index()].spec.to else {
+            unreachable!("a message that reaches a node is delivered")
+        };
+        let routes = self.topology.routes(parcel.network);
+        let (next, class) = (routes.exit(router, parcel.to), routes.class(router, parcel.to));
+        let lane = self.lane(parcel.network, class);
+        self.send((next, lane), parcel, passage, now, delay)
+    }
+
+    fn take_ready(&mut self, channel: ChannelId, lane: u8, now: Time) -> Waiting {
+        let its = self.channel_mut(channel);
+        if !its.is_due(usize::from(lane), now) {
+            return Waiting::Later(None);
+        }
+        if let Some(id) = its.take_ready(usize::from(lane), now) {
+            return Waiting::Ready(id);
+        }
+        let time = its.next_credits(usize::from(lane)).filter(|_| its.is_waiting(usize::from(lane)));
+        Waiting::Later(time.and_then(|time| self.plan(channel, lane, time, now)))
+    }
+
+    fn leave(&mut self, Retry { channel, lane, at: now }: Retry, parcel: Parcel, passage: &mut Passage) -> Step {
+        let sent = self.channel_mut(channel).send_ready(usize::from(lane), parcel.packets, now);
+        self.forward((channel, lane), parcel, passage, (sent, true), now)
+    }
+
+    #[inline]
+    fn release(&mut self, passage: &mut Passage, packets: u16, when: Time, now: Time) -> Option<Retry> {
+        let (channel, lane) = passage.holds.take()?;
+        self.give_credits(channel, lane, when, packets, now)
+    }
+
+    fn soonest_delivery(&self) -> Option<Duration> {
+        let router = |from| match from {
+            End::Node(_) => Duration::ZERO,
+            End::Router(_) => self.router.bypass.unwrap_or(self.router.queued).min(self.router.queued),
+        };
+        let last = self.channels.iter().map(|channel| &channel.spec).filter(|spec| matches!(spec.to, End::Node(_)));
+        last.map(|spec| router(spec.from) + spec.propagation).min()
+    }
+
+    fn unhindered(&self, network: VirtualNetwork, from: NodeId, to: NodeId, starts: &[Time]) -> Vec<Time> {
+        let router = self.router.bypass.unwrap_or(self.router.queued);
+        let path = self.topology.path(network, from, to);
+        let spec = |channel: ChannelId| &self.channels[channel.index()].spec;
+        let injection = spec(self.topology.injection(from));
+        let crosses = |channel: &ChannelSpec, at: Time| channel.first_start(at) + channel.propagation;
+        let arrival = |start: &Time| {
+            let at_router = crosses(injection, *start);
+            path.iter().fold(at_router, |at, step| crosses(spec(step.channel), at) + router)
+        };
+        starts.iter().map(arrival).collect()
+    }
+
+    fn spread(&self, packets: u16) -> Duration {
+        let packet = self.channels.iter().map(|channel| channel.spec.packet).max().unwrap_or(Duration::ZERO);
+        packet * u64::from(packets)
+    }
+
+    #[inline]
+    fn backlog_packets(&self, node: NodeId, network: VirtualNetwork, now: Time) -> u64 {
+        let channel = &self.channels[self.topology.injection(node).index()];
+        channel.backlog_packets(usize::from(self.lane(network, 0)), now)
+    }
+
+    fn watch(&mut self, router: RouterId, port: Port, lane: usize, now: Time) {
+        if let Some((sending, receiving)) = both_ways(&self.topology, router, port) {
+            self.channel_mut(receiving).meter.watch_queue(lane, now);
+            self.channel_mut(sending).meter.watch_ages();
+        }
+    }
+
+    fn counted(&self, router: RouterId, port: Port, mode: usize, time: Time, exact: &mut [u64]) {
+        if let Some((sending, receiving)) = both_ways(&self.topology, router, port) {
+            let [sending, receiving] = [sending, receiving].map(|channel| &self.channels[channel.index()]);
+            registers(receiving, sending, mode, time, exact);
+        }
+    }
+}
