@@ -26,6 +26,6 @@ pub use litmus::{Consistency, Instruction, Litmus, Loads, Program};
 pub use model::{Model, Property, Violation};
 pub use moesi::Bus;
 pub use msi::{msi, msi_configurations};
-pub use origin::{Origin, OriginStep, State};
+pub use origin::origin;
 pub use registry::{Fault, Outcome, Protocol, Run, protocol, protocols};
 pub use sci::Sci;

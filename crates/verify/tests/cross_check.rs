@@ -5,7 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use protocol::Access;
 use protocol::msi::{CoarseVector, DynamicPointer, Hybrid, SharingSet, Variant};
 use stateright::{Checker, Model as _};
-use verify::{Bus, Config, DirectoryModel, Model, Origin, Sci, explore, msi};
+use verify::{Bus, Config, DirectoryModel, Model, Sci, explore, msi, origin};
 
 fn small() -> Vec<Config> {
     let cached = Config { accesses: Config::CACHED_ACCESSES.to_vec(), ..Config::new(2, 1) };
@@ -22,6 +22,11 @@ const HYBRID: Hybrid = Hybrid { neighbourhood: 2, pointers: 2, vectors: 1, all_s
 fn smallest() -> Vec<Config> {
     let accesses = vec![Access::Load, Access::Store];
     vec![Config { accesses: accesses.clone(), ..Config::new(2, 1) }, Config { accesses, ..Config::new(3, 1) }]
+}
+
+/// The Origin protocol in a configuration.
+fn of_origin(config: &Config) -> DirectoryModel<protocol::origin::Protocol> {
+    DirectoryModel::new(config, origin(config))
 }
 
 /// A protocol of the FLASH family in a configuration.
@@ -85,7 +90,7 @@ fn counts_agree<M: Model + Send + 'static>(config: &Config, model: impl Fn(&Conf
 
 #[test]
 fn stateright_counts_the_same_states_and_steps() {
-    small().iter().for_each(|config| counts_agree(config, Origin::new));
+    small().iter().for_each(|config| counts_agree(config, of_origin));
     smallest().iter().for_each(|config| counts_agree(config, Sci::new));
     for cluster in [false, true] {
         smallest().iter().for_each(|config| counts_agree(config, |config| Bus::new(config, cluster)));
@@ -126,7 +131,7 @@ fn merges_exactly<M: Model>(config: &Config, model: impl Fn(&Config) -> M) {
 
 #[test]
 fn symmetry_merges_exactly_the_states_that_differ_in_names() {
-    small().iter().for_each(|config| merges_exactly(config, Origin::new));
+    small().iter().for_each(|config| merges_exactly(config, of_origin));
     smallest().iter().for_each(|config| merges_exactly(config, Sci::new));
     for cluster in [false, true] {
         smallest().iter().for_each(|config| merges_exactly(config, |config| Bus::new(config, cluster)));

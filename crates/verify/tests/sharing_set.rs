@@ -71,7 +71,9 @@ impl SharingSet for Interval {
     }
 }
 
-const INTERVAL: Protocol = msi_protocol!("interval", "first and last sharer", Interval, Variant::default(), false);
+const BASE: Variant = Variant { clustering: None, acknowledge_requester: false };
+
+const INTERVAL: Protocol = msi_protocol!("interval", "first and last sharer", Interval, BASE, false);
 
 #[test]
 fn it_is_explored_tested_and_counted_like_the_others() {

@@ -26,6 +26,8 @@ pub enum Plant<P: Explored> {
     Caches(fn(&mut AtCaches<'_, P>)),
     /// The home does or sends something else, when it handles a message or reclaims store entries.
     Home(fn(&P, &mut AtHome<'_, P>)),
+    /// The home gives this answer to some messages, and does nothing else.
+    Refuse(fn(&P::Message) -> Option<P::Message>),
     /// NACKed requests are not retried.
     NoRetry,
     /// The network does not keep the order that the protocol needs.
@@ -77,13 +79,4 @@ pub struct AtHome<'a, P: Explored> {
     pub store: &'a mut P::Store,
     /// Messages sent.
     pub sent: &'a mut Vec<P::Message>,
-}
-
-impl<P: Explored> AtHome<'_, P> {
-    /// Replaces all that the home did by one answer.
-    pub fn answer_only(&mut self, answer: P::Message) {
-        *self.line = *self.before;
-        *self.store = self.store_before.clone();
-        *self.sent = vec![answer];
-    }
 }

@@ -169,6 +169,12 @@ impl<P: Explored> DirectoryModel<P> {
         congested: bool,
     ) -> Result<Handled<(State<P>, bool)>, Violation> {
         let line = P::line(message).index();
+        if let Some(Plant::Refuse(answer)) = self.plant
+            && let Some(answer) = answer(message)
+        {
+            send(&mut state, &[answer]);
+            return Ok(Handled::Done((state, false)));
+        }
         let before = state.homes[line];
         let store_before = self.plant.as_ref().map(|_| state.store.clone());
         let mut sent = Vec::new();

@@ -63,7 +63,7 @@ pub fn faults<S: SharingSet>(protocol: &Protocol<S>) -> Vec<Planted<Protocol<S>>
 #[rustfmt::skip]
 fn table<S: SharingSet>() -> Vec<(&'static str, Property, Needs, Plant<Protocol<S>>)> {
     use MessageKind as K;
-    use Plant::{Caches, Home, NoOrder, NoRetry};
+    use Plant::{Caches, Home, NoOrder, NoRetry, Refuse};
     use Property as P;
     vec![
         // A node invalidates its copy and does not acknowledge.
@@ -83,7 +83,7 @@ fn table<S: SharingSet>() -> Vec<(&'static str, Property, Needs, Plant<Protocol<
         // A NACKed request is not retried.
         ("forget-retry", P::DeadlockFreedom, Needs::Nothing, NoRetry),
         // The home NACKs every upgrade.
-        ("nack-upgrades", P::EventualCompletion, Needs::Nothing, Home(|_, step| nack_upgrade(step))),
+        ("nack-upgrades", P::EventualCompletion, Needs::Nothing, Refuse(nack_upgrade)),
         // A node NACKs a forwarded request without a NACK to the home.
         ("nack-silently", P::EventualCompletion, Needs::Nothing, Caches(|step| drop_sent(step.sent, K::ForwardNack))),
         // The home ignores the owner's writeback when the forwarded request is NACKed.
@@ -213,10 +213,9 @@ fn forget_sharer<S: SharingSet>(protocol: &Protocol<S>, step: &mut HomeStep<'_, 
     }
 }
 
-fn nack_upgrade<S: SharingSet>(step: &mut HomeStep<'_, S>) {
-    if let Some(&Message { kind: MessageKind::Upgrade, line, requester, .. }) = step.message {
-        step.answer_only(Message::new(MessageKind::Nack, line, Agent::Node(requester), requester));
-    }
+fn nack_upgrade(request: &Message) -> Option<Message> {
+    let Message { kind, line, requester, .. } = *request;
+    (kind == MessageKind::Upgrade).then(|| Message::new(MessageKind::Nack, line, Agent::Node(requester), requester))
 }
 
 /// Ignores a writeback when the forwarded request ends with this report.
