@@ -10,6 +10,7 @@
 mod access;
 mod agent;
 mod contents;
+pub mod contract;
 mod copy;
 mod error;
 pub mod msi;

@@ -5,6 +5,7 @@
 //! because contents are kept relative to the last store.
 
 mod config;
+mod directory;
 mod explore;
 mod litmus;
 mod model;
@@ -16,11 +17,15 @@ mod registry;
 mod sci;
 
 pub use config::{Config, ConfigError, Limits};
+pub use directory::{
+    AtCaches, AtHome, DirectoryModel, Explored, MAX_CACHES, MAX_LINES, Names, Plant, Planted, Reader, View, Writer,
+    directory_faults, explore_directory, limits, run_directory_litmus,
+};
 pub use explore::{Exploration, Trace, TraceStep, explore};
 pub use litmus::{Consistency, Instruction, Litmus, Loads, Program};
 pub use model::{Model, Property, Violation};
 pub use moesi::Bus;
-pub use msi::{Msi, MsiStep, explore_msi, msi_faults, msi_litmus, msi_protocol};
-pub use origin::{Origin, OriginStep, State};
+pub use msi::{msi, msi_configurations};
+pub use origin::origin;
 pub use registry::{Fault, Outcome, Protocol, Run, protocol, protocols};
 pub use sci::Sci;

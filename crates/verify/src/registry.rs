@@ -24,9 +24,9 @@ pub struct Protocol {
     /// Memory consistency that it guarantees.
     pub consistency: Consistency,
     /// Creates the model and explores it.
-    pub(crate) explore: fn(&Config) -> Exploration,
+    pub explore: fn(&Config) -> Exploration,
     /// Creates the model of a litmus test and explores it.
-    pub(crate) litmus: fn(&Litmus) -> Exploration,
+    pub litmus: fn(&Litmus) -> Exploration,
 }
 
 /// A fault that can be planted in one rule of a protocol. A checker that does not find it proves nothing about that

@@ -3,9 +3,9 @@
 use std::collections::{HashSet, VecDeque};
 
 use protocol::Access;
-use protocol::msi::{CoarseVector, DynamicPointer, Hybrid, Variant};
+use protocol::msi::{CoarseVector, DynamicPointer, Hybrid, SharingSet, Variant};
 use stateright::{Checker, Model as _};
-use verify::{Bus, Config, Model, Msi, Origin, Sci, explore};
+use verify::{Bus, Config, DirectoryModel, Model, Sci, explore, msi, origin};
 
 fn small() -> Vec<Config> {
     let cached = Config { accesses: Config::CACHED_ACCESSES.to_vec(), ..Config::new(2, 1) };
@@ -22,6 +22,21 @@ const HYBRID: Hybrid = Hybrid { neighbourhood: 2, pointers: 2, vectors: 1, all_s
 fn smallest() -> Vec<Config> {
     let accesses = vec![Access::Load, Access::Store];
     vec![Config { accesses: accesses.clone(), ..Config::new(2, 1) }, Config { accesses, ..Config::new(3, 1) }]
+}
+
+/// The Origin protocol in a configuration.
+fn of_origin(config: &Config) -> DirectoryModel<protocol::origin::Protocol> {
+    DirectoryModel::new(config, origin(config))
+}
+
+/// A protocol of the FLASH family in a configuration.
+fn of_flash<S: SharingSet>(
+    config: &Config,
+    set: S,
+    variant: Variant,
+    remote_access_cache: bool,
+) -> DirectoryModel<protocol::msi::Protocol<S>> {
+    DirectoryModel::new(config, msi(config, set, variant, remote_access_cache))
 }
 
 fn encoding<M: Model>(model: &M, state: &M::State) -> Vec<u8> {
@@ -75,14 +90,14 @@ fn counts_agree<M: Model + Send + 'static>(config: &Config, model: impl Fn(&Conf
 
 #[test]
 fn stateright_counts_the_same_states_and_steps() {
-    small().iter().for_each(|config| counts_agree(config, Origin::new));
+    small().iter().for_each(|config| counts_agree(config, of_origin));
     smallest().iter().for_each(|config| counts_agree(config, Sci::new));
     for cluster in [false, true] {
         smallest().iter().for_each(|config| counts_agree(config, |config| Bus::new(config, cluster)));
     }
     for config in &smallest() {
-        counts_agree(config, |config| Msi::new(config, CoarseVector::coarse(2), Variant::default(), false));
-        counts_agree(config, |config| Msi::new(config, LISTS, COLLECTING, true));
+        counts_agree(config, |config| of_flash(config, CoarseVector::coarse(2), Variant::default(), false));
+        counts_agree(config, |config| of_flash(config, LISTS, COLLECTING, true));
     }
 }
 
@@ -116,17 +131,17 @@ fn merges_exactly<M: Model>(config: &Config, model: impl Fn(&Config) -> M) {
 
 #[test]
 fn symmetry_merges_exactly_the_states_that_differ_in_names() {
-    small().iter().for_each(|config| merges_exactly(config, Origin::new));
+    small().iter().for_each(|config| merges_exactly(config, of_origin));
     smallest().iter().for_each(|config| merges_exactly(config, Sci::new));
     for cluster in [false, true] {
         smallest().iter().for_each(|config| merges_exactly(config, |config| Bus::new(config, cluster)));
     }
     let two_lines = Config { lines: 2, ..smallest().remove(0) };
     for config in smallest().into_iter().chain([two_lines]) {
-        merges_exactly(&config, |config| Msi::new(config, CoarseVector::BIT_VECTOR, COLLECTING, false));
-        merges_exactly(&config, |config| Msi::new(config, CoarseVector::coarse(2), Variant::default(), false));
-        merges_exactly(&config, |config| Msi::new(config, HYBRID, Variant::default(), true));
+        merges_exactly(&config, |config| of_flash(config, CoarseVector::BIT_VECTOR, COLLECTING, false));
+        merges_exactly(&config, |config| of_flash(config, CoarseVector::coarse(2), Variant::default(), false));
+        merges_exactly(&config, |config| of_flash(config, HYBRID, Variant::default(), true));
     }
     // The lists of an ordered set differ by the order of their elements.
-    merges_exactly(&smallest()[1], |config| Msi::new(config, LISTS, Variant::default(), false));
+    merges_exactly(&smallest()[1], |config| of_flash(config, LISTS, Variant::default(), false));
 }

@@ -5,7 +5,7 @@ mod pinned;
 use pinned::{BOTH, holds};
 use protocol::msi::catalogue;
 use protocol::msi::{Clustering, CoarseVector, DynamicPointer, LimitedPointer, Overflow, SharingSet, Variant};
-use verify::{Config, explore_msi, protocols};
+use verify::{Config, explore_directory, msi, protocols};
 
 /// States, transitions and depth of every protocol with three caches, one line, loads, stores and evictions.
 #[test]
@@ -45,7 +45,7 @@ fn one_cache_has_every_property() {
 fn explored<S: SharingSet>(set: S, variant: Variant, remote_access_cache: bool) {
     let config = Config { accesses: BOTH.to_vec(), ..Config::new(3, 1) };
     let name = format!("{set:?} {variant:?} {remote_access_cache}");
-    let exploration = explore_msi(&config, set, variant, remote_access_cache);
+    let exploration = explore_directory(&config, msi(&config, set, variant, remote_access_cache));
     if let Some(trace) = exploration.counterexample {
         panic!("{name}: {trace}");
     }

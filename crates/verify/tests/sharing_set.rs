@@ -2,7 +2,7 @@
 
 use protocol::msi::{Insertion, SetWork, SharingSet, Site, Variant};
 use units::{LineAddr, NodeId};
-use verify::{Config, Consistency, Litmus, Outcome, Protocol, explore_msi, msi_faults, msi_litmus, msi_protocol};
+use verify::{Config, Litmus, Outcome, Protocol, msi_protocol};
 
 /// Interval representation: the first and the last sharer, between which every node counts as one. The dissertation has
 /// no such set.
@@ -71,8 +71,9 @@ impl SharingSet for Interval {
     }
 }
 
-#[rustfmt::skip]
-const INTERVAL: Protocol = msi_protocol("interval", "first and last sharer", Consistency::Sequential, |config| explore_msi(config, Interval, Variant::default(), false), |litmus| msi_litmus(litmus, Interval, Variant::default(), false), || msi_faults(&Interval, Variant::default(), false));
+const BASE: Variant = Variant { clustering: None, acknowledge_requester: false };
+
+const INTERVAL: Protocol = msi_protocol!("interval", "first and last sharer", Interval, BASE, false);
 
 #[test]
 fn it_is_explored_tested_and_counted_like_the_others() {

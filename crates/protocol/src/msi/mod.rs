@@ -20,6 +20,7 @@
 
 mod cache_line;
 pub mod catalogue;
+mod contract;
 mod directory;
 mod home;
 mod invalidate;
@@ -30,6 +31,7 @@ mod table;
 mod variant;
 
 pub use cache_line::{Access, CacheLine, Collection, Msi, Place, Relay, Request};
+pub use contract::Protocol;
 pub use directory::{DirectoryState, Entry, WrittenBack};
 pub use home::{HomeOutcome, HomeWork, Transaction, home, reclaim};
 pub use invalidate::Invalidations;

@@ -6,6 +6,7 @@
 //! `TRANSITIONS-origin.md` of this crate lists the home's transitions.
 
 mod cache_line;
+mod contract;
 mod directory;
 mod geometry;
 mod home;
@@ -18,6 +19,7 @@ mod table;
 pub use cache_line::{
     CacheContext, CacheLine, HomeAnswer, Intervention, Mesi, OwnerAnswer, Pending, Request, miss_request,
 };
+pub use contract::{CacheWork, Protocol};
 pub use directory::{DirectoryEntry, DirectoryState, Purpose};
 pub use geometry::Geometry;
 pub use home::{HomeContext, HomeWork, Transaction, home};

@@ -18,6 +18,7 @@
 //! is one. Packets may overtake each other without limit.
 
 mod cache_line;
+mod contract;
 mod memory;
 mod message;
 mod requester;
@@ -25,6 +26,7 @@ mod table;
 mod target;
 
 pub use cache_line::{CacheContext, CacheLine, CacheState, Operation, Outstanding};
+pub use contract::{CacheWork, Packet, Protocol};
 pub use memory::{MemoryLine, MemoryState, MemoryWork, memory};
 pub use message::{Command, Report, Request, Response};
 pub use requester::{Outcome, Progress, Start, receive, start};

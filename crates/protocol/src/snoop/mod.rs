@@ -15,10 +15,12 @@
 
 mod bus;
 mod cache;
+mod contract;
 mod device;
 mod table;
 
 pub use bus::{Command, DataPhase, Reply, Source, memory};
 pub use cache::{Cache, CacheOutcome, Moesi, Operation, Start};
+pub use contract::Protocol;
 pub use device::{Device, Recall, Rights};
 pub use table::{CacheCase, DeviceCase, cache_cases, device_cases};

@@ -1,35 +1,16 @@
 //! Planted faults of the MSI protocol, each in one rule: the checker must find all of them.
 
+use protocol::Access;
 use protocol::msi::{
-    Agent, CacheLine, Collection, DirectoryState, Entry, Insertion, Message, MessageKind, Msi as Copy, Place, SetWork,
-    SharingSet, Site, Variant,
+    Agent, CacheLine, Collection, DirectoryState, Insertion, Message, MessageKind, Msi as Copy, Place, Protocol,
+    SetWork, SharingSet, Site,
 };
-use protocol::{Access, Version};
 use units::{LineAddr, NodeId};
 
 use super::protocols::loads_and_stores;
-use super::state::HomeLine;
 use crate::config::Config;
+use crate::directory::{AtCaches, AtHome, Plant, Planted};
 use crate::model::Property;
-use crate::registry::Fault;
-
-macro_rules! mutations {
-    ($( $(#[$doc:meta])* $name:ident = $text:literal, $property:ident, $needs:ident; )*) => {
-        /// A fault in one rule of the protocol.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-        pub enum Mutation { $( $(#[$doc])* $name, )* }
-
-        impl Mutation {
-            /// Every fault: its name, the property that it violates first, and the part of the protocol that it needs.
-            const ALL: &'static [(&'static str, Property, Needs)] = &[$( ($text, Property::$property, Needs::$needs), )*];
-
-            /// Fault of this name.
-            pub fn named(name: &str) -> Option<Self> {
-                match name { $( $text => Some(Self::$name), )* _ => None }
-            }
-        }
-    };
-}
 
 /// Part of the protocol that a fault needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,66 +39,74 @@ enum Needs {
     RemoteAccessCache,
 }
 
-mutations! {
-    /// A node invalidates its copy and does not acknowledge.
-    DropAcknowledgement = "drop-acknowledgement", DeadlockFreedom, Nothing;
-    /// A node acknowledges an invalidation and keeps its copy.
-    KeepInvalidatedCopy = "keep-invalidated-copy", LatestValue, Nothing;
-    /// The home waits for one acknowledgement fewer than are in flight.
-    ExpectTooFewAcknowledgements = "expect-too-few-acknowledgements", ExpectedMessage, HomeCollects;
-    /// The home omits the last of several sharers.
-    ForgetSharer = "forget-sharer", DirectoryAgreement, Selective;
-    /// A read ignores that an invalidation overtook its answer.
-    ForgetOvertakingInvalidation = "forget-overtaking-invalidation", LatestValue, Nothing;
-    /// Memory ignores the data of a former owner.
-    DowngradeWithoutWriteback = "downgrade-without-writeback", DirectoryAgreement, Nothing;
-    /// A dirty line is dropped as silently as a clean one.
-    DropDirtyLine = "drop-dirty-line", DirectoryAgreement, Nothing;
-    /// A NACKed request is not retried.
-    ForgetRetry = "forget-retry", DeadlockFreedom, Nothing;
-    /// The home NACKs every upgrade.
-    NackUpgrades = "nack-upgrades", EventualCompletion, Nothing;
-    /// A node NACKs a forwarded request without a NACK to the home.
-    NackSilently = "nack-silently", EventualCompletion, Nothing;
-    /// The home ignores the owner's writeback when the forwarded request is NACKed.
-    ForgetWriteback = "forget-writeback", EventualCompletion, Nothing;
-    /// The home ignores the new owner's writeback when the former owner reports.
-    ForgetEarlyWriteback = "forget-early-writeback", DirectoryAgreement, Nothing;
-    /// A granted upgrade completes although the copy is gone.
-    UpgradeNothing = "upgrade-nothing", LatestValue, Superset;
-    /// A request overtakes its sender's replacement hint.
-    OvertakeHint = "overtake-hint", DirectoryAgreement, Hints;
-    /// The store entries of an emptied set are not freed.
-    LeakEntries = "leak-entries", StoreAccounting, Store;
-    /// The home reclaims store entries without invalidations.
-    ReclaimWithoutInvalidation = "reclaim-without-invalidation", DirectoryAgreement, Reclamation;
-    /// The home displaces a sharer without an invalidation.
-    DisplaceWithoutInvalidation = "displace-without-invalidation", DirectoryAgreement, Displacement;
-    /// The requester reports the collection of acknowledgements as complete when it receives the line.
-    ReportTooEarly = "report-too-early", LatestValue, RequesterCollects;
-    /// A cluster acknowledges before its members have acknowledged.
-    AcknowledgeForCluster = "acknowledge-for-cluster", LatestValue, Clusters;
-    /// An invalidation does not reach the remote access cache.
-    OverlookRemoteAccessCache = "overlook-remote-access-cache", LatestValue, RemoteAccessCache;
-}
-
-/// Registry entries of the faults that a protocol with this sharing set and variant can have.
-pub fn msi_faults<S: SharingSet>(set: &S, variant: Variant, remote_access_cache: bool) -> Vec<Fault> {
-    let traits = Traits::of(set);
+/// Faults that can be planted in a protocol with this sharing set and variant.
+pub fn faults<S: SharingSet>(protocol: &Protocol<S>) -> Vec<Planted<Protocol<S>>> {
+    let traits = Traits::of(&protocol.set);
+    let variant = protocol.context.variant;
     let has = |needs| match needs {
         Needs::Nothing => true,
         Needs::HomeCollects => !variant.acknowledge_requester,
         Needs::RequesterCollects => variant.acknowledge_requester,
         Needs::Clusters => variant.clustering.is_some(),
-        Needs::Hints => set.replacement_hints(),
+        Needs::Hints => protocol.set.replacement_hints(),
         Needs::Selective => traits.selective,
         Needs::Superset => traits.superset,
         Needs::Store | Needs::Reclamation => traits.store,
         Needs::Displacement => traits.displaces,
-        Needs::RemoteAccessCache => remote_access_cache,
+        Needs::RemoteAccessCache => protocol.remote_access_cache,
     };
-    let known = Mutation::ALL.iter().filter(|(_, _, needs)| has(*needs));
-    known.map(|&(name, breaks, needs)| Fault { name, breaks, config: config_for(needs) }).collect()
+    let known = table().into_iter().filter(|&(_, _, needs, _)| has(needs));
+    known.map(|(name, breaks, needs, plant)| Planted { name, breaks, config: config_for(needs), plant }).collect()
+}
+
+/// Every fault: its name, the property that it violates first, the part of the protocol that it needs, and the fault.
+#[rustfmt::skip]
+fn table<S: SharingSet>() -> Vec<(&'static str, Property, Needs, Plant<Protocol<S>>)> {
+    use MessageKind as K;
+    use Plant::{Caches, Home, NoOrder, NoRetry, Refuse};
+    use Property as P;
+    vec![
+        // A node invalidates its copy and does not acknowledge.
+        ("drop-acknowledgement", P::DeadlockFreedom, Needs::Nothing, Caches(|step| drop_sent(step.sent, K::InvalidateAcknowledge))),
+        // A node acknowledges an invalidation and keeps its copy.
+        ("keep-invalidated-copy", P::LatestValue, Needs::Nothing, Caches(|step| if invalidated(step) { keep_copy(step) })),
+        // The home waits for one acknowledgement fewer than are in flight.
+        ("expect-too-few-acknowledgements", P::ExpectedMessage, Needs::HomeCollects, Home(|_, step| expect_too_few(step))),
+        // The home omits the last of several sharers.
+        ("forget-sharer", P::DirectoryAgreement, Needs::Selective, Home(forget_sharer)),
+        // A read ignores that an invalidation overtook its answer.
+        ("forget-overtaking-invalidation", P::LatestValue, Needs::Nothing, Caches(|step| step.lines[0].request.iter_mut().for_each(|request| request.invalidated = false))),
+        // Memory ignores the data of a former owner.
+        ("downgrade-without-writeback", P::DirectoryAgreement, Needs::Nothing, Home(|_, step| if handles(step, K::SharingWriteback) { step.line.memory = step.before.memory; })),
+        // A dirty line is dropped as silently as a clean one.
+        ("drop-dirty-line", P::DirectoryAgreement, Needs::Nothing, Caches(|step| drop_sent(step.sent, K::Writeback))),
+        // A NACKed request is not retried.
+        ("forget-retry", P::DeadlockFreedom, Needs::Nothing, NoRetry),
+        // The home NACKs every upgrade.
+        ("nack-upgrades", P::EventualCompletion, Needs::Nothing, Refuse(nack_upgrade)),
+        // A node NACKs a forwarded request without a NACK to the home.
+        ("nack-silently", P::EventualCompletion, Needs::Nothing, Caches(|step| drop_sent(step.sent, K::ForwardNack))),
+        // The home ignores the owner's writeback when the forwarded request is NACKed.
+        ("forget-writeback", P::EventualCompletion, Needs::Nothing, Home(|_, step| forget_writeback(step, K::ForwardNack))),
+        // The home ignores the new owner's writeback when the former owner reports.
+        ("forget-early-writeback", P::DirectoryAgreement, Needs::Nothing, Home(|_, step| forget_writeback(step, K::OwnershipTransfer))),
+        // A granted upgrade completes although the copy is gone.
+        ("upgrade-nothing", P::LatestValue, Needs::Superset, Caches(upgrade_nothing)),
+        // A request overtakes its sender's replacement hint.
+        ("overtake-hint", P::DirectoryAgreement, Needs::Hints, NoOrder),
+        // The store entries of an emptied set are not freed.
+        ("leak-entries", P::StoreAccounting, Needs::Store, Home(leak_entries)),
+        // The home reclaims store entries without invalidations.
+        ("reclaim-without-invalidation", P::DirectoryAgreement, Needs::Reclamation, Home(|_, step| if step.message.is_none() { let_copies_be(step); })),
+        // The home displaces a sharer without an invalidation.
+        ("displace-without-invalidation", P::DirectoryAgreement, Needs::Displacement, Home(|_, step| if step.message.is_some() { let_copies_be(step); })),
+        // The requester reports the collection of acknowledgements as complete when it receives the line.
+        ("report-too-early", P::LatestValue, Needs::RequesterCollects, Caches(report_too_early)),
+        // A cluster acknowledges before its members have acknowledged.
+        ("acknowledge-for-cluster", P::LatestValue, Needs::Clusters, Caches(acknowledge_for_cluster)),
+        // An invalidation does not reach the remote access cache.
+        ("overlook-remote-access-cache", P::LatestValue, Needs::RemoteAccessCache, Caches(|step| if invalidated(step) && step.before[0].place == Place::RemoteAccessCache { keep_copy(step); })),
+    ]
 }
 
 /// A small configuration that reaches the part of the protocol that a fault needs.
@@ -181,131 +170,110 @@ fn try_out<S: SharingSet>(set: &S, nodes: &[NodeId]) -> Tried {
     Tried { named, displaces, entries }
 }
 
-impl Mutation {
-    /// Whether a fault makes the home NACK a request that it would grant.
-    pub fn nacks(self, request: &Message) -> bool {
-        self == Self::NackUpgrades && request.kind == MessageKind::Upgrade
-    }
+type Step<'a, S> = AtCaches<'a, Protocol<S>>;
+type HomeStep<'a, S> = AtHome<'a, Protocol<S>>;
 
-    /// Applies a fault at the home to the line and the messages; `before` and `memory` are the state and the contents
-    /// before.
-    pub fn at_home<H: Default>(
-        self,
-        before: DirectoryState,
-        memory: Version,
-        message: &Message,
-        home: &mut HomeLine<H>,
-        sent: &mut Vec<Message>,
-    ) {
-        use DirectoryState as D;
-        match (self, before, &mut home.entry.state) {
-            (Self::ExpectTooFewAcknowledgements, D::Clean, D::Invalidating { acknowledgements, .. })
-                if *acknowledgements > 1 =>
-            {
-                *acknowledgements -= 1;
-            }
-            (Self::DowngradeWithoutWriteback, _, _) if message.kind == MessageKind::SharingWriteback => {
-                home.memory = memory;
-            }
-            (Self::ForgetWriteback, D::Forwarded { owner, .. }, state @ D::Clean)
-                if message.kind == MessageKind::ForwardNack =>
-            {
-                *state = D::Dirty { owner };
-            }
-            (Self::ForgetEarlyWriteback, D::Forwarded { requester, .. }, state @ D::Clean)
-                if message.kind == MessageKind::OwnershipTransfer =>
-            {
-                *state = D::Dirty { owner: requester };
-            }
-            (Self::DisplaceWithoutInvalidation, _, state @ D::Evicting { .. }) if before == D::Clean => {
-                *state = D::Clean;
-                sent.retain(|message| message.kind != MessageKind::Invalidate);
-            }
-            _ => {}
-        }
-    }
+fn drop_sent(sent: &mut Vec<Message>, kind: MessageKind) {
+    sent.retain(|message| message.kind != kind);
+}
 
-    /// Applies a fault at the home to the sharing set; `before` is the set, and the store, before.
-    pub fn at_set<S: SharingSet>(
-        self,
-        set: &S,
-        before: (&S::Header, &S::Store),
-        at: &Site,
-        line: LineAddr,
-        entry: &mut Entry<S::Header>,
-        store: &mut S::Store,
-    ) {
-        match self {
-            Self::LeakEntries if set.entries_held(before.0, before.1) > 0 && set.is_empty(&entry.sharers) => {
-                let mut nodes = Vec::new();
-                let form = set.snapshot(at, before.0, before.1, |node| nodes.push(node));
-                set.restore(at, line, store, form, &nodes);
-            }
-            Self::ForgetSharer => {
-                let (mut nodes, mut work) = (Vec::new(), SetWork::default());
-                let mut probed = store.clone();
-                set.drain(at, &mut entry.sharers.clone(), &mut probed, &mut work, |node, _| nodes.push(node));
-                nodes.dedup();
-                if nodes.len() > 1 {
-                    set.drain(at, &mut entry.sharers, store, &mut work, |_, _| {});
-                    set.insert(at, line, &mut entry.sharers, store, nodes[0], &mut work);
-                }
-            }
-            _ => {}
-        }
-    }
+fn handles<S: SharingSet>(step: &HomeStep<'_, S>, kind: MessageKind) -> bool {
+    step.message.is_some_and(|message| message.kind == kind)
+}
 
-    /// Applies a fault at a node to its line and the messages; `before` is the line before.
-    pub fn at_node(
-        self,
-        node: NodeId,
-        line: LineAddr,
-        before: &CacheLine,
-        cache: &mut CacheLine,
-        sent: &mut Vec<Message>,
-    ) {
-        let invalidated = before.state == Copy::Shared
-            && cache.state == Copy::Invalid
-            && sent.iter().any(|message| message.kind == MessageKind::InvalidateAcknowledge);
-        match self {
-            Self::DropAcknowledgement => sent.retain(|message| message.kind != MessageKind::InvalidateAcknowledge),
-            Self::KeepInvalidatedCopy if invalidated => {
-                (cache.state, cache.place) = (before.state, before.place);
-            }
-            Self::OverlookRemoteAccessCache if invalidated && before.place == Place::RemoteAccessCache => {
-                (cache.state, cache.place) = (before.state, before.place);
-            }
-            Self::ForgetOvertakingInvalidation => {
-                if let Some(request) = &mut cache.request {
-                    request.invalidated = false;
-                }
-            }
-            Self::DropDirtyLine => sent.retain(|message| message.kind != MessageKind::Writeback),
-            Self::NackSilently => sent.retain(|message| message.kind != MessageKind::ForwardNack),
-            Self::UpgradeNothing
-                if has_requested(before, MessageKind::Upgrade) && has_requested(cache, MessageKind::Refill) =>
-            {
-                sent.clear();
-                (cache.state, cache.request) = (Copy::Dirty, None);
-                cache.version = before.version.next();
-            }
-            Self::ReportTooEarly if cache.collection.announced => {
-                cache.collection = Collection::IDLE;
-                let home = Agent::Home(NodeId(0));
-                sent.push(Message::new(MessageKind::CollectDone, line, home, node));
-            }
-            Self::AcknowledgeForCluster if before.relay.is_none() => {
-                if let Some(relay) = cache.relay.take() {
-                    let kind = MessageKind::ClusterInvalidateAcknowledge;
-                    sent.push(Message::new(kind, line, relay.collector, relay.requester));
-                }
-            }
-            _ => {}
-        }
+/// Whether a node's shared copy has been invalidated and acknowledged.
+fn invalidated<S: SharingSet>(step: &Step<'_, S>) -> bool {
+    step.before[0].state == Copy::Shared
+        && step.lines[0].state == Copy::Invalid
+        && step.sent.iter().any(|message| message.kind == MessageKind::InvalidateAcknowledge)
+}
+
+fn keep_copy<S: SharingSet>(step: &mut Step<'_, S>) {
+    let before = &step.before[0];
+    (step.lines[0].state, step.lines[0].place) = (before.state, before.place);
+}
+
+fn expect_too_few<S: SharingSet>(step: &mut HomeStep<'_, S>) {
+    if let (DirectoryState::Clean, DirectoryState::Invalidating { acknowledgements, .. }) =
+        (step.before.entry.state, &mut step.line.entry.state)
+        && *acknowledgements > 1
+    {
+        *acknowledgements -= 1;
+    }
+}
+
+fn forget_sharer<S: SharingSet>(protocol: &Protocol<S>, step: &mut HomeStep<'_, S>) {
+    let (Some(message), (set, at)) = (step.message, (&protocol.set, &protocol.context.site)) else { return };
+    let (header, mut nodes, mut work) = (&mut step.line.entry.sharers, Vec::new(), SetWork::default());
+    set.drain(at, &mut header.clone(), &mut step.store.clone(), &mut work, |node, _| nodes.push(node));
+    nodes.dedup();
+    if nodes.len() > 1 {
+        set.drain(at, header, step.store, &mut work, |_, _| {});
+        set.insert(at, message.line, header, step.store, nodes[0], &mut work);
+    }
+}
+
+fn nack_upgrade(request: &Message) -> Option<Message> {
+    let Message { kind, line, requester, .. } = *request;
+    (kind == MessageKind::Upgrade).then(|| Message::new(MessageKind::Nack, line, Agent::Node(requester), requester))
+}
+
+/// Ignores a writeback when the forwarded request ends with this report.
+fn forget_writeback<S: SharingSet>(step: &mut HomeStep<'_, S>, report: MessageKind) {
+    if let (DirectoryState::Forwarded { owner, requester, .. }, DirectoryState::Clean, true) =
+        (step.before.entry.state, step.line.entry.state, handles(step, report))
+    {
+        let owner = if report == MessageKind::ForwardNack { owner } else { requester };
+        step.line.entry.state = DirectoryState::Dirty { owner };
+    }
+}
+
+fn upgrade_nothing<S: SharingSet>(step: &mut Step<'_, S>) {
+    let (before, line) = (&step.before[0], &mut step.lines[0]);
+    if has_requested(before, MessageKind::Upgrade) && has_requested(line, MessageKind::Refill) {
+        step.sent.clear();
+        (line.state, line.request) = (Copy::Dirty, None);
+        line.version = before.version.next();
+        *step.performed = Some(Access::Store);
     }
 }
 
 /// Whether a line's outstanding request has this type.
-fn has_requested(cache: &CacheLine, kind: MessageKind) -> bool {
-    cache.request.is_some_and(|request| request.kind == kind && !request.nacked)
+fn has_requested(line: &CacheLine, kind: MessageKind) -> bool {
+    line.request.is_some_and(|request| request.kind == kind && !request.nacked)
+}
+
+fn leak_entries<S: SharingSet>(protocol: &Protocol<S>, step: &mut HomeStep<'_, S>) {
+    let (set, at) = (&protocol.set, &protocol.context.site);
+    let (before, Some(message)) = (&step.before.entry.sharers, step.message) else { return };
+    if set.entries_held(before, step.store_before) > 0 && set.is_empty(&step.line.entry.sharers) {
+        let mut nodes = Vec::new();
+        let form = set.snapshot(at, before, step.store_before, |node| nodes.push(node));
+        set.restore(at, message.line, step.store, form, &nodes);
+    }
+}
+
+/// Neither invalidates displaced copies nor waits for them.
+fn let_copies_be<S: SharingSet>(step: &mut HomeStep<'_, S>) {
+    let state = &mut step.line.entry.state;
+    if let (DirectoryState::Clean, DirectoryState::Evicting { .. }) = (step.before.entry.state, *state) {
+        *state = DirectoryState::Clean;
+        drop_sent(step.sent, MessageKind::Invalidate);
+    }
+}
+
+fn report_too_early<S: SharingSet>(step: &mut Step<'_, S>) {
+    if step.lines[0].collection.announced {
+        step.lines[0].collection = Collection::IDLE;
+        let (line, home, node) = (step.site.line, Agent::Home(step.site.home), NodeId(step.site.cache.0));
+        step.sent.push(Message::new(MessageKind::CollectDone, line, home, node));
+    }
+}
+
+fn acknowledge_for_cluster<S: SharingSet>(step: &mut Step<'_, S>) {
+    if let (None, Some(relay)) = (step.before[0].relay, step.lines[0].relay) {
+        step.lines[0].relay = None;
+        let kind = MessageKind::ClusterInvalidateAcknowledge;
+        step.sent.push(Message::new(kind, step.site.line, relay.collector, relay.requester));
+    }
 }

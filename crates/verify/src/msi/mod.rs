@@ -1,244 +1,185 @@
-//! The MSI protocol as a model: processors with arbitrary accesses and evictions, a network that orders only requests
-//! behind hints, and the handlers of the protocol crate, the same that the timing simulator runs.
-//!
-//! Any message in flight may arrive next, except a request whose sender has a replacement hint in flight: see
-//! [`protocol::msi::Lane`]. A NACKed request may be retried at any time. An exhausted store may reclaim any line that
-//! holds entries of it.
+//! The FLASH family as the explorer needs it. A protocol is a line in `protocols`.
 
-mod bits;
-mod check;
-mod describe;
+mod codec;
 mod fault;
 mod protocols;
-mod state;
-mod step;
-mod transition;
-mod version;
 
-use protocol::Access;
-use protocol::msi::{self, HomeContext, NodeContext, SharingSet, Site, Variant};
+use std::fmt::Write;
+
+use protocol::contract::HomeLine;
+use protocol::msi::{
+    Agent, CacheLine, Collection, DirectoryState, Entry, Message, MessageKind, Msi as Copy, Place, Protocol, SetWork,
+    SharingSet,
+};
 use units::{LineAddr, NodeId};
 
-pub use fault::msi_faults;
-pub use protocols::{PROTOCOLS, explore_msi, msi_litmus, msi_protocol};
-pub use step::MsiStep;
+pub use protocols::{PROTOCOLS, msi, msi_configurations};
 
-use crate::config::Config;
-use crate::litmus::{Intent, Programmable};
-use crate::model::{Model, Violation};
-use crate::permutations::permutations;
-use fault::Mutation;
-use state::{
-    HomeLine, MAX_CACHES, MAX_LINES, Names, State, pack_cache, pack_message, pack_set, pack_state, unpack_cache,
-    unpack_set, unpack_state,
-};
+use crate::directory::{Explored, Names, Planted, View};
 
-/// Words of the largest state.
-const MAX_WORDS: usize = MAX_LINES * (MAX_CACHES + 2) + 40;
+impl<S: SharingSet> Explored for Protocol<S> {
+    const AGENT: &'static str = "n";
+    const HOME_WORDS: usize = 2;
+    type Notes = ();
 
-/// Model of one configuration with one sharing set.
-#[derive(Clone, Debug)]
-pub struct Msi<S> {
-    config: Config,
-    set: S,
-    context: HomeContext,
-    remote_access_cache: bool,
-    mutation: Option<Mutation>,
-    names: Vec<Names>,
-}
-
-impl<S: SharingSet> Msi<S> {
-    /// Creates the model of a checked configuration.
-    pub fn new(config: &Config, set: S, variant: Variant, remote_access_cache: bool) -> Self {
-        let site = Site { home: NodeId(0), nodes: config.caches };
-        let context = HomeContext { site, variant };
-        let mutation = config.mutation.and_then(Mutation::named);
-        let mut model = Self { config: config.clone(), set, context, remote_access_cache, mutation, names: vec![] };
-        model.names = if config.symmetry { model.renamings() } else { vec![Names::SAME] };
-        model
+    fn pack_cache(line: &CacheLine, names: &Names) -> u32 {
+        codec::pack_cache(line, names)
     }
 
-    fn caches(&self) -> usize {
-        usize::from(self.config.caches)
+    fn unpack_cache(word: u32) -> CacheLine {
+        codec::unpack_cache(word)
     }
 
-    fn lines(&self) -> usize {
-        usize::from(self.config.lines)
+    fn pack_home(&self, line: &Self::HomeLine, store: &S::Store, (): (), names: &Names) -> [u32; 2] {
+        let set = codec::pack_set(&self.set, &self.context.site, &line.entry.sharers, store, names);
+        [codec::pack_state(line.entry.state, line.memory, names), set]
     }
 
-    fn node_context(&self, node: NodeId) -> NodeContext {
-        NodeContext {
-            node,
-            home: self.context.site.home,
-            replacement_hints: self.set.replacement_hints(),
-            remote_access_cache: self.remote_access_cache,
-        }
+    fn unpack_home(&self, words: [u32; 2], address: LineAddr, store: &mut S::Store) -> (Self::HomeLine, ()) {
+        let (state, memory) = codec::unpack_state(words[0]);
+        let sharers = codec::unpack_set(&self.set, &self.context.site, address, words[1], store);
+        (HomeLine { entry: Entry { state, sharers }, memory }, ())
     }
 
-    /// Symmetry class of a node: nodes of one class are interchangeable.
-    fn class(&self, node: u8) -> (u16, u16, bool) {
-        let cluster = self.context.variant.clustering.map_or(0, |clustering| u16::from(node) / clustering.nodes);
-        let node = NodeId(node.into());
-        // A home keeps none of its own lines in a remote access cache, and collects acknowledgements as in the base
-        // protocol (`/IR`).
+    fn pack_message(message: &Message, names: &Names) -> u32 {
+        codec::pack_message(message, names)
+    }
+
+    fn unpack_message(word: u32) -> Message {
+        codec::unpack_message(word)
+    }
+
+    /// A home keeps none of its own lines in a remote access cache, and collects acknowledgements as in the base
+    /// protocol (`/IR`). A clustered invalidation goes to the first of its targets, so with clusters no two nodes are
+    /// interchangeable.
+    fn alike(&self, one: u8, other: u8) -> bool {
+        let site = &self.context.site;
         let home_differs = self.remote_access_cache || self.context.variant.acknowledge_requester;
-        let is_other = home_differs && node != self.context.site.home;
-        (self.set.class(&self.context.site, node), cluster, is_other)
+        let class = |node: u8| {
+            let node = NodeId(node.into());
+            (self.set.class(site, node), home_differs && node != site.home)
+        };
+        one == other || (self.context.variant.clustering.is_none() && class(one) == class(other))
     }
 
-    /// Every permutation of interchangeable nodes and lines, the identity first. A clustered invalidation goes to the
-    /// first of its targets, so with clusters no two nodes are interchangeable.
-    fn renamings(&self) -> Vec<Names> {
-        let mut renamings = Vec::new();
-        for lines in permutations(self.lines()) {
-            for nodes in permutations(self.caches()) {
-                let moved = nodes.iter().enumerate().any(|(old, &new)| old != usize::from(new));
-                let alike = |(old, &new): (usize, &u8)| self.class(old as u8) == self.class(new);
-                if !nodes.iter().enumerate().all(alike) || (moved && self.context.variant.clustering.is_some()) {
-                    continue;
+    /// A request waits for a replacement hint of its sender: see [`protocol::msi::Lane`].
+    fn waits_for(&self, message: &Message, other: &Message) -> bool {
+        let is_request = matches!(
+            message.kind,
+            MessageKind::Get | MessageKind::GetExclusive | MessageKind::Upgrade | MessageKind::Refill
+        );
+        is_request
+            && other.kind == MessageKind::ReplacementHint
+            && (other.line, other.requester) == (message.line, message.requester)
+    }
+
+    /// While a requester collects acknowledgements (`/IR`), copies whose invalidation is in flight may be old: this is
+    /// the order that the variant relaxes, and nothing else.
+    fn may_be_old(line: &View<'_, Self>) -> u32 {
+        if !matches!(line.home().entry.state, DirectoryState::Collecting { .. }) {
+            return 0;
+        }
+        let targets = line.messages().map(|message| match (message.kind, message.to) {
+            (MessageKind::Invalidate, Agent::Node(node)) => 1 << node.0,
+            (MessageKind::ClusterInvalidate, _) => message.targets as u32,
+            _ => 0,
+        });
+        targets.fold(0, |nodes, target| nodes | target)
+    }
+
+    fn disagreement(&self, line: &View<'_, Self>) -> Option<String> {
+        let entry = &line.home().entry;
+        let copies = || line.caches().iter().map(|cache| cache.state).enumerate();
+        let problem = match entry.state {
+            DirectoryState::Clean => {
+                let named = named(self, entry, line.store());
+                if copies().any(|(node, copy)| copy == Copy::Shared && named >> node & 1 == 0) {
+                    "a node has a copy that it does not include"
+                } else if copies().any(|(_, copy)| copy == Copy::Dirty) {
+                    "a node has a dirty copy"
+                } else if !line.memory_is_latest() {
+                    "the last store is lost"
+                } else {
+                    return None;
                 }
-                let mut names = Names::SAME;
-                names.nodes[..nodes.len()].copy_from_slice(&nodes);
-                names.lines[..lines.len()].copy_from_slice(&lines);
-                renamings.push(names);
             }
-        }
-        renamings
+            DirectoryState::Dirty { owner } => {
+                if copies().any(|(node, copy)| copy != Copy::Invalid && node != owner.index()) {
+                    "a node other than the owner has a copy"
+                } else if line.caches()[owner.index()].state != Copy::Dirty {
+                    "the owner has no dirty copy"
+                } else if !self.set.is_empty(&entry.sharers) {
+                    "its sharing set is not empty"
+                } else {
+                    return None;
+                }
+            }
+            DirectoryState::Forwarded { .. }
+            | DirectoryState::Invalidating { .. }
+            | DirectoryState::Collecting { .. }
+            | DirectoryState::Evicting { .. } => "it is pending",
+        };
+        Some(problem.to_owned())
     }
 
-    /// Words of the caches under new names: the first part of the encoding.
-    fn cache_words(&self, state: &State<S>, names: &Names, words: &mut Words) {
-        words.length = self.lines() * self.caches();
-        for line in 0..self.lines() {
-            for node in 0..self.caches() {
-                let at = usize::from(names.lines[line]) * self.caches() + usize::from(names.nodes[node]);
-                words.words[at] = pack_cache(&state.caches[line][node], names);
-            }
-        }
+    fn faults(&self) -> Vec<Planted<Self>> {
+        fault::faults(self)
     }
 
-    /// Remaining words of the encoding: directory and messages.
-    fn other_words(&self, state: &State<S>, names: &Names, words: &mut Words) {
-        let first = words.length;
-        for line in 0..self.lines() {
-            let home = &state.homes[line];
-            let at = first + usize::from(names.lines[line]) * 2;
-            words.words[at] = pack_state(home.entry.state, home.memory, names);
-            words.words[at + 1] = pack_set(&self.set, &self.context.site, &home.entry.sharers, &state.store, names);
+    fn describe_cache(line: &CacheLine) -> String {
+        let mut text = match line.state {
+            Copy::Invalid => "I".to_owned(),
+            Copy::Shared => "S".to_owned(),
+            Copy::Dirty => "D".to_owned(),
+        };
+        if line.place == Place::RemoteAccessCache {
+            text += " in RAC";
         }
-        words.length += 2 * self.lines();
-        let first_message = words.length;
-        for &word in state.messages() {
-            words.words[words.length] = pack_message(&state::unpack_message(word), names);
-            words.length += 1;
+        if let Some(request) = line.request {
+            text += " ";
+            text += request.kind.mnemonic();
+            if request.nacked {
+                text += " NACKed";
+            }
+            if request.invalidated {
+                text += " invalidated";
+            }
         }
-        words.words[first_message..words.length].sort_unstable();
+        if line.collection != Collection::IDLE {
+            let _infallible = write!(text, " collects {}", line.collection.balance);
+        }
+        if let Some(relay) = line.relay {
+            let _infallible = write!(text, " relays {}", relay.acknowledgements);
+        }
+        text
+    }
+
+    fn describe_home(&self, line: &Self::HomeLine, store: &S::Store) -> String {
+        use DirectoryState as D;
+        let mut text = line.entry.state.mnemonic().to_owned();
+        let _infallible = match line.entry.state {
+            D::Clean => Ok(()),
+            D::Dirty { owner } | D::Collecting { owner, .. } => write!(text, " {owner:?}"),
+            D::Forwarded { owner, requester, .. } => write!(text, " {owner:?}>{requester:?}"),
+            D::Invalidating { requester, acknowledgements, .. } => {
+                write!(text, " for {requester:?} INVAL_ACK:{acknowledgements}")
+            }
+            D::Evicting { acknowledgements } => write!(text, " INVAL_ACK:{acknowledgements}"),
+        };
+        let mut sharers = Vec::new();
+        let form = self.set.snapshot(&self.context.site, &line.entry.sharers, store, |node| sharers.push(node));
+        let _infallible = write!(text, " {sharers:?}");
+        if form > 0 {
+            let _infallible = write!(text, "/{form}");
+        }
+        text
     }
 }
 
-/// An encoding under construction.
-#[derive(Clone, Copy)]
-struct Words {
-    words: [u32; MAX_WORDS],
-    length: usize,
-}
-
-impl Words {
-    const EMPTY: Self = Self { words: [0; MAX_WORDS], length: 0 };
-
-    fn as_slice(&self) -> &[u32] {
-        &self.words[..self.length]
-    }
-}
-
-impl<S: SharingSet> Model for Msi<S> {
-    type State = State<S>;
-    type Step = MsiStep;
-
-    fn initial(&self) -> State<S> {
-        State::initial(&self.set, version::LATEST)
-    }
-
-    fn steps(&self, state: &State<S>, visit: &mut impl FnMut(MsiStep, Result<State<S>, Violation>)) {
-        for line in 0..self.lines() {
-            for node in 0..self.caches() {
-                self.node_steps(state, line, NodeId(node as u16), visit);
-            }
-        }
-        self.deliveries(state, visit);
-    }
-
-    fn is_internal(&self, step: MsiStep) -> bool {
-        matches!(step, MsiStep::Retry { .. } | MsiStep::Deliver { .. })
-    }
-
-    /// Least encoding under all names; only names that minimise the caches' part are tried on the rest.
-    fn encode(&self, state: &State<S>, bytes: &mut Vec<u8>) {
-        let mut best = Words::EMPTY;
-        let mut candidate = Words::EMPTY;
-        for (index, names) in self.names.iter().enumerate() {
-            self.cache_words(state, names, &mut candidate);
-            let caches = candidate.length;
-            if index > 0 && candidate.as_slice() > &best.words[..caches] {
-                continue;
-            }
-            self.other_words(state, names, &mut candidate);
-            if index == 0 || candidate.as_slice() < best.as_slice() {
-                best = candidate;
-            }
-        }
-        best.as_slice().iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
-    }
-
-    fn decode(&self, bytes: &[u8]) -> State<S> {
-        let mut words = bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
-        let mut next = || words.next().unwrap_or_default();
-        let mut state = self.initial();
-        for line in 0..self.lines() {
-            for node in 0..self.caches() {
-                state.caches[line][node] = unpack_cache(next());
-            }
-        }
-        for line in 0..self.lines() {
-            let (directory, memory) = unpack_state(next());
-            let address = LineAddr(line as u64);
-            let mut home = HomeLine { memory, ..state.homes[line] };
-            home.entry.state = directory;
-            home.entry.sharers = unpack_set(&self.set, &self.context.site, address, next(), &mut state.store);
-            state.homes[line] = home;
-        }
-        words.for_each(|word| state.send(word));
-        state
-    }
-
-    fn is_quiescent(&self, state: &State<S>) -> bool {
-        (0..self.lines()).all(|line| self.line_is_quiet(state, line))
-    }
-
-    fn describe(&self, state: &State<S>) -> String {
-        self.describe_state(state)
-    }
-}
-
-impl<S: SharingSet> Programmable for Msi<S> {
-    fn intent(&self, step: MsiStep) -> Intent {
-        match step {
-            MsiStep::Access { node, access: msi::Access::Load, .. } => Intent::Access(node.index(), Access::Load),
-            MsiStep::Access { node, access: msi::Access::Store, .. } => Intent::Access(node.index(), Access::Store),
-            MsiStep::Evict { .. } | MsiStep::EvictFromNode { .. } => Intent::Evict,
-            MsiStep::Retry { .. } | MsiStep::Deliver { .. } => Intent::Other,
-        }
-    }
-
-    fn is_blocked(&self, state: &State<S>, processor: usize) -> bool {
-        state.caches[0][processor].request.is_some()
-    }
-
-    fn is_waiting(&self, state: &State<S>, processor: usize) -> bool {
-        state.caches[0][processor].request.is_some()
-    }
-
-    fn has_latest(&self, state: &State<S>, processor: usize) -> bool {
-        state.caches[0][processor].version == version::LATEST
-    }
+/// Nodes that an invalidation would go to, one bit each.
+fn named<S: SharingSet>(protocol: &Protocol<S>, entry: &Entry<S::Header>, store: &S::Store) -> u32 {
+    let (mut header, mut store) = (entry.sharers, store.clone());
+    let (mut named, mut work) = (0, SetWork::default());
+    protocol.set.drain(&protocol.context.site, &mut header, &mut store, &mut work, |node, _| named |= 1 << node.0);
+    named
 }

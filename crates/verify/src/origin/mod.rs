@@ -1,53 +1,45 @@
-//! The Origin protocol as a model: processors with arbitrary accesses and evictions, an unordered network, and the
-//! handlers of the protocol crate, the same that the timing simulator runs.
-//!
-//! The network is a multiset: any message in flight may arrive next, so every order that a real network produces is
-//! explored. A home with a nearly full output queue is explored with and without backoff. A NACKed request may be
-//! retried at any time, and a deferred intervention may be answered at any time after the request has completed.
+//! The Origin protocol as the explorer needs it. A home with a nearly full output queue is explored with and without
+//! backoff.
 
-mod check;
-mod describe;
-mod mutation;
-mod packed;
-mod step;
-mod symmetry;
-mod transition;
-mod version;
+mod codec;
+mod fault;
 
-use protocol::origin::{CacheContext, Geometry, HomeContext};
-use protocol::{Access, Version};
-use units::{CpuId, LineAddr, NodeId};
+use std::fmt::Write;
 
-pub use packed::State;
-pub use step::OriginStep;
+use protocol::Access;
+use protocol::contract::HomeLine;
+use protocol::origin::{
+    CacheLine, DirectoryEntry, DirectoryState, Geometry, HomeAnswer, HomeWork, Mesi, Message, MessageClass,
+    MessageKind, OwnerAnswer, Pending, Protocol, Transaction,
+};
+use units::{CpuId, LineAddr};
 
 use crate::config::{Config, Limits};
-use crate::explore::explore;
-use crate::litmus::{self, Consistency, Intent, Programmable};
-use crate::model::{Model, Violation};
-use crate::registry::Protocol;
-use mutation::Mutation;
-use packed::{MAX_CACHES, MAX_LINES, cache, pending};
-use symmetry::{Renaming, Symmetry};
+use crate::directory::{Explored, Names, Planted, View, limits};
+use crate::directory_protocol;
+use crate::litmus::Consistency;
+use crate::model::{Property, Violation};
 
-/// Registry entry of the protocol.
-pub(crate) const PROTOCOL: Protocol = Protocol {
-    name: "origin",
-    description: "SGI Origin 2000: directory, MESI caches, speculative replies, backoff (Prestor 2001, Chapters 3 and 4)",
-    limits: Limits {
-        caches: MAX_CACHES as u16,
-        lines: MAX_LINES as u16,
-        processors_per_node: 2,
-        // Capacity of a packed state, which is also the Origin's own limit.
-        priority: 7,
-        accesses: &Access::ALL,
-    },
+/// Registry entry of the protocol. The highest priority is the capacity of a packed state, which is also the Origin's
+/// own limit.
+pub(crate) const PROTOCOL: crate::Protocol = directory_protocol!(
+    "origin",
+    "SGI Origin 2000: directory, MESI caches, speculative replies, backoff (Prestor 2001, Chapters 3 and 4)",
+    Limits { processors_per_node: 2, ..limits(&Access::ALL) },
     configurations,
-    faults: Mutation::faults,
-    consistency: Consistency::Sequential,
-    explore: |config| explore(&Origin::new(config), config.state_limit),
-    litmus: |litmus| litmus::run(litmus, Origin::new),
-};
+    Consistency::Sequential,
+    origin,
+);
+
+/// The protocol in a configuration.
+pub fn origin(config: &Config) -> Protocol {
+    let geometry = Geometry {
+        nodes: config.caches.div_ceil(config.processors_per_node),
+        processors_per_node: config.processors_per_node,
+        priority_limit: config.priority_limit,
+    };
+    Protocol { geometry }
+}
 
 /// Configurations, small ones first, so that a fault is found soon. Stores alone reach every invalidation and
 /// intervention between two processors of a node and two of another, and keep the state space small.
@@ -58,142 +50,167 @@ fn configurations() -> Vec<Config> {
     vec![Config::new(2, 1), on_one_node, on_two_nodes, Config::new(2, 2), Config::new(3, 1), unevenly]
 }
 
-/// Model of one configuration.
-#[derive(Clone, Debug)]
-pub struct Origin {
-    config: Config,
-    geometry: Geometry,
-    symmetry: Symmetry,
-    mutation: Option<Mutation>,
-}
+impl Explored for Protocol {
+    const BACKS_OFF: bool = true;
+    /// Highest priority that a busy entry has NACKed since the last grant.
+    type Notes = u8;
 
-impl Origin {
-    /// Creates the model of a checked configuration.
-    pub fn new(config: &Config) -> Self {
-        let (caches, lines) = (usize::from(config.caches), usize::from(config.lines));
-        let geometry = Geometry {
-            nodes: config.caches.div_ceil(config.processors_per_node),
-            processors_per_node: config.processors_per_node,
-            priority_limit: config.priority_limit,
+    fn pack_cache(line: &CacheLine, names: &Names) -> u32 {
+        codec::pack_cache(line, names)
+    }
+
+    fn unpack_cache(word: u32) -> CacheLine {
+        codec::unpack_cache(word)
+    }
+
+    fn pack_home(&self, line: &HomeLine<DirectoryEntry>, (): &(), nacked: u8, names: &Names) -> [u32; 2] {
+        [codec::pack_home(line, nacked, names), 0]
+    }
+
+    fn unpack_home(&self, words: [u32; 2], _: LineAddr, (): &mut ()) -> (HomeLine<DirectoryEntry>, u8) {
+        codec::unpack_home(words[0])
+    }
+
+    fn pack_message(message: &Message, names: &Names) -> u32 {
+        codec::pack_message(message, names)
+    }
+
+    fn unpack_message(word: u32) -> Message {
+        codec::unpack_message(word)
+    }
+
+    fn node(&self, cache: u8) -> u8 {
+        self.geometry.node_of(CpuId(cache.into())).0 as u8
+    }
+
+    fn is_backoff(work: &HomeWork) -> bool {
+        matches!(
+            work.transaction,
+            Transaction::BackoffInvalidate
+                | Transaction::BackoffInterventionShared
+                | Transaction::BackoffInterventionExclusive
+        )
+    }
+
+    /// Checks that no request is granted before one of higher priority that a busy entry has NACKed.
+    fn note(
+        nacked: &mut u8,
+        before: &HomeLine<DirectoryEntry>,
+        message: &Message,
+        work: &HomeWork,
+    ) -> Result<(), Violation> {
+        if message.kind.class() != MessageClass::Request || message.kind == MessageKind::Writeback {
+            return Ok(());
+        }
+        let priority = message.priority;
+        match (work.transaction, before.entry.state) {
+            (Transaction::Nack, DirectoryState::BusyShared | DirectoryState::BusyExclusive | DirectoryState::Wait) => {
+                *nacked = priority.max(*nacked);
+            }
+            (Transaction::Nack, _) => {}
+            _ if priority < *nacked => {
+                let detail =
+                    format!("a request of priority {priority} is granted after one of priority {nacked} was NACKed");
+                return Err(Violation { property: Property::BoundedOvertaking, detail });
+            }
+            // A bus error is no grant: the line is unchanged.
+            (Transaction::BusError, _) => {}
+            _ => *nacked = 0,
+        }
+        Ok(())
+    }
+
+    fn disagreement(&self, line: &View<'_, Self>) -> Option<String> {
+        let (entry, memory_latest) = (&line.home().entry, line.memory_is_latest());
+        let copies = || line.caches().iter().map(|cache| cache.state).enumerate();
+        let uncached = copies().all(|(_, state)| state == Mesi::Invalid);
+        let problem = match entry.state {
+            DirectoryState::Unowned | DirectoryState::Poisoned if !uncached => "a cache has a copy",
+            DirectoryState::Unowned if !memory_latest => "the last store is lost",
+            DirectoryState::Unowned | DirectoryState::Poisoned => return None,
+            DirectoryState::Shared => {
+                let named = |cpu| entry.sharers.contains(self.geometry.node_of(CpuId(cpu as u16)));
+                if copies().any(|(cpu, state)| state != Mesi::Invalid && (state != Mesi::Shared || !named(cpu))) {
+                    "a cache has a copy that it does not include"
+                } else if !memory_latest {
+                    "memory is older than the last store"
+                } else {
+                    return None;
+                }
+            }
+            DirectoryState::Exclusive => {
+                let owned = line.caches()[entry.owner.index()].state;
+                if copies().any(|(cpu, state)| state != Mesi::Invalid && cpu != entry.owner.index()) {
+                    "a cache other than the owner's has a copy"
+                } else if owned == Mesi::Shared {
+                    "the owner's copy is a shared one"
+                } else if owned != Mesi::Modified && !memory_latest {
+                    "memory is older than the last store, and the owner has not modified the line"
+                } else {
+                    return None;
+                }
+            }
+            DirectoryState::BusyShared | DirectoryState::BusyExclusive | DirectoryState::Wait => "it is busy",
         };
-        let renamings = if config.symmetry { Renaming::all(caches, lines, geometry) } else { Renaming::identity() };
-        let symmetry = Symmetry::new(renamings, caches, lines);
-        Self { config: config.clone(), geometry, symmetry, mutation: config.mutation.and_then(Mutation::named) }
+        Some(problem.to_owned())
     }
 
-    fn caches(&self) -> usize {
-        usize::from(self.config.caches)
+    fn faults(&self) -> Vec<Planted<Self>> {
+        fault::faults()
     }
 
-    fn lines(&self) -> usize {
-        usize::from(self.config.lines)
-    }
-
-    fn node_of(&self, cpu: usize) -> usize {
-        self.geometry.node_of(CpuId(cpu as u16)).index()
-    }
-
-    fn cache_context(&self, cpu: CpuId, line: usize) -> CacheContext {
-        CacheContext { cpu, line: LineAddr(line as u64), home: NodeId(0), geometry: self.geometry }
-    }
-
-    fn home_context(&self, output_queue_nearly_full: bool) -> HomeContext {
-        HomeContext { node: NodeId(0), geometry: self.geometry, output_queue_nearly_full }
-    }
-
-    /// Whether a processor may miss on `line`. With two lines, a processor blocks on a miss and its cache holds one
-    /// line at a time; otherwise the lines would not interact.
-    fn may_miss(&self, state: &State, cpu: usize, line: usize) -> bool {
-        (0..self.lines()).all(|other| {
-            let word = state.cache(other, cpu);
-            let idle = cache::STATE.get(word) == 0 && cache::PENDING.get(word) != pending::REQUEST;
-            other == line || idle
-        })
-    }
-
-    /// Accesses that processors make.
-    fn accesses(&self) -> &[Access] {
-        &self.config.accesses
-    }
-}
-
-impl Model for Origin {
-    type State = State;
-    type Step = OriginStep;
-
-    fn initial(&self) -> State {
-        State::initial()
-    }
-
-    fn steps(&self, state: &State, visit: &mut impl FnMut(OriginStep, Result<State, Violation>)) {
-        for line in 0..self.lines() {
-            for cpu in 0..self.caches() {
-                self.processor_steps(state, line, CpuId(cpu as u16), visit);
+    fn describe_cache(line: &CacheLine) -> String {
+        let mut text = match line.state {
+            Mesi::Invalid => "I".to_owned(),
+            Mesi::Shared => "S".to_owned(),
+            Mesi::Exclusive => "E".to_owned(),
+            Mesi::Modified => "M".to_owned(),
+        };
+        match line.pending {
+            Pending::None => {}
+            Pending::Request(request) => {
+                text += " ";
+                text += request.kind.mnemonic();
+                if request.nacked {
+                    text += " NACKed";
+                }
+                if request.home != HomeAnswer::Awaited {
+                    let _infallible = write!(text, " home:{:?}", request.home);
+                }
+                if request.owner != OwnerAnswer::None {
+                    let _infallible = write!(text, " owner:{:?}", request.owner);
+                }
+                if request.acknowledgements != 0 {
+                    let _infallible = write!(text, " IVACK:{}", request.acknowledgements);
+                }
+                if request.invalidated {
+                    text += " invalidated";
+                }
+                if request.deferred.is_some() {
+                    text += " defers an intervention";
+                }
             }
+            Pending::Writeback { .. } => text += " WB",
+            Pending::StaleIntervention => text += " waits for the crossed intervention",
+            Pending::Intervention(_) => text += " defers an intervention",
         }
-        self.deliveries(state, visit);
+        text
     }
 
-    fn is_internal(&self, step: OriginStep) -> bool {
-        !matches!(step, OriginStep::Access { .. } | OriginStep::Evict { .. })
-    }
-
-    fn encode(&self, state: &State, bytes: &mut Vec<u8>) {
-        let canonical = self.symmetry.canonical(state);
-        for line in 0..self.lines() {
-            for cpu in 0..self.caches() {
-                bytes.extend_from_slice(&canonical.cache(line, cpu).to_le_bytes());
+    fn describe_home(&self, line: &HomeLine<DirectoryEntry>, (): &()) -> String {
+        let entry = &line.entry;
+        let mut text = entry.state.mnemonic().to_owned();
+        let _infallible = match entry.state {
+            DirectoryState::Unowned | DirectoryState::Poisoned => Ok(()),
+            DirectoryState::Shared => write!(text, " {:?}", entry.sharers),
+            DirectoryState::Exclusive | DirectoryState::Wait => write!(text, " {:?}", entry.owner),
+            DirectoryState::BusyShared | DirectoryState::BusyExclusive => {
+                write!(text, " {:?}>{:?}", entry.former, entry.owner)
             }
-            bytes.extend_from_slice(&canonical.entries[line].to_le_bytes());
+        };
+        if entry.priority > 0 {
+            let _infallible = write!(text, " priority {}", entry.priority);
         }
-        for word in canonical.messages() {
-            bytes.extend_from_slice(&word.to_le_bytes());
-        }
-    }
-
-    fn decode(&self, bytes: &[u8]) -> State {
-        let mut words = bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
-        let mut next = || words.next().unwrap_or_default();
-        let mut state = State::initial();
-        for line in 0..self.lines() {
-            for cpu in 0..self.caches() {
-                *state.cache_mut(line, cpu) = next();
-            }
-            state.entries[line] = next();
-        }
-        for word in words {
-            state.send(word);
-        }
-        state
-    }
-
-    fn is_quiescent(&self, state: &State) -> bool {
-        state.messages().is_empty() && (0..self.lines()).all(|line| self.line_is_quiet(state, line))
-    }
-
-    fn describe(&self, state: &State) -> String {
-        self.describe_state(state)
-    }
-}
-
-impl Programmable for Origin {
-    fn intent(&self, step: OriginStep) -> Intent {
-        match step {
-            OriginStep::Access { cpu, access, .. } => Intent::Access(cpu.index(), access),
-            OriginStep::Evict { .. } => Intent::Evict,
-            OriginStep::Retry { .. } | OriginStep::ServeDeferred { .. } | OriginStep::Deliver { .. } => Intent::Other,
-        }
-    }
-
-    fn is_blocked(&self, state: &State, processor: usize) -> bool {
-        cache::PENDING.get(state.cache(0, processor)) != pending::NONE
-    }
-
-    fn is_waiting(&self, state: &State, processor: usize) -> bool {
-        cache::PENDING.get(state.cache(0, processor)) == pending::REQUEST
-    }
-
-    fn has_latest(&self, state: &State, processor: usize) -> bool {
-        Version(cache::VERSION.get(state.cache(0, processor))) == version::LATEST
+        text
     }
 }

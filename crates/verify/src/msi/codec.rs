@@ -1,118 +1,23 @@
-//! States of the MSI model, and their encoding in 32-bit words: one per cache line, two per directory entry, one per
-//! message.
+//! Encoding of the MSI protocol in 32-bit words: one per cache line, two per directory entry, one per message.
 
 use protocol::Version;
 use protocol::msi::{
-    Access, Agent, CacheLine, Collection, DirectoryState, Entry, Message, MessageKind, Msi as Copy, Place, Relay,
-    Request, SharingSet, Site, WrittenBack,
+    Access, Agent, CacheLine, Collection, DirectoryState, Message, MessageKind, Msi as Copy, Place, Relay, Request,
+    SharingSet, Site, WrittenBack,
 };
 use units::{LineAddr, NodeId};
 
-use super::bits::{Reader, Writer};
+use crate::directory::{HOME, Names, Reader, Writer};
 
-/// Most caches that a word can name.
-pub const MAX_CACHES: usize = 4;
-/// Most lines that a word can name.
-pub const MAX_LINES: usize = 2;
-/// Most messages in flight: far more than this number of caches can have outstanding (checked on every insertion).
-const MAX_MESSAGES: usize = 40;
 /// Most nodes that a sharing set can list in its word.
 const MAX_LISTED: usize = 12;
 
-/// A line at its home.
-#[derive(Clone, Copy, Debug)]
-pub struct HomeLine<H> {
-    /// The directory entry.
-    pub entry: Entry<H>,
-    /// Contents of memory.
-    pub memory: Version,
-}
-
-/// A state: caches, directory, the sharing sets' store, and the multiset of messages in flight.
-#[derive(Clone, Debug)]
-pub struct State<S: SharingSet> {
-    /// Cache lines, by line and node.
-    pub caches: [[CacheLine; MAX_CACHES]; MAX_LINES],
-    /// Home lines, by line.
-    pub homes: [HomeLine<S::Header>; MAX_LINES],
-    /// Store shared by the sets of all lines.
-    pub store: S::Store,
-    messages: [u32; MAX_MESSAGES],
-    length: usize,
-}
-
-impl<S: SharingSet> State<S> {
-    /// Initial state: nothing cached, nothing in flight, memory `version`.
-    pub fn initial(set: &S, version: Version) -> Self {
-        Self {
-            caches: [[CacheLine::INVALID; MAX_CACHES]; MAX_LINES],
-            homes: [HomeLine { entry: Entry::default(), memory: version }; MAX_LINES],
-            store: set.store(),
-            messages: [0; MAX_MESSAGES],
-            length: 0,
-        }
-    }
-
-    /// Messages in flight, packed and sorted.
-    pub fn messages(&self) -> &[u32] {
-        &self.messages[..self.length]
-    }
-
-    /// Messages in flight about a line.
-    pub fn messages_on(&self, line: usize) -> impl Iterator<Item = Message> {
-        self.messages().iter().map(|&word| unpack_message(word)).filter(move |message| message.line.index() == line)
-    }
-
-    /// Puts a message in flight.
-    pub fn send(&mut self, word: u32) {
-        assert!(self.length < MAX_MESSAGES, "more than {MAX_MESSAGES} messages in flight");
-        let at = self.messages().partition_point(|&other| other <= word);
-        self.messages.copy_within(at..self.length, at + 1);
-        self.messages[at] = word;
-        self.length += 1;
-    }
-
-    /// Removes the message at `index` from the network.
-    pub fn take(&mut self, index: usize) {
-        self.messages.copy_within(index + 1..self.length, index);
-        self.length -= 1;
-    }
-
-    /// Replaces every message in flight.
-    pub fn map_messages(&mut self, map: impl Fn(Message) -> Message) {
-        let words = &mut self.messages[..self.length];
-        words.iter_mut().for_each(|word| *word = pack_message(&map(unpack_message(*word)), &Names::SAME));
-        words.sort_unstable();
+fn pack_agent(agent: Agent, names: &Names) -> u32 {
+    match agent {
+        Agent::Home(_) => 0,
+        Agent::Node(node) => 4 | names.node(node),
     }
 }
-
-/// New names for nodes and lines: `nodes[old]`, `lines[old]`.
-#[derive(Clone, Copy, Debug)]
-pub struct Names {
-    /// New names of nodes.
-    pub nodes: [u8; MAX_CACHES],
-    /// New names of lines.
-    pub lines: [u8; MAX_LINES],
-}
-
-impl Names {
-    /// Every name unchanged.
-    pub const SAME: Self = Self { nodes: [0, 1, 2, 3], lines: [0, 1] };
-
-    fn node(&self, node: NodeId) -> u32 {
-        u32::from(self.nodes[node.index()])
-    }
-
-    fn agent(&self, agent: Agent) -> u32 {
-        match agent {
-            Agent::Home(_) => 0,
-            Agent::Node(node) => 4 | self.node(node),
-        }
-    }
-}
-
-/// Home of every line: node 0, since the protocol does not depend on the choice.
-const HOME: NodeId = NodeId(0);
 
 fn agent(bits: u32) -> Agent {
     if bits & 4 == 0 { Agent::Home(HOME) } else { Agent::Node(NodeId(bits as u16 & 3)) }
@@ -146,7 +51,7 @@ pub fn pack_cache(line: &CacheLine, names: &Names) -> u32 {
         Some(relay) => word
             .put(1, 1)
             .put(3, relay.acknowledgements.into())
-            .put(3, names.agent(relay.collector))
+            .put(3, pack_agent(relay.collector, names))
             .put(2, names.node(relay.requester)),
     };
     word.word()
@@ -256,16 +161,15 @@ pub fn unpack_set<S: SharingSet>(set: &S, at: &Site, line: LineAddr, word: u32, 
 
 /// Packs a message.
 pub fn pack_message(message: &Message, names: &Names) -> u32 {
-    let targets = (0..MAX_CACHES).filter(|node| message.targets >> node & 1 == 1);
     let mut word = Writer::default();
-    word.put(1, names.lines[message.line.index()].into())
+    word.put(1, names.line(message.line))
         .put(5, message.kind as u32)
-        .put(3, names.agent(message.to))
-        .put(3, names.agent(message.collector))
+        .put(3, pack_agent(message.to, names))
+        .put(3, pack_agent(message.collector, names))
         .put(2, names.node(message.requester))
         .put(3, message.acknowledgements.into())
         .put(2, message.version.0)
-        .put(4, targets.fold(0, |targets, node| targets | 1 << names.nodes[node]));
+        .put(4, names.node_set(message.targets));
     word.word()
 }
 
