@@ -245,6 +245,15 @@ pub trait Bus: Clone + Debug + Send + Sync + 'static {
     /// Outstanding bus request.
     fn request(line: &Self::CacheLine) -> Option<Self::Command>;
 
+    /// Mnemonic of a command.
+    fn mnemonic(command: Self::Command) -> &'static str;
+
+    /// Whether a transaction reads the line, so that memory can start with its address.
+    fn reads(command: Self::Command) -> bool;
+
+    /// Whether a transaction leaves the requester with the only copy.
+    fn writes(command: Self::Command) -> bool;
+
     /// Snoop reply to another's transaction; nothing changes yet.
     ///
     /// # Errors
@@ -256,6 +265,9 @@ pub trait Bus: Clone + Debug + Send + Sync + 'static {
 
     /// Whether a combined reply puts the transaction off: nothing has happened, and the requester must retry.
     fn is_retry(reply: &Self::Reply) -> bool;
+
+    /// Whether the participant with this reply supplies the line in place of memory.
+    fn supplies(reply: &Self::Reply) -> bool;
 
     /// Applies another's transaction that no participant has put off.
     ///
@@ -274,11 +286,17 @@ pub trait Bus: Clone + Debug + Send + Sync + 'static {
     /// Contents on the bus.
     fn on_bus(data: &Self::Data) -> Option<Version>;
 
+    /// Whether memory takes the contents on the bus.
+    fn writes_memory(data: &Self::Data) -> bool;
+
     /// Completes the requester's own transaction, and returns the access that is performed.
     fn complete(line: &mut Self::CacheLine, reply: Self::Reply, data: Self::Data) -> Option<Access>;
 
     /// The copy as its processor uses it.
     fn copy(line: &Self::CacheLine) -> CopyState;
+
+    /// The line with this copy and no request: the inverse of [`Bus::copy`].
+    fn held(copy: CopyState, contents: Version) -> Self::CacheLine;
 
     /// Contents of the copy.
     fn contents(line: &mut Self::CacheLine) -> &mut Version;

@@ -42,6 +42,7 @@ pub use processor::{
     Cause, Distance, ExternalCounts, Location, MissCounts, ProcessorCounters, Service, TimeSplit, Transaction,
 };
 pub use simulator::{Simulator, unloaded_reads};
+pub use smp::register_bus;
 pub use statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
 pub use system::{Incoherence, Job, ThreadReport, Unfinished};
 pub use thread::{Program, Thread, ThreadId};

@@ -13,14 +13,14 @@ use crate::ideal::Ideals;
 use crate::observer::Observed;
 use crate::origin::{HubCounters, Hubs};
 use crate::os::PagingCounters;
-use crate::smp::Smp;
+use crate::smp;
 use crate::system::{Controller, Incoherence, Job, System, ThreadReport, Unfinished};
 use crate::thread::Program;
 use crate::unloaded::{self, UnloadedRead};
 use crate::{NodeStatistics, Options, Scheduling, SimError, StallTerms};
 
 /// A machine with controllers of some kind.
-trait Simulated {
+pub(crate) trait Simulated {
     fn topology(&self) -> &Topology;
     fn now(&self) -> Time;
     fn events(&self) -> u64;
@@ -161,7 +161,7 @@ pub fn unloaded_reads(description: &Description) -> Result<Vec<UnloadedRead>, Si
         ControllerKind::Hub => unloaded::reads::<Hubs>(description),
         ControllerKind::Magic if is_ideal(description) => unloaded::reads::<Ideals>(description),
         ControllerKind::Magic => unloaded::reads::<Magics>(description),
-        ControllerKind::SnoopingBus => unloaded::reads::<Smp>(description),
+        ControllerKind::SnoopingBus => smp::unloaded(description),
     }
 }
 
@@ -180,7 +180,7 @@ impl Simulator {
             ControllerKind::Hub => Box::new(System::<Hubs>::new(description, options)?),
             ControllerKind::Magic if is_ideal(description) => Box::new(System::<Ideals>::new(description, options)?),
             ControllerKind::Magic => Box::new(System::<Magics>::new(description, options)?),
-            ControllerKind::SnoopingBus => Box::new(System::<Smp>::new(description, options)?),
+            ControllerKind::SnoopingBus => smp::machine(description, options)?,
         };
         Ok(Self { machine })
     }

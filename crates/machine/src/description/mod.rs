@@ -18,11 +18,11 @@ use units::Hertz;
 pub use check::MOST_MAGIC_NODES;
 pub use error::{DescriptionError, Entry, Origin};
 pub use spec::{
-    BanksSpec, BusProtocol, BusSpec, ControllerKind, ControllerSpec, CrossbarSpec, DirectorySpec, DomainTopology,
-    DoubleMeshSpec, Fill, HandlerSpec, HubSpec, HypercubeSpec, IdealNetworkSpec, IdealProtocol, L1Spec, L2Spec,
-    LatencySpec, LinkSpec, MOST_MISSES, MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS, MagicSpec, MemorySpec,
-    MeshSpec, OsSpec, PlacementKind, ProcessorModel, ProcessorSpec, Replacement, RingSpec, RouterBypass, RouterSpec,
-    SchedulerSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec,
+    BanksSpec, BusSpec, ControllerKind, ControllerSpec, CrossbarSpec, DirectorySpec, DomainTopology, DoubleMeshSpec,
+    Fill, HandlerSpec, HubSpec, HypercubeSpec, IdealNetworkSpec, IdealProtocol, L1Spec, L2Spec, LatencySpec, LinkSpec,
+    MOST_MISSES, MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS, MagicSpec, MemorySpec, MeshSpec, OsSpec,
+    PlacementKind, ProcessorModel, ProcessorSpec, Replacement, RingSpec, RouterBypass, RouterSpec, SchedulerSpec,
+    SysadSpec, TlbSpec, TopologyKind, TopologySpec,
 };
 
 use check::{Conflict, check};

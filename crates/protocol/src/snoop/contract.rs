@@ -2,7 +2,7 @@
 
 use units::{CpuId, NodeId};
 
-use super::{Cache, CacheOutcome, Command, DataPhase, Device, Moesi, Operation, Reply, Start, memory};
+use super::{Cache, CacheOutcome, Command, DataPhase, Device, Operation, Reply, Start, memory};
 use crate::contract::{Bus, BusAgent, Started};
 use crate::{Access, CopyState, ProtocolError, Version};
 
@@ -20,19 +20,6 @@ impl From<Start> for Started {
     }
 }
 
-impl From<Moesi> for CopyState {
-    #[inline]
-    fn from(state: Moesi) -> Self {
-        match state {
-            Moesi::Invalid => Self::INVALID,
-            Moesi::Shared => Self::SHARED,
-            Moesi::Exclusive => Self::EXCLUSIVE,
-            Moesi::Owned => Self::OWNED,
-            Moesi::Modified => Self::MODIFIED,
-        }
-    }
-}
-
 impl Bus for Protocol {
     type CacheLine = Cache;
     type Command = Command;
@@ -42,6 +29,11 @@ impl Bus for Protocol {
 
     #[inline]
     fn access(line: &mut Cache, access: Access) -> Started {
+        if access == Access::UncachedRead && line.request.is_none() {
+            // Memory is brought up to date, and other caches keep their copies.
+            line.request = Some(Command::ReadForeign);
+            return Started::Requested;
+        }
         line.start(if access.writes() { Operation::Store } else { Operation::Load }).into()
     }
 
@@ -53,6 +45,20 @@ impl Bus for Protocol {
     #[inline]
     fn request(line: &Cache) -> Option<Command> {
         line.request
+    }
+
+    fn mnemonic(command: Command) -> &'static str {
+        command.mnemonic()
+    }
+
+    #[inline]
+    fn reads(command: Command) -> bool {
+        matches!(command, Command::Read | Command::ReadExclusive | Command::ReadForeign)
+    }
+
+    #[inline]
+    fn writes(command: Command) -> bool {
+        matches!(command, Command::ReadExclusive | Command::Upgrade)
     }
 
     #[inline]
@@ -71,6 +77,11 @@ impl Bus for Protocol {
     }
 
     #[inline]
+    fn supplies(reply: &Reply) -> bool {
+        reply.owner.is_some()
+    }
+
+    #[inline]
     fn observe(line: &mut Cache, cpu: CpuId, command: Command) -> Result<CacheOutcome, ProtocolError> {
         line.observe(cpu, command)
     }
@@ -83,6 +94,11 @@ impl Bus for Protocol {
     #[inline]
     fn on_bus(data: &DataPhase) -> Option<Version> {
         data.data.map(|(version, _)| version)
+    }
+
+    #[inline]
+    fn writes_memory(data: &DataPhase) -> bool {
+        data.memory_write
     }
 
     #[inline]
@@ -99,6 +115,11 @@ impl Bus for Protocol {
     #[inline]
     fn copy(line: &Cache) -> CopyState {
         line.state.into()
+    }
+
+    #[inline]
+    fn held(copy: CopyState, contents: Version) -> Cache {
+        Cache { state: copy.into(), version: contents, request: None }
     }
 
     #[inline]

@@ -1,30 +1,32 @@
 //! The steps of a bus transaction.
 
-use protocol::snoop::{self, Cache, Command, DataPhase, Moesi, Reply};
-use protocol::{ProtocolError, Version};
-use units::{CpuId, LineAddr, NodeId, Time};
+use protocol::contract::Bus;
+use protocol::{Access, CopyState, ProtocolError, Version};
+use units::{CpuId, Duration, LineAddr, NodeId, Time};
 
 use super::{Outstanding, Smp, SmpEvent, Transaction};
 use crate::fault::Fault;
-use crate::processor::CachedCopy;
+use crate::processor::{Ask, CachedCopy};
+use crate::statistics::Tally;
 use crate::system::{Crossing, EnvelopeId, Served, System};
 
 /// What the participants of a transaction have answered.
-struct Snooped {
-    command: Command,
-    phase: DataPhase,
-    /// The cache that supplies the line, and the time at which its data are at the bus.
-    owner: Option<(CpuId, Time)>,
+struct Snooped<B: Bus> {
+    command: B::Command,
+    /// Whether data go over the bus.
+    data: bool,
+    /// The time at which the owner's data are at the bus, if a cache supplies the line.
+    owner: Option<Time>,
     /// Caches that have lost their copies.
     invalidated: u16,
 }
 
-impl System<Smp> {
+impl<B: Bus> System<Smp<B>> {
     /// A request is at its processor's pins.
     pub(super) fn on_request(&mut self, id: EnvelopeId) {
         let Transaction { cpu, line } = self.envelopes.get(id).message;
         // Another cache may have taken over the line that was to be written back.
-        if self.outstanding(cpu, id).is_some_and(|request| request.cache.request.is_none()) {
+        if self.outstanding(cpu, id).is_some_and(|request| B::request(&request.cache).is_none()) {
             return self.forget(id);
         }
         self.controllers.bus.request(id, line, self.now);
@@ -40,7 +42,7 @@ impl System<Smp> {
             let (snooped, read) = (start + timing.bus.snoop, start + timing.bus.address);
             let number = lines.offset(line);
             let request = outstanding[cpu.index()].iter_mut().find(|other| other.id == id);
-            if let Some(request) = request.filter(|request| request.reads()) {
+            if let Some(request) = request.filter(|request| B::request(&request.cache).is_some_and(B::reads)) {
                 request.read = banks.read(number, read);
             }
             self.schedule(NodeId(0), snooped + delay, SmpEvent::Reply(id));
@@ -51,15 +53,14 @@ impl System<Smp> {
     pub(super) fn on_reply(&mut self, id: EnvelopeId) {
         let Transaction { cpu, line } = self.envelopes.get(id).message;
         let snooped = match self.snoop(cpu, line) {
-            Ok(snooped) => snooped,
+            Ok(Some(snooped)) => snooped,
+            Ok(None) => return debug_assert!(false, "a granted transaction has a command"),
             Err(error) => return self.fail(error),
         };
-        let Snooped { command, phase, owner, invalidated } = snooped;
-        self.controllers.sent[command as usize] += 1;
-        if matches!(command, Command::ReadExclusive | Command::Upgrade) {
-            self.controllers.invalidations.count(invalidated);
-        }
-        if command != Command::Writeback {
+        let Snooped { command, data, owner, invalidated } = snooped;
+        let Some(&Outstanding { ask, read, .. }) = self.outstanding(cpu, id) else { return };
+        self.count(command, invalidated);
+        if ask != Ask::Evict {
             let served = match owner {
                 Some(_) => Served::Asking(NodeId(0)),
                 None if invalidated > 0 => Served::Invalidating,
@@ -67,51 +68,63 @@ impl System<Smp> {
             };
             self.note_service(cpu, line, NodeId(0), served);
         }
-        let read = self.outstanding(cpu, id).map_or(self.now, |request| request.read);
-        match (phase.data, owner) {
-            (None, _) => self.finish(cpu, id),
-            (Some(_), Some((_, ready))) => self.schedule(NodeId(0), ready, SmpEvent::Data(id)),
-            (Some(_), None) => self.schedule(NodeId(0), read.max(self.now), SmpEvent::Data(id)),
+        match (data, owner) {
+            (false, _) => self.finish(cpu, id),
+            (true, Some(ready)) => self.schedule(NodeId(0), ready, SmpEvent::Data(id)),
+            (true, None) => self.schedule(NodeId(0), read.max(self.now), SmpEvent::Data(id)),
+        }
+    }
+
+    /// Counts a transaction.
+    fn count(&mut self, command: B::Command, invalidated: u16) {
+        let Smp { sent, invalidations, .. } = &mut self.controllers;
+        let name = B::mnemonic(command);
+        match sent.iter_mut().find(|tally| tally.name == name) {
+            Some(tally) => tally.count += 1,
+            None => sent.push(Tally { name, count: 1, busy: Duration::ZERO }),
+        }
+        if B::writes(command) {
+            invalidations.count(invalidated);
         }
     }
 
     /// Snoops the transaction of `cpu` on `line` at all participants.
-    fn snoop(&mut self, cpu: CpuId, line: LineAddr) -> Result<Snooped, ProtocolError> {
+    fn snoop(&mut self, cpu: CpuId, line: LineAddr) -> Result<Option<Snooped<B>>, ProtocolError> {
         let (mut own, _) = self.view(cpu, line);
-        let command = own.request.unwrap_or(Command::Read);
-        let (mut reply, mut owner, mut invalidated) = (Reply::default(), None, 0);
+        let Some(command) = B::request(&own) else { return Ok(None) };
+        let (mut reply, mut owner, mut invalidated) = (B::Reply::default(), None, 0);
         for other in (0..self.controllers.outstanding.len() as u16).map(CpuId).filter(|&other| other != cpu) {
             let (mut cache, place) = self.view(other, line);
-            if cache.state == Moesi::Invalid {
+            if !B::copy(&cache).is_valid() {
                 continue;
             }
-            let answer = cache.snoop(other, command)?;
-            if answer.owner.is_some() {
-                owner = Some((other, self.supply(other, line, place.is_some())));
+            let answer = B::snoop(&cache, other, command)?;
+            if B::supplies(&answer) {
+                owner = Some(self.supply(other, line, place.is_some()));
             }
-            reply = reply.and(answer);
-            cache.observe(other, command)?;
-            let gone = cache.state == Moesi::Invalid;
+            reply = B::combine(reply, answer);
+            B::observe(&mut cache, other, command)?;
+            let gone = !B::copy(&cache).is_valid();
             invalidated += u16::from(gone);
-            if gone && self.strikes(Fault::KeptCopy) {
-                continue;
-            }
             match gone {
                 true => self.processor_mut(other).count_invalidation(line),
                 false => self.processor_mut(other).count_intervention(line),
             }
-            self.put(other, line, cache, place);
+            if !gone || !self.strikes(Fault::KeptCopy) {
+                self.put(other, line, cache, place);
+            }
         }
-        let stale = command == Command::Writeback && self.strikes(Fault::StaleData);
-        let written = if stale { Version(own.version.0.wrapping_sub(1)) } else { own.version };
-        let memory = self.controllers.contents.line(line);
-        let phase = snoop::memory(memory, command, reply, Some(written));
-        own.complete(reply, phase);
+        let version = *B::contents(&mut own);
+        let stale = !B::reads(command) && !B::writes(command) && self.strikes(Fault::StaleData);
+        let written = if stale { Version(version.0.wrapping_sub(1)) } else { version };
+        let phase = B::memory(self.controllers.contents.line(line), command, reply, Some(written));
+        let (data, memory_write) = (B::on_bus(&phase).is_some(), B::writes_memory(&phase));
+        B::complete(&mut own, reply, phase);
         if let Some(request) = self.controllers.outstanding[cpu.index()].iter_mut().find(|request| request.line == line)
         {
-            (request.cache, request.memory_write) = (own, phase.memory_write);
+            (request.cache, request.memory_write) = (own, memory_write);
         }
-        Ok(Snooped { command, phase, owner, invalidated })
+        Ok(Some(Snooped { command, data, owner, invalidated }))
     }
 
     /// The owner's cache is read, unless the line is in its writeback buffer. Returns the time of its data at the bus.
@@ -160,9 +173,10 @@ impl System<Smp> {
     fn settle(&mut self, cpu: CpuId, id: EnvelopeId) {
         let requests = &mut self.controllers.outstanding[cpu.index()];
         let Some(place) = requests.iter().position(|request| request.id == id) else { return };
-        let Outstanding { line, cache, uncached, .. } = requests.swap_remove(place);
-        let state = if uncached { Moesi::Invalid } else { cache.state };
-        let copy = CachedCopy { state: state.into(), version: cache.version };
+        let Outstanding { line, mut cache, ask, .. } = requests.swap_remove(place);
+        let uncached = ask == Ask::Request(Access::UncachedRead);
+        let state = if uncached { CopyState::INVALID } else { B::copy(&cache) };
+        let copy = CachedCopy { state, version: *B::contents(&mut cache) };
         self.processor_mut(cpu).set_copy(line, copy, false);
         self.observe_grant(cpu, line);
     }
@@ -186,32 +200,32 @@ impl System<Smp> {
         }
     }
 
-    fn outstanding(&self, cpu: CpuId, id: EnvelopeId) -> Option<&Outstanding> {
+    fn outstanding(&self, cpu: CpuId, id: EnvelopeId) -> Option<&Outstanding<B>> {
         self.controllers.outstanding[cpu.index()].iter().find(|request| request.id == id)
     }
 
     /// The protocol's state of `line` at a processor, and its place among the outstanding transactions, if it has one.
-    fn view(&mut self, cpu: CpuId, line: LineAddr) -> (Cache, Option<usize>) {
+    fn view(&mut self, cpu: CpuId, line: LineAddr) -> (B::CacheLine, Option<usize>) {
         let requests = &self.controllers.outstanding[cpu.index()];
         if let Some(place) = requests.iter().position(|request| request.line == line) {
             return (requests[place].cache, Some(place));
         }
         let CachedCopy { state, version } = self.processor_mut(cpu).copy(line);
-        (Cache { state: state.into(), version, request: None }, None)
+        (B::held(state, version), None)
     }
 
     /// Another processor's transaction has changed the state of `line` at a processor. A writeback that this cancels no
     /// longer waits for the bus.
-    fn put(&mut self, cpu: CpuId, line: LineAddr, cache: Cache, place: Option<usize>) {
+    fn put(&mut self, cpu: CpuId, line: LineAddr, mut cache: B::CacheLine, place: Option<usize>) {
         if let Some(place) = place {
             let request = &mut self.controllers.outstanding[cpu.index()][place];
             request.cache = cache;
             let id = request.id;
-            if cache.request.is_none() && self.controllers.bus.withdraw(|waiting| waiting == id) {
+            if B::request(&cache).is_none() && self.controllers.bus.withdraw(|waiting| waiting == id) {
                 self.forget(id);
             }
         }
-        let copy = CachedCopy { state: cache.state.into(), version: cache.version };
+        let copy = CachedCopy { state: B::copy(&cache), version: *B::contents(&mut cache) };
         self.processor_mut(cpu).set_copy(line, copy, place.is_some());
         self.wake_spinner(cpu);
     }

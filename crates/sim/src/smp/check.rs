@@ -1,5 +1,6 @@
 //! The end-of-run comparison of caches with each other and with memory.
 
+use protocol::contract::Bus;
 use protocol::{Rights, Version};
 use units::{CpuId, LineAddr, NodeId};
 
@@ -7,7 +8,7 @@ use super::Smp;
 use crate::processor::CachedCopy;
 use crate::system::{Incoherence, System, Unfinished};
 
-impl System<Smp> {
+impl<B: Bus> System<Smp<B>> {
     pub(super) fn compare_with_memory(&mut self) -> Result<(), Incoherence> {
         Unfinished::none(NodeId(0), self.controllers.bus.under_way(), "bus transactions under way")?;
         for requests in &self.controllers.outstanding {

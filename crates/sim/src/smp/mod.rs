@@ -1,5 +1,5 @@
 //! A node without a controller chip: processors and memory on a snooping bus (Culler, Singh and Gupta, Parallel Computer
-//! Architecture, 1999, chapter 6), with the protocol of [`protocol::snoop`].
+//! Architecture, 1999, chapter 6), with any protocol that keeps the contract of buses ([`Bus`]).
 //!
 //! This is the shortest kind of machine: the parts are [`SnoopingBus`] and [`Banks`], and this file composes them.
 //! 1. A miss or a dirty eviction becomes a bus request at its processor's pins, and waits for the address wires.
@@ -10,11 +10,12 @@
 
 mod bus;
 mod check;
+mod registry;
 
 use engine::Source;
 use machine::VirtualNetwork;
 use machine::description::{BanksSpec, BusSpec, Description};
-use protocol::snoop::{Cache, Command, Operation, Start};
+use protocol::contract::{Bus, Started};
 use protocol::{Access, Version};
 use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
@@ -26,17 +27,21 @@ use crate::statistics::{Histogram, NodeStatistics, Tally};
 use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, NodeEvent, Reach, System};
 use crate::wire::Network;
 
+pub use registry::register_bus;
+pub(crate) use registry::{machine, unloaded};
+
 /// The bus, the memory on it, and the transactions that its processors have outstanding.
-pub struct Smp {
+pub struct Smp<B: Bus> {
     timing: SmpTiming,
     bus: SnoopingBus<EnvelopeId>,
     banks: Banks,
     contents: LineTable<Version>,
     lines: LineMap,
     /// By processor.
-    outstanding: Vec<Vec<Outstanding>>,
+    outstanding: Vec<Vec<Outstanding<B>>>,
     source: Source,
-    sent: [u64; Command::ALL.len()],
+    /// Transactions by mnemonic.
+    sent: Vec<Tally>,
     invalidations: Histogram,
 }
 
@@ -96,24 +101,17 @@ fn banks(description: &Description, bus: &BusSpec, banks: &BanksSpec) -> BanksTi
 
 /// A processor's bus transaction, from its request to the end of its data.
 #[derive(Clone, Copy, Debug)]
-struct Outstanding {
+struct Outstanding<B: Bus> {
     id: EnvelopeId,
     line: LineAddr,
     /// The protocol's state of the line at the processor: its copy, and its bus request until that is granted.
-    cache: Cache,
-    /// Whether the data go to the processor and leave no copy in its cache.
-    uncached: bool,
+    cache: B::CacheLine,
+    /// The processor's request or notice.
+    ask: Ask,
     /// The time at which memory has the line for the data wires.
     read: Time,
     /// Whether memory takes the data, too.
     memory_write: bool,
-}
-
-impl Outstanding {
-    /// Whether its bus request reads a line.
-    const fn reads(&self) -> bool {
-        matches!(self.cache.request, Some(Command::Read | Command::ReadExclusive | Command::ReadForeign))
-    }
 }
 
 /// A bus transaction, as its events name it.
@@ -160,7 +158,7 @@ impl NodeEvent for SmpEvent {
     }
 }
 
-impl Controller for Smp {
+impl<B: Bus> Controller for Smp<B> {
     type Message = Transaction;
     type Event = SmpEvent;
     const WRITE_PREFETCHES_STORE: bool = true;
@@ -179,7 +177,7 @@ impl Controller for Smp {
             lines: blueprint.lines,
             outstanding: vec![Vec::new(); topology.processors() as usize],
             source,
-            sent: [0; Command::ALL.len()],
+            sent: Vec::new(),
             invalidations: Histogram::default(),
         })
     }
@@ -234,21 +232,15 @@ impl Controller for Smp {
 
     fn posted(system: &mut System<Self>, cpu: CpuId, post: &Post) {
         let Post { at, ask, line, copy, .. } = *post;
-        let mut cache = Cache { state: copy.state.into(), version: copy.version, request: None };
-        let uncached = ask == Ask::Request(Access::UncachedRead);
-        match ask {
+        let mut cache = B::held(copy.state, copy.version);
+        let started = match ask {
             Ask::Request(Access::PoisonRead) => return system.fail(SimError::NoUncached { cpu }),
-            // Memory is brought up to date, and other caches keep their copies.
-            Ask::Request(Access::UncachedRead) => cache.request = Some(Command::ReadForeign),
-            Ask::Request(access) => {
-                let operation = if access.writes() { Operation::Store } else { Operation::Load };
-                let start = cache.start(operation);
-                debug_assert!(matches!(start, Start::Requested(_)), "{cpu:?} does not miss on {line:?}: {start:?}");
-            }
-            Ask::Evict => _ = cache.start(Operation::Evict),
-        }
+            Ask::Request(access) => B::access(&mut cache, access),
+            Ask::Evict => B::evict(&mut cache),
+        };
+        debug_assert_eq!(started, Started::Requested, "{ask:?} of {cpu:?} for {line:?} needs no bus: {copy:?}");
         let id = system.envelop(Transaction { cpu, line }, NodeId(0));
-        let outstanding = Outstanding { id, line, cache, uncached, read: Time::ZERO, memory_write: false };
+        let outstanding = Outstanding { id, line, cache, ask, read: Time::ZERO, memory_write: false };
         system.controllers.outstanding[cpu.index()].push(outstanding);
         system.schedule_processor(cpu, at, Event::Node(SmpEvent::Request(id)));
     }
@@ -273,14 +265,12 @@ impl Controller for Smp {
 
     fn statistics(system: &System<Self>, _node: NodeId) -> NodeStatistics {
         let Self { bus, banks, sent, invalidations, .. } = &system.controllers;
-        let tally =
-            |command: Command| Tally { name: command.mnemonic(), count: sent[command as usize], busy: Duration::ZERO };
         NodeStatistics {
             busy: bus.address().busy(),
             queued: bus.address().queued(),
             bus_busy: bus.data().busy(),
             memory_busy: banks.busy_before(Time::MAX),
-            sent: Command::ALL.into_iter().map(tally).filter(|tally| tally.count > 0).collect(),
+            sent: sent.clone(),
             invalidations: invalidations.clone(),
             ..NodeStatistics::default()
         }

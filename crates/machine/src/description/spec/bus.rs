@@ -3,25 +3,13 @@
 use units::{Bytes, Hertz};
 
 use super::section;
-use crate::description::kind::Alternatives;
-use crate::description::kind::{bytes, choice, count, cycles, mhz};
-
-/// The number of states of the bus protocol.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BusProtocol {
-    /// MOESI: an owner supplies its line to others and keeps it, without writing it to memory.
-    Moesi,
-}
-
-impl Alternatives for BusProtocol {
-    const WORDS: &'static [(Self, &'static str)] = &[(Self::Moesi, "moesi")];
-}
+use crate::description::kind::{Text, bytes, count, cycles, mhz};
 
 section! {
     /// The snooping bus between processors and memory, with separate address and data wires. Its clock is the memory's.
     BusSpec in "bus" {
-        /// The coherence protocol.
-        protocol: BusProtocol = "protocol", choice::<BusProtocol>();
+        /// The coherence protocol, by a name that the simulator resolves.
+        protocol: String = "protocol", Text;
         /// Clock of the bus and of the memory controller.
         clock: Hertz = "clock_mhz", mhz(10.0, 5000.0);
         /// Width of the data wires.

@@ -13,7 +13,7 @@ mod scheduler;
 use super::DescriptionError;
 use super::layer::{KeyRule, Resolver, Writer};
 
-pub use bus::{BanksSpec, BusProtocol, BusSpec};
+pub use bus::{BanksSpec, BusSpec};
 pub use controller::{ControllerKind, ControllerSpec, DirectorySpec, HandlerSpec, HubSpec, IdealProtocol, MagicSpec};
 pub use latency::LatencySpec;
 pub use network::{
