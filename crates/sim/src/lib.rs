@@ -13,6 +13,7 @@ mod error;
 mod fault;
 mod flash;
 mod ideal;
+mod kernel;
 mod memory;
 mod observer;
 mod origin;

@@ -56,7 +56,7 @@ impl<C: Controller> Simulated for System<C> {
     }
 
     fn now(&self) -> Time {
-        self.now
+        self.kernel.now
     }
 
     fn events(&self) -> u64 {
@@ -131,7 +131,7 @@ impl<C: Controller> Simulated for System<C> {
     }
 
     fn observed(&self) -> Option<Observed> {
-        self.observer.as_ref().map(|observer| observer.borrow().observed())
+        self.observation.observer.as_ref().map(|observer| observer.borrow().observed())
     }
 
     fn watch(&mut self, watch: Watch, watcher: Watcher) -> Result<(), SimError> {

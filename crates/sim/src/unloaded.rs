@@ -32,8 +32,7 @@ pub fn reads<C: Controller>(description: &Description) -> Result<Vec<UnloadedRea
     let network = Network::new(description, Topology::new(description), C::NETWORKS.len());
     let lines = LineMap::new(description.l2.line);
     let blueprint = Blueprint { description, network: &network, lines, options: Options::default() };
-    let nodes = network.topology().nodes().len();
-    let controllers = C::new(&blueprint, (0..).map(engine::Source::new).take(nodes))?;
+    let controllers = C::new(&blueprint)?;
     let processor = ProcessorTiming::new(description, controllers.release(), Duration::ZERO);
     let ids = || network.topology().nodes().iter().map(|node| node.id);
     let read = |(from, to)| {

@@ -10,8 +10,9 @@ use units::{CpuId, Duration, Time};
 use super::Magics;
 use super::event::{InterfaceStep, MagicEvent};
 use super::handler::Handler;
+use crate::kernel::Event;
 use crate::processor::{MissId, Post};
-use crate::system::{Event, System};
+use crate::system::System;
 
 /// The stage of a memory operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +44,7 @@ impl System<Magics> {
 
     /// A memory operation reaches a stage.
     pub(super) fn on_operation(&mut self, cpu: CpuId, miss: MissId, stage: Stage) {
-        let (node, now) = (self.node_of(cpu), self.now);
+        let (node, now) = (self.node_of(cpu), self.kernel.now);
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
         let home = self.controllers.lines.home(line);
         let next = |stage| MagicEvent::Interface(cpu, InterfaceStep::Operation(miss, stage));
@@ -69,7 +70,7 @@ impl System<Magics> {
 
     /// The home's handler performs the operation.
     fn operate(&mut self, cpu: CpuId, miss: MissId) {
-        let (node, now, delay) = (self.node_of(cpu), self.now, self.random_delay());
+        let (node, now, delay) = (self.node_of(cpu), self.kernel.now, self.random_delay());
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
         let home = self.controllers.lines.home(line);
         let Magics { design, nodes, .. } = &mut self.controllers;
@@ -102,7 +103,7 @@ impl System<Magics> {
 
     /// Runs a handler of the processor's own node. Returns when its first message leaves.
     fn run_for_operation(&mut self, cpu: CpuId, handler: Handler) -> Time {
-        let (node, now, delay) = (self.node_of(cpu), self.now, self.random_delay());
+        let (node, now, delay) = (self.node_of(cpu), self.kernel.now, self.random_delay());
         let Magics { design, nodes, .. } = &mut self.controllers;
         nodes[node.index()].run(design, now, handler, 0, 0, delay).first
     }

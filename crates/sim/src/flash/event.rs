@@ -3,8 +3,8 @@
 use units::{CpuId, NodeId};
 
 use super::at_memory::Stage;
+use crate::kernel::{EnvelopeId, NodeEvent, Reach};
 use crate::processor::MissId;
-use crate::system::{EnvelopeId, NodeEvent, Reach};
 
 /// An event of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

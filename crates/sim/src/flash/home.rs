@@ -13,8 +13,8 @@ impl System<Magics> {
     /// A message has passed the inbox of its home: its handler runs and sends its messages.
     #[inline]
     pub(super) fn handle_at_home(&mut self, home: NodeId, message: &Message, from_network: bool) -> Time {
-        let Some((work, traces)) = self.change_directory(home, message) else { return self.now };
-        let (now, delay) = (self.now, self.random_delay());
+        let Some((work, traces)) = self.change_directory(home, message) else { return self.kernel.now };
+        let (now, delay) = (self.kernel.now, self.random_delay());
         let (memory, accepted) = self.access_memory(home, message.kind, &work);
         let offset = self.controllers.lines.offset(message.line);
         let Magics { design, nodes, .. } = &mut self.controllers;
@@ -59,7 +59,7 @@ impl System<Magics> {
     /// Runs the protocol's handler.
     #[inline]
     fn change_directory(&mut self, home: NodeId, message: &Message) -> Option<(HomeWork, Traces)> {
-        let spoiled = if self.saboteur.is_some() { self.spoil_at_home(message)? } else { *message };
+        let spoiled = if self.observation.saboteur.is_some() { self.spoil_at_home(message)? } else { *message };
         let message = &spoiled;
         let controllers = &mut self.controllers;
         let mut traces = controllers.traces.pop().unwrap_or_default();
@@ -78,7 +78,7 @@ impl System<Magics> {
         if let Some(served) = served(work.transaction, &traces) {
             self.note_service(cpu_of(message.requester), message.line, home, served);
         }
-        if self.saboteur.is_some() {
+        if self.observation.saboteur.is_some() {
             self.spoil_directory(message, work.transaction);
         }
         Some((work, traces))
@@ -90,7 +90,7 @@ impl System<Magics> {
     /// and starve the others.
     #[inline]
     fn access_memory(&mut self, home: NodeId, kind: MessageKind, work: &HomeWork) -> (Time, Time) {
-        let now = self.now;
+        let now = self.kernel.now;
         let Magics { design, nodes, .. } = &mut self.controllers;
         let (timing, node) = (&design.timing, &mut nodes[home.index()]);
         let speculative = matches!(kind, MessageKind::Get | MessageKind::GetExclusive | MessageKind::Refill);
@@ -122,7 +122,7 @@ impl System<Magics> {
 
     /// A request of the local processor has passed the inbox and waits for the protocol processor.
     fn note_request(&mut self, node: NodeId, line: LineAddr, waited: Duration) {
-        let now = self.now;
+        let now = self.kernel.now;
         if let Some(miss) = self.processor_mut(cpu_of(node)).miss_on(line) {
             self.controllers.nodes[node.index()].account.asked(miss, now, waited);
         }

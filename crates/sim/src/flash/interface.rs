@@ -10,8 +10,9 @@ use super::remote_access_cache::Kept;
 use super::transport::destination;
 use super::{Magics, cpu_of, miss_on};
 use crate::SimError;
+use crate::kernel::{EnvelopeId, Event};
 use crate::processor::{Ask, MissId, Post};
-use crate::system::{EnvelopeId, Event, System};
+use crate::system::System;
 
 /// The protocol's access for a processor's access; `None` if the protocol has no message for it.
 pub const fn wanted(access: Access) -> Option<msi::Access> {
@@ -115,9 +116,9 @@ impl System<Magics> {
     /// A processor's message is at its pins, behind those that wait there already.
     pub(super) fn on_request(&mut self, cpu: CpuId, id: EnvelopeId) {
         let node = self.node_of(cpu);
-        let message = self.envelopes.get(id).message;
+        let message = self.kernel.envelopes.get(id).message;
         if message.kind.takes_collection_row() && !self.controllers.has_free_row(node, message.line) {
-            let again = self.now + self.controllers.design.timing.retry;
+            let again = self.kernel.now + self.controllers.design.timing.retry;
             return self.schedule_processor(cpu, again, Event::Node(MagicEvent::Request(cpu, id)));
         }
         self.controllers.nodes[node.index()].at_pins.push_back(id);
@@ -136,7 +137,7 @@ impl System<Magics> {
     }
 
     fn take_in_one(&mut self, cpu: CpuId, node: NodeId, id: EnvelopeId) {
-        let message = self.envelopes.get(id).message;
+        let message = self.kernel.envelopes.get(id).message;
         let data = message.kind.carries_data();
         let through = self.take_bus(node, data);
         if data {
@@ -150,7 +151,7 @@ impl System<Magics> {
     pub(super) fn take_bus(&mut self, node: NodeId, data: bool) -> Time {
         let timing = &self.controllers.design.timing;
         let length = if data { timing.bus.request + timing.bus.data } else { timing.bus.request };
-        let start = self.controllers.nodes[node.index()].bus.reserve(self.now, timing.bus.grid, length);
+        let start = self.controllers.nodes[node.index()].bus.reserve(self.kernel.now, timing.bus.grid, length);
         start + timing.bus.request_seen + timing.interface_in + timing.inbox
     }
 
@@ -170,7 +171,7 @@ impl System<Magics> {
     /// A message of this node passes the inbox at `at`, for the home here or for another node.
     pub(super) fn put_into_inbox(&mut self, node: NodeId, at: Time, id: EnvelopeId) {
         self.controllers.nodes[node.index()].in_inbox += 1;
-        let here = self.envelopes.get(id).to == node;
+        let here = self.kernel.envelopes.get(id).to == node;
         let event = if here { MagicEvent::Handle(id) } else { MagicEvent::Outgoing(node, id) };
         self.schedule(node, at, event);
     }
@@ -186,7 +187,7 @@ impl System<Magics> {
         match (result, sent) {
             (Ok(()), Some(message)) => {
                 let id = self.envelop(message, destination(&message));
-                self.put_into_inbox(node, self.now, id);
+                self.put_into_inbox(node, self.kernel.now, id);
             }
             (Ok(()), None) => debug_assert!(false, "a retry sends a request"),
             (Err(error), _) => self.fail(error),
@@ -195,7 +196,7 @@ impl System<Magics> {
 
     /// An answer crosses the bus to the processor, with a line of data or without.
     pub(super) fn on_answer(&mut self, cpu: CpuId, miss: MissId, data: bool) {
-        let (now, node) = (self.now, self.node_of(cpu));
+        let (now, node) = (self.kernel.now, self.node_of(cpu));
         let Magics { design, nodes, .. } = &mut self.controllers;
         let crossing = design.timing.bus.answer(data);
         let start = nodes[node.index()].bus.reserve(now, design.timing.bus.grid, crossing.occupancy);
@@ -204,22 +205,22 @@ impl System<Magics> {
 
     /// An intervention takes the bus.
     pub(super) fn on_intervene(&mut self, id: EnvelopeId) {
-        let node = self.envelopes.get(id).to;
+        let node = self.kernel.envelopes.get(id).to;
         let timing = &self.controllers.design.timing;
         let start =
-            self.controllers.nodes[node.index()].bus.reserve(self.now, timing.bus.grid, timing.bus.intervention);
+            self.controllers.nodes[node.index()].bus.reserve(self.kernel.now, timing.bus.grid, timing.bus.intervention);
         self.schedule(node, start + timing.bus.intervention_seen, MagicEvent::Snoop(id));
     }
 
     /// The processor probes its tags for the line of an intervention. A line that is still arriving is waited for.
     pub(super) fn on_snoop(&mut self, id: EnvelopeId) {
-        let (message, node) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
+        let (message, node) = (self.kernel.envelopes.get(id).message, self.kernel.envelopes.get(id).to);
         if self.is_filling(node, message.line) {
-            let again = self.now + self.controllers.design.timing.cycle;
+            let again = self.kernel.now + self.controllers.design.timing.cycle;
             return self.schedule(node, again, MagicEvent::Snoop(id));
         }
-        self.envelopes.remove(id);
-        let now = self.now;
+        self.kernel.envelopes.remove(id);
+        let now = self.kernel.now;
         self.processor_mut(cpu_of(node)).count_intervention(message.line);
         let checked = self.processor_mut(cpu_of(node)).snoop(message.line, now);
         let Some((outcome, answer, report)) = self.ask_owner(node, &message) else { return };
@@ -244,19 +245,20 @@ impl System<Magics> {
 
     /// An owner's modified line crosses the bus.
     pub(super) fn on_supply(&mut self, answer: EnvelopeId, report: EnvelopeId) {
-        let node = self.envelopes.get(answer).to;
+        let node = self.kernel.envelopes.get(answer).to;
         let timing = &self.controllers.design.timing;
-        let start = self.controllers.nodes[node.index()].bus.reserve(self.now, timing.bus.grid, timing.bus.data);
+        let start = self.controllers.nodes[node.index()].bus.reserve(self.kernel.now, timing.bus.grid, timing.bus.data);
         let through = start + timing.bus.critical + timing.interface_in + timing.inbox;
         self.schedule(node, through, MagicEvent::Supplied(answer, report));
     }
 
     /// The owner's answer and report go out.
     pub(super) fn on_supplied(&mut self, answer: EnvelopeId, report: EnvelopeId) {
-        let node = self.envelopes.get(answer).to;
-        let (answer, report) = (self.envelopes.remove(answer).message, self.envelopes.remove(report).message);
+        let node = self.kernel.envelopes.get(answer).to;
+        let (answer, report) =
+            (self.kernel.envelopes.remove(answer).message, self.kernel.envelopes.remove(report).message);
         let handler = if answer.kind.carries_data() { Handler::Supply } else { Handler::SupplyRefused };
-        let (now, delay) = (self.now, self.random_delay());
+        let (now, delay) = (self.kernel.now, self.random_delay());
         let Magics { design, nodes, .. } = &mut self.controllers;
         let send = design.handlers.send_cycles;
         let run = nodes[node.index()].run(design, now, handler, 0, send, delay);
@@ -267,8 +269,8 @@ impl System<Magics> {
 
     /// An invalidation takes the bus, and the processor's tags with it.
     pub(super) fn on_drop(&mut self, id: EnvelopeId) {
-        let envelope = self.envelopes.remove(id);
-        let (node, now) = (envelope.to, self.now);
+        let envelope = self.kernel.envelopes.remove(id);
+        let (node, now) = (envelope.to, self.kernel.now);
         let timing = &self.controllers.design.timing;
         let start = self.controllers.nodes[node.index()].bus.reserve(now, timing.bus.grid, timing.bus.intervention);
         self.processor_mut(cpu_of(node)).snoop(envelope.message.line, start);

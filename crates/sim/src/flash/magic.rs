@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use engine::{Server, Source};
+use engine::Server;
 use machine::description::HandlerSpec;
 use protocol::msi::{CacheLine, MessageKind, SetWork};
 use units::{Duration, LineAddr, Time};
@@ -15,8 +15,8 @@ use super::remote_access_cache::RemoteAccessCache;
 use super::tags::DirectMapped;
 use super::timing::MagicTiming;
 use crate::counters::CounterUnit;
+use crate::kernel::EnvelopeId;
 use crate::statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
-use crate::system::EnvelopeId;
 
 /// The parameters that the controllers of a machine share.
 pub struct Design {
@@ -48,8 +48,6 @@ pub struct Magic {
     pub processor: Server,
     /// Memory: one line at a time.
     pub memory: Server,
-    /// The source of ranks for the node's events.
-    pub source: Source,
     /// Messages of the processor for which the inbox has no room, oldest first.
     pub at_pins: VecDeque<EnvelopeId>,
     /// Messages of the processor in the inbox, or on their way to it through the bus and the interface.
@@ -85,7 +83,6 @@ pub struct Run {
 impl Magic {
     /// An idle controller with empty caches.
     pub fn new(
-        source: Source,
         instruction_cache: DirectMapped,
         data_cache: DirectMapped,
         remote_access_cache: Option<RemoteAccessCache>,
@@ -94,7 +91,6 @@ impl Magic {
             bus: Server::default(),
             processor: Server::default(),
             memory: Server::default(),
-            source,
             at_pins: VecDeque::new(),
             in_inbox: 0,
             outstanding: Vec::new(),

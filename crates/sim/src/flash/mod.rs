@@ -23,7 +23,6 @@ mod tags;
 mod timing;
 mod transport;
 
-use engine::Source;
 use machine::VirtualNetwork;
 use machine::description::MOST_MAGIC_NODES;
 use protocol::msi::catalogue::{Named, Sizes, Visitor, resolve};
@@ -31,9 +30,10 @@ use protocol::msi::{HeaderUse, Lane, Message, NodeContext, SharingSet, Site};
 use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
 use crate::counters::CounterUnit;
+use crate::kernel::{self, EnvelopeId};
 use crate::memory::LineMap;
 use crate::processor::{MissId, Post, ProcessorTiming};
-use crate::system::{Blueprint, Controller, EnvelopeId, Held, Incoherence, System};
+use crate::system::{Blueprint, Controller, Held, Incoherence, System};
 use crate::wire::{Interconnect, Network};
 use crate::{NodeStatistics, SimError};
 
@@ -124,12 +124,32 @@ impl Protocol {
     }
 }
 
+impl kernel::Message for Message {
+    #[inline]
+    fn probes(&self) -> bool {
+        transport::probes(self)
+    }
+
+    #[inline]
+    fn network(&self) -> VirtualNetwork {
+        match self.kind.lane() {
+            Lane::Request => VirtualNetwork::Request,
+            Lane::Reply => VirtualNetwork::Reply,
+        }
+    }
+
+    #[inline]
+    fn carries_line(&self) -> bool {
+        self.kind.carries_data()
+    }
+}
+
 impl Controller for Magics {
     type Message = Message;
     type Event = MagicEvent;
     const WRITE_PREFETCHES_STORE: bool = true;
 
-    fn new(blueprint: &Blueprint<'_>, sources: impl Iterator<Item = Source>) -> Result<Self, SimError> {
+    fn new(blueprint: &Blueprint<'_>) -> Result<Self, SimError> {
         let description = blueprint.description;
         let parts = MagicDescription::of(description)?;
         let Protocol { directory, replacement_hints, many_formats, named } = Protocol::of(blueprint, &parts)?;
@@ -139,10 +159,10 @@ impl Controller for Magics {
             let make = || RemoteAccessCache::new(size, description.l2.line, blueprint.lines, nodes);
             named.remote_access_cache.then(make)
         };
-        let node = |source| {
+        let node = || {
             let instructions = DirectMapped::new(magic.instruction_cache.0, magic.instruction_cache_line.0);
             let data = DirectMapped::new(magic.data_cache.0, magic.data_cache_line.0);
-            Magic::new(source, instructions, data, cache())
+            Magic::new(instructions, data, cache())
         };
         let kept = if named.remote_access_cache { parts.directory.remote_access_cache } else { Bytes(0) };
         let header_bytes = parts.directory.header.0;
@@ -166,7 +186,7 @@ impl Controller for Magics {
             lookahead: delivery + design.timing.network_in + design.timing.inbox,
             unhindered: transport::unhindered(&design.timing, &parts, blueprint),
             design,
-            nodes: sources.map(node).collect(),
+            nodes: (0..nodes).map(|_| node()).collect(),
             directory,
             lines: blueprint.lines,
             collection_rows: magic.collection_rows as usize,
@@ -177,11 +197,6 @@ impl Controller for Magics {
             traces: Vec::new(),
             outboxes: Vec::new(),
         })
-    }
-
-    #[inline]
-    fn source(&mut self, node: NodeId) -> &mut Source {
-        &mut self.nodes[node.index()].source
     }
 
     fn release(&self) -> Duration {
@@ -206,29 +221,11 @@ impl Controller for Magics {
         self.lookahead
     }
 
-    #[inline]
-    fn probes(message: &Message) -> bool {
-        transport::probes(message)
-    }
-
     fn unloaded_read(&self, _network: &Network, _processor: &ProcessorTiming, from: NodeId, to: NodeId) -> Duration {
         self.unhindered[from.index() * self.nodes.len() + to.index()].read()
     }
 
     const NETWORKS: &'static [VirtualNetwork] = &VirtualNetwork::ALL;
-
-    #[inline]
-    fn network(message: &Message) -> VirtualNetwork {
-        match message.kind.lane() {
-            Lane::Request => VirtualNetwork::Request,
-            Lane::Reply => VirtualNetwork::Reply,
-        }
-    }
-
-    #[inline]
-    fn carries_line(message: &Message) -> bool {
-        message.kind.carries_data()
-    }
 
     fn allocated(&mut self, node: NodeId, lines: u64) {
         self.directory.extend(node, lines);

@@ -11,8 +11,9 @@ use super::remote_access_cache::Kept;
 use super::sabotage::Spoiled;
 use super::transport::asks;
 use super::{Magics, cpu_of, miss_on};
+use crate::kernel::EnvelopeId;
 use crate::processor::{CachedCopy, MissId};
-use crate::system::{EnvelopeId, System};
+use crate::system::System;
 
 /// Whether an invalidation goes on to the processor. MAGIC tracks the contents of the remote access cache but not those
 /// of the processor's caches, so the processor probes its tags even for a line that the node no longer has.
@@ -150,8 +151,8 @@ impl System<Magics> {
 
     /// A message of this node's processor has passed the inbox and goes on to another node.
     pub(super) fn on_outgoing(&mut self, node: NodeId, id: EnvelopeId) {
-        let message = self.envelopes.get(id).message;
-        let (now, delay) = (self.now, self.random_delay());
+        let message = self.kernel.envelopes.get(id).message;
+        let (now, delay) = (self.kernel.now, self.random_delay());
         // The tags of the remote access cache are checked before the request goes out (FLASH dissertation, 5.4.1).
         let looks = self.controllers.remote_access_cache && asks(message.kind);
         if looks {
@@ -170,7 +171,7 @@ impl System<Magics> {
         self.leaves_inbox(node, now + run.waited);
         let timing = &self.controllers.design.timing;
         let mut out = run.first + timing.outbox + timing.network_out;
-        if self.saboteur.is_some() {
+        if self.observation.saboteur.is_some() {
             out += self.spoil_departure(&message);
         }
         self.schedule(node, out, MagicEvent::Inject(node, id));
@@ -179,8 +180,8 @@ impl System<Magics> {
     /// A message has passed the inbox of its destination node.
     #[inline]
     pub(super) fn on_handle(&mut self, id: EnvelopeId) {
-        let (message, node) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
-        let from_network = self.envelopes.get(id).passage.is_delivered();
+        let (message, node) = (self.kernel.envelopes.get(id).message, self.kernel.envelopes.get(id).to);
+        let from_network = self.kernel.envelopes.get(id).passage.is_delivered();
         let intervention = matches!(message.kind, MessageKind::ForwardGet | MessageKind::ForwardGetExclusive);
         let started = match message.to {
             Agent::Home(home) => self.handle_at_home(home, &message, from_network),
@@ -188,12 +189,12 @@ impl System<Magics> {
             Agent::Node(_) => self.handle_at_node(node, &message),
         };
         self.release_buffer(id, started);
-        self.envelopes.remove(id);
+        self.kernel.envelopes.remove(id);
     }
 
     /// A forwarded request becomes an intervention at the processor, unless the remote access cache has the line.
     fn intervene(&mut self, node: NodeId, id: EnvelopeId, message: &Message) {
-        let (now, delay) = (self.now, self.random_delay());
+        let (now, delay) = (self.kernel.now, self.random_delay());
         let kept = self.view(node, message.line).place == Place::RemoteAccessCache;
         let Magics { design, nodes, remote_access_cache, .. } = &mut self.controllers;
         let check = if *remote_access_cache { design.remote_access_cache_check_cycles } else { 0 };
@@ -207,7 +208,7 @@ impl System<Magics> {
         let ready = magic.memory.reserve(now, timing.cycle, timing.memory_read) + timing.memory_data;
         let at = run.first.max(ready);
         self.release_buffer(id, run.first);
-        self.envelopes.remove(id);
+        self.kernel.envelopes.remove(id);
         if let Some((_, answer, report)) = self.ask_owner(node, message) {
             let ids = (self.envelop(answer, node), self.envelop(report, node));
             self.schedule(node, at, MagicEvent::Supplied(ids.0, ids.1));
@@ -218,8 +219,8 @@ impl System<Magics> {
     fn handle_at_node(&mut self, node: NodeId, message: &Message) -> Time {
         let handler = of_node(message.kind);
         let search = self.controllers.row_search(node, message);
-        let Some((outcome, sent)) = self.receive(node, message) else { return self.now };
-        let (now, delay) = (self.now, self.random_delay());
+        let Some((outcome, sent)) = self.receive(node, message) else { return self.kernel.now };
+        let (now, delay) = (self.kernel.now, self.random_delay());
         let Magics { design, nodes, .. } = &mut self.controllers;
         // An invalidation for the processor is one more message, sent after the acknowledgement (FLASH dissertation,
         // 5.2.3).
@@ -252,7 +253,8 @@ impl System<Magics> {
         if matches!(message.kind, MessageKind::Invalidate | MessageKind::ClusterInvalidate) {
             self.processor_mut(cpu_of(node)).count_invalidation(message.line);
         }
-        let spoiled = if self.saboteur.is_some() { self.spoil_at_node(node, message) } else { Spoiled::default() };
+        let spoiled =
+            if self.observation.saboteur.is_some() { self.spoil_at_node(node, message) } else { Spoiled::default() };
         if spoiled.lost {
             return None;
         }
@@ -283,7 +285,9 @@ impl System<Magics> {
     /// Marks for the observer when a writer proceeds before all older copies are invalidated (`/IR`), and when they all
     /// are.
     fn observe_collection(&mut self, node: NodeId, line: LineAddr, outcome: NodeOutcome, sent: &[Message]) {
-        let Some(observer) = self.observer.clone().filter(|_| self.controllers.relaxes_order) else { return };
+        let Some(observer) = self.observation.observer.clone().filter(|_| self.controllers.relaxes_order) else {
+            return;
+        };
         if sent.iter().any(|message| message.kind == MessageKind::CollectDone) {
             observer.borrow_mut().settle(line);
         } else if matches!(outcome, NodeOutcome::Completed(_)) && self.view(node, line).collection != Collection::IDLE {
@@ -348,12 +352,12 @@ impl System<Magics> {
             InterfaceStep::Started => self.on_started(cpu),
             InterfaceStep::Operation(miss, stage) => self.on_operation(cpu, miss, stage),
             InterfaceStep::Displaced(id) => {
-                let at = self.now + self.controllers.design.timing.inbox;
+                let at = self.kernel.now + self.controllers.design.timing.inbox;
                 self.put_into_inbox(node, at, id);
             }
             InterfaceStep::Answer(miss) => self.answer_from_remote_access_cache(cpu, miss),
             InterfaceStep::Kept(dirty) => {
-                let (now, delay) = (self.now, self.random_delay());
+                let (now, delay) = (self.kernel.now, self.random_delay());
                 let Magics { design, nodes, .. } = &mut self.controllers;
                 let check = design.remote_access_cache_check_cycles;
                 let magic = &mut nodes[node.index()];
@@ -367,7 +371,7 @@ impl System<Magics> {
 
     /// A miss hits in the remote access cache: after the tag lookup the line is read from this node's memory.
     fn answer_from_remote_access_cache(&mut self, cpu: CpuId, miss: MissId) {
-        let (node, now, delay) = (self.node_of(cpu), self.now, self.random_delay());
+        let (node, now, delay) = (self.node_of(cpu), self.kernel.now, self.random_delay());
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
         let unhindered = Unhindered { point_to_point: Duration::ZERO, ..self.controllers.unhindered(node, line) };
         let Magics { design, nodes, .. } = &mut self.controllers;

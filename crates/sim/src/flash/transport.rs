@@ -10,8 +10,9 @@ use super::event::MagicEvent;
 use super::handler::Handler;
 use super::timing::{MagicDescription, MagicTiming};
 use super::{Magics, cpu_of};
+use crate::kernel::{EnvelopeId, Event};
 use crate::processor::ProcessorTiming;
-use crate::system::{Blueprint, EnvelopeId, Event, System};
+use crate::system::{Blueprint, System};
 
 /// Whether a message may cause an intervention or invalidation at the processor of its destination node. Every message
 /// to the home may, because the home's own node is served within the same run.
@@ -74,7 +75,7 @@ impl System<Magics> {
     #[inline]
     pub(super) fn on_delivery(&mut self, channel: ChannelId, id: EnvelopeId, arrival: Time) {
         let timing = &self.controllers.design.timing;
-        let envelope = self.envelopes.get(id);
+        let envelope = self.kernel.envelopes.get(id);
         let behind = Duration(envelope.passage.spread.0.saturating_sub(timing.bus.line.0));
         let lag = if envelope.message.kind.carries_data() { behind } else { Duration::ZERO };
         let inside = (arrival + lag).align_up(timing.cycle) + timing.network_in + timing.inbox;

@@ -3,8 +3,8 @@
 use protocol::msi::Access;
 use units::CpuId;
 
+use crate::kernel::{EnvelopeId, NodeEvent, Reach};
 use crate::processor::MissId;
-use crate::system::{EnvelopeId, NodeEvent, Reach};
 
 /// An event of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

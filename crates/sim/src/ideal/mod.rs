@@ -27,7 +27,7 @@ mod transaction;
 
 use std::collections::VecDeque;
 
-use engine::{Server, Source};
+use engine::Server;
 use machine::VirtualNetwork;
 use machine::description::IdealProtocol;
 use protocol::Access;
@@ -35,10 +35,11 @@ use protocol::msi::{self, CacheLine, Message, MessageKind, NodeContext, Transact
 use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
 use crate::flash::{self, Directory, MagicDescription, MagicTiming, Protocol, Sums, Traces, Unhindered, cpu_of};
+use crate::kernel::{self, EnvelopeId, Event};
 use crate::memory::LineMap;
 use crate::processor::{Ask, CachedCopy, MissId, Post, ProcessorTiming};
 use crate::statistics::{Histogram, NodeStatistics, Tally};
-use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, System, Unfinished};
+use crate::system::{Blueprint, Controller, Held, Incoherence, System, Unfinished};
 use crate::wire::Network;
 use crate::{SimError, StallTerms};
 
@@ -62,9 +63,9 @@ pub struct Ideals {
 }
 
 /// The moving parts of a node.
+#[derive(Default)]
 struct Node {
     bus: Server,
-    source: Source,
     /// Lines between the processor's caches and its pins, which the home still lists as copies.
     leaving: Vec<(LineAddr, CachedCopy)>,
     terms: Sums,
@@ -81,17 +82,6 @@ pub struct Leaving {
 }
 
 impl Node {
-    fn new(source: Source) -> Self {
-        Self {
-            bus: Server::default(),
-            source,
-            leaving: Vec::new(),
-            terms: Sums::default(),
-            sent: [0; MessageKind::ALL.len()],
-            invalidations: Histogram::default(),
-        }
-    }
-
     /// Counts a message from node `from`, this one, to another.
     fn count(&mut self, from: NodeId, message: &Message) {
         self.sent[message.kind as usize] += u64::from(flash::destination(message) != from);
@@ -112,12 +102,29 @@ impl Node {
     }
 }
 
+impl kernel::Message for Leaving {
+    /// No message leaves its node.
+    fn probes(&self) -> bool {
+        false
+    }
+
+    /// An ideal machine sends no messages through the network.
+    fn network(&self) -> VirtualNetwork {
+        VirtualNetwork::Request
+    }
+
+    /// An ideal machine sends no messages through the network.
+    fn carries_line(&self) -> bool {
+        false
+    }
+}
+
 impl Controller for Ideals {
     type Message = Leaving;
     type Event = IdealEvent;
     const WRITE_PREFETCHES_STORE: bool = true;
 
-    fn new(blueprint: &Blueprint<'_>, sources: impl Iterator<Item = Source>) -> Result<Self, SimError> {
+    fn new(blueprint: &Blueprint<'_>) -> Result<Self, SimError> {
         let parts = MagicDescription::of(blueprint.description)?;
         let Protocol { directory, replacement_hints, named, .. } = Protocol::of(blueprint, &parts)?;
         if named.remote_access_cache {
@@ -131,7 +138,7 @@ impl Controller for Ideals {
         }
         Ok(Self {
             timing,
-            nodes: sources.map(Node::new).collect(),
+            nodes: blueprint.network.topology().nodes().iter().map(|_| Node::default()).collect(),
             directory,
             lines: blueprint.lines,
             replacement_hints,
@@ -141,11 +148,6 @@ impl Controller for Ideals {
             messages: VecDeque::new(),
             traces: Traces::default(),
         })
-    }
-
-    #[inline]
-    fn source(&mut self, node: NodeId) -> &mut Source {
-        &mut self.nodes[node.index()].source
     }
 
     fn release(&self) -> Duration {
@@ -165,26 +167,11 @@ impl Controller for Ideals {
         self.unhindered.iter().map(|pair| pair.between_buses).min().unwrap_or(Duration::ZERO)
     }
 
-    /// No message leaves its node.
-    fn probes(_message: &Leaving) -> bool {
-        false
-    }
-
     fn unloaded_read(&self, _network: &Network, _processor: &ProcessorTiming, from: NodeId, to: NodeId) -> Duration {
         self.unhindered[from.index() * self.nodes.len() + to.index()].read()
     }
 
     const NETWORKS: &'static [VirtualNetwork] = &[];
-
-    /// An ideal machine sends no messages through the network.
-    fn network(_message: &Leaving) -> VirtualNetwork {
-        VirtualNetwork::Request
-    }
-
-    /// An ideal machine sends no messages through the network.
-    fn carries_line(_message: &Leaving) -> bool {
-        false
-    }
 
     fn allocated(&mut self, node: NodeId, lines: u64) {
         self.directory.extend(node, lines);
@@ -273,7 +260,7 @@ impl System<Ideals> {
     /// A request takes the bus, which fixes the time of its answer.
     fn on_request(&mut self, cpu: CpuId, miss: MissId, access: Option<msi::Access>) {
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
-        let (now, node, delay) = (self.now, self.node_of(cpu), self.random_delay());
+        let (now, node, delay) = (self.kernel.now, self.node_of(cpu), self.random_delay());
         let unhindered = self.controllers.unhindered(node, line);
         let Ideals { timing, nodes, .. } = &mut self.controllers;
         let start = nodes[node.index()].bus.reserve(now, timing.bus.grid, timing.bus.request);
@@ -297,7 +284,7 @@ impl System<Ideals> {
             Err(error) => return self.fail(error),
         };
         self.observe_grant(cpu, line);
-        let (now, unhindered) = (self.now, self.controllers.unhindered(node, line));
+        let (now, unhindered) = (self.kernel.now, self.controllers.unhindered(node, line));
         let remote = self.controllers.lines.home(line) != node;
         let Ideals { timing, nodes, .. } = &mut self.controllers;
         let node = &mut nodes[node.index()];
@@ -309,8 +296,8 @@ impl System<Ideals> {
 
     /// An evicted line is at the processor's pins: a dirty one crosses the bus, and the home is updated at once.
     fn on_leaving(&mut self, cpu: CpuId, id: EnvelopeId) {
-        let Leaving { line, dirty } = self.envelopes.remove(id).message;
-        let (now, node) = (self.now, self.node_of(cpu));
+        let Leaving { line, dirty } = self.kernel.envelopes.remove(id).message;
+        let (now, node) = (self.kernel.now, self.node_of(cpu));
         if dirty {
             let Ideals { timing, nodes, .. } = &mut self.controllers;
             nodes[node.index()].bus.reserve(now, timing.bus.grid, timing.bus.request + timing.bus.data);

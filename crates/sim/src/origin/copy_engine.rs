@@ -109,7 +109,7 @@ impl System<Hubs> {
         };
         // The processor in whose name the engine acts may lose copies at any time, but no sooner than by an
         // invalidation.
-        let at = self.now + self.controllers.timing.soonest_invalidation();
+        let at = self.kernel.now + self.controllers.timing.soonest_invalidation();
         self.controllers.hubs[node.index()].engine.queue.push_back(transfer);
         self.schedule(node, at, HubEvent::Copy(node, NEXT_PAGE));
     }
@@ -153,7 +153,7 @@ impl System<Hubs> {
         match result {
             Ok(()) => {
                 self.count_copying(node, &outbox);
-                self.dispatch_all(node, self.now, &outbox);
+                self.dispatch_all(node, self.kernel.now, &outbox);
             }
             Err(error) => self.fail(error),
         }
@@ -164,7 +164,7 @@ impl System<Hubs> {
     fn read_line(&mut self, node: NodeId, number: u32) {
         let Some(job) = &self.controllers.hubs[node.index()].engine.job else { return };
         let (line, access) = (LineAddr(job.from.0 + u64::from(number)), job.access);
-        let (agent, now) = (self.controllers.agent(node), self.now);
+        let (agent, now) = (self.controllers.agent(node), self.kernel.now);
         let busy = self.controllers.outstanding[agent.index()].iter().any(|(other, _)| *other == line);
         if busy || self.processor(agent).miss_on(line).is_some() {
             return self.copy_later(node, number);
@@ -198,7 +198,7 @@ impl System<Hubs> {
     }
 
     fn copy_later(&mut self, node: NodeId, number: u32) {
-        let at = self.now + self.controllers.timing.retry;
+        let at = self.kernel.now + self.controllers.timing.retry;
         self.schedule(node, at, HubEvent::Copy(node, number));
     }
 
@@ -247,7 +247,7 @@ impl System<Hubs> {
         let Some(job) = &self.controllers.hubs[node.index()].engine.job else { return };
         let (offset, Some(to)) = (u64::from(number), job.to) else { return };
         let (from, line) = (LineAddr(job.from.0 + offset), LineAddr(to.0 + offset));
-        if let Some(observer) = &self.observer {
+        if let Some(observer) = &self.observation.observer {
             let mut observer = observer.borrow_mut();
             match job.access {
                 Access::PoisonRead => observer.moved(from, line),
@@ -263,7 +263,7 @@ impl System<Hubs> {
         self.controllers.outstanding[agent.index()].push((line, cache));
         self.begin(node, line);
         self.count_copying(node, &outbox);
-        let out = self.now + self.controllers.timing.interface_out;
+        let out = self.kernel.now + self.controllers.timing.interface_out;
         self.dispatch_all(node, out, &outbox);
     }
 
@@ -274,7 +274,7 @@ impl System<Hubs> {
         let (due, rest) = held.into_iter().partition::<Vec<_>, _>(|post| post.line == line);
         self.controllers.hubs[node.index()].engine.held = rest;
         for post in due {
-            Hubs::posted(self, agent, &Post { at: post.at.max(self.now), ..post });
+            Hubs::posted(self, agent, &Post { at: post.at.max(self.kernel.now), ..post });
         }
     }
 

@@ -7,16 +7,17 @@ use units::NodeId;
 
 use super::Hubs;
 use crate::fault::Fault;
-use crate::system::{EnvelopeId, Served, System};
+use crate::kernel::EnvelopeId;
+use crate::system::{Served, System};
 use crate::wire::Interconnect;
 
 impl System<Hubs> {
     /// A message reaches the memory/directory interface of its node.
     #[inline]
     pub(super) fn on_home(&mut self, id: EnvelopeId) {
-        let (mut message, node) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
+        let (mut message, node) = (self.kernel.envelopes.get(id).message, self.kernel.envelopes.get(id).to);
         let returns = matches!(message.kind, MessageKind::Writeback | MessageKind::SharingWriteback);
-        if self.saboteur.is_some() && returns && message.version.0 > 0 && self.strikes(Fault::StaleData) {
+        if self.observation.saboteur.is_some() && returns && message.version.0 > 0 && self.strikes(Fault::StaleData) {
             message.version.0 -= 1;
         }
         self.count_reference(node, &message);
@@ -31,7 +32,7 @@ impl System<Hubs> {
             Err(error) => return self.fail(error),
         };
         let hub = &mut hubs[node.index()];
-        let start = hub.reserve_memory(timing, self.now, message.kind, &work);
+        let start = hub.reserve_memory(timing, self.kernel.now, message.kind, &work);
         hub.received[message.kind as usize] += 1;
         if matches!(message.kind, MessageKind::Read | MessageKind::ReadShared | MessageKind::ReadExclusive) {
             hub.found[found as usize] += 1;
@@ -47,7 +48,7 @@ impl System<Hubs> {
             self.note_service(message.requester, message.line, node, served);
         }
         self.release_buffer(id, start);
-        self.envelopes.remove(id);
+        self.kernel.envelopes.remove(id);
         for &answer in outbox.as_slice() {
             let copies = if answer.to == Agent::Sharers { u64::from(work.invalidations) } else { 1 };
             let Hubs { hubs, timing, .. } = &mut self.controllers;
@@ -86,7 +87,7 @@ impl System<Hubs> {
     /// 4.1.3).
     #[inline]
     fn is_output_nearly_full(&self, node: NodeId) -> bool {
-        let waiting = self.network.wires.backlog_packets(node, VirtualNetwork::Request, self.now);
+        let waiting = self.network.wires.backlog_packets(node, VirtualNetwork::Request, self.kernel.now);
         waiting >= self.controllers.timing.backoff_packets
     }
 }

@@ -1,6 +1,6 @@
 //! The timing of a node's Hub: system bus, processor interface, memory and directory.
 
-use engine::{Server, Source};
+use engine::Server;
 use machine::description::Description;
 use protocol::origin::{DirectoryState, HomeWork, MessageKind};
 use units::{Duration, Time};
@@ -154,8 +154,6 @@ pub struct Hub {
     pub network: Server,
     /// The block transfer engine, which copies pages.
     pub engine: CopyEngine,
-    /// The source of ranks for the Hub's events.
-    pub source: Source,
     /// Messages handled by the home.
     pub received: MessageCounts,
     /// Messages sent by the home.
@@ -179,8 +177,8 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// An idle Hub whose events are ranked by `source`.
-    pub fn new(source: Source) -> Self {
+    /// An idle Hub.
+    pub fn new() -> Self {
         Self {
             bus: Server::default(),
             memory: Server::default(),
@@ -188,7 +186,6 @@ impl Hub {
             backoffs: Server::default(),
             network: Server::default(),
             engine: CopyEngine::default(),
-            source,
             received: [0; MessageKind::ALL.len()],
             sent: [0; MessageKind::ALL.len()],
             busy: [Duration::ZERO; MessageKind::ALL.len()],

@@ -10,19 +10,20 @@ use units::{CpuId, NodeId, Time};
 use super::{HubEvent, Hubs};
 use crate::SimError;
 use crate::fault::Fault;
+use crate::kernel::EnvelopeId;
 use crate::processor::MissId;
-use crate::system::{EnvelopeId, System};
+use crate::system::System;
 
 impl System<Hubs> {
     /// A processor's request or writeback is at its pins: it takes the bus and goes to the crossbar.
     #[inline]
     pub(super) fn on_request(&mut self, cpu: CpuId, id: EnvelopeId) {
         let node = self.node_of(cpu);
-        let message = self.envelopes.remove(id).message;
+        let message = self.kernel.envelopes.remove(id).message;
         let timing = &self.controllers.timing;
         let length =
             if message.kind.carries_data() { timing.bus.request + timing.bus.data } else { timing.bus.request };
-        let start = self.controllers.hubs[node.index()].bus.reserve(self.now, timing.bus.grid, length);
+        let start = self.controllers.hubs[node.index()].bus.reserve(self.kernel.now, timing.bus.grid, length);
         let out = start + timing.bus.request_seen + timing.interface_out;
         self.dispatch(node, out, message);
     }
@@ -36,36 +37,39 @@ impl System<Hubs> {
         if let Err(error) = result {
             return self.fail(error);
         }
-        self.dispatch_all(node, self.now, &outbox);
+        self.dispatch_all(node, self.kernel.now, &outbox);
     }
 
     /// A message reaches the processor interface of its node.
     #[inline]
     pub(super) fn on_interface(&mut self, id: EnvelopeId) {
-        self.release_buffer(id, self.now);
-        let message = self.envelopes.get(id).message;
+        self.release_buffer(id, self.kernel.now);
+        let message = self.kernel.envelopes.get(id).message;
         if message.kind.class() == MessageClass::Intervention {
-            let node = self.envelopes.get(id).to;
+            let node = self.kernel.envelopes.get(id).to;
             let timing = &self.controllers.timing;
-            let start =
-                self.controllers.hubs[node.index()].bus.reserve(self.now, timing.bus.grid, timing.bus.intervention);
+            let start = self.controllers.hubs[node.index()].bus.reserve(
+                self.kernel.now,
+                timing.bus.grid,
+                timing.bus.intervention,
+            );
             let seen =
                 if message.kind == MessageKind::Invalidate { start } else { start + timing.bus.intervention_seen };
             return self.schedule(node, seen, HubEvent::Snoop(id));
         }
         if message.kind == MessageKind::InvalidateAcknowledge {
-            if self.saboteur.is_some() && self.strikes(Fault::LostAcknowledgement) {
-                self.envelopes.remove(id);
+            if self.observation.saboteur.is_some() && self.strikes(Fault::LostAcknowledgement) {
+                self.kernel.envelopes.remove(id);
                 return;
             }
-            let (node, timing) = (self.envelopes.get(id).to, &self.controllers.timing);
+            let (node, timing) = (self.kernel.envelopes.get(id).to, &self.controllers.timing);
             self.controllers.hubs[node.index()].acknowledgements.reserve(
-                self.now,
+                self.kernel.now,
                 timing.cycle,
                 timing.acknowledgement,
             );
         }
-        self.envelopes.remove(id);
+        self.kernel.envelopes.remove(id);
         if let Agent::Processor(cpu) = message.to {
             self.answer(cpu, &message);
         }
@@ -73,7 +77,7 @@ impl System<Hubs> {
 
     /// The processors probe their tags for the line of an intervention or invalidation.
     pub(super) fn on_snoop(&mut self, id: EnvelopeId) {
-        let envelope = self.envelopes.remove(id);
+        let envelope = self.kernel.envelopes.remove(id);
         let node = envelope.to;
         match envelope.message.to {
             Agent::Processor(owner) => self.intervene(node, owner, &envelope.message),
@@ -84,12 +88,12 @@ impl System<Hubs> {
     /// Both processors check their tags and drop their copies, except for the requester's own copy; one acknowledgement
     /// goes out when both have answered (Prestor 2001, 4.1.3).
     fn invalidate(&mut self, node: NodeId, message: &Message) {
-        let now = self.now;
+        let now = self.kernel.now;
         let mut answered = now;
         for cpu in self.controllers.geometry.processors_of(node) {
             self.processor_mut(cpu).count_invalidation(message.line);
             answered = answered.max(self.processor_mut(cpu).answer_invalidation(message.line, now));
-            let spared = self.saboteur.is_some() && self.strikes(Fault::KeptCopy);
+            let spared = self.observation.saboteur.is_some() && self.strikes(Fault::KeptCopy);
             if cpu != message.requester
                 && !spared
                 && let Err(error) = self.with_line(cpu, message.line, protocol::origin::invalidate)
@@ -102,7 +106,7 @@ impl System<Hubs> {
     }
 
     fn intervene(&mut self, node: NodeId, owner: CpuId, message: &Message) {
-        let now = self.now;
+        let now = self.kernel.now;
         self.processor_mut(owner).count_intervention(message.line);
         let checked = self.processor_mut(owner).snoop(message.line, now);
         let mut outbox = Outbox::new();
@@ -137,17 +141,17 @@ impl System<Hubs> {
 
     /// A modified line crosses the bus; response and revision leave one after the other.
     pub(super) fn on_supply(&mut self, response: EnvelopeId, revision: EnvelopeId) {
-        let node = self.envelopes.get(response).to;
+        let node = self.kernel.envelopes.get(response).to;
         let timing = &self.controllers.timing;
-        let start = self.controllers.hubs[node.index()].bus.reserve(self.now, timing.bus.grid, timing.bus.data);
+        let start = self.controllers.hubs[node.index()].bus.reserve(self.kernel.now, timing.bus.grid, timing.bus.data);
         let out = start + timing.supply_seen + timing.interface_out;
-        let behind = if self.envelopes.get(revision).message.kind.carries_data() {
+        let behind = if self.kernel.envelopes.get(revision).message.kind.carries_data() {
             timing.bus.line.max(timing.revision)
         } else {
             timing.revision
         };
         for (id, at) in [(response, out), (revision, out + behind)] {
-            let message = self.envelopes.remove(id).message;
+            let message = self.kernel.envelopes.remove(id).message;
             self.dispatch(node, at, message);
         }
     }
@@ -158,7 +162,9 @@ impl System<Hubs> {
         let node = self.node_of(cpu);
         let mut outbox = Outbox::new();
         let mut discarded = false;
-        let trusts = self.saboteur.is_some() && self.is_overtaken(cpu, message) && self.strikes(Fault::OvertakenCopy);
+        let trusts = self.observation.saboteur.is_some()
+            && self.is_overtaken(cpu, message)
+            && self.strikes(Fault::OvertakenCopy);
         let mut version = message.version;
         let outcome = self.with_line(cpu, message.line, |cache, context| {
             discarded = is_superseded(cache, message.kind);
@@ -190,7 +196,7 @@ impl System<Hubs> {
             CacheOutcome::Retry => {
                 self.count_refusal(cpu, message.line);
                 let Some(miss) = self.processor_mut(cpu).miss_on(message.line) else { return };
-                self.schedule(node, self.now + self.controllers.timing.retry, HubEvent::Retry(cpu, miss));
+                self.schedule(node, self.kernel.now + self.controllers.timing.retry, HubEvent::Retry(cpu, miss));
             }
             CacheOutcome::WritebackDone => self.wake_writeback(cpu, message.line),
             CacheOutcome::WritebackAnsweredIntervention => {}
@@ -218,7 +224,7 @@ impl System<Hubs> {
     fn deliver_data(&mut self, node: NodeId, cpu: CpuId, miss: MissId, done: bool) {
         let timing = &self.controllers.timing;
         let (grid, crossing) = (timing.bus.grid, timing.bus.answer(true));
-        let start = self.controllers.hubs[node.index()].bus.reserve(self.now, grid, crossing.occupancy);
+        let start = self.controllers.hubs[node.index()].bus.reserve(self.kernel.now, grid, crossing.occupancy);
         if done {
             self.cross_bus(cpu, miss, start, crossing);
         } else {
@@ -231,7 +237,7 @@ impl System<Hubs> {
         let timing = &self.controllers.timing;
         let hub = &mut self.controllers.hubs[node.index()];
         let counted = by == MessageKind::InvalidateAcknowledge;
-        let told = if counted { hub.acknowledgements.free_at() } else { self.now };
+        let told = if counted { hub.acknowledgements.free_at() } else { self.kernel.now };
         let start = hub.bus.reserve(told, timing.bus.grid, timing.bus.completion);
         let seen = start + timing.bus.completion_seen;
         let processor = self.processor_mut(cpu);
@@ -251,7 +257,7 @@ impl System<Hubs> {
         let served =
             self.with_line(cpu, line, |cache, context| protocol::origin::serve_deferred(cache, context, &mut outbox));
         if let Some(supplied) = served? {
-            self.supply(self.node_of(cpu), cpu, supplied, self.now, &outbox);
+            self.supply(self.node_of(cpu), cpu, supplied, self.kernel.now, &outbox);
         }
         Ok(())
     }
@@ -259,7 +265,7 @@ impl System<Hubs> {
     /// Sends the messages that a backoff reply makes the requester send in the home's place: an intervention, or one
     /// invalidation after another. (Or the answer to an intervention that was deferred during a request now NACKed.)
     fn dispatch_backoff(&mut self, node: NodeId, outbox: &Outbox) {
-        let out = self.now + self.controllers.timing.interface_out;
+        let out = self.kernel.now + self.controllers.timing.interface_out;
         for message in outbox.as_slice() {
             if message.to != Agent::Sharers {
                 self.dispatch(node, out, *message);

@@ -29,7 +29,7 @@ impl System<Hubs> {
         let Some(references) = &mut self.controllers.references else { return };
         let Some(block) = references.count(home, offset, from) else { return };
         // The interrupt takes as long as an invalidation to reach the processor.
-        let at = self.now + self.controllers.timing.soonest_invalidation();
+        let at = self.kernel.now + self.controllers.timing.soonest_invalidation();
         self.schedule(home, at, HubEvent::Interrupt(home, block));
     }
 
@@ -81,7 +81,7 @@ impl System<Hubs> {
         if !misses.iter().all(|&id| self.processor(cpu).has_trapped(id)) {
             return self.answer_later(cpu, id);
         }
-        let now = self.now;
+        let now = self.kernel.now;
         let moves = misses.into_iter().filter_map(|id| Some((id, self.where_it_is(cpu, id)?))).collect::<Vec<_>>();
         if !moves.iter().all(|&(id, line)| self.processor(cpu).can_redirect(id, line)) {
             moves.iter().for_each(|&(id, _)| self.processor_mut(cpu).release_slot(id));
@@ -112,7 +112,7 @@ impl System<Hubs> {
     }
 
     fn answer_later(&mut self, cpu: CpuId, id: MissId) {
-        let (node, at) = (self.node_of(cpu), self.now + self.controllers.timing.retry);
+        let (node, at) = (self.node_of(cpu), self.kernel.now + self.controllers.timing.retry);
         self.schedule(node, at, HubEvent::BusError(cpu, id));
     }
 

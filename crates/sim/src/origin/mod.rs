@@ -12,17 +12,17 @@ mod reference_counters;
 mod transport;
 mod unloaded;
 
-use engine::Source;
 use machine::VirtualNetwork;
 use protocol::origin::{CacheContext, CacheLine, DirectoryEntry, Geometry, Message, Outbox, Pending};
 use protocol::{Agent, Version};
 use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
 use crate::counters::CounterUnit;
+use crate::kernel::{self, EnvelopeId, Event, NodeEvent, Reach};
 use crate::memory::{LineMap, LineTable};
 use crate::os::Transfer;
 use crate::processor::{Ask, CachedCopy, MissId, Post, ProcessorTiming};
-use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, NodeEvent, Reach, System};
+use crate::system::{Blueprint, Controller, Held, Incoherence, System};
 use crate::wire::{Interconnect, Network};
 use crate::{NodeStatistics, SimError};
 
@@ -129,6 +129,24 @@ impl NodeEvent for HubEvent {
     }
 }
 
+impl kernel::Message for Message {
+    /// Every message to a processor interface, answers and NACKs included.
+    #[inline]
+    fn probes(&self) -> bool {
+        !matches!(self.to, Agent::Home(_))
+    }
+
+    #[inline]
+    fn network(&self) -> VirtualNetwork {
+        transport::network(self.kind.class())
+    }
+
+    #[inline]
+    fn carries_line(&self) -> bool {
+        self.kind.carries_data()
+    }
+}
+
 impl Controller for Hubs {
     type Message = Message;
     type Event = HubEvent;
@@ -136,7 +154,7 @@ impl Controller for Hubs {
     const MOVES_PAGES: bool = true;
     const PROBES_INCLUDE_ANSWERS: bool = true;
 
-    fn new(blueprint: &Blueprint<'_>, sources: impl Iterator<Item = Source>) -> Result<Self, SimError> {
+    fn new(blueprint: &Blueprint<'_>) -> Result<Self, SimError> {
         let topology = blueprint.network.topology();
         let nodes = topology.nodes().len();
         let os = &blueprint.description.os;
@@ -151,16 +169,11 @@ impl Controller for Hubs {
             lines: blueprint.lines,
             lookahead: timing.lookahead(blueprint.network.wires.soonest_delivery()),
             timing,
-            hubs: sources.map(Hub::new).collect(),
+            hubs: (0..nodes).map(|_| Hub::new()).collect(),
             directory: LineTable::new(nodes, blueprint.lines),
             outstanding: vec![Vec::new(); usize::from(geometry.processors())],
             references: os.migration.then(|| ReferenceCounters::new(nodes, os.migration_threshold)),
         })
-    }
-
-    #[inline]
-    fn source(&mut self, node: NodeId) -> &mut Source {
-        &mut self.hubs[node.index()].source
     }
 
     fn release(&self) -> Duration {
@@ -177,12 +190,6 @@ impl Controller for Hubs {
         self.lookahead
     }
 
-    /// Every message to a processor interface, answers and NACKs included.
-    #[inline]
-    fn probes(message: &Message) -> bool {
-        !matches!(message.to, Agent::Home(_))
-    }
-
     /// The processor in whose name the copy engine acts may lose copies at any time.
     #[inline]
     fn is_disturbing(&self, node: NodeId) -> bool {
@@ -194,16 +201,6 @@ impl Controller for Hubs {
     }
 
     const NETWORKS: &'static [VirtualNetwork] = &VirtualNetwork::ALL;
-
-    #[inline]
-    fn network(message: &Message) -> VirtualNetwork {
-        transport::network(message.kind.class())
-    }
-
-    #[inline]
-    fn carries_line(message: &Message) -> bool {
-        message.kind.carries_data()
-    }
 
     fn allocated(&mut self, node: NodeId, lines: u64) {
         self.directory.extend(node, lines);

@@ -6,7 +6,8 @@ use protocol::origin::{Message, MessageClass};
 use units::{ChannelId, Duration, NodeId, Time};
 
 use super::{HubEvent, Hubs};
-use crate::system::{EnvelopeId, Event, System};
+use crate::kernel::{EnvelopeId, Event};
+use crate::system::System;
 
 /// The virtual network for messages of a class: forwarded requests share that of requests, revisions that of replies
 /// (Prestor 2001, 3.1.3 and 3.2.3).
@@ -51,8 +52,8 @@ impl System<Hubs> {
     #[inline]
     pub(super) fn on_inject(&mut self, node: NodeId, id: EnvelopeId) {
         let Hubs { hubs, timing, .. } = &mut self.controllers;
-        let start = hubs[node.index()].network.reserve(self.now, Duration::ZERO, timing.network_message);
-        if start == self.now {
+        let start = hubs[node.index()].network.reserve(self.kernel.now, Duration::ZERO, timing.network_message);
+        if start == self.kernel.now {
             self.enter_network(node, id);
         } else {
             self.schedule(node, start, HubEvent::Depart(node, id));
@@ -64,7 +65,7 @@ impl System<Hubs> {
     #[inline]
     pub(super) fn on_delivery(&mut self, channel: ChannelId, id: EnvelopeId, arrival: Time) {
         let timing = &self.controllers.timing;
-        let envelope = self.envelopes.get(id);
+        let envelope = self.kernel.envelopes.get(id);
         let lag =
             if envelope.message.kind.carries_data() { timing.lag(envelope.passage.spread) } else { Duration::ZERO };
         let mut inside = (arrival + lag).align_up(timing.cycle) + timing.network_in + timing.crossbar;
@@ -77,10 +78,10 @@ impl System<Hubs> {
     /// A message from the network reaches its interface, unless the network interface is still occupied.
     #[inline]
     pub(super) fn on_arrive(&mut self, id: EnvelopeId) {
-        let (message, to) = (self.envelopes.get(id).message, self.envelopes.get(id).to);
+        let (message, to) = (self.kernel.envelopes.get(id).message, self.kernel.envelopes.get(id).to);
         let Hubs { hubs, timing, .. } = &mut self.controllers;
-        let start = hubs[to.index()].network.reserve(self.now, timing.cycle, timing.network_message);
-        match (start == self.now, message.to) {
+        let start = hubs[to.index()].network.reserve(self.kernel.now, timing.cycle, timing.network_message);
+        match (start == self.kernel.now, message.to) {
             (true, Agent::Home(_)) => self.on_home(id),
             (true, _) => self.on_interface(id),
             (false, Agent::Home(_)) => self.schedule(to, start, HubEvent::Home(id)),

@@ -6,9 +6,10 @@ use units::{CpuId, Duration, LineAddr, NodeId, Time};
 
 use super::{Outstanding, Smp, SmpEvent, Transaction};
 use crate::fault::Fault;
+use crate::kernel::EnvelopeId;
 use crate::processor::{Ask, CachedCopy};
 use crate::statistics::Tally;
-use crate::system::{Crossing, EnvelopeId, Served, System};
+use crate::system::{Crossing, Served, System};
 
 /// What the participants of a transaction have answered.
 struct Snooped<B: Bus> {
@@ -24,19 +25,19 @@ struct Snooped<B: Bus> {
 impl<B: Bus> System<Smp<B>> {
     /// A request is at its processor's pins.
     pub(super) fn on_request(&mut self, id: EnvelopeId) {
-        let Transaction { cpu, line } = self.envelopes.get(id).message;
+        let Transaction { cpu, line } = self.kernel.envelopes.get(id).message;
         // Another cache may have taken over the line that was to be written back.
         if self.outstanding(cpu, id).is_some_and(|request| B::request(&request.cache).is_none()) {
             return self.forget(id);
         }
-        self.controllers.bus.request(id, line, self.now);
+        self.controllers.bus.request(id, line, self.kernel.now);
         self.grant();
     }
 
     /// Address phases start as far as the bus permits. Memory starts to read with each of them.
     fn grant(&mut self) {
-        while let Some((id, start)) = self.controllers.bus.grant(self.now) {
-            let Transaction { cpu, line } = self.envelopes.get(id).message;
+        while let Some((id, start)) = self.controllers.bus.grant(self.kernel.now) {
+            let Transaction { cpu, line } = self.kernel.envelopes.get(id).message;
             let delay = self.random_delay();
             let Smp { timing, banks, lines, outstanding, .. } = &mut self.controllers;
             let (snooped, read) = (start + timing.bus.snoop, start + timing.bus.address);
@@ -51,7 +52,7 @@ impl<B: Bus> System<Smp<B>> {
 
     /// The combined reply of a transaction is there: all participants have changed their states.
     pub(super) fn on_reply(&mut self, id: EnvelopeId) {
-        let Transaction { cpu, line } = self.envelopes.get(id).message;
+        let Transaction { cpu, line } = self.kernel.envelopes.get(id).message;
         let snooped = match self.snoop(cpu, line) {
             Ok(Some(snooped)) => snooped,
             Ok(None) => return debug_assert!(false, "a granted transaction has a command"),
@@ -71,7 +72,7 @@ impl<B: Bus> System<Smp<B>> {
         match (data, owner) {
             (false, _) => self.finish(cpu, id),
             (true, Some(ready)) => self.schedule(NodeId(0), ready, SmpEvent::Data(id)),
-            (true, None) => self.schedule(NodeId(0), read.max(self.now), SmpEvent::Data(id)),
+            (true, None) => self.schedule(NodeId(0), read.max(self.kernel.now), SmpEvent::Data(id)),
         }
     }
 
@@ -129,7 +130,7 @@ impl<B: Bus> System<Smp<B>> {
 
     /// The owner's cache is read, unless the line is in its writeback buffer. Returns the time of its data at the bus.
     fn supply(&mut self, owner: CpuId, line: LineAddr, buffered: bool) -> Time {
-        let (now, supply) = (self.now, self.controllers.timing.supply);
+        let (now, supply) = (self.kernel.now, self.controllers.timing.supply);
         if buffered {
             return now + supply;
         }
@@ -140,8 +141,8 @@ impl<B: Bus> System<Smp<B>> {
 
     /// The data of a transaction are ready: they take the data wires, and the requester's cache or memory takes them.
     pub(super) fn on_data(&mut self, id: EnvelopeId) {
-        let Transaction { cpu, line } = self.envelopes.get(id).message;
-        let start = self.controllers.bus.transfer(self.now);
+        let Transaction { cpu, line } = self.kernel.envelopes.get(id).message;
+        let start = self.controllers.bus.transfer(self.kernel.now);
         let timing = self.controllers.timing;
         let whole = start + timing.line;
         if self.outstanding(cpu, id).is_some_and(|request| request.memory_write) {
@@ -160,8 +161,8 @@ impl<B: Bus> System<Smp<B>> {
 
     /// A transaction without data is complete at its requester.
     fn finish(&mut self, cpu: CpuId, id: EnvelopeId) {
-        let Transaction { line, .. } = self.envelopes.get(id).message;
-        let end = self.now + self.controllers.timing.completion;
+        let Transaction { line, .. } = self.kernel.envelopes.get(id).message;
+        let end = self.kernel.now + self.controllers.timing.completion;
         if let Some(miss) = self.processor_mut(cpu).miss_on(line) {
             self.settle(cpu, id);
             self.close_at(cpu, miss, end, end);
@@ -183,7 +184,7 @@ impl<B: Bus> System<Smp<B>> {
 
     /// A transaction is complete: its table entry is free, and with it the writeback buffer of an evicted line.
     pub(super) fn on_complete(&mut self, id: EnvelopeId) {
-        let Transaction { line, .. } = self.envelopes.get(id).message;
+        let Transaction { line, .. } = self.kernel.envelopes.get(id).message;
         self.controllers.bus.complete(line);
         self.forget(id);
         self.grant();
@@ -191,7 +192,7 @@ impl<B: Bus> System<Smp<B>> {
 
     /// A transaction is complete, or cancelled before its grant.
     fn forget(&mut self, id: EnvelopeId) {
-        let Transaction { cpu, line } = self.envelopes.remove(id).message;
+        let Transaction { cpu, line } = self.kernel.envelopes.remove(id).message;
         let requests = &mut self.controllers.outstanding[cpu.index()];
         if let Some(place) = requests.iter().position(|request| request.id == id) {
             requests.swap_remove(place);

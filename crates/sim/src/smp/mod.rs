@@ -12,7 +12,6 @@ mod bus;
 mod check;
 mod registry;
 
-use engine::Source;
 use machine::VirtualNetwork;
 use machine::description::{BanksSpec, BusSpec, Description};
 use protocol::contract::{Bus, Started};
@@ -20,11 +19,12 @@ use protocol::{Access, Version};
 use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
 use crate::SimError;
+use crate::kernel::{self, EnvelopeId, Event, NodeEvent, Reach};
 use crate::memory::{LineMap, LineTable};
 use crate::part::{Banks, BanksTiming, SnoopingBus, SnoopingBusTiming};
 use crate::processor::{Ask, Post, ProcessorTiming};
 use crate::statistics::{Histogram, NodeStatistics, Tally};
-use crate::system::{Blueprint, Controller, EnvelopeId, Event, Held, Incoherence, NodeEvent, Reach, System};
+use crate::system::{Blueprint, Controller, Held, Incoherence, System};
 use crate::wire::Network;
 
 pub use registry::register_bus;
@@ -39,7 +39,6 @@ pub struct Smp<B: Bus> {
     lines: LineMap,
     /// By processor.
     outstanding: Vec<Vec<Outstanding<B>>>,
-    source: Source,
     /// Transactions by mnemonic.
     sent: Vec<Tally>,
     invalidations: Histogram,
@@ -158,16 +157,32 @@ impl NodeEvent for SmpEvent {
     }
 }
 
+impl kernel::Message for Transaction {
+    /// A machine of one node sends nothing through a network.
+    fn probes(&self) -> bool {
+        false
+    }
+
+    /// A machine of one node sends nothing through a network.
+    fn network(&self) -> VirtualNetwork {
+        VirtualNetwork::Request
+    }
+
+    /// A machine of one node sends nothing through a network.
+    fn carries_line(&self) -> bool {
+        false
+    }
+}
+
 impl<B: Bus> Controller for Smp<B> {
     type Message = Transaction;
     type Event = SmpEvent;
     const WRITE_PREFETCHES_STORE: bool = true;
 
-    fn new(blueprint: &Blueprint<'_>, mut sources: impl Iterator<Item = Source>) -> Result<Self, SimError> {
+    fn new(blueprint: &Blueprint<'_>) -> Result<Self, SimError> {
         let (description, topology) = (blueprint.description, blueprint.network.topology());
         let bus = SimError::table(description.bus.as_ref(), description, "snooping-bus")?;
         let spec = SimError::table(description.banks.as_ref(), description, "snooping-bus")?;
-        let Some(source) = sources.next() else { unreachable!("a machine has a node") };
         let timing = SmpTiming::new(bus, description.l2.line.0);
         Ok(Self {
             timing,
@@ -176,15 +191,9 @@ impl<B: Bus> Controller for Smp<B> {
             contents: LineTable::new(topology.nodes().len(), blueprint.lines),
             lines: blueprint.lines,
             outstanding: vec![Vec::new(); topology.processors() as usize],
-            source,
             sent: Vec::new(),
             invalidations: Histogram::default(),
         })
-    }
-
-    #[inline]
-    fn source(&mut self, _node: NodeId) -> &mut Source {
-        &mut self.source
     }
 
     fn release(&self) -> Duration {
@@ -200,11 +209,6 @@ impl<B: Bus> Controller for Smp<B> {
         self.timing.bus.snoop
     }
 
-    /// A machine of one node sends nothing through a network.
-    fn probes(_message: &Transaction) -> bool {
-        false
-    }
-
     /// The combined reply and the read of memory overlap.
     fn unloaded_read(&self, _network: &Network, processor: &ProcessorTiming, _from: NodeId, _to: NodeId) -> Duration {
         let timing = self.timing;
@@ -215,16 +219,6 @@ impl<B: Bus> Controller for Smp<B> {
     }
 
     const NETWORKS: &'static [VirtualNetwork] = &[];
-
-    /// A machine of one node sends nothing through a network.
-    fn network(_message: &Transaction) -> VirtualNetwork {
-        VirtualNetwork::Request
-    }
-
-    /// A machine of one node sends nothing through a network.
-    fn carries_line(_message: &Transaction) -> bool {
-        false
-    }
 
     fn allocated(&mut self, node: NodeId, lines: u64) {
         self.contents.extend(node, lines);

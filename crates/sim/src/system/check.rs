@@ -156,7 +156,7 @@ impl<C: Controller> System<C> {
         copies: &FxHashMap<LineAddr, Vec<(CpuId, CachedCopy)>>,
         memory: impl Fn(&mut C, LineAddr) -> Version,
     ) -> Result<(), Incoherence> {
-        let Some(observer) = self.observer.clone() else { return Ok(()) };
+        let Some(observer) = self.observation.observer.clone() else { return Ok(()) };
         let observer = observer.borrow();
         observer.stored_lines().into_iter().try_for_each(|line| {
             let holders = copies.get(&line).map_or(&[][..], Vec::as_slice);

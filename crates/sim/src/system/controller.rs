@@ -1,15 +1,12 @@
 //! The controller between a node's processors, its memory and the network; each kind of machine implements this trait.
 
-use std::fmt::Debug;
-
-use engine::Source;
 use machine::VirtualNetwork;
 use machine::description::Description;
 use units::{Bytes, ChannelId, CpuId, Duration, NodeId, Time};
 
-use super::event::{EnvelopeId, NodeEvent};
 use super::{Incoherence, System};
 use crate::counters::CounterUnit;
+use crate::kernel::{EnvelopeId, Message, NodeEvent};
 use crate::memory::LineMap;
 use crate::os::Transfer;
 use crate::processor::{MissId, Post, ProcessorTiming};
@@ -46,7 +43,7 @@ pub struct Held {
 /// The functions that take the whole [`System`] are steps of its simulation: they run at the system's present time.
 pub trait Controller: Sized + 'static {
     /// The messages between controllers.
-    type Message: Copy + Debug;
+    type Message: Message;
     /// The events of a node besides those of [`System`].
     type Event: NodeEvent;
     /// Whether a granted write prefetch makes new contents, because the protocol has no state that is exclusive and
@@ -55,14 +52,11 @@ pub trait Controller: Sized + 'static {
     /// Whether nodes have copy engines for pages ([`Controller::transfer`]).
     const MOVES_PAGES: bool = false;
 
-    /// The idle controllers of a machine; `sources` gives each its source of event ranks.
+    /// The idle controllers of a machine.
     ///
     /// # Errors
     /// The description requires something that these controllers do not model.
-    fn new(blueprint: &Blueprint<'_>, sources: impl Iterator<Item = Source>) -> Result<Self, SimError>;
-
-    /// The source of a node's events.
-    fn source(&mut self, node: NodeId) -> &mut Source;
+    fn new(blueprint: &Blueprint<'_>) -> Result<Self, SimError>;
 
     /// From the completion of a request until its miss register is free.
     fn release(&self) -> Duration;
@@ -84,10 +78,6 @@ pub trait Controller: Sized + 'static {
     /// from events that [reach](NodeEvent::reach) the processor.
     fn lookahead(&self) -> Duration;
 
-    /// Whether a message acts on the processors of its destination: an intervention, an invalidation, or whatever may
-    /// lead to one within the look-ahead.
-    fn probes(message: &Self::Message) -> bool;
-
     /// Whether a unit of the node may act on its processors at any time, such as a copy engine with a page under way.
     fn is_disturbing(&self, _node: NodeId) -> bool {
         false
@@ -105,12 +95,6 @@ pub trait Controller: Sized + 'static {
     /// The virtual networks that messages travel on, in the order of [`VirtualNetwork::ALL`]. Links have virtual channels
     /// for each of them.
     const NETWORKS: &'static [VirtualNetwork];
-
-    /// The virtual network that a message travels on, one of [`Self::NETWORKS`].
-    fn network(message: &Self::Message) -> VirtualNetwork;
-
-    /// Whether a message carries a line.
-    fn carries_line(message: &Self::Message) -> bool;
 
     /// The node's memory now has `lines` lines.
     fn allocated(&mut self, node: NodeId, lines: u64);

@@ -62,18 +62,18 @@ impl<C: Controller> System<C> {
 
     #[cold]
     fn count_measuring(&mut self, was: Measuring, is: Measuring) {
-        let before = self.measured.measuring();
-        self.measured.count(was, |threads| threads - 1);
-        self.measured.count(is, |threads| threads + 1);
-        let after = self.measured.measuring();
+        let before = self.observation.measured.measuring();
+        self.observation.measured.count(was, |threads| threads - 1);
+        self.observation.measured.count(is, |threads| threads + 1);
+        let after = self.observation.measured.measuring();
         if after == before {
             return;
         }
         let all = self.all_statistics();
-        let measured = &mut self.measured;
+        let measured = &mut self.observation.measured;
         let over = measured.open.take().map(|(since, earlier)| {
             let done = all.iter().zip(&earlier).map(|(now, then)| now.since(then)).collect();
-            (self.now - since, done)
+            (self.kernel.now - since, done)
         });
         match before {
             Measuring::Yes => measured.closed = together(measured.closed.take(), over),
@@ -82,7 +82,7 @@ impl<C: Controller> System<C> {
         if after == Measuring::Yes {
             measured.closed = together(measured.closed.take(), measured.since.take());
         }
-        measured.open = (after != Measuring::No).then_some((self.now, all));
+        measured.open = (after != Measuring::No).then_some((self.kernel.now, all));
     }
 
     fn all_statistics(&self) -> Vec<NodeStatistics> {
@@ -91,12 +91,12 @@ impl<C: Controller> System<C> {
 
     /// Statistics of a node's controller in the measured intervals; since the start if there were none.
     pub fn statistics(&self, node: NodeId) -> NodeStatistics {
-        let measured = self.measured.closed.as_ref().and_then(|(_, all)| all.get(node.index()));
+        let measured = self.observation.measured.closed.as_ref().and_then(|(_, all)| all.get(node.index()));
         measured.cloned().unwrap_or_else(|| C::statistics(self, node))
     }
 
     /// Total time in which any thread was measured, if any was.
     pub fn measured_time(&self) -> Option<Duration> {
-        self.measured.closed.as_ref().map(|&(length, _)| length)
+        self.observation.measured.closed.as_ref().map(|&(length, _)| length)
     }
 }

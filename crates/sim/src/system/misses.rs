@@ -2,7 +2,8 @@
 
 use units::{CpuId, Duration, LineAddr, NodeId, Time};
 
-use super::{Controller, Event, System};
+use super::{Controller, System};
+use crate::kernel::Event;
 use crate::processor::{Distance, MissId, Service, Transaction, Wait};
 
 /// How a home served a request that it did not NACK, for the account of time.
@@ -30,7 +31,7 @@ pub struct Crossing {
 impl<C: Controller> System<C> {
     /// The answer to a miss crosses the bus to the processor from `start` on. Returns when the miss is complete.
     pub fn cross_bus(&mut self, cpu: CpuId, miss: MissId, start: Time, crossing: Crossing) -> Time {
-        let now = self.now;
+        let now = self.kernel.now;
         let processor = self.processor_mut(cpu);
         let seen = start + crossing.seen;
         let value = seen + processor.data_to_use();
@@ -45,7 +46,7 @@ impl<C: Controller> System<C> {
     pub fn close_at(&mut self, cpu: CpuId, miss: MissId, value: Time, end: Time) {
         let node = self.node_of(cpu);
         self.processor_mut(cpu).set_value(miss, value);
-        self.schedule_common(node, end, Event::Filled(cpu, miss));
+        self.kernel.schedule(node, end, Event::Filled(cpu, miss));
         if self.waits(cpu) == Some(Wait::Value(miss)) {
             self.resume_at(cpu, value);
         }
@@ -74,7 +75,7 @@ impl<C: Controller> System<C> {
         if let Err(error) = C::filled(self, cpu, id) {
             return self.fail(error);
         }
-        let now = self.now;
+        let now = self.kernel.now;
         if self.processor_mut(cpu).perform_waiting_store(id, now) {
             return self.post_now(cpu);
         }
@@ -94,7 +95,7 @@ impl<C: Controller> System<C> {
     /// Ends a spin loop whose copy of the line has departed.
     #[inline]
     pub fn wake_spinner(&mut self, cpu: CpuId) {
-        let now = self.now;
+        let now = self.kernel.now;
         if let Some(time) = self.processor_mut(cpu).take_departure(now) {
             self.resume_at(cpu, time.max(now));
             self.looks_again(cpu);
@@ -109,7 +110,7 @@ impl<C: Controller> System<C> {
                 self.wake_spinner(other);
             }
         }
-        self.resume_at(cpu, self.now);
+        self.resume_at(cpu, self.kernel.now);
     }
 
     /// Ends a wait for the release of an evicted line, if the controller has released it.
@@ -123,8 +124,8 @@ impl<C: Controller> System<C> {
     /// The request of a processor for `line` is granted, and its access performed: reports it to the observer.
     #[inline]
     pub fn observe_grant(&mut self, cpu: CpuId, line: LineAddr) {
-        if self.observer.is_some() {
-            let now = self.now;
+        if self.observation.observer.is_some() {
+            let now = self.kernel.now;
             self.processor_mut(cpu).observe_grant(line, now);
             self.heed_observer();
         }
@@ -139,7 +140,7 @@ impl<C: Controller> System<C> {
     /// Stops the run if the observer has found a fault.
     #[inline]
     pub fn heed_observer(&mut self) {
-        if let Some(observer) = &self.observer {
+        if let Some(observer) = &self.observation.observer {
             let fault = observer.borrow_mut().take_fault();
             if let Some(fault) = fault {
                 self.fail(fault);

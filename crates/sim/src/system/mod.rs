@@ -1,112 +1,107 @@
-//! The simulated system, for any kind of controller: the event loop, the running programs and the network.
+//! The simulated system, for any kind of controller: processors, their threads, and the operating system around them.
+//!
+//! What happens when is the kernel's ([`crate::kernel`]); what answers a miss, the controllers' ([`Controller`]).
 
 mod bus;
 mod check;
 mod controller;
-mod event;
 mod measured;
 mod misses;
+mod observation;
 mod paging;
-mod probes;
 mod process;
 mod programs;
 mod schedule;
 mod sharing;
+mod threads;
 mod transport;
 mod watching;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use engine::{EventQueue, Rank, Source, StackPool};
 use machine::Topology;
-use machine::description::{Description, SchedulerSpec};
+use machine::description::Description;
 use protocol::Version;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, PhysicalAddr, Time};
 
 use crate::causes::Causes;
-use crate::fault::{Fault, Saboteur};
+use crate::fault::Fault;
+use crate::kernel::{EnvelopeId, Event, Kernel, Places};
 use crate::memory::{LineMap, Memory};
-use crate::observer::{Observer, SharedObserver};
+use crate::observer::Observer;
 use crate::os::Paging;
-use crate::processor::{CachedCopy, Post, Processor, ProcessorTiming};
+use crate::processor::{CachedCopy, Processor, ProcessorTiming};
 use crate::thread::{Program, Team};
-use crate::wire::{Network, Passage};
+use crate::wire::Network;
 use crate::{Mode, Options, SimError};
 
 pub use bus::BusTiming;
 pub use check::{Incoherence, Unfinished};
 pub use controller::{Blueprint, Controller, Held};
-pub use event::{EnvelopeId, Event, NodeEvent};
 pub use misses::{Crossing, Served};
-pub use probes::Reach;
 pub use programs::ThreadReport;
 pub use schedule::Job;
 
-use event::{Envelope, Envelopes, Packed};
-use measured::Measured;
-use probes::Probes;
-use programs::Running;
-use schedule::Schedule;
-use watching::Watching;
+use observation::Observation;
+use threads::Threads;
 
 /// A simulated machine whose nodes have controllers of one kind.
 pub struct System<C: Controller> {
     /// The controllers.
     pub controllers: C,
-    /// The present time.
-    pub now: Time,
+    /// Time, events, messages and probes under way.
+    pub kernel: Kernel<C::Message, C::Event>,
     /// The network.
     pub network: Network,
-    /// Messages under way.
-    pub envelopes: Envelopes<C::Message>,
-    line: Bytes,
-    processors_per_node: u16,
     /// The memory, as allocated.
     pub memory: Memory,
     /// The virtual pages of the programs.
     pub paging: Paging,
-    queue: EventQueue<Packed>,
-    events: u64,
     /// `None` while the processor is in its running program.
     processors: Vec<Option<Box<Processor>>>,
-    processor_sources: Vec<Source>,
-    channel_sources: Vec<Source>,
-    running: Vec<Option<Running>>,
-    /// Reports of ended threads, with their numbers.
-    reports: Vec<(usize, ThreadReport)>,
-    at_barrier: usize,
-    /// The process with dynamic threads, if one runs.
-    process: Option<process::Process>,
-    /// The scheduler, if one places the threads.
-    schedule: Option<Box<Schedule>>,
-    /// The time of the scheduler's next own event.
-    schedule_next: Time,
-    schedule_source: Source,
-    scheduler: SchedulerSpec,
-    stacks: StackPool,
-    /// Emptied after every use.
-    posts: Vec<Post>,
+    /// The programs on the processors.
+    threads: Threads,
+    /// Checks, planted faults and readings.
+    pub observation: Observation,
     options: Options,
-    /// The observer of every access, if enabled.
-    pub observer: Option<SharedObserver>,
-    /// The source of random delays, if enabled.
-    delays: Option<Xoshiro256PlusPlus>,
-    /// The saboteur of a planted fault, if there is one.
-    pub saboteur: Option<Saboteur>,
     failure: Option<SimError>,
-    /// The readings of counters, if there are any.
-    watching: Option<Box<Watching>>,
-    /// The time of the next reading.
-    due: Time,
+    line: Bytes,
     /// One cycle of the processors.
     cycle: Duration,
-    measured: Measured,
     lookahead: Duration,
-    /// Events that may change copies of processors from outside.
-    probes: Probes,
+}
+
+/// The processors of a machine, observed as `options` say.
+fn processors<C: Controller>(
+    controllers: &C,
+    description: &Description,
+    options: &Options,
+    count: u16,
+    observation: &Observation,
+) -> Vec<Option<Box<Processor>>> {
+    let soonest_answer = if C::PROBES_INCLUDE_ANSWERS { controllers.lookahead() } else { Duration::ZERO };
+    let timing = ProcessorTiming::new(description, controllers.release(), soonest_answer);
+    let cache = (description.l2.size.0 / description.l2.line.0) as usize;
+    let make_causes = || Rc::new(RefCell::new(Causes::new(count.into(), cache)));
+    let causes = (options.miss_causes || options.attribute).then(make_causes);
+    let make = |cpu| {
+        let mut processor = Processor::new(CpuId(cpu), timing.clone(), controllers.announces_clean(), options.seed);
+        if let Some(observer) = &observation.observer {
+            processor.observe(observer.clone());
+        }
+        if let Some(causes) = &causes {
+            processor.tell_causes(causes.clone());
+        }
+        if options.attribute {
+            processor.attribute();
+        }
+        if options.mode == Mode::LockStep {
+            processor.forbid_rest();
+        }
+        Some(Box::new(processor))
+    };
+    (0..count).map(make).collect()
 }
 
 impl<C: Controller> System<C> {
@@ -118,77 +113,32 @@ impl<C: Controller> System<C> {
         description.check()?;
         let topology = Topology::new(description);
         let nodes = topology.nodes().len();
-        let lines = LineMap::new(description.l2.line);
-        let processors = topology.processors() as u16;
+        let count = topology.processors() as u16;
+        let node_of = (0..count).map(|cpu| topology.node_of(CpuId(cpu)).unwrap_or(NodeId(0))).collect();
+        let places = Places { node_of, nodes, channels: topology.channels().count() };
         let paging = Paging::new(&description.os, &topology, &description.tlb);
-        let channels = topology.channels().count();
         let network = Network::new(description, topology, C::NETWORKS.len());
-        // The order of sources breaks ties between events: processors, controllers, channels.
-        let mut source = (0..).map(Source::new);
-        let processor_sources = source.by_ref().take(usize::from(processors)).collect();
-        let blueprint = Blueprint { description, network: &network, lines, options };
-        let controllers = C::new(&blueprint, source.by_ref().take(nodes))?;
+        let lines = LineMap::new(description.l2.line);
+        let controllers = C::new(&Blueprint { description, network: &network, lines, options })?;
         let capacity = Bytes(description.topology.node_memory.0.saturating_sub(controllers.reserved().0));
         let way = Bytes(description.l2.size.0 / u64::from(description.l2.ways));
-        let soonest_answer = if C::PROBES_INCLUDE_ANSWERS { controllers.lookahead() } else { Duration::ZERO };
-        let timing = ProcessorTiming::new(description, controllers.release(), soonest_answer);
-        let (announces_clean, controllers_relax) = (controllers.announces_clean(), controllers.relaxes_order());
-        let make_observer = || Rc::new(RefCell::new(Observer::new(controllers_relax, C::WRITE_PREFETCHES_STORE)));
-        let observer = options.check_loads.then(make_observer);
-        let cache = (description.l2.size.0 / description.l2.line.0) as usize;
-        let make_causes = || Rc::new(RefCell::new(Causes::new(processors.into(), cache)));
-        let causes = (options.miss_causes || options.attribute).then(make_causes);
-        let make = |cpu| {
-            let mut processor = Processor::new(CpuId(cpu), timing.clone(), announces_clean, options.seed);
-            if let Some(observer) = &observer {
-                processor.observe(observer.clone());
-            }
-            if let Some(causes) = &causes {
-                processor.tell_causes(causes.clone());
-            }
-            if options.attribute {
-                processor.attribute();
-            }
-            if options.mode == Mode::LockStep {
-                processor.forbid_rest();
-            }
-            Some(Box::new(processor))
-        };
+        let relaxed = controllers.relaxes_order();
+        let make_observer = || Rc::new(RefCell::new(Observer::new(relaxed, C::WRITE_PREFETCHES_STORE)));
+        let observation = Observation::new(options.check_loads.then(make_observer), options.fault);
         Ok(Self {
+            processors: processors(&controllers, description, &options, count, &observation),
             lookahead: controllers.lookahead(),
             controllers,
-            now: Time::ZERO,
+            kernel: Kernel::new(places, options.random_delay, options.seed),
             network,
-            envelopes: Envelopes::default(),
-            line: description.l2.line,
-            processors_per_node: description.topology.processors_per_node as u16,
             memory: Memory::new(nodes, capacity, description.tlb.page, way),
             paging,
-            queue: EventQueue::new(),
-            events: 0,
-            processors: (0..processors).map(make).collect(),
-            processor_sources,
-            channel_sources: source.by_ref().take(channels).collect(),
-            running: (0..processors).map(|_| None).collect(),
-            reports: Vec::new(),
-            at_barrier: 0,
-            process: None,
-            schedule: None,
-            schedule_next: Time::MAX,
-            schedule_source: source.next().unwrap_or(Source::new(u32::MAX >> 12)),
-            scheduler: description.scheduler.clone(),
-            stacks: StackPool::default(),
-            posts: Vec::new(),
+            threads: Threads::new(count, description.scheduler.clone()),
+            observation,
             options,
-            observer,
-            delays: (options.random_delay > Duration::ZERO).then(|| Xoshiro256PlusPlus::seed_from_u64(options.seed)),
-            saboteur: options.fault.map(Saboteur::new),
             failure: None,
-            due: Time::MAX,
-            watching: None,
+            line: description.l2.line,
             cycle: description.processor.clock.period(),
-            measured: Measured::default(),
-            probes: Probes::none(nodes),
         })
     }
 
@@ -199,17 +149,17 @@ impl<C: Controller> System<C> {
 
     /// Events handled so far.
     pub fn events(&self) -> u64 {
-        self.events
+        self.kernel.handled()
     }
 
     /// Messages under way: zero after [`Self::run`] has returned.
     pub fn messages_under_way(&self) -> usize {
-        self.envelopes.len()
+        self.kernel.envelopes.len()
     }
 
     /// Probes under way: zero after [`Self::run`] has returned.
     pub fn probes_under_way(&self) -> usize {
-        self.probes.total()
+        self.kernel.probes_under_way()
     }
 
     /// Consecutive whole pages on node `home`, at least `bytes` of them.
@@ -230,7 +180,7 @@ impl<C: Controller> System<C> {
     pub fn run(&mut self, programs: Vec<(CpuId, Program)>) -> Result<Vec<ThreadReport>, SimError> {
         let count = programs.len();
         let team = Rc::new(Team::new(false));
-        self.reports.clear();
+        self.threads.reports.clear();
         for (thread, (cpu, program)) in programs.into_iter().enumerate() {
             self.start(cpu, program, &team, thread)?;
         }
@@ -240,7 +190,7 @@ impl<C: Controller> System<C> {
     /// Handles events until `count` threads have ended and no message is under way. Returns their reports in the order
     /// of their numbers.
     fn go_on(&mut self, count: usize) -> Result<Vec<ThreadReport>, SimError> {
-        while self.reports.len() < count {
+        while self.threads.reports.len() < count {
             if !self.step()? {
                 return Err(self.deadlock());
             }
@@ -252,31 +202,29 @@ impl<C: Controller> System<C> {
     /// threads.
     fn wind_up(&mut self) -> Result<Vec<ThreadReport>, SimError> {
         // No thread is left for a scheduler.
-        (self.schedule, self.schedule_next) = (None, Time::MAX);
+        (self.threads.schedule, self.threads.schedule_next) = (None, Time::MAX);
         // Writebacks and revisions still under way arrive.
         while self.step()? {}
         // Programs whose references all hit have run ahead of the last event.
-        self.now = self.reports.iter().map(|(_, report)| report.finished).fold(self.now, Time::max);
-        self.look_finally(self.now);
-        self.reports.sort_unstable_by_key(|&(thread, _)| thread);
-        Ok(self.reports.drain(..).map(|(_, report)| report).collect())
+        self.kernel.now =
+            self.threads.reports.iter().map(|(_, report)| report.finished).fold(self.kernel.now, Time::max);
+        self.look_finally(self.kernel.now);
+        self.threads.reports.sort_unstable_by_key(|&(thread, _)| thread);
+        Ok(self.threads.reports.drain(..).map(|(_, report)| report).collect())
     }
 
     /// Handles the next event. Returns false if there is none.
     #[inline]
     fn step(&mut self) -> Result<bool, SimError> {
-        let Some((time, event)) = self.queue.pop() else { return Ok(false) };
-        let event = event.into();
-        self.end_probe(&event);
-        if matches!(event, Event::Schedule) && self.schedule.is_none() {
+        let Some((time, event)) = self.kernel.pop() else { return Ok(false) };
+        if matches!(event, Event::Schedule) && self.threads.schedule.is_none() {
             // The event was scheduled for threads that have ended.
             return Ok(true);
         }
-        while self.due <= time {
-            self.look(self.due);
+        while self.observation.due <= time {
+            self.look(self.observation.due);
         }
-        self.now = time;
-        self.events += 1;
+        self.kernel.advance(time);
         match event {
             Event::Resume(cpu) if self.is_due(cpu) => self.resume(cpu),
             Event::Resume(cpu) => self.put_off(cpu),
@@ -299,7 +247,7 @@ impl<C: Controller> System<C> {
     /// The node of `cpu`.
     #[inline]
     pub fn node_of(&self, cpu: CpuId) -> NodeId {
-        NodeId(cpu.0 / self.processors_per_node)
+        self.kernel.node_of(cpu)
     }
 
     /// The processor `cpu`, for changes. Between events no processor is in its running program.
@@ -322,53 +270,36 @@ impl<C: Controller> System<C> {
     /// Registers a message for an agent of node `to`.
     #[inline]
     pub fn envelop(&mut self, message: C::Message, to: NodeId) -> EnvelopeId {
-        self.envelopes.insert(Envelope { message, to, passage: Passage::default() })
+        self.kernel.envelop(message, to)
     }
 
     /// Schedules an event of a node.
     #[inline]
     pub fn schedule(&mut self, node: NodeId, time: Time, event: C::Event) {
-        self.schedule_common(node, time, Event::Node(event));
-    }
-
-    #[inline]
-    fn schedule_common(&mut self, node: NodeId, time: Time, event: Event<C::Event>) {
-        let rank = self.controllers.source(node).rank();
-        self.push(time, rank, event);
+        self.kernel.schedule(node, time, Event::Node(event));
     }
 
     /// Schedules an event of a processor.
     #[inline]
     pub fn schedule_processor(&mut self, cpu: CpuId, time: Time, event: Event<C::Event>) {
-        let rank = self.processor_sources[cpu.index()].rank();
-        self.push(time, rank, event);
+        self.kernel.schedule_processor(cpu, time, event);
     }
 
     /// Schedules an event of a network channel.
     #[inline]
     pub fn schedule_channel(&mut self, channel: ChannelId, time: Time, event: Event<C::Event>) {
-        let rank = self.channel_sources[channel.index()].rank();
-        self.push(time, rank, event);
-    }
-
-    #[inline]
-    fn push(&mut self, time: Time, rank: Rank, event: Event<C::Event>) {
-        self.begin_probe(&event);
-        self.queue.push(time, rank, event.into());
+        self.kernel.schedule_channel(channel, time, event);
     }
 
     /// A random delay, if enabled; zero otherwise.
     #[inline]
     pub fn random_delay(&mut self) -> Duration {
-        match &mut self.delays {
-            None => Duration::ZERO,
-            Some(random) => Duration(random.next_u64() % (self.options.random_delay.0 + 1)),
-        }
+        self.kernel.random_delay()
     }
 
     /// Whether `fault` is planted and strikes on this occasion.
     pub fn strikes(&mut self, fault: Fault) -> bool {
-        self.saboteur.as_mut().is_some_and(|saboteur| saboteur.strikes(fault))
+        self.observation.saboteur.as_mut().is_some_and(|saboteur| saboteur.strikes(fault))
     }
 
     /// Ends the run with an error.

@@ -2,9 +2,10 @@
 
 use units::{Bytes, CpuId, NodeId, PhysicalAddr, VirtualAddr};
 
-use super::{Controller, Event, System};
+use super::{Controller, System};
 use crate::SimError;
 use crate::attribution::LineLoss;
+use crate::kernel::Event;
 use crate::os::{PagingCounters, Reference};
 
 impl<C: Controller> System<C> {
@@ -68,7 +69,7 @@ impl<C: Controller> System<C> {
     /// Handles a processor's page fault, at the processor's own time: provides the translation, and places the page on
     /// its first touch. Returns false if the processor cannot continue.
     pub(super) fn serve_page_fault(&mut self, cpu: CpuId, at: VirtualAddr, writes: bool) -> bool {
-        let (now, node) = (self.now, self.node_of(cpu));
+        let (now, node) = (self.kernel.now, self.node_of(cpu));
         // Where pages move, translations are dropped at the same times in every mode, so that the same faults trap.
         if self.paging.is_changing() && !self.processor_mut(cpu).begin_trap(at, now) {
             return true;
@@ -79,7 +80,7 @@ impl<C: Controller> System<C> {
                 if !self.processor_mut(cpu).begin_trap(at, now) {
                     return true;
                 }
-                let began_on = self.schedule.as_ref().and_then(|schedule| schedule.scheduler.began_on(cpu));
+                let began_on = self.threads.schedule.as_ref().and_then(|schedule| schedule.scheduler.began_on(cpu));
                 let toucher = began_on.map_or(node, |began_on| self.node_of(began_on));
                 let Some(cost) = self.paging.first_touch(toucher, at, &mut self.memory) else {
                     self.fail(SimError::MemoryFull { cpu, page: at, at: now });
@@ -104,7 +105,7 @@ impl<C: Controller> System<C> {
 
     /// Resumes processors after a transfer that they waited for, with the cost of the page fault.
     pub fn end_page_wait(&mut self, cpus: Vec<CpuId>) {
-        let (now, cost) = (self.now, self.paging.spec().page_fault);
+        let (now, cost) = (self.kernel.now, self.paging.spec().page_fault);
         for cpu in cpus {
             self.processor_mut(cpu).spend_in_os(now, cost);
             let time = self.processor(cpu).time();

@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use units::{CpuId, NodeId, Time, VirtualAddr};
 
-use super::{Controller, Event, System, ThreadReport};
+use super::{Controller, System, ThreadReport};
 use crate::SimError;
+use crate::kernel::Event;
 use crate::os::{Scheduling, SpaceSharing, TimeSharing};
 use crate::processor::Wait;
 use crate::thread::{Call, Program, Team, ThreadId};
@@ -46,7 +47,7 @@ impl<C: Controller> System<C> {
         if let Some(&cpu) = processors.iter().find(|cpu| cpu.index() >= count) {
             return Err(SimError::NoSuchProcessor { cpu, processors: count });
         }
-        self.reports.clear();
+        self.threads.reports.clear();
         let team = Rc::new(Team::new(false));
         let start = processors.first().copied().unwrap_or(CpuId(0));
         let process = Process {
@@ -57,25 +58,25 @@ impl<C: Controller> System<C> {
             over: false,
             timers: BTreeSet::new(),
         };
-        self.process = Some(process);
+        self.threads.process = Some(process);
         self.start(start, first, &team, 0)?;
         if let Some(policy) = policy {
             self.begin_sharing(&team, policy);
         }
-        while self.process.as_ref().is_some_and(|process| process.alive > 0 && !process.over) {
+        while self.threads.process.as_ref().is_some_and(|process| process.alive > 0 && !process.over) {
             if !self.step()? {
                 return Err(self.deadlock());
             }
         }
         self.cut_off();
-        self.process = None;
+        self.threads.process = None;
         self.wind_up()
     }
 
     /// Ends the process: threads that have not ended leave their processors as they are.
     fn cut_off(&mut self) {
-        for cpu in (0..self.running.len() as u16).map(CpuId) {
-            if self.running[cpu.index()].is_some() {
+        for cpu in (0..self.threads.running.len() as u16).map(CpuId) {
+            if self.threads.running[cpu.index()].is_some() {
                 self.post_now(cpu);
                 self.abandon(cpu);
             }
@@ -85,17 +86,17 @@ impl<C: Controller> System<C> {
 
     /// A thread has ended.
     pub(super) fn note_end(&mut self) {
-        if let Some(process) = &mut self.process {
+        if let Some(process) = &mut self.threads.process {
             process.alive -= 1;
-            let Some((thread, _)) = self.reports.last() else { return };
+            let Some((thread, _)) = self.threads.reports.last() else { return };
             process.places[*thread] = None;
         }
     }
 
     /// Performs the calls of the thread on `cpu`, at its own time; the thread continues at once.
     pub(super) fn answer_calls(&mut self, mut cpu: CpuId) {
-        let Some(team) = self.process.as_ref().map(|process| process.team.clone()) else {
-            return self.resume_at(cpu, self.now);
+        let Some(team) = self.threads.process.as_ref().map(|process| process.team.clone()) else {
+            return self.resume_at(cpu, self.kernel.now);
         };
         for call in team.take_calls() {
             match call {
@@ -107,7 +108,7 @@ impl<C: Controller> System<C> {
                 Call::Move(at, node) => self.move_page(cpu, at, node),
                 Call::Whereabouts(at) => team.answer_place(self.place_of(at)),
                 Call::End => {
-                    if let Some(process) = &mut self.process {
+                    if let Some(process) = &mut self.threads.process {
                         process.over = true;
                     }
                     return;
@@ -115,23 +116,23 @@ impl<C: Controller> System<C> {
             }
         }
         let time = self.processor(cpu).time();
-        self.resume_at(cpu, time.max(self.now));
+        self.resume_at(cpu, time.max(self.kernel.now));
     }
 
     /// The first of `wanted` that is free and belongs to the process.
     fn first_free(&self, wanted: &[CpuId]) -> Option<CpuId> {
-        let process = self.process.as_ref()?;
-        let free = |cpu: &CpuId| self.running.get(cpu.index()).is_some_and(Option::is_none);
+        let process = self.threads.process.as_ref()?;
+        let free = |cpu: &CpuId| self.threads.running.get(cpu.index()).is_some_and(Option::is_none);
         wanted.iter().copied().find(|cpu| free(cpu) && process.processors.contains(cpu))
     }
 
     /// Creates a thread on the first of `wanted` that is free, or else on the first free processor.
     fn spawn(&mut self, program: Program, wanted: &[CpuId], team: &Rc<Team>) -> Result<ThreadId, SimError> {
-        let Some(process) = &self.process else { return Err(SimError::NoProcessorFree { processors: 0 }) };
+        let Some(process) = &self.threads.process else { return Err(SimError::NoProcessorFree { processors: 0 }) };
         let thread = process.places.len();
         let cpu = self.first_free(wanted).or_else(|| self.first_free(&process.processors));
-        let Some(cpu) = cpu.filter(|_| self.schedule.is_none()) else {
-            if self.schedule.is_none() {
+        let Some(cpu) = cpu.filter(|_| self.threads.schedule.is_none()) else {
+            if self.threads.schedule.is_none() {
                 self.begin_sharing(team, TURNS);
             }
             let born = self.spawn_sharing(program, wanted, team, thread)?;
@@ -144,7 +145,7 @@ impl<C: Controller> System<C> {
     }
 
     fn count_birth(&mut self, place: Option<CpuId>) {
-        if let Some(process) = &mut self.process {
+        if let Some(process) = &mut self.threads.process {
             process.places.push(place);
             process.alive += 1;
         }
@@ -152,44 +153,44 @@ impl<C: Controller> System<C> {
 
     /// Moves the thread on `cpu` to the first of `wanted` that is free, if any is. Returns its processor.
     fn migrate(&mut self, cpu: CpuId, wanted: &[CpuId]) -> CpuId {
-        if self.schedule.is_some() {
+        if self.threads.schedule.is_some() {
             // Under a scheduler, the scheduler places threads.
             return cpu;
         }
         let Some(to) = self.first_free(wanted) else { return cpu };
-        let Some(mut running) = self.running[cpu.index()].take() else { return cpu };
-        let now = self.now;
+        let Some(mut running) = self.threads.running[cpu.index()].take() else { return cpu };
+        let now = self.kernel.now;
         running.exit(self.processor_mut(cpu), now);
         running.enter();
-        if let Some(process) = &mut self.process {
+        if let Some(process) = &mut self.threads.process {
             process.places[running.thread] = Some(to);
         }
-        self.running[to.index()] = Some(running);
+        self.threads.running[to.index()] = Some(running);
         to
     }
 
     /// Wakes a parked thread; has no effect on others.
     fn wake_parked(&mut self, thread: ThreadId) {
-        if self.schedule.is_some() {
+        if self.threads.schedule.is_some() {
             return self.wake_sharing(thread.0, None);
         }
-        let place = self.process.as_ref().and_then(|process| process.places.get(thread.0).copied().flatten());
+        let place = self.threads.process.as_ref().and_then(|process| process.places.get(thread.0).copied().flatten());
         if let Some(cpu) = place
             && matches!(self.waits(cpu), Some(Wait::Parked(_)))
         {
-            self.resume_at(cpu, self.now);
+            self.resume_at(cpu, self.kernel.now);
         }
     }
 
     /// Parks a thread until `until` or a wake-up.
     pub(super) fn park_until(&mut self, cpu: CpuId, until: Time) {
-        if self.schedule.is_some() {
-            match until > self.now {
+        if self.threads.schedule.is_some() {
+            match until > self.kernel.now {
                 true => self.leave_parked(cpu, until),
-                false => self.resume_at(cpu, self.now),
+                false => self.resume_at(cpu, self.kernel.now),
             }
         } else if until < Time::MAX {
-            self.schedule_processor(cpu, until.max(self.now), Event::Resume(cpu));
+            self.schedule_processor(cpu, until.max(self.kernel.now), Event::Resume(cpu));
         }
     }
 
@@ -208,7 +209,7 @@ impl<C: Controller> System<C> {
         }
         let Some(transfer) = self.paging.begin_requested_move(at, node, &mut self.memory) else { return };
         self.announce_frames();
-        let (now, cost) = (self.now, self.paging.spec().migrate);
+        let (now, cost) = (self.kernel.now, self.paging.spec().migrate);
         self.processor_mut(cpu).spend_in_os(now, cost);
         C::transfer(self, transfer);
     }

@@ -5,7 +5,8 @@ use std::rc::Rc;
 use engine::{Coroutine, Step};
 use units::{CpuId, Duration, Time};
 
-use super::{Controller, Event, System};
+use super::{Controller, System};
+use crate::kernel::Event;
 use crate::os::SchedulingCounters;
 use crate::processor::{Cause, Measuring, Meter, Processor, ProcessorCounters, ThreadCounts, Wait};
 use crate::thread::{Program, Team, Thread};
@@ -123,21 +124,21 @@ impl<C: Controller> System<C> {
         thread: usize,
     ) -> Result<(), SimError> {
         let processors = self.processors.len();
-        if self.running.get(cpu.index()).ok_or(SimError::NoSuchProcessor { cpu, processors })?.is_some() {
+        if self.threads.running.get(cpu.index()).ok_or(SimError::NoSuchProcessor { cpu, processors })?.is_some() {
             return Err(SimError::TwoPrograms { cpu });
         }
         let mut running = self.embody(program, team, thread)?;
         running.enter();
-        running.wait = Some(Wait::Until(self.now));
-        self.running[cpu.index()] = Some(running);
-        self.schedule_processor(cpu, self.now, Event::Resume(cpu));
+        running.wait = Some(Wait::Until(self.kernel.now));
+        self.threads.running[cpu.index()] = Some(running);
+        self.schedule_processor(cpu, self.kernel.now, Event::Resume(cpu));
         Ok(())
     }
 
     /// A program as a coroutine that can be resumed on any processor; thread number `thread` of the run.
     pub(super) fn embody(&mut self, program: Program, team: &Rc<Team>, thread: usize) -> Result<Running, SimError> {
         let team = team.clone();
-        let body = Body::new(&mut self.stacks, move |yielder, processor| {
+        let body = Body::new(&mut self.threads.stacks, move |yielder, processor| {
             let mut thread = Thread::new(yielder, processor, team);
             program(&mut thread);
             thread.leave();
@@ -149,9 +150,9 @@ impl<C: Controller> System<C> {
             wait: None,
             started: None,
             thread,
-            left: (self.now, Cause::Idle),
+            left: (self.kernel.now, Cause::Idle),
             enters: true,
-            arrived: self.now,
+            arrived: self.kernel.now,
             on_others: Duration::ZERO,
             before: ProcessorCounters::default(),
             elsewhere: ProcessorCounters::default(),
@@ -169,16 +170,16 @@ impl<C: Controller> System<C> {
             return;
         }
         if let Some(Wait::Rest(..)) = self.waits(cpu) {
-            let now = self.now;
+            let now = self.kernel.now;
             self.processor_mut(cpu).end_rest(now);
         }
         let horizon = self.horizon(cpu);
         let Some(mut processor) = self.processors[cpu.index()].take() else { return };
-        let Some(running) = &mut self.running[cpu.index()] else {
+        let Some(running) = &mut self.threads.running[cpu.index()] else {
             self.processors[cpu.index()] = Some(processor);
             return;
         };
-        processor.release(self.now, horizon);
+        processor.release(self.kernel.now, horizon);
         if running.enters {
             running.arrive(&mut processor);
         }
@@ -201,7 +202,7 @@ impl<C: Controller> System<C> {
 
     /// Resumes the program on `cpu` at `time`.
     pub fn resume_at(&mut self, cpu: CpuId, time: Time) {
-        if let Some(running) = &mut self.running[cpu.index()] {
+        if let Some(running) = &mut self.threads.running[cpu.index()] {
             running.wait = Some(Wait::Until(time));
         }
         self.schedule_processor(cpu, time, Event::Resume(cpu));
@@ -211,37 +212,38 @@ impl<C: Controller> System<C> {
     /// this processor within the look-ahead.
     #[inline]
     fn horizon(&mut self, cpu: CpuId) -> Time {
-        let soonest = Time(self.now.0 + 1);
+        let soonest = Time(self.kernel.now.0 + 1);
         if self.options.mode == Mode::LockStep {
             return soonest;
         }
         let node = self.node_of(cpu);
-        let next = self.queue.peek_time().unwrap_or(Time::MAX);
+        let next = self.kernel.peek_time().unwrap_or(Time::MAX);
         let calm = |processor: &Processor| match C::PROBES_INCLUDE_ANSWERS {
             true => processor.is_waiting_far(),
             false => processor.is_quiet(),
         };
-        let undisturbed = !self.probes.reach(node)
+        let undisturbed = !self.kernel.reaches(node)
             && !self.controllers.is_disturbing(node)
             && self.processors[cpu.index()].as_ref().is_some_and(|processor| calm(processor));
         let horizon = if undisturbed { Time(next.0.saturating_add(self.lookahead.0)) } else { next };
         // The limit brings back a thread that spins while all others wait.
-        let horizon = if self.process.is_some() { horizon.min(Time(self.now.0 + TURN.0)) } else { horizon };
+        let horizon =
+            if self.threads.process.is_some() { horizon.min(Time(self.kernel.now.0 + TURN.0)) } else { horizon };
         // The scheduler announces its own events, and readings of programs require their state at that time.
-        let seen = self.watching.as_ref().map_or(Time::MAX, |watching| watching.horizon());
-        horizon.min(self.schedule_next).min(seen).max(soonest)
+        let seen = self.observation.watching.as_ref().map_or(Time::MAX, |watching| watching.horizon());
+        horizon.min(self.threads.schedule_next).min(seen).max(soonest)
     }
 
     /// Takes a processor back from its program, and passes its messages to its controller.
     fn post(&mut self, cpu: CpuId, mut processor: Box<Processor>) {
-        let mut posts = std::mem::take(&mut self.posts);
+        let mut posts = std::mem::take(&mut self.threads.posts);
         processor.swap_posts(&mut posts);
         self.processors[cpu.index()] = Some(processor);
         self.heed_observer();
         for post in posts.drain(..) {
             C::posted(self, cpu, &post);
         }
-        self.posts = posts;
+        self.threads.posts = posts;
     }
 
     /// Passes on a processor's messages while its program does not run.
@@ -252,33 +254,33 @@ impl<C: Controller> System<C> {
     }
 
     fn suspended(&mut self, cpu: CpuId, wait: Wait) {
-        let Some(running) = &mut self.running[cpu.index()] else { return };
+        let Some(running) = &mut self.threads.running[cpu.index()] else { return };
         running.wait = Some(wait);
         match wait {
-            Wait::Until(time) => self.resume_at(cpu, time.max(self.now)),
+            Wait::Until(time) => self.resume_at(cpu, time.max(self.kernel.now)),
             // The operating system acts at the processor's own time, so that first touches take place in the order of
             // time.
             Wait::Page(..) => {
                 let time = self.processor(cpu).time();
-                self.schedule_processor(cpu, time.max(self.now), Event::Resume(cpu));
+                self.schedule_processor(cpu, time.max(self.kernel.now), Event::Resume(cpu));
             }
             // The controller may have released the line at once, when it took the message of this stop.
             Wait::Writeback(line) if !self.processor(cpu).is_writing_back(line) => {
                 let time = self.processor(cpu).time();
-                self.resume_at(cpu, time.max(self.now));
+                self.resume_at(cpu, time.max(self.kernel.now));
             }
-            Wait::Barrier if self.schedule.is_some() => self.block(cpu),
+            Wait::Barrier if self.threads.schedule.is_some() => self.block(cpu),
             Wait::Barrier => {
-                self.at_barrier += 1;
+                self.threads.at_barrier += 1;
                 self.release_barrier();
             }
             Wait::Published => self.on_published(cpu),
-            Wait::Departure(_) if self.schedule.is_some() => self.looks_in_vain(cpu),
+            Wait::Departure(_) if self.threads.schedule.is_some() => self.looks_in_vain(cpu),
             // A thread under a scheduler, or one that is watched, executes every round of its spin loop.
-            Wait::Rest(..) if self.schedule.is_some() || self.watching.is_some() => {
+            Wait::Rest(..) if self.threads.schedule.is_some() || self.observation.watching.is_some() => {
                 self.processor_mut(cpu).forbid_rest();
                 let time = self.processor(cpu).time();
-                self.resume_at(cpu, time.max(self.now));
+                self.resume_at(cpu, time.max(self.kernel.now));
             }
             Wait::Rest(_, until) => self.schedule_processor(cpu, until, Event::Resume(cpu)),
             Wait::Call => self.answer_calls(cpu),
@@ -289,15 +291,15 @@ impl<C: Controller> System<C> {
 
     /// Releases the barrier if all running threads are at it, at the arrival time of the last one.
     fn release_barrier(&mut self) {
-        let running = self.running.iter().flatten().count();
-        if self.at_barrier == 0 || self.at_barrier < running {
+        let running = self.threads.running.iter().flatten().count();
+        if self.threads.at_barrier == 0 || self.threads.at_barrier < running {
             return;
         }
-        self.at_barrier = 0;
+        self.threads.at_barrier = 0;
         let waiting = |running: &Option<Running>| running.as_ref().is_some_and(|r| r.wait == Some(Wait::Barrier));
-        let cpus: Vec<_> = (0..self.running.len()).filter(|&cpu| waiting(&self.running[cpu])).collect();
-        let clock = |cpu: &usize| self.processors[*cpu].as_ref().map_or(self.now, |processor| processor.time());
-        let last = cpus.iter().map(clock).max().unwrap_or(self.now).max(self.now);
+        let cpus: Vec<_> = (0..self.threads.running.len()).filter(|&cpu| waiting(&self.threads.running[cpu])).collect();
+        let clock = |cpu: &usize| self.processors[*cpu].as_ref().map_or(self.kernel.now, |processor| processor.time());
+        let last = cpus.iter().map(clock).max().unwrap_or(self.kernel.now).max(self.kernel.now);
         for cpu in cpus {
             let cpu = CpuId(cpu as u16);
             self.schedule_processor(cpu, last, Event::Resume(cpu));
@@ -306,9 +308,9 @@ impl<C: Controller> System<C> {
 
     fn finished(&mut self, cpu: CpuId) {
         if let Some((body, thread)) = self.report(cpu) {
-            body.recycle(&mut self.stacks);
+            body.recycle(&mut self.threads.stacks);
             self.note_end();
-            if self.schedule.is_some() {
+            if self.threads.schedule.is_some() {
                 self.thread_ended(cpu, thread);
             } else {
                 self.release_barrier();
@@ -328,20 +330,20 @@ impl<C: Controller> System<C> {
 
     /// Takes the program off `cpu`, and reports it.
     fn report(&mut self, cpu: CpuId) -> Option<(Body, usize)> {
-        let mut running = self.running[cpu.index()].take()?;
-        let now = self.now;
+        let mut running = self.threads.running[cpu.index()].take()?;
+        let now = self.kernel.now;
         let processor = self.processor_mut(cpu);
         processor.settle_causes();
         let finished = running.exit(processor, now);
         let Running { body, started, thread, elsewhere, meter, on_others, .. } = running;
-        if let Some(watching) = &mut self.watching {
+        if let Some(watching) = &mut self.observation.watching {
             watching.ended(thread, ThreadCounts { counters: elsewhere, on_processor: on_others });
         }
         let started = started.unwrap_or(now);
         let (time, counters) = meter.measured().unwrap_or((finished - started, elsewhere));
         debug_assert_eq!(time, counters.time.total(), "every picosecond of {cpu:?} is charged to something");
         let scheduling = self.scheduling(thread);
-        self.reports.push((thread, ThreadReport { cpu, started, finished, time, counters, scheduling }));
+        self.threads.reports.push((thread, ThreadReport { cpu, started, finished, time, counters, scheduling }));
         Some((body, thread))
     }
 
@@ -353,13 +355,13 @@ impl<C: Controller> System<C> {
         let started = started.unwrap_or(finished);
         let (time, counters) = meter.measured().unwrap_or((finished - started, elsewhere));
         let scheduling = self.scheduling(thread);
-        self.reports.push((thread, ThreadReport { cpu, started, finished, time, counters, scheduling }));
+        self.threads.reports.push((thread, ThreadReport { cpu, started, finished, time, counters, scheduling }));
     }
 
     /// The wait of the program on `cpu`.
     #[inline]
     pub fn waits(&self, cpu: CpuId) -> Option<Wait> {
-        self.running[cpu.index()].as_ref().and_then(|running| running.wait)
+        self.threads.running[cpu.index()].as_ref().and_then(|running| running.wait)
     }
 
     #[cold]
@@ -372,8 +374,8 @@ impl<C: Controller> System<C> {
                 None => format!("thread {}, on processor {cpu}, waits for {wait}", running.thread),
             })
         };
-        let waits = self.running.iter().enumerate().filter_map(stuck).chain(self.parked_waits());
-        SimError::Deadlock { at: self.now, waits: waits.collect::<Vec<_>>().join(", ") }
+        let waits = self.threads.running.iter().enumerate().filter_map(stuck).chain(self.parked_waits());
+        SimError::Deadlock { at: self.kernel.now, waits: waits.collect::<Vec<_>>().join(", ") }
     }
 }
 

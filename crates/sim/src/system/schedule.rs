@@ -10,8 +10,9 @@ use std::rc::Rc;
 use units::{CpuId, Duration, Time};
 
 use super::programs::{Running, what};
-use super::{Controller, Event, System, ThreadReport};
+use super::{Controller, System, ThreadReport};
 use crate::SimError;
+use crate::kernel::Event;
 use crate::os::{Action, Scheduler, Scheduling, SchedulingCounters, TimeSharing};
 use crate::processor::Wait;
 use crate::thread::{Program, Team};
@@ -63,7 +64,7 @@ impl<C: Controller> System<C> {
         if let Some(job) = jobs.iter().find(|job| job.threads.len() > processors && !turns) {
             return Err(SimError::TooManyThreads { name: job.name.clone(), threads: job.threads.len(), processors });
         }
-        self.reports.clear();
+        self.threads.reports.clear();
         let sizes: Vec<usize> = jobs.iter().map(|job| job.threads.len()).collect();
         let (mut processes, mut parked) = (Vec::new(), Vec::new());
         for Job { name, threads } in jobs {
@@ -77,9 +78,10 @@ impl<C: Controller> System<C> {
             processes.push(Process { name, alive: threads.len(), threads, arrived: Vec::new(), team });
         }
         let count = parked.len();
-        let scheduler = Scheduler::new(&self.scheduler, policy, processors, &sizes, self.options.seed, self.now);
+        let scheduler =
+            Scheduler::new(&self.threads.scheduler, policy, processors, &sizes, self.options.seed, self.kernel.now);
         let schedule = Schedule { scheduler, processes, parked, wake: Time::MAX, actions: Vec::new() };
-        self.schedule = Some(Box::new(schedule));
+        self.threads.schedule = Some(Box::new(schedule));
         self.consult(Scheduler::start);
         let mut reports = self.go_on(count)?.into_iter();
         Ok(sizes.into_iter().map(|size| reports.by_ref().take(size).collect()).collect())
@@ -87,9 +89,9 @@ impl<C: Controller> System<C> {
 
     /// Passes an event to the scheduler, and carries out its actions.
     pub(super) fn consult(&mut self, tell: impl FnOnce(&mut Scheduler, Time, &mut Vec<Action>)) {
-        let Some(mut schedule) = self.schedule.take() else { return };
+        let Some(mut schedule) = self.threads.schedule.take() else { return };
         let mut actions = std::mem::take(&mut schedule.actions);
-        tell(&mut schedule.scheduler, self.now, &mut actions);
+        tell(&mut schedule.scheduler, self.kernel.now, &mut actions);
         for action in actions.drain(..) {
             match action {
                 Action::Run { cpu, thread, at } => {
@@ -102,25 +104,24 @@ impl<C: Controller> System<C> {
             }
         }
         schedule.actions = actions;
-        self.schedule = Some(schedule);
+        self.threads.schedule = Some(schedule);
         self.announce();
     }
 
     /// Schedules a wake-up event at the scheduler's next own time.
     fn announce(&mut self) {
-        let Some(schedule) = &mut self.schedule else { return };
-        self.schedule_next = schedule.scheduler.next();
-        if self.schedule_next < schedule.wake {
-            schedule.wake = self.schedule_next;
-            let rank = self.schedule_source.rank();
-            self.queue.push(self.schedule_next.max(self.now), rank, Event::<C::Event>::Schedule.into());
+        let Some(schedule) = &mut self.threads.schedule else { return };
+        self.threads.schedule_next = schedule.scheduler.next();
+        if self.threads.schedule_next < schedule.wake {
+            schedule.wake = self.threads.schedule_next;
+            self.kernel.schedule_scheduler(self.threads.schedule_next.max(self.kernel.now), Event::Schedule);
         }
     }
 
     /// The scheduler's own time has come.
     pub(super) fn on_schedule(&mut self) {
-        let Some(schedule) = &mut self.schedule else { return };
-        if schedule.wake > self.now {
+        let Some(schedule) = &mut self.threads.schedule else { return };
+        if schedule.wake > self.kernel.now {
             // An earlier wake-up has already handled this time.
             return;
         }
@@ -135,13 +136,13 @@ impl<C: Controller> System<C> {
     /// A thread goes on, on an idle processor, at `at`.
     fn enter(&mut self, cpu: CpuId, mut running: Running, at: Time) {
         running.enter();
-        self.running[cpu.index()] = Some(running);
+        self.threads.running[cpu.index()] = Some(running);
         self.resume_at(cpu, at);
     }
 
     /// The operating system interrupts the program of a processor.
     pub fn interrupt(&mut self, cpu: CpuId, length: Duration) {
-        let now = self.now;
+        let now = self.kernel.now;
         self.processor_mut(cpu).end_rest(now);
         self.processor_mut(cpu).spend_in_os(now, length);
         if let Some(Wait::Rest(..)) = self.waits(cpu) {
@@ -153,16 +154,15 @@ impl<C: Controller> System<C> {
 
     /// Preempts the thread of a processor: it leaves when its misses are complete and it has drained.
     pub(super) fn leave(&mut self, cpu: CpuId) {
-        let now = self.now;
+        let now = self.kernel.now;
         let left = self.processor_mut(cpu).leave(now);
-        let Some(running) = &mut self.running[cpu.index()] else { return };
+        let Some(running) = &mut self.threads.running[cpu.index()] else { return };
         if !matches!(running.wait, Some(Wait::Departure(_) | Wait::Leave)) {
             running.looked_in_vain = None;
         }
         running.wait = Some(Wait::Leave);
         if let Ok(time) = left {
-            let rank = self.schedule_source.rank();
-            self.queue.push(time, rank, Event::<C::Event>::Left(cpu).into());
+            self.kernel.schedule_scheduler(time, Event::Left(cpu));
         }
     }
 
@@ -174,11 +174,11 @@ impl<C: Controller> System<C> {
 
     /// Takes the thread off a processor that has drained. Returns its number.
     pub(super) fn park(&mut self, cpu: CpuId) -> Option<usize> {
-        let mut running = self.running[cpu.index()].take()?;
-        let now = self.now;
+        let mut running = self.threads.running[cpu.index()].take()?;
+        let now = self.kernel.now;
         running.exit(self.processor_mut(cpu), now);
         let thread = running.thread;
-        self.schedule.as_mut()?.parked[thread] = Some(running);
+        self.threads.schedule.as_mut()?.parked[thread] = Some(running);
         Some(thread)
     }
 
@@ -186,7 +186,7 @@ impl<C: Controller> System<C> {
     pub(super) fn block(&mut self, cpu: CpuId) {
         let Some(thread) = self.park(cpu) else { return };
         self.consult(|scheduler, now, actions| scheduler.blocked(cpu, now, actions));
-        let Some(schedule) = &mut self.schedule else { return };
+        let Some(schedule) = &mut self.threads.schedule else { return };
         let process = schedule.process_of(thread);
         schedule.processes[process].arrived.push(thread);
         self.release(process);
@@ -194,7 +194,7 @@ impl<C: Controller> System<C> {
 
     /// Releases the barrier of a process if all threads that have not ended are at it.
     fn release(&mut self, process: usize) {
-        let Some(schedule) = &mut self.schedule else { return };
+        let Some(schedule) = &mut self.threads.schedule else { return };
         let process = &mut schedule.processes[process];
         if process.arrived.len() < process.alive {
             return;
@@ -209,7 +209,7 @@ impl<C: Controller> System<C> {
     /// The thread of a processor has ended.
     pub(super) fn thread_ended(&mut self, cpu: CpuId, thread: usize) {
         self.consult(|scheduler, now, actions| scheduler.ended(cpu, now, actions));
-        let Some(schedule) = &mut self.schedule else { return };
+        let Some(schedule) = &mut self.threads.schedule else { return };
         let process = schedule.process_of(thread);
         schedule.processes[process].alive -= 1;
         self.release(process);
@@ -217,9 +217,9 @@ impl<C: Controller> System<C> {
 
     /// The thread of a processor has found a word unchanged, and spins on it.
     pub(super) fn looks_in_vain(&mut self, cpu: CpuId) {
-        let now = self.now;
-        let Some(schedule) = &mut self.schedule else { return };
-        let Some(running) = &mut self.running[cpu.index()] else { return };
+        let now = self.kernel.now;
+        let Some(schedule) = &mut self.threads.schedule else { return };
+        let Some(running) = &mut self.threads.running[cpu.index()] else { return };
         running.looked_in_vain = Some(schedule.processes[schedule.process_of(running.thread)].team.news());
         schedule.scheduler.spins(cpu, true, now);
         self.announce();
@@ -227,8 +227,8 @@ impl<C: Controller> System<C> {
 
     /// The word that a thread spins on is about to change.
     pub(super) fn looks_again(&mut self, cpu: CpuId) {
-        let now = self.now;
-        if let Some(schedule) = &mut self.schedule {
+        let now = self.kernel.now;
+        if let Some(schedule) = &mut self.threads.schedule {
             schedule.scheduler.spins(cpu, false, now);
             self.announce();
         }
@@ -238,13 +238,13 @@ impl<C: Controller> System<C> {
     /// been taken off meanwhile.
     #[inline]
     pub(super) fn is_due(&self, cpu: CpuId) -> bool {
-        if self.schedule.is_none() && self.process.is_none() {
+        if self.threads.schedule.is_none() && self.threads.process.is_none() {
             return true;
         }
         match self.waits(cpu) {
-            Some(Wait::Until(time)) => time == self.now,
-            Some(Wait::Parked(time) | Wait::Rest(_, time)) => time <= self.now,
-            Some(Wait::Page(..)) => self.processor(cpu).time() <= self.now,
+            Some(Wait::Until(time)) => time == self.kernel.now,
+            Some(Wait::Parked(time) | Wait::Rest(_, time)) => time <= self.kernel.now,
+            Some(Wait::Page(..)) => self.processor(cpu).time() <= self.kernel.now,
             _ => false,
         }
     }
@@ -261,7 +261,7 @@ impl<C: Controller> System<C> {
 
     /// Whether every started thread that has not ended waits for others.
     fn is_stuck(&self) -> bool {
-        let Some(schedule) = &self.schedule else { return false };
+        let Some(schedule) = &self.threads.schedule else { return false };
         let in_vain = |running: &Running| {
             let team = &schedule.processes[schedule.process_of(running.thread)].team;
             running.looked_in_vain == Some(team.news())
@@ -278,26 +278,26 @@ impl<C: Controller> System<C> {
             schedule.scheduler.is_ready(running.thread)
                 && matches!(running.wait, None | Some(Wait::Barrier | Wait::Parked(_)))
         };
-        let any = self.running.iter().flatten().chain(schedule.parked.iter().flatten());
+        let any = self.threads.running.iter().flatten().chain(schedule.parked.iter().flatten());
         let mut any = any.peekable();
         any.peek().is_some() && any.all(|running| waits(running) && !held(running))
     }
 
     /// Scheduling counts of a thread.
     pub(super) fn scheduling(&self, thread: usize) -> SchedulingCounters {
-        self.schedule.as_ref().map(|schedule| schedule.scheduler.counters(thread)).unwrap_or_default()
+        self.threads.schedule.as_ref().map(|schedule| schedule.scheduler.counters(thread)).unwrap_or_default()
     }
 
     /// The description of a thread in messages, if its process has a name.
     pub(super) fn name_of(&self, thread: usize) -> Option<String> {
-        let schedule = self.schedule.as_ref()?;
+        let schedule = self.threads.schedule.as_ref()?;
         let process = &schedule.processes[schedule.process_of(thread)];
         Some(format!("thread {} of {}", thread - process.threads.start, process.name))
     }
 
     /// The waits of threads without a processor, in words.
     pub(super) fn parked_waits(&self) -> impl Iterator<Item = String> {
-        let parked = self.schedule.iter().flat_map(|schedule| schedule.parked.iter().flatten());
+        let parked = self.threads.schedule.iter().flat_map(|schedule| schedule.parked.iter().flatten());
         parked.filter_map(|running| {
             let wait = match running.wait? {
                 Wait::Leave => "a processor, and before that for a change in a word".to_owned(),

@@ -7,8 +7,9 @@ use units::{CpuId, Time};
 
 use super::programs::Running;
 use super::schedule::{Process, Schedule};
-use super::{Controller, Event, System};
+use super::{Controller, System};
 use crate::SimError;
+use crate::kernel::Event;
 use crate::os::{Scheduler, Scheduling};
 use crate::processor::Wait;
 use crate::thread::{Program, Team, ThreadId};
@@ -16,12 +17,13 @@ use crate::thread::{Program, Team, ThreadId};
 impl<C: Controller> System<C> {
     /// Puts the threads of the process under a scheduler with `policy`, from here on.
     pub(super) fn begin_sharing(&mut self, team: &Rc<Team>, policy: Scheduling) {
-        let Some(process) = &self.process else { return };
+        let Some(process) = &self.threads.process else { return };
         let processors = process.processors.iter().map(|cpu| cpu.index() + 1).max().unwrap_or_default();
         let places = process.places.clone();
         team.share();
-        let now = self.now;
-        let mut scheduler = Scheduler::new(&self.scheduler, policy, processors, &vec![0], self.options.seed, now);
+        let now = self.kernel.now;
+        let mut scheduler =
+            Scheduler::new(&self.threads.scheduler, policy, processors, &vec![0], self.options.seed, now);
         places.iter().for_each(|&place| scheduler.adopt(place, now));
         let process = Process {
             name: "the program".to_owned(),
@@ -32,7 +34,7 @@ impl<C: Controller> System<C> {
         };
         let parked = places.iter().map(|_| None).collect();
         let schedule = Schedule { scheduler, processes: vec![process], parked, wake: Time::MAX, actions: Vec::new() };
-        self.schedule = Some(Box::new(schedule));
+        self.threads.schedule = Some(Box::new(schedule));
         // A parked thread gives its processor up.
         for cpu in places.iter().flatten().copied() {
             if let Some(Wait::Parked(until)) = self.waits(cpu) {
@@ -51,7 +53,7 @@ impl<C: Controller> System<C> {
         thread: usize,
     ) -> Result<ThreadId, SimError> {
         let running = self.embody(program, team, thread)?;
-        if let Some(schedule) = &mut self.schedule {
+        if let Some(schedule) = &mut self.threads.schedule {
             schedule.parked.push(Some(running));
             let process = &mut schedule.processes[0];
             (process.threads.end, process.alive) = (thread + 1, process.alive + 1);
@@ -65,20 +67,19 @@ impl<C: Controller> System<C> {
     pub(super) fn leave_parked(&mut self, cpu: CpuId, until: Time) {
         let Some(thread) = self.park(cpu) else { return };
         if until < Time::MAX
-            && let Some(process) = &mut self.process
+            && let Some(process) = &mut self.threads.process
         {
             process.timers.insert((until, thread));
-            let rank = self.schedule_source.rank();
-            self.queue.push(until.max(self.now), rank, Event::<C::Event>::Schedule.into());
+            self.kernel.schedule_scheduler(until.max(self.kernel.now), Event::Schedule);
         }
         self.consult(|scheduler, now, actions| scheduler.blocked(cpu, now, actions));
     }
 
     /// Wakes threads whose timeout has come.
     pub(super) fn ring(&mut self) {
-        while let Some(process) = &mut self.process
+        while let Some(process) = &mut self.threads.process
             && let Some(&(time, thread)) = process.timers.first()
-            && time <= self.now
+            && time <= self.kernel.now
         {
             process.timers.pop_first();
             self.wake_sharing(thread, Some(time));
@@ -87,7 +88,7 @@ impl<C: Controller> System<C> {
 
     /// Wakes a parked thread without a processor; with `until`, only if that is its timeout.
     pub(super) fn wake_sharing(&mut self, thread: usize, until: Option<Time>) {
-        let Some(schedule) = &self.schedule else { return };
+        let Some(schedule) = &self.threads.schedule else { return };
         let waits = schedule.parked.get(thread).and_then(Option::as_ref).and_then(|running| running.wait);
         let parked = match (waits, until) {
             (Some(Wait::Parked(time)), Some(until)) => time == until,
@@ -101,8 +102,12 @@ impl<C: Controller> System<C> {
 
     /// Ends the process: reports threads without a processor as they are.
     pub(super) fn cut_off_parked(&mut self) {
-        let parked: Vec<Running> =
-            self.schedule.iter_mut().flat_map(|schedule| schedule.parked.iter_mut().filter_map(Option::take)).collect();
+        let parked: Vec<Running> = self
+            .threads
+            .schedule
+            .iter_mut()
+            .flat_map(|schedule| schedule.parked.iter_mut().filter_map(Option::take))
+            .collect();
         for running in parked {
             self.report_parked(running);
         }

@@ -2,7 +2,8 @@
 
 use units::{ChannelId, NodeId, Time};
 
-use super::{Controller, EnvelopeId, Event, System};
+use super::{Controller, System};
+use crate::kernel::{EnvelopeId, Event, Message};
 use crate::wire::{Interconnect, Next, Parcel, Retry, Step, Waiting};
 
 impl<C: Controller> System<C> {
@@ -10,8 +11,8 @@ impl<C: Controller> System<C> {
     #[inline]
     pub fn enter_network(&mut self, node: NodeId, id: EnvelopeId) {
         let (delay, parcel) = (self.random_delay(), self.parcel(id));
-        let passage = &mut self.envelopes.get_mut(id).passage;
-        let step = self.network.wires.enter(node, parcel, passage, self.now, delay);
+        let passage = &mut self.kernel.envelopes.get_mut(id).passage;
+        let step = self.network.wires.enter(node, parcel, passage, self.kernel.now, delay);
         self.carry_out(id, step);
     }
 
@@ -19,20 +20,20 @@ impl<C: Controller> System<C> {
     #[inline]
     pub(super) fn on_route(&mut self, channel: ChannelId, id: EnvelopeId) {
         let (delay, parcel) = (self.random_delay(), self.parcel(id));
-        let passage = &mut self.envelopes.get_mut(id).passage;
-        let step = self.network.wires.pass(channel, parcel, passage, self.now, delay);
+        let passage = &mut self.kernel.envelopes.get_mut(id).passage;
+        let step = self.network.wires.pass(channel, parcel, passage, self.kernel.now, delay);
         self.carry_out(id, step);
     }
 
     /// Credits have returned: sends the waiting messages that now fit.
     pub(super) fn on_credits(&mut self, channel: ChannelId, lane: u8) {
         let later = loop {
-            match self.network.wires.take_ready(channel, lane, self.now) {
+            match self.network.wires.take_ready(channel, lane, self.kernel.now) {
                 Waiting::Later(retry) => break retry,
                 Waiting::Ready(id) => {
-                    let (id, now) = (EnvelopeId(id), Retry { channel, lane, at: self.now });
+                    let (id, now) = (EnvelopeId(id), Retry { channel, lane, at: self.kernel.now });
                     let parcel = self.parcel(id);
-                    let step = self.network.wires.leave(now, parcel, &mut self.envelopes.get_mut(id).passage);
+                    let step = self.network.wires.leave(now, parcel, &mut self.kernel.envelopes.get_mut(id).passage);
                     self.carry_out(id, step);
                 }
             }
@@ -43,17 +44,16 @@ impl<C: Controller> System<C> {
     /// Frees the place that the message occupies at its destination, from `when` on.
     #[inline]
     pub fn release_buffer(&mut self, id: EnvelopeId, when: Time) {
-        let envelope = self.envelopes.get_mut(id);
-        let packets = self.network.packets(C::carries_line(&envelope.message));
-        let retry = self.network.wires.release(&mut envelope.passage, packets, when, self.now);
+        let envelope = self.kernel.envelopes.get_mut(id);
+        let packets = self.network.packets(envelope.message.carries_line());
+        let retry = self.network.wires.release(&mut envelope.passage, packets, when, self.kernel.now);
         self.schedule_retry(retry);
     }
 
     #[inline]
     fn parcel(&self, id: EnvelopeId) -> Parcel {
-        let envelope = self.envelopes.get(id);
-        let (network, packets) =
-            (C::network(&envelope.message), self.network.packets(C::carries_line(&envelope.message)));
+        let envelope = self.kernel.envelopes.get(id);
+        let (network, packets) = (envelope.message.network(), self.network.packets(envelope.message.carries_line()));
         Parcel { id: id.0, to: envelope.to, network, packets }
     }
 

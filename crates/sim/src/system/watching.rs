@@ -108,26 +108,26 @@ impl<C: Controller> System<C> {
             }
             self.prepare(&watched);
             let mut exact = vec![0; watched.mode(0).events.len()];
-            self.exact(watched.place, watched.unit, watched.modes[0], self.now, &mut exact);
+            self.exact(watched.place, watched.unit, watched.modes[0], self.kernel.now, &mut exact);
             let bank = Bank::new(watched.unit.shape(), &exact);
-            let full = full_at(&bank, self.now);
-            slots.push(Slot { watched, bank, turn: 0, since: self.now, full, offset });
+            let full = full_at(&bank, self.kernel.now);
+            slots.push(Slot { watched, bank, turn: 0, since: self.kernel.now, full, offset });
         }
         let threads = slots.iter().any(|slot| matches!(slot.watched.place, Place::Thread(_)));
         let reading = |slot: &Slot| Reading {
-            at: self.now,
+            at: self.kernel.now,
             turn: 0,
-            since: self.now,
+            since: self.kernel.now,
             registers: Vec::new(),
             exact: vec![0; slot.watched.mode(0).events.len()],
             cpu: None,
         };
-        self.watching = Some(Box::new(Watching {
+        self.observation.watching = Some(Box::new(Watching {
             interval: watch.interval,
             reader: watch.reader,
             readings: slots.iter().map(reading).collect(),
             slots,
-            next: self.now,
+            next: self.kernel.now,
             begun: false,
             read: 0,
             cost: offset,
@@ -196,21 +196,21 @@ impl<C: Controller> System<C> {
     /// Enables counts that are kept only for readings.
     fn prepare(&mut self, watched: &Watched) {
         if let (Place::Port(router, port), CounterUnit::RouterPort { channel }) = (watched.place, watched.unit) {
-            self.network.wires.watch(router, port, usize::from(channel), self.now);
+            self.network.wires.watch(router, port, usize::from(channel), self.kernel.now);
         }
     }
 
     /// Updates the time of the next reading.
     pub(super) fn set_due(&mut self) {
-        self.due = self.watching.as_ref().map_or(Time::MAX, |watching| watching.due());
+        self.observation.due = self.observation.watching.as_ref().map_or(Time::MAX, |watching| watching.due());
     }
 
     /// Takes all readings that are due at `time`, before the events at that time.
     #[cold]
     pub(super) fn look(&mut self, time: Time) {
-        if let Some(mut watching) = self.watching.take() {
+        if let Some(mut watching) = self.observation.watching.take() {
             self.look_at_counters(&mut watching, time);
-            self.watching = Some(watching);
+            self.observation.watching = Some(watching);
         }
         self.set_due();
     }
@@ -226,7 +226,7 @@ impl<C: Controller> System<C> {
             if !watching.begun {
                 watching.begun = true;
                 if let Some(reader) = watching.reader {
-                    self.now = time;
+                    self.kernel.now = time;
                     self.interrupt(reader, watching.cost);
                 }
                 continue;
@@ -268,10 +268,10 @@ impl<C: Controller> System<C> {
 
     /// Takes the last readings of this run, at its end `time`.
     pub(super) fn look_finally(&mut self, time: Time) {
-        while self.due <= time && self.watching.is_some() {
-            self.look(self.due);
+        while self.observation.due <= time && self.observation.watching.is_some() {
+            self.look(self.observation.due);
         }
-        let Some(mut watching) = self.watching.take() else { return };
+        let Some(mut watching) = self.observation.watching.take() else { return };
         if watching.latest != Some(time) || watching.begun {
             let next = watching.next;
             if !watching.begun {
@@ -283,7 +283,7 @@ impl<C: Controller> System<C> {
             watching.end_round(time);
             watching.next = next.max(time + Duration(1));
         }
-        self.watching = Some(watching);
+        self.observation.watching = Some(watching);
         self.set_due();
     }
 
@@ -345,7 +345,7 @@ impl<C: Controller> System<C> {
                 self.network.wires.counted(router, port, mode, time, exact);
             }
             Place::Thread(thread) => {
-                let running = self.running.iter().enumerate();
+                let running = self.threads.running.iter().enumerate();
                 let found = running.filter_map(|(cpu, running)| Some((cpu, running.as_ref()?)));
                 let (cpu, running) = found.into_iter().find(|(_, running)| running.thread == thread)?;
                 let cpu = CpuId(cpu as u16);

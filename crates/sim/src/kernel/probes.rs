@@ -2,12 +2,12 @@
 //!
 //! A processor runs ahead of the rest of the machine as long as nothing can reach it. Whatever may reach it within the
 //! look-ahead is an event in the queue; the kernel counts such events by node when they are scheduled and when they occur,
-//! from a property of the event ([`NodeEvent::reach`](super::NodeEvent::reach)) and, for messages, of the message
-//! ([`Controller::probes`](super::Controller::probes)). A controller therefore cannot forget one.
+//! from a property of the event ([`NodeEvent::reach`]) and, for messages, of the message ([`Message::probes`]). A controller
+//! therefore cannot forget one.
 
 use units::{CpuId, NodeId};
 
-use super::{Controller, EnvelopeId, Event, NodeEvent, System};
+use super::{EnvelopeId, Event, Kernel, Message, NodeEvent};
 
 /// The processors that an event may act on from outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,7 +18,7 @@ pub enum Reach {
     Neighbours(CpuId),
     /// Those of the destination of a message.
     Destination(EnvelopeId),
-    /// The same, if the message is one that acts on processors ([`Controller::probes`]).
+    /// The same, if the message is one that acts on processors ([`Message::probes`]).
     Message(EnvelopeId),
     /// All.
     Everywhere,
@@ -58,10 +58,21 @@ impl Probes {
     }
 }
 
-impl<C: Controller> System<C> {
+impl<M: Message, E: NodeEvent> Kernel<M, E> {
+    /// Whether a probe is under way to the processors of `node`.
+    #[inline]
+    pub fn reaches(&self, node: NodeId) -> bool {
+        self.probes.reach(node)
+    }
+
+    /// Number of probes under way.
+    pub fn probes_under_way(&self) -> usize {
+        self.probes.total()
+    }
+
     /// An event that acts on processors is scheduled.
     #[inline]
-    pub(super) fn begin_probe(&mut self, event: &Event<C::Event>) {
+    pub(super) fn begin_probe(&mut self, event: &Event<E>) {
         if let Some(node) = self.probed(event) {
             *self.probes.count(node) += 1;
         }
@@ -69,7 +80,7 @@ impl<C: Controller> System<C> {
 
     /// An event that acts on processors occurs.
     #[inline]
-    pub(super) fn end_probe(&mut self, event: &Event<C::Event>) {
+    pub(super) fn end_probe(&mut self, event: &Event<E>) {
         if let Some(node) = self.probed(event) {
             *self.probes.count(node) -= 1;
         }
@@ -77,7 +88,7 @@ impl<C: Controller> System<C> {
 
     /// The node whose processors `event` acts on from outside, `Some(None)` for those of all nodes.
     #[inline]
-    fn probed(&self, event: &Event<C::Event>) -> Option<Option<NodeId>> {
+    fn probed(&self, event: &Event<E>) -> Option<Option<NodeId>> {
         let Event::Node(event) = event else { return None };
         Some(Some(match event.reach()? {
             Reach::Node(node) => node,
@@ -85,7 +96,7 @@ impl<C: Controller> System<C> {
             Reach::Destination(id) => self.envelopes.get(id).to,
             Reach::Message(id) => {
                 let envelope = self.envelopes.get(id);
-                if !C::probes(&envelope.message) {
+                if !envelope.message.probes() {
                     return None;
                 }
                 envelope.to
