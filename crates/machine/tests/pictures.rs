@@ -56,8 +56,7 @@ fn drawn_with(base: &str, kind: &str, changes: &[(&str, &str)]) -> Vec<u8> {
 
 #[test]
 fn a_ring() {
-    let one = [("topology.nodes_per_router", "1")];
-    insta::assert_binary_snapshot!("ring.svg", drawn_with("flash-8p", "ring", &one));
+    insta::assert_binary_snapshot!("ring.svg", drawn("flash-ring-8p"));
 }
 
 #[test]
@@ -67,7 +66,7 @@ fn a_mesh() {
 
 #[test]
 fn a_crossbar() {
-    insta::assert_binary_snapshot!("crossbar.svg", drawn_with("origin2000-r12k-300-24p", "crossbar", &[]));
+    insta::assert_binary_snapshot!("crossbar.svg", drawn("flash-crossbar-12p"));
 }
 
 #[test]

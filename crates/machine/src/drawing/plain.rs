@@ -4,25 +4,24 @@ use std::f64::consts::TAU;
 
 use super::canvas::{Canvas, Layer, Look, Point};
 use super::cards;
-use crate::topology::{LinkClass, Router, RouterPlace, Topology};
+use crate::topology::{LinkClass, Node, Router, RouterPlace, Topology};
 
-/// From the middle of a router to that of its nodes: at its corners, or straight above it if it has one.
+/// From the middle of a mesh's router to that of its nodes: above it, aside if there are two.
 const NODE: (f64, f64) = (38.0, 36.0);
-/// Between neighbouring cards of a grid.
+/// The height of a mesh's router with its nodes.
+const CARD_HEIGHT: f64 = 90.0;
+/// Between neighbouring routers of a mesh with their nodes.
 const GAP: f64 = 56.0;
-/// Between the middles of neighbouring nodes around a crossbar, more than a node's diagonal.
+/// Between the middles of neighbouring nodes on a circle, more than a node's diagonal.
 const NODE_PITCH: f64 = 84.0;
-/// The least radius of nodes around a crossbar, which leaves it room.
-const LEAST_RADIUS: f64 = 120.0;
+/// Between the middles of neighbouring routers on a circle, more than a router's diagonal.
+const ROUTER_PITCH: f64 = 100.0;
+/// From what is in the middle, or from a circle of routers, to the circle of nodes.
+const BETWEEN_CIRCLES: f64 = 120.0;
 
-/// Width and height of a card: a router and its nodes.
-fn card_size(topology: &Topology) -> (f64, f64) {
-    let on_router = |router: &Router| topology.nodes().iter().filter(|node| node.router == router.id).count();
-    match topology.routers().iter().map(on_router).max().unwrap_or(0) {
-        0 | 1 => (80.0, 90.0),
-        2 => (152.0, 90.0),
-        _ => (152.0, 116.0),
-    }
+/// Nodes of the router with the most.
+fn most_on_router(topology: &Topology) -> usize {
+    topology.nodes().iter().map(|node| usize::from(node.slot)).max().unwrap_or(0)
 }
 
 /// The point at this part of the way around a circle, clockwise from the top.
@@ -36,76 +35,83 @@ fn radius(count: usize, pitch: f64) -> f64 {
     if count < 2 { 0.0 } else { pitch / (2.0 * (TAU / 2.0 / count as f64).sin()) }
 }
 
-/// Draws the routers of a ring clockwise from the top.
+/// Draws the routers of a ring clockwise from the top, and their nodes around them.
 pub(super) fn draw_ring(canvas: &mut Canvas, topology: &Topology) {
-    let (width, height) = card_size(topology);
-    let routers = topology.routers().len();
-    // Cards at the distance of their diagonal do not touch in any direction.
-    let radius = radius(routers, width.hypot(height) + GAP / 2.0);
-    draw_cards(canvas, topology, |router| match router.place {
-        RouterPlace::Ring { position } => around(radius, f64::from(position) / routers as f64),
-        _ => around(radius, 0.0),
-    });
+    let routers = topology.routers().len() as f64;
+    let on_router = most_on_router(topology) as f64;
+    let least = radius(topology.routers().len(), ROUTER_PITCH);
+    let outer = radius(topology.routers().len() * on_router as usize, NODE_PITCH).max(least + BETWEEN_CIRCLES);
+    let inner = if routers > 1.0 { outer - BETWEEN_CIRCLES } else { 0.0 };
+    let place = |router: &Router| match router.place {
+        RouterPlace::Ring { position } => around(inner, f64::from(position) / routers),
+        _ => around(inner, 0.0),
+    };
+    for node in topology.nodes() {
+        // The nodes of a router are centred on its direction.
+        let aside = (f64::from(node.slot) - 0.5) / on_router - 0.5;
+        let at = around(outer, (node.router.index() as f64 + aside) / routers);
+        linked_node(canvas, topology, node, LinkClass::Node, place(&topology.routers()[node.router.index()]), at);
+    }
+    for router in topology.routers() {
+        cards::router_box(canvas, router, Look::Router, place(router));
+    }
+    draw_cables(canvas, topology, place);
 }
 
-/// Draws the routers of a mesh by column and row, the first above on the left.
+/// Draws the routers of a mesh by column and row, the first above on the left, each below its one or two nodes.
 pub(super) fn draw_grid(canvas: &mut Canvas, topology: &Topology) {
-    let (width, height) = card_size(topology);
-    draw_cards(canvas, topology, |router| match router.place {
+    let alone = most_on_router(topology) < 2;
+    let width = if alone { 80.0 } else { 152.0 };
+    let place = |router: &Router| match router.place {
         RouterPlace::Grid { column, row } => {
-            Point { x: f64::from(column) * (width + GAP), y: f64::from(row) * (height + GAP) }
+            Point { x: f64::from(column) * (width + GAP), y: f64::from(row) * (CARD_HEIGHT + GAP) }
         }
         _ => Point { x: 0.0, y: 0.0 },
-    });
+    };
+    for router in topology.routers() {
+        let at = place(router);
+        canvas.block(Layer::Ground, Look::Module, at.offset(0.0, -NODE.1 / 2.0), width, CARD_HEIGHT);
+        for node in topology.nodes().iter().filter(|node| node.router == router.id) {
+            let column = match (alone, node.slot) {
+                (true, _) => 0.0,
+                (false, 1) => -NODE.0,
+                (false, _) => NODE.0,
+            };
+            let (from, to) = (at.offset(column / 2.0, 0.0), at.offset(column, -NODE.1));
+            linked_node(canvas, topology, node, LinkClass::Node, from, to);
+        }
+        cards::router_box(canvas, router, Look::Router, at);
+    }
+    draw_cables(canvas, topology, place);
 }
 
 /// Draws the nodes around the part that they are all linked to.
 pub(super) fn draw_star(canvas: &mut Canvas, topology: &Topology) {
     let nodes = topology.nodes().len();
-    let (radius, centre) = (radius(nodes, NODE_PITCH).max(LEAST_RADIUS), Point { x: 0.0, y: 0.0 });
+    let (radius, centre) = (radius(nodes, NODE_PITCH).max(BETWEEN_CIRCLES), Point { x: 0.0, y: 0.0 });
     for node in topology.nodes() {
         let at = around(radius, node.id.index() as f64 / nodes as f64);
-        canvas.at_link(Some(node.link));
-        canvas.wire(Layer::Wires, LinkClass::Interface, centre, at);
-        canvas.at_link(None);
-        cards::node_box(canvas, topology, node, at);
+        linked_node(canvas, topology, node, LinkClass::Interface, centre, at);
     }
     for router in topology.routers() {
         cards::router_box(canvas, router, Look::Router, centre);
     }
 }
 
-/// Draws every router with its nodes at its place, and the links between routers.
-fn draw_cards(canvas: &mut Canvas, topology: &Topology, place: impl Fn(&Router) -> Point) {
-    let size = card_size(topology);
-    for router in topology.routers() {
-        card(canvas, topology, router, place(router), size);
-    }
+/// Draws a node at `at` and its link, which comes from `from`.
+fn linked_node(canvas: &mut Canvas, topology: &Topology, node: &Node, class: LinkClass, from: Point, at: Point) {
+    canvas.at_link(Some(node.link));
+    canvas.wire(Layer::Wires, class, from, at);
+    canvas.at_link(None);
+    cards::node_box(canvas, topology, node, at);
+}
+
+/// Draws the links between routers.
+fn draw_cables(canvas: &mut Canvas, topology: &Topology, place: impl Fn(&Router) -> Point) {
     for link in topology.links() {
         let Some([first, second]) = cards::routers(topology, link) else { continue };
         canvas.at_link(Some(link.id));
         canvas.wire(Layer::Wires, link.class, place(first), place(second));
     }
     canvas.at_link(None);
-}
-
-/// Draws a router in the middle of its nodes.
-fn card(canvas: &mut Canvas, topology: &Topology, router: &Router, at: Point, (width, height): (f64, f64)) {
-    let nodes: Vec<_> = topology.nodes().iter().filter(|node| node.router == router.id).collect();
-    // Two rows of nodes have the router in their middle; one row has it below.
-    let box_rise = if height > 2.0 * NODE.1 + 28.0 { 0.0 } else { -NODE.1 / 2.0 };
-    canvas.block(Layer::Ground, Look::Module, at.offset(0.0, box_rise), width, height);
-    for node in nodes {
-        let column = match (width > 2.0 * NODE.0 + 60.0, node.slot % 2 == 1) {
-            (false, _) => 0.0,
-            (true, true) => -NODE.0,
-            (true, false) => NODE.0,
-        };
-        let middle = at.offset(column, if node.slot <= 2 { -NODE.1 } else { NODE.1 });
-        canvas.at_link(Some(node.link));
-        canvas.wire(Layer::Wires, LinkClass::Node, at.offset(column / 2.0, 0.0), middle);
-        canvas.at_link(None);
-        cards::node_box(canvas, topology, node, middle);
-    }
-    cards::router_box(canvas, router, Look::Router, at);
 }
