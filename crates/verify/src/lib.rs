@@ -28,4 +28,3 @@ pub use moesi::Bus;
 pub use msi::{msi, msi_configurations};
 pub use origin::origin;
 pub use registry::{Fault, Outcome, Protocol, Run, protocol, protocols};
-pub use sci::Sci;

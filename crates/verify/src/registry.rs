@@ -42,7 +42,7 @@ pub struct Fault {
 }
 
 /// Families of protocols; a new one is a line here.
-const FAMILIES: &[&[Protocol]] = &[&[origin::PROTOCOL], msi::PROTOCOLS, sci::PROTOCOLS, moesi::PROTOCOLS];
+const FAMILIES: &[&[Protocol]] = &[&[origin::PROTOCOL], msi::PROTOCOLS, &[sci::PROTOCOL], moesi::PROTOCOLS];
 
 /// Outcome of an exploration.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,7 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use protocol::Access;
 use protocol::msi::{CoarseVector, DynamicPointer, Hybrid, SharingSet, Variant};
 use stateright::{Checker, Model as _};
-use verify::{Bus, Config, DirectoryModel, Model, Sci, explore, msi, origin};
+use verify::{Bus, Config, DirectoryModel, Model, explore, msi, origin};
 
 fn small() -> Vec<Config> {
     let cached = Config { accesses: Config::CACHED_ACCESSES.to_vec(), ..Config::new(2, 1) };
@@ -27,6 +27,11 @@ fn smallest() -> Vec<Config> {
 /// The Origin protocol in a configuration.
 fn of_origin(config: &Config) -> DirectoryModel<protocol::origin::Protocol> {
     DirectoryModel::new(config, origin(config))
+}
+
+/// SCI in a configuration.
+fn of_sci(config: &Config) -> DirectoryModel<protocol::sci::Protocol> {
+    DirectoryModel::new(config, protocol::sci::Protocol)
 }
 
 /// A protocol of the FLASH family in a configuration.
@@ -91,7 +96,7 @@ fn counts_agree<M: Model + Send + 'static>(config: &Config, model: impl Fn(&Conf
 #[test]
 fn stateright_counts_the_same_states_and_steps() {
     small().iter().for_each(|config| counts_agree(config, of_origin));
-    smallest().iter().for_each(|config| counts_agree(config, Sci::new));
+    smallest().iter().for_each(|config| counts_agree(config, of_sci));
     for cluster in [false, true] {
         smallest().iter().for_each(|config| counts_agree(config, |config| Bus::new(config, cluster)));
     }
@@ -132,7 +137,7 @@ fn merges_exactly<M: Model>(config: &Config, model: impl Fn(&Config) -> M) {
 #[test]
 fn symmetry_merges_exactly_the_states_that_differ_in_names() {
     small().iter().for_each(|config| merges_exactly(config, of_origin));
-    smallest().iter().for_each(|config| merges_exactly(config, Sci::new));
+    smallest().iter().for_each(|config| merges_exactly(config, of_sci));
     for cluster in [false, true] {
         smallest().iter().for_each(|config| merges_exactly(config, |config| Bus::new(config, cluster)));
     }

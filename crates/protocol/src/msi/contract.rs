@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use units::{CpuId, LineAddr, NodeId};
+use units::{LineAddr, NodeId};
 
 use super::{
     Access, AccessOutcome, Agent, CacheLine, Entry, HomeContext, HomeOutcome, HomeWork, Message, NodeContext,
@@ -200,7 +200,7 @@ impl<S: SharingSet> Directory for Protocol<S> {
 
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} for {:?} on line {}", self.kind.mnemonic(), CpuId(self.requester.0), self.line.0)?;
+        write!(f, "{} for {:?} on line {}", self.kind.mnemonic(), self.requester, self.line.0)?;
         if self.acknowledgements > 0 {
             write!(f, ", {} INVAL_ACK to come", self.acknowledgements)?;
         }

@@ -259,6 +259,7 @@ fn let_copies_be<S: SharingSet>(step: &mut HomeStep<'_, S>) {
     if let (DirectoryState::Clean, DirectoryState::Evicting { .. }) = (step.before.entry.state, *state) {
         *state = DirectoryState::Clean;
         drop_sent(step.sent, MessageKind::Invalidate);
+        drop_sent(step.sent, MessageKind::ClusterInvalidate);
     }
 }
 
