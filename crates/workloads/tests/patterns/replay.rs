@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use references::{
-    Access, AccessKind, BATCH, Event, Events, GRAIN, Header, Memory, ReferenceError, Source, ThreadEvents, Warning,
+    Access, AccessKind, BATCH, Event, Events, GRAIN, Header, Memory, ReferenceError, Source, Step, ThreadEvents,
+    Warning,
 };
 use workloads::{Replay, Thread};
 
@@ -61,14 +62,14 @@ struct Batches {
 }
 
 impl Events for Batches {
-    fn fill(&mut self, batch: &mut Vec<Event>) -> Result<(), ReferenceError> {
+    fn fill(&mut self, batch: &mut Vec<Step>) -> Result<(), ReferenceError> {
         let before = self.asked.batches.fetch_add(1, Ordering::Relaxed);
         if self.breaks && before > 0 {
             return Err(ReferenceError::Damaged { path: "loads".into(), at: 7, what: "it is torn".to_owned() });
         }
         batch.clear();
         let load = |address| Access { kind: AccessKind::Load, dependent: false, bytes: 8, address };
-        batch.extend(self.addresses.by_ref().take(BATCH).map(|address| Event::Access(load(address))));
+        batch.extend(self.addresses.by_ref().take(BATCH).map(|address| Step::of(Event::Access(load(address)), 0)));
         Ok(())
     }
 }
