@@ -22,17 +22,8 @@ enum Page {
     Gap,
     /// A page that the program refers to.
     Used,
-    /// A page with words that threads synchronise by.
+    /// One with words that threads synchronise by.
     Synchronising,
-}
-
-/// Where a word of the program lies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
-    /// Its number in the region.
-    pub word: usize,
-    /// Whether its page has words that threads synchronise by.
-    pub synchronises: bool,
 }
 
 /// Where the memory of a recorded program lies on machines with pages and lines of one size.
@@ -50,7 +41,7 @@ impl Layout {
     /// The layout of `memory` on a machine of this shape.
     pub fn new(memory: &Memory, shape: &Shape) -> Self {
         let (page_shift, line_shift) = shifts(shape);
-        let (mut pages, mut chunks): (Vec<Page>, Vec<(u64, usize)>) = Default::default();
+        let (mut pages, mut chunks): (Vec<Page>, Vec<Chunk>) = Default::default();
         let mut before = None;
         for grains in &memory.grains {
             let (first, last) = (grains.start * GRAIN, (grains.end - 1) * GRAIN + (GRAIN - 1));
@@ -62,17 +53,20 @@ impl Layout {
                     let gap = page.wrapping_sub(pages.len() as u64) % COLOURS;
                     pages.resize(pages.len() + gap as usize, Page::Gap);
                 }
-                let chunk = page >> COLOUR_BITS;
-                if chunks.last().is_none_or(|&(latest, _)| latest != chunk) {
-                    chunks.push((chunk, (pages.len() as u64 & !(COLOURS - 1)) as usize * shape.page_words));
+                let (start, bytes, word) = (page << page_shift, 1 << page_shift, pages.len() * shape.page_words);
+                match chunks.last_mut() {
+                    Some(chunk) if chunk.start >> page_shift >> COLOUR_BITS == page >> COLOUR_BITS => {
+                        chunk.bytes = start - chunk.start + bytes;
+                    }
+                    _ => chunks.push(Chunk { start, bytes, word }),
                 }
                 pages.push(Page::Used);
                 before = Some(page);
             }
         }
-        let mut layout = Self { page_shift, line_shift, chunks: Chunks::new(&chunks), pages };
-        for (address, _) in &memory.changes {
-            if let Some(page) = layout.page(address >> page_shift) {
+        let mut layout = Self { page_shift, line_shift, chunks: Chunks::new(&chunks, page_shift + COLOUR_BITS), pages };
+        for &(address, _) in &memory.changes {
+            if let Some(page) = layout.page(address) {
                 layout.pages[page] = Page::Synchronising;
             }
         }
@@ -92,39 +86,34 @@ impl Layout {
     /// The pages of the region that stand for the program's memory of `bytes` bytes from `address` on.
     pub fn pages_of(&self, address: u64, bytes: u64) -> impl Iterator<Item = usize> {
         let end = address.saturating_add(bytes).div_ceil(1 << self.page_shift);
-        (address >> self.page_shift..end).filter_map(|number| self.page(number))
+        (address >> self.page_shift..end).filter_map(|number| self.page(number << self.page_shift))
     }
 
-    /// The page of the region that stands for page `number` of the program, if that refers to it.
-    fn page(&self, number: u64) -> Option<usize> {
-        let first = self.chunks.find(number >> COLOUR_BITS)? >> self.page_word_shift();
-        let page = first + (number % COLOURS) as usize;
-        self.pages.get(page).is_some_and(|&page| page != Page::Gap).then_some(page)
+    /// The page of the region that stands for the one of `address`, if the program refers to that.
+    fn page(&self, address: u64) -> Option<usize> {
+        let page = self.page_of(self.chunks.find(address)?.word(address));
+        (self.pages[page] != Page::Gap).then_some(page)
     }
 
-    /// The binary logarithm of the words in a page.
     #[inline]
-    fn page_word_shift(&self) -> u32 {
-        self.page_shift - WORD.ilog2()
+    fn page_of(&self, word: usize) -> usize {
+        word >> (self.page_shift - WORD.ilog2())
     }
 
-    /// The place of the word at `address`.
+    /// The word of the region that stands for the one at `address`. One that no summary told of, as only a damaged trace has them, is
+    /// in the first page.
     #[inline]
-    pub fn place(&self, address: u64) -> Place {
-        let chunk_shift = self.page_shift + COLOUR_BITS;
-        if let Some(first) = self.chunks.find(address >> chunk_shift) {
-            let word = first + ((address & ((1 << chunk_shift) - 1)) / WORD) as usize;
-            if let Some(&page @ (Page::Used | Page::Synchronising)) = self.pages.get(word >> self.page_word_shift()) {
-                return Place { word, synchronises: page == Page::Synchronising };
-            }
+    pub fn word(&self, address: u64) -> usize {
+        match self.chunks.find(address) {
+            Some(chunk) => chunk.word(address),
+            None => ((address & ((1 << self.page_shift) - 1)) / WORD) as usize,
         }
-        self.elsewhere(address)
     }
 
-    /// The place of a word that no summary told of, as only a damaged trace has them: in the first page.
-    #[cold]
-    fn elsewhere(&self, address: u64) -> Place {
-        Place { word: ((address & ((1 << self.page_shift) - 1)) / WORD) as usize, synchronises: false }
+    /// Whether the page of a word of the region has words that threads synchronise by.
+    #[inline]
+    pub fn synchronises(&self, word: usize) -> bool {
+        self.pages.get(self.page_of(word)) == Some(&Page::Synchronising)
     }
 
     /// The lines behind the first one that an access to `bytes` bytes at `address` reaches into, by their first bytes.
@@ -143,47 +132,167 @@ fn shifts(shape: &Shape) -> (u32, u32) {
     (shift(shape.page_words), shift(shape.line_words))
 }
 
-/// By number of a chunk, its first word in the region: a hash table that is looked into at every reference.
+/// The pages of a chunk from the first to the last one that the program refers to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Chunk {
+    /// The address of the first one.
+    start: u64,
+    /// Their length in bytes; 0 of a free slot.
+    bytes: u64,
+    /// The word of the region that stands for the first one of theirs.
+    word: usize,
+}
+
+impl Chunk {
+    const FREE: Self = Self { start: 0, bytes: 0, word: 0 };
+
+    #[inline]
+    fn contains(&self, address: u64) -> bool {
+        address.wrapping_sub(self.start) < self.bytes
+    }
+
+    /// The word of the region that stands for the one at `address`, which it contains.
+    #[inline]
+    fn word(&self, address: u64) -> usize {
+        self.word + ((address - self.start) / WORD) as usize
+    }
+}
+
+/// Chunks by address: a hash table that is looked into at every reference.
 ///
-/// Numbers are spread by multiplication (Knuth, "The Art of Computer Programming", volume 3, 6.4), and looked for from there on
-/// until a free slot. At most a quarter of the slots is taken, so that almost every chunk is in the first one looked at.
+/// The number of a chunk is spread by multiplication (Knuth, "The Art of Computer Programming", volume 3, 6.4); a chunk is there or in
+/// the slots that follow, before a free one. At most a quarter of the slots is taken, so that almost all are in the first one.
 #[derive(Debug)]
 struct Chunks {
-    /// Numbers of chunks and their first words: a power of two of them.
-    slots: Vec<(u64, usize)>,
+    /// A power of two of them.
+    slots: Vec<Chunk>,
     /// The bits of a product that are not part of the number of a slot.
-    shift: u32,
+    spread_shift: u32,
+    /// The binary logarithm of the bytes in a chunk.
+    chunk_shift: u32,
 }
 
 impl Chunks {
-    /// The number of a free slot; no chunk has it, as each is of several bytes.
-    const FREE: u64 = u64::MAX;
     /// 2^64 divided by the golden ratio.
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-    fn new(chunks: &[(u64, usize)]) -> Self {
+    fn new(chunks: &[Chunk], chunk_shift: u32) -> Self {
         let count = (4 * chunks.len()).next_power_of_two().max(4);
-        let mut table = Self { slots: vec![(Self::FREE, 0); count], shift: u64::BITS - count.ilog2() };
-        for &(chunk, word) in chunks {
-            let slot = table.slot(chunk);
-            table.slots[slot] = (chunk, word);
+        let (slots, spread_shift) = (vec![Chunk::FREE; count], u64::BITS - count.ilog2());
+        let mut table = Self { slots, spread_shift, chunk_shift };
+        for &chunk in chunks {
+            let slot = table.slot(chunk.start);
+            table.slots[slot] = chunk;
         }
         table
     }
 
-    /// The slot of a chunk, or a free one if it has none.
+    /// The slot of the chunk that `address` is in, or else a free one.
     #[inline]
-    fn slot(&self, chunk: u64) -> usize {
-        let mut slot = (chunk.wrapping_mul(Self::SPREAD) >> self.shift) as usize;
-        while self.slots[slot].0 != chunk && self.slots[slot].0 != Self::FREE {
+    fn slot(&self, address: u64) -> usize {
+        let mut slot = ((address >> self.chunk_shift).wrapping_mul(Self::SPREAD) >> self.spread_shift) as usize;
+        while !self.slots[slot].contains(address) && self.slots[slot].bytes > 0 {
             slot = (slot + 1) & (self.slots.len() - 1);
         }
         slot
     }
 
     #[inline]
-    fn find(&self, chunk: u64) -> Option<usize> {
-        let (found, word) = self.slots[self.slot(chunk)];
-        (found == chunk).then_some(word)
+    fn find(&self, address: u64) -> Option<&Chunk> {
+        let chunk = &self.slots[self.slot(address)];
+        chunk.contains(address).then_some(chunk)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use units::NodeId;
+
+    use super::*;
+    use crate::random::Random;
+
+    const PAGE_WORDS: usize = 2 * (GRAIN / WORD) as usize;
+    const PAGE: u64 = 2 * GRAIN;
+
+    fn layout(pages: &BTreeSet<u64>, changes: Vec<(u64, u32)>) -> Layout {
+        let (line_words, page_words, locks) = (4, PAGE_WORDS, Default::default());
+        let shape = Shape { homes: vec![NodeId(0)], nodes: 1, line_words, page_words, seed: 0, locks };
+        // The second grain of each page.
+        let grains = pages.iter().map(|page| 2 * page + 1..2 * page + 2).collect();
+        Layout::new(&Memory { grains, changes }, &shape)
+    }
+
+    /// The rule, page by page: what is together stays together, and a gap is closed to less than the colours.
+    fn expected(pages: &BTreeSet<u64>) -> BTreeMap<u64, usize> {
+        let (mut places, mut next) = (BTreeMap::new(), 0_u64);
+        for &page in pages {
+            while next % COLOURS != page % COLOURS {
+                next += 1;
+            }
+            places.insert(page, next as usize);
+            next += 1;
+        }
+        places
+    }
+
+    /// Runs of pages: near each other, anywhere, and at the end of the address space.
+    fn any_pages(seed: u64) -> BTreeSet<u64> {
+        let mut random = Random::new(seed, 0);
+        let mut run = |_| {
+            let start = match random.below(3) {
+                0 => random.below(2000),
+                1 => random.below(1 << 50),
+                _ => (1 << 53) - 40,
+            };
+            start as u64..(start + 1 + random.below(40)) as u64
+        };
+        (0..1 + seed % 60).flat_map(&mut run).collect()
+    }
+
+    #[test]
+    fn every_page_keeps_its_colour_and_its_neighbours() {
+        for pages in (0..200).map(any_pages) {
+            let (layout, expected) = (layout(&pages, Vec::new()), expected(&pages));
+            for (page, place) in &expected {
+                assert_eq!(layout.word(page * PAGE + 24), place * PAGE_WORDS + 3);
+                assert_eq!(layout.pages_of(page * PAGE + PAGE / 2, 1).collect::<Vec<_>>(), [*place]);
+            }
+            assert_eq!(Some(layout.pages()), expected.values().max().map(|last| last + 1));
+        }
+    }
+
+    #[test]
+    fn what_is_not_referred_to_has_no_page() {
+        for pages in (0..200).map(any_pages) {
+            let layout = layout(&pages, Vec::new());
+            for other in 0..2100 {
+                assert_eq!(layout.pages_of(other * PAGE, 1).count(), usize::from(pages.contains(&other)));
+                assert!(layout.word(other * PAGE) < layout.pages() * PAGE_WORDS);
+            }
+        }
+    }
+
+    /// The first page of the second chunk has the colour of one that the first chunk refers to, and stands for nothing.
+    #[test]
+    fn pages_of_chunks_that_overlap_in_the_region_are_told_apart() {
+        let layout = layout(&BTreeSet::from([2, 3, 10 * COLOURS + 5]), vec![(3 * PAGE + 8, 1)]);
+        assert_eq!(layout.pages(), 6);
+        assert_eq!(layout.pages_of(10 * COLOURS * PAGE, COLOURS * PAGE).collect::<Vec<_>>(), [5]);
+        let synchronising: Vec<usize> = (0..6).filter(|page| layout.synchronises(page * PAGE_WORDS)).collect();
+        assert_eq!(synchronising, [3]);
+    }
+
+    #[test]
+    fn an_access_reaches_into_the_lines_that_it_has_bytes_in() {
+        let layout = layout(&BTreeSet::from([0]), Vec::new());
+        let lines = |address, bytes| layout.further_lines(address, bytes).map(Iterator::collect::<Vec<_>>);
+        assert_eq!(lines(32, 32), None);
+        assert_eq!(lines(63, 0), None);
+        assert_eq!(lines(63, 1), None);
+        assert_eq!(lines(63, 2), Some(vec![64]));
+        assert_eq!(lines(40, 100), Some(vec![64, 96, 128]));
+        assert_eq!(lines(u64::MAX, 8), Some(Vec::new()), "the address space ends");
     }
 }

@@ -14,7 +14,7 @@ use units::NodeId;
 
 use crate::program::{Part, RegionPlan, Shape};
 use crate::thread::Thread;
-use layout::{Layout, Place};
+use layout::Layout;
 
 /// Bytes in a word.
 const WORD: u64 = 8;
@@ -175,9 +175,9 @@ impl<T: Thread> Player<'_, T> {
                 if instructions > 0 {
                     self.thread.instructions(instructions);
                 }
-                self.access(access.kind, access.dependent, access.address);
-                if let Some(lines) = self.layout.further_lines(access.address, access.bytes) {
-                    self.go_on(access, lines);
+                match self.layout.further_lines(access.address, access.bytes) {
+                    None => self.access(access.kind, access.dependent, access.address),
+                    Some(lines) => self.access_lines(access, lines),
                 }
             }
             (_, Event::Instructions(count)) => self.thread.instructions(count),
@@ -188,7 +188,8 @@ impl<T: Thread> Player<'_, T> {
 
     /// An access that reaches into further lines refers to them, too.
     #[cold]
-    fn go_on(&mut self, access: Access, lines: impl Iterator<Item = u64>) {
+    fn access_lines(&mut self, access: Access, lines: impl Iterator<Item = u64>) {
+        self.access(access.kind, access.dependent, access.address);
         lines.for_each(|line| self.access(access.kind, false, line));
     }
 
@@ -199,14 +200,14 @@ impl<T: Thread> Player<'_, T> {
             Event::Await { address, changes } => {
                 // Of a trace that was cut off, nobody waits for what was lost.
                 let coming = self.replay.changed.get(&(address / WORD)).copied().unwrap_or_default();
-                let Place { word, .. } = self.layout.place(address);
+                let word = self.layout.word(address);
                 let mut seen = self.thread.load_acquire(self.region, word);
                 while seen < u64::from(changes.min(coming)) {
                     seen = self.thread.await_change(self.region, word, seen);
                 }
             }
             Event::Change { address } => {
-                let Place { word, .. } = self.layout.place(address);
+                let word = self.layout.word(address);
                 self.thread.fetch_add(self.region, word, 1);
             }
             Event::Measure(on) => self.thread.measure(on),
@@ -216,12 +217,12 @@ impl<T: Thread> Player<'_, T> {
 
     #[inline]
     fn access(&mut self, kind: AccessKind, dependent: bool, address: u64) {
-        let Place { word, synchronises } = self.layout.place(address);
+        let word = self.layout.word(address);
         match kind {
             AccessKind::Load if dependent => self.thread.load_dependent_unused(self.region, word),
             AccessKind::Load => self.thread.load_unused(self.region, word),
             // It holds how often it was changed, and goes on to.
-            AccessKind::Store if synchronises && self.is_changed(address) => {
+            AccessKind::Store if self.layout.synchronises(word) && self.is_changed(address) => {
                 self.thread.fetch_add(self.region, word, 0);
             }
             AccessKind::Store => self.thread.store_unused(self.region, word),

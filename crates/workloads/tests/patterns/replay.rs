@@ -74,7 +74,7 @@ impl Events for Batches {
     }
 }
 
-/// A thread that notes which words it loads.
+/// A thread that notes which words it loads, of which nobody may want the values.
 struct Loading(Vec<usize>);
 
 impl Thread for Loading {
@@ -84,9 +84,12 @@ impl Thread for Loading {
         0
     }
 
-    fn load(&mut self, (): &(), word: usize) -> u64 {
+    fn load_unused(&mut self, (): &(), word: usize) {
         self.0.push(word);
-        0
+    }
+
+    fn load(&mut self, (): &(), _: usize) -> u64 {
+        unreachable!("a replay has no use for values: memory for them is not to be touched")
     }
 
     fn load_dependent(&mut self, region: &(), word: usize) -> u64 {
