@@ -220,9 +220,7 @@ impl Decoder {
             }
             if self.run > 0 {
                 let count = self.run.min(u64::from(*steps)).min(room as u64);
-                let first = batch.len();
-                batch.resize(first + count as usize, Step::default());
-                self.predictor.follow_expected(&mut batch[first..]);
+                batch.extend((0..count as usize).map(|_| self.expected()));
                 self.run -= count;
                 *steps -= count as u32;
             } else if self.after != 0 {
@@ -249,6 +247,18 @@ impl Decoder {
             self.run = self.run.checked_add(number::take(bytes)?)?;
         }
         (first != 0).then_some(())
+    }
+
+    /// The next step is as expected.
+    #[inline]
+    fn expected(&mut self) -> Step {
+        let shape = self.predictor.follow_likely();
+        let mut address = 0;
+        if shape.has_address() {
+            address = self.predictor.expected();
+            self.predictor.access(address);
+        }
+        Step::new(shape, address)
     }
 
     /// The next step is told in these ways.

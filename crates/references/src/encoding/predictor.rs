@@ -7,7 +7,6 @@
 //! has a fixed number of slots: places that share a slot spoil each other's prediction, and nothing else.
 
 use super::shape::Shape;
-use super::step::Step;
 
 /// Bits of the number of a slot.
 const BITS: u32 = 10;
@@ -60,17 +59,19 @@ pub enum Guess {
 /// The state of a thread's prediction.
 #[derive(Clone, Debug)]
 pub struct Predictor {
-    slots: Box<Slots>,
-    here: Here,
+    slots: Box<[Slot; SLOTS]>,
+    place: usize,
+    /// The address of the latest access.
+    address: u64,
+    /// The site of the latest step.
+    site: u64,
 }
-
-type Slots = [Slot; SLOTS];
 
 impl Default for Predictor {
     fn default() -> Self {
         let slots = vec![Slot::default(); SLOTS].into_boxed_slice();
         let Ok(slots) = slots.try_into() else { unreachable!("as many as there are") };
-        Self { slots, here: Here::default() }
+        Self { slots, place: 0, address: 0, site: 0 }
     }
 }
 
@@ -78,18 +79,18 @@ impl Predictor {
     /// The site of the latest step.
     #[inline]
     pub fn site(&self) -> u64 {
-        self.here.site
+        self.site
     }
 
     /// The address of the latest access.
     #[inline]
     pub fn address(&self) -> u64 {
-        self.here.address
+        self.address
     }
 
     #[inline]
     fn slot(&self) -> &Slot {
-        &self.slots[self.here.place % SLOTS]
+        &self.slots[self.place % SLOTS]
     }
 
     /// The step that is likely to follow.
@@ -103,21 +104,14 @@ impl Predictor {
         self.slot().other
     }
 
-    /// Replaces all of `steps` by the next ones, each as expected.
+    /// The likely step follows.
     #[inline]
-    pub fn follow_expected(&mut self, steps: &mut [Step]) {
-        // A copy of its own, which no store to a slot can change, stays in registers of the host.
-        let (slots, mut here) = (&mut *self.slots, self.here);
-        for step in steps {
-            let shape = here.follow_likely(slots);
-            let mut address = 0;
-            if shape.has_address() {
-                address = here.slot(slots).expected(here.address);
-                here.access(slots, address);
-            }
-            *step = Step::new(shape, address);
-        }
-        self.here = here;
+    pub fn follow_likely(&mut self) -> Shape {
+        let slot = &mut self.slots[self.place % SLOTS];
+        slot.missed = false;
+        let (shape, hash) = (slot.likely, slot.likely_hash);
+        self.go(shape.site, hash);
+        shape
     }
 
     /// `shape` follows. Returns how it was foretold.
@@ -125,7 +119,7 @@ impl Predictor {
     pub fn follow(&mut self, shape: Shape) -> Guess {
         let slot = self.slot();
         if slot.likely == shape && slot.followed {
-            self.here.follow_likely(&mut self.slots);
+            self.follow_likely();
             Guess::Likely
         } else {
             self.follow_other(shape)
@@ -134,7 +128,7 @@ impl Predictor {
 
     #[inline(never)]
     fn follow_other(&mut self, shape: Shape) -> Guess {
-        let slot = self.here.slot(&mut self.slots);
+        let slot = &mut self.slots[self.place % SLOTS];
         let hash = shape.hash::<BITS>();
         let mut guess = Guess::None;
         if !slot.followed {
@@ -149,21 +143,28 @@ impl Predictor {
                 (slot.other, slot.missed) = (shape, true);
             }
         }
-        self.here.go(shape.site, hash);
+        self.go(shape.site, hash);
         guess
+    }
+
+    #[inline]
+    fn go(&mut self, site: u64, hash: u16) {
+        let before = if site == 0 { self.place << AGE } else { 0 };
+        self.place = before & (SLOTS - 1) ^ usize::from(hash);
+        self.site = site;
     }
 
     /// The address of an access here, by the stride or the offset, whichever was right the last time.
     #[inline]
     pub fn expected(&self) -> u64 {
-        self.slot().expected(self.here.address)
+        let slot = self.slot();
+        if slot.by_offset { self.address.wrapping_add(slot.offset) } else { slot.last.wrapping_add(slot.stride) }
     }
 
     /// The address by the other of the two.
     pub fn second(&self) -> u64 {
         let slot = self.slot();
-        let (by_stride, by_offset) = slot.foretold(self.here.address);
-        if slot.by_offset { by_stride } else { by_offset }
+        if slot.by_offset { slot.last.wrapping_add(slot.stride) } else { self.address.wrapping_add(slot.offset) }
     }
 
     /// The address of the latest access here.
@@ -181,70 +182,19 @@ impl Predictor {
     /// The access here goes to `address`.
     #[inline]
     pub fn access(&mut self, address: u64) {
-        self.here.access(&mut self.slots, address);
-    }
-}
-
-impl Slot {
-    /// The address of an access here by the stride, and by the offset from `latest`, that of the thread's latest access.
-    #[inline]
-    fn foretold(&self, latest: u64) -> (u64, u64) {
-        (self.last.wrapping_add(self.stride), latest.wrapping_add(self.offset))
-    }
-
-    /// The one of the two that was right the last time.
-    #[inline]
-    fn expected(&self, latest: u64) -> u64 {
-        let (by_stride, by_offset) = self.foretold(latest);
-        if self.by_offset { by_offset } else { by_stride }
-    }
-}
-
-/// The point that a thread has come to.
-#[derive(Clone, Copy, Debug, Default)]
-struct Here {
-    place: usize,
-    /// The address of the latest access.
-    address: u64,
-    /// The site of the latest step.
-    site: u64,
-}
-
-impl Here {
-    #[inline]
-    fn slot(self, slots: &mut Slots) -> &mut Slot {
-        &mut slots[self.place % SLOTS]
-    }
-
-    /// The likely step follows.
-    #[inline]
-    fn follow_likely(&mut self, slots: &mut Slots) -> Shape {
-        let slot = self.slot(slots);
-        slot.missed = false;
-        let (shape, hash) = (slot.likely, slot.likely_hash);
-        self.go(shape.site, hash);
-        shape
-    }
-
-    #[inline]
-    fn go(&mut self, site: u64, hash: u16) {
-        let before = if site == 0 { self.place << AGE } else { 0 };
-        self.place = before & (SLOTS - 1) ^ usize::from(hash);
-        self.site = site;
-    }
-
-    /// The access here goes to `address`. Without branches, as none of them could be predicted.
-    #[inline]
-    fn access(&mut self, slots: &mut Slots, address: u64) {
-        let slot = self.slot(slots);
+        let slot = &mut self.slots[self.place % SLOTS];
         let (stride, offset) = (address.wrapping_sub(slot.last), address.wrapping_sub(self.address));
-        let (strided, kept) = (stride == slot.stride, offset == slot.offset);
-        // The one that was right is believed; if both or neither were, the one that was believed before.
-        slot.by_offset = slot.by_offset & (kept | !strided) | kept & !strided;
+        let strided = stride == slot.stride;
+        if slot.by_offset {
+            slot.by_offset = offset == slot.offset || !strided;
+        } else {
+            slot.by_offset = !strided && offset == slot.offset;
+        }
         // A loop that begins anew keeps its stride: two others in a row change it.
-        let changes = !strided & !slot.strided & slot.accessed;
-        slot.stride = if changes { stride } else { slot.stride };
-        (slot.strided, slot.accessed) = (strided & slot.accessed, true);
+        if !strided && !slot.strided && slot.accessed {
+            slot.stride = stride;
+        }
+        (slot.strided, slot.accessed) = (strided && slot.accessed, true);
         (slot.last, slot.offset) = (address, offset);
         self.address = address;
     }

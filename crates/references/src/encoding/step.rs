@@ -6,7 +6,7 @@ use crate::event::{Access, Event};
 /// What a thread does next: an access with the instructions before it and its site, or an event by itself.
 ///
 /// Instrumented code announces accesses so, and files hold them so. A step is as long as an [`Event`], of which it may stand for three.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     shape: Shape,
     address: u64,

@@ -7,7 +7,7 @@ mod layout;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use references::{Access, AccessKind, Area, BATCH, Event, Memory, ReferenceError, Source, Step, Warning};
+use references::{AccessKind, Area, BATCH, Event, Memory, ReferenceError, Source, Step, Warning};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 use units::NodeId;
@@ -175,9 +175,9 @@ impl<T: Thread> Player<'_, T> {
                 if instructions > 0 {
                     self.thread.instructions(instructions);
                 }
-                match self.layout.further_lines(access.address, access.bytes) {
-                    None => self.access(access.kind, access.dependent, access.address),
-                    Some(lines) => self.access_lines(access, lines),
+                self.access(access.kind, access.dependent, access.address);
+                if let Some(lines) = self.layout.further_lines(access.address, access.bytes) {
+                    self.go_on(access.kind, lines);
                 }
             }
             (_, Event::Instructions(count)) => self.thread.instructions(count),
@@ -188,9 +188,9 @@ impl<T: Thread> Player<'_, T> {
 
     /// An access that reaches into further lines refers to them, too.
     #[cold]
-    fn access_lines(&mut self, access: Access, lines: impl Iterator<Item = u64>) {
-        self.access(access.kind, access.dependent, access.address);
-        lines.for_each(|line| self.access(access.kind, false, line));
+    #[inline(never)]
+    fn go_on(&mut self, kind: AccessKind, lines: impl Iterator<Item = u64>) {
+        lines.for_each(|line| self.access(kind, false, line));
     }
 
     #[inline(never)]
@@ -215,7 +215,8 @@ impl<T: Thread> Player<'_, T> {
         }
     }
 
-    #[inline]
+    // Called from the loop over all steps, and once more where calls are rare: a call each time would take longer than what it does.
+    #[inline(always)]
     fn access(&mut self, kind: AccessKind, dependent: bool, address: u64) {
         let word = self.layout.word(address);
         match kind {
