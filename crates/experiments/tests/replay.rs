@@ -90,6 +90,30 @@ fn a_trace_that_was_cut_off_is_replayed_to_its_end() {
     run("origin2000-r12k-300-8p", replay, Some(threads), Options::default());
 }
 
+/// A file without a single block holds nothing to replay: the reason and the place are told.
+#[test]
+fn a_trace_that_was_cut_off_before_its_first_block_is_refused_with_the_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = Workload::new("counters", &Settings::default()).expect("a program");
+    recorded(folder.path(), "origin2000-r12k-300-8p", program, 2);
+    let path = folder.path().join("counters.references");
+    let bytes = std::fs::read(&path).expect("recorded");
+    // The header is behind 20 bytes of magic, its length and its checksum, of four bytes each.
+    let header = 28 + u32::from_le_bytes([20, 21, 22, 23].map(|at| bytes[at])) as usize;
+    // At the end of the header, and within the frame of the first block.
+    for cut in [header, header + 10] {
+        std::fs::write(&path, &bytes[..cut]).expect("written");
+        let named = Executable::named(path.to_str().expect("a name"), &Settings::default());
+        let error = named.map(drop).expect_err("nothing is left").to_string();
+        let expected = format!(
+            "counters: no thread refers to memory in this trace; {}: cut off after {header} bytes: what was recorded up to there \
+             is read; record again for the rest",
+            path.display()
+        );
+        assert_eq!(error, expected);
+    }
+}
+
 #[test]
 fn the_number_of_threads_is_the_traces() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -15,7 +15,7 @@ pub mod import;
 mod memory;
 mod source;
 
-pub use encoding::GRAIN;
+pub use encoding::{GRAIN, Step};
 pub use event::{Access, AccessKind, Event};
 pub use file::{Recorder, ReferenceFile};
 pub use memory::Memory;

@@ -36,7 +36,7 @@ impl Memory {
                 if batch.is_empty() {
                     break;
                 }
-                batch.iter().for_each(|&event| footprint.note(event));
+                batch.iter().for_each(|step| footprint.note(step.parts().1));
             }
         }
         Ok(footprint.into_memory())

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::encoding::Step;
 use crate::event::Event;
 use crate::file::{FAMILY, ReferenceFile};
 use crate::import::{DrMemTrace, Lackey};
@@ -109,29 +110,45 @@ pub enum ReferenceError {
     },
 }
 
-/// Events that are read at once: few enough to stay in a first-level cache until they are replayed.
+/// Steps that are read at once: few enough to stay in a first-level cache until they are replayed.
 pub const BATCH: usize = 1024;
 
 /// The events of one thread, in order, read as they are needed.
 pub trait Events: Send {
-    /// Replaces what is in `batch`, which has room for [`BATCH`] events or more, by the next events, as many as there is room for; by none
-    /// at the end.
+    /// Replaces what is in `batch`, which has room for [`BATCH`] steps or more, by the next steps, as many as there is room for; by none at
+    /// the end.
     ///
     /// # Errors
     /// The trace cannot be read any further.
-    fn fill(&mut self, batch: &mut Vec<Event>) -> Result<(), ReferenceError>;
+    fn fill(&mut self, batch: &mut Vec<Step>) -> Result<(), ReferenceError>;
 }
 
 /// The events of one thread.
 pub type ThreadEvents = Box<dyn Events>;
 
-/// Events that come one by one.
-pub(crate) struct OneByOne<I>(pub I);
+/// Events that come one by one, each a step of its own.
+pub(crate) struct OneByOne<I> {
+    events: I,
+    /// The site that was told last.
+    site: u64,
+}
+
+impl<I> OneByOne<I> {
+    /// The events of one thread from its start.
+    pub(crate) fn new(events: I) -> Self {
+        Self { events, site: 0 }
+    }
+}
 
 impl<I: Iterator<Item = Event> + Send> Events for OneByOne<I> {
-    fn fill(&mut self, batch: &mut Vec<Event>) -> Result<(), ReferenceError> {
+    fn fill(&mut self, batch: &mut Vec<Step>) -> Result<(), ReferenceError> {
         batch.clear();
-        batch.extend(self.0.by_ref().take(batch.capacity().max(BATCH)));
+        let Self { events, site } = self;
+        batch.extend(events.take(batch.capacity().max(BATCH)).map(|event| {
+            let step = Step::of(event, *site);
+            *site = step.site();
+            step
+        }));
         Ok(())
     }
 }
@@ -142,13 +159,16 @@ impl dyn Events {
     /// # Errors
     /// The trace cannot be read to its end.
     pub fn gathered(&mut self) -> Result<Vec<Event>, ReferenceError> {
-        let (mut all, mut batch) = (Vec::new(), Vec::with_capacity(BATCH));
+        let (mut all, mut batch, mut site) = (Vec::new(), Vec::with_capacity(BATCH), 0);
         loop {
             self.fill(&mut batch)?;
             if batch.is_empty() {
                 return Ok(all);
             }
-            all.extend_from_slice(&batch);
+            for step in &batch {
+                all.extend(step.events(site));
+                site = step.site();
+            }
         }
     }
 }

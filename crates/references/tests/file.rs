@@ -119,8 +119,8 @@ fn a_long_loop_is_written_while_it_runs_and_read_in_batches() {
             break;
         }
         assert!(batch.len() <= references::BATCH, "a batch is no longer than there is room for");
-        for event in &batch {
-            if let Event::Access(access) = event {
+        for step in &batch {
+            if let (_, Event::Access(access)) = step.parts() {
                 (accesses, sum) = (accesses + 1, sum + access.address);
             }
         }

@@ -24,6 +24,24 @@ pub trait Thread {
     /// A store whose address is known.
     fn store(&mut self, region: &Self::Region, word: usize, value: u64);
 
+    /// As [`Thread::load`], of a value that is not used.
+    #[inline]
+    fn load_unused(&mut self, region: &Self::Region, word: usize) {
+        self.load(region, word);
+    }
+
+    /// As [`Thread::load_dependent`], of a value that is used for nothing but the next address.
+    #[inline]
+    fn load_dependent_unused(&mut self, region: &Self::Region, word: usize) {
+        self.load_dependent(region, word);
+    }
+
+    /// As [`Thread::store`], of a value that no thread uses: the word may keep what it held.
+    #[inline]
+    fn store_unused(&mut self, region: &Self::Region, word: usize) {
+        self.store(region, word, 0);
+    }
+
     /// Adds to a word in one indivisible step and returns what was there before. Waits until that is done.
     fn fetch_add(&mut self, region: &Self::Region, word: usize, addend: u64) -> u64;
 

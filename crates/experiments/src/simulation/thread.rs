@@ -59,6 +59,22 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
         region.set(word, value);
     }
 
+    // The host's memory for values is left alone where no value is used.
+    #[inline]
+    fn load_unused(&mut self, region: &SharedRegion, word: usize) {
+        self.thread.load(region.at(word));
+    }
+
+    #[inline]
+    fn load_dependent_unused(&mut self, region: &SharedRegion, word: usize) {
+        self.thread.load_dependent(region.at(word));
+    }
+
+    #[inline]
+    fn store_unused(&mut self, region: &SharedRegion, word: usize) {
+        self.thread.store(region.at(word));
+    }
+
     fn fetch_add(&mut self, region: &SharedRegion, word: usize, addend: u64) -> u64 {
         self.indivisible(region, word, |before| before.wrapping_add(addend))
     }

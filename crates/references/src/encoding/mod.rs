@@ -15,9 +15,11 @@
 mod number;
 mod predictor;
 mod shape;
+mod step;
 
 pub use number::{put as put_number, take as take_number};
 pub use predictor::GRAIN;
+pub use step::Step;
 
 use predictor::{Guess, Predictor};
 use shape::Shape;
@@ -196,7 +198,7 @@ impl Encoder {
     }
 }
 
-/// Turns bytes into events.
+/// Turns bytes into steps.
 #[derive(Clone, Debug, Default)]
 pub struct Decoder {
     predictor: Predictor,
@@ -207,23 +209,23 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Appends the events of up to `steps` steps to `batch`, as far as it has room, and takes them from `steps` and `bytes`. `None` if the
-    /// bytes are no steps, or too few.
+    /// Appends up to `steps` steps to `batch`, as far as it has room, and takes them from `steps` and `bytes`. `None` if the bytes
+    /// are no steps, or too few.
     #[inline]
-    pub fn decode(&mut self, bytes: &mut &[u8], steps: &mut u32, batch: &mut Vec<Event>) -> Option<()> {
+    pub fn decode(&mut self, bytes: &mut &[u8], steps: &mut u32, batch: &mut Vec<Step>) -> Option<()> {
         while *steps > 0 {
-            let room = (batch.capacity() - batch.len()) / Shape::MOST_EVENTS;
+            let room = batch.capacity() - batch.len();
             if room == 0 {
                 break;
             }
             if self.run > 0 {
                 let count = self.run.min(u64::from(*steps)).min(room as u64);
-                (0..count).for_each(|_| self.expected(batch));
+                batch.extend((0..count as usize).map(|_| self.expected()));
                 self.run -= count;
                 *steps -= count as u32;
             } else if self.after != 0 {
                 let ways = std::mem::take(&mut self.after);
-                self.told(ways, bytes, batch)?;
+                batch.push(self.told(ways, bytes)?);
                 *steps -= 1;
             } else {
                 self.token(bytes)?;
@@ -249,24 +251,22 @@ impl Decoder {
 
     /// The next step is as expected.
     #[inline]
-    fn expected(&mut self, batch: &mut Vec<Event>) {
-        let site = self.predictor.site();
+    fn expected(&mut self) -> Step {
         let shape = self.predictor.follow_likely();
         let mut address = 0;
         if shape.has_address() {
             address = self.predictor.expected();
             self.predictor.access(address);
         }
-        shape.unfold(address, site, batch);
+        Step::new(shape, address)
     }
 
     /// The next step is told in these ways.
-    fn told(&mut self, ways: u8, bytes: &mut &[u8], batch: &mut Vec<Event>) -> Option<()> {
-        let site = self.predictor.site();
+    fn told(&mut self, ways: u8, bytes: &mut &[u8]) -> Option<Step> {
         let shape = match ways >> SHAPE {
             LIKELY => self.predictor.likely(),
             OTHER => self.predictor.other(),
-            TOLD => Shape::take(site, bytes)?,
+            TOLD => Shape::take(self.predictor.site(), bytes)?,
             _ => return None,
         };
         self.predictor.follow(shape);
@@ -281,8 +281,7 @@ impl Decoder {
             };
             self.predictor.access(address);
         }
-        shape.unfold(address, site, batch);
-        Some(())
+        Some(Step::new(shape, address))
     }
 }
 

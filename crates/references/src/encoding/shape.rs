@@ -68,11 +68,14 @@ impl Shape {
         }
     }
 
+    #[inline]
     const fn tag(self) -> u8 {
         self.what as u8
     }
 
-    const fn count(self) -> u32 {
+    /// The instructions before an access, or what the event counts.
+    #[inline]
+    pub const fn count(self) -> u32 {
         (self.what >> 32) as u32
     }
 
@@ -84,7 +87,7 @@ impl Shape {
 
     /// The kind of the access, if it is one.
     #[inline]
-    const fn kind(self) -> Option<AccessKind> {
+    pub const fn kind(self) -> Option<AccessKind> {
         match self.tag() & KIND {
             LOAD => Some(AccessKind::Load),
             STORE => Some(AccessKind::Store),
@@ -94,34 +97,30 @@ impl Shape {
         }
     }
 
-    /// Appends its events to `batch`: at most [`Self::MOST_EVENTS`]. The step before was at `site`.
+    /// Whether the address of the access depends on the latest load.
     #[inline]
-    pub fn unfold(self, address: u64, site: u64, batch: &mut Vec<Event>) {
-        let set = self.tag() & FLAG != 0;
-        if let Some(kind) = self.kind() {
-            if self.count() > 0 {
-                batch.push(Event::Instructions(self.count()));
-            }
-            if self.site != site {
-                batch.push(Event::Site(self.site));
-            }
-            let bytes = (self.what >> 8) as u8;
-            batch.push(Event::Access(Access { kind, dependent: set, bytes, address }));
-            return;
-        }
-        batch.push(match self.tag() & KIND {
+    pub const fn is_dependent(self) -> bool {
+        self.tag() & FLAG != 0
+    }
+
+    /// The bytes of the access.
+    #[inline]
+    pub const fn bytes(self) -> u8 {
+        (self.what >> 8) as u8
+    }
+
+    /// The event, which is no access.
+    pub const fn other(self, address: u64) -> Event {
+        match self.tag() & KIND {
             AWAIT => Event::Await { address, changes: self.count() },
             CHANGE => Event::Change { address },
             INSTRUCTIONS => Event::Instructions(self.count()),
             WORK => Event::Work(self.count()),
             BARRIER => Event::Barrier,
-            MEASURE => Event::Measure(set),
+            MEASURE => Event::Measure(self.tag() & FLAG != 0),
             _ => Event::Site(self.site),
-        });
+        }
     }
-
-    /// Events of one step: instructions, a site, an access.
-    pub const MOST_EVENTS: usize = 3;
 
     /// A number of `BITS` bits that differs between most shapes.
     #[inline]
@@ -136,7 +135,7 @@ impl Shape {
     pub fn put(self, site: u64, bytes: &mut Vec<u8>) {
         bytes.push(self.tag());
         if self.tag() >> LENGTH & ODD == ODD {
-            bytes.push((self.what >> 8) as u8);
+            bytes.push(self.bytes());
         }
         number::put(self.count().into(), bytes);
         number::put(number::zigzag(self.site.wrapping_sub(site)), bytes);

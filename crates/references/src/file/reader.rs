@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use super::block::{self, Frame, SUMMARY, Unpacker};
 use super::{LONGEST_HEADER, MAGIC, VERSION};
-use crate::encoding::Decoder;
-use crate::event::Event;
+use crate::encoding::{Decoder, Step};
 use crate::memory::Memory;
 use crate::source::{Events, Header, ReferenceError, Source, ThreadEvents, Warning};
 
@@ -227,7 +226,7 @@ impl FileEvents {
 }
 
 impl Events for FileEvents {
-    fn fill(&mut self, batch: &mut Vec<Event>) -> Result<(), ReferenceError> {
+    fn fill(&mut self, batch: &mut Vec<Step>) -> Result<(), ReferenceError> {
         batch.clear();
         loop {
             if self.steps == 0 {

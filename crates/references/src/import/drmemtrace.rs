@@ -161,10 +161,10 @@ impl Source for DrMemTrace {
 
     fn events(&self, thread: usize) -> Result<ThreadEvents, ReferenceError> {
         let Some((number, file)) = self.threads.get(thread) else {
-            return Ok(Box::new(OneByOne(std::iter::empty())));
+            return Ok(Box::new(OneByOne::new(std::iter::empty())));
         };
         let (entries, gathered) = (Entries::open(file)?, Gathered::default());
-        Ok(Box::new(OneByOne(DrMemEvents { entries, thread: *number, current: None, gathered })))
+        Ok(Box::new(OneByOne::new(DrMemEvents { entries, thread: *number, current: None, gathered })))
     }
 }
 

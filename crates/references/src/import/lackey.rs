@@ -82,11 +82,11 @@ impl Source for Lackey {
 
     fn events(&self, thread: usize) -> Result<ThreadEvents, ReferenceError> {
         if thread > 0 {
-            return Ok(Box::new(OneByOne(std::iter::empty())));
+            return Ok(Box::new(OneByOne::new(std::iter::empty())));
         }
         let file = input::open(&self.path).map_err(|source| ReferenceError::Io { path: self.path.clone(), source })?;
         let (lines, text, gathered) = (BufReader::new(file), Vec::new(), Gathered::default());
-        Ok(Box::new(OneByOne(LackeyEvents { lines, text, gathered })))
+        Ok(Box::new(OneByOne::new(LackeyEvents { lines, text, gathered })))
     }
 }
 

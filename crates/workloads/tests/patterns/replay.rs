@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use references::{
-    Access, AccessKind, BATCH, Event, Events, GRAIN, Header, Memory, ReferenceError, Source, ThreadEvents, Warning,
+    Access, AccessKind, BATCH, Event, Events, GRAIN, Header, Memory, ReferenceError, Source, Step, ThreadEvents,
+    Warning,
 };
 use workloads::{Replay, Thread};
 
@@ -61,19 +62,19 @@ struct Batches {
 }
 
 impl Events for Batches {
-    fn fill(&mut self, batch: &mut Vec<Event>) -> Result<(), ReferenceError> {
+    fn fill(&mut self, batch: &mut Vec<Step>) -> Result<(), ReferenceError> {
         let before = self.asked.batches.fetch_add(1, Ordering::Relaxed);
         if self.breaks && before > 0 {
             return Err(ReferenceError::Damaged { path: "loads".into(), at: 7, what: "it is torn".to_owned() });
         }
         batch.clear();
         let load = |address| Access { kind: AccessKind::Load, dependent: false, bytes: 8, address };
-        batch.extend(self.addresses.by_ref().take(BATCH).map(|address| Event::Access(load(address))));
+        batch.extend(self.addresses.by_ref().take(BATCH).map(|address| Step::of(Event::Access(load(address)), 0)));
         Ok(())
     }
 }
 
-/// A thread that notes which words it loads.
+/// A thread that notes which words it loads, of which nobody may want the values.
 struct Loading(Vec<usize>);
 
 impl Thread for Loading {
@@ -83,9 +84,12 @@ impl Thread for Loading {
         0
     }
 
-    fn load(&mut self, (): &(), word: usize) -> u64 {
+    fn load_unused(&mut self, (): &(), word: usize) {
         self.0.push(word);
-        0
+    }
+
+    fn load(&mut self, (): &(), _: usize) -> u64 {
+        unreachable!("a replay has no use for values: memory for them is not to be touched")
     }
 
     fn load_dependent(&mut self, region: &(), word: usize) -> u64 {

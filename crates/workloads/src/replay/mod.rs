@@ -3,20 +3,21 @@
 //! What a trace has of synchronisation is kept: whoever waited for a change of a word waits for it again. A word that threads
 //! synchronise by counts how often it was changed; all others hold nothing.
 
+mod layout;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
-use references::{Access, AccessKind, Area, BATCH, Event, GRAIN, Memory, ReferenceError, Source};
+use references::{AccessKind, Area, BATCH, Event, Memory, ReferenceError, Source, Step, Warning};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 use units::NodeId;
 
 use crate::program::{Part, RegionPlan, Shape};
 use crate::thread::Thread;
+use layout::Layout;
 
 /// Bytes in a word.
 const WORD: u64 = 8;
-/// Pages whose numbers differ by a multiple of this share their places in any cache here: what is laid out anew keeps that.
-const COLOURS: u64 = 256;
 
 /// Why a trace cannot be replayed.
 #[derive(Debug, Error)]
@@ -25,11 +26,18 @@ pub enum ReplayError {
     #[error(transparent)]
     Trace(#[from] ReferenceError),
     /// It has no references.
-    #[error("{program}: no thread refers to memory in this trace")]
+    #[error("{program}: no thread refers to memory in this trace{}", reasons(.warnings))]
     Empty {
         /// The program.
         program: String,
+        /// What may be the reason, such as where the file was cut off.
+        warnings: Vec<Warning>,
     },
+}
+
+/// The warnings of a trace at the end of a sentence.
+fn reasons(warnings: &[Warning]) -> String {
+    warnings.iter().map(|warning| format!("; {warning}")).collect()
 }
 
 /// A trace of which it is known what memory it refers to.
@@ -62,7 +70,8 @@ impl Replay {
             None => Memory::of(&*source)?,
         };
         if memory.is_empty() {
-            return Err(ReplayError::Empty { program: source.header().program.clone() });
+            let (program, warnings) = (source.header().program.clone(), source.warnings().to_vec());
+            return Err(ReplayError::Empty { program, warnings });
         }
         let mut changed: FxHashMap<u64, u32> = FxHashMap::default();
         for &(address, count) in &memory.changes {
@@ -105,15 +114,10 @@ impl Replay {
     /// The memory that it wants: one region.
     pub fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let layout = self.layout(shape);
-        let mut homes: Vec<Option<NodeId>> = vec![None; layout.pages];
+        let mut homes: Vec<Option<NodeId>> = vec![None; layout.pages()];
         for Area { address, bytes, near, .. } in &self.source.header().areas {
             let Some(&home) = near.and_then(|thread| shape.homes.get(thread)) else { continue };
-            let end = address.saturating_add(*bytes).div_ceil(1 << layout.page_shift);
-            for number in address >> layout.page_shift..end {
-                if let Some(place) = layout.places.get(&number) {
-                    homes[place.word / shape.page_words] = Some(home);
-                }
-            }
+            layout.pages_of(*address, *bytes).for_each(|page| homes[page] = Some(home));
         }
         let mut parts: Vec<Part> = Vec::new();
         for home in homes {
@@ -129,8 +133,7 @@ impl Replay {
     /// ends there ([`Self::take_failure`]).
     pub fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
         let layout = self.layout(shape);
-        let recent = [Place::NONE; RECENT];
-        let mut player = Player { replay: self, layout: &layout, region: &regions[0], thread, recent };
+        let mut player = Player { replay: self, layout: &layout, region: &regions[0], thread };
         match player.play_all() {
             Ok(()) => 0,
             Err(error) => {
@@ -141,85 +144,12 @@ impl Replay {
     }
 }
 
-/// Where pages of the recorded program lie in the region that stands for its memory.
-#[derive(Debug)]
-struct Layout {
-    /// The binary logarithms of the bytes in a page, and in a line.
-    page_shift: u32,
-    line_shift: u32,
-    /// By number of the recorded page, its place.
-    places: FxHashMap<u64, Place>,
-    /// How many pages there are, with those in between.
-    pages: usize,
-}
-
-/// Where a recorded page lies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Place {
-    /// Its number.
-    page: u64,
-    /// Its first word in the region.
-    word: usize,
-    /// Whether it has words that threads synchronise by.
-    synchronises: bool,
-}
-
-impl Place {
-    /// No page has the last number of all.
-    const NONE: Self = Self { page: u64::MAX, word: 0, synchronises: false };
-}
-
-impl Layout {
-    fn new(memory: &Memory, shape: &Shape) -> Self {
-        let (page_shift, line_shift) = shifts(shape);
-        let mut places: FxHashMap<u64, Place> = FxHashMap::default();
-        let (mut next, mut before) = (0_u64, None);
-        for grains in &memory.grains {
-            let (first, last) = (grains.start * GRAIN, (grains.end - 1) * GRAIN + (GRAIN - 1));
-            for page in first >> page_shift..=last >> page_shift {
-                if before == Some(page) {
-                    continue;
-                }
-                // What is together stays together; a gap is closed as far as caches do not see.
-                if before.is_none_or(|before| before + 1 != page) {
-                    next += page.wrapping_sub(next) % COLOURS;
-                }
-                let word = next as usize * shape.page_words;
-                places.insert(page, Place { page, word, synchronises: false });
-                (next, before) = (next + 1, Some(page));
-            }
-        }
-        for (address, _) in &memory.changes {
-            if let Some(place) = places.get_mut(&(address >> page_shift)) {
-                place.synchronises = true;
-            }
-        }
-        Self { page_shift, line_shift, places, pages: next as usize }
-    }
-
-    /// Whether it is that of a machine of this shape.
-    fn is_of(&self, shape: &Shape) -> bool {
-        (self.page_shift, self.line_shift) == shifts(shape)
-    }
-}
-
-/// The binary logarithms of the bytes in a page and in a line, both of which are powers of two.
-fn shifts(shape: &Shape) -> (u32, u32) {
-    let shift = |words: usize| (words as u64 * WORD).ilog2();
-    (shift(shape.page_words), shift(shape.line_words))
-}
-
-/// Pages that a thread has at hand: as many as a loop over several arrays touches by turns.
-const RECENT: usize = 32;
-
 /// A thread at work.
 struct Player<'a, T: Thread> {
     replay: &'a Replay,
     layout: &'a Layout,
     region: &'a T::Region,
     thread: &'a mut T,
-    /// Pages last referred to, each at the place of its number.
-    recent: [Place; RECENT],
 }
 
 impl<T: Thread> Player<'_, T> {
@@ -232,99 +162,71 @@ impl<T: Thread> Player<'_, T> {
             if batch.is_empty() {
                 return Ok(());
             }
-            for &event in &batch {
-                self.play(event);
+            for &step in &batch {
+                self.play(step);
             }
         }
     }
 
-    /// The place of the page of `address`.
     #[inline]
-    fn place(&mut self, address: u64) -> Place {
-        let page = address >> self.layout.page_shift;
-        let recent = self.recent[page as usize % RECENT];
-        if recent.page == page { recent } else { self.look_up(page) }
-    }
-
-    #[inline(never)]
-    fn look_up(&mut self, page: u64) -> Place {
-        // Every page is among those that the trace says it refers to.
-        let place = self.layout.places.get(&page).copied().unwrap_or(Place { page, ..Place::NONE });
-        self.recent[page as usize % RECENT] = place;
-        place
-    }
-
-    /// The word of the region that stands for the one at `address`.
-    #[inline]
-    fn word(&mut self, address: u64) -> usize {
-        let place = self.place(address);
-        self.word_in(place, address)
-    }
-
-    #[inline]
-    fn word_in(&self, place: Place, address: u64) -> usize {
-        place.word + ((address & ((1 << self.layout.page_shift) - 1)) / WORD) as usize
-    }
-
-    #[inline]
-    fn play(&mut self, event: Event) {
-        match event {
-            Event::Access(access) => {
+    fn play(&mut self, step: Step) {
+        match step.parts() {
+            (instructions, Event::Access(access)) => {
+                if instructions > 0 {
+                    self.thread.instructions(instructions);
+                }
                 self.access(access.kind, access.dependent, access.address);
-                let last = access.address.saturating_add(u64::from(access.bytes.max(1)) - 1);
-                if access.address >> self.layout.line_shift != last >> self.layout.line_shift {
-                    self.go_on(access, last);
+                if let Some(lines) = self.layout.further_lines(access.address, access.bytes) {
+                    self.go_on(access.kind, lines);
                 }
             }
-            Event::Instructions(count) => self.thread.instructions(count),
-            Event::Site(_) => {}
-            _ => self.play_other(event),
+            (_, Event::Instructions(count)) => self.thread.instructions(count),
+            (_, Event::Work(cycles)) => self.thread.work(cycles),
+            (_, event) => self.play_other(event),
         }
     }
 
     /// An access that reaches into further lines refers to them, too.
     #[cold]
-    fn go_on(&mut self, access: Access, last: u64) {
-        let shift = self.layout.line_shift;
-        for line in (access.address >> shift) + 1..=last >> shift {
-            self.access(access.kind, false, line << shift);
-        }
+    #[inline(never)]
+    fn go_on(&mut self, kind: AccessKind, lines: impl Iterator<Item = u64>) {
+        lines.for_each(|line| self.access(kind, false, line));
     }
 
+    #[inline(never)]
     fn play_other(&mut self, event: Event) {
         match event {
-            Event::Work(cycles) => self.thread.work(cycles),
             Event::Barrier => self.thread.barrier(),
             Event::Await { address, changes } => {
                 // Of a trace that was cut off, nobody waits for what was lost.
                 let coming = self.replay.changed.get(&(address / WORD)).copied().unwrap_or_default();
-                let word = self.word(address);
+                let word = self.layout.word(address);
                 let mut seen = self.thread.load_acquire(self.region, word);
                 while seen < u64::from(changes.min(coming)) {
                     seen = self.thread.await_change(self.region, word, seen);
                 }
             }
             Event::Change { address } => {
-                let word = self.word(address);
+                let word = self.layout.word(address);
                 self.thread.fetch_add(self.region, word, 1);
             }
             Event::Measure(on) => self.thread.measure(on),
-            Event::Access(_) | Event::Instructions(_) | Event::Site(_) => {}
+            Event::Access(_) | Event::Instructions(_) | Event::Work(_) | Event::Site(_) => {}
         }
     }
 
-    #[inline]
+    // Called from the loop over all steps, and once more where calls are rare: a call each time would take longer than what it does.
+    #[inline(always)]
     fn access(&mut self, kind: AccessKind, dependent: bool, address: u64) {
-        let place = self.place(address);
-        let word = self.word_in(place, address);
+        let word = self.layout.word(address);
         match kind {
-            AccessKind::Load if dependent => _ = self.thread.load_dependent(self.region, word),
-            AccessKind::Load => _ = self.thread.load(self.region, word),
+            AccessKind::Load if dependent => self.thread.load_dependent_unused(self.region, word),
+            AccessKind::Load => self.thread.load_unused(self.region, word),
             // It holds how often it was changed, and goes on to.
-            AccessKind::Store if place.synchronises && self.is_changed(address) => {
-                _ = self.thread.fetch_add(self.region, word, 0);
+            AccessKind::Store if self.layout.synchronises(word) && self.is_changed(address) => {
+                self.thread.fetch_add(self.region, word, 0);
             }
-            AccessKind::Store => self.thread.store(self.region, word, 0),
+            AccessKind::Store => self.thread.store_unused(self.region, word),
             AccessKind::PrefetchShared => self.thread.prefetch_shared(self.region, word),
             AccessKind::PrefetchExclusive => self.thread.prefetch_exclusive(self.region, word),
         }
