@@ -290,7 +290,7 @@ mod tests {
         let local = held::local_latency(&machine).expect("a Hub");
         assert!((local - 96.0).abs() < 1.5, "{local}");
         assert_eq!((machine.l1.size, machine.l1.hit_cycles), (Bytes::from_kib(64), 5));
-        assert_eq!((machine.l2.size, machine.l2.hit_cycles), (Bytes::from_mib(2), 11));
+        assert_eq!((machine.coherent_cache().size, machine.coherent_cache().hit_cycles), (Bytes::from_mib(2), 11));
         // 256 entries that cover what 2048 of 4 KiB do.
         assert_eq!(held::translation_reach(&machine), Bytes::from_mib(8));
         assert_eq!(machine.topology.processors, 2);
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn a_last_cache_of_less_than_a_mebibyte_is_described_as_it_is() {
         let machine = described(&HostFindings { last_cache: (Bytes::from_kib(448), 4.0), ..host() });
-        assert_eq!(machine.l2.size, Bytes::from_kib(512));
+        assert_eq!(machine.coherent_cache().size, Bytes::from_kib(512));
     }
 
     #[test]

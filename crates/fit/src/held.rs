@@ -5,7 +5,7 @@
 
 use machine::Description;
 use machine::Topology;
-use machine::description::{Fill, HubSpec};
+use machine::description::{CachePort, Fill, HubSpec};
 use machine::topology::Endpoint;
 use units::{Bytes, Duration};
 
@@ -14,21 +14,30 @@ use units::{Bytes, Duration};
 /// The next request waits for its address; on a processor that fills whole lines also for the end of the fill, which holds
 /// the secondary cache; and for the system bus, which the line holds. Bus transactions start at edges of the grid.
 pub fn local_latency(description: &Description) -> Option<f64> {
-    let (processor, l2) = (&description.processor, &description.l2);
+    let (processor, coherent) = (&description.processor, description.coherent_cache());
+    // A primary cache without others checks its tags as it is accessed.
+    let outer = coherent.port.filter(|_| description.l2.is_some());
     let (hub, sysad, memory) = (description.hub.as_ref()?, &description.sysad, &description.memory);
     let core = |cycles: u32| ns(processor.clock.period()) * f64::from(cycles);
-    let cache_bus = |cycles: u32| ns(l2.bus_clock.period()) * f64::from(cycles);
+    // The level between a primary and a third one checks its tags first.
+    let middle = description.l3.as_ref().and(description.l2.as_ref()).map_or(0.0, |l2| {
+        ns(l2.bus_clock.period())
+            * f64::from(l2.tag_check_cycles + if l2.way_prediction { l2.way_miss_cycles } else { 0 })
+    });
     let bus = |cycles: u32| ns(hub.clock.period()) * f64::from(cycles);
     let on_grid = |time: f64| (time / bus(sysad.grid_cycles) - 1e-9).ceil() * bus(sysad.grid_cycles);
     // Times from the start of a line on the bus.
-    let line = ns(hub.clock.period()) * (l2.line.0 as f64 / sysad.width.0 as f64);
+    let line = ns(hub.clock.period()) * (coherent.line.0 as f64 / sysad.width.0 as f64);
     let address = bus(sysad.critical_cycles) + core(processor.data_to_use_cycles + description.l1.hit_cycles);
-    let cache_free = match l2.fill {
-        Fill::WholeLine => line + cache_bus(l2.fill_write_cycles),
-        Fill::PreemptibleBlocks => 0.0,
+    let cache_bus = |port: CachePort, cycles: u32| ns(port.clock.period()) * f64::from(cycles);
+    let cache_free = match outer {
+        Some(port) if port.fill == Fill::WholeLine => line + cache_bus(port, port.fill_write_cycles),
+        _ => 0.0,
     };
-    let tags = cache_bus(l2.tag_check_cycles + if l2.way_prediction { l2.way_miss_cycles } else { 0 });
-    let at_pins = address.max(cache_free) + tags + core(processor.miss_to_request_cycles);
+    let tags = outer.map_or(0.0, |port| {
+        cache_bus(port, port.tag_check_cycles + if port.way_prediction { port.way_miss_cycles } else { 0 })
+    });
+    let at_pins = (address + middle).max(cache_free) + tags + core(processor.miss_to_request_cycles);
     let request = on_grid(at_pins.max(line + bus(sysad.turnaround_cycles)));
     let to_memory = bus(sysad.request_cycles + hub.pi_request_cycles + hub.crossbar_cycles);
     let from_memory = bus(memory.access_cycles + hub.crossbar_cycles + hub.pi_reply_cycles);
@@ -87,7 +96,8 @@ fn lag(description: &Description, hub: &HubSpec) -> f64 {
     let packets = description.data_packets() as f64;
     let node_packet = ns(link.node_clock.period()) * f64::from(link.micropacket_transfers);
     let on_network = packets * node_packet.max(ns(link.micropacket_time));
-    let on_bus = ns(hub.clock.period()) * (description.l2.line.0 as f64 / description.sysad.width.0 as f64);
+    let on_bus =
+        ns(hub.clock.period()) * (description.coherent_cache().line.0 as f64 / description.sysad.width.0 as f64);
     (on_network - on_bus).max(0.0)
 }
 

@@ -8,6 +8,7 @@ mod check;
 mod error;
 mod kind;
 mod layer;
+mod level;
 mod spec;
 
 use std::collections::BTreeMap;
@@ -17,11 +18,13 @@ use units::Hertz;
 
 pub use check::MOST_MAGIC_NODES;
 pub use error::{DescriptionError, Entry, Origin};
+pub use level::{CacheLevel, CachePort, MOST_CACHE_LEVELS};
 pub use spec::{
     ControllerKind, ControllerSpec, DirectorySpec, DomainTopology, DoubleMeshSpec, Fill, HandlerSpec, HubSpec,
-    HypercubeSpec, IdealProtocol, L1Spec, L2Spec, LatencySpec, LinkSpec, MOST_MISSES, MOST_TRANSLATIONS, MOST_WAYS,
-    MagicSpec, MemorySpec, OsSpec, PlacementKind, ProcessorModel, ProcessorSpec, Replacement, RouterBypass, RouterSpec,
-    SchedulerSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec,
+    HypercubeSpec, IdealProtocol, Inclusion, L1PortSpec, L1Spec, L2Spec, L3Spec, LatencySpec, LinkSpec, MOST_MISSES,
+    MOST_TRANSLATIONS, MOST_WAYS, MagicSpec, MemorySpec, OsSpec, PlacementKind, PrefetchKind, PrefetchSpec,
+    ProcessorModel, ProcessorSpec, Replacement, RouterBypass, RouterSpec, SchedulerSpec, SysadSpec, TlbSpec,
+    TopologyKind, TopologySpec, WritePolicy,
 };
 
 use check::{Conflict, check};
@@ -31,6 +34,8 @@ use spec::Section;
 
 macro_rules! description {
     (
+        first { $($(#[$first_doc:meta])* $first:ident: $first_spec:ident,)* }
+        given { $($(#[$given_doc:meta])* $given:ident: $given_spec:ident,)* }
         all { $($(#[$doc:meta])* $field:ident: $spec:ident,)* }
         some { $($(#[$some_doc:meta])* $some:ident: $some_spec:ident if $table:ident.kind = $kind:expr,)* }
     ) => {
@@ -45,12 +50,17 @@ macro_rules! description {
             /// The published figures that its values were fitted to, its ancestors' first. All other figures are
             /// predictions.
             pub calibrated_on: Vec<String>,
+            $($(#[$first_doc])* pub $first: $first_spec,)*
+            $($(#[$given_doc])* pub $given: Option<$given_spec>,)*
             $($(#[$doc])* pub $field: $spec,)*
             $($(#[$some_doc])* pub $some: Option<$some_spec>,)*
         }
 
         fn rules() -> Vec<KeyRule> {
             let mut rules = top_rules();
+            $(rules.push(KeyRule::giving_up($given_spec::TABLE));)*
+            $(rules.extend($first_spec::rules());)*
+            $(rules.extend($given_spec::rules());)*
             $(rules.extend($spec::rules());)*
             $(rules.extend($some_spec::rules());)*
             rules
@@ -58,12 +68,16 @@ macro_rules! description {
 
         fn read(resolver: &Resolver, name: String, title: String) -> Result<Description, DescriptionError> {
             let calibrated_on = resolver.calibrated_on.clone();
+            $(let $first = $first_spec::read(resolver)?;)*
+            $(let $given = read_if_given(resolver)?;)*
             $(let $field = $spec::read(resolver)?;)*
             $(let $some = read_if(resolver, concat!(stringify!($table), ".kind"), $table.kind, $kind)?;)*
-            Ok(Description { name, title, calibrated_on, $($field,)* $($some,)* })
+            Ok(Description { name, title, calibrated_on, $($first,)* $($given,)* $($field,)* $($some,)* })
         }
 
         fn write_sections(description: &Description, writer: &mut Writer<'_>) {
+            $(description.$first.write(writer);)*
+            $(if let Some(section) = &description.$given { section.write(writer) })*
             $(description.$field.write(writer);)*
             $(if let Some(section) = &description.$some { section.write(writer) })*
         }
@@ -71,7 +85,7 @@ macro_rules! description {
 }
 
 description! {
-    all {
+    first {
         /// Size and wiring.
         topology: TopologySpec,
         /// The processor.
@@ -80,8 +94,18 @@ description! {
         latency: LatencySpec,
         /// The primary data cache.
         l1: L1Spec,
+    }
+    given {
+        /// The port of the primary cache to the system bus, if it is the only private level.
+        l1_port: L1PortSpec,
         /// The secondary cache.
         l2: L2Spec,
+        /// The third level.
+        l3: L3Spec,
+        /// The hardware prefetcher.
+        prefetch: PrefetchSpec,
+    }
+    all {
         /// The translation lookaside buffer.
         tlb: TlbSpec,
         /// The kind of node controller.
@@ -115,6 +139,11 @@ description! {
     }
 }
 
+/// The table `S`, if any key of it is given.
+fn read_if_given<S: Section>(resolver: &Resolver) -> Result<Option<S>, DescriptionError> {
+    resolver.has_table(S::TABLE).then(|| S::read(resolver)).transpose()
+}
+
 /// The table `S` if the machine's `kind` (the value of `key`) is the one that `reads` it; otherwise the table must be
 /// absent.
 fn read_if<S: Section, K: Alternatives>(
@@ -133,7 +162,13 @@ fn read_if<S: Section, K: Alternatives>(
 
 /// The keys outside any table.
 fn top_rules() -> Vec<KeyRule> {
-    let rule = |key, accepted: &str| KeyRule { key, suffix: "", accepted: accepted.into(), extremes: Vec::new() };
+    let rule = |key, accepted: &str| KeyRule {
+        key,
+        suffix: "",
+        accepted: accepted.into(),
+        extremes: Vec::new(),
+        gives_up: false,
+    };
     vec![
         rule("name", "a string"),
         rule("title", "a string"),
@@ -193,7 +228,7 @@ impl Description {
 
     /// Packets of a message with a line: one for the header, then the line (Prestor 2001, 4.1.3).
     pub fn data_packets(&self) -> u64 {
-        1 + self.l2.line.0.div_ceil(self.link.micropacket.0)
+        1 + self.coherent_cache().line.0.div_ceil(self.link.micropacket.0)
     }
 
     /// The error for a conflict between its values, without regard to their origins.

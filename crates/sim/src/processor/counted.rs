@@ -67,7 +67,7 @@ impl Processor {
     }
 
     fn has_copy(&self, line: units::LineAddr) -> bool {
-        self.secondary.probe(line.0).is_some()
+        self.caches.find(line.0).is_some()
     }
 }
 
@@ -106,7 +106,15 @@ impl ThreadCounts {
         let stalled =
             |writes| Service::all().map(|service| time.of(Cause::miss(writes, service)).0).sum::<u64>() / 1000;
         let of = |causes: &[Cause]| causes.iter().map(|&cause| time.of(cause).0).sum::<u64>() / 1000;
-        let others = [Cause::PrimaryCache, Cause::SecondaryCache, Cause::Writeback, Cause::Translation, Cause::System];
+        let others = [
+            Cause::PrimaryCache,
+            Cause::SecondaryCache,
+            Cause::TertiaryCache,
+            Cause::WriteBuffer,
+            Cause::Writeback,
+            Cause::Translation,
+            Cause::System,
+        ];
         let told = [
             *references,
             at(Distance::Local),

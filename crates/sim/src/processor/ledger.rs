@@ -116,6 +116,10 @@ pub enum Cause {
     PrimaryCache,
     /// A load that hits in the secondary cache.
     SecondaryCache,
+    /// A load that hits in the third level.
+    TertiaryCache,
+    /// A store that waits for room in the write buffer.
+    WriteBuffer,
     /// A miss of a load, or a read prefetch.
     Read(Service),
     /// A miss of a store, or a write prefetch.
@@ -137,7 +141,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    const READ: usize = 10;
+    const READ: usize = 12;
     const WRITE: usize = Self::READ + Service::COUNT;
     const COUNT: usize = Self::WRITE + Service::COUNT;
 
@@ -153,15 +157,19 @@ impl Cause {
             Self::System => 7,
             Self::Descheduled => 8,
             Self::Idle => 9,
+            Self::TertiaryCache => 10,
+            Self::WriteBuffer => 11,
             Self::Read(service) => Self::READ + service.index(),
             Self::Write(service) => Self::WRITE + service.index(),
         }
     }
 
     /// Every cause except misses, with its name. Work is left out: waits for work count as busy, like issue.
-    pub const OTHERS: [(Self, &'static str); 9] = [
+    pub const OTHERS: [(Self, &'static str); 11] = [
         (Self::PrimaryCache, "primary"),
         (Self::SecondaryCache, "secondary"),
+        (Self::TertiaryCache, "tertiary"),
+        (Self::WriteBuffer, "write-buffer"),
         (Self::Writeback, "writeback"),
         (Self::Translation, "translation"),
         (Self::Barrier, "barrier"),
@@ -170,6 +178,15 @@ impl Cause {
         (Self::Descheduled, "descheduled"),
         (Self::Idle, "idle"),
     ];
+
+    /// The cause of a load that hits in the level of this number, counted from 0.
+    pub const fn cache(level: usize) -> Self {
+        match level {
+            0 => Self::PrimaryCache,
+            1 => Self::SecondaryCache,
+            _ => Self::TertiaryCache,
+        }
+    }
 
     /// The cause of a miss, by whether its access writes.
     pub const fn miss(writes: bool, service: Service) -> Self {
@@ -263,6 +280,11 @@ impl ProcessorCounters {
             references: self.references - before.references,
             looks: self.looks - before.looks,
             primary_misses: self.primary_misses - before.primary_misses,
+            middle_hits: self.middle_hits - before.middle_hits,
+            forwarded: self.forwarded - before.forwarded,
+            prefetches: self.prefetches - before.prefetches,
+            useful_prefetches: self.useful_prefetches - before.useful_prefetches,
+            useless_prefetches: self.useless_prefetches - before.useless_prefetches,
             secondary_misses: self.secondary_misses - before.secondary_misses,
             upgrades: self.upgrades - before.upgrades,
             external: self.external.since(&before.external),
@@ -289,6 +311,11 @@ impl ProcessorCounters {
             references: self.references + other.references,
             looks: self.looks + other.looks,
             primary_misses: self.primary_misses + other.primary_misses,
+            middle_hits: self.middle_hits + other.middle_hits,
+            forwarded: self.forwarded + other.forwarded,
+            prefetches: self.prefetches + other.prefetches,
+            useful_prefetches: self.useful_prefetches + other.useful_prefetches,
+            useless_prefetches: self.useless_prefetches + other.useless_prefetches,
             secondary_misses: self.secondary_misses + other.secondary_misses,
             upgrades: self.upgrades + other.upgrades,
             external: self.external.plus(&other.external),
@@ -451,8 +478,10 @@ impl Processor {
 
     /// Counts completed miss `id`.
     pub(super) fn count_miss(&mut self, id: MissId, miss: &Miss) {
-        self.ledger.misses.count(miss.writes, miss.service);
-        self.ledger.misses.upgrades += u64::from(miss.upgrade);
+        if !miss.prefetched {
+            self.ledger.misses.count(miss.writes, miss.service);
+            self.ledger.misses.upgrades += u64::from(miss.upgrade);
+        }
         if let Some(attribution) = &mut self.attribution {
             attribution.served(miss.debt, miss.service);
         }

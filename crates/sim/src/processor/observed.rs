@@ -6,7 +6,7 @@
 use protocol::Access;
 use units::{CpuId, LineAddr, PhysicalAddr, Time};
 
-use super::{CachedCopy, Measuring, MissId, Processor};
+use super::{Measuring, MissId, Processor};
 use crate::attribution::{Attribution, Debt, LineLoss};
 use crate::causes::{Causes, MissCause, SharedCauses};
 use crate::observer::SharedObserver;
@@ -122,6 +122,7 @@ impl Processor {
     /// Records the departure of a line from the caches.
     #[inline]
     pub(super) fn note_loss(&mut self, line: LineAddr, evicted: bool) {
+        self.note_unused(line);
         self.note_cause(line, |causes, cpu| causes.lose(cpu, line, evicted));
     }
 
@@ -265,9 +266,8 @@ impl Processor {
     fn next_version(&mut self, line: LineAddr) {
         if let Some(miss) = self.miss_on(line).and_then(|id| self.miss_mut(id)) {
             miss.copy.version = miss.copy.version.next();
-        } else if let Some(found) = self.secondary.probe(line.0) {
-            let CachedCopy { state, version } = self.copy(line);
-            self.secondary.update(found.slot, line.0, state, version.next());
+        } else if let Some(held) = self.caches.find(line.0) {
+            self.caches.update(held.place, line.0, held.state, held.version.next());
         }
     }
 }

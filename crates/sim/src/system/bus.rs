@@ -36,7 +36,7 @@ impl BusTiming {
         let sysad = &description.sysad;
         let cycle = clock.period();
         let cycles = |count: u32| cycle * u64::from(count);
-        let line = cycle * (description.l2.line.0 / sysad.width.0);
+        let line = cycle * (description.coherent_cache().line.0 / sysad.width.0);
         let turnaround = cycles(sysad.turnaround_cycles);
         Self {
             grid: cycles(sysad.grid_cycles),

@@ -114,7 +114,8 @@ impl<C: Controller> System<C> {
         description.check()?;
         let topology = Topology::new(description);
         let nodes = topology.nodes().len();
-        let lines = LineMap::new(description.l2.line);
+        let coherent = description.coherent_cache();
+        let lines = LineMap::new(coherent.line);
         let processors = topology.processors() as u16;
         let paging = Paging::new(&description.os, &topology, &description.tlb);
         let network = Network::new(description, topology);
@@ -125,13 +126,13 @@ impl<C: Controller> System<C> {
         let blueprint = Blueprint { description, network: &network, lines, options };
         let controllers = C::new(&blueprint, source.by_ref().take(nodes))?;
         let capacity = Bytes(description.topology.node_memory.0.saturating_sub(controllers.reserved().0));
-        let way = Bytes(description.l2.size.0 / u64::from(description.l2.ways));
+        let way = Bytes(coherent.size.0 / u64::from(coherent.ways));
         let soonest_answer = if C::FORESEES_ANSWERS { controllers.lookahead() } else { Duration::ZERO };
         let timing = ProcessorTiming::new(description, controllers.release(), soonest_answer);
         let (announces_clean, controllers_relax) = (controllers.announces_clean(), controllers.relaxes_order());
         let make_observer = || Rc::new(RefCell::new(Observer::new(controllers_relax, C::WRITE_PREFETCHES_STORE)));
         let observer = options.check_loads.then(make_observer);
-        let cache = (description.l2.size.0 / description.l2.line.0) as usize;
+        let cache = coherent.lines() as usize;
         let make_causes = || Rc::new(RefCell::new(Causes::new(processors.into(), cache)));
         let causes = (options.miss_causes || options.attribute).then(make_causes);
         let make = |cpu| {
@@ -156,7 +157,7 @@ impl<C: Controller> System<C> {
             now: Time::ZERO,
             network,
             envelopes: Envelopes::default(),
-            line: description.l2.line,
+            line: coherent.line,
             processors_per_node: description.topology.processors_per_node as u16,
             memory: Memory::new(nodes, capacity, description.tlb.page, way),
             paging,
