@@ -151,6 +151,14 @@ impl Description {
         outer.unwrap_or_else(|| self.primary_cache())
     }
 
+    /// Lines that its private caches hold together: those of the coherent level, and of the levels inside that are exclusive.
+    pub fn held_lines(&self) -> u64 {
+        let mut levels = self.cache_levels().rev();
+        let coherent = levels.next().map_or(0, |level| level.lines());
+        let exclusive = levels.take_while(|level| level.inclusion == Inclusion::Exclusive);
+        coherent + exclusive.map(|level| level.lines()).sum::<u64>()
+    }
+
     /// Sets the capacity of the coherent level, of a machine changed in memory.
     pub fn set_coherent_size(&mut self, size: Bytes) {
         match (&mut self.l3, &mut self.l2) {
@@ -158,5 +166,122 @@ impl Description {
             (None, Some(l2)) => l2.size = size,
             (None, None) => self.l1.size = size,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::description::parse;
+
+    fn loaded(name: &str) -> Description {
+        crate::load(name).expect("a built-in machine")
+    }
+
+    /// The message for `text`, a file called `my.toml`.
+    fn refusal(text: &str) -> String {
+        match parse("my.toml", text) {
+            Ok(_) => panic!("{text} was accepted"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    /// The levels of a processor are those whose tables are given; what is inherited can be given up.
+    #[test]
+    fn a_processor_has_one_to_three_levels() {
+        let described =
+            |text: &str| parse("my.toml", &format!("inherit = \"arctic\"\n{text}")).expect("a machine").description;
+        let port = "[l1_port]\nclock_mhz = 300\nwidth_bytes = 16\nfill = \"whole-line\"\nfill_block_bytes = 32\n\
+            fill_write_cycles = 1\ntag_check_cycles = 2";
+        let third = "[l3]\nsize_mib = 16\nways = 16\nline_bytes = 256\nbus_clock_mhz = 100\nbus_width_bytes = 16\n\
+            replacement = \"lru\"\nway_prediction = false\nfill = \"whole-line\"\nfill_block_bytes = 64\n\
+            fill_write_cycles = 1\nl2_writeback_cycles = 4\ncommon_edge_start = false\nhit_cycles = 40\n\
+            tag_check_cycles = 2\nway_miss_cycles = 0";
+        let tables = |machine: &Description| machine.cache_levels().map(|level| level.table).collect::<Vec<_>>();
+        let one = described(&format!("l2 = \"none\"\n[l1]\nline_bytes = 64\n{port}"));
+        assert_eq!((tables(&one), one.coherent_cache().line), (vec!["l1"], Bytes(64)));
+        let three = described(third);
+        assert_eq!((tables(&three), three.coherent_cache().size), (vec!["l1", "l2", "l3"], Bytes::from_mib(16)));
+        assert_eq!(tables(&loaded("arctic")), ["l1", "l2"]);
+        for mut machine in [one, three] {
+            machine.set_coherent_size(Bytes::from_mib(32));
+            assert_eq!(machine.coherent_cache().size, Bytes::from_mib(32));
+            let again = parse("again.toml", &machine.to_toml()).expect("what was written can be read");
+            assert_eq!(again.description, machine);
+        }
+        let cases = [
+            (
+                "l2 = \"none\"".to_owned(),
+                "my.toml:1: l1_port.clock_mhz = (missing): without [l2], the primary cache needs a port",
+            ),
+            (
+                format!("l2 = \"none\"\n{third}\n{port}"),
+                "my.toml:4: l3.size_mib = 16: nothing reads it without [l2]; accepted: [l3] with",
+            ),
+            (
+                port.to_owned(),
+                "my.toml:3: l1_port.clock_mhz = 300: nothing reads it with [l2]; accepted: [l1_port] without [l2]",
+            ),
+            (
+                "l2 = \"no\"".to_owned(),
+                "my.toml:2: l2 = \"no\": a string cannot stand here; accepted: \"none\", or the table [l2]",
+            ),
+            ("tlb = \"none\"".to_owned(), "my.toml:2: tlb = \"none\": there is no such key"),
+            ("[l3]\nsize_mib = 16".to_owned(), "my.toml:1: l3.ways is missing"),
+            (
+                format!("[l2]\nsize_mib = 32\n{third}"),
+                "my.toml:3: l2.size_mib = 32: the secondary cache is larger than the third (16 MiB)",
+            ),
+            (
+                "[l2]\nwrite = \"through\"".to_owned(),
+                "my.toml:3: l2.write = \"through\": a protocol gives the right to write",
+            ),
+            (
+                "[l2]\nallocate_on_write_miss = false".to_owned(),
+                "my.toml:3: l2.allocate_on_write_miss = false: a protocol",
+            ),
+            (
+                "[l2]\ninclusion = \"exclusive\"".to_owned(),
+                "my.toml:3: l2.inclusion = \"exclusive\": there is no private level outside it",
+            ),
+            ("[l1]\ninclusion = \"neither\"".to_owned(), "machines/r10000.toml:"),
+            (
+                "[l1]\nline_bytes = 128\ninclusion = \"exclusive\"\nwrite = \"through\"".to_owned(),
+                "my.toml:5: l1.write = \"through\": the level outside may not have the line with l1.inclusion = \"exclusive\"",
+            ),
+            (
+                "[l1]\nline_bytes = 128\ninclusion = \"neither\"\nallocate_on_write_miss = false".to_owned(),
+                "my.toml:5: l1.allocate_on_write_miss = false: the level outside receives no line on a miss with",
+            ),
+            (
+                "[processor]\nmodel = \"blocking\"\ninstruction_window = 1".to_owned(),
+                "machines/r10000.toml:17: processor.issue_width = 4: every instruction is done before the next issues",
+            ),
+            (
+                "[processor]\nmodel = \"blocking\"\ninstruction_window = 1\nissue_width = 1\nwrite_buffer = 2"
+                    .to_owned(),
+                "my.toml:6: processor.write_buffer = 2: every instruction is done before the next issues",
+            ),
+            (
+                "[prefetch]\nkind = \"next-line\"\ndegree = 1\nstreams = 4".to_owned(),
+                "my.toml:5: prefetch.streams = 4: nothing reads it with prefetch.kind = \"next-line\"; accepted: 0",
+            ),
+            ("[prefetch]\nkind = \"stream\"\ndegree = 1".to_owned(), "prefetch.streams"),
+            (
+                "[os]\nmigration = true\n[prefetch]\nkind = \"next-line\"\ndegree = 1".to_owned(),
+                "my.toml:3: os.migration = true: a prefetch of [prefetch] would trap",
+            ),
+            (
+                "[processor]\noutstanding_misses = 1\n[prefetch]\nkind = \"next-line\"\ndegree = 1".to_owned(),
+                "my.toml:3: processor.outstanding_misses = 1: [prefetch] needs a miss register",
+            ),
+        ];
+        for (text, expected) in cases {
+            let message = refusal(&format!("inherit = \"arctic\"\n{text}"));
+            assert!(message.contains(expected), "{message}\nis not\n{expected}");
+            assert_eq!(message.lines().count(), 1, "{message}");
+        }
+        let without = parse("my.toml", &format!("inherit = \"arctic\"\nprefetch = \"none\"")).expect("a machine");
+        assert!(without.description.prefetch.is_none());
     }
 }

@@ -430,3 +430,6 @@ impl Hierarchy {
         self.caches[..self.holder].iter_mut().for_each(Cache::clear);
     }
 }
+
+#[cfg(test)]
+mod tests;

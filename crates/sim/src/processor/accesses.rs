@@ -180,17 +180,16 @@ impl Processor {
         self.trapped = None;
     }
 
-    /// Whether a primary hit has no effect besides its time.
+    /// Whether a primary hit is plain: it is done at issue, and no upgrade of the line blocks it, as on the R10000.
     #[inline]
     fn is_plain_hit(&self, block: u64, access: Access) -> bool {
-        !self.timing.special_hits && !self.upgrade_blocks(block, access)
+        !self.timing.checks_hits || !self.timing.special_hits && !self.upgrade_blocks(block, access)
     }
 
-    /// Whether an upgrade of the line blocks the access, as on the R10000.
+    /// Whether an upgrade of the line is outstanding, which blocks loads.
     #[inline]
     fn upgrade_blocks(&self, block: u64, access: Access) -> bool {
-        self.timing.upgrade_blocks_loads
-            && !access.writes()
+        !access.writes()
             && self.miss_on(self.line_of_block(block)).and_then(|id| self.miss(id)).is_some_and(|miss| miss.upgrade)
     }
 

@@ -54,6 +54,9 @@ impl Processor {
         if matches!(access, Access::Load | Access::Store) {
             let line = LineAddr(at.0 >> self.timing.line_shift);
             let word = (at.0 & ((1 << self.timing.line_shift) - 1)) >> WORD_SHIFT;
+            if self.caches.is_holder(0) {
+                self.note_reference(line, false);
+            }
             self.note_cause(line, |causes, cpu| causes.touch(cpu, line, word as usize, access.writes()));
             if let Some(attribution) = &mut self.attribution {
                 attribution.touch(named, access.writes());

@@ -63,6 +63,8 @@ pub struct ProcessorTiming {
     pub blocking: bool,
     /// Primary hits have effects besides their time: those of a blocking processor, and those that a prefetcher observes.
     pub special_hits: bool,
+    /// Whether a primary hit may be special, or blocked by an upgrade.
+    pub checks_hits: bool,
     /// Stores that the write buffer holds.
     pub write_buffer: usize,
     /// The levels by number, the primary one first; the primary one's times are those of its system port, if it has one.
@@ -104,6 +106,7 @@ impl ProcessorTiming {
             streams: prefetch.streams as usize,
         });
         let blocking = processor.model == ProcessorModel::Blocking;
+        let special_hits = blocking || prefetcher.is_some() && described.len() == 1;
         Self {
             cycle,
             issue: cycle / u64::from(processor.issue_width),
@@ -120,7 +123,8 @@ impl ProcessorTiming {
             block_shift,
             primary_hit: cycle * u64::from(description.l1.hit_cycles),
             blocking,
-            special_hits: blocking || prefetcher.is_some() && described.len() == 1,
+            special_hits,
+            checks_hits: special_hits || processor.upgrade_blocks_loads,
             write_buffer: processor.write_buffer as usize,
             levels: std::array::from_fn(level),
             outermost: described.len() - 1,

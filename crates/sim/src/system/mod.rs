@@ -132,7 +132,7 @@ impl<C: Controller> System<C> {
         let (announces_clean, controllers_relax) = (controllers.announces_clean(), controllers.relaxes_order());
         let make_observer = || Rc::new(RefCell::new(Observer::new(controllers_relax, C::WRITE_PREFETCHES_STORE)));
         let observer = options.check_loads.then(make_observer);
-        let cache = coherent.lines() as usize;
+        let cache = description.held_lines() as usize;
         let make_causes = || Rc::new(RefCell::new(Causes::new(processors.into(), cache)));
         let causes = (options.miss_causes || options.attribute).then(make_causes);
         let make = |cpu| {
