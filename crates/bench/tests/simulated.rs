@@ -140,7 +140,8 @@ fn a_full_node_is_an_error_and_not_a_panic() {
 #[test]
 fn a_stream_of_secondary_hits_is_as_slow_as_the_bus() {
     let description = machine::load("origin2000-r10k-195-2p").expect("a description");
-    let held = description.l2.bus_clock.period().as_ns() * f64::from(description.l2.tag_check_cycles);
+    let held = description.l2.as_ref().unwrap().bus_clock.period().as_ns()
+        * f64::from(description.l2.as_ref().unwrap().tag_check_cycles);
     let mut platform = SimulatedPlatform::new(description.clone(), sim::Options::default()).expect("simulable");
     let at = |platform: &mut SimulatedPlatform, stride: u64| {
         let settings = Settings { array: Bytes::from_mib(1), stride: Bytes(stride), ..Settings::simulated() };

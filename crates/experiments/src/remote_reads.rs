@@ -43,10 +43,10 @@ impl RemoteReads {
     pub fn run(self, machine: &Description, options: Options) -> Result<RemoteReadTime, SimError> {
         let reader = Topology::new(machine).cpus_of(READER).next().unwrap_or(CpuId(0));
         let mut simulator = Simulator::new(machine, options)?;
-        let line = machine.l2.line;
+        let line = machine.coherent_cache().line;
         let reused = Lines { first: simulator.allocate(self.home, Bytes(READS * line.0))?, line };
         let fresh = Lines { first: simulator.allocate(self.home, Bytes(READS * line.0))?, line };
-        let displacing = machine.l2.size.0 * DISPLACING;
+        let displacing = machine.coherent_cache().size.0 * DISPLACING;
         let own = Lines { first: simulator.allocate(READER, Bytes(displacing))?, line };
         let before = self.reused_before(READS);
         simulator.run(vec![(

@@ -39,9 +39,9 @@ const CACHE: Bytes = Bytes::from_kib(256);
 /// When the machine has no node for each thread, or the simulation fails.
 pub fn run(machine: &Description, threads: u16, options: Options) -> Result<Traffic, SimError> {
     let mut machine = machine.clone();
-    machine.l2.size = CACHE;
+    machine.set_coherent_size(CACHE);
     let cpus = processors(&Topology::new(&machine), threads);
-    let line = machine.l2.line;
+    let line = machine.coherent_cache().line;
     let in_cache = CACHE.0 / line.0;
     let part = Lines { line, cached: in_cache, displacing: in_cache };
     let mut simulator = Simulator::new(&machine, options)?;

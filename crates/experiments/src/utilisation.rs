@@ -70,11 +70,11 @@ const DOUBLE: u64 = 8;
 /// When the machine has too few processors, or the simulation fails.
 pub fn run(machine: &Description, readers: Readers, options: Options) -> Result<Utilisation, ExperimentError> {
     let mut machine = machine.clone();
-    machine.l2.size = CACHE;
+    machine.set_coherent_size(CACHE);
     let topology = Topology::new(&machine);
     let (cpus, stride, sums) = match readers {
         Readers::Reduction { threads } => (topology.cpus_of(HOME).take(threads.into()).collect(), DOUBLE, true),
-        Readers::Neighbours { threads } => (processors(&topology, threads), machine.l2.line.0, false),
+        Readers::Neighbours { threads } => (processors(&topology, threads), machine.coherent_cache().line.0, false),
     };
     let interval = Duration::from_ns(INTERVAL);
     let mut simulator = Simulator::new(&machine, options)?;

@@ -168,7 +168,7 @@ mod tests {
         std::fs::remove_dir_all(&folder).expect("removable");
         let varied = varied.expect("a variant of a file");
         assert_eq!(varied.processor.clock.as_mhz(), 180.0);
-        assert!(!varied.l2.way_prediction);
+        assert!(varied.coherent_cache().port.is_some_and(|port| !port.way_prediction));
     }
 
     #[test]

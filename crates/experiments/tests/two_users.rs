@@ -11,7 +11,7 @@ fn two_users(time: TimeSharing, space: SpaceSharing) -> (f64, u64) {
     let mut description = machine::load("flash-8p").expect("a machine");
     // Fewer cycles than a real program: so much shorter are a turn and the caches.
     description.scheduler.compression = 2000;
-    description.l2.size = Bytes::from_kib(64);
+    description.set_coherent_size(Bytes::from_kib(64));
     let settings = Settings::default().with("side", 64).with("rounds", 4);
     let program = Workload::new("swim", &settings).expect("a program");
     let one = || {

@@ -298,7 +298,7 @@ mod tests {
         let machine = described(&host());
         assert_eq!(machine.name, "my");
         assert_eq!((machine.l1.size, machine.l1.hit_cycles), (Bytes::from_kib(64), 5));
-        assert_eq!((machine.l2.size, machine.l2.hit_cycles), (Bytes::from_mib(2), 11));
+        assert_eq!((machine.coherent_cache().size, machine.coherent_cache().hit_cycles), (Bytes::from_mib(2), 11));
         // 256 entries that cover what 2048 of 4 KiB do.
         assert_eq!(crate::held::translation_reach(&machine), Bytes::from_mib(8));
         assert_eq!(machine.topology.processors, 2);
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn a_last_cache_of_less_than_a_mebibyte_is_described_as_it_is() {
         let machine = described(&HostFindings { last_cache: (Bytes::from_kib(448), 4.0), ..host() });
-        assert_eq!(machine.l2.size, Bytes::from_kib(512));
+        assert_eq!(machine.coherent_cache().size, Bytes::from_kib(512));
     }
 
     #[test]

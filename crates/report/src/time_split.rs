@@ -10,7 +10,7 @@ use crate::{Column, StackedBars, Table};
 /// The parts of a processor's time as they are shown: what each is called, and the records' names that it adds up.
 const PARTS: [(&str, &[&str]); 12] = [
     ("busy", &["busy"]),
-    ("caches", &["primary", "secondary"]),
+    ("caches", &["primary", "secondary", "tertiary", "write-buffer"]),
     ("read local", &["read.local."]),
     ("read 2 hops", &["read.local-third.", "read.remote."]),
     ("read 3 hops", &["read.remote-third."]),

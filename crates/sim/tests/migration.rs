@@ -251,7 +251,7 @@ fn an_interrupt_puts_off_a_page_fault_and_does_not_lose_it() {
 #[test]
 fn misses_on_pages_that_exchange_their_colours_go_on() {
     let mut description = machine("migration_keeps_colour = false");
-    (description.os.migration, description.l2.ways) = (false, 1);
+    (description.os.migration, description.l2.as_mut().unwrap().ways) = (false, 1);
     let mut simulator =
         Simulator::new(&description, Options { check_loads: true, ..Options::default() }).expect("it can be");
     let start = simulator.map(&[Some(NodeId(3)); 2]).expect("there is room");

@@ -130,9 +130,9 @@ const EDGES: Duration = Duration(3 * 13_333);
 
 /// The time from the start of a line on the bus to its end in the cache, which an upgrade does not need.
 fn fill(description: &Description) -> Duration {
-    let cycles = description.l2.line.0 / description.sysad.as_ref().unwrap().width.0;
-    let magic = description.magic.as_ref().unwrap();
-    magic.clock.period() * cycles + description.l2.bus_clock.period() * u64::from(description.l2.fill_write_cycles)
+    let cycles = description.coherent_cache().line.0 / description.sysad.as_ref().unwrap().width.0;
+    let (magic, l2) = (description.magic.as_ref().unwrap(), description.l2.as_ref().unwrap());
+    magic.clock.period() * cycles + l2.bus_clock.period() * u64::from(l2.fill_write_cycles)
 }
 
 fn close(first: Duration, second: Duration) -> bool {

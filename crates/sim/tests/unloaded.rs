@@ -9,7 +9,7 @@ const READS: u64 = 256;
 fn simulated(machine: &str, home: NodeId) -> Duration {
     let description = machine::load(machine).unwrap();
     let mut simulator = Simulator::new(&description, Options::default()).unwrap();
-    let line = description.l2.line.0;
+    let line = description.coherent_cache().line.0;
     let base = simulator.allocate(home, Bytes(2 * READS * line)).unwrap();
     let mut read = |lines: std::ops::Range<u64>| {
         let program = move |thread: &mut Thread<'_>| {

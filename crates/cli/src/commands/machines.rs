@@ -78,14 +78,16 @@ fn list(flags: &OutputFlags) -> Result<(), Failure> {
 }
 
 fn row(machine: &machine::Description) -> MachineRow {
+    let coherent = machine.coherent_cache();
+    let cache_bus = coherent.port.map_or(machine.processor.clock, |port| port.clock);
     MachineRow {
         name: machine.name.clone(),
         title: machine.title.clone(),
         processors: machine.topology.processors,
         processor: machine.processor.model.to_string(),
         clock_mhz: machine.processor.clock.as_mhz(),
-        l2_bus_mhz: machine.l2.bus_clock.as_mhz(),
-        l2_mib: machine.l2.size.0 as f64 / f64::from(1 << 20),
+        l2_bus_mhz: cache_bus.as_mhz(),
+        l2_mib: coherent.size.0 as f64 / f64::from(1 << 20),
         calibrated_on: machine.calibrated_on.clone(),
     }
 }

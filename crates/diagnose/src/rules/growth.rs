@@ -48,7 +48,14 @@ fn counts(survey: &Survey<'_>) -> Counts {
     };
     let price = |ns: f64, count: f64| if count > 0.0 { ns / count } else { 0.0 };
     let (remote_ns, local_ns) = (price(remote_ns, remote), price(local_ns, local));
-    Counts { remote, local, remote_ns, local_ns, busy_ns: busy(&["busy", "primary", "secondary"]), by_object }
+    Counts {
+        remote,
+        local,
+        remote_ns,
+        local_ns,
+        busy_ns: busy(&["busy", "primary", "secondary", "tertiary"]),
+        by_object,
+    }
 }
 
 /// What `many` communicates and computes beyond what `few` does, if that is much.

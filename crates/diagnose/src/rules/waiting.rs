@@ -84,8 +84,10 @@ pub fn locks(survey: &Survey<'_>) -> Option<Finding> {
 /// Threads of which some have more to do than others, or of which one works alone.
 pub fn imbalance(survey: &Survey<'_>) -> Vec<Finding> {
     let threads = &survey.run.threads;
-    let mut busy: Vec<(f64, CpuId)> =
-        threads.iter().map(|thread| (spent(thread, &["busy", "primary", "secondary"]), thread.cpu)).collect();
+    let mut busy: Vec<(f64, CpuId)> = threads
+        .iter()
+        .map(|thread| (spent(thread, &["busy", "primary", "secondary", "tertiary"]), thread.cpu))
+        .collect();
     busy.sort_by(|a, b| b.0.total_cmp(&a.0));
     let [(first, cpu), (second, _), ..] = busy[..] else { return Vec::new() };
     let mean = busy.iter().map(|(busy, _)| busy).sum::<f64>() / busy.len() as f64;

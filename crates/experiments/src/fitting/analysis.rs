@@ -305,7 +305,7 @@ fn translation_by_lists(records: &[Record]) -> Option<Parameter> {
 
 /// The parameter beside what the description holds for it.
 fn beside_caches(parameter: Parameter, description: &Description) -> Parameter {
-    let (l1, l2) = (&description.l1, &description.l2);
+    let (l1, l2) = (&description.l1, description.coherent_cache());
     let held = match parameter.symbol.as_str() {
         "C1" => l1.size.0 as f64,
         "b1" => l1.line.0 as f64,

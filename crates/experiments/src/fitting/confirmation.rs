@@ -137,7 +137,7 @@ fn simulated_lists(description: &Description, lists: &[List]) -> Result<Vec<(Byt
     if lists.iter().any(|list| list.pages.as_deref().is_some_and(|pages| pages != "base")) {
         machine.tlb.miss = Duration::ZERO;
     }
-    let most = Bytes(LISTS_BEYOND_CACHES * machine.l2.size.0);
+    let most = Bytes(LISTS_BEYOND_CACHES * machine.coherent_cache().size.0);
     let lists: Vec<&List> = lists.iter().filter(|list| list.extent <= most).collect();
     let work = |list: &&List| -> Result<f64, BenchError> {
         let mut platform = SimulatedPlatform::new(machine.clone(), sim::Options::default())?;

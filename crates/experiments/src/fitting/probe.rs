@@ -58,7 +58,7 @@ impl Surroundings {
         Self {
             node_memory: description.topology.node_memory,
             largest_area: LARGEST_AREA,
-            caches: description.l2.size,
+            caches: description.coherent_cache().size,
             page: fit::held::translation_page(description),
             list_pages: None,
         }

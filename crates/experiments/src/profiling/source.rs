@@ -263,7 +263,7 @@ fn objects(topology: &Topology, chosen: &Chosen) -> Vec<(Object, Place)> {
 /// Numbers that formulas name.
 pub fn constants(machine: &Description) -> Vec<(String, f64)> {
     let mut constants = vec![
-        ("line_bytes".to_owned(), machine.l2.line.0 as f64),
+        ("line_bytes".to_owned(), machine.coherent_cache().line.0 as f64),
         ("bus_bytes_per_second".to_owned(), BUS_BYTES_PER_SECOND),
         ("cpu_hz".to_owned(), machine.processor.clock.0),
         ("packet_bytes".to_owned(), machine.link.micropacket.0 as f64),

@@ -51,7 +51,7 @@ pub struct Ended<'r> {
 /// What was lost where in a run: `named` says what the program itself calls a simulated address.
 pub fn attribution(ended: Ended<'_>, named: impl Fn(u64) -> u64) -> Attribution {
     let Ended { description, simulator, row, reports, objects } = ended;
-    let (line_bytes, page_bytes) = (description.l2.line.0, description.tlb.page.0);
+    let (line_bytes, page_bytes) = (description.coherent_cache().line.0, description.tlb.page.0);
     let losses = simulator.losses();
     let starts: BTreeSet<u64> = losses.iter().filter_map(|loss| Some(loss.line? & !(page_bytes - 1))).collect();
     let page = |start| {

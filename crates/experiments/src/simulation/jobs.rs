@@ -82,7 +82,7 @@ impl Simulation {
             }
             None => None,
         };
-        self.relocation.separate(simulator, &mut regions, self.description.l2.line, page)?;
+        self.relocation.separate(simulator, &mut regions, self.description.coherent_cache().line, page)?;
         let (regions, wrong) = (Rc::new(regions), Rc::new(Cell::new(0)));
         let program = |number| self.program(number, &regions, &wrong, barrier.clone(), record.cloned());
         let programs = (0..self.shape.threads()).map(program).collect();

@@ -154,7 +154,7 @@ mod tests {
         let region = SharedRegion::new(&mut simulator, &plan, page).expect("there is room");
         let place = |word| simulator.place_of(region.at(word)).expect("it was asked for");
         let starts: Vec<_> = (0..15).map(|number| place(number * words / 3)).collect();
-        let way = description.l2.size.0 / u64::from(description.l2.ways);
+        let way = description.coherent_cache().size.0 / u64::from(description.coherent_cache().ways);
         for (number, start) in starts.iter().enumerate() {
             assert_eq!(start.0 % way, number as u64 * page.0 % way);
             assert_eq!(start.0 >> 32, u64::from(homes[number / 3].0));

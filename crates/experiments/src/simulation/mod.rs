@@ -162,7 +162,7 @@ impl Simulation {
         let shape = Shape {
             homes: order.iter().filter_map(|&cpu| topology.node_of(cpu)).collect(),
             nodes: topology.nodes().len(),
-            line_words: (description.l2.line.0 / WORD) as usize,
+            line_words: (description.coherent_cache().line.0 / WORD) as usize,
             page_words: (description.tlb.page.0 / WORD) as usize,
             seed: options.seed,
             locks: LockKind::default(),

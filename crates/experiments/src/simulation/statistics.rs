@@ -53,13 +53,15 @@ pub fn processor(report: &ThreadReport, terms: Option<StallTerms>) -> ProcessorS
     }
 }
 
-/// Where time went, by name: every name is there, so that records of all runs have the same.
+/// Where time went, by name: every name is there, so that records of all runs have the same; but those of parts that only some
+/// machines have, where time went there.
 fn spent(split: &TimeSplit) -> BTreeMap<String, f64> {
     let misses = |(access, writes): (&'static str, bool)| {
         let named = move |service: Service| (miss_name(access, service), split.of(Cause::miss(writes, service)));
         Service::all().map(named)
     };
-    let others = Cause::OTHERS.into_iter().map(|(cause, name)| (name.to_owned(), split.of(cause)));
+    let occurred = Cause::OF_SOME.into_iter().filter(|&(cause, _)| split.of(cause) > Duration::ZERO);
+    let others = Cause::OTHERS.into_iter().chain(occurred).map(|(cause, name)| (name.to_owned(), split.of(cause)));
     let all = ACCESSES.into_iter().flat_map(misses).chain(others).chain([("busy".to_owned(), split.busy())]);
     all.map(|(name, time)| (name, time.as_ns())).collect()
 }

@@ -39,9 +39,9 @@ pub fn model(system: &System) -> Seidl {
     let remote: Vec<(u32, Bytes)> = remote.collect();
     let tlb = &description.tlb;
     Seidl {
-        levels: levels([description.l1.size, description.l2.size], node_memory, &remote),
+        levels: levels([description.l1.size, description.coherent_cache().size], node_memory, &remote),
         primary_line: description.l1.line,
-        line: description.l2.line,
+        line: description.coherent_cache().line,
         translation_reach: Some(Bytes(u64::from(tlb.entries) * u64::from(tlb.pages_per_entry) * tlb.page.0)),
     }
 }
@@ -125,8 +125,8 @@ impl Shape for Limits {
             "spatial diagonal" => Some(4.0),
             _ => return Ok(None),
         };
-        let doubles = system.description.l2.line.0 as f64 / 8.0;
-        let blocks = (system.description.l2.line.0 / system.description.l1.line.0) as f64;
+        let doubles = system.description.coherent_cache().line.0 as f64 / 8.0;
+        let blocks = (system.description.coherent_cache().line.0 / system.description.l1.line.0) as f64;
         Ok(Some(fitted(&system, move |fit| {
             let hub = if routers.is_some() { Constant::HubRemote } else { Constant::HubHome };
             let network = routers.unwrap_or(0.0) * fit.constant(Constant::Router)?.value;

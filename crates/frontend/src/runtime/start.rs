@@ -167,7 +167,7 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
         return Answer { error, status: 1, ..Answer::default() };
     };
     run().threads.push(user);
-    let (page, line) = (description.tlb.page.0 as usize, description.l2.line.0 as usize);
+    let (page, line) = (description.tlb.page.0 as usize, description.coherent_cache().line.0 as usize);
     if let Err(error) = address::simulate(&mut simulator, &request.relocation, page, line) {
         return Answer { error: Some(error.to_string()), status: 1, ..Answer::default() };
     }

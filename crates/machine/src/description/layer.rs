@@ -34,6 +34,9 @@ pub(crate) struct Layer {
     pub(crate) keys: Vec<(String, Located)>,
 }
 
+/// The word that gives up an inherited table.
+const NONE: &str = "none";
+
 /// The rule of a key: its name and the values that it accepts.
 pub(crate) struct KeyRule {
     /// `table.key`, or `key` at the top of the file.
@@ -44,17 +47,25 @@ pub(crate) struct KeyRule {
     pub(crate) accepted: String,
     /// The least and the greatest value of a range, or every alternative, as written in a file.
     pub(crate) extremes: Vec<String>,
+    /// Whether the key is the name of a table that a description may lack, and gives up what is inherited of it.
+    pub(crate) gives_up: bool,
 }
 
 impl KeyRule {
     /// The rule for a key with a value of `kind`.
     pub(crate) fn new(key: &'static str, kind: &impl Kind) -> Self {
-        Self { key, suffix: kind.suffix(), accepted: kind.accepted(), extremes: kind.extremes() }
+        Self { key, suffix: kind.suffix(), accepted: kind.accepted(), extremes: kind.extremes(), gives_up: false }
+    }
+
+    /// The rule for the name of `table`, which a description may lack.
+    pub(crate) fn giving_up(table: &'static str) -> Self {
+        let accepted = format!("{}, or the table [{table}]", quoted(NONE));
+        Self { key: table, suffix: "", accepted, extremes: Vec::new(), gives_up: true }
     }
 
     /// The table the key belongs to; empty at the top of the file.
     fn table(&self) -> &'static str {
-        self.key.split_once('.').map_or("", |(table, _)| table)
+        table_of(self.key)
     }
 }
 
@@ -116,6 +127,11 @@ impl Layer {
     pub(crate) fn get(&self, key: &str) -> Option<&Located> {
         self.keys.iter().find(|(name, _)| name == key).map(|(_, located)| located)
     }
+}
+
+/// The table that a key belongs to; empty at the top of the file.
+fn table_of(key: &str) -> &str {
+    key.split_once('.').map_or("", |(table, _)| table)
 }
 
 /// A key in TOML spelling, always on one line.
@@ -199,6 +215,14 @@ impl Resolver {
             let Some(rule) = self.rules.iter().find(|rule| rule.key == *key) else {
                 return Err(self.unknown(key, located));
             };
+            if rule.gives_up {
+                match &located.raw {
+                    Raw::Text(word) if word == NONE => {}
+                    _ => return Err(wrong_type(key, located, &rule.accepted)),
+                }
+                self.keys.retain(|inherited, _| table_of(inherited) != key);
+                continue;
+            }
             if rule.key == "calibrated_on" {
                 let Raw::Texts(entries) = &located.raw else {
                     return Err(wrong_type(key, located, &rule.accepted));
@@ -219,7 +243,7 @@ impl Resolver {
             let (intended, accepted) = (rule.key.into(), rule.accepted.clone());
             return DescriptionError::MissingUnit { entry, intended, accepted };
         }
-        let table = key.split_once('.').map_or("", |(table, _)| table);
+        let table = table_of(key);
         let of_table = self.rules.iter().filter(|rule| rule.table() == table);
         let mut accepted: Vec<_> = of_table.map(|rule| rule.key).collect();
         if table.is_empty() || accepted.is_empty() {
@@ -242,6 +266,21 @@ impl Resolver {
                 DescriptionError::Impossible { entry: located.entry(key), reason, accepted: kind.accepted() }
             }
         })
+    }
+
+    /// The value of `key`, checked; `default` if no file gives it.
+    pub(crate) fn value_or<K: Kind>(
+        &self,
+        key: &str,
+        kind: &K,
+        default: K::Value,
+    ) -> Result<K::Value, DescriptionError> {
+        if self.keys.contains_key(key) { self.value(key, kind) } else { Ok(default) }
+    }
+
+    /// Whether any file gives a key of `table`.
+    pub(crate) fn has_table(&self, table: &str) -> bool {
+        self.keys.keys().any(|key| table_of(key) == table)
     }
 
     /// The error for a value that contradicts another one.

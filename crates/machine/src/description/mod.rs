@@ -8,6 +8,7 @@ mod check;
 mod error;
 mod kind;
 mod layer;
+mod level;
 mod spec;
 
 use std::collections::BTreeMap;
@@ -17,12 +18,14 @@ use units::Hertz;
 
 pub use check::MOST_MAGIC_NODES;
 pub use error::{DescriptionError, Entry, Origin};
+pub use level::{CacheLevel, CachePort, MOST_CACHE_LEVELS};
 pub use spec::{
     BanksSpec, BusSpec, ControllerKind, ControllerSpec, CrossbarSpec, DirectorySpec, DomainTopology, DoubleMeshSpec,
-    Fill, HandlerSpec, HubSpec, HypercubeSpec, IdealNetworkSpec, IdealProtocol, L1Spec, L2Spec, LatencySpec, LinkSpec,
-    MOST_MISSES, MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS, MagicSpec, MemorySpec, MeshSpec, OsSpec,
-    PlacementKind, ProcessorModel, ProcessorSpec, Replacement, RingSpec, RouterBypass, RouterSpec, SchedulerSpec,
-    SysadSpec, TlbSpec, TopologyKind, TopologySpec,
+    Fill, HandlerSpec, HubSpec, HypercubeSpec, IdealNetworkSpec, IdealProtocol, Inclusion, L1PortSpec, L1Spec, L2Spec,
+    L3Spec, LatencySpec, LinkSpec, MOST_MISSES, MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS, MagicSpec,
+    MemorySpec, MeshSpec, OsSpec, PlacementKind, PrefetchKind, PrefetchSpec, ProcessorModel, ProcessorSpec,
+    Replacement, RingSpec, RouterBypass, RouterSpec, SchedulerSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec,
+    WritePolicy,
 };
 
 use check::{Conflict, check};
@@ -32,6 +35,8 @@ use spec::Section;
 
 macro_rules! description {
     (
+        first { $($(#[$first_doc:meta])* $first:ident: $first_spec:ident,)* }
+        given { $($(#[$given_doc:meta])* $given:ident: $given_spec:ident,)* }
         all { $($(#[$doc:meta])* $field:ident: $spec:ident,)* }
         some { $($(#[$some_doc:meta])* $some:ident: $some_spec:ident if $table:ident.kind in $kinds:expr,)* }
     ) => {
@@ -46,12 +51,17 @@ macro_rules! description {
             /// The published figures that its values were fitted to, its ancestors' first. All other figures are
             /// predictions.
             pub calibrated_on: Vec<String>,
+            $($(#[$first_doc])* pub $first: $first_spec,)*
+            $($(#[$given_doc])* pub $given: Option<$given_spec>,)*
             $($(#[$doc])* pub $field: $spec,)*
             $($(#[$some_doc])* pub $some: Option<$some_spec>,)*
         }
 
         fn rules() -> Vec<KeyRule> {
             let mut rules = top_rules();
+            $(rules.push(KeyRule::giving_up($given_spec::TABLE));)*
+            $(rules.extend($first_spec::rules());)*
+            $(rules.extend($given_spec::rules());)*
             $(rules.extend($spec::rules());)*
             $(rules.extend($some_spec::rules());)*
             rules
@@ -59,9 +69,11 @@ macro_rules! description {
 
         fn read(resolver: &Resolver, name: String, title: String) -> Result<Description, DescriptionError> {
             let calibrated_on = resolver.calibrated_on.clone();
+            $(let $first = $first_spec::read(resolver)?;)*
+            $(let $given = read_if_given(resolver)?;)*
             $(let $field = $spec::read(resolver)?;)*
             $(let $some = read_if(resolver, concat!(stringify!($table), ".kind"), $table.kind, &$kinds)?;)*
-            Ok(Description { name, title, calibrated_on, $($field,)* $($some,)* })
+            Ok(Description { name, title, calibrated_on, $($first,)* $($given,)* $($field,)* $($some,)* })
         }
 
         /// The tables that the machine's kinds do not read.
@@ -71,6 +83,8 @@ macro_rules! description {
         }
 
         fn write_sections(description: &Description, writer: &mut Writer<'_>) {
+            $(description.$first.write(writer);)*
+            $(if let Some(section) = &description.$given { section.write(writer) })*
             $(description.$field.write(writer);)*
             $(if let Some(section) = &description.$some { section.write(writer) })*
         }
@@ -78,7 +92,7 @@ macro_rules! description {
 }
 
 description! {
-    all {
+    first {
         /// Size and wiring.
         topology: TopologySpec,
         /// The processor.
@@ -87,8 +101,18 @@ description! {
         latency: LatencySpec,
         /// The primary data cache.
         l1: L1Spec,
+    }
+    given {
+        /// The port of the primary cache to the system bus, if it is the only private level.
+        l1_port: L1PortSpec,
         /// The secondary cache.
         l2: L2Spec,
+        /// The third level.
+        l3: L3Spec,
+        /// The hardware prefetcher.
+        prefetch: PrefetchSpec,
+    }
+    all {
         /// The translation lookaside buffer.
         tlb: TlbSpec,
         /// The kind of node controller.
@@ -134,6 +158,11 @@ description! {
     }
 }
 
+/// The table `S`, if any key of it is given.
+fn read_if_given<S: Section>(resolver: &Resolver) -> Result<Option<S>, DescriptionError> {
+    resolver.has_table(S::TABLE).then(|| S::read(resolver)).transpose()
+}
+
 /// The table `S` if the machine's `kind` (the value of `key`) is among those that read it; otherwise the table must be
 /// absent, or inherited by the file that chose the kind.
 fn read_if<S: Section, K: Alternatives>(
@@ -153,7 +182,13 @@ fn read_if<S: Section, K: Alternatives>(
 
 /// The keys outside any table.
 fn top_rules() -> Vec<KeyRule> {
-    let rule = |key, accepted: &str| KeyRule { key, suffix: "", accepted: accepted.into(), extremes: Vec::new() };
+    let rule = |key, accepted: &str| KeyRule {
+        key,
+        suffix: "",
+        accepted: accepted.into(),
+        extremes: Vec::new(),
+        gives_up: false,
+    };
     vec![
         rule("name", "a string"),
         rule("title", "a string"),
@@ -214,7 +249,7 @@ impl Description {
 
     /// Packets of a message with a line.
     pub fn data_packets(&self) -> u64 {
-        self.link.packets(self.l2.line)
+        self.link.packets(self.coherent_cache().line)
     }
 
     /// The error for a conflict between its values, without regard to their origins.

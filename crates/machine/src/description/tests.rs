@@ -43,10 +43,11 @@ fn the_systems_of_the_thesis() {
         assert_eq!(machine.topology.processors, processors, "{name}");
         assert_eq!(machine.processor.model, model, "{name}");
         assert_eq!(machine.processor.clock, Hertz::from_mhz(core), "{name}");
-        assert_eq!(machine.l2.bus_clock, Hertz::from_mhz(bus), "{name}");
-        assert_eq!(machine.l2.size, Bytes::from_mib(mib), "{name}");
+        let l2 = machine.l2.as_ref().expect("a secondary cache");
+        assert_eq!(l2.bus_clock, Hertz::from_mhz(bus), "{name}");
+        assert_eq!(l2.size, Bytes::from_mib(mib), "{name}");
         assert_eq!(machine.hub.as_ref().expect("a Hub").clock, Hertz::from_mhz(hub), "{name}");
-        let preemptible = machine.l2.fill == Fill::PreemptibleBlocks;
+        let preemptible = l2.fill == Fill::PreemptibleBlocks;
         assert_eq!(preemptible, model == R12000, "{name}: Prestor 4.2.3");
         assert_eq!(machine.bypasses_queues(), name != "stinger", "{name}: Prestor 4.3.2");
     }
@@ -136,7 +137,7 @@ fn what_is_wrong_is_said_in_one_line() {
         (
             "[processor]\nmodel = \"R8000\"",
             "my.toml:3: processor.model = \"R8000\": it is not one of the alternatives; accepted: \"R10000\" or \
-             \"R12000\"",
+             \"R12000\" or \"windowed\" or \"blocking\"",
         ),
         ("[tlb]\n\n# why\npage_kib = -16", "my.toml:5: tlb.page_kib = -16: it is less than 1; accepted:"),
         ("[tlb]\nmiss_ns = [300]", "my.toml:3: tlb.miss_ns = [300]: an array not only of strings cannot stand here"),
@@ -314,7 +315,8 @@ fn flash_is_what_the_dissertation_says() {
     let flash = flash.description;
     assert_eq!((flash.title.as_str(), flash.controller.kind), ("Stanford FLASH, 64 processors", ControllerKind::Magic));
     assert_eq!((flash.processor.model, flash.processor.clock), (ProcessorModel::R10000, Hertz::from_mhz(225.0)));
-    assert_eq!((flash.l2.size, flash.l2.line), (Bytes::from_mib(2), Bytes(128)));
+    let coherent = flash.coherent_cache();
+    assert_eq!((coherent.size, coherent.line), (Bytes::from_mib(2), Bytes(128)));
     assert_eq!(flash.controller_clock(), Some(Hertz::from_mhz(75.0)));
     assert!(
         flash.hub.is_none() && flash.hypercube.is_none() && flash.double_mesh.is_some() && flash.handlers.is_some()
@@ -488,7 +490,10 @@ proptest! {
 #[test]
 fn a_cache_may_have_a_part_of_a_mebibyte_that_its_sets_divide() {
     let scaled = crate::load("flash-scaled-64p").expect("a family");
-    assert_eq!((scaled.l2.size, scaled.tlb.page), (units::Bytes::from_kib(64), units::Bytes::from_kib(1)));
+    assert_eq!(
+        (scaled.coherent_cache().size, scaled.tlb.page),
+        (units::Bytes::from_kib(64), units::Bytes::from_kib(1))
+    );
     assert!(scaled.to_toml().contains("size_mib = 0.0625"));
     for (size, problem) in [
         ("0.1", "not a whole number of bytes"),

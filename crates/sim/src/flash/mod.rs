@@ -156,7 +156,7 @@ impl Controller for Magics {
         let (magic, nodes) = (parts.magic, blueprint.network.topology().nodes().len());
         let cache = || {
             let size = parts.directory.remote_access_cache;
-            let make = || RemoteAccessCache::new(size, description.l2.line, blueprint.lines, nodes);
+            let make = || RemoteAccessCache::new(size, description.coherent_cache().line, blueprint.lines, nodes);
             named.remote_access_cache.then(make)
         };
         let node = || {
@@ -177,7 +177,7 @@ impl Controller for Magics {
             header_bytes,
             // The position of the store in memory is not known. Simulated programs start with the first lines of every
             // memory and the store with its first words; half a cache apart, they conflict only by chance.
-            store_base: description.topology.node_memory.0 / description.l2.line.0 * header_bytes
+            store_base: description.topology.node_memory.0 / description.coherent_cache().line.0 * header_bytes
                 + magic.data_cache.0 / 2,
         };
         // A machine of one node has no network, and its processor is reached by nothing but its own requests.

@@ -75,6 +75,16 @@ pub struct Found {
     pub predicted: bool,
 }
 
+/// What one look at a set finds.
+enum Seen {
+    /// The line, in this way.
+    Present(usize),
+    /// An empty way that may be filled.
+    Empty(usize),
+    /// Neither.
+    Full,
+}
+
 /// A line that is present, or was before its eviction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Victim {
@@ -178,30 +188,69 @@ impl Cache {
         let set = self.set_of(line);
         let slot = |way: usize| Slot { set: set as u32, way: way as u8 };
         let empty = (0..self.ways).find(|&way| self.tags[set * self.ways + way] == 0 && !reserved(slot(way)));
-        let way = match empty {
-            Some(way) => way,
-            None => self.recency.candidates(set, random).find(|&way| !reserved(slot(way)))?,
+        let (way, victim) = match empty {
+            Some(way) => (way, None),
+            None => self.displace(set, &reserved, random)?,
         };
-        let victim = self.take(set * self.ways + way);
         Some((slot(way), victim))
     }
 
-    /// Fills `line` into its present slot or into one that is freed for it. Returns the evicted line.
-    pub fn fill(&mut self, line: u64, state: CopyState, random: &mut Xoshiro256PlusPlus) -> Option<Victim> {
-        let (slot, victim) = match self.probe(line) {
-            Some(found) => (found.slot, None),
-            None => self.make_room(line, |_| false, random)?,
+    /// Fills `line` into its present slot or into one that is freed for it, never a `reserved` one. Returns the evicted line, if
+    /// there is one; `None` if every slot is reserved.
+    #[inline]
+    pub fn fill(
+        &mut self,
+        line: u64,
+        (state, version): (CopyState, Version),
+        reserved: impl Fn(Slot) -> bool,
+        random: &mut Xoshiro256PlusPlus,
+    ) -> Option<Option<Victim>> {
+        let set = self.set_of(line);
+        let (way, victim) = match self.seek(set, line, &reserved) {
+            Seen::Present(way) => (way, None),
+            Seen::Empty(way) => (way, None),
+            Seen::Full => self.displace(set, &reserved, random)?,
         };
-        self.place(slot, line, state, Version::default());
-        victim
+        self.place(Slot { set: set as u32, way: way as u8 }, line, state, version);
+        Some(victim)
     }
 
     /// Frees the slot that [`Self::fill`] will select for `line`. Returns the evicted line.
+    #[inline]
     pub fn make_room_for_fill(&mut self, line: u64, random: &mut Xoshiro256PlusPlus) -> Option<Victim> {
-        if self.probe(line).is_some() {
-            return None;
+        let (set, reserved) = (self.set_of(line), |_| false);
+        match self.seek(set, line, &reserved) {
+            Seen::Present(_) | Seen::Empty(_) => None,
+            Seen::Full => self.displace(set, &reserved, random).and_then(|(_, victim)| victim),
         }
-        self.make_room(line, |_| false, random).and_then(|(_, victim)| victim)
+    }
+
+    /// One look at the ways of `set`, for `line` or an empty way that is not `reserved`.
+    #[inline]
+    fn seek(&self, set: usize, line: u64, reserved: &impl Fn(Slot) -> bool) -> Seen {
+        let mut seen = Seen::Full;
+        for (way, &tag) in self.tags[set * self.ways..][..self.ways].iter().enumerate() {
+            if Tag(tag).matches(line) {
+                return Seen::Present(way);
+            }
+            let slot = Slot { set: set as u32, way: way as u8 };
+            if tag == 0 && matches!(seen, Seen::Full) && !reserved(slot) {
+                seen = Seen::Empty(way);
+            }
+        }
+        seen
+    }
+
+    /// Empties the way of `set` that the replacement policy selects, never a `reserved` one. Returns it with its line.
+    fn displace(
+        &mut self,
+        set: usize,
+        reserved: &impl Fn(Slot) -> bool,
+        random: &mut Xoshiro256PlusPlus,
+    ) -> Option<(usize, Option<Victim>)> {
+        let slot = |way: usize| Slot { set: set as u32, way: way as u8 };
+        let way = self.recency.candidates(set, random).find(|&way| !reserved(slot(way)))?;
+        Some((way, self.take(set * self.ways + way)))
     }
 
     /// Whether two lines map to the same set.
@@ -288,6 +337,11 @@ mod tests {
 
     use super::*;
 
+    /// Fills a line without data; no slot is reserved.
+    fn fill(cache: &mut Cache, line: u64, state: CopyState, random: &mut Xoshiro256PlusPlus) -> Option<Victim> {
+        cache.fill(line, (state, Version::default()), |_| false, random).expect("no slot is reserved")
+    }
+
     const LRU: Replacement = Replacement::LeastRecentlyUsed;
 
     fn random() -> Xoshiro256PlusPlus {
@@ -298,13 +352,13 @@ mod tests {
     fn the_line_used_longest_ago_leaves() {
         let random = &mut random();
         let mut cache = Cache::of_tags(&CacheSpec { sets: 4, ways: 2, replacement: LRU });
-        assert_eq!(cache.fill(0, CopyState::MODIFIED, random), None);
-        assert_eq!(cache.fill(4, CopyState::SHARED, random), None);
+        assert_eq!(fill(&mut cache, 0, CopyState::MODIFIED, random), None);
+        assert_eq!(fill(&mut cache, 4, CopyState::SHARED, random), None);
         assert_eq!(cache.use_line(0), CopyState::MODIFIED);
-        assert_eq!(cache.fill(8, CopyState::SHARED, random).map(|victim| victim.line), Some(4));
+        assert_eq!(fill(&mut cache, 8, CopyState::SHARED, random).map(|victim| victim.line), Some(4));
         assert_eq!(cache.use_line(4), CopyState::INVALID);
         assert_eq!(cache.use_line(8), CopyState::SHARED);
-        let dirty = cache.fill(12, CopyState::SHARED, random);
+        let dirty = fill(&mut cache, 12, CopyState::SHARED, random);
         assert_eq!(dirty.map(|victim| (victim.line, victim.state)), Some((0, CopyState::MODIFIED)));
     }
 
@@ -369,9 +423,9 @@ mod tests {
             let random = &mut random();
             let mut cache = Cache::of_tags(&CacheSpec { sets, ways, replacement: LRU });
             let mut reference = Reference { sets: vec![Vec::new(); sets], ways };
-            for (fill, line) in steps {
-                if fill {
-                    let left = cache.fill(line, CopyState::SHARED, random).map(|victim| victim.line);
+            for (fills, line) in steps {
+                if fills {
+                    let left = fill(&mut cache, line, CopyState::SHARED, random).map(|victim| victim.line);
                     prop_assert_eq!(left, reference.fill(line));
                 } else {
                     prop_assert_eq!(cache.use_line(line).is_valid(), reference.touch(line));

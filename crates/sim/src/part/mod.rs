@@ -1,11 +1,17 @@
-//! Parts of machines: caches and their replacement. Each part has a spec (immutable), a state (plain data) and steps,
-//! and is independent of coherence protocols and kinds of machines.
+//! Parts of machines: caches, their replacement and their levels, write buffers, prefetchers, buses, memories. Each part has a
+//! spec (immutable), a state (plain data) and steps, and is independent of coherence protocols and kinds of machines.
 
 mod banks;
 mod cache;
+mod hierarchy;
+mod prefetcher;
 mod recency;
 mod snooping_bus;
+mod write_buffer;
 
 pub use banks::{Banks, BanksTiming};
 pub use cache::{Cache, CacheSpec, Slot, Victim};
+pub use hierarchy::{Hierarchy, LevelSpec, Place};
+pub use prefetcher::{Prefetcher, PrefetcherSpec, Reference};
 pub use snooping_bus::{SnoopingBus, SnoopingBusTiming};
+pub use write_buffer::{Completion, WriteBuffer};

@@ -5,7 +5,7 @@ use units::{Duration, LineAddr, PhysicalAddr, Time, VirtualAddr};
 
 use super::{Ask, CachedCopy, Cause, Measuring, Miss, MissId, Post, Processor, Service, Wait};
 use crate::attribution::Charge;
-use crate::part::{Slot, Victim};
+use crate::part::{Completion, Place};
 
 /// The dependence of an access's address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,14 +87,14 @@ impl Processor {
             return Err(Wait::Until(self.time));
         }
         let block = at.0 >> self.timing.block_shift;
-        let state = self.primary.use_line(block);
-        if state.after(access) == Some(state) && !self.upgrade_blocks(block, access) {
+        let state = self.caches.use_primary(block);
+        if state.after(access) == Some(state) && self.is_plain_hit(block, access) {
             self.retire(access, self.time + self.timing.primary_hit, Cause::PrimaryCache);
             self.observe_hit(self.line_of_block(block), access, false);
             self.note_touch(named, at, access);
             return Ok(());
         }
-        self.access_secondary(block, access, named)?;
+        self.access_beyond(block, access, named)?;
         self.note_touch(named, at, access);
         Ok(())
     }
@@ -180,17 +180,22 @@ impl Processor {
         self.trapped = None;
     }
 
-    /// Whether an upgrade of the line blocks the access, as on the R10000.
+    /// Whether a primary hit is plain: it is done at issue, and no upgrade of the line blocks it, as on the R10000.
+    #[inline]
+    fn is_plain_hit(&self, block: u64, access: Access) -> bool {
+        !self.timing.checks_hits || !self.timing.special_hits && !self.upgrade_blocks(block, access)
+    }
+
+    /// Whether an upgrade of the line is outstanding, which blocks loads.
     #[inline]
     fn upgrade_blocks(&self, block: u64, access: Access) -> bool {
-        self.timing.upgrade_blocks_loads
-            && !access.writes()
+        !access.writes()
             && self.miss_on(self.line_of_block(block)).and_then(|id| self.miss(id)).is_some_and(|miss| miss.upgrade)
     }
 
     /// Completes the issue of an access: the next instruction may issue.
     #[inline]
-    fn retire(&mut self, access: Access, value_at: Time, from: impl Into<Charge>) {
+    pub(super) fn retire(&mut self, access: Access, value_at: Time, from: impl Into<Charge>) {
         self.counters.references += 1;
         self.issued += 1;
         if access == Access::Load {
@@ -200,46 +205,50 @@ impl Processor {
         self.time += self.timing.issue;
     }
 
+    /// An access that is no plain hit in the primary cache.
     #[inline(never)]
-    fn access_secondary(&mut self, block: u64, access: Access, named: u64) -> Result<(), Wait> {
+    fn access_beyond(&mut self, block: u64, access: Access, named: u64) -> Result<(), Wait> {
         let line = self.line_of_block(block);
+        if self.stores.is_present() && self.is_forwarded(block, access)? {
+            return Ok(());
+        }
         if let Some(id) = self.miss_on(line) {
-            return self.join_miss(id, block, access);
+            self.join_miss(id, block, access)?;
+            self.prefetch_after(block, named, false);
+            return Ok(());
         }
         if self.writebacks.contains(&line) {
             return Err(Wait::Writeback(line));
         }
-        let found = self.secondary.probe(line.0);
-        let old = found.map_or(CopyState::INVALID, |found| found.state);
-        if old.after(access).is_some() {
-            self.hit_secondary(block, access);
+        // A hit displaces lines from the processor only where a level is not included in the one outside.
+        if !self.caches.is_plain() {
+            self.writeback_room()?;
+        }
+        if let Some(level) = self.caches.hit(block, access, self.first_level_beyond()) {
+            self.hit_in(level, block, access);
+            self.prefetch_after(block, named, false);
             return Ok(());
         }
+        let held = self.caches.find(line.0);
+        let old = held.map_or(CopyState::INVALID, |held| held.state);
         let id = self.free_miss(access.writes(), old.rights() == Rights::Read)?;
-        if let Some(&oldest) = self.writebacks.first()
-            && self.writebacks.len() >= self.timing.misses
-        {
-            return Err(Wait::Writeback(oldest));
-        }
-        let (slot, victim) = match found {
-            Some(found) => (found.slot, None),
-            None => {
-                let misses = &self.misses;
-                let room = self.secondary.make_room(line.0, |slot| misses.reserves(slot), &mut self.random);
-                room.ok_or(Wait::AnyMiss)?
-            }
+        self.writeback_room()?;
+        let place = match held {
+            Some(held) => held.place,
+            None => self.make_room(self.caches.entry(), line).ok_or(Wait::AnyMiss)?,
         };
-        self.start_miss(id, block, slot, access, named);
-        if let Some(victim) = victim {
-            self.evict(victim);
-        }
+        self.start_miss(id, block, place, access, named);
+        self.evict_displaced(self.time);
+        self.prefetch_after(block, named, true);
         Ok(())
     }
 
     /// An access to a line with an outstanding miss joins the miss.
     fn join_miss(&mut self, id: MissId, block: u64, access: Access) -> Result<(), Wait> {
+        self.demand_prefetched(id, block);
         let Some(miss) = self.miss(id) else { return Err(Wait::AnyMiss) };
         let &Miss { copy, requested, value_at, writes, upgrade, debt, block: wanted, .. } = miss;
+        let number = self.issued;
         let (done, charge) = (!requested, miss.charge());
         match access {
             // The store waits in the address queue, and later instructions go on.
@@ -248,17 +257,25 @@ impl Processor {
                     miss.then_store = true;
                 }
                 self.observe_join(id, access);
-                self.window.enter_store(self.issued, id, debt);
+                if self.stores.is_present() {
+                    self.stores.enter(block, Completion::With(id.0));
+                } else {
+                    self.window.enter_store(self.issued, id, debt);
+                }
                 self.retire(access, self.time, charge);
+                return Ok(());
             }
             Access::Store | Access::WritePrefetch if !writes => return Err(Wait::Miss(id)),
             // The line was granted and invalidated again before it was complete.
             Access::Store if done && copy.state.after(access).is_none() => return Err(Wait::Miss(id)),
             // The shared copy is still present during an upgrade (R12000).
             Access::Load if upgrade && copy.state.rights() == Rights::Read && !self.timing.upgrade_blocks_loads => {
-                let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
+                let (ready, level, number) =
+                    (self.time + self.timing.primary_hit, self.timing.coherent(), self.timing.outermost);
+                let start = if number == 0 { ready } else { self.buses[number].start(ready, level.grid) };
+                let value_at = start + level.hit;
                 self.observe_join(id, access);
-                self.retire(access, start + self.timing.secondary_hit, Cause::SecondaryCache);
+                self.retire(access, value_at, Cause::cache(number));
             }
             // The requested block has arrived or is arriving; the others are available when the line is complete.
             Access::Load if done && block != wanted => return Err(Wait::Miss(id)),
@@ -277,51 +294,24 @@ impl Processor {
                 self.retire(access, self.time, charge);
             }
         }
+        if self.timing.blocking {
+            self.window.enter_miss_at(number, id, value_at, charge);
+        }
         Ok(())
     }
 
-    fn hit_secondary(&mut self, block: u64, access: Access) {
-        let line = self.line_of_block(block);
-        self.counters.primary_misses += 1;
-        let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
-        let Some(found) = self.secondary.look_up(line.0) else { return };
-        let wrong_way = if found.predicted { Duration::ZERO } else { self.timing.other_way };
-        let state = found.state.after(access).unwrap_or(found.state);
-        let version = self.secondary.version(found.slot);
-        let version = if access == Access::Store { version.next() } else { version };
-        self.secondary.update(found.slot, line.0, state, version);
-        self.observe_hit(line, access, true);
-        self.note_reference(line, false);
-        let mut held = self.timing.tag_check + wrong_way;
-        if self.primary.fill(block, state, &mut self.random).is_some_and(|victim| victim.state.is_dirty()) {
-            held += self.timing.primary_writeback;
-        }
-        self.bus.hold(start, held);
-        let value_at = start + wrong_way + self.timing.secondary_hit;
-        if access == Access::Load {
-            // Instructions leave the window in order, so a stream of hits here is limited by this cache's bus.
-            self.window.enter(self.issued, value_at, Cause::SecondaryCache);
-        }
-        self.retire(access, value_at, Cause::SecondaryCache);
-    }
-
-    fn start_miss(&mut self, id: MissId, block: u64, slot: Slot, access: Access, named: u64) {
+    fn start_miss(&mut self, id: MissId, block: u64, place: Place, access: Access, named: u64) {
         let line = self.line_of_block(block);
         self.counters.primary_misses += 1;
         self.counters.secondary_misses += 1;
-        let start = self.bus.start(self.time + self.timing.primary_hit, self.timing.secondary_grid);
-        let (copy, tags) = match self.secondary.look_up(line.0) {
-            Some(found) => {
-                let wrong_way = if found.predicted { Duration::ZERO } else { self.timing.other_way };
-                let copy = CachedCopy { state: found.state, version: self.secondary.version(found.slot) };
-                (copy, self.timing.tag_check + wrong_way)
-            }
-            None => (CachedCopy::default(), self.timing.tag_check + self.timing.other_way),
-        };
+        let held = self.caches.find(line.0);
+        let copy =
+            held.map_or_else(CachedCopy::default, |held| CachedCopy { state: held.state, version: held.version });
+        let checked = self.check_tags(block, self.timing.outermost + 1);
         let upgrade = copy.state.rights() == Rights::Read;
         self.counters.upgrades += u64::from(upgrade);
-        self.bus.hold(start, tags);
-        self.post(start + tags + self.timing.miss_to_request, Ask::Request(access), line, copy);
+        self.write_displaced(0, checked);
+        self.post(checked + self.timing.miss_to_request, Ask::Request(access), line, copy);
         let miss = Miss {
             line,
             copy,
@@ -329,7 +319,9 @@ impl Processor {
             granted: false,
             trapped: false,
             block,
-            slot: Some(slot),
+            place: Some(place),
+            prefetched: false,
+            demanded: true,
             service: Service::default(),
             upgrade,
             access,
@@ -346,31 +338,16 @@ impl Processor {
         self.misses.open(id, miss);
         self.observe_miss(line, access);
         self.note_reference(line, true);
-        self.window.enter_miss(self.issued, id, charge);
+        if access == Access::Store && self.stores.is_present() {
+            self.stores.enter(block, Completion::With(id.0));
+        } else {
+            self.window.enter_miss(self.issued, id, charge);
+        }
         self.retire(access, self.time, charge);
         if access == Access::Load {
             self.value_from = Some(id);
             self.work_after_value = Duration::ZERO;
         }
-    }
-
-    /// Evicts a line from the secondary cache, and its blocks from the primary one. A modified line is read out for the
-    /// writeback; a clean one is announced to the controller if that requires it.
-    pub(super) fn evict(&mut self, victim: Victim) {
-        let line = LineAddr(victim.line);
-        self.clear_primary(line, CopyState::INVALID);
-        self.note_loss(line, true);
-        let mut at = self.time;
-        if victim.state.is_dirty() {
-            self.counters.writebacks += 1;
-            let start = self.bus.start(self.time, self.timing.secondary_grid);
-            self.bus.hold(start, self.timing.line_read);
-            at = start + self.timing.line_read;
-            self.writebacks.push(line);
-        } else if !self.announces_clean {
-            return;
-        }
-        self.post(at, Ask::Evict, line, CachedCopy { state: victim.state, version: victim.version });
     }
 
     pub(super) fn post(&mut self, at: Time, ask: Ask, line: LineAddr, copy: CachedCopy) {
@@ -391,34 +368,10 @@ impl Processor {
         self.window.clear();
         self.wait_until(self.loaded_at, self.loaded_from);
         self.wait_until(done, cause);
+        let stored = self.stores.empty_at().map_err(|number| Wait::Value(MissId(number)))?;
+        self.wait_until(stored, Cause::WriteBuffer);
         self.wait_until(self.value_at, Cause::Work);
         Ok(())
-    }
-
-    /// Evicts the lines of the secondary cache one after another, starting at set `cursor`, up to the first that must
-    /// be written back. Returns the set to continue with, `None` at the end.
-    ///
-    /// # Errors
-    /// The event to wait for: complete misses, or acknowledged writebacks.
-    pub fn drop_lines(&mut self, cursor: usize) -> Result<Option<usize>, Wait> {
-        if self.is_missing() {
-            return Err(Wait::AllMisses);
-        }
-        if self.time >= self.horizon {
-            return Err(Wait::Until(self.time));
-        }
-        if let Some(&oldest) = self.writebacks.first()
-            && self.writebacks.len() >= self.timing.misses
-        {
-            return Err(Wait::Writeback(oldest));
-        }
-        let Some((victim, set)) = self.secondary.take_from(cursor) else {
-            self.primary.clear();
-            self.tlb.clear();
-            return Ok(None);
-        };
-        self.evict(victim);
-        Ok(Some(set))
     }
 
     /// Requires that all events before this processor's time have been handled, and that it has not run ahead.

@@ -1,9 +1,9 @@
-//! The secondary cache bus, shared by tag checks, hits, line fills, primary writebacks and line reads.
+//! The bus of a cache level, shared by tag checks, hits, line fills, writebacks of the level inside and line reads.
 
 use machine::description::Fill;
 use units::{Duration, Time};
 
-use super::ProcessorTiming;
+use super::timing::LevelTiming;
 
 /// An interval in which a line fill occupies the bus.
 #[derive(Clone, Copy, Debug)]
@@ -12,17 +12,17 @@ struct Window {
     to: Time,
 }
 
-/// The bus between a processor and its secondary cache.
+/// The bus between a cache level and the level inside it, or the system port of a primary cache without others.
 ///
 /// Accesses are served in order. Line fills occupy intervals that the system bus determines: one for the whole line on
 /// the R10000, one for each 32-byte block on the R12000, which can check tags in between (Prestor 2001, 4.2.3).
 #[derive(Debug, Default)]
-pub struct SecondaryBus {
+pub struct CacheBus {
     free_at: Time,
     fills: Vec<Window>,
 }
 
-impl SecondaryBus {
+impl CacheBus {
     /// The start of an access that is ready at `ready`: after earlier accesses, between fills, at an edge of `grid`.
     pub fn start(&self, ready: Time, grid: Duration) -> Time {
         let mut start = ready.max(self.free_at).align_up(grid);
@@ -40,7 +40,7 @@ impl SecondaryBus {
 
     /// Reserves the fill of a line whose data cross the system bus from `first` on, for `line` in all. Windows that end
     /// before `now` are dropped. Returns when the end of the line is in the cache.
-    pub fn book_fill(&mut self, now: Time, first: Time, line: Duration, timing: &ProcessorTiming) -> Time {
+    pub fn book_fill(&mut self, now: Time, first: Time, line: Duration, timing: &LevelTiming) -> Time {
         self.fills.retain(|window| window.to > now);
         match timing.fill {
             Fill::WholeLine => {
@@ -61,16 +61,24 @@ impl SecondaryBus {
         }
     }
 
-    /// Reserves the writeback of a modified primary block that makes room for one available at `value`, from the line
+    /// Reserves the bus for `length` from `from` on. Windows that end before `now` are dropped.
+    pub fn reserve(&mut self, now: Time, from: Time, length: Duration) {
+        if length > Duration::ZERO {
+            self.fills.retain(|window| window.to > now);
+            self.fills.push(Window { from, to: from + length });
+        }
+    }
+
+    /// Reserves the writeback of a modified block of the level inside that makes room for one available at `value`, from the line
     /// whose fill ends at `fill_end`. During the fill, the R10000 delays it to the end and the R12000 interleaves it
     /// with the blocks (Prestor 2001, 4.3.1); after the fill, it takes the bus when the value arrives.
-    pub fn book_primary_writeback(&mut self, value: Time, fill_end: Time, timing: &ProcessorTiming) {
+    pub fn book_primary_writeback(&mut self, value: Time, fill_end: Time, timing: &LevelTiming) {
         if fill_end <= value {
-            self.fills.push(Window { from: value, to: value + timing.primary_writeback });
+            self.fills.push(Window { from: value, to: value + timing.inner_writeback });
         } else if timing.fill == Fill::WholeLine
             && let Some(window) = self.fills.iter_mut().find(|window| window.to == fill_end)
         {
-            window.to += timing.primary_writeback;
+            window.to += timing.inner_writeback;
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Coherence actions on a processor: changes of its copies, external tag checks, fills.
 
-use protocol::CopyState;
 use units::{Duration, LineAddr, Time};
 
 use super::{CachedCopy, MissId, Processor};
@@ -14,14 +13,13 @@ impl Processor {
         if let Some(miss) = self.miss_on(line).and_then(|id| self.miss(id)) {
             return miss.copy;
         }
-        match self.secondary.probe(line.0) {
-            Some(found) => CachedCopy { state: found.state, version: self.secondary.version(found.slot) },
-            None => CachedCopy::default(),
-        }
+        self.caches
+            .find(line.0)
+            .map_or_else(CachedCopy::default, |held| CachedCopy { state: held.state, version: held.version })
     }
 
     /// Sets the copy as the controller's protocol handler left it; `requested` says whether an answer to its request is
-    /// outstanding. The primary cache follows.
+    /// outstanding. The inner levels follow.
     #[inline]
     pub fn set_copy(&mut self, line: LineAddr, copy: CachedCopy, requested: bool) {
         if !copy.state.is_valid() {
@@ -33,7 +31,7 @@ impl Processor {
             let granted = !requested && !miss.granted;
             (miss.copy, miss.requested, miss.granted) = (copy, requested, !requested);
             if upgrade {
-                self.clear_primary(line, copy.state);
+                self.caches.set_filters(line.0, copy.state);
             }
             if granted {
                 self.note_grant(line);
@@ -41,10 +39,10 @@ impl Processor {
             if !copy.state.is_valid() && (granted || before.is_valid()) {
                 self.note_loss(line, false);
             }
-        } else if let Some(found) = self.secondary.probe(line.0) {
-            self.secondary.update(found.slot, line.0, copy.state, copy.version);
-            self.clear_primary(line, copy.state);
-            if !copy.state.is_valid() && found.state.is_valid() {
+        } else if let Some(held) = self.caches.find(line.0) {
+            self.caches.update(held.place, line.0, copy.state, copy.version);
+            self.caches.set_filters(line.0, copy.state);
+            if !copy.state.is_valid() && held.state.is_valid() {
                 self.note_loss(line, false);
             }
         }
@@ -68,21 +66,14 @@ impl Processor {
         self.writebacks.contains(&line)
     }
 
-    /// Sets the blocks of `line` in the primary cache to `state`.
-    pub(super) fn clear_primary(&mut self, line: LineAddr, state: CopyState) {
-        let shift = self.timing.line_shift - self.timing.block_shift;
-        for block in line.0 << shift..(line.0 + 1) << shift {
-            self.primary.set_state(block, state);
-        }
-    }
-
     /// An external tag check, for an intervention or invalidation, at `now`. Returns when its result is available. The
     /// predicted way is checked first; a line in the other way, or absent, takes a second access (Prestor 2001, 4.3.3).
     pub fn snoop(&mut self, line: LineAddr, now: Time) -> Time {
-        let start = self.bus.start(now, self.timing.secondary_grid);
-        let first = self.secondary.probe(line.0).is_some_and(|found| found.predicted);
-        let length = self.timing.tag_check + if first { Duration::ZERO } else { self.timing.other_way };
-        self.bus.hold(start, length);
+        let level = self.timing.coherent();
+        let bus = &mut self.buses[self.timing.outermost];
+        let start = bus.start(now, level.grid);
+        let length = level.tag_check + if self.caches.predicts(line.0) { Duration::ZERO } else { level.other_way };
+        bus.hold(start, length);
         start + length
     }
 
@@ -96,15 +87,17 @@ impl Processor {
 
     /// Reads a whole line out for the system, from `now` on. Returns when its first part is at the pins.
     pub fn read_out(&mut self, now: Time) -> Time {
-        let start = self.bus.start(now, self.timing.secondary_grid);
-        self.bus.hold(start, self.timing.line_read);
-        start + self.timing.line_read
+        let level = self.timing.coherent();
+        let bus = &mut self.buses[self.timing.outermost];
+        let start = bus.start(now, level.grid);
+        bus.hold(start, level.line_read);
+        start + level.line_read
     }
 
-    /// The data of miss `id` cross the system bus from `first` on, for `line`: reserves the secondary cache bus.
+    /// The data of miss `id` cross the system bus from `first` on, for `line`: reserves the bus of the coherent level.
     /// Returns when the end of the line is in the cache.
     pub fn book_fill(&mut self, id: MissId, now: Time, first: Time, line: Duration) -> Time {
-        let end = self.bus.book_fill(now, first, line, &self.timing);
+        let end = self.buses[self.timing.outermost].book_fill(now, first, line, self.timing.coherent());
         if let Some(miss) = self.miss_mut(id) {
             miss.fill_end = end;
         }
@@ -123,7 +116,7 @@ impl Processor {
     /// its end is in the cache.
     pub fn unbuffer(&mut self, id: MissId, now: Time) -> Time {
         match self.miss(id) {
-            Some(miss) if miss.buffered => self.book_fill(id, now, now, self.timing.line_read),
+            Some(miss) if miss.buffered => self.book_fill(id, now, now, self.timing.coherent().line_read),
             _ => now,
         }
     }
@@ -133,9 +126,9 @@ impl Processor {
         self.timing.data_to_use
     }
 
-    /// The lines in the secondary cache.
+    /// The lines in the caches.
     pub fn copies(&self) -> impl Iterator<Item = Victim> + '_ {
-        self.secondary.lines()
+        self.caches.lines()
     }
 
     /// Counts a NACK of the request for `line`.

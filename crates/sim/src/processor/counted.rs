@@ -49,6 +49,64 @@ impl ExternalCounts {
     }
 }
 
+impl ProcessorCounters {
+    /// The counts since `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            instructions: self.instructions - before.instructions,
+            references: self.references - before.references,
+            looks: self.looks - before.looks,
+            primary_misses: self.primary_misses - before.primary_misses,
+            middle_hits: self.middle_hits - before.middle_hits,
+            forwarded: self.forwarded - before.forwarded,
+            prefetches: self.prefetches - before.prefetches,
+            useful_prefetches: self.useful_prefetches - before.useful_prefetches,
+            useless_prefetches: self.useless_prefetches - before.useless_prefetches,
+            secondary_misses: self.secondary_misses - before.secondary_misses,
+            upgrades: self.upgrades - before.upgrades,
+            external: self.external.since(&before.external),
+            translation_misses: self.translation_misses - before.translation_misses,
+            page_faults: self.page_faults - before.page_faults,
+            writebacks: self.writebacks - before.writebacks,
+            refusals: self.refusals - before.refusals,
+            misses: self.misses.since(&before.misses),
+            causes: std::array::from_fn(|cause| self.causes[cause] - before.causes[cause]),
+            time: self.time.since(&before.time),
+        }
+    }
+
+    /// Adds time to `cause`.
+    pub fn spend(&mut self, cause: Cause, time: Duration) {
+        self.time.spend(cause, time);
+    }
+
+    /// The sum of both counts.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            instructions: self.instructions + other.instructions,
+            references: self.references + other.references,
+            looks: self.looks + other.looks,
+            primary_misses: self.primary_misses + other.primary_misses,
+            middle_hits: self.middle_hits + other.middle_hits,
+            forwarded: self.forwarded + other.forwarded,
+            prefetches: self.prefetches + other.prefetches,
+            useful_prefetches: self.useful_prefetches + other.useful_prefetches,
+            useless_prefetches: self.useless_prefetches + other.useless_prefetches,
+            secondary_misses: self.secondary_misses + other.secondary_misses,
+            upgrades: self.upgrades + other.upgrades,
+            external: self.external.plus(&other.external),
+            translation_misses: self.translation_misses + other.translation_misses,
+            page_faults: self.page_faults + other.page_faults,
+            writebacks: self.writebacks + other.writebacks,
+            refusals: self.refusals + other.refusals,
+            misses: self.misses.plus(&other.misses),
+            causes: std::array::from_fn(|cause| self.causes[cause] + other.causes[cause]),
+            time: self.time.plus(&other.time),
+        }
+    }
+}
+
 impl Processor {
     /// Counts an external intervention for `line`, before its tag check.
     pub fn count_intervention(&mut self, line: units::LineAddr) {
@@ -67,7 +125,7 @@ impl Processor {
     }
 
     fn has_copy(&self, line: units::LineAddr) -> bool {
-        self.secondary.probe(line.0).is_some()
+        self.caches.find(line.0).is_some()
     }
 }
 
@@ -106,7 +164,15 @@ impl ThreadCounts {
         let stalled =
             |writes| Service::all().map(|service| time.of(Cause::miss(writes, service)).0).sum::<u64>() / 1000;
         let of = |causes: &[Cause]| causes.iter().map(|&cause| time.of(cause).0).sum::<u64>() / 1000;
-        let others = [Cause::PrimaryCache, Cause::SecondaryCache, Cause::Writeback, Cause::Translation, Cause::System];
+        let others = [
+            Cause::PrimaryCache,
+            Cause::SecondaryCache,
+            Cause::TertiaryCache,
+            Cause::WriteBuffer,
+            Cause::Writeback,
+            Cause::Translation,
+            Cause::System,
+        ];
         let told = [
             *references,
             at(Distance::Local),

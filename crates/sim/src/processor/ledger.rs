@@ -116,6 +116,10 @@ pub enum Cause {
     PrimaryCache,
     /// A load that hits in the secondary cache.
     SecondaryCache,
+    /// A load that hits in the third level.
+    TertiaryCache,
+    /// A store that waits for room in the write buffer.
+    WriteBuffer,
     /// A miss of a load, or a read prefetch.
     Read(Service),
     /// A miss of a store, or a write prefetch.
@@ -137,7 +141,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    const READ: usize = 10;
+    const READ: usize = 12;
     const WRITE: usize = Self::READ + Service::COUNT;
     const COUNT: usize = Self::WRITE + Service::COUNT;
 
@@ -153,12 +157,19 @@ impl Cause {
             Self::System => 7,
             Self::Descheduled => 8,
             Self::Idle => 9,
+            Self::TertiaryCache => 10,
+            Self::WriteBuffer => 11,
             Self::Read(service) => Self::READ + service.index(),
             Self::Write(service) => Self::WRITE + service.index(),
         }
     }
 
-    /// Every cause except misses, with its name. Work is left out: waits for work count as busy, like issue.
+    /// Causes that only some machines have, with their names.
+    pub const OF_SOME: [(Self, &'static str); 2] =
+        [(Self::TertiaryCache, "tertiary"), (Self::WriteBuffer, "write-buffer")];
+
+    /// Every cause that all machines have, except misses, with its name. Work is left out: waits for work count as busy, like
+    /// issue.
     pub const OTHERS: [(Self, &'static str); 9] = [
         (Self::PrimaryCache, "primary"),
         (Self::SecondaryCache, "secondary"),
@@ -170,6 +181,15 @@ impl Cause {
         (Self::Descheduled, "descheduled"),
         (Self::Idle, "idle"),
     ];
+
+    /// The cause of a load that hits in the level of this number, counted from 0.
+    pub const fn cache(level: usize) -> Self {
+        match level {
+            0 => Self::PrimaryCache,
+            1 => Self::SecondaryCache,
+            _ => Self::TertiaryCache,
+        }
+    }
 
     /// The cause of a miss, by whether its access writes.
     pub const fn miss(writes: bool, service: Service) -> Self {
@@ -207,12 +227,16 @@ impl TimeSplit {
         self.spent.iter().fold(self.issuing, |sum, &spent| sum + spent)
     }
 
-    fn since(&self, before: &Self) -> Self {
+    pub(super) fn spend(&mut self, cause: Cause, time: Duration) {
+        self.spent[cause.index()] += time;
+    }
+
+    pub(super) fn since(&self, before: &Self) -> Self {
         let spent = std::array::from_fn(|index| Duration(self.spent[index].0 - before.spent[index].0));
         Self { issuing: Duration(self.issuing.0 - before.issuing.0), spent }
     }
 
-    fn plus(&self, other: &Self) -> Self {
+    pub(super) fn plus(&self, other: &Self) -> Self {
         let spent = std::array::from_fn(|index| self.spent[index] + other.spent[index]);
         Self { issuing: self.issuing + other.issuing, spent }
     }
@@ -238,7 +262,7 @@ impl MissCounts {
         counts[service.index()] += 1;
     }
 
-    fn since(&self, before: &Self) -> Self {
+    pub(super) fn since(&self, before: &Self) -> Self {
         Self {
             reads: std::array::from_fn(|index| self.reads[index] - before.reads[index]),
             writes: std::array::from_fn(|index| self.writes[index] - before.writes[index]),
@@ -246,59 +270,11 @@ impl MissCounts {
         }
     }
 
-    fn plus(&self, other: &Self) -> Self {
+    pub(super) fn plus(&self, other: &Self) -> Self {
         Self {
             reads: std::array::from_fn(|index| self.reads[index] + other.reads[index]),
             writes: std::array::from_fn(|index| self.writes[index] + other.writes[index]),
             upgrades: self.upgrades + other.upgrades,
-        }
-    }
-}
-
-impl ProcessorCounters {
-    /// The counts since `before`.
-    pub fn since(&self, before: &Self) -> Self {
-        Self {
-            instructions: self.instructions - before.instructions,
-            references: self.references - before.references,
-            looks: self.looks - before.looks,
-            primary_misses: self.primary_misses - before.primary_misses,
-            secondary_misses: self.secondary_misses - before.secondary_misses,
-            upgrades: self.upgrades - before.upgrades,
-            external: self.external.since(&before.external),
-            translation_misses: self.translation_misses - before.translation_misses,
-            page_faults: self.page_faults - before.page_faults,
-            writebacks: self.writebacks - before.writebacks,
-            refusals: self.refusals - before.refusals,
-            misses: self.misses.since(&before.misses),
-            causes: std::array::from_fn(|cause| self.causes[cause] - before.causes[cause]),
-            time: self.time.since(&before.time),
-        }
-    }
-
-    /// Adds time to `cause`.
-    pub fn spend(&mut self, cause: Cause, time: Duration) {
-        self.time.spent[cause.index()] += time;
-    }
-
-    /// The sum of both counts.
-    #[must_use]
-    pub fn plus(&self, other: &Self) -> Self {
-        Self {
-            instructions: self.instructions + other.instructions,
-            references: self.references + other.references,
-            looks: self.looks + other.looks,
-            primary_misses: self.primary_misses + other.primary_misses,
-            secondary_misses: self.secondary_misses + other.secondary_misses,
-            upgrades: self.upgrades + other.upgrades,
-            external: self.external.plus(&other.external),
-            translation_misses: self.translation_misses + other.translation_misses,
-            page_faults: self.page_faults + other.page_faults,
-            writebacks: self.writebacks + other.writebacks,
-            refusals: self.refusals + other.refusals,
-            misses: self.misses.plus(&other.misses),
-            causes: std::array::from_fn(|cause| self.causes[cause] + other.causes[cause]),
-            time: self.time.plus(&other.time),
         }
     }
 }
@@ -451,8 +427,10 @@ impl Processor {
 
     /// Counts completed miss `id`.
     pub(super) fn count_miss(&mut self, id: MissId, miss: &Miss) {
-        self.ledger.misses.count(miss.writes, miss.service);
-        self.ledger.misses.upgrades += u64::from(miss.upgrade);
+        if !miss.prefetched {
+            self.ledger.misses.count(miss.writes, miss.service);
+            self.ledger.misses.upgrades += u64::from(miss.upgrade);
+        }
         if let Some(attribution) = &mut self.attribution {
             attribution.served(miss.debt, miss.service);
         }

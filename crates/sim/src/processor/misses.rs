@@ -6,7 +6,7 @@ use units::{LineAddr, Time};
 
 use super::{Ask, CachedCopy, Cause, Processor, Service, Wait};
 use crate::attribution::{Charge, Debt};
-use crate::part::Slot;
+use crate::part::Place;
 
 /// Number of an outstanding miss of a processor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -32,8 +32,11 @@ pub struct Miss {
     pub(super) trapped: bool,
     /// The requested primary block.
     pub(super) block: u64,
-    /// The slot reserved for the line in the secondary cache; `None` after the miss has released it ([`Processor::release_slot`]).
-    pub(super) slot: Option<Slot>,
+    /// The place reserved for the line in the caches; `None` after the miss has released it ([`Processor::release_slot`]).
+    pub(super) place: Option<Place>,
+    /// Whether the hardware prefetcher requested the line, and whether the program has referenced it since.
+    pub(super) prefetched: bool,
+    pub(super) demanded: bool,
     /// Its service, as far as the home has determined it.
     pub(super) service: Service,
     /// Whether it is an upgrade: the processor still has a shared copy.
@@ -89,6 +92,11 @@ impl Miss {
     pub(super) const fn charge(&self) -> Charge {
         Charge { cause: Cause::miss(self.writes, self.service), debt: self.debt }
     }
+
+    /// Whether the line is for the coherent level alone.
+    pub(super) const fn stays_outside(&self) -> bool {
+        self.prefetched && !self.demanded
+    }
 }
 
 impl Misses {
@@ -112,9 +120,9 @@ impl Misses {
         self.outstanding == 0
     }
 
-    /// Whether an outstanding miss reserves `slot`.
-    pub(super) fn reserves(&self, slot: Slot) -> bool {
-        self.iter().any(|(_, miss)| miss.slot == Some(slot))
+    /// Whether an outstanding miss reserves `place`.
+    pub(super) fn reserves(&self, place: Place) -> bool {
+        self.iter().any(|(_, miss)| miss.place == Some(place))
     }
 
     pub(super) fn open(&mut self, id: MissId, miss: Miss) {
@@ -196,14 +204,18 @@ impl Processor {
         miss.value_at = Some(at);
         let stored = !miss.then_store || miss.copy.state.after(Access::Store).is_some();
         let (block, fill_end, service, charge) = (miss.block, miss.fill_end, miss.service, miss.charge());
+        let (outside, writes) = (miss.stays_outside(), miss.writes);
         if self.value_from == Some(id) {
             self.value_from = None;
             self.value_at = at + self.work_after_value;
             (self.loaded_at, self.loaded_from) = (at, charge);
         }
         self.window.resolve(id, at, stored, service);
-        if self.primary.make_room_for_fill(block, &mut self.random).is_some_and(|victim| victim.state.is_dirty()) {
-            self.bus.book_primary_writeback(at, fill_end, &self.timing);
+        if stored {
+            self.stores.resolve(id.0, at);
+        }
+        if !outside {
+            self.make_way_inside(block, writes, at, fill_end);
         }
     }
 
@@ -229,21 +241,13 @@ impl Processor {
         true
     }
 
-    /// Completes miss `id` at `now`: places the line in the caches, in the state in which the protocol left it. Returns
-    /// the time at which its miss register is free.
+    /// Completes miss `id` at `now`: places the line in the caches, in the state in which the protocol left it. Lines that
+    /// it displaces from all of them are posted. Returns the time at which its miss register is free.
     pub fn close_miss(&mut self, id: MissId, now: Time) -> Time {
         let free = now + self.timing.release;
         let Some(miss) = self.misses.close(id, free) else { return now };
         self.count_miss(id, &miss);
-        if let Some(slot) = miss.slot {
-            self.secondary.place(slot, miss.line.0, miss.copy.state, miss.copy.version);
-        }
-        if miss.upgrade {
-            self.clear_primary(miss.line, miss.copy.state);
-        }
-        if miss.copy.state.is_valid() {
-            self.primary.fill(miss.block, miss.copy.state, &mut self.random);
-        }
+        self.place_line(&miss, now);
         free
     }
 

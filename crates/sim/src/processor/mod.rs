@@ -5,23 +5,30 @@
 //!
 //! One model covers both processors (MIPS R10000 and R12000; Prestor 2001, 4.2.2-4.2.3): instructions issue in order
 //! and complete out of order within a window; independent misses overlap up to the number of miss registers; an access
-//! whose address depends on an earlier load waits for it; stores become visible in order. A *blocking* processor is one
-//! with a window of one instruction.
+//! whose address depends on an earlier load waits for it; stores become visible in order. A *blocking* processor has
+//! a window of one instruction, into which every reference enters, so that references are sequentially consistent. With a
+//! write buffer, loads pass stores; stores of one processor become visible in its order only if one may miss at a time
+//! (`processor.outstanding_stores = 1`): total store order. With more, stores to different lines become visible as their
+//! lines arrive: partial store order.
 
 mod accesses;
 mod bus;
 mod coherence;
 mod counted;
+mod displacement;
+mod hits;
 mod ledger;
 mod meter;
 mod misses;
 mod observed;
+mod prefetching;
 mod relocation;
 mod spinning;
 mod timing;
 mod tlb;
 mod window;
 
+use machine::description::MOST_CACHE_LEVELS;
 use protocol::{Access, CopyState, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -31,7 +38,7 @@ use crate::attribution::{Attribution, Charge};
 use crate::causes::{MissCause, SharedCauses};
 use crate::observer::SharedObserver;
 use crate::os::Translations;
-use crate::part::Cache;
+use crate::part::{Hierarchy, WriteBuffer};
 
 pub use accesses::{Address, Location};
 pub use counted::{ExternalCounts, ThreadCounts};
@@ -40,9 +47,10 @@ pub use meter::{Measuring, Meter};
 pub use misses::{Miss, MissId};
 pub use timing::ProcessorTiming;
 
-use bus::SecondaryBus;
+use bus::CacheBus;
 use ledger::Ledger;
 use misses::Misses;
+use prefetching::Prefetching;
 use spinning::{Pose, Spin};
 use tlb::Tlb;
 use window::Window;
@@ -91,10 +99,20 @@ pub struct ProcessorCounters {
     pub looks: u64,
     /// References that missed in the primary cache.
     pub primary_misses: u64,
+    /// References among them that hit in a level between the primary and the coherent one.
+    pub middle_hits: u64,
+    /// Loads that took their value from the write buffer.
+    pub forwarded: u64,
     /// References that sent a request to the home.
     pub secondary_misses: u64,
     /// Requests among them that were upgrades: stores to a shared copy.
     pub upgrades: u64,
+    /// Requests of the hardware prefetcher.
+    pub prefetches: u64,
+    /// Lines among them that the program referenced in time, or while they were outstanding.
+    pub useful_prefetches: u64,
+    /// Lines among them that left the caches before any reference.
+    pub useless_prefetches: u64,
     /// TLB misses.
     pub translation_misses: u64,
     /// Page faults: first touches by this processor.
@@ -175,14 +193,17 @@ pub struct Processor {
     issued: u64,
     /// Instructions among them that may not be done.
     window: Window,
-    /// The primary cache; its states mirror those of the secondary cache, which includes it and holds the data.
-    primary: Cache,
-    secondary: Cache,
+    /// The private caches. The outermost is the coherent one.
+    caches: Hierarchy,
     tlb: Tlb,
     /// Its translations of virtual pages.
     translations: Translations,
-    bus: SecondaryBus,
+    /// The buses of the levels.
+    buses: [CacheBus; MOST_CACHE_LEVELS],
     misses: Misses,
+    /// Stores that have left the window.
+    stores: WriteBuffer,
+    prefetching: Option<Box<Prefetching>>,
     /// Evicted lines that the controller has not released.
     writebacks: Vec<LineAddr>,
     /// Whether the controller requires notices of evicted clean lines.
@@ -225,12 +246,13 @@ impl Processor {
             trapped: None,
             issued: 0,
             window: Window::new(timing.window),
-            primary: Cache::of_tags(&timing.primary),
-            secondary: Cache::new(&timing.secondary),
+            caches: Hierarchy::new(&timing.hierarchy),
             tlb: Tlb::new(timing.translation_entries),
             translations: Translations::default(),
-            bus: SecondaryBus::default(),
+            buses: Default::default(),
             misses: Misses::new(timing.misses),
+            stores: WriteBuffer::new(timing.write_buffer),
+            prefetching: timing.prefetcher.map(|spec| Box::new(Prefetching::new(spec))),
             writebacks: Vec::new(),
             announces_clean,
             random: Xoshiro256PlusPlus::seed_from_u64(seed ^ u64::from(cpu.0) << 32),

@@ -6,7 +6,7 @@
 use protocol::Access;
 use units::{CpuId, LineAddr, PhysicalAddr, Time};
 
-use super::{CachedCopy, Measuring, MissId, Processor};
+use super::{Measuring, MissId, Processor};
 use crate::attribution::{Attribution, Debt, LineLoss};
 use crate::causes::{Causes, MissCause, SharedCauses};
 use crate::observer::SharedObserver;
@@ -54,6 +54,9 @@ impl Processor {
         if matches!(access, Access::Load | Access::Store) {
             let line = LineAddr(at.0 >> self.timing.line_shift);
             let word = (at.0 & ((1 << self.timing.line_shift) - 1)) >> WORD_SHIFT;
+            if self.caches.is_holder(0) {
+                self.note_reference(line, false);
+            }
             self.note_cause(line, |causes, cpu| causes.touch(cpu, line, word as usize, access.writes()));
             if let Some(attribution) = &mut self.attribution {
                 attribution.touch(named, access.writes());
@@ -122,6 +125,7 @@ impl Processor {
     /// Records the departure of a line from the caches.
     #[inline]
     pub(super) fn note_loss(&mut self, line: LineAddr, evicted: bool) {
+        self.note_unused(line);
         self.note_cause(line, |causes, cpu| causes.lose(cpu, line, evicted));
     }
 
@@ -265,9 +269,8 @@ impl Processor {
     fn next_version(&mut self, line: LineAddr) {
         if let Some(miss) = self.miss_on(line).and_then(|id| self.miss_mut(id)) {
             miss.copy.version = miss.copy.version.next();
-        } else if let Some(found) = self.secondary.probe(line.0) {
-            let CachedCopy { state, version } = self.copy(line);
-            self.secondary.update(found.slot, line.0, state, version.next());
+        } else if let Some(held) = self.caches.find(line.0) {
+            self.caches.update(held.place, line.0, held.state, held.version.next());
         }
     }
 }

@@ -44,21 +44,22 @@ impl Processor {
     /// Whether miss `id` can be redirected to `line` now: a page whose colour changes needs a slot in another set.
     pub fn can_redirect(&self, id: MissId, line: LineAddr) -> bool {
         let Some(miss) = self.miss(id) else { return true };
-        self.keeps_slot(miss, line) || self.secondary.places(line.0).any(|slot| !self.misses.reserves(slot))
+        let reserved = |place| self.misses.reserves(place);
+        self.keeps_place(miss, line) || self.caches.has_room(self.caches.entry(), line.0, &reserved)
     }
 
-    /// Whether the slot reserved for a miss is one that `line` can have.
-    fn keeps_slot(&self, miss: &Miss, line: LineAddr) -> bool {
-        miss.slot.is_some() && self.secondary.shares_set(miss.line.0, line.0)
+    /// Whether the place reserved for a miss is one that `line` can have.
+    fn keeps_place(&self, miss: &Miss, line: LineAddr) -> bool {
+        miss.place.is_some_and(|place| self.caches.keeps(place, miss.line.0, line.0))
     }
 
     /// Miss `id`, which ended in a bus error and finds every slot of its new set reserved, releases its own: two misses whose pages
     /// exchange their colours would otherwise wait for each other's slots for ever.
     pub fn release_slot(&mut self, id: MissId) {
-        let slot = self.miss_mut(id).and_then(|miss| miss.slot.take());
+        let place = self.miss_mut(id).and_then(|miss| miss.place.take());
         // An upgrade reserved the slot of its shared copy.
-        if let Some(slot) = slot {
-            self.secondary.empty(slot);
+        if let Some(place) = place {
+            self.caches.empty(place);
         }
     }
 
@@ -66,15 +67,13 @@ impl Processor {
     /// every slot of its set.
     pub fn redirect_miss(&mut self, id: MissId, line: LineAddr, at: Time) -> bool {
         let Some(&miss) = self.miss(id) else { return true };
-        let mut slot = miss.slot;
-        if !self.keeps_slot(&miss, line) {
-            let misses = &self.misses;
-            let room = self.secondary.make_room(line.0, |slot| misses.reserves(slot), &mut self.random);
-            let Some((room, victim)) = room else { return false };
-            slot = Some(room);
-            if let Some(victim) = victim {
+        let mut place = miss.place;
+        if !self.keeps_place(&miss, line) {
+            let Some(room) = self.make_room(self.caches.entry(), line) else { return false };
+            place = Some(room);
+            while let Some(victim) = self.caches.take_leaving() {
                 self.wait_until(at, Cause::System);
-                self.evict(victim);
+                self.evict(victim, self.time);
             }
         }
         self.release_slot(id);
@@ -82,7 +81,7 @@ impl Processor {
         self.misses.rename(id, line);
         let Some(miss) = self.miss_mut(id) else { return true };
         miss.block = line.0 << shift | miss.block & ((1 << shift) - 1);
-        (miss.line, miss.slot, miss.copy) = (line, slot, CachedCopy::default());
+        (miss.line, miss.place, miss.copy) = (line, place, CachedCopy::default());
         (miss.trapped, miss.upgrade, miss.requested, miss.granted) = (false, false, true, false);
         (miss.buffered, miss.value_at, miss.refusals) = (false, None, 0);
         let access = miss.access;

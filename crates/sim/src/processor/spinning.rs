@@ -86,6 +86,7 @@ impl Processor {
     /// progress.
     fn pose(&self, named: u64) -> Option<Pose> {
         let alone = self.is_quiet() && self.value_from.is_none() && !self.refilling && self.trapped.is_none();
+        let alone = alone && self.stores.empty_at().is_ok_and(|at| at <= self.time);
         if !alone || self.ledger.is_on_behalf() {
             return None;
         }

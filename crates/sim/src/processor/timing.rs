@@ -1,9 +1,32 @@
 //! The processor's times, converted once from a machine description.
 
-use machine::description::{Description, Fill, Replacement};
-use units::{Bytes, Duration};
+use machine::description::{CacheLevel, Description, Fill, MOST_CACHE_LEVELS, ProcessorModel, WritePolicy};
+use units::{Bytes, Duration, Hertz};
 
-use crate::part::CacheSpec;
+use crate::part::{CacheSpec, LevelSpec, PrefetcherSpec};
+
+/// The times of a level outside the primary one, or of the system port of a primary cache without others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LevelTiming {
+    /// From the start of an access to the data, if the way was predicted right.
+    pub hit: Duration,
+    /// Tag check of the predicted way.
+    pub tag_check: Duration,
+    /// Tag check of the other way.
+    pub other_way: Duration,
+    /// Accesses start at edges of this clock.
+    pub grid: Duration,
+    /// Time for a line of the level inside to be written back to this one.
+    pub inner_writeback: Duration,
+    /// Time to read or to write a line at the speed of the cache.
+    pub line_read: Duration,
+    /// How a line fill holds the bus.
+    pub fill: Fill,
+    /// Blocks in which a preemptible fill proceeds.
+    pub fill_blocks: u32,
+    /// Time for which each block of a preemptible fill, or the end of a whole-line one, holds the bus.
+    pub fill_write: Duration,
+}
 
 /// The processor's part of a machine description, in time instead of cycles.
 #[derive(Clone, Debug)]
@@ -36,34 +59,30 @@ pub struct ProcessorTiming {
     pub block_shift: u32,
     /// Load-to-use time of a primary hit.
     pub primary_hit: Duration,
-    /// From the start of a secondary access to the data, if the way was predicted right.
-    pub secondary_hit: Duration,
-    /// Tag check of the predicted way.
-    pub tag_check: Duration,
-    /// Tag check of the other way.
-    pub other_way: Duration,
-    /// Secondary accesses start at edges of this clock.
-    pub secondary_grid: Duration,
-    /// Time for a primary block to be written back to the secondary cache.
-    pub primary_writeback: Duration,
-    /// Time to read a line from the secondary cache.
-    pub line_read: Duration,
-    /// How a line fill holds the secondary cache bus.
-    pub fill: Fill,
-    /// Blocks in which a preemptible fill proceeds.
-    pub fill_blocks: u32,
-    /// Time for which each block of a preemptible fill, or the end of a whole-line one, holds the bus.
-    pub fill_write: Duration,
+    /// Every reference is done before the next instruction issues.
+    pub blocking: bool,
+    /// Primary hits have effects besides their time: those of a blocking processor, and those that a prefetcher observes.
+    pub special_hits: bool,
+    /// Whether a primary hit may be special, or blocked by an upgrade.
+    pub checks_hits: bool,
+    /// Stores that the write buffer holds.
+    pub write_buffer: usize,
+    /// The levels by number, the primary one first; the primary one's times are those of its system port, if it has one.
+    pub levels: [LevelTiming; MOST_CACHE_LEVELS],
+    /// The number of the outermost level.
+    pub outermost: usize,
+    /// The caches of the levels.
+    pub hierarchy: Vec<LevelSpec>,
+    /// The prefetcher, if there is one.
+    pub prefetcher: Option<PrefetcherSpec>,
     /// Line size, a shift.
     pub line_shift: u32,
+    /// Page size, a shift.
+    pub one_page_shift: u32,
     /// Bytes that one TLB entry covers, a shift.
     pub page_shift: u32,
     /// Time of a TLB refill.
     pub translation_miss: Duration,
-    /// The primary cache.
-    pub primary: CacheSpec,
-    /// The secondary cache.
-    pub secondary: CacheSpec,
     /// Entries of the TLB.
     pub translation_entries: usize,
 }
@@ -72,10 +91,22 @@ impl ProcessorTiming {
     /// The processor of `description`; its miss registers are free `release` after completion, and its controller
     /// answers no sooner than `soonest_answer`.
     pub fn new(description: &Description, release: Duration, soonest_answer: Duration) -> Self {
-        let (processor, l1, l2, tlb) = (&description.processor, &description.l1, &description.l2, &description.tlb);
+        let (processor, tlb) = (&description.processor, &description.tlb);
         let cycle = processor.clock.period();
-        let bus = l2.bus_clock.period();
         let shift = |bytes: Bytes| bytes.0.trailing_zeros();
+        let described: Vec<CacheLevel> = description.cache_levels().collect();
+        let coherent = description.coherent_cache();
+        let block_shift = shift(description.l1.line);
+        let level = |number: usize| {
+            described.get(number).map_or(LevelTiming::NONE, |level| LevelTiming::new(level, processor.clock))
+        };
+        let prefetcher = description.prefetch.as_ref().map(|prefetch| PrefetcherSpec {
+            kind: prefetch.kind,
+            degree: prefetch.degree,
+            streams: prefetch.streams as usize,
+        });
+        let blocking = processor.model == ProcessorModel::Blocking;
+        let special_hits = blocking || prefetcher.is_some() && described.len() == 1;
         Self {
             cycle,
             issue: cycle / u64::from(processor.issue_width),
@@ -89,43 +120,90 @@ impl ProcessorTiming {
             own_invalidation: cycle * u64::from(processor.own_invalidation_cycles),
             release,
             soonest_answer,
-            block_shift: shift(l1.line),
-            primary_hit: cycle * u64::from(l1.hit_cycles),
-            secondary_hit: cycle * u64::from(l2.hit_cycles),
-            tag_check: bus * u64::from(l2.tag_check_cycles),
-            other_way: if l2.way_prediction { bus * u64::from(l2.way_miss_cycles) } else { Duration::ZERO },
-            secondary_grid: if l2.common_edge_start { common_edge(cycle, bus) } else { bus },
-            primary_writeback: bus * u64::from(l2.l1_writeback_cycles),
-            line_read: bus * (l2.line.0 / l2.bus_width.0),
-            fill: l2.fill,
-            fill_blocks: (l2.line.0 / l2.fill_block.0) as u32,
-            fill_write: bus * u64::from(l2.fill_write_cycles),
-            line_shift: shift(l2.line),
+            block_shift,
+            primary_hit: cycle * u64::from(description.l1.hit_cycles),
+            blocking,
+            special_hits,
+            checks_hits: special_hits || processor.upgrade_blocks_loads,
+            write_buffer: processor.write_buffer as usize,
+            levels: std::array::from_fn(level),
+            outermost: described.len() - 1,
+            hierarchy: described.iter().map(|level| spec_of(level, shift(level.line) - block_shift)).collect(),
+            prefetcher,
+            line_shift: shift(coherent.line),
+            one_page_shift: shift(tlb.page),
             page_shift: shift(tlb.page) + tlb.pages_per_entry.trailing_zeros(),
             translation_miss: tlb.miss,
-            primary: cache(l1.size, l1.line, l1.ways, l1.replacement),
-            secondary: cache(l2.size, l2.line, l2.ways, l2.replacement),
             translation_entries: tlb.entries as usize,
         }
     }
-}
 
-impl ProcessorTiming {
+    /// The times of the coherent level.
+    #[inline]
+    pub fn coherent(&self) -> &LevelTiming {
+        &self.levels[self.outermost]
+    }
+
     /// From the start of a line of data on the system bus, whose critical part takes `critical` and whose whole takes
     /// `line`, to the request of a dependent load at the pins, if that misses and nothing else happens.
     pub fn turnaround(&self, critical: Duration, line: Duration) -> Duration {
         let issued = critical + self.data_to_use + self.primary_hit;
-        let looked = match self.fill {
-            Fill::WholeLine => issued.max(line + self.fill_write),
-            Fill::PreemptibleBlocks => issued,
-        };
-        looked.align_up(self.secondary_grid) + self.tag_check + self.other_way + self.miss_to_request
+        let checked = (1..=self.outermost).fold(issued, |ready, number| {
+            let level = &self.levels[number];
+            let free = match level.fill {
+                Fill::WholeLine if number == self.outermost => ready.max(line + level.fill_write),
+                Fill::WholeLine | Fill::PreemptibleBlocks => ready,
+            };
+            free.align_up(level.grid) + level.tag_check + level.other_way
+        });
+        checked + self.miss_to_request
     }
 }
 
-/// A cache of `size` with lines of `line` in sets of `ways`.
-fn cache(size: Bytes, line: Bytes, ways: u32, replacement: Replacement) -> CacheSpec {
-    CacheSpec { sets: (size.0 / line.0 / u64::from(ways)) as usize, ways: ways as usize, replacement }
+impl LevelTiming {
+    /// The times of no level.
+    const NONE: Self = Self {
+        hit: Duration::ZERO,
+        tag_check: Duration::ZERO,
+        other_way: Duration::ZERO,
+        grid: Duration(1),
+        inner_writeback: Duration::ZERO,
+        line_read: Duration::ZERO,
+        fill: Fill::PreemptibleBlocks,
+        fill_blocks: 1,
+        fill_write: Duration::ZERO,
+    };
+
+    /// The times of `level` in a processor of this `clock`.
+    fn new(level: &CacheLevel, clock: Hertz) -> Self {
+        let Some(port) = &level.port else { return Self::NONE };
+        let (cycle, bus) = (clock.period(), port.clock.period());
+        let is_primary = level.table == "l1";
+        Self {
+            hit: if is_primary { Duration::ZERO } else { cycle * u64::from(level.hit_cycles) },
+            tag_check: bus * u64::from(port.tag_check_cycles),
+            other_way: if port.way_prediction { bus * u64::from(port.way_miss_cycles) } else { Duration::ZERO },
+            grid: if port.common_edge_start { common_edge(cycle, bus) } else { bus },
+            inner_writeback: bus * u64::from(port.inner_writeback_cycles),
+            line_read: bus * (level.line.0 / port.width.0).max(1),
+            fill: port.fill,
+            fill_blocks: (level.line.0 / port.fill_block.0) as u32,
+            fill_write: bus * u64::from(port.fill_write_cycles),
+        }
+    }
+}
+
+/// The cache of a level whose lines are `2^shift` primary blocks.
+fn spec_of(level: &CacheLevel, shift: u32) -> LevelSpec {
+    let (ways, replacement) = (level.ways as usize, level.replacement);
+    let sets = (level.lines() / u64::from(level.ways)) as usize;
+    LevelSpec {
+        cache: CacheSpec { sets, ways, replacement },
+        shift,
+        inclusion: level.inclusion,
+        through: level.write == WritePolicy::Through,
+        allocates: level.allocate_on_write_miss,
+    }
 }
 
 /// The distance between common edges of two clocks with commensurate periods: the smallest whole number of core cycles

@@ -99,8 +99,13 @@ impl Window {
     }
 
     /// Enters instruction `number`, an access that waits for a miss.
-    pub fn enter_miss(&mut self, number: u64, miss: MissId, Charge { cause, debt }: Charge) {
-        let start = Start::After(miss, Duration::ZERO);
+    pub fn enter_miss(&mut self, number: u64, miss: MissId, charge: Charge) {
+        self.enter_miss_at(number, miss, None, charge);
+    }
+
+    /// As [`Self::enter_miss`], but the value is available at `at`, if that is determined.
+    pub fn enter_miss_at(&mut self, number: u64, miss: MissId, at: Option<Time>, Charge { cause, debt }: Charge) {
+        let start = at.map_or(Start::After(miss, Duration::ZERO), Start::At);
         self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, debt });
     }
 

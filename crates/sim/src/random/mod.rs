@@ -47,7 +47,10 @@ impl RandomTest {
         let mut cramped = description.clone();
         let mut dice = Dice::new(self.seed, u64::MAX);
         cramped.l1.size = Bytes::from_kib(1 << dice.below(3));
-        cramped.l2.size = Bytes::from_kib(16 << dice.below(3));
+        cramped.set_coherent_size(Bytes::from_kib(16 << dice.below(3)));
+        if let (Some(l2), Some(_)) = (&mut cramped.l2, &cramped.l3) {
+            l2.size = Bytes::from_kib(8);
+        }
         if let Some(directory) = &mut cramped.directory {
             directory.link_store_entries = 4 << dice.below(5);
             directory.vector_store_entries = 1 << dice.below(4);
@@ -86,7 +89,7 @@ impl RandomTest {
         description: &Description,
         simulator: &mut Simulator,
     ) -> Result<Vec<(CpuId, Program)>, SimError> {
-        let (nodes, line) = (simulator.topology().nodes().len() as u32, description.l2.line);
+        let (nodes, line) = (simulator.topology().nodes().len() as u32, description.coherent_cache().line);
         let each = Bytes(u64::from(self.lines.div_ceil(nodes)) * line.0);
         let memory: Result<Vec<_>, _> = (0..nodes).map(|node| simulator.allocate(NodeId(node as u16), each)).collect();
         let uncached = description.controller.kind != ControllerKind::Magic;

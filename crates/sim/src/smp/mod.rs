@@ -183,7 +183,7 @@ impl<B: Bus> Controller for Smp<B> {
         let (description, topology) = (blueprint.description, blueprint.network.topology());
         let bus = SimError::table(description.bus.as_ref(), description, "snooping-bus")?;
         let spec = SimError::table(description.banks.as_ref(), description, "snooping-bus")?;
-        let timing = SmpTiming::new(bus, description.l2.line.0);
+        let timing = SmpTiming::new(bus, description.coherent_cache().line.0);
         Ok(Self {
             timing,
             bus: SnoopingBus::new(timing.bus),

@@ -35,7 +35,7 @@ impl BusTiming {
     pub fn new(description: &Description, sysad: &SysadSpec, clock: Hertz) -> Self {
         let cycle = clock.period();
         let cycles = |count: u32| cycle * u64::from(count);
-        let line = cycle * (description.l2.line.0 / sysad.width.0);
+        let line = cycle * (description.coherent_cache().line.0 / sysad.width.0);
         let turnaround = cycles(sysad.turnaround_cycles);
         Self {
             grid: cycles(sysad.grid_cycles),

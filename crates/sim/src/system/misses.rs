@@ -83,6 +83,9 @@ impl<C: Controller> System<C> {
         let processor = self.processor_mut(cpu);
         let free = processor.close_miss(id, now);
         let missing = processor.is_missing();
+        if processor.has_posts() {
+            self.post_now(cpu);
+        }
         match self.waits(cpu) {
             Some(Wait::AnyMiss) => self.resume_at(cpu, free),
             Some(Wait::Miss(other)) if other == id => self.resume(cpu),

@@ -82,7 +82,7 @@ fn processors<C: Controller>(
 ) -> Vec<Option<Box<Processor>>> {
     let soonest_answer = if C::PROBES_INCLUDE_ANSWERS { controllers.lookahead() } else { Duration::ZERO };
     let timing = ProcessorTiming::new(description, controllers.release(), soonest_answer);
-    let cache = (description.l2.size.0 / description.l2.line.0) as usize;
+    let cache = description.held_lines() as usize;
     let make_causes = || Rc::new(RefCell::new(Causes::new(count.into(), cache)));
     let causes = (options.miss_causes || options.attribute).then(make_causes);
     let make = |cpu| {
@@ -111,17 +111,17 @@ impl<C: Controller> System<C> {
     /// The description requires something that the simulator does not model.
     pub fn new(description: &Description, options: Options) -> Result<Self, SimError> {
         description.check()?;
-        let topology = Topology::new(description);
+        let (topology, coherent) = (Topology::new(description), description.coherent_cache());
         let nodes = topology.nodes().len();
         let count = topology.processors() as u16;
         let node_of = (0..count).map(|cpu| topology.node_of(CpuId(cpu)).unwrap_or(NodeId(0))).collect();
         let places = Places { node_of, nodes, channels: topology.channels().count() };
         let paging = Paging::new(&description.os, &topology, &description.tlb);
         let network = Network::new(description, topology, C::NETWORKS.len());
-        let lines = LineMap::new(description.l2.line);
+        let lines = LineMap::new(coherent.line);
         let controllers = C::new(&Blueprint { description, network: &network, lines, options })?;
         let capacity = Bytes(description.topology.node_memory.0.saturating_sub(controllers.reserved().0));
-        let way = Bytes(description.l2.size.0 / u64::from(description.l2.ways));
+        let way = Bytes(coherent.size.0 / u64::from(coherent.ways));
         let relaxed = controllers.relaxes_order();
         let make_observer = || Rc::new(RefCell::new(Observer::new(relaxed, C::WRITE_PREFETCHES_STORE)));
         let observation = Observation::new(options.check_loads.then(make_observer), options.fault);
@@ -137,7 +137,7 @@ impl<C: Controller> System<C> {
             observation,
             options,
             failure: None,
-            line: description.l2.line,
+            line: coherent.line,
             cycle: description.processor.clock.period(),
         })
     }

@@ -37,7 +37,8 @@ impl Layout {
     pub fn simulated(description: &Description) -> Result<Self, PlatformError> {
         let topology = Topology::new(description);
         let cpus = (0..topology.nodes().len() as u16).map(|node| topology.cpus_of(NodeId(node)).collect()).collect();
-        let sizes = (description.l2.line, description.l1.size, description.l2.size);
+        let coherent = description.coherent_cache();
+        let sizes = (coherent.line, description.l1.size, coherent.size);
         let hops = |from, to| topology.hops(from, to);
         Self::new(&description.name, cpus, hops, sizes, description.processor.clock.period())
             .map_err(|error| PlatformError::Failed { machine: description.name.clone(), source: Box::new(error) })

@@ -246,6 +246,6 @@ fn identity_of(description: &machine::Description) -> Identity {
         nodes: topology.processors / topology.processors_per_node,
         processors: topology.processors,
         node_memory: topology.node_memory,
-        line: description.l2.line,
+        line: description.coherent_cache().line,
     }
 }

@@ -3,6 +3,7 @@
 //! A new parameter is one line here (with its documentation) and one line in the machine files.
 
 mod bus;
+mod cache;
 mod controller;
 mod latency;
 mod network;
@@ -14,14 +15,16 @@ use super::DescriptionError;
 use super::layer::{KeyRule, Resolver, Writer};
 
 pub use bus::{BanksSpec, BusSpec};
+pub use cache::{Fill, Inclusion, L1PortSpec, L1Spec, L2Spec, L3Spec, MOST_WAYS, Replacement, WritePolicy};
+pub use cache::{PrefetchKind, PrefetchSpec};
 pub use controller::{ControllerKind, ControllerSpec, DirectorySpec, HandlerSpec, HubSpec, IdealProtocol, MagicSpec};
 pub use latency::LatencySpec;
 pub use network::{
     CrossbarSpec, DoubleMeshSpec, HypercubeSpec, IdealNetworkSpec, LinkSpec, MOST_VIRTUAL_CHANNELS, MeshSpec, RingSpec,
     RouterBypass, RouterSpec, TopologyKind, TopologySpec,
 };
-pub use node::{Fill, L1Spec, L2Spec, MemorySpec, ProcessorModel, ProcessorSpec, Replacement, SysadSpec, TlbSpec};
-pub use node::{MOST_MISSES, MOST_TRANSLATIONS, MOST_WAYS};
+pub use node::{MOST_MISSES, MOST_TRANSLATIONS};
+pub use node::{MemorySpec, ProcessorModel, ProcessorSpec, SysadSpec, TlbSpec};
 pub use os::{DomainTopology, OsSpec, PlacementKind};
 pub use scheduler::SchedulerSpec;
 
@@ -37,10 +40,11 @@ pub(crate) trait Section: Sized {
     fn write(&self, writer: &mut Writer<'_>);
 }
 
-/// Declares a table: its structure, and the code that reads, checks and writes it.
+/// Declares a table: its structure, and the code that reads, checks and writes it. A key with `or` has a default, with which
+/// it is not written.
 macro_rules! section {
     ($(#[$doc:meta])* $name:ident in $table:literal {
-        $($(#[$field_doc:meta])* $field:ident: $type:ty = $key:literal, $kind:expr;)*
+        $($(#[$field_doc:meta])* $field:ident: $type:ty = $key:literal, $kind:expr $(, or $default:expr)?;)*
     }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
@@ -58,16 +62,26 @@ macro_rules! section {
             fn read(
                 resolver: &$crate::description::layer::Resolver,
             ) -> Result<Self, $crate::description::DescriptionError> {
-                Ok(Self { $($field: resolver.value(concat!($table, ".", $key), &$kind)?,)* })
+                Ok(Self {
+                    $($field: $crate::description::spec::section!(
+                        @read resolver, concat!($table, ".", $key), &$kind $(, $default)?
+                    )?,)*
+                })
             }
 
             fn write(&self, writer: &mut $crate::description::layer::Writer<'_>) {
                 use $crate::description::kind::Kind;
                 writer.table($table);
-                $(writer.value($table, $key, &$kind.write(&self.$field));)*
+                $($crate::description::spec::section!(@if self.$field $(, $default)? => {
+                    writer.value($table, $key, &$kind.write(&self.$field))
+                });)*
             }
         }
     };
+    (@read $resolver:ident, $key:expr, $kind:expr) => { $resolver.value($key, $kind) };
+    (@read $resolver:ident, $key:expr, $kind:expr, $default:expr) => { $resolver.value_or($key, $kind, $default) };
+    (@if $value:expr => $write:block) => { $write };
+    (@if $value:expr, $default:expr => $write:block) => { if $value != $default $write };
 }
 
 use section;

@@ -1,0 +1,135 @@
+//! The hardware prefetcher of a processor: requests for lines that it proposes, into the coherent level.
+
+use std::collections::BTreeSet;
+
+use protocol::Access;
+use units::{LineAddr, Time};
+
+use super::{Ask, CachedCopy, Miss, MissId, Processor, Service};
+use crate::attribution::Debt;
+use crate::part::{Place, Prefetcher, PrefetcherSpec, Reference};
+
+/// A prefetcher and the lines that it has requested.
+pub(super) struct Prefetching {
+    prefetcher: Prefetcher,
+    /// Lines, in the caches or under way, that no reference has used.
+    unused: BTreeSet<LineAddr>,
+    proposed: Vec<u64>,
+}
+
+impl Prefetching {
+    /// A prefetcher that has observed nothing.
+    pub fn new(spec: PrefetcherSpec) -> Self {
+        Self { prefetcher: Prefetcher::new(spec), unused: BTreeSet::new(), proposed: Vec::new() }
+    }
+}
+
+impl Processor {
+    /// The reference to `block`, the program's address `named`, is issued, and `missed` the caches or joined a miss: the prefetcher
+    /// observes it, and sends requests as far as miss registers are free.
+    #[inline]
+    pub(super) fn prefetch_after(&mut self, block: u64, named: u64, missed: bool) {
+        if self.prefetching.is_some() {
+            self.observe_reference(block, named, missed);
+        }
+    }
+
+    #[inline(never)]
+    fn observe_reference(&mut self, block: u64, named: u64, missed: bool) {
+        let line = self.line_of_block(block);
+        let used = self.note_used(line);
+        let Some(mut prefetching) = self.prefetching.take() else { return };
+        let page = named >> self.timing.one_page_shift;
+        let site = if self.site == 0 { page } else { self.site };
+        let Prefetching { prefetcher, proposed, .. } = &mut *prefetching;
+        prefetcher.observe(Reference { line: line.0, site, is_new: missed || used }, |line| proposed.push(line));
+        let shift = self.timing.one_page_shift - self.timing.line_shift;
+        for proposal in prefetching.proposed.drain(..) {
+            let same_page = proposal >> shift == line.0 >> shift;
+            if same_page && self.request_ahead(LineAddr(proposal)) {
+                prefetching.unused.insert(LineAddr(proposal));
+            }
+        }
+        self.prefetching = Some(prefetching);
+    }
+
+    /// Requests `line`, unless it is there or under way, or nothing is free for the request. Returns whether it did.
+    fn request_ahead(&mut self, line: LineAddr) -> bool {
+        let known =
+            self.miss_on(line).is_some() || self.writebacks.contains(&line) || self.caches.find(line.0).is_some();
+        if known || self.writeback_room().is_err() {
+            return false;
+        }
+        let Ok(id) = self.free_miss(false, false) else { return false };
+        let Some(place) = self.make_room(self.timing.outermost, line) else { return false };
+        self.start_prefetch(id, line, place);
+        self.evict_displaced(self.time);
+        true
+    }
+
+    fn start_prefetch(&mut self, id: MissId, line: LineAddr, place: Place) {
+        self.counters.prefetches += 1;
+        let (outermost, level) = (self.timing.outermost, self.timing.coherent());
+        let mut checked = self.time;
+        if outermost > 0 {
+            let start = self.buses[outermost].start(self.time, level.grid);
+            let length = level.tag_check + level.other_way;
+            self.buses[outermost].hold(start, length);
+            checked = start + length;
+        }
+        let access = Access::ReadPrefetch;
+        self.post(checked + self.timing.miss_to_request, Ask::Request(access), line, CachedCopy::default());
+        self.misses.open(
+            id,
+            Miss {
+                line,
+                copy: CachedCopy::default(),
+                requested: true,
+                granted: false,
+                trapped: false,
+                block: line.0 << (self.timing.line_shift - self.timing.block_shift),
+                place: Some(place),
+                prefetched: true,
+                demanded: false,
+                service: Service::default(),
+                upgrade: false,
+                access,
+                stores: 0,
+                refusals: 0,
+                writes: false,
+                then_store: false,
+                value_at: None,
+                debt: Debt::NONE,
+                buffered: false,
+                fill_end: Time::ZERO,
+            },
+        );
+        self.observe_miss(line, access);
+        self.note_reference(line, true);
+    }
+
+    /// A reference to `block` joins miss `id`: what the prefetcher requested is the reference's from now on.
+    #[inline]
+    pub(super) fn demand_prefetched(&mut self, id: MissId, block: u64) {
+        if let Some(miss) = self.miss_mut(id)
+            && miss.stays_outside()
+        {
+            (miss.demanded, miss.block) = (true, block);
+        }
+    }
+
+    /// Counts the first reference to a prefetched line. Returns whether it was that.
+    fn note_used(&mut self, line: LineAddr) -> bool {
+        let used = self.prefetching.as_mut().is_some_and(|prefetching| prefetching.unused.remove(&line));
+        self.counters.useful_prefetches += u64::from(used);
+        used
+    }
+
+    /// Counts a prefetched line that leaves the caches unused.
+    #[inline]
+    pub(super) fn note_unused(&mut self, line: LineAddr) {
+        if let Some(prefetching) = &mut self.prefetching {
+            self.counters.useless_prefetches += u64::from(prefetching.unused.remove(&line));
+        }
+    }
+}
