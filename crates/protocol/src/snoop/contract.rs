@@ -1,5 +1,7 @@
 //! The MOESI bus as a bus protocol, with the cluster's device as a further participant.
 
+use std::fmt;
+
 use units::{CpuId, NodeId};
 
 use super::{Cache, CacheOutcome, Command, DataPhase, Device, Moesi, Operation, Reply, Start, memory};
@@ -121,5 +123,11 @@ impl BusAgent<Protocol> for Device {
     #[inline]
     fn complete(&mut self) {
         Device::complete(self);
+    }
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.mnemonic())
     }
 }

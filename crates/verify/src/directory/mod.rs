@@ -21,8 +21,8 @@ use units::{CpuId, LineAddr, NodeId};
 pub use bits::{Reader, Writer};
 pub use fault::{AtCaches, AtHome, Plant, Planted};
 pub use names::Names;
-pub use state::{State, View};
-pub use step::Step;
+pub use state::{JUST_STORED, LATEST, STALE, State, View};
+pub use step::{Step, verb};
 
 use crate::config::{Config, Limits};
 use crate::explore::{Exploration, explore};
@@ -30,7 +30,6 @@ use crate::litmus::{self, Intent, Litmus, Programmable};
 use crate::model::{Model, Property, Violation};
 use crate::registry::Fault;
 use names::Words;
-use state::LATEST;
 
 /// Most caches that a model can have.
 pub const MAX_CACHES: usize = 4;
