@@ -20,8 +20,8 @@ mod sci;
 pub use bus::{Alone, Beyond, BusModel, BusPlant, ExploredBus, PlantedBus, bus_faults, explore_bus, run_bus_litmus};
 pub use config::{Config, ConfigError, Limits};
 pub use directory::{
-    AtCaches, AtHome, DirectoryModel, Explored, MAX_CACHES, MAX_LINES, Names, Plant, Planted, Reader, View, Writer,
-    directory_faults, explore_directory, limits, run_directory_litmus,
+    AtCaches, AtHome, Codec, DirectoryModel, Explored, MAX_CACHES, MAX_LINES, Names, Plant, Planted, Reader, View,
+    Writer, directory_faults, explore_directory, limits, run_directory_litmus,
 };
 pub use explore::{Exploration, Trace, TraceStep, explore};
 pub use litmus::{Consistency, Instruction, Litmus, Loads, Program};
