@@ -4,6 +4,7 @@
 //! handful of caches and lines. Processors are unbounded: they access and evict for ever, and the state space is finite
 //! because contents are kept relative to the last store.
 
+mod bus;
 mod config;
 mod directory;
 mod explore;
@@ -16,15 +17,16 @@ mod permutations;
 mod registry;
 mod sci;
 
+pub use bus::{Alone, Beyond, BusModel, BusPlant, ExploredBus, PlantedBus, bus_faults, explore_bus, run_bus_litmus};
 pub use config::{Config, ConfigError, Limits};
 pub use directory::{
-    AtCaches, AtHome, DirectoryModel, Explored, MAX_CACHES, MAX_LINES, Names, Plant, Planted, Reader, View, Writer,
-    directory_faults, explore_directory, limits, run_directory_litmus,
+    AtCaches, AtHome, Codec, DirectoryModel, Explored, MAX_CACHES, MAX_LINES, Names, Plant, Planted, Reader, View,
+    Writer, directory_faults, explore_directory, limits, run_directory_litmus,
 };
 pub use explore::{Exploration, Trace, TraceStep, explore};
 pub use litmus::{Consistency, Instruction, Litmus, Loads, Program};
 pub use model::{Model, Property, Violation};
-pub use moesi::Bus;
+pub use moesi::Cluster;
 pub use msi::{msi, msi_configurations};
 pub use origin::origin;
 pub use registry::{Fault, Outcome, Protocol, Run, protocol, protocols};

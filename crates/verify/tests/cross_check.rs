@@ -4,8 +4,9 @@ use std::collections::{HashSet, VecDeque};
 
 use protocol::Access;
 use protocol::msi::{CoarseVector, DynamicPointer, Hybrid, SharingSet, Variant};
+use protocol::snoop::Protocol as Moesi;
 use stateright::{Checker, Model as _};
-use verify::{Bus, Config, DirectoryModel, Model, explore, msi, origin};
+use verify::{Alone, BusModel, Cluster, Config, DirectoryModel, Model, explore, msi, origin};
 
 fn small() -> Vec<Config> {
     let cached = Config { accesses: Config::CACHED_ACCESSES.to_vec(), ..Config::new(2, 1) };
@@ -97,9 +98,8 @@ fn counts_agree<M: Model + Send + 'static>(config: &Config, model: impl Fn(&Conf
 fn stateright_counts_the_same_states_and_steps() {
     small().iter().for_each(|config| counts_agree(config, of_origin));
     smallest().iter().for_each(|config| counts_agree(config, of_sci));
-    for cluster in [false, true] {
-        smallest().iter().for_each(|config| counts_agree(config, |config| Bus::new(config, cluster)));
-    }
+    smallest().iter().for_each(|config| counts_agree(config, BusModel::<Moesi, Alone>::new));
+    smallest().iter().for_each(|config| counts_agree(config, BusModel::<Moesi, Cluster>::new));
     for config in &smallest() {
         counts_agree(config, |config| of_flash(config, CoarseVector::coarse(2), Variant::default(), false));
         counts_agree(config, |config| of_flash(config, LISTS, COLLECTING, true));
@@ -138,9 +138,8 @@ fn merges_exactly<M: Model>(config: &Config, model: impl Fn(&Config) -> M) {
 fn symmetry_merges_exactly_the_states_that_differ_in_names() {
     small().iter().for_each(|config| merges_exactly(config, of_origin));
     smallest().iter().for_each(|config| merges_exactly(config, of_sci));
-    for cluster in [false, true] {
-        smallest().iter().for_each(|config| merges_exactly(config, |config| Bus::new(config, cluster)));
-    }
+    smallest().iter().for_each(|config| merges_exactly(config, BusModel::<Moesi, Alone>::new));
+    smallest().iter().for_each(|config| merges_exactly(config, BusModel::<Moesi, Cluster>::new));
     let two_lines = Config { lines: 2, ..smallest().remove(0) };
     for config in smallest().into_iter().chain([two_lines]) {
         merges_exactly(&config, |config| of_flash(config, CoarseVector::BIT_VECTOR, COLLECTING, false));

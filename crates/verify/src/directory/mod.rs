@@ -6,8 +6,8 @@
 //! retry of a NACKed request, a deferred answer) may happen at any time. An exhausted store may reclaim any line that
 //! has entries of it.
 
-mod bits;
 mod check;
+mod codec;
 mod fault;
 mod names;
 mod state;
@@ -15,14 +15,14 @@ mod step;
 mod transition;
 
 use protocol::Access;
-use protocol::contract::{CacheSite, Directory, Started};
+use protocol::contract::{CacheSite, Started};
 use units::{CpuId, LineAddr, NodeId};
 
-pub use bits::{Reader, Writer};
+pub use codec::{Codec, Reader, Writer};
 pub use fault::{AtCaches, AtHome, Plant, Planted};
 pub use names::Names;
-pub use state::{State, View};
-pub use step::Step;
+pub use state::{JUST_STORED, LATEST, STALE, State, View};
+pub use step::{Step, verb};
 
 use crate::config::{Config, Limits};
 use crate::explore::{Exploration, explore};
@@ -30,7 +30,6 @@ use crate::litmus::{self, Intent, Litmus, Programmable};
 use crate::model::{Model, Property, Violation};
 use crate::registry::Fault;
 use names::Words;
-use state::LATEST;
 
 /// Most caches that a model can have.
 pub const MAX_CACHES: usize = 4;
@@ -39,36 +38,12 @@ pub const MAX_LINES: usize = 2;
 /// Home of every line: node 0, since no protocol depends on the choice.
 pub const HOME: NodeId = NodeId(0);
 
-/// A directory protocol as the explorer needs it: its encoding in words, its symmetry, its own rules and faults.
-pub trait Explored: Directory {
+/// A directory protocol as the explorer needs it: its symmetry, its own rules and faults.
+pub trait Explored: Codec {
     /// Word that names an agent in traces, before its number.
     const AGENT: &'static str = "cpu";
-    /// Words of a home line; the second one is left out if it is always 0.
-    const HOME_WORDS: usize = 1;
     /// Whether a congested home can leave messages to others, which [`Explored::is_backoff`] tells.
     const BACKS_OFF: bool = false;
-    /// Notes of the checker about a line, for properties of the protocol's own; `()` for most.
-    type Notes: Copy + Default + Send + Sync;
-
-    /// Packs a line at a cache, under new names. Fields without meaning in their state are packed as zeros, so that they
-    /// distinguish no states.
-    fn pack_cache(line: &Self::CacheLine, names: &Names) -> u32;
-
-    /// Unpacks a line at a cache.
-    fn unpack_cache(word: u32) -> Self::CacheLine;
-
-    /// Packs a line at its home, with its part of the store, under new names.
-    fn pack_home(&self, line: &Self::HomeLine, store: &Self::Store, notes: Self::Notes, names: &Names) -> [u32; 2];
-
-    /// Unpacks a line at its home, and allocates its part of the store.
-    fn unpack_home(&self, words: [u32; 2], address: LineAddr, store: &mut Self::Store)
-    -> (Self::HomeLine, Self::Notes);
-
-    /// Packs a message under new names.
-    fn pack_message(message: &Self::Message, names: &Names) -> u32;
-
-    /// Unpacks a message.
-    fn unpack_message(word: u32) -> Self::Message;
 
     /// Node of a cache: interchangeable nodes keep their caches together.
     fn node(&self, cache: u8) -> u8 {

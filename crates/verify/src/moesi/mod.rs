@@ -1,169 +1,105 @@
-//! The snooping bus as a model: caches with arbitrary loads, stores and evictions, an arbiter that grants the bus to
-//! any requester, and the handlers of the protocol crate, the same that the timing simulator runs.
+//! The snooping MOESI bus as the explorer needs it.
 //!
 //! The protocol `moesi` is the bus alone. In `moesi-cluster` a cluster device takes part, and the other nodes of the
 //! cluster are one unbounded opponent: it issues recalls, grants the rights that the device requests, and stores
-//! whenever the node has no right to the line. Bus transactions are atomic, and only one line is explored, because
-//! nothing connects two lines.
+//! whenever the node has no right to the line.
 
-mod check;
-mod mutation;
-mod state;
-mod transition;
+mod cluster;
 
 use protocol::Access;
-use protocol::snoop::{Device, Operation, Rights};
-use units::CpuId;
+use protocol::Version;
+use protocol::snoop::{Cache, Command, Moesi, Protocol, Reply};
 
+use crate::bus::{
+    Alone, Beyond, BusPlant, ExploredBus, MAX_CACHES, PlantedBus, bus_faults, explore_bus, run_bus_litmus,
+};
 use crate::config::{Config, Limits};
-use crate::explore::{Exploration, explore};
-use crate::litmus::{self, Consistency, Intent, Programmable};
-use crate::model::{Model, Violation};
-use crate::registry::{Fault, Protocol};
-use mutation::Mutation;
-use state::{LATEST, MAX_CACHES, State, Step};
+use crate::litmus::Consistency;
+use crate::model::Property;
+pub use cluster::Cluster;
 
 /// Registry entries of the bus alone, and of the bus with a cluster device.
-pub(crate) const PROTOCOLS: &[Protocol] = &[
-    Protocol {
-        name: "moesi",
-        description: "snooping MOESI bus of an SMP node: atomic transactions, owners supply (Lai and Falsafi 2000, Section 5)",
-        limits: LIMITS,
-        configurations,
-        faults: || faults(Mutation::OF_CACHES),
-        consistency: Consistency::Sequential,
-        explore: |config| run(config, false),
-        litmus: |litmus| litmus::run(litmus, |config| Bus::new(config, false)),
-    },
-    Protocol {
-        name: "moesi-cluster",
-        description: "the same bus with a cluster device, and other nodes that take the line away and give it back",
-        limits: LIMITS,
-        configurations,
-        faults: || faults(Mutation::OF_DEVICES),
-        consistency: Consistency::Sequential,
-        explore: |config| run(config, true),
-        litmus: |litmus| litmus::run(litmus, |config| Bus::new(config, true)),
-    },
+pub(crate) const PROTOCOLS: &[crate::Protocol] = &[
+    registered::<Alone>(
+        "moesi",
+        "snooping MOESI bus of an SMP node: atomic transactions, owners supply (Lai and Falsafi 2000, Section 5)",
+    ),
+    registered::<Cluster>(
+        "moesi-cluster",
+        "the same bus with a cluster device, and other nodes that take the line away and give it back",
+    ),
 ];
 
-const LIMITS: Limits = Limits {
-    caches: MAX_CACHES as u16,
-    lines: 1,
-    processors_per_node: 1,
-    priority: 1,
-    accesses: &[Access::Load, Access::Store],
-};
-
-fn config(caches: u16) -> Config {
-    Config { accesses: LIMITS.accesses.to_vec(), ..Config::new(caches, 1) }
-}
-
-fn configurations() -> Vec<Config> {
-    vec![config(2), config(3), config(4)]
-}
-
-fn faults(mutations: &[Mutation]) -> Vec<Fault> {
-    mutations
-        .iter()
-        .map(|&mutation| Fault { name: mutation.name(), breaks: mutation.breaks(), config: config(3) })
-        .collect()
-}
-
-fn run(config: &Config, cluster: bool) -> Exploration {
-    explore(&Bus::new(config, cluster), config.state_limit)
-}
-
-/// Model of one configuration.
-pub struct Bus {
-    caches: usize,
-    operations: Vec<Operation>,
-    /// Whether a cluster device takes part. If not, the node has every right for ever.
-    cluster: bool,
-    symmetry: bool,
-    mutation: Option<Mutation>,
-}
-
-impl Bus {
-    /// Creates the model of a checked configuration, with or without a cluster device.
-    pub fn new(config: &Config, cluster: bool) -> Self {
-        let mut operations = vec![Operation::Evict];
-        operations.extend(config.accesses.iter().map(|access| match access {
-            Access::Store => Operation::Store,
-            _ => Operation::Load,
-        }));
-        let mutation = config.mutation.and_then(Mutation::named);
-        let (caches, symmetry) = (usize::from(config.caches), config.symmetry);
-        Self { caches, operations, cluster, symmetry, mutation }
-    }
-
-    fn cpus(&self) -> impl Iterator<Item = CpuId> + use<> {
-        (0..self.caches as u16).map(CpuId)
+const fn registered<O: Beyond<Protocol>>(name: &'static str, description: &'static str) -> crate::Protocol {
+    crate::Protocol {
+        name,
+        description,
+        limits: Limits {
+            caches: MAX_CACHES as u16,
+            lines: 1,
+            processors_per_node: 1,
+            priority: 1,
+            accesses: &[Access::Load, Access::Store],
+        },
+        configurations: || [2, 3, 4].map(loads_and_stores).to_vec(),
+        faults: bus_faults::<Protocol, O>,
+        consistency: Consistency::Sequential,
+        explore: explore_bus::<Protocol, O>,
+        litmus: run_bus_litmus::<Protocol, O>,
     }
 }
 
-impl Model for Bus {
-    type State = State;
-    type Step = Step;
-
-    fn initial(&self) -> State {
-        let rights = if self.cluster { Rights::None } else { Rights::Write };
-        State::initial(Device { rights, ..Device::default() })
-    }
-
-    fn steps(&self, state: &State, visit: &mut impl FnMut(Step, Result<State, Violation>)) {
-        for cpu in self.cpus() {
-            self.processor_steps(state, cpu, visit);
-            self.bus_step(state, Some(cpu), visit);
-        }
-        if self.cluster {
-            self.bus_step(state, None, visit);
-            self.cluster_steps(state, visit);
-        }
-    }
-
-    fn is_internal(&self, step: Step) -> bool {
-        matches!(step, Step::Bus(..) | Step::Grant(_))
-    }
-
-    fn encode(&self, state: &State, bytes: &mut Vec<u8>) {
-        state.encode(self.caches, self.symmetry, bytes);
-    }
-
-    fn decode(&self, bytes: &[u8]) -> State {
-        State::decode(bytes)
-    }
-
-    fn is_quiescent(&self, state: &State) -> bool {
-        let device_quiet = state.device.fetch.is_none() && state.device.recall.is_none();
-        device_quiet && self.cpus().all(|cpu| state.caches[cpu.index()].request.is_none())
-    }
-
-    fn describe(&self, state: &State) -> String {
-        state.describe(self.caches, self.cluster)
-    }
+fn loads_and_stores(caches: u16) -> Config {
+    Config { accesses: vec![Access::Load, Access::Store], ..Config::new(caches, 1) }
 }
 
-/// Litmus tests do not involve the other nodes of the cluster, which have no program.
-impl Programmable for Bus {
-    fn intent(&self, step: Step) -> Intent {
-        match step {
-            Step::Operate(cpu, Operation::Load) => Intent::Access(cpu.index(), Access::Load),
-            Step::Operate(cpu, Operation::Store) => Intent::Access(cpu.index(), Access::Store),
-            Step::Operate(_, Operation::Evict) => Intent::Evict,
-            Step::Bus(..) | Step::Grant(_) | Step::Recall(_) | Step::StoreOutside => Intent::Other,
-        }
+/// Faults with the configuration in which each is found.
+fn planted<O: Beyond<Protocol>, const N: usize>(
+    faults: [(&'static str, Property, BusPlant<Protocol, O>); N],
+) -> Vec<PlantedBus<Protocol, O>> {
+    let planted = |(name, breaks, plant)| PlantedBus { name, breaks, config: loads_and_stores(3), plant };
+    faults.map(planted).into()
+}
+
+impl ExploredBus for Protocol {
+    fn pack_cache(line: &Cache) -> u8 {
+        let request = line.request.map_or(0, |command| 1 + command as u8);
+        line.state as u8 | (line.version.0 as u8) << 3 | request << 5
     }
 
-    fn is_blocked(&self, state: &State, processor: usize) -> bool {
-        state.caches[processor].request.is_some()
+    fn unpack_cache(byte: u8) -> Cache {
+        let request = usize::from(byte >> 5).checked_sub(1).map(|command| Command::ALL[command]);
+        Cache { state: Moesi::ALL[usize::from(byte & 7)], version: Version((byte >> 3 & 3).into()), request }
     }
 
-    fn is_waiting(&self, state: &State, processor: usize) -> bool {
-        state.caches[processor].request.is_some()
+    #[rustfmt::skip]
+    fn faults<O: Beyond<Self>>() -> Vec<PlantedBus<Self, O>> {
+        use BusPlant::{DropMemoryWrite, Observe, Reply as Replied, Start};
+        use Property as P;
+        planted([
+            // A cache keeps its copy when another cache takes the line to write.
+            ("keep-copy", P::LatestValue, Observe(|before: &Cache, line: &mut Cache, command| if matches!(command, Command::ReadExclusive | Command::Upgrade) { *line = *before; })),
+            // An owner leaves the supply of data to memory.
+            ("owner-stays-silent", P::LatestValue, Replied(|_, reply| Reply { owner: None, ..reply })),
+            // An owner that supplies data gives up the responsibility for the line.
+            ("forget-ownership", P::DirectoryAgreement, Observe(|_, line: &mut Cache, command| if matches!((command, line.state), (Command::Read, Moesi::Owned)) { line.state = Moesi::Shared; })),
+            // A cache with a copy does not reply "shared".
+            ("hide-copy", P::SingleWriter, Replied(|_, reply| Reply { shared: false, ..reply })),
+            // An upgrade proceeds although the copy is gone.
+            ("upgrade-nothing", P::ExpectedMessage, Observe(|before: &Cache, line: &mut Cache, _| if matches!(before.request, Some(Command::Upgrade)) { line.request = before.request; })),
+            // The writeback buffer is not snooped.
+            ("ignore-buffer", P::LatestValue, Replied(|line: &Cache, reply| if matches!(line.request, Some(Command::Writeback)) { Reply::default() } else { reply })),
+            // A writeback proceeds although the line has changed owner.
+            ("write-back-twice", P::ExpectedMessage, Observe(|before: &Cache, line: &mut Cache, _| if matches!(before.request, Some(Command::Writeback)) { line.request = before.request; })),
+            // An owned line is dropped as silently as a clean one.
+            ("drop-owned", P::DirectoryAgreement, Start(|line: &mut Cache| if matches!(line.request, Some(Command::Writeback)) { *line = Cache::default(); })),
+            // Memory ignores the data of a writeback.
+            ("drop-writeback", P::DirectoryAgreement, DropMemoryWrite(|command| matches!(command, Command::Writeback))),
+        ])
     }
 
-    fn has_latest(&self, state: &State, processor: usize) -> bool {
-        state.caches[processor].version == LATEST
+    fn describe_cache(line: &Cache) -> String {
+        let copy = if line.state == Moesi::Invalid { "I".to_owned() } else { format!("{:?}", line.state) };
+        line.request.map_or(copy.clone(), |command| format!("{copy} requests {command}"))
     }
 }

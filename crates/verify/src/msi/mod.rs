@@ -6,48 +6,18 @@ mod protocols;
 
 use std::fmt::Write;
 
-use protocol::contract::HomeLine;
 use protocol::msi::{
     Agent, CacheLine, Collection, DirectoryState, Entry, Message, MessageKind, Msi as Copy, Place, Protocol, SetWork,
     SharingSet,
 };
-use units::{LineAddr, NodeId};
+use units::NodeId;
 
 pub use protocols::{PROTOCOLS, msi, msi_configurations};
 
-use crate::directory::{Explored, Names, Planted, View};
+use crate::directory::{Explored, Planted, View};
 
 impl<S: SharingSet> Explored for Protocol<S> {
     const AGENT: &'static str = "n";
-    const HOME_WORDS: usize = 2;
-    type Notes = ();
-
-    fn pack_cache(line: &CacheLine, names: &Names) -> u32 {
-        codec::pack_cache(line, names)
-    }
-
-    fn unpack_cache(word: u32) -> CacheLine {
-        codec::unpack_cache(word)
-    }
-
-    fn pack_home(&self, line: &Self::HomeLine, store: &S::Store, (): (), names: &Names) -> [u32; 2] {
-        let set = codec::pack_set(&self.set, &self.context.site, &line.entry.sharers, store, names);
-        [codec::pack_state(line.entry.state, line.memory, names), set]
-    }
-
-    fn unpack_home(&self, words: [u32; 2], address: LineAddr, store: &mut S::Store) -> (Self::HomeLine, ()) {
-        let (state, memory) = codec::unpack_state(words[0]);
-        let sharers = codec::unpack_set(&self.set, &self.context.site, address, words[1], store);
-        (HomeLine { entry: Entry { state, sharers }, memory }, ())
-    }
-
-    fn pack_message(message: &Message, names: &Names) -> u32 {
-        codec::pack_message(message, names)
-    }
-
-    fn unpack_message(word: u32) -> Message {
-        codec::unpack_message(word)
-    }
 
     /// A home keeps none of its own lines in a remote access cache, and collects acknowledgements as in the base
     /// protocol (`/IR`). A clustered invalidation goes to the first of its targets, so with clusters no two nodes are

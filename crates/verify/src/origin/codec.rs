@@ -3,12 +3,12 @@
 use protocol::contract::HomeLine;
 use protocol::origin::{
     CacheLine, DirectoryEntry, DirectoryState, HomeAnswer, Intervention, Mesi, Message, MessageKind, OwnerAnswer,
-    Pending, Purpose, Request, SharerVector, miss_request,
+    Pending, Protocol, Purpose, Request, SharerVector, miss_request,
 };
 use protocol::{Access, Agent, Version};
 use units::{CpuId, LineAddr, NodeId};
 
-use crate::directory::{HOME, MAX_CACHES, Names, Reader, Writer};
+use crate::directory::{Codec, HOME, MAX_CACHES, Names, Reader, Writer};
 
 const HOME_ANSWERS: [HomeAnswer; 8] = [
     HomeAnswer::Awaited,
@@ -24,45 +24,139 @@ const OWNER_ANSWERS: [OwnerAnswer; 3] = [OwnerAnswer::None, OwnerAnswer::Clean, 
 const MESI: [Mesi; 4] = [Mesi::Invalid, Mesi::Shared, Mesi::Exclusive, Mesi::Modified];
 const PURPOSES: [Purpose; 3] = [Purpose::Cached, Purpose::Uncached, Purpose::Poison];
 
-/// Packs a line at a processor.
-pub fn pack_cache(line: &CacheLine, names: &Names) -> u32 {
-    let mut word = Writer::default();
-    let mut collects = false;
-    let intervention = match line.pending {
-        Pending::None => {
-            word.put(3, 0);
-            None
+impl Codec for Protocol {
+    /// Highest priority that a busy entry has NACKed since the last grant.
+    type Notes = u8;
+
+    fn pack_cache(line: &CacheLine, names: &Names) -> u32 {
+        let mut word = Writer::default();
+        let mut collects = false;
+        let intervention = match line.pending {
+            Pending::None => {
+                word.put(3, 0);
+                None
+            }
+            Pending::Request(request) => {
+                collects = collects_data(&request);
+                word.put(3, 1);
+                request.deferred
+            }
+            Pending::Writeback { intervention_ignored } => {
+                word.put(3, 2 + u32::from(intervention_ignored));
+                None
+            }
+            Pending::StaleIntervention => {
+                word.put(3, 4);
+                None
+            }
+            Pending::Intervention(intervention) => {
+                word.put(3, 5);
+                Some(intervention)
+            }
+        };
+        let has_contents = line.state != Mesi::Invalid || collects;
+        word.put(2, line.state as u32).put(2, if has_contents { line.version.0 } else { 0 });
+        match intervention {
+            None => word.put(4, 0),
+            Some(Intervention { exclusive, requester }) => {
+                word.put(1, 1).put(1, exclusive.into()).put(2, names.cache(requester))
+            }
+        };
+        if let Pending::Request(request) = &line.pending {
+            pack_request(request, &mut word);
         }
-        Pending::Request(request) => {
-            collects = collects_data(&request);
-            word.put(3, 1);
-            request.deferred
-        }
-        Pending::Writeback { intervention_ignored } => {
-            word.put(3, 2 + u32::from(intervention_ignored));
-            None
-        }
-        Pending::StaleIntervention => {
-            word.put(3, 4);
-            None
-        }
-        Pending::Intervention(intervention) => {
-            word.put(3, 5);
-            Some(intervention)
-        }
-    };
-    let has_contents = line.state != Mesi::Invalid || collects;
-    word.put(2, line.state as u32).put(2, if has_contents { line.version.0 } else { 0 });
-    match intervention {
-        None => word.put(4, 0),
-        Some(Intervention { exclusive, requester }) => {
-            word.put(1, 1).put(1, exclusive.into()).put(2, names.cache(requester))
-        }
-    };
-    if let Pending::Request(request) = &line.pending {
-        pack_request(request, &mut word);
+        word.word()
     }
-    word.word()
+
+    fn unpack_cache(word: u32) -> CacheLine {
+        let mut word = Reader::new(word);
+        let pending = word.take(3);
+        let (state, version) = (MESI[word.take(2) as usize], Version(word.take(2)));
+        let (intervened, exclusive, requester) = (word.flag(), word.flag(), CpuId(word.take(2) as u16));
+        let intervention = Intervention { exclusive, requester };
+        let pending = match pending {
+            0 => Pending::None,
+            1 => Pending::Request(unpack_request(&mut word, intervened.then_some(intervention))),
+            2 => Pending::Writeback { intervention_ignored: false },
+            3 => Pending::Writeback { intervention_ignored: true },
+            4 => Pending::StaleIntervention,
+            _ => Pending::Intervention(intervention),
+        };
+        CacheLine { state, version, pending }
+    }
+
+    fn pack_home(&self, line: &Self::HomeLine, (): &(), nacked: u8, names: &Names) -> [u32; 2] {
+        let entry = &line.entry;
+        let (owner, former) = match entry.state {
+            DirectoryState::Unowned | DirectoryState::Poisoned | DirectoryState::Shared => (0, 0),
+            DirectoryState::Exclusive | DirectoryState::Wait => (names.cache(entry.owner), 0),
+            DirectoryState::BusyShared | DirectoryState::BusyExclusive => {
+                (names.cache(entry.owner), names.cache(entry.former))
+            }
+        };
+        let mut word = Writer::default();
+        word.put(3, entry.state as u32)
+            .put(2, entry.purpose as u32)
+            .put(2, owner)
+            .put(2, former)
+            .put(4, names.node_set(entry.sharers.bits()))
+            .put(3, entry.priority.into())
+            .put(2, line.memory.0)
+            .put(3, nacked.into());
+        [word.word(), 0]
+    }
+
+    fn unpack_home(&self, words: [u32; 2], _: LineAddr, (): &mut ()) -> (Self::HomeLine, u8) {
+        let mut word = Reader::new(words[0]);
+        let entry = DirectoryEntry {
+            state: DirectoryState::ALL[word.take(3) as usize],
+            purpose: PURPOSES[word.take(2) as usize],
+            owner: CpuId(word.take(2) as u16),
+            former: CpuId(word.take(2) as u16),
+            sharers: sharers(word.take(4)),
+            priority: word.take(3) as u8,
+        };
+        (HomeLine { entry, memory: Version(word.take(2)) }, word.take(3) as u8)
+    }
+
+    fn pack_message(message: &Message, names: &Names) -> u32 {
+        let to = match message.to {
+            Agent::Home(_) => 0,
+            Agent::Processor(cpu) => 4 | names.cache(cpu),
+            Agent::Interface(node) => 8 | names.node(node),
+            Agent::Sharers => unreachable!("the network interface has expanded it"),
+        };
+        let intervenes = matches!(message.kind, MessageKind::BackoffReadShared | MessageKind::BackoffReadExclusive);
+        let mut word = Writer::default();
+        word.put(1, names.line(message.line))
+            .put(5, message.kind as u32)
+            .put(4, to)
+            .put(2, names.cache(message.requester))
+            .put(2, if intervenes { names.cache(message.owner) } else { 0 })
+            .put(3, message.acknowledgements.into())
+            .put(3, message.priority.into())
+            .put(2, message.version.0)
+            .put(4, names.node_set(message.sharers.bits()));
+        word.word()
+    }
+
+    fn unpack_message(word: u32) -> Message {
+        let mut word = Reader::new(word);
+        let line = LineAddr(word.take(1).into());
+        let kind = MessageKind::ALL[word.take(5) as usize];
+        let (index, to) = (word.take(2) as u16, word.take(2));
+        let to = match to {
+            0 => Agent::Home(HOME),
+            1 => Agent::Processor(CpuId(index)),
+            _ => Agent::Interface(NodeId(index)),
+        };
+        Message::new(kind, line, to, CpuId(word.take(2) as u16))
+            .with_owner(CpuId(word.take(2) as u16))
+            .with_acknowledgements(word.take(3) as u16)
+            .with_priority(word.take(3) as u8)
+            .with_version(Version(word.take(2)))
+            .with_sharers(sharers(word.take(4)))
+    }
 }
 
 /// Whether data have arrived for a request, final or speculative.
@@ -85,24 +179,6 @@ fn pack_request(request: &Request, word: &mut Writer) {
     }
 }
 
-/// Unpacks a line at a processor.
-pub fn unpack_cache(word: u32) -> CacheLine {
-    let mut word = Reader::new(word);
-    let pending = word.take(3);
-    let (state, version) = (MESI[word.take(2) as usize], Version(word.take(2)));
-    let (intervened, exclusive, requester) = (word.flag(), word.flag(), CpuId(word.take(2) as u16));
-    let intervention = Intervention { exclusive, requester };
-    let pending = match pending {
-        0 => Pending::None,
-        1 => Pending::Request(unpack_request(&mut word, intervened.then_some(intervention))),
-        2 => Pending::Writeback { intervention_ignored: false },
-        3 => Pending::Writeback { intervention_ignored: true },
-        4 => Pending::StaleIntervention,
-        _ => Pending::Intervention(intervention),
-    };
-    CacheLine { state, version, pending }
-}
-
 fn unpack_request(word: &mut Reader, deferred: Option<Intervention>) -> Request {
     let access = Access::ALL[word.take(3) as usize];
     let (upgrade, priority, nacked) = (word.flag(), word.take(3) as u8, word.flag());
@@ -113,84 +189,7 @@ fn unpack_request(word: &mut Reader, deferred: Option<Intervention>) -> Request 
     Request { access, kind, priority, home, owner, acknowledgements, invalidated: word.flag(), nacked, deferred }
 }
 
-/// Packs a line at its home, and the highest priority that a busy entry has NACKed since the last grant.
-pub fn pack_home(line: &HomeLine<DirectoryEntry>, nacked: u8, names: &Names) -> u32 {
-    let entry = &line.entry;
-    let (owner, former) = match entry.state {
-        DirectoryState::Unowned | DirectoryState::Poisoned | DirectoryState::Shared => (0, 0),
-        DirectoryState::Exclusive | DirectoryState::Wait => (names.cache(entry.owner), 0),
-        DirectoryState::BusyShared | DirectoryState::BusyExclusive => {
-            (names.cache(entry.owner), names.cache(entry.former))
-        }
-    };
-    let mut word = Writer::default();
-    word.put(3, entry.state as u32)
-        .put(2, entry.purpose as u32)
-        .put(2, owner)
-        .put(2, former)
-        .put(4, names.node_set(entry.sharers.bits()))
-        .put(3, entry.priority.into())
-        .put(2, line.memory.0)
-        .put(3, nacked.into());
-    word.word()
-}
-
-/// Unpacks a line at its home.
-pub fn unpack_home(word: u32) -> (HomeLine<DirectoryEntry>, u8) {
-    let mut word = Reader::new(word);
-    let entry = DirectoryEntry {
-        state: DirectoryState::ALL[word.take(3) as usize],
-        purpose: PURPOSES[word.take(2) as usize],
-        owner: CpuId(word.take(2) as u16),
-        former: CpuId(word.take(2) as u16),
-        sharers: sharers(word.take(4)),
-        priority: word.take(3) as u8,
-    };
-    (HomeLine { entry, memory: Version(word.take(2)) }, word.take(3) as u8)
-}
-
 fn sharers(bits: u32) -> SharerVector {
     let nodes = (0..MAX_CACHES as u16).filter(|node| bits >> node & 1 == 1);
     nodes.fold(SharerVector::EMPTY, |sharers, node| sharers.with(NodeId(node)))
-}
-
-/// Packs a message.
-pub fn pack_message(message: &Message, names: &Names) -> u32 {
-    let to = match message.to {
-        Agent::Home(_) => 0,
-        Agent::Processor(cpu) => 4 | names.cache(cpu),
-        Agent::Interface(node) => 8 | names.node(node),
-        Agent::Sharers => unreachable!("the network interface has expanded it"),
-    };
-    let intervenes = matches!(message.kind, MessageKind::BackoffReadShared | MessageKind::BackoffReadExclusive);
-    let mut word = Writer::default();
-    word.put(1, names.line(message.line))
-        .put(5, message.kind as u32)
-        .put(4, to)
-        .put(2, names.cache(message.requester))
-        .put(2, if intervenes { names.cache(message.owner) } else { 0 })
-        .put(3, message.acknowledgements.into())
-        .put(3, message.priority.into())
-        .put(2, message.version.0)
-        .put(4, names.node_set(message.sharers.bits()));
-    word.word()
-}
-
-/// Unpacks a message.
-pub fn unpack_message(word: u32) -> Message {
-    let mut word = Reader::new(word);
-    let line = LineAddr(word.take(1).into());
-    let kind = MessageKind::ALL[word.take(5) as usize];
-    let (index, to) = (word.take(2) as u16, word.take(2));
-    let to = match to {
-        0 => Agent::Home(HOME),
-        1 => Agent::Processor(CpuId(index)),
-        _ => Agent::Interface(NodeId(index)),
-    };
-    Message::new(kind, line, to, CpuId(word.take(2) as u16))
-        .with_owner(CpuId(word.take(2) as u16))
-        .with_acknowledgements(word.take(3) as u16)
-        .with_priority(word.take(3) as u8)
-        .with_version(Version(word.take(2)))
-        .with_sharers(sharers(word.take(4)))
 }

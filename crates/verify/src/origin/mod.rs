@@ -12,10 +12,10 @@ use protocol::origin::{
     CacheLine, DirectoryEntry, DirectoryState, Geometry, HomeAnswer, HomeWork, Mesi, Message, MessageClass,
     MessageKind, OwnerAnswer, Pending, Protocol, Transaction,
 };
-use units::{CpuId, LineAddr};
+use units::CpuId;
 
 use crate::config::{Config, Limits};
-use crate::directory::{Explored, Names, Planted, View, limits};
+use crate::directory::{Explored, Planted, View, limits};
 use crate::directory_protocol;
 use crate::litmus::Consistency;
 use crate::model::{Property, Violation};
@@ -52,32 +52,6 @@ fn configurations() -> Vec<Config> {
 
 impl Explored for Protocol {
     const BACKS_OFF: bool = true;
-    /// Highest priority that a busy entry has NACKed since the last grant.
-    type Notes = u8;
-
-    fn pack_cache(line: &CacheLine, names: &Names) -> u32 {
-        codec::pack_cache(line, names)
-    }
-
-    fn unpack_cache(word: u32) -> CacheLine {
-        codec::unpack_cache(word)
-    }
-
-    fn pack_home(&self, line: &HomeLine<DirectoryEntry>, (): &(), nacked: u8, names: &Names) -> [u32; 2] {
-        [codec::pack_home(line, nacked, names), 0]
-    }
-
-    fn unpack_home(&self, words: [u32; 2], _: LineAddr, (): &mut ()) -> (HomeLine<DirectoryEntry>, u8) {
-        codec::unpack_home(words[0])
-    }
-
-    fn pack_message(message: &Message, names: &Names) -> u32 {
-        codec::pack_message(message, names)
-    }
-
-    fn unpack_message(word: u32) -> Message {
-        codec::unpack_message(word)
-    }
 
     fn node(&self, cache: u8) -> u8 {
         self.geometry.node_of(CpuId(cache.into())).0 as u8

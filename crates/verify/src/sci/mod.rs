@@ -5,11 +5,11 @@ mod codec;
 mod fault;
 
 use protocol::Access;
-use protocol::sci::{CacheLine, CacheState, MemoryLine, MemoryState, Packet, Protocol};
-use units::{CpuId, LineAddr};
+use protocol::sci::{CacheLine, CacheState, MemoryLine, MemoryState, Protocol};
+use units::CpuId;
 
 use crate::config::{Config, Limits};
-use crate::directory::{Explored, Names, Planted, View, limits};
+use crate::directory::{Explored, Planted, View, limits};
 use crate::directory_protocol;
 use crate::litmus::Consistency;
 
@@ -28,32 +28,6 @@ fn loads_and_stores(caches: u16) -> Config {
 }
 
 impl Explored for Protocol {
-    type Notes = ();
-
-    fn pack_cache(line: &CacheLine, names: &Names) -> u32 {
-        codec::pack_cache(line, names)
-    }
-
-    fn unpack_cache(word: u32) -> CacheLine {
-        codec::unpack_cache(word)
-    }
-
-    fn pack_home(&self, line: &MemoryLine, (): &(), (): (), names: &Names) -> [u32; 2] {
-        [codec::pack_memory(line, names), 0]
-    }
-
-    fn unpack_home(&self, words: [u32; 2], _: LineAddr, (): &mut ()) -> (MemoryLine, ()) {
-        (codec::unpack_memory(words[0]), ())
-    }
-
-    fn pack_message(packet: &Packet, names: &Names) -> u32 {
-        codec::pack_packet(packet, names)
-    }
-
-    fn unpack_message(word: u32) -> Packet {
-        codec::unpack_packet(word)
-    }
-
     /// From the head that memory names, forward and backward pointers must agree, the state of every element must match
     /// its position, and no cache outside the list may have a copy.
     fn disagreement(&self, line: &View<'_, Self>) -> Option<String> {
