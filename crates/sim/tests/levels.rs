@@ -21,7 +21,7 @@ const ONE: &str = "l2 = \"none\"\n[l1]\nline_bytes = 128\n\
     [l1_port]\nclock_mhz = 200\nwidth_bytes = 16\nfill = \"whole-line\"\nfill_block_bytes = 32\nfill_write_cycles = 2\n\
     tag_check_cycles = 2\n";
 /// A third level.
-const THIRD: &str = "[l3]\nsize_mib = 1\nways = 4\nline_bytes = 128\nbus_clock_mhz = 100\nbus_width_bytes = 16\n\
+const THIRD: &str = "[l3]\nsize_mib = 16\nways = 4\nline_bytes = 128\nbus_clock_mhz = 100\nbus_width_bytes = 16\n\
     replacement = \"random\"\nway_prediction = false\nfill = \"preemptible-blocks\"\nfill_block_bytes = 32\n\
     fill_write_cycles = 1\nl2_writeback_cycles = 5\ncommon_edge_start = false\nhit_cycles = 30\ntag_check_cycles = 2\n\
     way_miss_cycles = 0\n";
@@ -73,16 +73,22 @@ fn combinations() -> Vec<(&'static str, String)> {
 /// Every load returns the last store, whatever the levels, and look-ahead changes nothing.
 #[test]
 fn any_levels_are_coherent_and_independent_of_look_ahead() {
-    for (number, (name, keys)) in (0..).zip(combinations()) {
+    for (number, (name, keys)) in (0u64..).zip(combinations()) {
+        let mut writebacks = 0;
         for base in ["origin2000-r12k-300-8p", "origin2000-r10k-195-4p", "flash-6p"] {
             let description = machine(base, &keys);
-            let delay = Duration::from_ns([0.0, 3000.0][number as usize % 2]);
-            let ahead = RandomTest { delay, references: 400, lines: 1024, ..RandomTest::new(number) };
-            let run = |test: RandomTest| test.run(&description).unwrap_or_else(|failure| panic!("{name}: {failure}"));
-            let (first, second) = (run(ahead), run(RandomTest { mode: Mode::LockStep, ..ahead }));
-            assert!(first == second, "{name} on {base}, seed {number}");
-            assert!(first.transactions() > 500 && first.writebacks() > 0, "{name} on {base}");
+            for seed in [number, number + 100] {
+                let delay = Duration::from_ns([0.0, 3000.0][seed as usize % 2]);
+                let ahead = RandomTest { delay, references: 400, lines: 1024, ..RandomTest::new(seed) };
+                let run =
+                    |test: RandomTest| test.run(&description).unwrap_or_else(|failure| panic!("{name}: {failure}"));
+                let (first, second) = (run(ahead), run(RandomTest { mode: Mode::LockStep, ..ahead }));
+                assert!(first == second, "{name} on {base}, seed {seed}");
+                assert!(first.transactions() > 200, "{name} on {base}, seed {seed}");
+                writebacks += first.writebacks();
+            }
         }
+        assert!(writebacks > 100, "{name}: {writebacks}");
     }
 }
 
@@ -131,7 +137,7 @@ fn three() -> Description {
     let second = "size_mib = 0.03125\nways = 1\nbus_clock_mhz = 200\nway_prediction = false\nhit_cycles = 6\n\
         tag_check_cycles = 4\nfill = \"preemptible-blocks\"";
     let third = THIRD
-        .replace("size_mib = 1\nways = 4", "size_mib = 0.25\nways = 1")
+        .replace("size_mib = 16\nways = 4", "size_mib = 0.25\nways = 1")
         .replace("clock_mhz = 100", "clock_mhz = 200");
     machine("origin2000-r12k-300-2p", &format!("{CLOCK}[l1]\nsize_kib = 1\nways = 1\n[l2]\n{second}\n{third}"))
 }
@@ -348,7 +354,7 @@ fn a_blocking_processor_waits_for_every_reference() {
         let access = move |thread: &mut Thread<'_>, at| if store { thread.store(at) } else { thread.load(at) };
         time_of(
             &machine,
-            |_, _| (),
+            |thread, base| thread.load(base.offset(8192)),
             move |thread, base| (0..count).for_each(|line| access(thread, base.offset(128 * line))),
         )
     };
@@ -357,8 +363,11 @@ fn a_blocking_processor_waits_for_every_reference() {
         assert!(four > one * 3 && one > cycle * 60, "misses do not overlap: {one} and {four}");
     }
     let windowed = machine::load("origin2000-r12k-300-2p").unwrap();
-    let overlapped =
-        time_of(&windowed, |_, _| (), |thread, base| (0..4).for_each(|line| thread.load(base.offset(128 * line))));
+    let overlapped = time_of(
+        &windowed,
+        |thread, base| thread.load(base.offset(8192)),
+        |thread, base| (0..4).for_each(|line| thread.load(base.offset(128 * line))),
+    );
     assert!(overlapped * 3 < miss(4, false) * 2, "on a windowed processor they do");
 }
 
@@ -412,13 +421,16 @@ fn a_random_chase_gains_nothing() {
 /// Prefetched lines that leave unused are counted.
 #[test]
 fn useless_prefetches_are_counted() {
-    let keys =
-        "[prefetch]\nkind = \"next-line\"\ndegree = 1\nstreams = 0\n[l2]\nsize_mib = 0.03125\n[l1]\nsize_kib = 1\n";
+    let keys = "[prefetch]\nkind = \"next-line\"\ndegree = 1\n[l2]\nsize_mib = 0.03125\n[l1]\nsize_kib = 1\n";
     let machine = machine("origin2000-r12k-300-2p", keys);
-    let counters = run(&machine, 8 << 20, |thread, base| {
-        (0..1000).for_each(|line| thread.load_dependent(base.offset(512 * line)))
-    })
-    .counters;
+    let every_fourth = |thread: &mut Thread<'_>, base: PhysicalAddr| {
+        for line in 0..1000 {
+            thread.load_dependent(base.offset(512 * line));
+            // Memory has time for both lines.
+            thread.work(300);
+        }
+    };
+    let counters = run(&machine, 8 << 20, every_fourth).counters;
     assert_eq!((counters.useful_prefetches, counters.prefetches), (0, 1000));
     assert!(counters.useless_prefetches > 800, "{counters:?}");
 }

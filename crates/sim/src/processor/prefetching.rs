@@ -38,33 +38,35 @@ impl Processor {
     fn observe_reference(&mut self, block: u64, named: u64, missed: bool) {
         let line = self.line_of_block(block);
         let used = self.note_used(line);
-        let Some(mut prefetching) = self.prefetching.take() else { return };
         let page = named >> self.timing.one_page_shift;
         let site = if self.site == 0 { page } else { self.site };
-        let Prefetching { prefetcher, proposed, .. } = &mut *prefetching;
+        let Some(prefetching) = &mut self.prefetching else { return };
+        let Prefetching { prefetcher, proposed, .. } = &mut **prefetching;
         prefetcher.observe(Reference { line: line.0, site, is_new: missed || used }, |line| proposed.push(line));
+        let mut proposed = std::mem::take(proposed);
         let shift = self.timing.one_page_shift - self.timing.line_shift;
-        for proposal in prefetching.proposed.drain(..) {
-            let same_page = proposal >> shift == line.0 >> shift;
-            if same_page && self.request_ahead(LineAddr(proposal)) {
-                prefetching.unused.insert(LineAddr(proposal));
-            }
+        for proposal in proposed.drain(..).filter(|proposal| proposal >> shift == line.0 >> shift) {
+            self.request_ahead(LineAddr(proposal));
         }
-        self.prefetching = Some(prefetching);
+        if let Some(prefetching) = &mut self.prefetching {
+            prefetching.proposed = proposed;
+        }
     }
 
-    /// Requests `line`, unless it is there or under way, or nothing is free for the request. Returns whether it did.
-    fn request_ahead(&mut self, line: LineAddr) -> bool {
+    /// Requests `line`, unless it is there or under way, or nothing is free for the request.
+    fn request_ahead(&mut self, line: LineAddr) {
         let known =
             self.miss_on(line).is_some() || self.writebacks.contains(&line) || self.caches.find(line.0).is_some();
         if known || self.writeback_room().is_err() {
-            return false;
+            return;
         }
-        let Ok(id) = self.free_miss(false, false) else { return false };
-        let Some(place) = self.make_room(self.timing.outermost, line) else { return false };
+        let Ok(id) = self.free_miss(false, false) else { return };
+        let Some(place) = self.make_room(self.timing.outermost, line) else { return };
+        if let Some(prefetching) = &mut self.prefetching {
+            prefetching.unused.insert(line);
+        }
         self.start_prefetch(id, line, place);
         self.evict_displaced(self.time);
-        true
     }
 
     fn start_prefetch(&mut self, id: MissId, line: LineAddr, place: Place) {
