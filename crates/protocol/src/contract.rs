@@ -227,7 +227,7 @@ pub trait Bus: Clone + Debug + Send + Sync + 'static {
     /// State of a line at a cache. The default has no copy and no request.
     type CacheLine: Copy + PartialEq + Debug + Default + Send + Sync;
     /// Command of a transaction.
-    type Command: Copy + PartialEq + Debug + Display + Send + Sync;
+    type Command: Copy + PartialEq + Debug + Send + Sync;
     /// Snoop reply of one participant, or the combined reply of several. The default is that of a participant without a
     /// copy.
     type Reply: Copy + PartialEq + Debug + Default;

@@ -1,7 +1,5 @@
 //! The MOESI bus as a bus protocol, with the cluster's device as a further participant.
 
-use std::fmt;
-
 use units::{CpuId, NodeId};
 
 use super::{Cache, CacheOutcome, Command, DataPhase, Device, Operation, Reply, Start, memory};
@@ -144,11 +142,5 @@ impl BusAgent<Protocol> for Device {
     #[inline]
     fn complete(&mut self) {
         Device::complete(self);
-    }
-}
-
-impl fmt::Display for Command {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.mnemonic())
     }
 }

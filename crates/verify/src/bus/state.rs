@@ -93,8 +93,8 @@ impl<B: Bus, O: Beyond<B>> fmt::Display for BusStep<B, O> {
         match self {
             Self::Access(cpu, access) => write!(f, "{cpu:?}: {} the line", verb(*access)),
             Self::Evict(cpu) => write!(f, "{cpu:?}: evicts the line"),
-            Self::Bus(Some(cpu), command) => write!(f, "bus: {command} by {cpu:?}"),
-            Self::Bus(None, command) => write!(f, "bus: {command} by the device"),
+            Self::Bus(Some(cpu), command) => write!(f, "bus: {} by {cpu:?}", B::mnemonic(*command)),
+            Self::Bus(None, command) => write!(f, "bus: {} by the device", B::mnemonic(*command)),
             Self::Beyond(step) => write!(f, "{step}"),
         }
     }

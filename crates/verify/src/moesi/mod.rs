@@ -100,6 +100,6 @@ impl ExploredBus for Protocol {
 
     fn describe_cache(line: &Cache) -> String {
         let copy = if line.state == Moesi::Invalid { "I".to_owned() } else { format!("{:?}", line.state) };
-        line.request.map_or(copy.clone(), |command| format!("{copy} requests {command}"))
+        line.request.map_or(copy.clone(), |command| format!("{copy} requests {}", command.mnemonic()))
     }
 }
