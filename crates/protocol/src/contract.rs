@@ -149,8 +149,8 @@ pub trait Directory: Clone + Debug + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Handles a message at the home of its line. `congested` tells that the home's output queue is nearly full, upon
-    /// which some protocols leave messages to others.
+    /// Handles a message at the home of its line. While the home's output queue is nearly full (`congested`), some
+    /// protocols leave messages to the requester.
     ///
     /// # Errors
     /// [`ProtocolError`] if the message cannot reach this line in a correct run.

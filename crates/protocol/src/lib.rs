@@ -5,7 +5,8 @@
 //!
 //! Each protocol is a module: [`origin`] is the SGI Origin's, [`msi`] the FLASH family, with the sharing set as a
 //! parameter, [`sci`] keeps sharers in a linked list, and [`snoop`] is a snooping bus. All share [`Access`] from a
-//! processor, [`CopyState`] in its cache, [`Version`] for data, [`Agent`] and [`ProtocolError`].
+//! processor, [`CopyState`] in its cache, [`Version`] for data, [`Agent`] and [`ProtocolError`]; and each fulfils one of the
+//! [`contract`]s, from which the model checker makes its model.
 
 mod access;
 mod agent;

@@ -1,5 +1,5 @@
 //! A new directory protocol, added from outside: valid or invalid, one copy at a time. The home lends the line to one
-//! cache until another one wants it, recalls it then, and NACKs the others meanwhile.
+//! cache until another one requests it, recalls it then, and NACKs the others meanwhile.
 
 use std::fmt;
 

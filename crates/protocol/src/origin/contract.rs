@@ -211,6 +211,7 @@ impl Directory for Protocol {
                 let first = node.0 * self.geometry.processors_per_node;
                 Destination::Caches(first..first + self.geometry.processors_per_node)
             }
+            // An invalidation of all sharers is expanded before it is sent.
             Agent::Home(_) | Agent::Sharers => Destination::Home,
         }
     }

@@ -19,7 +19,6 @@ pub struct PlantedBus<B: Bus, O: Beyond<B>> {
 }
 
 /// A fault. Each has what a correct protocol does, and returns or leaves something else.
-#[expect(clippy::type_complexity, reason = "each type is used once, where its parameters are explained")]
 pub enum BusPlant<B: Bus, O: Beyond<B>> {
     /// A cache has begun an access or an eviction.
     Start(fn(&mut B::CacheLine)),

@@ -42,7 +42,7 @@ pub const HOME: NodeId = NodeId(0);
 pub trait Explored: Codec {
     /// Word that names an agent in traces, before its number.
     const AGENT: &'static str = "cpu";
-    /// Whether a congested home can leave messages to others, which [`Explored::is_backoff`] tells.
+    /// Whether a congested home can leave messages to others, which [`Explored::is_backoff`] detects.
     const BACKS_OFF: bool = false;
 
     /// Node of a cache: interchangeable nodes keep their caches together.

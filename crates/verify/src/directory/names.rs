@@ -38,6 +38,9 @@ impl Names {
 
     /// Set of nodes under new names, a bit each.
     pub fn node_set(&self, nodes: u64) -> u32 {
+        if nodes == 0 {
+            return 0;
+        }
         let named = (0..MAX_CACHES).filter(|node| nodes >> node & 1 == 1);
         named.fold(0, |renamed, node| renamed | 1 << self.nodes[node])
     }

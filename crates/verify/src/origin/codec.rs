@@ -190,6 +190,9 @@ fn unpack_request(word: &mut Reader, deferred: Option<Intervention>) -> Request 
 }
 
 fn sharers(bits: u32) -> SharerVector {
+    if bits == 0 {
+        return SharerVector::EMPTY;
+    }
     let nodes = (0..MAX_CACHES as u16).filter(|node| bits >> node & 1 == 1);
     nodes.fold(SharerVector::EMPTY, |sharers, node| sharers.with(NodeId(node)))
 }

@@ -45,7 +45,7 @@ fn table() -> Vec<(&'static str, Property, Plant<Protocol>)> {
         ("miss-collapse", P::ExpectedMessage, Caches(|step| served(step, &[C::PreviousTail], |before, line, _, _| if before.state == S::HeadForwarding { line.state = before.state; }))),
         // An element responds to its purge, and keeps its copy.
         ("keep-purged-copy", P::LatestValue, Caches(|step| served(step, &[C::ValidInvalid], |before, line, _, _| if before.state.is_stable() { *line = *before; }))),
-        // An element that is purged by the head claims to be the last: the head purges the first element behind it, and no other.
+        // A purged element reports that it was the last: the head purges the first element behind it, and no other.
         ("purge-first-only", P::LatestValue, Caches(|step| served(step, &[C::FreshInvalid, C::ValidInvalid], claim_last))),
         // A leaving element is purged, and continues to leave as if it had not been.
         ("leave-although-purged", P::ExpectedMessage, Caches(|step| served(step, &[C::ValidInvalid], |before, line, _, _| if !before.state.is_stable() { *line = *before; }))),
