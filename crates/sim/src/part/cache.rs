@@ -423,8 +423,8 @@ mod tests {
             let random = &mut random();
             let mut cache = Cache::of_tags(&CacheSpec { sets, ways, replacement: LRU });
             let mut reference = Reference { sets: vec![Vec::new(); sets], ways };
-            for (fill, line) in steps {
-                if fill {
+            for (fills, line) in steps {
+                if fills {
                     let left = fill(&mut cache, line, CopyState::SHARED, random).map(|victim| victim.line);
                     prop_assert_eq!(left, reference.fill(line));
                 } else {
