@@ -193,7 +193,7 @@ mod tests {
             |text: &str| parse("my.toml", &format!("inherit = \"arctic\"\n{text}")).expect("a machine").description;
         let port = "[l1_port]\nclock_mhz = 300\nwidth_bytes = 16\nfill = \"whole-line\"\nfill_block_bytes = 32\n\
             fill_write_cycles = 1\ntag_check_cycles = 2";
-        let third = "[l3]\nsize_mib = 16\nways = 16\nline_bytes = 256\nbus_clock_mhz = 100\nbus_width_bytes = 16\n\
+        let third = "[l3]\nsize_mib = 16\nways = 16\nline_bytes = 128\nbus_clock_mhz = 100\nbus_width_bytes = 16\n\
             replacement = \"lru\"\nway_prediction = false\nfill = \"whole-line\"\nfill_block_bytes = 64\n\
             fill_write_cycles = 1\nl2_writeback_cycles = 4\ncommon_edge_start = false\nhit_cycles = 40\n\
             tag_check_cycles = 2\nway_miss_cycles = 0";
@@ -255,7 +255,7 @@ mod tests {
             ),
             (
                 "[processor]\nmodel = \"blocking\"\ninstruction_window = 1".to_owned(),
-                "machines/r10000.toml:17: processor.issue_width = 4: every instruction is done before the next issues",
+                "processor.issue_width = 4: every instruction is done before the next issues",
             ),
             (
                 "[processor]\nmodel = \"blocking\"\ninstruction_window = 1\nissue_width = 1\nwrite_buffer = 2"
