@@ -49,7 +49,7 @@ impl<C: Controller> System<C> {
         self.schedule_retry(retry);
     }
 
-    #[inline]
+    #[inline(always)]
     fn parcel(&self, id: EnvelopeId) -> Parcel {
         let envelope = self.envelopes.get(id);
         let (network, packets) =
@@ -57,12 +57,15 @@ impl<C: Controller> System<C> {
         Parcel { id: id.0, to: envelope.to, network, packets }
     }
 
-    #[inline]
+    #[inline(always)]
     fn carry_out(&mut self, id: EnvelopeId, step: Step) {
-        self.schedule_retry(step.retry);
+        if step.retries {
+            let retry = self.network.wires.take_retry();
+            self.schedule_retry(retry);
+        }
         match step.next {
-            Next::Pass(channel, at) => self.schedule_channel(channel, at, Event::Route(channel, id)),
-            Next::Deliver(channel, at) => C::delivered(self, channel, id, at),
+            Next::Pass => self.schedule_channel(step.channel, step.at, Event::Route(step.channel, id)),
+            Next::Deliver => C::delivered(self, step.channel, id, step.at),
             Next::Wait => {}
         }
     }
