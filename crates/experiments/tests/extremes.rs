@@ -12,13 +12,18 @@ use rayon::prelude::*;
 use sim::Options;
 use workloads::{Settings, Workload};
 
-/// Machines that together read every key: both controllers, all of FLASH's kinds of directories, pages that move.
-const MACHINES: [&str; 5] = [
+/// Machines that together read every key: both controllers, all of FLASH's kinds of directories, pages that move, every
+/// interconnect.
+const MACHINES: [&str; 9] = [
     "origin2000-r12k-300-8p+placement=first-touch+migration+replication+os.migration_threshold=2",
     "origin2000-r10k-195-4p+placement=mld",
     "flash-8p+hybrid/RAC+placement=fixed=7",
     "flash-4p+dynamic-pointer",
     "flash-4p+directory.ideal=zero-overhead",
+    "flash-ring-6p",
+    "origin2000-r12k-300-16p+topology.kind=mesh",
+    "flash-crossbar-4p",
+    "origin2000-r10k-195-6p+topology.kind=ideal",
 ];
 /// The most processors that take part: enough to share, few enough for a machine of thousands.
 const THREADS: u16 = 4;

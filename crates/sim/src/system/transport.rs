@@ -50,19 +50,22 @@ impl<C: Controller> System<C> {
         self.schedule_retry(retry);
     }
 
-    #[inline]
+    #[inline(always)]
     fn parcel(&self, id: EnvelopeId) -> Parcel {
         let envelope = self.kernel.envelopes.get(id);
         let (network, packets) = (envelope.message.network(), self.network.packets(envelope.message.carries_line()));
         Parcel { id: id.0, to: envelope.to, network, packets }
     }
 
-    #[inline]
+    #[inline(always)]
     fn carry_out(&mut self, id: EnvelopeId, step: Step) {
-        self.schedule_retry(step.retry);
+        if step.retries {
+            let retry = self.network.wires.take_retry();
+            self.schedule_retry(retry);
+        }
         match step.next {
-            Next::Pass(channel, at) => self.schedule_channel(channel, at, Event::Route(channel, id)),
-            Next::Deliver(channel, at) => C::delivered(self, channel, id, at),
+            Next::Pass => self.schedule_channel(step.channel, step.at, Event::Route(step.channel, id)),
+            Next::Deliver => C::delivered(self, step.channel, id, step.at),
             Next::Wait => {}
         }
     }

@@ -97,7 +97,7 @@ impl Interconnect for Crossbar {
         // A random delay is on the way, so that it changes the order of messages of different virtual networks alone.
         last.arrives = (start + self.latency + delay).max(last.arrives);
         passage.holds = Some((channel, parcel.network as u8));
-        Step { next: Next::Pass(channel, last.arrives), retry: None }
+        Step { at: last.arrives, channel, next: Next::Pass, retries: false }
     }
 
     /// The head of a message is at the receiver's interface.
@@ -112,7 +112,7 @@ impl Interconnect for Crossbar {
             queue.leave(start + passage.spread, parcel.packets);
         }
         passage.holds = Some((exit, lane));
-        Step { next: Next::Deliver(exit, start), retry: None }
+        Step::deliver(exit, start)
     }
 
     #[inline]

@@ -5,7 +5,7 @@ use machine::{Topology, VirtualNetwork};
 use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
 
 use super::meter::{Meter, Metered};
-use super::{Interconnect, Next, Parcel, Passage, Retry, Step, both_ways, registers};
+use super::{Interconnect, Parcel, Passage, Retry, Step, both_ways, registers};
 
 /// A constant latency between any two nodes, for whole messages of any length.
 pub struct Ideal {
@@ -60,12 +60,12 @@ impl Interconnect for Ideal {
             self.meters[channel.index()].0.accept(parcel.packets);
         }
         passage.holds = Some((exit, parcel.network as u8));
-        Step { next: Next::Deliver(exit, *latest), retry: None }
+        Step::deliver(exit, *latest)
     }
 
     /// A message is delivered by the step that it enters with.
     fn pass(&mut self, channel: ChannelId, _: Parcel, _: &mut Passage, now: Time, _: Duration) -> Step {
-        Step { next: Next::Deliver(channel, now), retry: None }
+        Step::deliver(channel, now)
     }
 
     #[inline]

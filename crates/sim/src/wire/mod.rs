@@ -57,13 +57,13 @@ impl Passage {
     }
 }
 
-/// The next step of a message.
+/// The kind of the next step of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// Its head reaches the far end of the channel at this time: [`Interconnect::pass`] is due then.
-    Pass(ChannelId, Time),
-    /// Its first packet comes out of the channel at its destination at this time.
-    Deliver(ChannelId, Time),
+    /// Its head reaches the far end of the channel: [`Interconnect::pass`] is due then.
+    Pass,
+    /// Its first packet comes out of the channel at its destination.
+    Deliver,
     /// It waits for credits.
     Wait,
 }
@@ -79,13 +79,25 @@ pub struct Retry {
     pub at: Time,
 }
 
-/// What follows from a step of a message.
+/// What follows from a step of a message; in two machine words, which are returned in registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// The next step of the message.
+    /// The time of the next step of the message, if it does not wait.
+    pub at: Time,
+    /// The channel that it takes or waits for.
+    pub channel: ChannelId,
+    /// The next step.
     pub next: Next,
-    /// A try to schedule before it, for itself or for others that wait for the buffer that it left.
-    pub retry: Option<Retry>,
+    /// Whether a try is to be scheduled before it ([`Interconnect::take_retry`]), for itself or for others that wait for the
+    /// buffer that it left.
+    pub retries: bool,
+}
+
+impl Step {
+    /// A message comes out of `channel` at its destination at `at`.
+    const fn deliver(channel: ChannelId, at: Time) -> Self {
+        Self { at, channel, next: Next::Deliver, retries: false }
+    }
 }
 
 /// The first of the messages that wait for a virtual channel.
@@ -116,15 +128,20 @@ pub trait Interconnect {
     }
 
     /// A message that [`Self::take_ready`] has taken leaves by virtual channel `lane` of `channel`.
-    fn leave(&mut self, _retry: Retry, _parcel: Parcel, _passage: &mut Passage) -> Step {
-        Step { next: Next::Wait, retry: None }
+    fn leave(&mut self, retry: Retry, _parcel: Parcel, _passage: &mut Passage) -> Step {
+        Step { at: retry.at, channel: retry.channel, next: Next::Wait, retries: false }
+    }
+
+    /// The try that the last step asked to schedule.
+    fn take_retry(&mut self) -> Option<Retry> {
+        None
     }
 
     /// A delivered message gives up its place at its destination from `when` on. Returns a try to schedule for others that
     /// wait for the place.
     fn release(&mut self, passage: &mut Passage, packets: u16, when: Time, now: Time) -> Option<Retry>;
 
-    /// The shortest time from the step that returns [`Next::Deliver`] to the delivery, if messages are delivered at all.
+    /// The shortest time from the step that announces [`Next::Deliver`] to the delivery, if messages are delivered at all.
     fn soonest_delivery(&self) -> Option<Duration>;
 
     /// Uncontended arrival times of the first packet at the network interface of `to`, for messages that leave that of
@@ -179,12 +196,12 @@ impl Interconnect for Wires {
         each!(self, one => one.topology())
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, from: NodeId, parcel: Parcel, passage: &mut Passage, now: Time, delay: Duration) -> Step {
         each!(self, one => one.enter(from, parcel, passage, now, delay))
     }
 
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, channel: ChannelId, parcel: Parcel, passage: &mut Passage, now: Time, delay: Duration) -> Step {
         each!(self, one => one.pass(channel, parcel, passage, now, delay))
     }
@@ -202,6 +219,11 @@ impl Interconnect for Wires {
     #[inline]
     fn release(&mut self, passage: &mut Passage, packets: u16, when: Time, now: Time) -> Option<Retry> {
         each!(self, one => one.release(passage, packets, when, now))
+    }
+
+    #[inline]
+    fn take_retry(&mut self) -> Option<Retry> {
+        each!(self, one => one.take_retry())
     }
 
     fn soonest_delivery(&self) -> Option<Duration> {

@@ -58,14 +58,15 @@ impl Bench {
     }
 
     fn carry_out(&mut self, id: usize, step: Step, now: Time) {
-        if let Some(Retry { channel, lane, at }) = step.retry {
+        if step.retries {
+            let Retry { channel, lane, at } = self.wires.take_retry().expect("a step that retries has a try");
             self.plan(at, Due::Retry(channel, lane));
         }
         match step.next {
-            Next::Pass(channel, at) => self.plan(at, Due::Pass(channel, id)),
-            Next::Deliver(channel, at) => {
+            Next::Pass => self.plan(step.at, Due::Pass(step.channel, id)),
+            Next::Deliver => {
                 self.announced[id] = now;
-                self.plan(at, Due::Deliver(channel, id));
+                self.plan(step.at, Due::Deliver(step.channel, id));
             }
             Next::Wait => {}
         }
@@ -276,13 +277,13 @@ fn messages_across_the_dateline_change_their_virtual_channel() {
         let mut passage = Passage::default();
         let mut step = bench.wires.enter(from, parcel, &mut passage, now, delay);
         let mut taken = vec![passage.lane];
-        while let Next::Pass(channel, at) = step.next {
-            now = at;
-            step = bench.wires.pass(channel, parcel, &mut passage, now, delay);
+        while step.next == Next::Pass {
+            now = step.at;
+            step = bench.wires.pass(step.channel, parcel, &mut passage, now, delay);
             taken.push(passage.lane);
         }
-        let Next::Deliver(channel, _) = step.next else { panic!("it waits") };
-        let ends = bench.wires.topology().channels().nth(channel.index()).map(|channel| channel.to);
+        assert_eq!(step.next, Next::Deliver);
+        let ends = bench.wires.topology().channels().nth(step.channel.index()).map(|channel| channel.to);
         assert_eq!(ends, Some(Endpoint::Node(parcel.to)));
         lanes.push(taken);
     }

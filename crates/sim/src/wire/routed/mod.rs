@@ -24,6 +24,8 @@ pub struct Routed {
     router: RouterTiming,
     /// Classes of virtual channels of each virtual network ([`Topology::channel_classes`]).
     classes: u8,
+    /// The try that the last step asked to schedule.
+    retry: Option<Retry>,
 }
 
 impl Routed {
@@ -52,7 +54,7 @@ impl Routed {
             Channel::new(spec, networks * usize::from(classes))
         };
         let channels = topology.channels().map(make).collect();
-        Self { topology, channels, router: RouterTiming { bypass, queued }, classes }
+        Self { topology, channels, router: RouterTiming { bypass, queued }, classes, retry: None }
     }
 
     #[inline]
@@ -92,11 +94,11 @@ impl Routed {
         delay: Duration,
     ) -> Step {
         match self.channel_mut(channel).send(parcel.id, usize::from(lane), parcel.packets, now, delay) {
-            Ok(sent) => self.forward((channel, lane), parcel, passage, (sent, false), now),
+            Ok(sent) => self.forward((channel, lane), parcel, passage, &sent, false, now),
             Err(Queued { next_try }) => {
                 self.note_queued(passage, parcel.packets, now);
-                let retry = next_try.and_then(|at| self.plan(channel, lane, at, now));
-                Step { next: Next::Wait, retry }
+                self.retry = next_try.and_then(|at| self.plan(channel, lane, at, now));
+                Step { at: now, channel, next: Next::Wait, retries: self.retry.is_some() }
             }
         }
     }
@@ -118,14 +120,15 @@ impl Routed {
         (channel, lane): (ChannelId, u8),
         parcel: Parcel,
         passage: &mut Passage,
-        (sent, waited): (Sent, bool),
+        sent: &Sent,
+        waited: bool,
         now: Time,
     ) -> Step {
-        let (arrival, bypassed) = self.arrival(channel, &sent);
+        let (arrival, bypassed) = self.arrival(channel, sent);
         let (packets, end) = (parcel.packets, sent.start + sent.spread);
         passage.spread = passage.spread.max(sent.spread);
         passage.lane = lane;
-        let mut retry = None;
+        let mut retries = false;
         if let Some((before, its_lane)) = passage.holds.take() {
             passage.waited += sent.start.since(passage.reached);
             self.channel_mut(channel).meter.count_ages(packets, passage.waited);
@@ -137,16 +140,18 @@ impl Routed {
                 }
                 queue.leave(end, packets);
             }
-            retry = self.give_credits(before, its_lane, end, packets, now);
+            if let Some(retry) = self.give_credits(before, its_lane, end, packets, now) {
+                (self.retry, retries) = (Some(retry), true);
+            }
         }
         let next = match self.channels[channel.index()].spec.to {
-            End::Router(_) => Next::Pass(channel, arrival),
+            End::Router(_) => Next::Pass,
             End::Node(_) => {
                 passage.holds = Some((channel, lane));
-                Next::Deliver(channel, arrival)
+                Next::Deliver
             }
         };
-        Step { next, retry }
+        Step { at: arrival, channel, next, retries }
     }
 
     #[inline]
@@ -169,13 +174,13 @@ impl Interconnect for Routed {
         &self.topology
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, from: NodeId, parcel: Parcel, passage: &mut Passage, now: Time, delay: Duration) -> Step {
         let (channel, lane) = (self.topology.injection(from), self.lane(parcel.network, 0));
         self.send((channel, lane), parcel, passage, now, delay)
     }
 
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, channel: ChannelId, parcel: Parcel, passage: &mut Passage, now: Time, delay: Duration) -> Step {
         passage.holds = Some((channel, passage.lane));
         passage.reached = now;
@@ -202,7 +207,12 @@ impl Interconnect for Routed {
 
     fn leave(&mut self, Retry { channel, lane, at: now }: Retry, parcel: Parcel, passage: &mut Passage) -> Step {
         let sent = self.channel_mut(channel).send_ready(usize::from(lane), parcel.packets, now);
-        self.forward((channel, lane), parcel, passage, (sent, true), now)
+        self.forward((channel, lane), parcel, passage, &sent, true, now)
+    }
+
+    #[inline]
+    fn take_retry(&mut self) -> Option<Retry> {
+        self.retry.take()
     }
 
     #[inline]
