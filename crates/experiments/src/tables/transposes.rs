@@ -147,7 +147,9 @@ impl Shape for Transposes {
             let step = if self.nodes() > 4 { 2 } else { 1 };
             let series = (0..self.nodes()).step_by(step).map(line).collect();
             let (x, y) = (Axis::linear("time (ms)"), Axis::linear("memory utilisation (%)"));
-            plots.push((order.replace(' ', "-"), reproduced.plot(x, y, series)));
+            let plot = reproduced.plot(x, y, series);
+            let title = format!("{}: {order}", plot.title);
+            plots.push((order.replace(' ', "-"), Plot { title, ..plot }));
         }
         plots
     }
