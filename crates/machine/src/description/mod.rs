@@ -478,4 +478,6 @@ fn inherit_error(located: &Located, reason: &str) -> DescriptionError {
 }
 
 #[cfg(test)]
+mod network_tests;
+#[cfg(test)]
 mod tests;

@@ -76,7 +76,7 @@ enum Shape {
 impl Shape {
     fn of(topology: &Topology) -> Self {
         let places = || topology.routers().iter().map(|router| router.place);
-        match places().last() {
+        match topology.routers().last().map(|router| router.place) {
             Some(RouterPlace::Ring { .. }) => return Self::Ring,
             // The last router is the one in the last column and row.
             Some(RouterPlace::Grid { column, row }) => return Self::Grid(column + 1, row + 1),

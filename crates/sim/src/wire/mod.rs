@@ -190,6 +190,7 @@ macro_rules! each {
     };
 }
 
+// The steps of a message are always inlined into the event loop, so that their results stay in registers.
 impl Interconnect for Wires {
     #[inline]
     fn topology(&self) -> &Topology {

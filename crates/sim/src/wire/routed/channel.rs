@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use units::{Duration, NodeId, RouterId, Time};
-
 use machine::description::MOST_VIRTUAL_CHANNELS;
+use units::{Duration, NodeId, RouterId, Time};
 
 use crate::wire::meter::{Meter, Metered};
 
