@@ -150,30 +150,30 @@ impl<P: Explored> DirectoryModel<P> {
     fn at_home(&self, rest: State<P>, message: &P::Message, step: Step<P>, visit: &mut impl FnMut(Step<P>, After<P>)) {
         let crowded = P::BACKS_OFF.then(|| self.handle(rest.clone(), message, true));
         match self.handle(rest.clone(), message, false) {
-            Ok(Handled::Done((after, _))) => visit(step, Ok(after)),
+            Ok(Handled::Done((after, _))) => visit(step, after),
             Ok(Handled::StoreExhausted) => self.reclaim(&rest, message, step, visit),
             Err(violation) => visit(step, Err(violation)),
         }
         if let Some(Ok(Handled::Done((after, true)))) = crowded
             && let Step::Deliver { message, caches, reclaimed, .. } = step
         {
-            visit(Step::Deliver { message, caches, reclaimed, backoff: true }, Ok(after));
+            visit(Step::Deliver { message, caches, reclaimed, backoff: true }, after);
         }
     }
 
-    /// Runs the home's handler. The second value is whether it left messages to others.
+    /// Runs the home's handler: the state after it, if it violates no property, and whether it left messages to others.
     fn handle(
         &self,
         mut state: State<P>,
         message: &P::Message,
         congested: bool,
-    ) -> Result<Handled<(State<P>, bool)>, Violation> {
+    ) -> Result<Handled<(After<P>, bool)>, Violation> {
         let line = P::line(message).index();
         if let Some(Plant::Refuse(answer)) = self.plant
             && let Some(answer) = answer(message)
         {
             send(&mut state, &[answer]);
-            return Ok(Handled::Done((state, false)));
+            return Ok(Handled::Done((Ok(state), false)));
         }
         let before = state.homes[line];
         let store_before = self.plant.as_ref().map(|_| state.store.clone());
@@ -191,9 +191,8 @@ impl<P: Explored> DirectoryModel<P> {
         }
         P::note(&mut state.notes[line], &before, message, &work)?;
         send(&mut state, &sent);
-        self.check_line(&state, line)?;
-        self.check_store(&state)?;
-        Ok(Handled::Done((state, P::is_backoff(&work))))
+        let checked = self.check_line(&state, line).and_then(|()| self.check_store(&state));
+        Ok(Handled::Done((checked.map(|()| state), P::is_backoff(&work))))
     }
 
     /// Reclaims the store entries of one line at the home, each in turn, and then handles the message.
