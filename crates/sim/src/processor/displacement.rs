@@ -91,8 +91,8 @@ impl Processor {
         let written = self.caches.take_written();
         // The primary cache has made way when the value arrived, unless no other level includes it.
         let first = if self.caches.is_included_primary() { 2 } else { 1 };
-        for number in first..=self.timing.outermost {
-            let length = self.timing.levels[number].inner_writeback * u64::from(written[number]);
+        for (number, &lines) in written.iter().enumerate().skip(first) {
+            let length = self.timing.levels[number].inner_writeback * u64::from(lines);
             self.buses[number].reserve(now, now, length);
         }
         self.evict_displaced(now);

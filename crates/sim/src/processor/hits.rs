@@ -98,13 +98,13 @@ impl Processor {
         if self.timing.outermost == 1 && self.caches.is_plain() {
             return own;
         }
-        for number in 1..=self.timing.outermost {
+        for (number, &lines) in written.iter().enumerate().skip(1) {
             let timing = &self.timing.levels[number];
             if number < level {
                 self.buses[number].book_fill(self.time, from, timing.line_read, timing);
             }
             if number != level {
-                let length = timing.inner_writeback * u64::from(written[number]);
+                let length = timing.inner_writeback * u64::from(lines);
                 self.buses[number].reserve(self.time, from, length);
             }
         }
