@@ -85,6 +85,9 @@ pub struct PublishedColumn {
     pub unit: Unit,
     /// What its figures are.
     pub kind: Kind,
+    /// Whether the text alone states its figures, beside the table or figure.
+    #[serde(skip)]
+    pub is_beside: bool,
 }
 
 /// A file under `reference/` that does not say what a published table must.
@@ -168,7 +171,8 @@ impl PublishedTable {
         let mut columns = parsed.columns;
         for fact in &parsed.facts {
             if columns.iter().all(|column| column.name != fact.column) {
-                columns.push(PublishedColumn { name: fact.column.clone(), unit: fact.unit, kind: fact.kind });
+                let name = fact.column.clone();
+                columns.push(PublishedColumn { name, unit: fact.unit, kind: fact.kind, is_beside: true });
             }
         }
         Ok(Self {

@@ -94,7 +94,9 @@ impl Shape for Programs {
         };
         let (rows, mut columns) = (names(|row| &row.row), names(|row| &row.column));
         // Facts that the text states beside the figure have columns of their own, and are not drawn.
-        columns.retain(|name| reproduced.scene.table.columns.iter().any(|column| column.name == *name));
+        columns.retain(|name| {
+            reproduced.scene.table.columns.iter().any(|column| column.name == *name && !column.is_beside)
+        });
         let unit = reproduced.scene.table.columns.first().map_or(String::new(), |column| format!(" ({})", column.unit));
         let figure = self.words.split(' ').next().unwrap_or_default();
         let y = || Axis::linear(format!("{figure}{unit}"));
