@@ -1,7 +1,8 @@
 //! Compares the whole golden record with what is measured now, or replaces it.
 //!
 //! `cargo run --release -p ccnuma-experiments --example golden` compares and fails where anything differs; `-- --write` replaces the record and the
-//! README's tables; `-- --readme` only those tables, from the record as it is.
+//! README's tables; `-- --write-runs` only the runs of programs, which take seconds; `-- --readme` only those tables, from the record
+//! as it is.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,6 +15,7 @@ use experiments::parallel;
 enum Wanted {
     Comparison,
     Record,
+    Runs,
     Readme,
 }
 
@@ -26,9 +28,10 @@ fn main() -> ExitCode {
     let wanted = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => Wanted::Comparison,
         ["--write"] => Wanted::Record,
+        ["--write-runs"] => Wanted::Runs,
         ["--readme"] => Wanted::Readme,
         _ => {
-            eprintln!("{}: accepted: nothing, --write or --readme", words.join(" "));
+            eprintln!("{}: accepted: nothing, --write, --write-runs or --readme", words.join(" "));
             return ExitCode::from(2);
         }
     };
@@ -45,6 +48,11 @@ fn done(wanted: Wanted) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let folder = root().join("golden");
     if wanted == Wanted::Readme {
         write_readme(&GoldenRecord::read(&folder)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if wanted == Wanted::Runs {
+        let record = GoldenRecord { runs: runs()?, ..GoldenRecord::read(&folder)? };
+        record.write(&folder)?;
         return Ok(ExitCode::SUCCESS);
     }
     let now = measured()?;
@@ -67,8 +75,14 @@ fn measured() -> Result<GoldenRecord, Box<dyn std::error::Error>> {
         record.figures.extend(golden::published_figures(selection, |_, _| ())?);
         eprintln!("{}: {:.1} s", selection.words, start.elapsed().as_secs_f64());
     }
+    record.runs = runs()?;
+    Ok(record)
+}
+
+/// The runs of programs.
+fn runs() -> Result<Vec<golden::RunFigure>, Box<dyn std::error::Error>> {
     let start = std::time::Instant::now();
-    let scratch = tempfile::tempdir()?;
+    let (scratch, mut all) = (tempfile::tempdir()?, Vec::new());
     let work = |run: &golden::Run| {
         let start = std::time::Instant::now();
         let figures = run.figures(scratch.path());
@@ -76,12 +90,12 @@ fn measured() -> Result<GoldenRecord, Box<dyn std::error::Error>> {
         figures
     };
     let keep = |_, figures: Result<Vec<golden::RunFigure>, GoldenError>| {
-        record.runs.extend(figures?);
+        all.extend(figures?);
         Ok::<_, GoldenError>(())
     };
     parallel::in_order(&golden::runs(), work, |_| (), keep)?;
     eprintln!("runs: {:.1} s", start.elapsed().as_secs_f64());
-    Ok(record)
+    Ok(all)
 }
 
 fn write_readme(record: &GoldenRecord) -> Result<(), Box<dyn std::error::Error>> {

@@ -12,19 +12,23 @@ use rayon::prelude::*;
 use sim::Options;
 use workloads::{Settings, Workload};
 
-/// Machines that together read every key: both controllers, all of FLASH's kinds of directories, pages that move, every
-/// interconnect.
-const MACHINES: [&str; 9] = [
-    "origin2000-r12k-300-8p+placement=first-touch+migration+replication+os.migration_threshold=2",
-    "origin2000-r10k-195-4p+placement=mld",
-    "flash-8p+hybrid/RAC+placement=fixed=7",
-    "flash-4p+dynamic-pointer",
-    "flash-4p+directory.ideal=zero-overhead",
-    "flash-ring-6p",
-    "origin2000-r12k-300-16p+topology.kind=mesh",
-    "flash-crossbar-4p",
-    "origin2000-r10k-195-6p+topology.kind=ideal",
+/// Machines that together read every key, with the tables that are varied: all of them on both controllers, all of FLASH's kinds of
+/// directories, and pages that move; those of the network on other interconnects; and its own on a bus.
+const MACHINES: [(&str, &[&str]); 10] = [
+    ("origin2000-r12k-300-8p+placement=first-touch+migration+replication+os.migration_threshold=2", EVERY_TABLE),
+    ("origin2000-r10k-195-4p+placement=mld", EVERY_TABLE),
+    ("flash-8p+hybrid/RAC+placement=fixed=7", EVERY_TABLE),
+    ("flash-4p+dynamic-pointer", EVERY_TABLE),
+    ("flash-4p+directory.ideal=zero-overhead", EVERY_TABLE),
+    ("flash-ring-6p", NETWORK),
+    ("origin2000-r12k-300-16p+topology.kind=mesh", NETWORK),
+    ("flash-crossbar-4p", NETWORK),
+    ("origin2000-r10k-195-6p+topology.kind=ideal", NETWORK),
+    ("smp-4p", &["bus", "banks", "memory", "l1", "l2", "l3", "processor"]),
 ];
+const EVERY_TABLE: &[&str] = &[];
+const NETWORK: &[&str] = &["topology", "router", "link", "ring", "mesh", "crossbar", "ideal_network"];
+
 /// The most processors that take part: enough to share, few enough for a machine of thousands.
 const THREADS: u16 = 4;
 
@@ -101,10 +105,16 @@ fn all_that_are_accepted_run(machines: &[(String, &str)]) -> usize {
     accepted
 }
 
-/// Every key at every extreme, on every machine that has it.
+/// Whether a machine's search varies a key.
+fn varies(tables: &[&str], key: &str) -> bool {
+    tables.is_empty() || key.split_once('.').is_some_and(|(table, _)| tables.contains(&table))
+}
+
+/// Every key at every extreme, on every machine whose search varies it.
 fn singles() -> Vec<(String, &'static str)> {
-    let of = |machine: &'static str| {
-        extremes().flat_map(move |(key, values)| {
+    let of = |(machine, tables): (&'static str, &'static [&'static str])| {
+        let varied = extremes().filter(move |(key, _)| varies(tables, key));
+        varied.flat_map(move |(key, values)| {
             let named = move |value: String| (variant::with(machine, key, value.trim_matches('"')), key);
             values.into_iter().map(named)
         })
@@ -118,8 +128,11 @@ fn pairs(wanted: usize) -> Vec<(String, &'static str)> {
         extremes().flat_map(|(key, values)| values.into_iter().map(move |value| (key, value))).collect();
     // Steps that have no factor in common with the lengths visit all of them.
     let pair = |number: usize| {
-        let (first, second) = (&all[number * 97 % all.len()], &all[(number * 89 + number / all.len() + 1) % all.len()]);
-        let machine = variant::with(MACHINES[number % MACHINES.len()], first.0, first.1.trim_matches('"'));
+        let (machine, tables) = MACHINES[number % MACHINES.len()];
+        let of_machine: Vec<_> = all.iter().filter(|(key, _)| varies(tables, key)).collect();
+        let count = of_machine.len();
+        let (first, second) = (of_machine[number * 97 % count], of_machine[(number * 89 + number / count + 1) % count]);
+        let machine = variant::with(machine, first.0, first.1.trim_matches('"'));
         let scheduled = [first.0, second.0].into_iter().find(|key| key.starts_with("scheduler."));
         (variant::with(&machine, second.0, second.1.trim_matches('"')), scheduled.unwrap_or(first.0))
     };

@@ -122,6 +122,9 @@ pub fn runs() -> Vec<Run> {
             "bwana+placement=fixed=1+replication",
             8,
         ),
+        run("ocean", &[("intervals", 32), ("steps", 1)], "smp-8p", 8),
+        run("lu", &[("side", 64)], "origin2000-r12k-300-16p+topology.kind=mesh", 16),
+        run("radix", &[("keys", 8192), ("radix", 256), ("bits", 16)], "flash-ring-8p", 8),
         Run {
             recorded_on: Some("origin2000-r12k-300-8p"),
             ..run("radix", &[("keys", 8192), ("radix", 256), ("bits", 16)], "flash-8p+dynamic-pointer", 8)
@@ -241,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_program_and_both_families_are_in_the_record() {
+    fn every_program_and_every_kind_of_node_are_in_the_record() {
         let programs: BTreeSet<_> = runs().iter().map(Run::program).collect();
         let all: BTreeSet<_> = workloads::Workload::all().iter().map(workloads::Workload::name).collect();
         assert_eq!(programs, all);
@@ -249,7 +252,7 @@ mod tests {
         assert_eq!(names.len(), runs().len(), "two runs have one name");
         let kind = |run: &Run| variant::load(run.machine).expect("a machine").controller.kind;
         let kinds: BTreeSet<_> = runs().iter().map(|run| format!("{:?}", kind(run))).collect();
-        assert_eq!(kinds.len(), 2, "{kinds:?}");
+        assert_eq!(kinds.len(), 3, "{kinds:?}");
     }
 
     #[test]
