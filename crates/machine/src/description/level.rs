@@ -281,7 +281,7 @@ mod tests {
             assert!(message.contains(expected), "{message}\nis not\n{expected}");
             assert_eq!(message.lines().count(), 1, "{message}");
         }
-        let without = parse("my.toml", &format!("inherit = \"arctic\"\nprefetch = \"none\"")).expect("a machine");
+        let without = parse("my.toml", "inherit = \"arctic\"\nprefetch = \"none\"").expect("a machine");
         assert!(without.description.prefetch.is_none());
     }
 }
