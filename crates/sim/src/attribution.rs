@@ -89,9 +89,9 @@ pub struct LineLoss {
 
 /// The miss that a wait is charged to; none for waits without a miss.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Debt(u32);
+pub struct LossId(u32);
 
-impl Debt {
+impl LossId {
     /// No miss.
     pub const NONE: Self = Self(0);
 }
@@ -102,12 +102,12 @@ pub struct Charge {
     /// The cause of the wait.
     pub cause: Cause,
     /// The miss that it is charged to.
-    pub debt: Debt,
+    pub loss_id: LossId,
 }
 
 impl From<Cause> for Charge {
     fn from(cause: Cause) -> Self {
-        Self { cause, debt: Debt::NONE }
+        Self { cause, loss_id: LossId::NONE }
     }
 }
 
@@ -229,28 +229,28 @@ impl Attribution {
     }
 
     /// Opens a miss on address `at` by the program at `site`.
-    pub fn open(&mut self, site: u64, at: u64) -> Debt {
+    pub fn open(&mut self, site: u64, at: u64) -> LossId {
         let life = Life { place: self.place(site, at), loss: None, pending: Duration::ZERO };
         if self.free.len() > QUARANTINE
             && let Some(number) = self.free.pop_front()
         {
             self.lives[number as usize] = life;
-            return Debt(number);
+            return LossId(number);
         }
         self.lives.push(life);
-        Debt(self.lives.len() as u32 - 1)
+        LossId(self.lives.len() as u32 - 1)
     }
 
     /// The request of a miss on `line` is granted: an upgrade, or a fetch whose cause is decided later.
-    pub fn grant(&mut self, debt: Debt, line: LineAddr, upgrade: bool) {
-        if debt == Debt::NONE {
+    pub fn grant(&mut self, loss_id: LossId, line: LineAddr, upgrade: bool) {
+        if loss_id == LossId::NONE {
             return;
         }
         if upgrade {
-            self.settle(debt.0, Loss::Upgrade);
-        } else if let Some(before) = self.bringers.insert(line, debt.0) {
+            self.settle(loss_id.0, Loss::Upgrade);
+        } else if let Some(before) = self.bringers.insert(line, loss_id.0) {
             // A request is granted twice if its page moved.
-            if before != debt.0 {
+            if before != loss_id.0 {
                 self.settle(before, Loss::Unsettled);
             }
         }
@@ -276,9 +276,9 @@ impl Attribution {
     }
 
     /// A miss is complete, served by `service`.
-    pub fn served(&mut self, debt: Debt, service: Service) {
-        if self.is_counting() && debt != Debt::NONE {
-            let place = self.lives[debt.0 as usize].place;
+    pub fn served(&mut self, loss_id: LossId, service: Service) {
+        if self.is_counting() && loss_id != LossId::NONE {
+            let place = self.lives[loss_id.0 as usize].place;
             self.entry(place).served[service.index()] += 1;
         }
     }
@@ -297,7 +297,7 @@ impl Attribution {
     }
 
     /// Charges `time` to a miss, to the place of the last TLB miss or awaited word, or to a barrier.
-    pub fn spend(&mut self, site: u64, Charge { cause, debt }: Charge, on: Cause, time: Duration) {
+    pub fn spend(&mut self, site: u64, Charge { cause, loss_id }: Charge, on: Cause, time: Duration) {
         if !self.is_counting() {
             return;
         }
@@ -308,8 +308,8 @@ impl Attribution {
             Cause::Read(_) | Cause::Write(_) => None,
             _ => return,
         };
-        if debt != Debt::NONE {
-            let life = &mut self.lives[debt.0 as usize];
+        if loss_id != LossId::NONE {
+            let life = &mut self.lives[loss_id.0 as usize];
             match loss.or(life.loss) {
                 Some(loss) => {
                     let place = life.place;

@@ -46,13 +46,13 @@ faults! {
 
 /// The state that makes a fault strike occasionally.
 #[derive(Clone, Copy, Debug)]
-pub struct Saboteur {
+pub struct PlantedFault {
     fault: Fault,
     spared: u32,
 }
 
-impl Saboteur {
-    /// A saboteur that plants `fault`.
+impl PlantedFault {
+    /// A planted that plants `fault`.
     pub const fn new(fault: Fault) -> Self {
         Self { fault, spared: 0 }
     }

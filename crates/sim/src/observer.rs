@@ -174,7 +174,7 @@ impl Observer {
     }
 
     /// A processor sends an uncached read: the answer must be no older than the newest contents now.
-    pub fn asks_uncached(&mut self, cpu: CpuId, line: LineAddr) {
+    pub fn sends_uncached(&mut self, cpu: CpuId, line: LineAddr) {
         let newest = self.seen(line).newest;
         self.floors.insert((self.first_of(line), cpu), newest);
     }

@@ -19,7 +19,7 @@ pub(crate) struct Team {
     /// Whether one of them has requested a stop.
     stop: Cell<bool>,
     /// A count of changes that may end spin loops.
-    news: Cell<u64>,
+    changes: Cell<u64>,
     /// Whether threads may change processors, which they do at their own time.
     scheduled: Cell<bool>,
     /// Calls of the operating system, and their answers.
@@ -79,8 +79,8 @@ impl Team {
         Self { scheduled: Cell::new(scheduled), ..Self::default() }
     }
 
-    pub(crate) fn news(&self) -> u64 {
-        self.news.get()
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes.get()
     }
 }
 
@@ -255,7 +255,7 @@ impl<'a> Thread<'a> {
     /// Charges all time from here on to `cause`, a barrier or a lock that consists of loads and stores; `None` charges
     /// the program itself again. Returns the previous cause.
     pub(crate) fn charge(&mut self, cause: Option<Cause>) -> Option<Cause> {
-        self.processor().on_behalf(cause)
+        self.processor().charged_to(cause)
     }
 
     /// Empties the caches and the TLB: clean lines are dropped silently, modified ones written back.
@@ -288,7 +288,7 @@ impl<'a> Thread<'a> {
     /// their copies of the line were invalidated. If this processor no longer owns the line, a copy may have been
     /// fetched before the change: all spin loops are then made to load again.
     pub fn publish(&mut self, at: impl Location) {
-        self.tell_news();
+        self.announce_change();
         let processor = self.processor();
         if !at.known(processor).is_some_and(|at| processor.owns(at)) {
             self.suspend(Wait::Published);
@@ -322,8 +322,8 @@ impl<'a> Thread<'a> {
 
     /// Whether rounds of its program's own spin loops can be skipped: no observer, cause tracker or attribution needs
     /// each.
-    pub fn may_rest(&mut self) -> bool {
-        self.processor().may_rest()
+    pub fn may_skip_rounds(&mut self) -> bool {
+        self.processor().may_skip_rounds()
     }
 
     /// Counts a repeated load of the same word, in the program's own loop.
@@ -338,8 +338,8 @@ impl<'a> Thread<'a> {
     }
 
     /// Counts a change of a word that other threads may spin on.
-    pub fn tell_news(&mut self) {
-        self.team.news.set(self.team.news.get() + 1);
+    pub fn announce_change(&mut self) {
+        self.team.changes.set(self.team.changes.get() + 1);
     }
 
     /// Requests a stop of all threads of the program, at their next check.

@@ -8,7 +8,7 @@ use crate::thread::Thread;
 
 impl Thread<'_> {
     /// Performs `act` with all its time charged to `cause`, unless an enclosing operation already has a cause.
-    pub fn on_behalf<T>(&mut self, cause: Cause, act: impl FnOnce(&mut Self) -> T) -> T {
+    pub fn charged_to<T>(&mut self, cause: Cause, act: impl FnOnce(&mut Self) -> T) -> T {
         let outer = self.charge(Some(cause));
         if outer.is_some() {
             self.charge(outer);
@@ -77,7 +77,7 @@ impl Thread<'_> {
         if let Some(at) = at {
             self.note_change(at);
         }
-        self.tell_news();
+        self.announce_change();
         change()
     }
 

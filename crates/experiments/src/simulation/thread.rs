@@ -23,7 +23,7 @@ impl<'t, 'y> SimulatedThread<'t, 'y> {
 
     /// Changes a word indivisibly. Returns what was there.
     fn indivisible(&mut self, region: &SharedRegion, word: usize, change: impl FnOnce(u64) -> u64) -> u64 {
-        self.thread.on_behalf(Cause::Lock, |thread| {
+        self.thread.charged_to(Cause::Lock, |thread| {
             thread.indivisible(Some(region.at(word)), || {
                 let before = region.get(word);
                 region.set(word, change(before));
@@ -85,14 +85,14 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
 
     fn load_acquire(&mut self, region: &SharedRegion, word: usize) -> u64 {
         let at = Some(region.at(word));
-        self.thread.on_behalf(Cause::Lock, |thread| thread.acquire(at, || region.get(word)))
+        self.thread.charged_to(Cause::Lock, |thread| thread.acquire(at, || region.get(word)))
     }
 
     /// What a critical section stored is done before its lock is seen free: the release starts after all else has ended.
     fn store_release(&mut self, region: &SharedRegion, word: usize, value: u64) {
         let at = Some(region.at(word));
         self.thread.drain();
-        self.thread.on_behalf(Cause::Lock, |thread| thread.release(at, || region.set(word, value)));
+        self.thread.charged_to(Cause::Lock, |thread| thread.release(at, || region.set(word, value)));
     }
 
     fn await_change(&mut self, region: &SharedRegion, word: usize, held: u64) -> u64 {
@@ -101,13 +101,13 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
             if found != held {
                 return found;
             }
-            self.thread.on_behalf(Cause::Lock, |thread| thread.spin(region.at(word), SPIN));
+            self.thread.charged_to(Cause::Lock, |thread| thread.spin(region.at(word), SPIN));
         }
     }
 
     fn fetch_add_at_memory(&mut self, region: &SharedRegion, word: usize, addend: u64) -> u64 {
         self.thread.drain();
-        self.thread.on_behalf(Cause::Lock, |thread| {
+        self.thread.charged_to(Cause::Lock, |thread| {
             thread.change_at_memory(Some(region.at(word)), || {
                 let before = region.get(word);
                 region.set(word, before.wrapping_add(addend));
@@ -118,7 +118,7 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
 
     fn load_at_memory(&mut self, region: &SharedRegion, word: usize) -> u64 {
         self.thread.drain();
-        self.thread.on_behalf(Cause::Lock, |thread| thread.at_memory(Some(region.at(word)), || region.get(word)))
+        self.thread.charged_to(Cause::Lock, |thread| thread.at_memory(Some(region.at(word)), || region.get(word)))
     }
 
     #[inline]
@@ -147,7 +147,7 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
             Some(mut barrier) => {
                 let Self { thread, number, .. } = self;
                 let number = *number;
-                thread.on_behalf(Cause::Barrier, |thread| {
+                thread.charged_to(Cause::Barrier, |thread| {
                     barrier.wait(&mut SimulatedThread { thread, number, barrier: None });
                 });
                 self.barrier = Some(barrier);

@@ -268,7 +268,7 @@ fn pause(address: usize, looks: u32, waiting: Waiting, sleep: impl FnOnce()) {
 pub fn charged<T>(cause: Cause, act: impl FnOnce() -> T) -> T {
     match current() {
         None => act(),
-        Some(thread) => thread.on_behalf(cause, |_| act()),
+        Some(thread) => thread.charged_to(cause, |_| act()),
     }
 }
 

@@ -96,7 +96,7 @@ fn load<T: Word>(address: *const T, site: usize) -> T {
     let Some(thread) = current() else { return unsafe { T::look(address) } };
     note_look(thread, address as usize, site);
     // SAFETY: as above.
-    thread.on_behalf(Cause::Lock, |thread| acquire(thread, address as usize, || unsafe { read_volatile(address) }))
+    thread.charged_to(Cause::Lock, |thread| acquire(thread, address as usize, || unsafe { read_volatile(address) }))
 }
 
 /// The thread is about to look at a word from the code at `site`, perhaps again.
@@ -121,7 +121,7 @@ fn store<T: Word>(address: *mut T, value: T) {
         Some(thread) => {
             // SAFETY: as above.
             let change = || unsafe { write_volatile(address, value) };
-            thread.on_behalf(Cause::Lock, |thread| release(thread, address as usize, change));
+            thread.charged_to(Cause::Lock, |thread| release(thread, address as usize, change));
         }
     }
 }
@@ -140,7 +140,7 @@ fn modify<T: Word>(address: *mut T, change: impl Fn(T) -> T) -> T {
             before
         }
     };
-    thread.on_behalf(Cause::Lock, |thread| indivisible(thread, address as usize, act))
+    thread.charged_to(Cause::Lock, |thread| indivisible(thread, address as usize, act))
 }
 
 /// The same where the program's threads are this computer's.

@@ -167,8 +167,10 @@ pub unsafe extern "C" fn barrier_wait(barrier: *mut pthread_barrier_t) -> c_int 
     };
     super::callbacks::settle(thread);
     let by_mechanism = match run().barrier {
-        OwnBarrier::Shared(kind) => Some(thread.on_behalf(Cause::Barrier, |thread| meet(thread, barrier.cast(), kind))),
-        OwnBarrier::Ideal => Some(thread.on_behalf(Cause::Barrier, |thread| meet_at_once(thread, barrier.cast()))),
+        OwnBarrier::Shared(kind) => {
+            Some(thread.charged_to(Cause::Barrier, |thread| meet(thread, barrier.cast(), kind)))
+        }
+        OwnBarrier::Ideal => Some(thread.charged_to(Cause::Barrier, |thread| meet_at_once(thread, barrier.cast()))),
         OwnBarrier::Own | OwnBarrier::Futex => None,
     };
     if let Some(last) = by_mechanism {
@@ -179,7 +181,7 @@ pub unsafe extern "C" fn barrier_wait(barrier: *mut pthread_barrier_t) -> c_int 
         let barrier = barrier.cast::<Barrier>();
         (&raw mut (*barrier).arrived, &raw mut (*barrier).rounds, (*barrier).threads)
     };
-    thread.on_behalf(Cause::Barrier, |thread| {
+    thread.charged_to(Cause::Barrier, |thread| {
         // SAFETY: words of the program's barrier.
         let round = unsafe { rounds.read_volatile() };
         // SAFETY: as above.

@@ -220,7 +220,7 @@ pub fn park(thread: &mut Thread<'static>, until: Option<Time>) {
 /// Does nothing until `until`.
 fn sleep_until(thread: &mut Thread<'static>, until: Time) {
     system_call(thread);
-    thread.on_behalf(Cause::Idle, |thread| {
+    thread.charged_to(Cause::Idle, |thread| {
         while thread.now() < until && !cancel::is_due() {
             cancel::waiting(|| park(thread, Some(until)));
         }
@@ -305,7 +305,7 @@ pub extern "C" fn __wrap_sched_yield() -> c_int {
         // SAFETY: nothing is handed over.
         None => unsafe { libc::sched_yield() },
         Some(thread) => {
-            thread.on_behalf(Cause::Lock, |thread| {
+            thread.charged_to(Cause::Lock, |thread| {
                 system_call(thread);
                 thread.drain();
                 thread.order();

@@ -39,10 +39,10 @@ fn wait(
     if locking::is_asked_for() {
         // SAFETY: the program's structure is long enough.
         let words = unsafe { &raw mut (*condition.cast::<Condition>()).looked_at };
-        return thread.on_behalf(Cause::Lock, |thread| looking::wait(thread, words, lock, until));
+        return thread.charged_to(Cause::Lock, |thread| looking::wait(thread, words, lock, until));
     }
     let word = signals(condition);
-    thread.on_behalf(Cause::Lock, |thread| {
+    thread.charged_to(Cause::Lock, |thread| {
         // SAFETY: the program's condition variable.
         let look = || unsafe { word.read_volatile() };
         let seen = acquire(thread, word as usize, look);
@@ -61,11 +61,11 @@ fn signal(thread: &mut Thread<'static>, condition: *mut pthread_cond_t, most: us
     if locking::is_asked_for() {
         // SAFETY: the program's structure is long enough.
         let words = unsafe { &raw mut (*condition.cast::<Condition>()).looked_at };
-        thread.on_behalf(Cause::Lock, |thread| looking::signal(thread, words, most));
+        thread.charged_to(Cause::Lock, |thread| looking::signal(thread, words, most));
         return 0;
     }
     let word = signals(condition);
-    thread.on_behalf(Cause::Lock, |thread| {
+    thread.charged_to(Cause::Lock, |thread| {
         // SAFETY: the program's condition variable.
         indivisible(thread, word as usize, || unsafe { word.write_volatile(word.read_volatile().wrapping_add(1)) });
         futex::wake(thread, word as usize, most);

@@ -59,7 +59,7 @@ fn is_ready(descriptor: c_int, events: c_short) -> bool {
 
 /// Waits until `ready`, or until a time; whether it is. A thread that is cancelled waits no longer.
 fn wait(thread: &mut Thread<'static>, until: Option<Time>, mut ready: impl FnMut() -> bool) -> bool {
-    thread.on_behalf(Cause::Lock, |thread| {
+    thread.charged_to(Cause::Lock, |thread| {
         let mut pause = SOON;
         loop {
             thread.drain();

@@ -34,7 +34,7 @@ pub unsafe fn call(
                     _ => deadline(time, clock),
                 }
             });
-            thread.on_behalf(Cause::Lock, |thread| {
+            thread.charged_to(Cause::Lock, |thread| {
                 // SAFETY: the caller's promise.
                 let found = acquire(thread, address, || unsafe { read_volatile(word) });
                 if found != value {

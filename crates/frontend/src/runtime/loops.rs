@@ -83,7 +83,7 @@ static BARE: Single<Option<(Code, FxHashMap<usize, bool>)>> = Single::new(None);
 pub fn again(hot: &mut Hot, thread: &mut Thread<'static>, at: VirtualAddr, site: usize, calls: u64) {
     thread.note_again();
     hot.looks += 1;
-    if hot.recording || hot.looks < PATIENCE || !thread.may_rest() {
+    if hot.recording || hot.looks < PATIENCE || !thread.may_skip_rounds() {
         return;
     }
     let user = hot.user;

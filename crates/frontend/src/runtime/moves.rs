@@ -30,7 +30,7 @@ fn move_page(thread: &mut Thread<'static>, at: VirtualAddr, node: NodeId) -> Res
         );
         return Err(libc::EBUSY);
     }
-    thread.on_behalf(Cause::System, |thread| {
+    thread.charged_to(Cause::System, |thread| {
         thread.move_page(at, node);
         for _ in 0..LOOKS {
             if thread.home_of(at) == Some(node) {

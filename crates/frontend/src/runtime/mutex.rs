@@ -160,12 +160,12 @@ fn me() -> u32 {
 
 /// Takes a mutex; used by condition variables, too.
 pub fn take(thread: &mut Thread<'static>, mutex: *mut pthread_mutex_t, until: Option<Time>) -> c_int {
-    thread.on_behalf(Cause::Lock, |thread| Handle::at(mutex).take(thread, until))
+    thread.charged_to(Cause::Lock, |thread| Handle::at(mutex).take(thread, until))
 }
 
 /// Gives it back.
 pub fn give(thread: &mut Thread<'static>, mutex: *mut pthread_mutex_t) -> c_int {
-    thread.on_behalf(Cause::Lock, |thread| Handle::at(mutex).give(thread))
+    thread.charged_to(Cause::Lock, |thread| Handle::at(mutex).give(thread))
 }
 
 /// Who calls it after the simulation, or before: there is one thread then, and no lock that anybody waits for.
@@ -228,7 +228,7 @@ pub unsafe extern "C" fn lock(mutex: *mut pthread_mutex_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __wrap_pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
     match current() {
-        Some(thread) => thread.on_behalf(Cause::Lock, |thread| {
+        Some(thread) => thread.charged_to(Cause::Lock, |thread| {
             let mutex = Handle::at(mutex);
             if mutex.is(libc::PTHREAD_MUTEX_RECURSIVE) && mutex.is_owned() {
                 return mutex.take_again();
@@ -319,7 +319,7 @@ pub unsafe extern "C" fn spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
         // SAFETY: the caller's promise.
         return if alone() { 0 } else { unsafe { libc::pthread_spin_lock(lock) } };
     };
-    thread.on_behalf(Cause::Lock, |thread| {
+    thread.charged_to(Cause::Lock, |thread| {
         while !spin_try(thread, lock) {
             loop {
                 // SAFETY: the caller's promise.
@@ -357,7 +357,7 @@ fn spin_try(thread: &mut Thread<'static>, lock: *mut pthread_spinlock_t) -> bool
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __wrap_pthread_spin_trylock(lock: *mut pthread_spinlock_t) -> c_int {
     match current() {
-        Some(thread) => thread.on_behalf(Cause::Lock, |thread| if spin_try(thread, lock) { 0 } else { libc::EBUSY }),
+        Some(thread) => thread.charged_to(Cause::Lock, |thread| if spin_try(thread, lock) { 0 } else { libc::EBUSY }),
         None if alone() => 0,
         // SAFETY: the caller's promise.
         None => unsafe { libc::pthread_spin_trylock(lock) },
@@ -371,7 +371,7 @@ pub unsafe extern "C" fn __wrap_pthread_spin_trylock(lock: *mut pthread_spinlock
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __wrap_pthread_spin_unlock(lock: *mut pthread_spinlock_t) -> c_int {
     match current() {
-        Some(thread) => thread.on_behalf(Cause::Lock, |thread| {
+        Some(thread) => thread.charged_to(Cause::Lock, |thread| {
             // SAFETY: the program's lock.
             release(thread, lock as usize, || unsafe { lock.write_volatile(SPIN_FREE) });
             0

@@ -86,7 +86,7 @@ pub fn plan(start: usize, bytes: usize, wish: &Wish) {
     if nodes.is_empty() {
         return;
     }
-    if !run().heeds_plans {
+    if !run().follows_plans {
         super::start::note("the program asks for pages on nodes, which this machine's placement does not heed (see --placement planned)".to_owned());
         return;
     }

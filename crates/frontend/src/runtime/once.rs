@@ -16,7 +16,7 @@ const DONE: u32 = 2;
 
 /// Whether the caller is to do it: else it is done when this returns. `done` is what the word says then.
 fn begin(thread: &mut Thread<'static>, word: *mut u32) -> bool {
-    thread.on_behalf(Cause::Lock, |thread| {
+    thread.charged_to(Cause::Lock, |thread| {
         loop {
             // SAFETY: the program's word.
             let look = || unsafe { word.read_volatile() };
@@ -45,7 +45,7 @@ fn begin(thread: &mut Thread<'static>, word: *mut u32) -> bool {
 
 /// It is done, or given up.
 fn end(thread: &mut Thread<'static>, word: *mut u32, state: u32) {
-    thread.on_behalf(Cause::Lock, |thread| {
+    thread.charged_to(Cause::Lock, |thread| {
         // SAFETY: the program's word.
         release(thread, word as usize, || unsafe { word.write_volatile(state) });
         futex::wake(thread, word as usize, usize::MAX);

@@ -50,7 +50,7 @@ fn count_waiting(thread: &mut Thread<'static>, lock: *mut Words, change: i32) {
 fn take(lock: *mut pthread_rwlock_t, writes: bool, until: Option<Time>) -> c_int {
     let Some(thread) = current() else { return 0 };
     let lock = lock.cast::<Words>();
-    thread.on_behalf(Cause::Lock, |thread| {
+    thread.charged_to(Cause::Lock, |thread| {
         while !try_take(thread, lock, writes) {
             count_waiting(thread, lock, 1);
             // It may have become free since: whoever gave it back saw nobody wait.
@@ -70,7 +70,7 @@ fn take(lock: *mut pthread_rwlock_t, writes: bool, until: Option<Time>) -> c_int
 fn give(lock: *mut pthread_rwlock_t) -> c_int {
     let Some(thread) = current() else { return 0 };
     let lock = lock.cast::<Words>();
-    thread.on_behalf(Cause::Lock, |thread| {
+    thread.charged_to(Cause::Lock, |thread| {
         thread.drain();
         // SAFETY: the program's lock.
         let after = indivisible(thread, lock as usize, || unsafe {
@@ -137,7 +137,7 @@ macro_rules! takes {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $try(lock: *mut pthread_rwlock_t) -> c_int {
             match current() {
-                Some(thread) => thread.on_behalf(Cause::Lock, |thread| {
+                Some(thread) => thread.charged_to(Cause::Lock, |thread| {
                     if try_take(thread, lock.cast(), $writes) { 0 } else { libc::EBUSY }
                 }),
                 None if alone() => 0,

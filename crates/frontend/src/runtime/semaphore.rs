@@ -29,7 +29,7 @@ fn take(semaphore: *mut sem_t, until: Option<Time>) -> c_int {
         return 0;
     }
     let count = semaphore.cast::<u32>();
-    let in_time = thread.on_behalf(Cause::Lock, |thread| {
+    let in_time = thread.charged_to(Cause::Lock, |thread| {
         while !try_take(thread, count) {
             // SAFETY: the program's semaphore.
             if unsafe { count.read_volatile() } == 0 && !futex::wait_at_point(thread, count as usize, until) {
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn semaphore_wait(semaphore: *mut sem_t) -> c_int {
 pub unsafe extern "C" fn __wrap_sem_trywait(semaphore: *mut sem_t) -> c_int {
     match current() {
         Some(thread) => {
-            let taken = thread.on_behalf(Cause::Lock, |thread| try_take(thread, semaphore.cast()));
+            let taken = thread.charged_to(Cause::Lock, |thread| try_take(thread, semaphore.cast()));
             if taken { 0 } else { fail(libc::EAGAIN) }
         }
         None if alone() => 0,
@@ -131,7 +131,7 @@ pub unsafe extern "C" fn __wrap_sem_post(semaphore: *mut sem_t) -> c_int {
         return if alone() { 0 } else { unsafe { libc::sem_post(semaphore) } };
     };
     let count = semaphore.cast::<u32>();
-    thread.on_behalf(Cause::Lock, |thread| {
+    thread.charged_to(Cause::Lock, |thread| {
         thread.drain();
         // SAFETY: the program's semaphore.
         indivisible(thread, count as usize, || unsafe { count.write_volatile(count.read_volatile() + 1) });

@@ -136,7 +136,7 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
         *RUN.get() = Some(Run {
             processors: processors.len(),
             nodes: simulator.topology().nodes().len(),
-            heeds_plans: description.os.placement == PlacementKind::Planned,
+            follows_plans: description.os.placement == PlacementKind::Planned,
             pages_move,
             per_node: description.topology.processors_per_node as usize,
             threads: Vec::new(),

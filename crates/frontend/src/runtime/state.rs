@@ -145,7 +145,7 @@ pub struct Run {
     /// How many nodes the machine has.
     pub nodes: usize,
     /// Whether the machine places pages where programs ask for them.
-    pub heeds_plans: bool,
+    pub follows_plans: bool,
     /// Whether pages move where programs ask for it.
     pub pages_move: bool,
     /// Processors on a node.

@@ -371,7 +371,7 @@ pub unsafe extern "C" fn join(handle: libc::pthread_t, result: *mut *mut c_void)
         return 0;
     }
     user.joined = true;
-    thread.on_behalf(Cause::Idle, |thread| {
+    thread.charged_to(Cause::Idle, |thread| {
         loop {
             let ended = super::state::acquire(thread, user.ended as usize, || {
                 // SAFETY: a word of the arena.

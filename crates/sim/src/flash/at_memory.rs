@@ -34,7 +34,7 @@ impl Stage {
 
 impl System<Magics> {
     /// A processor requests a memory operation.
-    pub(super) fn ask_memory(&mut self, cpu: CpuId, post: &Post) {
+    pub(super) fn begin_operation(&mut self, cpu: CpuId, post: &Post) {
         let node = self.node_of(cpu);
         let Some(miss) = super::miss_on(self, node, post.line) else { return };
         self.controllers.nodes[node.index()].account.begin(miss, post.measured);

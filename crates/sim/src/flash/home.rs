@@ -5,7 +5,7 @@ use units::{Duration, LineAddr, NodeId, Time};
 
 use super::directory::Traces;
 use super::handler::{Handler, lookup, of_home, of_set};
-use super::transport::asks;
+use super::transport::is_request;
 use super::{Magics, cpu_of};
 use crate::system::{Served, System};
 
@@ -33,7 +33,7 @@ impl System<Magics> {
         let start = run.first;
         if !from_network {
             self.leaves_inbox(home, now + run.waited);
-            if asks(message.kind) {
+            if is_request(message.kind) {
                 self.note_request(home, message.line, run.waited);
             }
         }
@@ -59,7 +59,7 @@ impl System<Magics> {
     /// Runs the protocol's handler.
     #[inline]
     fn change_directory(&mut self, home: NodeId, message: &Message) -> Option<(HomeWork, Traces)> {
-        let spoiled = if self.observation.saboteur.is_some() { self.spoil_at_home(message)? } else { *message };
+        let spoiled = if self.observation.planted.is_some() { self.spoil_at_home(message)? } else { *message };
         let message = &spoiled;
         let controllers = &mut self.controllers;
         let mut traces = controllers.traces.pop().unwrap_or_default();
@@ -78,7 +78,7 @@ impl System<Magics> {
         if let Some(served) = served(work.transaction, &traces) {
             self.note_service(cpu_of(message.requester), message.line, home, served);
         }
-        if self.observation.saboteur.is_some() {
+        if self.observation.planted.is_some() {
             self.spoil_directory(message, work.transaction);
         }
         Some((work, traces))
@@ -136,9 +136,9 @@ pub fn served(transaction: Transaction, traces: &Traces) -> Option<Served> {
         _ => None,
     };
     match transaction {
-        Transaction::Read | Transaction::Write => Some(Served::Alone),
+        Transaction::Read | Transaction::Write => Some(Served::ByHome),
         Transaction::ReadDisplacing | Transaction::WriteInvalidating => Some(Served::Invalidating),
-        Transaction::Forward => traces.sent.iter().find_map(asked).map(Served::Asking),
+        Transaction::Forward => traces.sent.iter().find_map(asked).map(Served::ByOwner),
         _ => None,
     }
 }

@@ -11,7 +11,7 @@ use super::transport::destination;
 use super::{Magics, cpu_of, miss_on};
 use crate::SimError;
 use crate::kernel::{EnvelopeId, Event};
-use crate::processor::{Ask, MissId, Post};
+use crate::processor::{MissId, Post, PostKind};
 use crate::system::System;
 
 /// The protocol's access for a processor's access; `None` if the protocol has no message for it.
@@ -26,16 +26,16 @@ pub const fn wanted(access: Access) -> Option<msi::Access> {
 impl System<Magics> {
     /// A processor posts a request or an eviction. The line's state changes now; the message is at the pins later.
     pub(super) fn on_post(&mut self, cpu: CpuId, post: &Post) {
-        match post.ask {
-            Ask::Request(access) => self.on_miss(cpu, post, access),
-            Ask::Evict => self.on_evict(cpu, post),
+        match post.kind {
+            PostKind::Request(access) => self.on_miss(cpu, post, access),
+            PostKind::Evict => self.on_evict(cpu, post),
         }
     }
 
     fn on_miss(&mut self, cpu: CpuId, post: &Post, access: Access) {
         let Some(wanted) = wanted(access) else {
             return match access {
-                Access::UncachedRead => self.ask_memory(cpu, post),
+                Access::UncachedRead => self.begin_operation(cpu, post),
                 _ => self.fail(SimError::NoUncached { cpu }),
             };
         };
@@ -223,7 +223,7 @@ impl System<Magics> {
         let now = self.kernel.now;
         self.processor_mut(cpu_of(node)).count_intervention(message.line);
         let checked = self.processor_mut(cpu_of(node)).snoop(message.line, now);
-        let Some((outcome, answer, report)) = self.ask_owner(node, &message) else { return };
+        let Some((outcome, answer, report)) = self.intervene_at_owner(node, &message) else { return };
         // Both messages wait in this node until their bus transfer and handler are over.
         let ids = (self.envelop(answer, node), self.envelop(report, node));
         let timing = &self.controllers.design.timing;

@@ -7,9 +7,9 @@ use units::{CpuId, Duration, LineAddr, NodeId, Time};
 use super::account::Unhindered;
 use super::event::{InterfaceStep, MagicEvent};
 use super::handler::{Handler, of_node};
+use super::planted::Spoiled;
 use super::remote_access_cache::Kept;
-use super::sabotage::Spoiled;
-use super::transport::asks;
+use super::transport::is_request;
 use super::{Magics, cpu_of, miss_on};
 use crate::kernel::EnvelopeId;
 use crate::processor::{CachedCopy, MissId};
@@ -128,7 +128,11 @@ impl System<Magics> {
 
     /// The presumed owner of a line answers a forwarded request. Returns the outcome, the answer and the report to the
     /// home.
-    pub(super) fn ask_owner(&mut self, node: NodeId, message: &Message) -> Option<(NodeOutcome, Message, Message)> {
+    pub(super) fn intervene_at_owner(
+        &mut self,
+        node: NodeId,
+        message: &Message,
+    ) -> Option<(NodeOutcome, Message, Message)> {
         let (mut answer, mut report) = (None, None);
         let outcome = self.with_line(node, message.line, |cache, context| {
             msi::receive(cache, context, message, &mut |sent| match sent.to {
@@ -154,7 +158,7 @@ impl System<Magics> {
         let message = self.kernel.envelopes.get(id).message;
         let (now, delay) = (self.kernel.now, self.random_delay());
         // The tags of the remote access cache are checked before the request goes out (FLASH dissertation, 5.4.1).
-        let looks = self.controllers.remote_access_cache && asks(message.kind);
+        let looks = self.controllers.remote_access_cache && is_request(message.kind);
         if looks {
             self.count_remote_access_cache(node, false);
         }
@@ -163,7 +167,7 @@ impl System<Magics> {
         let magic = &mut nodes[node.index()];
         let run = magic.run(design, now, Handler::Request, check, 0, delay);
         magic.sent[message.kind as usize] += 1;
-        if let Some(miss) = miss_on(self, node, message.line).filter(|_| asks(message.kind)) {
+        if let Some(miss) = miss_on(self, node, message.line).filter(|_| is_request(message.kind)) {
             let account = &mut self.controllers.nodes[node.index()].account;
             account.asked(miss, now, run.waited);
             account.leaves(miss, run.first);
@@ -171,7 +175,7 @@ impl System<Magics> {
         self.leaves_inbox(node, now + run.waited);
         let timing = &self.controllers.design.timing;
         let mut out = run.first + timing.outbox + timing.network_out;
-        if self.observation.saboteur.is_some() {
+        if self.observation.planted.is_some() {
             out += self.spoil_departure(&message);
         }
         self.schedule(node, out, MagicEvent::Inject(node, id));
@@ -209,7 +213,7 @@ impl System<Magics> {
         let at = run.first.max(ready);
         self.release_buffer(id, run.first);
         self.kernel.envelopes.remove(id);
-        if let Some((_, answer, report)) = self.ask_owner(node, message) {
+        if let Some((_, answer, report)) = self.intervene_at_owner(node, message) {
             let ids = (self.envelop(answer, node), self.envelop(report, node));
             self.schedule(node, at, MagicEvent::Supplied(ids.0, ids.1));
         }
@@ -254,7 +258,7 @@ impl System<Magics> {
             self.processor_mut(cpu_of(node)).count_invalidation(message.line);
         }
         let spoiled =
-            if self.observation.saboteur.is_some() { self.spoil_at_node(node, message) } else { Spoiled::default() };
+            if self.observation.planted.is_some() { self.spoil_at_node(node, message) } else { Spoiled::default() };
         if spoiled.lost {
             return None;
         }
@@ -319,7 +323,7 @@ impl System<Magics> {
                 self.schedule(node, out, MagicEvent::Answer(cpu, miss, message.kind.carries_data()));
             }
             NodeOutcome::Retry => {
-                self.count_refusal(cpu, line);
+                self.count_nack(cpu, line);
                 let Some(miss) = miss_on(self, node, line) else { return };
                 let again = at + self.controllers.design.timing.retry;
                 self.schedule(node, again, MagicEvent::Retry(cpu, miss));

@@ -32,7 +32,7 @@ pub(super) const fn probes(message: &Message) -> bool {
 
 /// Whether a message is the initial request of a miss.
 #[inline]
-pub(super) const fn asks(kind: MessageKind) -> bool {
+pub(super) const fn is_request(kind: MessageKind) -> bool {
     matches!(kind, MessageKind::Get | MessageKind::GetExclusive | MessageKind::Upgrade)
 }
 

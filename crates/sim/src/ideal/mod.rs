@@ -37,7 +37,7 @@ use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 use crate::flash::{self, Directory, MagicDescription, MagicTiming, Protocol, Sums, Traces, Unhindered, cpu_of};
 use crate::kernel::{self, EnvelopeId, Event};
 use crate::memory::LineMap;
-use crate::processor::{Ask, CachedCopy, MissId, Post, ProcessorTiming};
+use crate::processor::{CachedCopy, MissId, Post, PostKind, ProcessorTiming};
 use crate::statistics::{Histogram, NodeStatistics, Tally};
 use crate::system::{Blueprint, Controller, Held, Incoherence, System, Unfinished};
 use crate::wire::Network;
@@ -178,9 +178,9 @@ impl Controller for Ideals {
     }
 
     fn posted(system: &mut System<Self>, cpu: CpuId, post: &Post) {
-        match post.ask {
-            Ask::Request(access) => system.on_miss(cpu, post, access),
-            Ask::Evict => system.on_evict(cpu, post),
+        match post.kind {
+            PostKind::Request(access) => system.on_miss(cpu, post, access),
+            PostKind::Evict => system.on_evict(cpu, post),
         }
     }
 

@@ -69,7 +69,7 @@ impl System<Ideals> {
         let outcome =
             self.with_line(node, line, |cache, context, mut send| msi::receive(cache, context, message, &mut send))?;
         if outcome == NodeOutcome::Retry {
-            self.count_refusal(cpu_of(node), line);
+            self.count_nack(cpu_of(node), line);
             self.with_line(node, line, |cache, context, mut send| msi::retry(cache, line, context, &mut send))?;
         }
         Ok(matches!(outcome, NodeOutcome::Completed(_)))

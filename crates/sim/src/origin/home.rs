@@ -17,7 +17,7 @@ impl System<Hubs> {
     pub(super) fn on_home(&mut self, id: EnvelopeId) {
         let (mut message, node) = (self.kernel.envelopes.get(id).message, self.kernel.envelopes.get(id).to);
         let returns = matches!(message.kind, MessageKind::Writeback | MessageKind::SharingWriteback);
-        if self.observation.saboteur.is_some() && returns && message.version.0 > 0 && self.strikes(Fault::StaleData) {
+        if self.observation.planted.is_some() && returns && message.version.0 > 0 && self.strikes(Fault::StaleData) {
             message.version.0 -= 1;
         }
         self.count_reference(node, &message);
@@ -71,13 +71,13 @@ impl System<Hubs> {
             _ => None,
         };
         match transaction {
-            Transaction::Unowned => Some(Served::Alone),
+            Transaction::Unowned => Some(Served::ByHome),
             Transaction::Invalidate | Transaction::BackoffInvalidate => Some(Served::Invalidating),
             Transaction::InterventionShared
             | Transaction::InterventionExclusive
             | Transaction::BackoffInterventionShared
             | Transaction::BackoffInterventionExclusive => {
-                sent.as_slice().iter().find_map(asked).map(|owner| Served::Asking(self.node_of(owner)))
+                sent.as_slice().iter().find_map(asked).map(|owner| Served::ByOwner(self.node_of(owner)))
             }
             _ => None,
         }

@@ -58,7 +58,7 @@ impl System<Hubs> {
             return self.schedule(node, seen, HubEvent::Snoop(id));
         }
         if message.kind == MessageKind::InvalidateAcknowledge {
-            if self.observation.saboteur.is_some() && self.strikes(Fault::LostAcknowledgement) {
+            if self.observation.planted.is_some() && self.strikes(Fault::LostAcknowledgement) {
                 self.kernel.envelopes.remove(id);
                 return;
             }
@@ -93,7 +93,7 @@ impl System<Hubs> {
         for cpu in self.controllers.geometry.processors_of(node) {
             self.processor_mut(cpu).count_invalidation(message.line);
             answered = answered.max(self.processor_mut(cpu).answer_invalidation(message.line, now));
-            let spared = self.observation.saboteur.is_some() && self.strikes(Fault::KeptCopy);
+            let spared = self.observation.planted.is_some() && self.strikes(Fault::KeptCopy);
             if cpu != message.requester
                 && !spared
                 && let Err(error) = self.with_line(cpu, message.line, protocol::origin::invalidate)
@@ -162,9 +162,8 @@ impl System<Hubs> {
         let node = self.node_of(cpu);
         let mut outbox = Outbox::new();
         let mut discarded = false;
-        let trusts = self.observation.saboteur.is_some()
-            && self.is_overtaken(cpu, message)
-            && self.strikes(Fault::OvertakenCopy);
+        let trusts =
+            self.observation.planted.is_some() && self.is_overtaken(cpu, message) && self.strikes(Fault::OvertakenCopy);
         let mut version = message.version;
         let outcome = self.with_line(cpu, message.line, |cache, context| {
             discarded = is_superseded(cache, message.kind);
@@ -194,7 +193,7 @@ impl System<Hubs> {
         }
         match outcome {
             CacheOutcome::Retry => {
-                self.count_refusal(cpu, message.line);
+                self.count_nack(cpu, message.line);
                 let Some(miss) = self.processor_mut(cpu).miss_on(message.line) else { return };
                 self.schedule(node, self.kernel.now + self.controllers.timing.retry, HubEvent::Retry(cpu, miss));
             }

@@ -21,7 +21,7 @@ use crate::counters::CounterUnit;
 use crate::kernel::{self, EnvelopeId, Event, NodeEvent, Reach};
 use crate::memory::{LineMap, LineTable};
 use crate::os::Transfer;
-use crate::processor::{Ask, CachedCopy, MissId, Post, ProcessorTiming};
+use crate::processor::{CachedCopy, MissId, Post, PostKind, ProcessorTiming};
 use crate::system::{Blueprint, Controller, Held, Incoherence, System};
 use crate::wire::{Interconnect, Network};
 use crate::{NodeStatistics, SimError};
@@ -208,7 +208,7 @@ impl Controller for Hubs {
 
     /// The miss register takes the line now; the message is at the pins later.
     fn posted(system: &mut System<Self>, cpu: CpuId, post: &Post) {
-        let Post { at, ask, line, copy, .. } = *post;
+        let Post { at, kind, line, copy, .. } = *post;
         let node = system.node_of(cpu);
         if cpu == system.controllers.agent(node) && system.controllers.hubs[node.index()].engine.holds(post) {
             return;
@@ -216,11 +216,11 @@ impl Controller for Hubs {
         let mut cache = CacheLine { state: copy.state.into(), version: copy.version, pending: Pending::None };
         let mut outbox = Outbox::new();
         let context = system.controllers.context(cpu, line);
-        match ask {
-            Ask::Request(access) => {
+        match kind {
+            PostKind::Request(access) => {
                 protocol::origin::processor_request(&mut cache, &context, access, &mut outbox);
             }
-            Ask::Evict => {
+            PostKind::Evict => {
                 protocol::origin::evict(&mut cache, &context, &mut outbox);
             }
         }

@@ -5,7 +5,7 @@ use machine::description::{OsSpec, TlbSpec};
 use rustc_hash::FxHashMap;
 use units::{Bytes, CpuId, Duration, NodeId, PageAddr, PhysicalAddr, VirtualAddr};
 
-use super::placement::{Policy, Wish};
+use super::placement::{Policy, Preference};
 use super::translations::{Translation, Translations};
 use crate::memory::{Memory, node_of};
 
@@ -124,7 +124,7 @@ impl Paging {
         for &planned in planned {
             let page = PageNumber(self.pages.len());
             self.pages.push(Page { planned, ..Page::default() });
-            if let Some(node) = planned.filter(|_| self.policy.heeds_plans()) {
+            if let Some(node) = planned.filter(|_| self.policy.follows_plans()) {
                 let frame = memory.frame(node, self.colour(page)).ok_or(node)?;
                 self.put(page, frame);
             }
@@ -221,8 +221,8 @@ impl Paging {
     /// `None` if no node has room.
     pub fn first_touch(&mut self, node: NodeId, at: VirtualAddr, memory: &mut Memory) -> Option<Duration> {
         let page = self.number(at);
-        let planned = self.pages[page.0].planned.filter(|_| self.policy.heeds_plans());
-        let wish = planned.map_or_else(|| self.policy.wish(node), Wish::Node);
+        let planned = self.pages[page.0].planned.filter(|_| self.policy.follows_plans());
+        let wish = planned.map_or_else(|| self.policy.wish(node), Preference::Node);
         let (node, spilled) = self.policy.serve(wish, |node| memory.free_frames(node))?;
         let frame = memory.frame(node, self.colour(page))?;
         self.put(page, frame);

@@ -21,7 +21,7 @@ pub struct Policy {
 
 /// The wanted place of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wish {
+pub enum Preference {
     /// This node.
     Node(NodeId),
     /// The emptiest node of the domain with this centre.
@@ -54,34 +54,34 @@ impl Policy {
     }
 
     /// Whether the program's planned placement is used.
-    pub fn heeds_plans(&self) -> bool {
+    pub fn follows_plans(&self) -> bool {
         self.kind == PlacementKind::Planned
     }
 
     /// The wanted place of a page at its first touch by a processor of node `toucher`.
-    pub fn wish(&mut self, toucher: NodeId) -> Wish {
+    pub fn wish(&mut self, toucher: NodeId) -> Preference {
         match self.kind {
-            PlacementKind::Planned | PlacementKind::FirstTouch => Wish::Node(toucher),
-            PlacementKind::Fixed => Wish::Node(self.fixed),
-            PlacementKind::Domains => Wish::Domain(toucher),
+            PlacementKind::Planned | PlacementKind::FirstTouch => Preference::Node(toucher),
+            PlacementKind::Fixed => Preference::Node(self.fixed),
+            PlacementKind::Domains => Preference::Domain(toucher),
             PlacementKind::RoundRobin => {
                 let node = NodeId(self.next as u16);
                 self.next = (self.next + 1) % self.nearest.len();
-                Wish::Node(node)
+                Preference::Node(node)
             }
         }
     }
 
     /// The node that serves a wish, given the free frames of each node, and whether it is another one than wished for.
     /// A full node spills to the nearest one with room (FLASH dissertation, chapter 4). `None` if no node has room.
-    pub fn serve(&self, wish: Wish, free: impl Fn(NodeId) -> u64) -> Option<(NodeId, bool)> {
+    pub fn serve(&self, wish: Preference, free: impl Fn(NodeId) -> u64) -> Option<(NodeId, bool)> {
         let centre = match wish {
-            Wish::Node(node) | Wish::Domain(node) => node,
+            Preference::Node(node) | Preference::Domain(node) => node,
         };
         let nearest = &self.nearest[centre.index()];
         let wished = match wish {
-            Wish::Node(_) => 1,
-            Wish::Domain(_) => self.domains[centre.index()],
+            Preference::Node(_) => 1,
+            Preference::Domain(_) => self.domains[centre.index()],
         };
         // The nearest of equally empty nodes, which is the first of the list.
         let emptiest = nearest[..wished].iter().rev().max_by_key(|&&node| free(node));
@@ -128,7 +128,7 @@ mod tests {
         let policy = policy(PlacementKind::FirstTouch, 0);
         // Nodes 2 and 3 share a router; 0 and 1 share a neighbouring one.
         let full = |full: &'static [u16]| move |node: NodeId| u64::from(!full.contains(&node.0));
-        let from_three = |taken| policy.serve(Wish::Node(NodeId(3)), full(taken));
+        let from_three = |taken| policy.serve(Preference::Node(NodeId(3)), full(taken));
         assert_eq!(from_three(&[]), Some((NodeId(3), false)));
         assert_eq!(from_three(&[3]), Some((NodeId(2), true)));
         assert_eq!(from_three(&[3, 2]), Some((NodeId(0), true)), "of equally near ones the first");
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn a_domain_gives_from_its_emptiest_node() {
         let policy = policy(PlacementKind::Domains, 1);
-        let wish = Wish::Domain(NodeId(2));
+        let wish = Preference::Domain(NodeId(2));
         // A radius of one router: the two nodes that share it.
         assert_eq!(policy.serve(wish, |_| 10), Some((NodeId(2), false)), "the centre, of equals");
         assert_eq!(policy.serve(wish, |node| if node.0 == 3 { 11 } else { 10 }), Some((NodeId(3), false)));

@@ -3,7 +3,7 @@
 use protocol::{Access, CopyState, Rights};
 use units::{Duration, LineAddr, PhysicalAddr, Time, VirtualAddr};
 
-use super::{Ask, CachedCopy, Cause, Measuring, Miss, MissId, Post, Processor, Service, Wait};
+use super::{CachedCopy, Cause, Measuring, Miss, MissId, Post, PostKind, Processor, Service, Wait};
 use crate::attribution::Charge;
 use crate::part::{Completion, Place};
 
@@ -247,7 +247,7 @@ impl Processor {
     fn join_miss(&mut self, id: MissId, block: u64, access: Access) -> Result<(), Wait> {
         self.demand_prefetched(id, block);
         let Some(miss) = self.miss(id) else { return Err(Wait::AnyMiss) };
-        let &Miss { copy, requested, value_at, writes, upgrade, debt, block: wanted, .. } = miss;
+        let &Miss { copy, requested, value_at, writes, upgrade, loss_id, block: wanted, .. } = miss;
         let number = self.issued;
         let (done, charge) = (!requested, miss.charge());
         match access {
@@ -260,7 +260,7 @@ impl Processor {
                 if self.stores.is_present() {
                     self.stores.enter(block, Completion::With(id.0));
                 } else {
-                    self.window.enter_store(self.issued, id, debt);
+                    self.window.enter_store(self.issued, id, loss_id);
                 }
                 self.retire(access, self.time, charge);
                 return Ok(());
@@ -311,7 +311,7 @@ impl Processor {
         let upgrade = copy.state.rights() == Rights::Read;
         self.counters.upgrades += u64::from(upgrade);
         self.write_displaced(0, checked);
-        self.post(checked + self.timing.miss_to_request, Ask::Request(access), line, copy);
+        self.post(checked + self.timing.miss_to_request, PostKind::Request(access), line, copy);
         let miss = Miss {
             line,
             copy,
@@ -330,7 +330,7 @@ impl Processor {
             writes: access.writes(),
             then_store: false,
             value_at: None,
-            debt: self.open_debt(named),
+            loss_id: self.open_loss(named),
             buffered: false,
             fill_end: Time::ZERO,
         };
@@ -350,9 +350,9 @@ impl Processor {
         }
     }
 
-    pub(super) fn post(&mut self, at: Time, ask: Ask, line: LineAddr, copy: CachedCopy) {
+    pub(super) fn post(&mut self, at: Time, kind: PostKind, line: LineAddr, copy: CachedCopy) {
         self.horizon = self.horizon.min(at + self.timing.soonest_answer);
-        self.posts.push(Post { at, ask, line, copy, measured: self.meter.measuring() != Measuring::No });
+        self.posts.push(Post { at, kind, line, copy, measured: self.meter.measuring() != Measuring::No });
     }
 
     /// Waits until everything issued so far is done: values available and misses complete.

@@ -132,7 +132,7 @@ impl Processor {
     }
 
     /// Counts a NACK of the request for `line`.
-    pub fn count_refusal(&mut self, line: LineAddr) {
+    pub fn count_nack(&mut self, line: LineAddr) {
         self.counters.refusals += 1;
         let Some(id) = self.miss_on(line) else { return };
         let Some(miss) = self.miss_mut(id) else { return };

@@ -2,7 +2,7 @@
 
 use units::{LineAddr, Time};
 
-use super::{Ask, CachedCopy, Miss, Processor, Wait};
+use super::{CachedCopy, Miss, PostKind, Processor, Wait};
 use crate::part::{Place, Victim};
 
 impl Processor {
@@ -46,7 +46,7 @@ impl Processor {
         } else if !self.announces_clean {
             return;
         }
-        self.post(at, Ask::Evict, line, CachedCopy { state: victim.state, version: victim.version });
+        self.post(at, PostKind::Evict, line, CachedCopy { state: victim.state, version: victim.version });
     }
 
     /// The value of a miss on `block` is available at `at` and its line in the coherent level at `fill_end`: frees the block's slot

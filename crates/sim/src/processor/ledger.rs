@@ -288,7 +288,7 @@ pub(super) struct Ledger {
     waits: Option<Wait>,
     /// The cause that all time is charged to instead of the program's own, with the number of instructions at its
     /// start.
-    on_behalf: Option<(Cause, u64)>,
+    charged_to: Option<(Cause, u64)>,
     /// Instructions issued on behalf of such a cause, in total.
     elsewhere: u64,
     misses: MissCounts,
@@ -302,9 +302,9 @@ impl Ledger {
     /// and TLB refills are never charged to the latter. Returns the charged cause.
     #[inline]
     fn charge(&mut self, cause: Cause, time: Duration) -> Cause {
-        let cause = match (self.on_behalf, cause) {
+        let cause = match (self.charged_to, cause) {
             (None, cause) | (_, cause @ (Cause::System | Cause::Idle | Cause::Translation)) => cause,
-            (Some((on_behalf, _)), _) => on_behalf,
+            (Some((charged_to, _)), _) => charged_to,
         };
         self.spent.spent[cause.index()] += time;
         cause
@@ -313,8 +313,8 @@ impl Ledger {
 
 impl Ledger {
     /// Whether all time is charged to a cause at present.
-    pub(super) fn is_on_behalf(&self) -> bool {
-        self.on_behalf.is_some()
+    pub(super) fn is_charged_elsewhere(&self) -> bool {
+        self.charged_to.is_some()
     }
 
     /// Instructions issued on behalf of a cause, in total.
@@ -370,7 +370,7 @@ impl Processor {
 
     /// The program leaves the processor at `now`.
     pub fn vacate(&mut self, now: Time) {
-        self.end_rest(now);
+        self.end_skipping(now);
         self.resume(now);
     }
 
@@ -378,7 +378,7 @@ impl Processor {
     pub(super) fn issue_waiting(&mut self, count: u64) {
         self.issued += count;
         self.ledger.elsewhere += count;
-        if let Some((_, since)) = &mut self.ledger.on_behalf {
+        if let Some((_, since)) = &mut self.ledger.charged_to {
             *since += count;
         }
     }
@@ -389,9 +389,9 @@ impl Processor {
         let cause = match wait {
             None => Cause::Idle,
             Some(Wait::Barrier) => Cause::Barrier,
-            Some(Wait::Departure(_) | Wait::Rest(..) | Wait::Published | Wait::Leave) => Cause::Lock,
+            Some(Wait::Departure(_) | Wait::Skipping(..) | Wait::Published | Wait::Leave) => Cause::Lock,
             // A parked thread waits on behalf of a cause, if there is one.
-            Some(Wait::Parked(_)) => self.ledger.on_behalf.map_or(Cause::Idle, |(cause, _)| cause),
+            Some(Wait::Parked(_)) => self.ledger.charged_to.map_or(Cause::Idle, |(cause, _)| cause),
             Some(Wait::Writeback(_)) => Cause::Writeback,
             Some(Wait::Page(..) | Wait::Call) => Cause::System,
             Some(Wait::Value(id) | Wait::Miss(id)) => {
@@ -405,14 +405,14 @@ impl Processor {
 
     /// Charges all time from here on to `cause`, a barrier or a lock that consists of loads and stores; `None` charges
     /// the program itself again. Returns the previous cause.
-    pub fn on_behalf(&mut self, cause: Option<Cause>) -> Option<Cause> {
-        let before = self.ledger.on_behalf.take();
+    pub fn charged_to(&mut self, cause: Option<Cause>) -> Option<Cause> {
+        let before = self.ledger.charged_to.take();
         if let Some((before, since)) = before {
             let instructions = self.issued - since;
             self.ledger.elsewhere += instructions;
             self.ledger.spent.spent[before.index()] += self.timing.issue * instructions;
         }
-        self.ledger.on_behalf = cause.map(|cause| (cause, self.issued));
+        self.ledger.charged_to = cause.map(|cause| (cause, self.issued));
         before.map(|(cause, _)| cause)
     }
 
@@ -432,7 +432,7 @@ impl Processor {
             self.ledger.misses.upgrades += u64::from(miss.upgrade);
         }
         if let Some(attribution) = &mut self.attribution {
-            attribution.served(miss.debt, miss.service);
+            attribution.served(miss.loss_id, miss.service);
         }
         let charge = Some(miss.charge());
         let number = usize::from(id.0);
@@ -444,10 +444,10 @@ impl Processor {
 
     /// The counts so far.
     pub fn counters(&self) -> ProcessorCounters {
-        let pending = self.ledger.on_behalf.map_or(0, |(_, since)| self.issued - since);
+        let pending = self.ledger.charged_to.map_or(0, |(_, since)| self.issued - since);
         let issuing = self.timing.issue * (self.issued - self.ledger.elsewhere - pending);
         let mut time = TimeSplit { issuing, ..self.ledger.spent };
-        if let Some((cause, _)) = self.ledger.on_behalf {
+        if let Some((cause, _)) = self.ledger.charged_to {
             time.spent[cause.index()] += self.timing.issue * pending;
         }
         ProcessorCounters { instructions: self.issued, misses: self.ledger.misses, time, ..self.counters }

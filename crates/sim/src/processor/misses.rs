@@ -4,8 +4,8 @@ use machine::description::MOST_MISSES;
 use protocol::{Access, Rights};
 use units::{LineAddr, Time};
 
-use super::{Ask, CachedCopy, Cause, Processor, Service, Wait};
-use crate::attribution::{Charge, Debt};
+use super::{CachedCopy, Cause, PostKind, Processor, Service, Wait};
+use crate::attribution::{Charge, LossId};
 use crate::part::Place;
 
 /// Number of an outstanding miss of a processor.
@@ -54,7 +54,7 @@ pub struct Miss {
     /// The time at which the value is available, once that is determined.
     pub(super) value_at: Option<Time>,
     /// The attribution of waits for the miss.
-    pub(super) debt: Debt,
+    pub(super) loss_id: LossId,
     /// Whether the line is in the processor's incoming buffer, waiting for the rest of the answer.
     pub(super) buffered: bool,
     /// The time at which the end of the line is in the cache, once that is determined.
@@ -90,7 +90,7 @@ impl Miss {
 
     /// The charge of a wait for this miss.
     pub(super) const fn charge(&self) -> Charge {
-        Charge { cause: Cause::miss(self.writes, self.service), debt: self.debt }
+        Charge { cause: Cause::miss(self.writes, self.service), loss_id: self.loss_id }
     }
 
     /// Whether the line is for the coherent level alone.
@@ -237,7 +237,7 @@ impl Processor {
         (miss.writes, miss.requested, miss.buffered, miss.value_at, miss.fill_end) =
             (true, true, false, None, Time::ZERO);
         let (line, copy) = (miss.line, miss.copy);
-        self.post(at, Ask::Request(Access::Store), line, copy);
+        self.post(at, PostKind::Request(Access::Store), line, copy);
         true
     }
 

@@ -1,6 +1,6 @@
 //! The processor: caches, TLB, and an out-of-order window of limited size.
 //!
-//! A copy of a line is invalid, shared, exclusive or modified; a miss is sent to the node's controller ([`Ask`]). The
+//! A copy of a line is invalid, shared, exclusive or modified; a miss is sent to the node's controller ([`PostKind`]). The
 //! processor is independent of the protocol that the controller implements.
 //!
 //! One model covers both processors (MIPS R10000 and R12000; Prestor 2001, 4.2.2-4.2.3): instructions issue in order
@@ -51,7 +51,7 @@ use bus::CacheBus;
 use ledger::Ledger;
 use misses::Misses;
 use prefetching::Prefetching;
-use spinning::{Pose, Spin};
+use spinning::{RoundState, Spin};
 use tlb::Tlb;
 use window::Window;
 
@@ -77,7 +77,7 @@ pub enum Wait {
     /// The departure of its copy of this line, on which it spins.
     Departure(LineAddr),
     /// The departure of its copy of this line, on which its program's own loop spins in identical rounds, or this time.
-    Rest(LineAddr, Time),
+    Skipping(LineAddr, Time),
     /// The repetition of all spinning loads, after a word has changed.
     Published,
     /// The completion of its misses, after which the operating system takes it off its processor.
@@ -133,7 +133,7 @@ pub struct ProcessorCounters {
 
 /// A request or notice of a processor to its node's controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ask {
+pub enum PostKind {
     /// A miss: requests a copy of the line that permits the access.
     Request(Access),
     /// An eviction of the line from its caches.
@@ -146,7 +146,7 @@ pub struct Post {
     /// The time at which it is at the pins.
     pub at: Time,
     /// The request or notice.
-    pub ask: Ask,
+    pub kind: PostKind,
     /// Its line.
     pub line: LineAddr,
     /// The processor's copy before it.
@@ -214,8 +214,8 @@ pub struct Processor {
     spin: Option<Spin>,
     /// The state of the processor in the last round of its program's own spin loop, and whether such rounds may be
     /// skipped.
-    pose: Option<Box<Pose>>,
-    may_rest: bool,
+    round_state: Option<Box<RoundState>>,
+    may_skip_rounds: bool,
     counters: ProcessorCounters,
     ledger: Ledger,
     meter: Meter,
@@ -258,8 +258,8 @@ impl Processor {
             random: Xoshiro256PlusPlus::seed_from_u64(seed ^ u64::from(cpu.0) << 32),
             posts: Vec::new(),
             spin: None,
-            pose: None,
-            may_rest: true,
+            round_state: None,
+            may_skip_rounds: true,
             counters: ProcessorCounters::default(),
             ledger: Ledger::default(),
             meter: Meter::default(),

@@ -7,7 +7,7 @@ use protocol::Access;
 use units::{CpuId, LineAddr, PhysicalAddr, Time};
 
 use super::{Measuring, MissId, Processor};
-use crate::attribution::{Attribution, Debt, LineLoss};
+use crate::attribution::{Attribution, LineLoss, LossId};
 use crate::causes::{Causes, MissCause, SharedCauses};
 use crate::observer::SharedObserver;
 
@@ -21,7 +21,7 @@ impl Processor {
     }
 
     /// Tracks miss causes from now on.
-    pub fn tell_causes(&mut self, causes: SharedCauses) {
+    pub fn track_causes(&mut self, causes: SharedCauses) {
         self.causes = Some(causes);
     }
 
@@ -87,9 +87,9 @@ impl Processor {
     }
 
     /// Opens the attribution of a miss on `named` that begins now.
-    pub(super) fn open_debt(&mut self, named: u64) -> Debt {
+    pub(super) fn open_loss(&mut self, named: u64) -> LossId {
         let site = self.site;
-        self.attribution.as_mut().map_or(Debt::NONE, |attribution| attribution.open(site, named))
+        self.attribution.as_mut().map_or(LossId::NONE, |attribution| attribution.open(site, named))
     }
 
     /// Passes a change of the measured part on to the attribution.
@@ -115,9 +115,9 @@ impl Processor {
     pub(super) fn note_grant(&mut self, line: LineAddr) {
         let Some(causes) = &self.causes else { return };
         let (upgrade, cause) = causes.borrow_mut().grant(self.cpu, line);
-        let debt = self.miss_on(line).and_then(|id| self.miss(id)).map_or(Debt::NONE, |miss| miss.debt);
+        let loss_id = self.miss_on(line).and_then(|id| self.miss(id)).map_or(LossId::NONE, |miss| miss.loss_id);
         if let Some(attribution) = &mut self.attribution {
-            attribution.grant(debt, line, upgrade);
+            attribution.grant(loss_id, line, upgrade);
         }
         self.note_cause(line, |_, _| cause);
     }
@@ -185,7 +185,7 @@ impl Processor {
         if let Some(observer) = &self.observer {
             match access {
                 Access::Store => observer.borrow_mut().issued(line),
-                Access::UncachedRead => observer.borrow_mut().asks_uncached(self.cpu, line),
+                Access::UncachedRead => observer.borrow_mut().sends_uncached(self.cpu, line),
                 _ => {}
             }
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use protocol::Access;
 use units::{LineAddr, Time};
 
-use super::{Ask, CachedCopy, Miss, MissId, Processor, Service};
-use crate::attribution::Debt;
+use super::{CachedCopy, Miss, MissId, PostKind, Processor, Service};
+use crate::attribution::LossId;
 use crate::part::{Place, Prefetcher, PrefetcherSpec, Reference};
 
 /// A prefetcher and the lines that it has requested.
@@ -80,7 +80,7 @@ impl Processor {
             checked = start + length;
         }
         let access = Access::ReadPrefetch;
-        self.post(checked + self.timing.miss_to_request, Ask::Request(access), line, CachedCopy::default());
+        self.post(checked + self.timing.miss_to_request, PostKind::Request(access), line, CachedCopy::default());
         self.misses.open(
             id,
             Miss {
@@ -101,7 +101,7 @@ impl Processor {
                 writes: false,
                 then_store: false,
                 value_at: None,
-                debt: Debt::NONE,
+                loss_id: LossId::NONE,
                 buffered: false,
                 fill_end: Time::ZERO,
             },

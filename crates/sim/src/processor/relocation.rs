@@ -3,7 +3,7 @@
 use protocol::CopyState;
 use units::{LineAddr, Time};
 
-use super::{Ask, CachedCopy, Cause, Miss, MissId, Processor};
+use super::{CachedCopy, Cause, Miss, MissId, PostKind, Processor};
 
 impl Processor {
     /// The copy engine takes the processor's own copy of `line`; a modified one is read out from `now` on. Returns the
@@ -85,7 +85,7 @@ impl Processor {
         (miss.trapped, miss.upgrade, miss.requested, miss.granted) = (false, false, true, false);
         (miss.buffered, miss.value_at, miss.refusals) = (false, None, 0);
         let access = miss.access;
-        self.post(at, Ask::Request(access), line, CachedCopy::default());
+        self.post(at, PostKind::Request(access), line, CachedCopy::default());
         true
     }
 }

@@ -39,7 +39,7 @@ struct Done {
 /// The state of a processor at a load of a spin loop, for comparison with the next: its counts, and all state that a
 /// hit depends on or changes, except its time.
 #[derive(Debug)]
-pub(super) struct Pose {
+pub(super) struct RoundState {
     at: u64,
     site: u64,
     time: Time,
@@ -84,14 +84,14 @@ impl Processor {
 
     /// The processor's state at a repeated load of the program's address `named`. `None` if anything else is in
     /// progress.
-    fn pose(&self, named: u64) -> Option<Pose> {
+    fn round_state(&self, named: u64) -> Option<RoundState> {
         let alone = self.is_quiet() && self.value_from.is_none() && !self.refilling && self.trapped.is_none();
         let alone = alone && self.stores.empty_at().is_ok_and(|at| at <= self.time);
-        if !alone || self.ledger.is_on_behalf() {
+        if !alone || self.ledger.is_charged_elsewhere() {
             return None;
         }
         let since = |time: Time| time.0.cast_signed() - self.time.0.cast_signed();
-        Some(Pose {
+        Some(RoundState {
             at: named,
             site: self.site,
             time: self.time,
@@ -111,12 +111,12 @@ impl Processor {
     /// # Errors
     /// The departure of the line, or the end of those rounds, to wait for.
     pub fn look_on(&mut self, named: u64, at: PhysicalAddr, same: bool, limit: u64) -> Result<(), Wait> {
-        let Some(now) = self.pose(named).filter(|_| self.may_rest()) else {
-            self.pose = None;
+        let Some(now) = self.round_state(named).filter(|_| self.may_skip_rounds()) else {
+            self.round_state = None;
             return Ok(());
         };
-        let Some(before) = self.pose.take().filter(|_| same) else {
-            self.pose = Some(Box::new(now));
+        let Some(before) = self.round_state.take().filter(|_| same) else {
+            self.round_state = Some(Box::new(now));
             return Ok(());
         };
         let (line, period) = (self.line_at(at), now.time - before.time);
@@ -125,27 +125,27 @@ impl Processor {
         let same = now.is_as(&before) && period == before.period && period > Duration::ZERO;
         let only_looks = done.counters.primary_misses == 0 && done.counters.references > 0;
         if !same || !only_looks || !self.copy(line).state.is_valid() {
-            self.pose = Some(Box::new(Pose { period, ..now }));
+            self.round_state = Some(Box::new(RoundState { period, ..now }));
             return Ok(());
         }
         let until = self.time + period * limit;
         self.spin = Some(Spin { line, next: self.time, period, round: Round::Same(Box::new(done)), departed: false });
-        Err(Wait::Rest(line, until))
+        Err(Wait::Skipping(line, until))
     }
 
     /// Whether rounds of its program's own spin loops can be skipped: no observer, cause tracker or attribution needs
     /// each.
-    pub fn may_rest(&self) -> bool {
-        self.may_rest && self.observer.is_none() && self.causes.is_none() && self.attribution.is_none()
+    pub fn may_skip_rounds(&self) -> bool {
+        self.may_skip_rounds && self.observer.is_none() && self.causes.is_none() && self.attribution.is_none()
     }
 
     /// Forbids skipping rounds from here on: every load of every loop is executed.
-    pub fn forbid_rest(&mut self) {
-        self.may_rest = false;
+    pub fn forbid_skipping(&mut self) {
+        self.may_skip_rounds = false;
     }
 
     /// Ends the skipping of rounds at `now`.
-    pub fn end_rest(&mut self, now: Time) {
+    pub fn end_skipping(&mut self, now: Time) {
         if self.spin.as_ref().is_some_and(|spin| matches!(spin.round, Round::Same(_))) {
             self.end_spin(now);
         }
@@ -227,10 +227,12 @@ impl Processor {
     }
 }
 
-impl Pose {
+impl RoundState {
     /// Whether the processor's state equals that of `before`, except for its time and its counts.
     fn is_as(&self, before: &Self) -> bool {
-        let places = |pose: &Self| (pose.at, pose.site, pose.value_at, pose.loaded_at, pose.loaded_from);
+        let places = |round_state: &Self| {
+            (round_state.at, round_state.site, round_state.value_at, round_state.loaded_at, round_state.loaded_from)
+        };
         places(self) == places(before) && self.window == before.window
     }
 }

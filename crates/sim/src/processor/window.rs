@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use units::{Duration, Time};
 
 use super::{Cause, MissId, Processor, Service, Wait};
-use crate::attribution::{Charge, Debt};
+use crate::attribution::{Charge, LossId};
 
 /// The time from which a chain runs: the completion of the instruction before it; for a load or a store, its own
 /// completion.
@@ -35,12 +35,12 @@ struct InFlight {
     step: Duration,
     /// The cause and the miss that a wait for them is charged to.
     cause: Cause,
-    debt: Debt,
+    loss_id: LossId,
 }
 
 impl InFlight {
     const fn charge(&self) -> Charge {
-        Charge { cause: self.cause, debt: self.debt }
+        Charge { cause: self.cause, loss_id: self.loss_id }
     }
 }
 
@@ -94,8 +94,8 @@ impl Window {
     /// Enters instruction `number`, a load or a store whose value is available at `at`.
     #[inline]
     pub fn enter(&mut self, number: u64, at: Time, cause: Cause) {
-        let (start, debt) = (Start::At(at), Debt::NONE);
-        self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, debt });
+        let (start, loss_id) = (Start::At(at), LossId::NONE);
+        self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, loss_id });
     }
 
     /// Enters instruction `number`, an access that waits for a miss.
@@ -104,15 +104,15 @@ impl Window {
     }
 
     /// As [`Self::enter_miss`], but the value is available at `at`, if that is determined.
-    pub fn enter_miss_at(&mut self, number: u64, miss: MissId, at: Option<Time>, Charge { cause, debt }: Charge) {
+    pub fn enter_miss_at(&mut self, number: u64, miss: MissId, at: Option<Time>, Charge { cause, loss_id }: Charge) {
         let start = at.map_or(Start::After(miss, Duration::ZERO), Start::At);
-        self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, debt });
+        self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, loss_id });
     }
 
     /// Enters instruction `number`, a store that waits for a line that a load requested.
-    pub fn enter_store(&mut self, number: u64, miss: MissId, debt: Debt) {
+    pub fn enter_store(&mut self, number: u64, miss: MissId, loss_id: LossId) {
         let (start, cause) = (Start::Stored(miss), Cause::Write(Service::default()));
-        self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, debt });
+        self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, loss_id });
     }
 
     /// Enters `count` instructions from number `first` on, each `step` after the one before, the first a step after
@@ -126,7 +126,7 @@ impl Window {
             last.count += count;
             return;
         }
-        self.push(InFlight { first, count, start, step, cause: Cause::Work, debt: Debt::NONE });
+        self.push(InFlight { first, count, start, step, cause: Cause::Work, loss_id: LossId::NONE });
     }
 
     /// The value of `miss`, with this `service`, is available at `at`; `stored` says whether a store that waits for its

@@ -14,7 +14,7 @@ use thiserror::Error;
 use units::{Bytes, CpuId, Duration, NodeId, Time};
 
 use crate::{Fault, Mode, NodeStatistics, Observed, Options, Program, SimError, Simulator, ThreadReport};
-use program::{Dice, Playground};
+use program::{Choices, RandomProgram};
 
 /// A random test: its size and its random seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +45,7 @@ impl RandomTest {
     /// homes' pointer stores run out. The reduced sizes are drawn at random.
     pub fn cramped(&self, description: &Description) -> Description {
         let mut cramped = description.clone();
-        let mut dice = Dice::new(self.seed, u64::MAX);
+        let mut dice = Choices::new(self.seed, u64::MAX);
         cramped.l1.size = Bytes::from_kib(1 << dice.below(3));
         cramped.set_coherent_size(Bytes::from_kib(16 << dice.below(3)));
         if let (Some(l2), Some(_)) = (&mut cramped.l2, &cramped.l3) {
@@ -93,7 +93,7 @@ impl RandomTest {
         let each = Bytes(u64::from(self.lines.div_ceil(nodes)) * line.0);
         let memory: Result<Vec<_>, _> = (0..nodes).map(|node| simulator.allocate(NodeId(node as u16), each)).collect();
         let uncached = description.controller.kind != ControllerKind::Magic;
-        let playground = Rc::new(Playground::new(*self, line, description.l1.line, memory?, uncached));
+        let playground = Rc::new(RandomProgram::new(*self, line, description.l1.line, memory?, uncached));
         let program = |cpu: u16| {
             let playground = Rc::clone(&playground);
             (CpuId(cpu), Box::new(move |thread: &mut crate::Thread<'_>| playground.play(thread)) as Program)

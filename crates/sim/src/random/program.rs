@@ -11,9 +11,9 @@ use crate::Thread;
 const ROUND: u32 = 100;
 
 /// A random number generator.
-pub struct Dice(Xoshiro256PlusPlus);
+pub struct Choices(Xoshiro256PlusPlus);
 
-impl Dice {
+impl Choices {
     /// The generator of processor or purpose `who` in the test with this seed.
     pub fn new(seed: u64, who: u64) -> Self {
         // The generator spreads its seed well; the multiplier keeps neighbours of both numbers apart.
@@ -56,18 +56,18 @@ struct Lines {
 }
 
 impl Lines {
-    fn draw(dice: &mut Dice, all: u32, nodes: u32, most: u32) -> Self {
+    fn draw(dice: &mut Choices, all: u32, nodes: u32, most: u32) -> Self {
         let step = if dice.once_in(2) { 1 } else { nodes };
         Self { first: dice.below(all), step, count: 1 + dice.below(most) }
     }
 
-    fn one(self, dice: &mut Dice) -> u32 {
+    fn one(self, dice: &mut Choices) -> u32 {
         self.first + dice.below(self.count) * self.step
     }
 }
 
 impl Mood {
-    fn draw(dice: &mut Dice, all: u32, nodes: u32) -> Self {
+    fn draw(dice: &mut Choices, all: u32, nodes: u32) -> Self {
         match dice.below(6) {
             0 => Self::Fight(Lines::draw(dice, all, nodes, 4)),
             1 => Self::Read(Lines::draw(dice, all, nodes, 24)),
@@ -78,7 +78,7 @@ impl Mood {
     }
 
     /// The next line of processor `cpu`, at `step` of the round.
-    fn line(self, dice: &mut Dice, cpu: u32, step: u32, all: u32) -> u32 {
+    fn line(self, dice: &mut Choices, cpu: u32, step: u32, all: u32) -> u32 {
         let line = match self {
             Self::Fight(lines) | Self::Read(lines) => lines.one(dice),
             Self::Own { lines } if !dice.once_in(12) => cpu * lines + dice.below(lines),
@@ -98,7 +98,7 @@ impl Mood {
 }
 
 /// The state that all programs of a test share.
-pub struct Playground {
+pub struct RandomProgram {
     test: RandomTest,
     line: Bytes,
     block: Bytes,
@@ -108,14 +108,14 @@ pub struct Playground {
     uncached: bool,
 }
 
-impl Playground {
+impl RandomProgram {
     /// A playground of lines of `line` and blocks of `block`, in one part of `memory` for each node.
     pub fn new(test: RandomTest, line: Bytes, block: Bytes, memory: Vec<PhysicalAddr>, uncached: bool) -> Self {
         Self { test, line, block, memory, uncached }
     }
 
     /// The address of a random block of a line: processors that share no data still share the line.
-    fn address(&self, dice: &mut Dice, line: u32) -> PhysicalAddr {
+    fn address(&self, dice: &mut Choices, line: u32) -> PhysicalAddr {
         let nodes = self.memory.len() as u32;
         let block = dice.below((self.line.0 / self.block.0) as u32);
         let offset = u64::from(line / nodes) * self.line.0 + u64::from(block) * self.block.0;
@@ -125,10 +125,10 @@ impl Playground {
     /// Runs the program of the thread's processor.
     pub fn play(&self, thread: &mut Thread<'_>) {
         let cpu = u32::from(thread.cpu().0);
-        let mut dice = Dice::new(self.test.seed, u64::from(cpu));
+        let mut dice = Choices::new(self.test.seed, u64::from(cpu));
         for round in 0..self.test.references.div_ceil(ROUND) {
             // Equal seeds make all processors draw the same pattern and meet at the same barriers.
-            let mut common = Dice::new(self.test.seed, 1 << 32 | u64::from(round));
+            let mut common = Choices::new(self.test.seed, 1 << 32 | u64::from(round));
             let mood = Mood::draw(&mut common, self.test.lines, self.memory.len() as u32);
             for step in 0..ROUND {
                 let line = mood.line(&mut dice, cpu, step, self.test.lines);
@@ -144,7 +144,7 @@ impl Playground {
     }
 
     /// One access, and possibly another one to the same line, or some work.
-    fn step(&self, thread: &mut Thread<'_>, dice: &mut Dice, line: u32, stores: u32) {
+    fn step(&self, thread: &mut Thread<'_>, dice: &mut Choices, line: u32, stores: u32) {
         let at = self.address(dice, line);
         let die = dice.below(100);
         if die < stores {

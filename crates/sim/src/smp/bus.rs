@@ -7,7 +7,7 @@ use units::{CpuId, Duration, LineAddr, NodeId, Time};
 use super::{Outstanding, Smp, SmpEvent, Transaction};
 use crate::fault::Fault;
 use crate::kernel::EnvelopeId;
-use crate::processor::{Ask, CachedCopy};
+use crate::processor::{CachedCopy, PostKind};
 use crate::statistics::Tally;
 use crate::system::{Crossing, Served, System};
 
@@ -59,13 +59,13 @@ impl<B: Bus> System<Smp<B>> {
             Err(error) => return self.fail(error),
         };
         let Snooped { command, data, owner, invalidated } = snooped;
-        let Some(&Outstanding { ask, read, .. }) = self.outstanding(cpu, id) else { return };
+        let Some(&Outstanding { kind, read, .. }) = self.outstanding(cpu, id) else { return };
         self.count(command, invalidated);
-        if ask != Ask::Evict {
+        if kind != PostKind::Evict {
             let served = match owner {
-                Some(_) => Served::Asking(NodeId(0)),
+                Some(_) => Served::ByOwner(NodeId(0)),
                 None if invalidated > 0 => Served::Invalidating,
-                None => Served::Alone,
+                None => Served::ByHome,
             };
             self.note_service(cpu, line, NodeId(0), served);
         }
@@ -174,8 +174,8 @@ impl<B: Bus> System<Smp<B>> {
     fn settle(&mut self, cpu: CpuId, id: EnvelopeId) {
         let requests = &mut self.controllers.outstanding[cpu.index()];
         let Some(place) = requests.iter().position(|request| request.id == id) else { return };
-        let Outstanding { line, mut cache, ask, .. } = requests.swap_remove(place);
-        let uncached = ask == Ask::Request(Access::UncachedRead);
+        let Outstanding { line, mut cache, kind, .. } = requests.swap_remove(place);
+        let uncached = kind == PostKind::Request(Access::UncachedRead);
         let state = if uncached { CopyState::INVALID } else { B::copy(&cache) };
         let copy = CachedCopy { state, version: *B::contents(&mut cache) };
         self.processor_mut(cpu).set_copy(line, copy, false);

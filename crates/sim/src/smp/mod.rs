@@ -22,7 +22,7 @@ use crate::SimError;
 use crate::kernel::{self, EnvelopeId, Event, NodeEvent, Reach};
 use crate::memory::{LineMap, LineTable};
 use crate::part::{Banks, BanksTiming, SnoopingBus, SnoopingBusTiming};
-use crate::processor::{Ask, Post, ProcessorTiming};
+use crate::processor::{Post, PostKind, ProcessorTiming};
 use crate::statistics::{Histogram, NodeStatistics, Tally};
 use crate::system::{Blueprint, Controller, Held, Incoherence, System};
 use crate::wire::Network;
@@ -106,7 +106,7 @@ struct Outstanding<B: Bus> {
     /// The protocol's state of the line at the processor: its copy, and its bus request until that is granted.
     cache: B::CacheLine,
     /// The processor's request or notice.
-    ask: Ask,
+    kind: PostKind,
     /// The time at which memory has the line for the data wires.
     read: Time,
     /// Whether memory takes the data, too.
@@ -225,16 +225,16 @@ impl<B: Bus> Controller for Smp<B> {
     }
 
     fn posted(system: &mut System<Self>, cpu: CpuId, post: &Post) {
-        let Post { at, ask, line, copy, .. } = *post;
+        let Post { at, kind, line, copy, .. } = *post;
         let mut cache = B::held(copy.state, copy.version);
-        let started = match ask {
-            Ask::Request(Access::PoisonRead) => return system.fail(SimError::NoUncached { cpu }),
-            Ask::Request(access) => B::access(&mut cache, access),
-            Ask::Evict => B::evict(&mut cache),
+        let started = match kind {
+            PostKind::Request(Access::PoisonRead) => return system.fail(SimError::NoUncached { cpu }),
+            PostKind::Request(access) => B::access(&mut cache, access),
+            PostKind::Evict => B::evict(&mut cache),
         };
-        debug_assert_eq!(started, Started::Requested, "{ask:?} of {cpu:?} for {line:?} needs no bus: {copy:?}");
+        debug_assert_eq!(started, Started::Requested, "{kind:?} of {cpu:?} for {line:?} needs no bus: {copy:?}");
         let id = system.envelop(Transaction { cpu, line }, NodeId(0));
-        let outstanding = Outstanding { id, line, cache, ask, read: Time::ZERO, memory_write: false };
+        let outstanding = Outstanding { id, line, cache, kind, read: Time::ZERO, memory_write: false };
         system.controllers.outstanding[cpu.index()].push(outstanding);
         system.schedule_processor(cpu, at, Event::Node(SmpEvent::Request(id)));
     }

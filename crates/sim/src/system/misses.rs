@@ -10,9 +10,9 @@ use crate::processor::{Distance, MissId, Service, Transaction, Wait};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Served {
     /// By itself.
-    Alone,
+    ByHome,
     /// By an intervention at the owner on this node.
-    Asking(NodeId),
+    ByOwner(NodeId),
     /// By invalidations. Their nodes are not recorded: they count as third nodes.
     Invalidating,
 }
@@ -57,8 +57,8 @@ impl<C: Controller> System<C> {
     pub fn note_service(&mut self, cpu: CpuId, line: LineAddr, home: NodeId, served: Served) {
         let node = self.node_of(cpu);
         let (third, transaction) = match served {
-            Served::Alone => (false, Transaction::Clean),
-            Served::Asking(owner) => (owner != node && owner != home, Transaction::Owned),
+            Served::ByHome => (false, Transaction::Clean),
+            Served::ByOwner(owner) => (owner != node && owner != home, Transaction::Owned),
             Served::Invalidating => (true, Transaction::Invalidating),
         };
         // On a local line the home is not a third node, but an owner on another node is: two hops.
@@ -79,7 +79,7 @@ impl<C: Controller> System<C> {
         if self.processor_mut(cpu).perform_waiting_store(id, now) {
             return self.post_now(cpu);
         }
-        self.heed_observer();
+        self.check_observer();
         let processor = self.processor_mut(cpu);
         let free = processor.close_miss(id, now);
         let missing = processor.is_missing();
@@ -108,7 +108,7 @@ impl<C: Controller> System<C> {
     /// A word has changed whose line has been taken away from `cpu`: all spin loops load again.
     pub(super) fn on_published(&mut self, cpu: CpuId) {
         for other in (0..self.processors.len() as u16).map(CpuId) {
-            if matches!(self.waits(other), Some(Wait::Departure(_) | Wait::Rest(..))) {
+            if matches!(self.waits(other), Some(Wait::Departure(_) | Wait::Skipping(..))) {
                 self.processor_mut(other).look_again();
                 self.wake_spinner(other);
             }
@@ -130,19 +130,19 @@ impl<C: Controller> System<C> {
         if self.observation.observer.is_some() {
             let now = self.kernel.now;
             self.processor_mut(cpu).observe_grant(line, now);
-            self.heed_observer();
+            self.check_observer();
         }
     }
 
     /// Counts a NACK of a processor's request for `line`.
-    pub fn count_refusal(&mut self, cpu: CpuId, line: LineAddr) {
-        self.processor_mut(cpu).count_refusal(line);
-        self.heed_observer();
+    pub fn count_nack(&mut self, cpu: CpuId, line: LineAddr) {
+        self.processor_mut(cpu).count_nack(line);
+        self.check_observer();
     }
 
     /// Stops the run if the observer has found a fault.
     #[inline]
-    pub fn heed_observer(&mut self) {
+    pub fn check_observer(&mut self) {
         if let Some(observer) = &self.observation.observer {
             let fault = observer.borrow_mut().take_fault();
             if let Some(fault) = fault {

@@ -91,13 +91,13 @@ fn processors<C: Controller>(
             processor.observe(observer.clone());
         }
         if let Some(causes) = &causes {
-            processor.tell_causes(causes.clone());
+            processor.track_causes(causes.clone());
         }
         if options.attribute {
             processor.attribute();
         }
         if options.mode == Mode::LockStep {
-            processor.forbid_rest();
+            processor.forbid_skipping();
         }
         Some(Box::new(processor))
     };
@@ -299,7 +299,7 @@ impl<C: Controller> System<C> {
 
     /// Whether `fault` is planted and strikes on this occasion.
     pub fn strikes(&mut self, fault: Fault) -> bool {
-        self.observation.saboteur.as_mut().is_some_and(|saboteur| saboteur.strikes(fault))
+        self.observation.planted.as_mut().is_some_and(|planted| planted.strikes(fault))
     }
 
     /// Ends the run with an error.

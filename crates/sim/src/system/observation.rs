@@ -4,15 +4,15 @@ use units::Time;
 
 use super::measured::Measured;
 use super::watching::Watching;
-use crate::fault::{Fault, Saboteur};
+use crate::fault::{Fault, PlantedFault};
 use crate::observer::SharedObserver;
 
 /// What observes a system, none of which changes what happens, but for planted faults and paid readings.
 pub struct Observation {
     /// The observer of every access, if enabled.
     pub observer: Option<SharedObserver>,
-    /// The saboteur of a planted fault, if there is one.
-    pub saboteur: Option<Saboteur>,
+    /// The planted of a planted fault, if there is one.
+    pub planted: Option<PlantedFault>,
     /// The readings of counters, if there are any.
     pub(super) watching: Option<Box<Watching>>,
     /// The time of the next reading.
@@ -26,7 +26,7 @@ impl Observation {
     pub(super) fn new(observer: Option<SharedObserver>, fault: Option<Fault>) -> Self {
         Self {
             observer,
-            saboteur: fault.map(Saboteur::new),
+            planted: fault.map(PlantedFault::new),
             watching: None,
             due: Time::MAX,
             measured: Measured::default(),

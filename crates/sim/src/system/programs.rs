@@ -56,9 +56,9 @@ pub(super) struct Running {
     /// Its meter, while it has no processor.
     meter: Meter,
     /// The cause that its time was charged to when it left its processor.
-    on_behalf: Option<Cause>,
-    /// The news count of its team at its last spin without a change, if it has done nothing else since.
-    pub looked_in_vain: Option<u64>,
+    charged_to: Option<Cause>,
+    /// The number of changes in its team at its last spin without one, if it has done nothing else since.
+    pub unchanged_since: Option<u64>,
 }
 
 impl Running {
@@ -82,7 +82,7 @@ impl Running {
         }
         (self.before, self.arrived) = (processor.counters(), now);
         processor.take_meter(std::mem::take(&mut self.meter));
-        processor.on_behalf(self.on_behalf.take());
+        processor.charged_to(self.charged_to.take());
     }
 
     /// Leaves a processor, at `now` or at the processor's later time. Returns that time.
@@ -92,10 +92,10 @@ impl Running {
             return if self.started.is_some() { self.left.0 } else { now };
         }
         processor.vacate(now);
-        self.on_behalf = processor.on_behalf(None);
+        self.charged_to = processor.charged_to(None);
         let cause = match self.wait {
             Some(Wait::Barrier) => Cause::Barrier,
-            Some(Wait::Parked(_)) => self.on_behalf.unwrap_or(Cause::Idle),
+            Some(Wait::Parked(_)) => self.charged_to.unwrap_or(Cause::Idle),
             _ => Cause::Descheduled,
         };
         self.meter = processor.give_meter();
@@ -157,8 +157,8 @@ impl<C: Controller> System<C> {
             before: ProcessorCounters::default(),
             elsewhere: ProcessorCounters::default(),
             meter: Meter::default(),
-            on_behalf: None,
-            looked_in_vain: None,
+            charged_to: None,
+            unchanged_since: None,
         })
     }
 
@@ -169,9 +169,9 @@ impl<C: Controller> System<C> {
         {
             return;
         }
-        if let Some(Wait::Rest(..)) = self.waits(cpu) {
+        if let Some(Wait::Skipping(..)) = self.waits(cpu) {
             let now = self.kernel.now;
-            self.processor_mut(cpu).end_rest(now);
+            self.processor_mut(cpu).end_skipping(now);
         }
         let horizon = self.horizon(cpu);
         let Some(mut processor) = self.processors[cpu.index()].take() else { return };
@@ -239,7 +239,7 @@ impl<C: Controller> System<C> {
         let mut posts = std::mem::take(&mut self.threads.posts);
         processor.swap_posts(&mut posts);
         self.processors[cpu.index()] = Some(processor);
-        self.heed_observer();
+        self.check_observer();
         for post in posts.drain(..) {
             C::posted(self, cpu, &post);
         }
@@ -275,14 +275,14 @@ impl<C: Controller> System<C> {
                 self.release_barrier();
             }
             Wait::Published => self.on_published(cpu),
-            Wait::Departure(_) if self.threads.schedule.is_some() => self.looks_in_vain(cpu),
+            Wait::Departure(_) if self.threads.schedule.is_some() => self.spins_unchanged(cpu),
             // A thread under a scheduler, or one that is watched, executes every round of its spin loop.
-            Wait::Rest(..) if self.threads.schedule.is_some() || self.observation.watching.is_some() => {
-                self.processor_mut(cpu).forbid_rest();
+            Wait::Skipping(..) if self.threads.schedule.is_some() || self.observation.watching.is_some() => {
+                self.processor_mut(cpu).forbid_skipping();
                 let time = self.processor(cpu).time();
                 self.resume_at(cpu, time.max(self.kernel.now));
             }
-            Wait::Rest(_, until) => self.schedule_processor(cpu, until, Event::Resume(cpu)),
+            Wait::Skipping(_, until) => self.schedule_processor(cpu, until, Event::Resume(cpu)),
             Wait::Call => self.answer_calls(cpu),
             Wait::Parked(until) => self.park_until(cpu, until),
             _ => {}
@@ -384,7 +384,7 @@ pub(super) fn what(wait: Wait) -> String {
     match wait {
         Wait::Barrier => "others to come to a barrier".to_owned(),
         Wait::Parked(_) => "another thread to wake it".to_owned(),
-        Wait::Departure(line) | Wait::Rest(line, _) => {
+        Wait::Departure(line) | Wait::Skipping(line, _) => {
             format!("a change in line {:#x}, such as of a lock or a flag", line.0)
         }
         other => format!("{other:?}"),

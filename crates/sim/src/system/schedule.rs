@@ -143,9 +143,9 @@ impl<C: Controller> System<C> {
     /// The operating system interrupts the program of a processor.
     pub fn interrupt(&mut self, cpu: CpuId, length: Duration) {
         let now = self.kernel.now;
-        self.processor_mut(cpu).end_rest(now);
+        self.processor_mut(cpu).end_skipping(now);
         self.processor_mut(cpu).spend_in_os(now, length);
-        if let Some(Wait::Rest(..)) = self.waits(cpu) {
+        if let Some(Wait::Skipping(..)) = self.waits(cpu) {
             // The rounds of the spin loop after the interrupt begin later than those that the program was resting for.
             let time = self.processor(cpu).time();
             self.resume_at(cpu, time);
@@ -158,7 +158,7 @@ impl<C: Controller> System<C> {
         let left = self.processor_mut(cpu).leave(now);
         let Some(running) = &mut self.threads.running[cpu.index()] else { return };
         if !matches!(running.wait, Some(Wait::Departure(_) | Wait::Leave)) {
-            running.looked_in_vain = None;
+            running.unchanged_since = None;
         }
         running.wait = Some(Wait::Leave);
         if let Ok(time) = left {
@@ -216,11 +216,11 @@ impl<C: Controller> System<C> {
     }
 
     /// The thread of a processor has found a word unchanged, and spins on it.
-    pub(super) fn looks_in_vain(&mut self, cpu: CpuId) {
+    pub(super) fn spins_unchanged(&mut self, cpu: CpuId) {
         let now = self.kernel.now;
         let Some(schedule) = &mut self.threads.schedule else { return };
         let Some(running) = &mut self.threads.running[cpu.index()] else { return };
-        running.looked_in_vain = Some(schedule.processes[schedule.process_of(running.thread)].team.news());
+        running.unchanged_since = Some(schedule.processes[schedule.process_of(running.thread)].team.changes());
         schedule.scheduler.spins(cpu, true, now);
         self.announce();
     }
@@ -243,7 +243,7 @@ impl<C: Controller> System<C> {
         }
         match self.waits(cpu) {
             Some(Wait::Until(time)) => time == self.kernel.now,
-            Some(Wait::Parked(time) | Wait::Rest(_, time)) => time <= self.kernel.now,
+            Some(Wait::Parked(time) | Wait::Skipping(_, time)) => time <= self.kernel.now,
             Some(Wait::Page(..)) => self.processor(cpu).time() <= self.kernel.now,
             _ => false,
         }
@@ -264,7 +264,7 @@ impl<C: Controller> System<C> {
         let Some(schedule) = &self.threads.schedule else { return false };
         let in_vain = |running: &Running| {
             let team = &schedule.processes[schedule.process_of(running.thread)].team;
-            running.looked_in_vain == Some(team.news())
+            running.unchanged_since == Some(team.changes())
         };
         let waits = |running: &Running| match running.wait {
             Some(Wait::Departure(_) | Wait::Leave) => in_vain(running),

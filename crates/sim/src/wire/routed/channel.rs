@@ -129,11 +129,11 @@ impl Channel {
 
     /// Plans a try of the queue of `lane` at `time`. Returns whether no earlier one was planned.
     pub fn plan_try(&mut self, lane: usize, time: Time) -> bool {
-        let news = self.lanes[lane].next_try.is_none_or(|planned| time < planned);
-        if news {
+        let is_sooner = self.lanes[lane].next_try.is_none_or(|planned| time < planned);
+        if is_sooner {
             self.lanes[lane].next_try = Some(time);
         }
-        news
+        is_sooner
     }
 
     /// Whether a try of the queue of `lane` is planned for now.

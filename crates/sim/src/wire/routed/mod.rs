@@ -163,8 +163,8 @@ impl Routed {
     /// Plans a try of those that wait, if no earlier one is planned.
     fn plan(&mut self, channel: ChannelId, lane: u8, at: Time, now: Time) -> Option<Retry> {
         let at = at.max(now);
-        let news = self.channel_mut(channel).plan_try(usize::from(lane), at);
-        news.then_some(Retry { channel, lane, at })
+        let is_sooner = self.channel_mut(channel).plan_try(usize::from(lane), at);
+        is_sooner.then_some(Retry { channel, lane, at })
     }
 }
 
