@@ -100,9 +100,10 @@ pub fn program_rows(program: &Workload) -> Vec<ProgramRow> {
     program.parameters().into_iter().map(row).collect()
 }
 
-/// The name of the directory protocol of a machine: the Origin's, unless it can be chosen.
+/// The name of the protocol of a machine: the Origin's, unless it can be chosen.
 fn protocol(description: &Description) -> &str {
-    description.directory.as_ref().map_or("origin", |directory| &directory.protocol)
+    let directory = description.directory.as_ref().map(|directory| &directory.protocol);
+    directory.or(description.bus.as_ref().map(|bus| &bus.protocol)).map_or("origin", String::as_str)
 }
 
 /// The record of all that a machine's description says, with where each value stands.

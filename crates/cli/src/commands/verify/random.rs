@@ -16,6 +16,8 @@ use crate::failure::Failure;
 
 /// The protocol of the Origin, which machines of either processor run.
 const ORIGIN: &str = "origin";
+/// The protocol of machines on a snooping bus.
+const BUS: &str = "moesi";
 
 /// How to test at random.
 #[derive(Args, Debug)]
@@ -30,7 +32,7 @@ pub struct RandomFlags {
     /// The first test: what a failure names.
     #[arg(long, value_name = "SEED", default_value_t = 0, requires = "random")]
     first_seed: u64,
-    /// Nodes of the machine: FLASH's have one processor, the Origin's two.
+    /// Nodes of the machine: FLASH's have one processor, the Origin's two. On a bus, processors.
     #[arg(long, value_name = "N", default_value_t = 16, requires = "random")]
     nodes: u16,
     /// Accesses of each processor.
@@ -61,7 +63,8 @@ impl RandomFlags {
         in_range("--seeds", self.seeds, 1, 1_000_000)?;
         in_range("--references", u64::from(self.references), 1, 100_000_000)?;
         let fault = fault.map(planted).transpose()?;
-        let names = name.map_or_else(|| [ORIGIN].into_iter().chain(catalogue::names()).collect(), |name| vec![name]);
+        let names =
+            name.map_or_else(|| [ORIGIN, BUS].into_iter().chain(catalogue::names()).collect(), |name| vec![name]);
         let mut runs = Vec::new();
         for name in names {
             for (label, machine) in machines(name, self.nodes)? {
@@ -80,7 +83,7 @@ impl RandomRun {
     /// # Errors
     /// When the machine cannot be made.
     pub fn short(protocol: &str) -> Result<Option<Self>, Failure> {
-        let timed = protocol == ORIGIN || catalogue::names().any(|name| name == protocol);
+        let timed = [ORIGIN, BUS].contains(&protocol) || catalogue::names().any(|name| name == protocol);
         if !timed {
             return Ok(None);
         }
@@ -164,6 +167,11 @@ fn machines(protocol: &str, nodes: u16) -> Result<Vec<(String, Description)>, Fa
         };
         return families.into_iter().map(machine).collect();
     }
+    if protocol == BUS {
+        in_range("--nodes", u64::from(nodes), 1, 256)?;
+        let description = machine::load(&format!("smp-{nodes}p")).map_err(Failure::input)?;
+        return Ok(vec![(format!("{protocol}: random"), description)]);
+    }
     in_range("--nodes", u64::from(nodes), 1, 64)?;
     let mut description = machine::load(&format!("flash-{nodes}p")).map_err(Failure::input)?;
     if let Some(directory) = &mut description.directory {
@@ -174,7 +182,7 @@ fn machines(protocol: &str, nodes: u16) -> Result<Vec<(String, Description)>, Fa
     }
     match Simulator::new(&description, sim::Options::default()) {
         Ok(_) => Ok(vec![(format!("{protocol}: random"), description)]),
-        Err(SimError::UnknownProtocol(error)) => Err(Failure::input(format!("{error}; or {ORIGIN}"))),
+        Err(SimError::UnknownProtocol(error)) => Err(Failure::input(format!("{error}; or {ORIGIN}, {BUS}"))),
         Err(error) => Err(Failure::input(error)),
     }
 }
