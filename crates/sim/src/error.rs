@@ -88,7 +88,7 @@ pub enum SimError {
         /// Its value.
         value: String,
         /// The values that can be simulated.
-        accepted: String,
+        accepted: Box<str>,
     },
     /// The values of the description contradict each other.
     #[error(transparent)]
@@ -135,6 +135,6 @@ impl SimError {
         accepted: &'static str,
     ) -> Result<&'a T, Self> {
         let value = format!("{:?}", description.controller.kind);
-        table.ok_or(Self::Unsupported { key: "controller.kind", value, accepted: accepted.to_owned() })
+        table.ok_or(Self::Unsupported { key: "controller.kind", value, accepted: accepted.into() })
     }
 }

@@ -75,7 +75,7 @@ fn remote_load(machine: &Description) -> f64 {
         thread.load_dependent(base);
         thread.drain();
     };
-    let report = simulator.run(vec![(CpuId(0), Box::new(load) as Program)]).unwrap()[0].clone();
+    let report = simulator.run(vec![(CpuId(0), Box::new(load) as Program)]).unwrap()[0];
     (report.finished - report.started).as_ns()
 }
 

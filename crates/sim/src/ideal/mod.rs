@@ -128,7 +128,7 @@ impl Controller for Ideals {
         let parts = MagicDescription::of(blueprint.description)?;
         let Protocol { directory, replacement_hints, named, .. } = Protocol::of(blueprint, &parts)?;
         if named.remote_access_cache {
-            let accepted = "protocols without /RAC in an ideal machine".to_owned();
+            let accepted = "protocols without /RAC in an ideal machine".into();
             return Err(SimError::Unsupported { key: "directory.protocol", value: named.name, accepted });
         }
         let timing = MagicTiming::new(blueprint.description)?;

@@ -16,9 +16,12 @@ use crate::{Options, SimError};
 #[derive(Clone, Copy)]
 struct Named {
     name: &'static str,
-    machine: fn(&Description, Options) -> Result<Box<dyn Simulated>, SimError>,
+    machine: Machine,
     unloaded: fn(&Description) -> Result<Vec<UnloadedRead>, SimError>,
 }
+
+/// The machine of a description, with empty caches.
+type Machine = fn(&Description, Options) -> Result<Box<dyn Simulated>, SimError>;
 
 impl Named {
     const fn new<B: Bus>(name: &'static str) -> Self {
@@ -49,7 +52,7 @@ fn named(description: &Description) -> Result<Named, SimError> {
     all().find(|other| other.name == bus.protocol).copied().ok_or_else(|| SimError::Unsupported {
         key: "bus.protocol",
         value: bus.protocol.clone(),
-        accepted: all().map(|other| other.name).collect::<Vec<_>>().join(", "),
+        accepted: all().map(|other| other.name).collect::<Vec<_>>().join(", ").into(),
     })
 }
 

@@ -93,10 +93,10 @@ proptest! {
             prop_assert!(has(&caches, 0, block), "the primary level has what was referenced last");
             let lines: BTreeMap<_, _> = caches.lines().map(|victim| (victim.line, victim.version)).collect();
             prop_assert_eq!(&lines, &held);
-            for level in 0..outermost {
+            for (level, spec) in levels.iter().enumerate().take(outermost) {
                 for block in 0..96 {
                     let (inside, outside) = (has(&caches, level, block), has(&caches, level + 1, block));
-                    match levels[level].inclusion {
+                    match spec.inclusion {
                         Inclusion::Inclusive => prop_assert!(!inside || outside, "level {} has {}", level, block),
                         Inclusion::Exclusive => prop_assert!(!(inside && outside), "both {} have {}", level, block),
                         Inclusion::Neither => {}
