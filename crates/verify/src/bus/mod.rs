@@ -47,7 +47,7 @@ pub trait Beyond<B: Bus>: BusAgent<B> + Copy + PartialEq + Default + Send + Sync
     /// Rights of the caches on the bus, all together.
     fn rights(&self) -> Rights;
 
-    /// Contents beyond the bus; meaningless, and [`STALE`], while the caches have the right to write.
+    /// Contents beyond the bus; meaningless, and stale, while the caches have the right to write.
     fn contents(&mut self) -> Option<&mut Version>;
 
     /// Ends the participant's own transaction, which had these contents on the bus.
