@@ -41,36 +41,36 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
         self.number
     }
 
-    #[inline]
+    #[inline(always)]
     fn load(&mut self, region: &SharedRegion, word: usize) -> u64 {
         self.thread.load(region.at(word));
         region.get(word)
     }
 
-    #[inline]
+    #[inline(always)]
     fn load_dependent(&mut self, region: &SharedRegion, word: usize) -> u64 {
         self.thread.load_dependent(region.at(word));
         region.get(word)
     }
 
-    #[inline]
+    #[inline(always)]
     fn store(&mut self, region: &SharedRegion, word: usize, value: u64) {
         self.thread.store(region.at(word));
         region.set(word, value);
     }
 
     // The host's memory for values is left alone where no value is used.
-    #[inline]
+    #[inline(always)]
     fn load_unused(&mut self, region: &SharedRegion, word: usize) {
         self.thread.load(region.at(word));
     }
 
-    #[inline]
+    #[inline(always)]
     fn load_dependent_unused(&mut self, region: &SharedRegion, word: usize) {
         self.thread.load_dependent(region.at(word));
     }
 
-    #[inline]
+    #[inline(always)]
     fn store_unused(&mut self, region: &SharedRegion, word: usize) {
         self.thread.store(region.at(word));
     }

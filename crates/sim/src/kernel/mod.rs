@@ -98,7 +98,7 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
     }
 
     /// The node of `cpu`.
-    #[inline]
+    #[inline(always)]
     pub fn node_of(&self, cpu: CpuId) -> NodeId {
         self.node_of[cpu.index()]
     }
@@ -110,21 +110,21 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
     }
 
     /// Schedules an event of a node.
-    #[inline]
+    #[inline(always)]
     pub fn schedule(&mut self, node: NodeId, time: Time, event: Event<E>) {
         let rank = self.sources.nodes[node.index()].rank();
         self.push(time, rank, event);
     }
 
     /// Schedules an event of a processor.
-    #[inline]
+    #[inline(always)]
     pub fn schedule_processor(&mut self, cpu: CpuId, time: Time, event: Event<E>) {
         let rank = self.sources.processors[cpu.index()].rank();
         self.push(time, rank, event);
     }
 
     /// Schedules an event of a network channel.
-    #[inline]
+    #[inline(always)]
     pub fn schedule_channel(&mut self, channel: ChannelId, time: Time, event: Event<E>) {
         let rank = self.sources.channels[channel.index()].rank();
         self.push(time, rank, event);
@@ -136,14 +136,14 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
         self.push(time, rank, event);
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, time: Time, rank: Rank, event: Event<E>) {
         self.begin_probe(&event);
         self.queue.push(time, rank, event.into());
     }
 
     /// Takes the next event, with its time, off the queue. The present time is not yet its own.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<(Time, Event<E>)> {
         let (time, event) = self.queue.pop()?;
         let event = event.into();

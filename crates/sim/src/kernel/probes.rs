@@ -38,7 +38,7 @@ impl Probes {
     }
 
     /// The count for a reach: of one node, or of all.
-    #[inline]
+    #[inline(always)]
     fn count(&mut self, node: Option<NodeId>) -> &mut u32 {
         match node {
             Some(node) => &mut self.by_node[node.index()],
@@ -71,7 +71,7 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
     }
 
     /// An event that acts on processors is scheduled.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin_probe(&mut self, event: &Event<E>) {
         if let Some(node) = self.probed(event) {
             *self.probes.count(node) += 1;
@@ -79,7 +79,7 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
     }
 
     /// An event that acts on processors occurs.
-    #[inline]
+    #[inline(always)]
     pub(super) fn end_probe(&mut self, event: &Event<E>) {
         if let Some(node) = self.probed(event) {
             *self.probes.count(node) -= 1;
@@ -87,7 +87,7 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
     }
 
     /// The node whose processors `event` acts on from outside, `Some(None)` for those of all nodes.
-    #[inline]
+    #[inline(always)]
     fn probed(&self, event: &Event<E>) -> Option<Option<NodeId>> {
         let Event::Node(event) = event else { return None };
         Some(Some(match event.reach()? {

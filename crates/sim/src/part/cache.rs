@@ -139,7 +139,7 @@ impl Cache {
     }
 
     /// The way of `set` that holds `line`; the most recently used way is compared first.
-    #[inline]
+    #[inline(always)]
     fn way_of(&self, set: usize, line: u64) -> Option<usize> {
         let (first, last) = (set * self.ways, self.recency.last(set));
         if Tag(self.tags[first + last]).matches(line) {
@@ -149,7 +149,7 @@ impl Cache {
     }
 
     /// Probes for `line` without updating the recency.
-    #[inline]
+    #[inline(always)]
     pub fn probe(&self, line: u64) -> Option<Found> {
         let set = self.set_of(line);
         let way = self.way_of(set, line)?;
@@ -161,7 +161,7 @@ impl Cache {
     }
 
     /// Looks up `line` on behalf of the processor: a hit makes its way the most recently used.
-    #[inline]
+    #[inline(always)]
     pub fn look_up(&mut self, line: u64) -> Option<Found> {
         let found = self.probe(line)?;
         self.recency.touch(found.slot.set as usize, usize::from(found.slot.way));
@@ -169,7 +169,7 @@ impl Cache {
     }
 
     /// As [`Self::look_up`], but returns the state alone, [`CopyState::INVALID`] on a miss.
-    #[inline]
+    #[inline(always)]
     pub fn use_line(&mut self, line: u64) -> CopyState {
         let set = self.set_of(line);
         let Some(way) = self.way_of(set, line) else { return CopyState::INVALID };

@@ -130,20 +130,31 @@ impl Hierarchy {
     /// it is; a holder serves every access that the state permits.
     #[inline]
     pub fn hit(&self, block: u64, access: Access, from: usize) -> Option<usize> {
-        (from..=self.outermost).find(|&level| {
+        let mut level = from;
+        while level <= self.outermost {
             let state = self.probe(level, block).map_or(CopyState::INVALID, |found| found.state);
-            state.after(access).is_some_and(|after| after == state || level >= self.holder)
-        })
+            if state.after(access).is_some_and(|after| after == state || level >= self.holder) {
+                return Some(level);
+            }
+            level += 1;
+        }
+        None
     }
 
     /// The coherent `line`, in the outermost holder that has it.
     #[inline]
     pub fn find(&self, line: u64) -> Option<Held> {
-        (self.holder..=self.outermost).rev().find_map(|level| {
-            let found = self.caches[level].probe(line)?;
-            let place = Place { level: level as u8, slot: found.slot };
-            Some(Held { place, state: found.state, version: self.caches[level].version(found.slot) })
-        })
+        let mut level = self.outermost;
+        loop {
+            if let Some(found) = self.caches[level].probe(line) {
+                let place = Place { level: level as u8, slot: found.slot };
+                return Some(Held { place, state: found.state, version: self.caches[level].version(found.slot) });
+            }
+            if level == self.holder {
+                return None;
+            }
+            level -= 1;
+        }
     }
 
     /// Whether a tag check of the coherent `line` in the outermost level succeeds in the predicted way.
@@ -184,6 +195,7 @@ impl Hierarchy {
     }
 
     /// Sets the state of the coherent `line` in the filters, and in the primary level, whichever parts of it they have.
+    #[inline]
     pub fn set_filters(&mut self, line: u64, state: CopyState) {
         for level in 0..self.holder.max(1) {
             self.set_in(level, line, state);
@@ -191,6 +203,7 @@ impl Hierarchy {
     }
 
     /// Sets the state of the coherent `line` in `level`.
+    #[inline]
     fn set_in(&mut self, level: usize, line: u64, state: CopyState) {
         let shift = self.specs[self.outermost].shift - self.specs[level].shift;
         let state = self.shown(level, state);

@@ -72,7 +72,7 @@ impl<C: Controller> System<C> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn schedule_retry(&mut self, retry: Option<Retry>) {
         if let Some(Retry { channel, lane, at }) = retry {
             self.schedule_channel(channel, at, Event::Credits(channel, lane));
