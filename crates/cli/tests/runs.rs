@@ -222,12 +222,12 @@ fn a_protocol_is_explored() {
 }
 
 #[test]
-fn one_protocol_is_explored_and_litmus_tested_in_one_table() {
+fn one_protocol_is_explored_litmus_tested_and_tested_at_random_in_one_table() {
     let rows = records(&printed("verify moesi --all --json"));
     let protocols: Vec<_> = rows.iter().filter_map(|row| row["protocol"].as_str()).collect();
-    let litmus = ["moesi: message-passing", "moesi: store-buffering", "moesi: independent-reads"];
+    let tests = ["moesi: message-passing", "moesi: store-buffering", "moesi: independent-reads", "moesi: random"];
     assert_eq!(protocols[..3], ["moesi"; 3]);
-    assert_eq!(protocols[3..], litmus);
+    assert_eq!(protocols[3..], tests);
     assert!(rows.iter().all(|row| row["result"] == "ok"));
 }
 
