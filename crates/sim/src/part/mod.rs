@@ -11,7 +11,7 @@ mod write_buffer;
 
 pub use banks::{Banks, BanksTiming};
 pub use cache::{Cache, CacheSpec, Slot, Victim};
-pub use hierarchy::{Hierarchy, LevelSpec, Place};
+pub use hierarchy::{Held, Hierarchy, LevelSpec, Place};
 pub use prefetcher::{Prefetcher, PrefetcherSpec, Reference};
 pub use snooping_bus::{SnoopingBus, SnoopingBusTiming};
 pub use write_buffer::{Completion, WriteBuffer};

@@ -1,6 +1,6 @@
 //! A processor's accesses: the path of a reference through the cache hierarchy.
 
-use protocol::{Access, CopyState, Rights};
+use protocol::{Access, Rights};
 use units::{Duration, LineAddr, PhysicalAddr, Time, VirtualAddr};
 
 use super::{CachedCopy, Cause, Measuring, Miss, MissId, Post, PostKind, Processor, Service, Wait};
@@ -230,14 +230,14 @@ impl Processor {
             return Ok(());
         }
         let held = self.caches.find(line.0);
-        let old = held.map_or(CopyState::INVALID, |held| held.state);
-        let id = self.free_miss(access.writes(), old.rights() == Rights::Read)?;
+        let copy = CachedCopy::of(held);
+        let id = self.free_miss(access.writes(), copy.state.rights() == Rights::Read)?;
         self.writeback_room()?;
         let place = match held {
             Some(held) => held.place,
             None => self.make_room(self.caches.entry(), line).ok_or(Wait::AnyMiss)?,
         };
-        self.start_miss(id, block, place, access, named);
+        self.start_miss(id, block, (place, copy), access, named);
         self.evict_displaced(self.time);
         self.prefetch_after(block, named, true);
         Ok(())
@@ -300,13 +300,12 @@ impl Processor {
         Ok(())
     }
 
-    fn start_miss(&mut self, id: MissId, block: u64, place: Place, access: Access, named: u64) {
+    /// Opens the miss on a line, with the place and the copy that the processor has of it so far.
+    fn start_miss(&mut self, id: MissId, block: u64, old: (Place, CachedCopy), access: Access, named: u64) {
+        let (place, copy) = old;
         let line = self.line_of_block(block);
         self.counters.primary_misses += 1;
         self.counters.secondary_misses += 1;
-        let held = self.caches.find(line.0);
-        let copy =
-            held.map_or_else(CachedCopy::default, |held| CachedCopy { state: held.state, version: held.version });
         let checked = self.check_tags(block, self.timing.outermost + 1);
         let upgrade = copy.state.rights() == Rights::Read;
         self.counters.upgrades += u64::from(upgrade);

@@ -13,9 +13,7 @@ impl Processor {
         if let Some(miss) = self.miss_on(line).and_then(|id| self.miss(id)) {
             return miss.copy;
         }
-        self.caches
-            .find(line.0)
-            .map_or_else(CachedCopy::default, |held| CachedCopy { state: held.state, version: held.version })
+        CachedCopy::of(self.caches.find(line.0))
     }
 
     /// Sets the copy as the controller's protocol handler left it; `requested` says whether an answer to its request is

@@ -38,7 +38,7 @@ use crate::attribution::{Attribution, Charge};
 use crate::causes::{MissCause, SharedCauses};
 use crate::observer::SharedObserver;
 use crate::os::Translations;
-use crate::part::{Hierarchy, WriteBuffer};
+use crate::part::{Held, Hierarchy, WriteBuffer};
 
 pub use accesses::{Address, Location};
 pub use counted::{ExternalCounts, ThreadCounts};
@@ -162,6 +162,14 @@ pub struct CachedCopy {
     pub state: CopyState,
     /// The version of its data.
     pub version: Version,
+}
+
+impl CachedCopy {
+    /// The copy in a line's place in the caches, if it has one.
+    #[inline]
+    fn of(held: Option<Held>) -> Self {
+        held.map_or_else(Self::default, |Held { state, version, .. }| Self { state, version })
+    }
 }
 
 /// One processor: the state that its program's accesses use without an event.
