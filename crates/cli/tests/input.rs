@@ -133,7 +133,7 @@ fn another_number_is_not_what_was_meant() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{errors}");
     assert!(
-        errors.contains("cv=0") && errors.contains("N from 1 to 64") && !errors.contains("did you mean"),
+        errors.contains("cv=0") && errors.contains("N from 1 to 4096") && !errors.contains("did you mean"),
         "{errors}"
     );
     refused("sim -m flash-4p+hybird fft", &["did you mean hybrid?"]);

@@ -80,14 +80,23 @@ fn with_known_protocol(machine: Resolved) -> Result<Resolved, DescriptionError> 
             let reason = format!("a line that all nodes share takes {least} links");
             Err(machine.refused_number(LINKS, entries, reason, format!("a whole number from {least} to {}", 1 << 30)))
         }
+        Ok(_) if catalogue::most_nodes(name).is_ok_and(|most| u32::from(most) < nodes(&machine)) => {
+            let nodes = nodes(&machine);
+            let reason = format!("it cannot represent the sharers among {nodes} nodes");
+            Err(machine.refused(PROTOCOL, name, reason, catalogue::names_for(nodes as u16).join(", ")))
+        }
         Ok(_) => Ok(machine),
     }
 }
 
+/// Nodes of a machine.
+fn nodes(machine: &Resolved) -> u32 {
+    machine.description.topology.nodes()
+}
+
 /// Links that a line takes which all nodes of a machine share: all but one, which stands in its header (FLASH dissertation, 5.2.2).
 fn links_of_a_line(machine: &Resolved) -> u32 {
-    let topology = &machine.description.topology;
-    topology.processors / topology.processors_per_node - 1
+    nodes(machine) - 1
 }
 
 /// As [`resolve`], without where each value came from.

@@ -57,7 +57,7 @@ identity!(
 );
 identity!(
     /// A numbered port of a router; the Origin's routers count theirs from 1.
-    Port, u8, "port"
+    Port, u16, "port"
 );
 identity!(
     /// A cache line: the physical address divided by the line size of the machine.

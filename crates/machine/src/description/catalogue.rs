@@ -81,13 +81,42 @@ fn parametric(name: &str) -> Option<String> {
 }
 
 /// The families, with those of the same sizes in one line: `flash-Np with any N from 1 to 64`.
-pub(crate) fn families() -> [String; 3] {
-    let named = |prefix: &str| {
-        let names = FAMILIES.iter().map(|entry| entry.name).filter(|name| name.starts_with(prefix));
+pub(crate) fn families() -> [String; 4] {
+    let named = |sizes: Sizes| {
+        let names = FAMILIES.iter().map(|entry| entry.name).filter(|name| Sizes::of(name) == sizes);
         names.map(|name| format!("{name}-Np")).collect::<Vec<_>>().join(" ")
     };
-    [("origin", "an even N from 2 to 512"), ("flash", "any N from 1 to 64"), ("smp", "any N from 1 to 256")]
-        .map(|(prefix, sizes)| format!("{} with {sizes}", named(prefix)))
+    [
+        (Sizes::Hypercube, "an even N from 2 to 512"),
+        (Sizes::DoubleMesh, "any N from 1 to 64"),
+        (Sizes::OtherNetwork, "any N from 1 to 4096 (above 64 with a protocol that represents so many nodes)"),
+        (Sizes::Bus, "any N from 1 to 256"),
+    ]
+    .map(|(sizes, words)| format!("{} with {words}", named(sizes)))
+}
+
+/// The sizes in which a family comes, by what limits them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sizes {
+    /// The Origin's routers.
+    Hypercube,
+    /// FLASH's routers.
+    DoubleMesh,
+    /// The sharing set of the protocol.
+    OtherNetwork,
+    /// The bus.
+    Bus,
+}
+
+impl Sizes {
+    fn of(family: &str) -> Self {
+        match family {
+            "smp" => Self::Bus,
+            "flash" | "flash-scaled" => Self::DoubleMesh,
+            _ if family.starts_with("origin") => Self::Hypercube,
+            _ => Self::OtherNetwork,
+        }
+    }
 }
 
 /// The error for an unknown name.

@@ -4,12 +4,10 @@ use units::Bytes;
 
 use super::kind::{Alternatives, quoted};
 use super::{
-    CacheLevel, ControllerKind, Description, DescriptionError, Inclusion, MOST_VIRTUAL_CHANNELS, MOST_WAYS,
-    PrefetchKind, ProcessorModel, TopologyKind, WritePolicy,
+    CacheLevel, ControllerKind, Description, DescriptionError, Inclusion, MOST_PROCESSORS, MOST_VIRTUAL_CHANNELS,
+    MOST_WAYS, PrefetchKind, ProcessorModel, TopologyKind, WritePolicy,
 };
-use crate::topology::{
-    MOST_CLUSTERS, MOST_LEAF_ROUTERS, MOST_STAR_NODES, channel_classes, mesh_sides, routers_with_nodes as routers,
-};
+use crate::topology::{MOST_CLUSTERS, MOST_LEAF_ROUTERS, channel_classes, mesh_sides, routers_with_nodes as routers};
 
 /// A conflict between a value and others.
 pub(super) struct Conflict {
@@ -61,7 +59,7 @@ fn topology(description: &Description) -> Result<(), Conflict> {
         TopologyKind::Flash => (4, MOST_CLUSTERS, "cluster router"),
         TopologyKind::Ring => (4, MOST_PROCESSORS, "router"),
         TopologyKind::Mesh => (2, MOST_PROCESSORS, "router"),
-        TopologyKind::Crossbar | TopologyKind::Ideal => (4, MOST_STAR_NODES, "node"),
+        TopologyKind::Crossbar | TopologyKind::Ideal => (4, MOST_PROCESSORS, "node"),
     };
     if spec.nodes_per_router > most_on_router {
         let reason = format!("a {router} of topology.kind = {} has fewer ports for nodes", quoted(spec.kind.word()));
@@ -99,9 +97,9 @@ fn topology(description: &Description) -> Result<(), Conflict> {
             format!("at most {most} with {per_router} processors on a {router}"),
         ));
     }
-    if spec.processors > MOST_MAGIC_NODES && description.controller.kind == ControllerKind::Magic {
-        let reason = "MAGIC's directory has room for fewer nodes";
-        return Err(Conflict::new("topology.processors", reason, format!("at most {MOST_MAGIC_NODES}")));
+    if spec.processors / per_node > MOST_HUBS && description.controller.kind == ControllerKind::Hub {
+        let reason = "the Hub's directory has room for fewer nodes";
+        return Err(Conflict::new("topology.processors", reason, format!("at most {}", MOST_HUBS * per_node)));
     }
     mesh(description)
 }
@@ -124,11 +122,9 @@ fn mesh(description: &Description) -> Result<(), Conflict> {
     Err(Conflict::new("mesh.rows", reason, format!("0 (chosen) or {}", routers / spec.columns)))
 }
 
-/// Maximum number of processors of a machine, as the key's own range has it.
-const MOST_PROCESSORS: u32 = 512;
-
-/// Maximum number of nodes that the sharing sets of MAGIC's protocols can represent (FLASH dissertation, 5.2).
-pub const MOST_MAGIC_NODES: u32 = 64;
+/// Maximum number of nodes that an Origin's directory can represent: a bit for each group of eight in its coarse mode (Prestor
+/// 2001, 3.2.1).
+const MOST_HUBS: u32 = 512;
 
 /// MAGIC's directory must leave a part of each node's memory to programs.
 fn directory(description: &Description) -> Result<(), Conflict> {

@@ -16,14 +16,13 @@ use std::path::{Path, PathBuf};
 
 use units::Hertz;
 
-pub use check::MOST_MAGIC_NODES;
 pub use error::{DescriptionError, Entry, Origin};
 pub use level::{CacheLevel, CachePort, MOST_CACHE_LEVELS};
 pub use spec::{
     BanksSpec, BusSpec, ControllerKind, ControllerSpec, CrossbarSpec, DirectorySpec, DomainTopology, DoubleMeshSpec,
     Fill, HandlerSpec, HubSpec, HypercubeSpec, IdealNetworkSpec, IdealProtocol, Inclusion, L1PortSpec, L1Spec, L2Spec,
-    L3Spec, LatencySpec, LinkSpec, MOST_MISSES, MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS, MagicSpec,
-    MemorySpec, MeshSpec, OsSpec, PlacementKind, PrefetchKind, PrefetchSpec, ProcessorModel, ProcessorSpec,
+    L3Spec, LatencySpec, LinkSpec, MOST_MISSES, MOST_PROCESSORS, MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS,
+    MagicSpec, MemorySpec, MeshSpec, OsSpec, PlacementKind, PrefetchKind, PrefetchSpec, ProcessorModel, ProcessorSpec,
     Replacement, RingSpec, RouterBypass, RouterSpec, SchedulerSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec,
     WritePolicy,
 };

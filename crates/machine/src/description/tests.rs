@@ -84,9 +84,9 @@ fn names_that_stand_for_nothing_are_refused() {
         message("artic"),
         "machine = \"artic\": there is no such machine, did you mean arctic?; accepted: bitmap bootleg lego-oil arctic \
          bwana stinger dresden, origin2000-r10k-195-Np origin2000-r10k-250-Np origin2000-r12k-300-Np \
-         origin2000-r12k-400-Np with an even N from 2 to 512, flash-Np flash-scaled-Np flash-ring-Np flash-mesh-Np \
-         flash-crossbar-Np flash-uncontended-Np with any N from 1 to 64, smp-Np with any N from 1 to 256, or the path of \
-         a .toml file"
+         origin2000-r12k-400-Np with an even N from 2 to 512, flash-Np flash-scaled-Np with any N from 1 to 64, \
+         flash-ring-Np flash-mesh-Np flash-crossbar-Np flash-uncontended-Np with any N from 1 to 4096 (above 64 with a \
+         protocol that represents so many nodes), smp-Np with any N from 1 to 256, or the path of a .toml file"
     );
     assert!(message("zzz").starts_with("machine = \"zzz\": there is no such machine; accepted:"));
     assert!(message("origin2000-r12k-300-+8p").contains("there is no such machine"));
@@ -97,13 +97,13 @@ fn names_that_stand_for_nothing_are_refused() {
     );
     assert_eq!(
         message("origin2000-r12k-300-514p"),
-        "topology.processors = 514: it is more than 512; accepted: a whole number from 1 to \
-         512"
+        "topology.processors = 514: at most 128 routers can be connected; accepted: at most 512 with 4 processors on a \
+         router"
     );
     assert_eq!(
         message("origin2000-r12k-300"),
         "machines/origin2000-r12k-300.toml:1: topology.processors is missing, here and in what is inherited; \
-         accepted: a whole number from 1 to 512"
+         accepted: a whole number from 1 to 4096"
     );
     assert!(message("no/such/file.toml").starts_with("no/such/file.toml: cannot be read: "));
 }

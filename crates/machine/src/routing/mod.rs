@@ -107,7 +107,7 @@ pub enum RoutingError {
 pub struct RoutingTable {
     nodes: usize,
     /// By router and node; 0 stands for no entry.
-    exits: Vec<u8>,
+    exits: Vec<u16>,
     /// By router and node, the class of virtual channels; empty if all are of class 0.
     classes: Vec<u8>,
 }

@@ -228,7 +228,7 @@ proptest! {
 
     /// A table is equal after printing and reading.
     #[test]
-    fn tables_survive_printing(ports in prop::collection::vec(0u8..=6, 4 * 8)) {
+    fn tables_survive_printing(ports in prop::collection::vec(0u16..=6, 4 * 8)) {
         let machine = topology(16);
         let table = RoutingTable::from_fn(4, 8, |router, node| {
             Some(ports[router.index() * 8 + node.index()]).filter(|port| *port > 0).map(Port)

@@ -108,7 +108,7 @@ fn most_ports(topology: &Topology) -> usize {
 fn entry(word: &str, topology: &Topology) -> Option<(NodeId, (Port, u8))> {
     let (node, exit) = word.split_once(':')?;
     let (port, class) = exit.split_once(':').unwrap_or((exit, "0"));
-    let (node, port, class) = (node.parse::<u16>().ok()?, port.parse::<u8>().ok()?, class.parse::<u8>().ok()?);
+    let (node, port, class) = (node.parse::<u16>().ok()?, port.parse::<u16>().ok()?, class.parse::<u8>().ok()?);
     let valid = usize::from(node) < topology.nodes().len()
         && (1..=most_ports(topology)).contains(&usize::from(port))
         && u32::from(class) < topology.channel_classes();

@@ -132,7 +132,7 @@ impl Router {
 
     /// The connected ports in order, each with its link.
     pub fn ports(&self) -> impl Iterator<Item = (Port, LinkId)> + '_ {
-        (1u8..).zip(&self.links).filter_map(|(port, link)| Some((Port(port), (*link)?)))
+        (1u16..).zip(&self.links).filter_map(|(port, link)| Some((Port(port), (*link)?)))
     }
 }
 

@@ -119,13 +119,13 @@ impl Shape {
     }
 
     fn node_port(self, node: u16) -> Port {
-        Port((node % self.nodes_per_cluster) as u8 + 1)
+        Port((node % self.nodes_per_cluster) as u16 + 1)
     }
 }
 
 /// The port of a mesh router to a cluster of its metacube.
 fn cluster_port(cluster: u16) -> Port {
-    Port((cluster % METACUBE_CLUSTERS) as u8 + 1)
+    Port((cluster % METACUBE_CLUSTERS) as u16 + 1)
 }
 
 /// Builds the network of `description`.

@@ -46,7 +46,7 @@ impl Shape {
     }
 
     fn node_port(self, node: u16) -> Port {
-        Port((node % self.nodes_per_router) as u8 + 1)
+        Port((node % self.nodes_per_router) as u16 + 1)
     }
 
     /// Column and row of a router.

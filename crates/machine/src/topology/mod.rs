@@ -21,7 +21,6 @@ pub use grid::mesh_sides;
 pub use name::NameError;
 pub(crate) use origin::ROUTER_PORTS;
 pub use origin::{MOST_LEAF_ROUTERS, has_metarouters};
-pub use star::MOST_STAR_NODES;
 
 /// Routers with nodes.
 pub fn routers_with_nodes(spec: &TopologySpec) -> u32 {
@@ -111,8 +110,12 @@ impl Topology {
     /// The name of a processor in the hardware graph: `/hw/module/1/slot/n1/node/cpu/a`.
     pub fn cpu_path(&self, cpu: CpuId) -> Option<String> {
         let node = &self.nodes[self.node_of(cpu)?.index()];
-        let letter = char::from(b'a' + (cpu.0 % self.processors_per_node as u16) as u8);
-        Some(format!("{}/cpu/{letter}", node.path()))
+        let slot = u32::from(cpu.0) % self.processors_per_node;
+        let letter = |number: u32| char::from_digit(10 + number, 36).unwrap_or_default();
+        // After z, a second letter: aa, ab.
+        let before = (slot / 26).checked_sub(1).map(letter);
+        let letters: String = before.into_iter().chain([letter(slot % 26)]).collect();
+        Some(format!("{}/cpu/{letters}", node.path()))
     }
 
     /// The name of either end of a link in the hardware graph.

@@ -48,7 +48,7 @@ const FIRST_NODE_PORT: Port = Port(5);
 /// Dimension 3, an express link, or the metarouter, depending on the size of the machine.
 const THIRD_EXTERNAL_PORT: Port = Port(3);
 /// The metarouters' first port to other metarouters.
-const FIRST_BETWEEN_PORT: u8 = 5;
+const FIRST_BETWEEN_PORT: u16 = 5;
 
 /// Whether a machine of this size and wiring has metarouters (Prestor 3.2.3).
 pub fn has_metarouters(spec: &TopologySpec) -> bool {
@@ -115,7 +115,7 @@ impl Shape {
         let (cube, corner) = self.leaf(router.0);
         let other_cube = cube != to_cube;
         if !other_cube && corner == to_corner {
-            return Port(FIRST_NODE_PORT.0 - (node.0 % self.nodes_per_router) as u8);
+            return Port(FIRST_NODE_PORT.0 - (node.0 % self.nodes_per_router) as u16);
         }
         if self.express && corner ^ to_corner == self.corners - 1 {
             return THIRD_EXTERNAL_PORT;
@@ -130,10 +130,10 @@ impl Shape {
     fn exit_of_metarouter(self, group: u16, corner: u16, to_cube: u16) -> Port {
         let to_group = to_cube / CUBES_PER_METAROUTER;
         if group == to_group {
-            return Port((to_cube % CUBES_PER_METAROUTER) as u8 + 1);
+            return Port((to_cube % CUBES_PER_METAROUTER) as u16 + 1);
         }
         let complete = self.groups(corner).is_power_of_two();
-        Port(FIRST_BETWEEN_PORT + next_dimension(group, to_group, complete) as u8)
+        Port(FIRST_BETWEEN_PORT + next_dimension(group, to_group, complete) as u16)
     }
 }
 
@@ -146,7 +146,7 @@ fn next_dimension(from: u16, to: u16, complete: bool) -> u32 {
 }
 
 fn port_of_dimension(dimension: u32) -> Port {
-    if dimension == 0 { SIBLING_PORT } else { Port(dimension as u8) }
+    if dimension == 0 { SIBLING_PORT } else { Port(dimension as u16) }
 }
 
 /// Builds the network of `description`.
@@ -190,7 +190,7 @@ fn add_nodes(builder: &mut Builder, shape: Shape, cables: &HypercubeSpec) {
     let module_nodes = shape.nodes_per_router * MODULE_ROUTERS;
     for node in 0..shape.nodes {
         let router = RouterId(node / shape.nodes_per_router);
-        let port = Port(FIRST_NODE_PORT.0 - (node % shape.nodes_per_router) as u8);
+        let port = Port(FIRST_NODE_PORT.0 - (node % shape.nodes_per_router) as u16);
         builder.node(node / module_nodes + 1, (node % module_nodes) as u8 + 1, router, port, cables.backplane);
     }
 }
@@ -236,7 +236,7 @@ fn link_metarouters(builder: &mut Builder, shape: Shape, cables: &HypercubeSpec)
     }
     for router in 0..shape.leaves {
         let (cube, corner) = shape.leaf(router);
-        let port = Port((cube % CUBES_PER_METAROUTER) as u8 + 1);
+        let port = Port((cube % CUBES_PER_METAROUTER) as u16 + 1);
         let above = Endpoint::Router(shape.metarouter(cube / CUBES_PER_METAROUTER, corner), port);
         let below = Endpoint::Router(RouterId(router), THIRD_EXTERNAL_PORT);
         builder.link(below, above, LinkClass::Metarouter, cables.metarouter_cable);
@@ -247,7 +247,7 @@ fn link_metarouters(builder: &mut Builder, shape: Shape, cables: &HypercubeSpec)
             for dimension in 0..groups.next_power_of_two().trailing_zeros() {
                 let peer = group ^ (1 << dimension);
                 if group < peer && peer < groups {
-                    let port = Port(FIRST_BETWEEN_PORT + dimension as u8);
+                    let port = Port(FIRST_BETWEEN_PORT + dimension as u16);
                     let ends = [group, peer].map(|end| Endpoint::Router(shape.metarouter(end, corner), port));
                     builder.link(ends[0], ends[1], LinkClass::BetweenMetarouters, cables.metarouter_cable);
                 }

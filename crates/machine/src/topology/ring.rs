@@ -41,7 +41,7 @@ impl Shape {
     }
 
     fn node_port(self, node: u16) -> Port {
-        Port((node % self.nodes_per_router) as u8 + 1)
+        Port((node % self.nodes_per_router) as u16 + 1)
     }
 
     /// Whether packets go onwards from a router to another one.

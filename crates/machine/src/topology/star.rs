@@ -9,9 +9,6 @@ use units::{Duration, NodeId, Port, RouterId};
 use super::{Builder, LinkClass, RouterPlace, Topology};
 use crate::description::{Description, TopologyKind};
 
-/// Maximum number of nodes: ports are numbered from 1 in a byte.
-pub const MOST_STAR_NODES: u32 = 255;
-
 /// The latency between any two nodes of a crossbar or an ideal interconnect; `None` of other kinds.
 fn latency(description: &Description) -> Option<Duration> {
     let crossbar = description.crossbar.as_ref().map(|crossbar| crossbar.latency);
@@ -27,7 +24,7 @@ pub(super) fn build(description: &Description) -> Topology {
     let Some(latency) = latency(description) else { panic!("{} has no latency of its network", description.name) };
     let place = if spec.kind == TopologyKind::Crossbar { RouterPlace::Crossbar } else { RouterPlace::Ideal };
     let nodes = spec.nodes() as u16;
-    let port = |node: NodeId| Port(node.0 as u8 + 1);
+    let port = |node: NodeId| Port(node.0 + 1);
     let mut builder = Builder::new(spec.propagation_per_m);
     let centre = builder.router_with(usize::from(nodes), place, nodes + 1, 1);
     for node in 0..nodes {

@@ -51,7 +51,7 @@ fn hops_of_every_node_of_arctic_from_node_1() {
 }
 
 /// The lines that the `topology` command of Prestor 3.3.1 prints for a port.
-fn listed(topology: &Topology, router: u16, port: u8) -> Option<String> {
+fn listed(topology: &Topology, router: u16, port: u16) -> Option<String> {
     let (_, end) = topology.outgoing(RouterId(router), Port(port))?;
     Some(format!("{}/{port} -> {}", topology.routers()[usize::from(router)].path(), topology.path_of(end)))
 }

@@ -9,7 +9,9 @@ use std::ops::RangeInclusive;
 
 use thiserror::Error;
 
-use super::{Clustering, CoarseVector, DynamicPointer, Hybrid, LimitedPointer, Overflow, SharingSet, Site, Variant};
+use super::{
+    Clustering, CoarseVector, DynamicPointer, Hybrid, LimitedPointer, Overflow, SharingSet, Site, VECTOR_BITS, Variant,
+};
 
 /// Sizes of a protocol's structures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -196,6 +198,35 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 fn pointers(number: u16, overflow: Overflow) -> LimitedPointer {
     // `number` fits in a byte: no number beyond `LimitedPointer::MOST` is accepted.
     LimitedPointer { pointers: number as u8, overflow }
+}
+
+/// Most nodes of a machine on which a protocol runs, by its sharing set and its variant.
+struct Capacity;
+
+impl Visitor for Capacity {
+    type Output = u16;
+
+    fn visit<S: SharingSet>(self, set: S, named: Named) -> u16 {
+        set.most_nodes().min(named.variant.most_nodes())
+    }
+}
+
+/// Most nodes of a machine on which the protocol of this name runs.
+///
+/// # Errors
+/// [`UnknownProtocol`] if there is none.
+pub fn most_nodes(name: &str) -> Result<u16, UnknownProtocol> {
+    // The structures in memory are of any size; only the bits of a vector limit the nodes.
+    resolve(name, Sizes { nodes: Site::MAX_NODES, links: 1, vectors: 1 }, Capacity)
+}
+
+/// The protocols for machines of `nodes` nodes: the finest coarse vectors, and those of [`names`].
+pub fn names_for(nodes: u16) -> Vec<String> {
+    let coarseness = nodes.div_ceil(VECTOR_BITS).max(1);
+    let coarse = [format!("cv={coarseness}"), format!("cv={coarseness}/LB")];
+    let listed = names().map(str::to_owned).filter(|name| !coarse.contains(name));
+    let runs = |name: &String| most_nodes(name).is_ok_and(|most| nodes <= most);
+    coarse.iter().cloned().chain(listed).filter(runs).collect()
 }
 
 #[cold]

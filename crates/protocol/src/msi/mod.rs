@@ -39,7 +39,7 @@ pub use message::{Agent, Lane, Message, MessageKind};
 pub use node::{AccessOutcome, Eviction, NodeOutcome, access, evict, evict_from_node, receive, retry};
 pub use sharing::{
     CoarseHeader, CoarseVector, DynamicPointer, HeaderUse, Hybrid, HybridHeader, Insertion, LimitedPointer, LinkStore,
-    ListHeader, Overflow, PointerHeader, SetWork, SharingSet, Site, VectorStore,
+    ListHeader, Overflow, PointerHeader, SetWork, SharingSet, Site, VECTOR_BITS, VectorStore,
 };
 pub use table::{HomeCase, NodeCase, home_cases, node_cases};
 pub use variant::{Clustering, HomeContext, NodeContext, Variant};

@@ -2,7 +2,7 @@
 
 use units::NodeId;
 
-use super::Site;
+use super::{Site, VECTOR_BITS};
 
 /// Clustered invalidation (`/IC`): one message per cluster, whose first target relays it to the others and collects
 /// their acknowledgements for the home (FLASH dissertation, Section 5.2.3, Figure 5.5).
@@ -31,6 +31,13 @@ pub struct Variant {
     /// nodes still read the old contents (FLASH dissertation, Section 5.2.3, which calls the variant meaningless if
     /// requester and home are one node).
     pub acknowledge_requester: bool,
+}
+
+impl Variant {
+    /// Most nodes of a machine that the variant's messages can name: a clustered invalidation has a bit for each target.
+    pub const fn most_nodes(&self) -> u16 {
+        if self.clustering.is_some() { VECTOR_BITS } else { Site::MAX_NODES }
+    }
 }
 
 /// Context of the home's handlers, besides the line's entry.

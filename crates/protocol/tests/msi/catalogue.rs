@@ -73,7 +73,7 @@ fn the_error_for_a_wrong_name_gives_the_accepted_names() {
         "cv",
         "cv=",
         "cv=0",
-        "cv=65",
+        "cv=4097",
         "cv=+2",
         "cv=2 ",
         "cv=2/RH",
@@ -97,7 +97,7 @@ fn the_error_for_a_wrong_name_gives_the_accepted_names() {
     for name in wrong {
         let error = resolve(name, FLASH, Describe).expect_err(name);
         assert_eq!(error.name, name);
-        for word in ["cv=N (N from 1 to 64)", "limited-pointer=N/B (N from 1 to 8, 5 if =N is left out)", "/RAC"] {
+        for word in ["cv=N (N from 1 to 4096)", "limited-pointer=N/B (N from 1 to 8, 5 if =N is left out)", "/RAC"] {
             assert!(error.to_string().contains(word), "{error}");
         }
     }

@@ -16,6 +16,7 @@
 
 use units::{Duration, Time};
 
+use super::Unhindered;
 use crate::processor::MissId;
 
 /// The stall time of a processor's misses, in terms that add up to the whole (FLASH dissertation, Equation 5.1).
@@ -128,26 +129,6 @@ pub struct Account {
     outstanding: Vec<Outstanding>,
     sums: Sums,
     buffer: MessageBuffer,
-}
-
-/// Uncontended times of the misses of one node on lines of one home.
-#[derive(Clone, Copy, Debug)]
-pub struct Unhindered {
-    /// A local read, from one value to the next in a chain of dependent reads.
-    pub minimum: Duration,
-    /// The part of it from the inbox to the answer.
-    pub service: Duration,
-    /// From the grant of the bus to the request until the answer is at the bus.
-    pub between_buses: Duration,
-    /// The excess of a remote read over a local one.
-    pub point_to_point: Duration,
-}
-
-impl Unhindered {
-    /// A read, from one value to the next in a chain of dependent reads.
-    pub fn read(&self) -> Duration {
-        self.minimum + self.point_to_point
-    }
 }
 
 impl Account {

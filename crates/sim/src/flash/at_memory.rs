@@ -92,7 +92,7 @@ impl System<Magics> {
         let node = self.node_of(cpu);
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
         self.observe_grant(cpu, line);
-        let unhindered = self.controllers.unhindered(node, line);
+        let unhindered = self.controllers.unhindered(&self.network, node, line);
         let remote = self.controllers.lines.home(line) != node;
         self.controllers.nodes[node.index()].account.end(miss, at, remote, &unhindered);
         self.processor_mut(cpu).await_answer(miss, false);
@@ -113,7 +113,7 @@ impl System<Magics> {
     fn way_of_operation(&mut self, cpu: CpuId, miss: MissId) -> Duration {
         let node = self.node_of(cpu);
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return Duration::ZERO };
-        let there_and_back = self.controllers.unhindered(node, line).point_to_point;
+        let there_and_back = self.controllers.unhindered(&self.network, node, line).point_to_point;
         let design = &self.controllers.design;
         let handlers = Handler::Request.lead(&design.handlers) + Handler::Reply.lead(&design.handlers);
         Duration(there_and_back.0.saturating_sub(design.timing.cycle.0 * u64::from(handlers)) / 2)

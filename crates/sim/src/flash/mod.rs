@@ -22,10 +22,11 @@ mod remote_access_cache;
 mod tags;
 mod timing;
 mod transport;
+mod unhindered;
 
 use machine::VirtualNetwork;
-use machine::description::MOST_MAGIC_NODES;
-use protocol::msi::catalogue::{Named, Sizes, Visitor, resolve};
+use machine::description::MOST_PROCESSORS;
+use protocol::msi::catalogue::{self, Named, Sizes, Visitor};
 use protocol::msi::{HeaderUse, Lane, Message, NodeContext, SharingSet, Site};
 use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
@@ -37,7 +38,7 @@ use crate::system::{Blueprint, Controller, Held, Incoherence, System};
 use crate::wire::{Interconnect, Network};
 use crate::{NodeStatistics, SimError};
 
-pub use account::{StallTerms, Sums, Unhindered};
+pub use account::{StallTerms, Sums};
 pub use check::against;
 pub use directory::{Directory, Traces};
 pub use event::MagicEvent;
@@ -46,7 +47,8 @@ pub use handler::Handler;
 pub use home::served;
 pub use interface::wanted;
 pub use timing::{MagicDescription, MagicTiming};
-pub use transport::{destination, unhindered};
+pub use transport::destination;
+pub use unhindered::{Unhindered, UnhinderedMisses};
 
 use code::CodeLayout;
 use directory::Directories;
@@ -70,7 +72,7 @@ pub struct Magics {
     reserved: Bytes,
     relaxes_order: bool,
     /// By requester and home.
-    unhindered: Vec<Unhindered>,
+    unhindered: UnhinderedMisses,
     /// Spare traces and outboxes, so that handlers do not allocate.
     traces: Vec<Traces>,
     outboxes: Vec<Vec<Message>>,
@@ -96,31 +98,37 @@ struct Build {
 }
 
 impl Visitor for Build {
-    type Output = Protocol;
+    type Output = Result<Protocol, SimError>;
 
-    fn visit<S: SharingSet>(self, set: S, named: Named) -> Protocol {
+    /// The directories, unless the sharing set or a message of the variant cannot name all nodes.
+    fn visit<S: SharingSet>(self, set: S, named: Named) -> Self::Output {
+        if self.nodes > usize::from(set.most_nodes().min(named.variant.most_nodes())) {
+            let accepted = catalogue::names_for(self.nodes as u16).join(", ");
+            let value = format!("{} of {} nodes", named.name, self.nodes);
+            return Err(SimError::Unsupported { key: "directory.protocol", value, accepted: accepted.into() });
+        }
         let replacement_hints = set.replacement_hints();
         let many_formats = set.format_checks(HeaderUse::Entry) > 0;
         let directory = Directories::new(set, named.variant, self.nodes, self.lines, self.seed);
-        Protocol { directory: Box::new(directory), replacement_hints, many_formats, named }
+        Ok(Protocol { directory: Box::new(directory), replacement_hints, many_formats, named })
     }
 }
 
-// The machine description limits MAGIC nodes to the number that sharing sets can represent.
-const _: () = assert!(MOST_MAGIC_NODES == Site::MAX_NODES as u32);
+// Every machine that a description admits has a protocol that can name its nodes.
+const _: () = assert!(MOST_PROCESSORS == Site::MAX_NODES as u32);
 
 impl Protocol {
     /// The protocol that the description names, for nodes of one processor each.
     ///
     /// # Errors
-    /// No protocol has that name.
+    /// No protocol has that name, or it has no room for the machine's nodes.
     pub fn of(blueprint: &Blueprint<'_>, parts: &MagicDescription<'_>) -> Result<Self, SimError> {
         let nodes = blueprint.network.topology().nodes().len();
         let directory = parts.directory;
         let sizes =
             Sizes { nodes: nodes as u16, links: directory.link_store_entries, vectors: directory.vector_store_entries };
         let build = Build { nodes, lines: blueprint.lines, seed: blueprint.options.seed };
-        Ok(resolve(&directory.protocol, sizes, build)?)
+        catalogue::resolve(&directory.protocol, sizes, build)?
     }
 }
 
@@ -184,7 +192,7 @@ impl Controller for Magics {
         let delivery = blueprint.network.wires.soonest_delivery().unwrap_or(Duration::ZERO);
         Ok(Self {
             lookahead: delivery + design.timing.network_in + design.timing.inbox,
-            unhindered: transport::unhindered(&design.timing, &parts, blueprint),
+            unhindered: UnhinderedMisses::new(&design.timing, &parts, blueprint),
             design,
             nodes: (0..nodes).map(|_| node()).collect(),
             directory,
@@ -221,8 +229,8 @@ impl Controller for Magics {
         self.lookahead
     }
 
-    fn unloaded_read(&self, _network: &Network, _processor: &ProcessorTiming, from: NodeId, to: NodeId) -> Duration {
-        self.unhindered[from.index() * self.nodes.len() + to.index()].read()
+    fn unloaded_read(&self, network: &Network, _processor: &ProcessorTiming, from: NodeId, to: NodeId) -> Duration {
+        self.unhindered.read(network, from, to)
     }
 
     const NETWORKS: &'static [VirtualNetwork] = &VirtualNetwork::ALL;
@@ -302,8 +310,8 @@ impl Magics {
 
     /// Uncontended times of a miss of `node` on `line`.
     #[inline]
-    fn unhindered(&self, node: NodeId, line: LineAddr) -> Unhindered {
-        self.unhindered[node.index() * self.nodes.len() + self.lines.home(line).index()]
+    fn unhindered(&mut self, network: &Network, node: NodeId, line: LineAddr) -> Unhindered {
+        self.unhindered.of(network, node, self.lines.home(line))
     }
 }
 

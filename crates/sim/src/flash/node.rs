@@ -2,9 +2,8 @@
 
 use protocol::CopyState;
 use protocol::msi::{self, Agent, CacheLine, Collection, Message, MessageKind, Msi, NodeContext, NodeOutcome, Place};
-use units::{CpuId, Duration, LineAddr, NodeId, Time};
+use units::{CpuId, LineAddr, NodeId, Time};
 
-use super::account::Unhindered;
 use super::event::{InterfaceStep, MagicEvent};
 use super::handler::{Handler, of_node};
 use super::planted::Spoiled;
@@ -317,7 +316,7 @@ impl System<Magics> {
             NodeOutcome::Completed(_) => {
                 let Some(miss) = miss_on(self, node, line) else { return };
                 self.observe_grant(cpu, line);
-                let unhindered = self.controllers.unhindered(node, line);
+                let unhindered = self.controllers.unhindered(&self.network, node, line);
                 let remote = self.controllers.lines.home(line) != node;
                 self.controllers.nodes[node.index()].account.end(miss, at, remote, &unhindered);
                 self.schedule(node, out, MagicEvent::Answer(cpu, miss, message.kind.carries_data()));
@@ -376,9 +375,11 @@ impl System<Magics> {
     /// A miss hits in the remote access cache: after the tag lookup the line is read from this node's memory.
     fn answer_from_remote_access_cache(&mut self, cpu: CpuId, miss: MissId) {
         let (node, now, delay) = (self.node_of(cpu), self.kernel.now, self.random_delay());
-        let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
-        let unhindered = Unhindered { point_to_point: Duration::ZERO, ..self.controllers.unhindered(node, line) };
-        let Magics { design, nodes, .. } = &mut self.controllers;
+        if self.processor(cpu).miss(miss).is_none() {
+            return;
+        }
+        let Magics { design, nodes, unhindered, .. } = &mut self.controllers;
+        let unhindered = unhindered.local();
         let (timing, check) = (&design.timing, design.remote_access_cache_check_cycles);
         let magic = &mut nodes[node.index()];
         let run = magic.run(design, now, Handler::Read, check, 0, delay);

@@ -1,18 +1,13 @@
 //! Transport of messages through a node with MAGIC: outbox, network interface, inbox.
 
-use machine::VirtualNetwork;
-use machine::description::HandlerSpec;
 use protocol::msi::{Agent, Message, MessageKind};
 use units::{ChannelId, Duration, LineAddr, NodeId, Time};
 
-use super::account::Unhindered;
 use super::event::MagicEvent;
 use super::handler::Handler;
-use super::timing::{MagicDescription, MagicTiming};
 use super::{Magics, cpu_of};
 use crate::kernel::{EnvelopeId, Event};
-use crate::processor::ProcessorTiming;
-use crate::system::{Blueprint, System};
+use crate::system::System;
 
 /// Whether a message may cause an intervention or invalidation at the processor of its destination node. Every message
 /// to the home may, because the home's own node is served within the same run.
@@ -81,40 +76,4 @@ impl System<Magics> {
         let inside = (arrival + lag).align_up(timing.cycle) + timing.network_in + timing.inbox;
         self.schedule_channel(channel, inside, Event::Node(MagicEvent::Handle(id)));
     }
-}
-
-/// Uncontended times of misses, by requester and home.
-pub fn unhindered(timing: &MagicTiming, parts: &MagicDescription<'_>, blueprint: &Blueprint<'_>) -> Vec<Unhindered> {
-    let handlers = parts.handlers;
-    let cycles = |count: u32| timing.cycle * u64::from(count);
-    let service = service(timing, handlers, parts);
-    let to_inbox = timing.bus.request_seen + timing.interface_in + timing.inbox;
-    let between_buses = to_inbox + service + timing.outbox + timing.interface_out;
-    let processor = ProcessorTiming::new(blueprint.description, timing.release, Duration::ZERO);
-    let turnaround = processor.turnaround(timing.bus.critical, timing.bus.line).max(timing.bus.data);
-    let minimum = turnaround.align_up(timing.bus.grid) + between_buses.align_up(timing.bus.grid);
-    let interfaces = timing.outbox + timing.network_out + timing.network_in + timing.inbox;
-    let handlers = cycles(Handler::Request.lead(handlers) + Handler::Reply.lead(handlers));
-    let network = blueprint.network;
-    let nodes = || network.topology().nodes().iter().map(|node| node.id);
-    let pair = |(requester, home)| {
-        let way = |by, from, to| network.mean_way(by, from, to, timing.cycle) + interfaces;
-        let ways = || way(VirtualNetwork::Request, requester, home) + way(VirtualNetwork::Reply, home, requester);
-        // The answer crosses to the processor at a bus clock edge.
-        let there_and_back = || timing.bus.grid * ((handlers + ways() + timing.bus.grid / 2).0 / timing.bus.grid.0);
-        let point_to_point = if requester == home { Duration::ZERO } else { there_and_back() };
-        Unhindered { minimum, service, between_buses, point_to_point }
-    };
-    nodes().flat_map(|requester| nodes().map(move |home| (requester, home))).map(pair).collect()
-}
-
-/// From the inbox to the answer of a read from memory, in whole cycles, as the mean over consecutive lines: of those
-/// whose headers share a data cache line, the first waits for it.
-fn service(timing: &MagicTiming, handlers: &HandlerSpec, parts: &MagicDescription<'_>) -> Duration {
-    let lead = timing.cycle * u64::from(Handler::Read.lead(handlers));
-    let fetch = timing.cycle * u64::from(timing.data_miss_cycles);
-    let headers = (parts.magic.data_cache_line.0 / parts.directory.header.0).max(1);
-    let (first, other) = (timing.memory_data.max(lead + fetch), timing.memory_data.max(lead));
-    let all = first + other * (headers - 1);
-    timing.cycle * ((all + timing.cycle * headers / 2).0 / (timing.cycle * headers).0)
 }

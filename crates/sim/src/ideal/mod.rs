@@ -34,7 +34,9 @@ use protocol::Access;
 use protocol::msi::{self, CacheLine, Message, MessageKind, NodeContext, Transaction};
 use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
-use crate::flash::{self, Directory, MagicDescription, MagicTiming, Protocol, Sums, Traces, Unhindered, cpu_of};
+use crate::flash::{
+    self, Directory, MagicDescription, MagicTiming, Protocol, Sums, Traces, Unhindered, UnhinderedMisses, cpu_of,
+};
 use crate::kernel::{self, EnvelopeId, Event};
 use crate::memory::LineMap;
 use crate::processor::{CachedCopy, MissId, Post, PostKind, ProcessorTiming};
@@ -54,7 +56,9 @@ pub struct Ideals {
     replacement_hints: bool,
     relaxes_order: bool,
     /// By requester and home.
-    unhindered: Vec<Unhindered>,
+    unhindered: UnhinderedMisses,
+    /// Whether every line counts as local to every node.
+    all_local: bool,
     /// Pending protocol state within a transaction; empty between events.
     pending: Vec<((NodeId, LineAddr), CacheLine)>,
     /// Messages of a transaction still to be handled.
@@ -132,10 +136,7 @@ impl Controller for Ideals {
             return Err(SimError::Unsupported { key: "directory.protocol", value: named.name, accepted });
         }
         let timing = MagicTiming::new(blueprint.description)?;
-        let mut unhindered = flash::unhindered(&timing, &parts, blueprint);
-        if parts.directory.ideal == IdealProtocol::AllLocal {
-            unhindered.iter_mut().for_each(|pair| pair.point_to_point = Duration::ZERO);
-        }
+        let unhindered = UnhinderedMisses::new(&timing, &parts, blueprint);
         Ok(Self {
             timing,
             nodes: blueprint.network.topology().nodes().iter().map(|_| Node::default()).collect(),
@@ -144,6 +145,7 @@ impl Controller for Ideals {
             replacement_hints,
             relaxes_order: named.variant.acknowledge_requester,
             unhindered,
+            all_local: parts.directory.ideal == IdealProtocol::AllLocal,
             pending: Vec::new(),
             messages: VecDeque::new(),
             traces: Traces::default(),
@@ -164,11 +166,11 @@ impl Controller for Ideals {
 
     /// Only an answer takes a line away, and it follows its request by at least this time.
     fn lookahead(&self) -> Duration {
-        self.unhindered.iter().map(|pair| pair.between_buses).min().unwrap_or(Duration::ZERO)
+        self.unhindered.local().between_buses
     }
 
-    fn unloaded_read(&self, _network: &Network, _processor: &ProcessorTiming, from: NodeId, to: NodeId) -> Duration {
-        self.unhindered[from.index() * self.nodes.len() + to.index()].read()
+    fn unloaded_read(&self, network: &Network, _processor: &ProcessorTiming, from: NodeId, to: NodeId) -> Duration {
+        self.unhindered.read(network, from, if self.all_local { from } else { to })
     }
 
     const NETWORKS: &'static [VirtualNetwork] = &[];
@@ -230,8 +232,9 @@ impl Ideals {
 
     /// The times of a miss of `node` on `line`.
     #[inline]
-    fn unhindered(&self, node: NodeId, line: LineAddr) -> Unhindered {
-        self.unhindered[node.index() * self.nodes.len() + self.lines.home(line).index()]
+    fn unhindered(&mut self, network: &Network, node: NodeId, line: LineAddr) -> Unhindered {
+        let home = if self.all_local { node } else { self.lines.home(line) };
+        self.unhindered.of(network, node, home)
     }
 }
 
@@ -261,7 +264,7 @@ impl System<Ideals> {
     fn on_request(&mut self, cpu: CpuId, miss: MissId, access: Option<msi::Access>) {
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
         let (now, node, delay) = (self.kernel.now, self.node_of(cpu), self.random_delay());
-        let unhindered = self.controllers.unhindered(node, line);
+        let unhindered = self.controllers.unhindered(&self.network, node, line);
         let Ideals { timing, nodes, .. } = &mut self.controllers;
         let start = nodes[node.index()].bus.reserve(now, timing.bus.grid, timing.bus.request);
         let at = start + unhindered.between_buses + unhindered.point_to_point + delay;
@@ -284,7 +287,7 @@ impl System<Ideals> {
             Err(error) => return self.fail(error),
         };
         self.observe_grant(cpu, line);
-        let (now, unhindered) = (self.kernel.now, self.controllers.unhindered(node, line));
+        let (now, unhindered) = (self.kernel.now, self.controllers.unhindered(&self.network, node, line));
         let remote = self.controllers.lines.home(line) != node;
         let Ideals { timing, nodes, .. } = &mut self.controllers;
         let node = &mut nodes[node.index()];

@@ -172,8 +172,10 @@ fn machines(protocol: &str, nodes: u16) -> Result<Vec<(String, Description)>, Fa
         let description = machine::load(&format!("smp-{nodes}p")).map_err(Failure::input)?;
         return Ok(vec![(format!("{protocol}: random"), description)]);
     }
-    in_range("--nodes", u64::from(nodes), 1, 64)?;
-    let mut description = machine::load(&format!("flash-{nodes}p")).map_err(Failure::input)?;
+    in_range("--nodes", u64::from(nodes), 1, MOST_PROCESSORS.into())?;
+    // FLASH's own network has 64 nodes; a mesh joins more of them.
+    let family = if nodes <= 64 { "flash" } else { "flash-mesh" };
+    let mut description = machine::load(&format!("{family}-{nodes}p")).map_err(Failure::input)?;
     if let Some(directory) = &mut description.directory {
         directory.protocol = protocol.to_owned();
         // The name is looked up as the machine will: but with stores that cost nothing to make.

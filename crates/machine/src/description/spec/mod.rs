@@ -20,8 +20,8 @@ pub use cache::{PrefetchKind, PrefetchSpec};
 pub use controller::{ControllerKind, ControllerSpec, DirectorySpec, HandlerSpec, HubSpec, IdealProtocol, MagicSpec};
 pub use latency::LatencySpec;
 pub use network::{
-    CrossbarSpec, DoubleMeshSpec, HypercubeSpec, IdealNetworkSpec, LinkSpec, MOST_VIRTUAL_CHANNELS, MeshSpec, RingSpec,
-    RouterBypass, RouterSpec, TopologyKind, TopologySpec,
+    CrossbarSpec, DoubleMeshSpec, HypercubeSpec, IdealNetworkSpec, LinkSpec, MOST_PROCESSORS, MOST_VIRTUAL_CHANNELS,
+    MeshSpec, RingSpec, RouterBypass, RouterSpec, TopologyKind, TopologySpec,
 };
 pub use node::{MOST_MISSES, MOST_TRANSLATIONS};
 pub use node::{MemorySpec, ProcessorModel, ProcessorSpec, SysadSpec, TlbSpec};

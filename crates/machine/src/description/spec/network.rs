@@ -10,6 +10,9 @@ use crate::description::kind::{
 /// Maximum number of virtual channels of a link.
 pub const MOST_VIRTUAL_CHANNELS: u32 = 8;
 
+/// Maximum number of processors of a machine, and of its nodes; kinds of nodes and networks may hold fewer.
+pub const MOST_PROCESSORS: u32 = 4096;
+
 /// The kind of network topology.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TopologyKind {
@@ -69,7 +72,7 @@ section! {
         /// The kind of network topology.
         kind: TopologyKind = "kind", choice::<TopologyKind>();
         /// Processors in the machine: a multiple of those in a node.
-        processors: u32 = "processors", count(1, 512);
+        processors: u32 = "processors", count(1, MOST_PROCESSORS);
         /// Processors on one node board.
         processors_per_node: u32 = "processors_per_node", count(1, 256);
         /// Node boards on one router.
@@ -129,10 +132,10 @@ section! {
     /// A two-dimensional mesh: additional parameters for `topology.kind = "mesh"`.
     MeshSpec in "mesh" {
         /// Routers in a row; 0 for as many as the rows leave.
-        columns: u32 = "columns", count(0, 512);
+        columns: u32 = "columns", count(0, MOST_PROCESSORS);
         /// Routers in a column; 0 for as many as the columns leave. With both 0, the mesh is as near to a square as the
         /// number of routers divides into, and never higher than wide.
-        rows: u32 = "rows", count(0, 512);
+        rows: u32 = "rows", count(0, MOST_PROCESSORS);
         /// Length of the link between a node and its router.
         node_link: Length = "node_link_m", metres(0.0, 5.0);
         /// Cable between neighbouring routers of the mesh.

@@ -3,7 +3,7 @@
 
 use units::{LineAddr, NodeId};
 
-use super::{HeaderUse, Insertion, SetWork, SharingSet, Site, each_bit};
+use super::{HeaderUse, Insertion, SetWork, SharingSet, Site, VECTOR_BITS, each_bit};
 
 /// A vector of presence bits, each of which covers `coarseness` consecutive nodes (FLASH dissertation, Section 5.2.2: a
 /// bit vector is `CV=1`, broadcast `CV=P`).
@@ -61,6 +61,10 @@ pub struct CoarseHeader {
 impl SharingSet for CoarseVector {
     type Header = CoarseHeader;
     type Store = ();
+
+    fn most_nodes(&self) -> u16 {
+        self.coarseness.saturating_mul(VECTOR_BITS).min(Site::MAX_NODES)
+    }
 
     fn store(&self) {}
 

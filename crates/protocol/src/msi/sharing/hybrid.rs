@@ -4,7 +4,7 @@
 use units::{LineAddr, NodeId};
 
 use super::touches::Touches;
-use super::{HeaderUse, Insertion, SetWork, SharingSet, Site, each_bit};
+use super::{HeaderUse, Insertion, SetWork, SharingSet, Site, VECTOR_BITS, each_bit};
 
 /// The two-level hybrid representation (FLASH dissertation, Section 5.2.2, Figures 5.3 and 5.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -186,6 +186,11 @@ impl VectorStore {
 impl SharingSet for Hybrid {
     type Header = HybridHeader;
     type Store = VectorStore;
+
+    /// Long vectors have a bit for each node.
+    fn most_nodes(&self) -> u16 {
+        VECTOR_BITS
+    }
 
     fn store(&self) -> VectorStore {
         VectorStore::new(self.vectors)

@@ -30,9 +30,13 @@ pub struct Site {
 }
 
 impl Site {
-    /// Most nodes that a 64-bit vector can represent one by one: the size of FLASH (FLASH dissertation, Section 2.4).
-    pub const MAX_NODES: u16 = 64;
+    /// Most nodes of a machine: those that a pointer of 12 bits tells apart.
+    pub const MAX_NODES: u16 = 4096;
 }
+
+/// Bits of a vector in a directory header, in a store, or in a message: a bit for each node of FLASH (FLASH dissertation,
+/// Section 2.4).
+pub const VECTOR_BITS: u16 = 64;
 
 /// Work done by operations on a sharing set, which a machine prices.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -95,6 +99,11 @@ pub trait SharingSet: Clone + Debug + Send + Sync + 'static {
     type Header: Copy + PartialEq + Eq + Hash + Debug + Default + Send + Sync;
     /// Part shared by the lines of one home; `()` if the header is sufficient.
     type Store: Clone + Debug + Send + Sync;
+
+    /// Most nodes of a machine whose sharers the set can represent.
+    fn most_nodes(&self) -> u16 {
+        Site::MAX_NODES
+    }
 
     /// Creates an empty store.
     fn store(&self) -> Self::Store;
