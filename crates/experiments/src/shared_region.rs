@@ -75,7 +75,7 @@ impl Lines {
 pub(crate) fn processors(topology: &Topology, threads: u16) -> Vec<CpuId> {
     let mut nodes: Vec<NodeId> = topology.nodes().iter().map(|node| node.id).filter(|&node| node != HOME).collect();
     nodes.sort_by_key(|&node| (topology.hops(HOME, node), node));
-    nodes.iter().take(threads.into()).filter_map(|&node| topology.cpus_of(node).next()).collect()
+    nodes.iter().filter_map(|&node| topology.cpus_of(node).next()).take(threads.into()).collect()
 }
 
 pub(crate) fn on_all(cpus: &[CpuId], program: impl Fn(usize) -> Program) -> Vec<(CpuId, Program)> {

@@ -84,7 +84,8 @@ type Seen = (Vec<ThreadReport>, PagingCounters, Vec<Option<NodeId>>, Time);
 
 fn run(description: &Description, options: Options, programs: &[Vec<Step>]) -> Seen {
     let mut simulator = Simulator::new(description, options).expect("it can be simulated");
-    let start = simulator.map(&[None, Some(NodeId(1)), None, None, Some(NodeId(3)), None]).expect("there is room");
+    let last = NodeId(description.topology.nodes() as u16 - 1);
+    let start = simulator.map(&[None, Some(NodeId(1)), None, None, Some(last), None]).expect("there is room");
     let program = |(cpu, steps): (usize, &Vec<Step>)| {
         let steps = steps.clone();
         (CpuId(cpu as u16), Box::new(move |thread: &mut Thread<'_>| execute(thread, start, &steps)) as Program)
@@ -106,9 +107,11 @@ proptest! {
     #[test]
     fn pages_move_under_programs(
         programs in programs(), seed: u64, keeps_colour in any::<bool>(), copies in any::<bool>(), slow in any::<bool>(),
+        memory_nodes in 0u32..3,
     ) {
         let more = format!("migration_keeps_colour = {keeps_colour}\nreplication = {copies}\ncoverage_radius = 1\n");
-        let description = machine(&format!("{NERVOUS}{more}"));
+        // The last page is on a node without processors, if there is one.
+        let description = machine(&format!("{NERVOUS}{more}[topology]\nmemory_nodes = {memory_nodes}\n"));
         let random_delay = if slow { Duration::from_ns(400.0) } else { Duration::ZERO };
         let of = |mode| Options { mode, check_loads: true, random_delay, seed, ..Options::default() };
         let ahead = run(&description, of(Mode::LookAhead), &programs);

@@ -97,9 +97,19 @@ fn topology(description: &Description) -> Result<(), Conflict> {
             format!("at most {most} with {per_router} processors on a {router}"),
         ));
     }
-    if spec.processors / per_node > MOST_HUBS && description.controller.kind == ControllerKind::Hub {
+    if spec.nodes() > most_routers * nodes_on_one {
+        let (reason, left) =
+            (format!("at most {most_routers} {router}s can be connected"), most_routers * nodes_on_one);
+        let accepted = format!("at most {}", left - spec.processors / per_node);
+        return Err(Conflict::new("topology.memory_nodes", reason, accepted));
+    }
+    if spec.memory_nodes > 0 && description.controller.kind == ControllerKind::SnoopingBus {
+        let reason = "a snooping bus joins all processors and memories of the machine";
+        return Err(Conflict::new("topology.memory_nodes", reason, "0"));
+    }
+    if spec.nodes() > MOST_HUBS && description.controller.kind == ControllerKind::Hub {
         let reason = "the Hub's directory has room for fewer nodes";
-        return Err(Conflict::new("topology.processors", reason, format!("at most {}", MOST_HUBS * per_node)));
+        return Err(Conflict::new("topology.processors", reason, format!("at most {MOST_HUBS} nodes")));
     }
     mesh(description)
 }
@@ -357,7 +367,7 @@ fn refresh(description: &Description) -> Result<(), Conflict> {
 /// Nodes in the table must exist, and pages may migrate only on machines with copy engines.
 fn operating_system(description: &Description) -> Result<(), Conflict> {
     let (os, spec) = (&description.os, &description.topology);
-    let last = (spec.processors / spec.processors_per_node).saturating_sub(1);
+    let last = spec.nodes().saturating_sub(1);
     for (key, node) in [("fixed_node", os.fixed_node), ("domain_affinity_node", os.domain_affinity_node)] {
         if node > last {
             let nodes = if last == 0 { "node 0 alone".to_owned() } else { format!("nodes 0 to {last}") };

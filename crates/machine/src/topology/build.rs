@@ -2,7 +2,8 @@
 
 use units::{Duration, Length, LinkId, NodeId, Port, RouterId};
 
-use super::{Endpoint, Link, LinkClass, Node, ROUTER_PORTS, Router, RouterPlace, Routing, Topology};
+use super::{Endpoint, Link, LinkClass, Node, Processors, ROUTER_PORTS, Router, RouterPlace, Routing, Topology};
+use crate::description::TopologySpec;
 use crate::routing::{Routes, RoutingTable};
 
 /// A topology under construction.
@@ -85,7 +86,7 @@ impl Builder {
     ///
     /// # Panics
     /// The exits do not lead every node to every other.
-    pub(crate) fn finish(self, name: &str, processors_per_node: u32, request: &Exit, reply: Option<&Exit>) -> Topology {
+    pub(crate) fn finish(self, name: &str, spec: &TopologySpec, request: &Exit, reply: Option<&Exit>) -> Topology {
         let (nodes, routers) = (self.nodes.len(), self.routers.len());
         let classes = self.channel_classes;
         let table = |exit: &Exit| {
@@ -95,7 +96,7 @@ impl Builder {
         let (request, reply) = (table(request), reply.map(table));
         let mut topology = Topology {
             name: name.into(),
-            processors_per_node,
+            processors: Processors::new(spec),
             channel_classes: classes,
             nodes: self.nodes,
             routers: self.routers,

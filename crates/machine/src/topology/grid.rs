@@ -90,7 +90,7 @@ pub(super) fn build(description: &Description) -> Topology {
     }
     link_neighbours(&mut builder, shape, mesh);
     let exit = |router, node| Some(shape.exit(router, node));
-    builder.finish(&description.name, spec.processors_per_node, &exit, None)
+    builder.finish(&description.name, spec, &exit, None)
 }
 
 fn link_neighbours(builder: &mut Builder, shape: Shape, mesh: &MeshSpec) {

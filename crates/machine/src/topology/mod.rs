@@ -39,7 +39,7 @@ pub fn channel_classes(spec: &TopologySpec) -> u32 {
 #[derive(Clone, Debug)]
 pub struct Topology {
     name: String,
-    processors_per_node: u32,
+    processors: Processors,
     channel_classes: u32,
     nodes: Vec<Node>,
     routers: Vec<Router>,
@@ -47,6 +47,23 @@ pub struct Topology {
     request: Routing,
     /// `None` if replies take the routes of requests.
     reply: Option<Routing>,
+}
+
+/// The processors of a machine by node.
+#[derive(Clone, Debug)]
+struct Processors {
+    /// By processor, its node.
+    nodes: Vec<NodeId>,
+    /// By node, its first processor; at the end, the number of processors.
+    first: Vec<u16>,
+}
+
+impl Processors {
+    fn new(spec: &TopologySpec) -> Self {
+        let node_of = |cpu: u32| NodeId((cpu / spec.processors_per_node) as u16);
+        let first = |node: u32| (node * spec.processors_per_node).min(spec.processors) as u16;
+        Self { nodes: (0..spec.processors).map(node_of).collect(), first: (0..=spec.nodes()).map(first).collect() }
+    }
 }
 
 /// The routes of one virtual network, in the hardware's form and in the simulator's.
@@ -93,24 +110,29 @@ impl Topology {
 
     /// Number of processors.
     pub fn processors(&self) -> u32 {
-        self.nodes.len() as u32 * self.processors_per_node
+        self.processors.nodes.len() as u32
+    }
+
+    /// Number of nodes with processors: the first ones.
+    pub fn nodes_with_processors(&self) -> usize {
+        self.processors.nodes.last().map_or(0, |node| node.index() + 1)
     }
 
     /// The node of `cpu`, if there is such a processor.
     pub fn node_of(&self, cpu: CpuId) -> Option<NodeId> {
-        (u32::from(cpu.0) < self.processors()).then(|| NodeId(cpu.0 / self.processors_per_node as u16))
+        self.processors.nodes.get(cpu.index()).copied()
     }
 
-    /// The processors of `node`, in order of their slots `a` and `b`.
+    /// The processors of `node`, in order of their slots `a` and `b`; none of a node with memory alone.
     pub fn cpus_of(&self, node: NodeId) -> impl ExactSizeIterator<Item = CpuId> + use<> {
-        let per_node = self.processors_per_node as u16;
-        (node.0 * per_node..(node.0 + 1) * per_node).map(CpuId)
+        let first = |node: usize| self.processors.first[node];
+        (first(node.index())..first(node.index() + 1)).map(CpuId)
     }
 
     /// The name of a processor in the hardware graph: `/hw/module/1/slot/n1/node/cpu/a`.
     pub fn cpu_path(&self, cpu: CpuId) -> Option<String> {
         let node = &self.nodes[self.node_of(cpu)?.index()];
-        let slot = u32::from(cpu.0) % self.processors_per_node;
+        let slot = u32::from(cpu.0 - self.processors.first[node.id.index()]);
         let letter = |number: u32| char::from_digit(10 + number, 36).unwrap_or_default();
         // After z, a second letter: aa, ab.
         let before = (slot / 26).checked_sub(1).map(letter);

@@ -165,7 +165,7 @@ pub(super) fn build(description: &Description) -> Topology {
     link_express(&mut builder, shape, cables);
     link_metarouters(&mut builder, shape, cables);
     let exit = |router, node| Some(shape.exit(router, node));
-    builder.finish(&description.name, spec.processors_per_node, &exit, None)
+    builder.finish(&description.name, spec, &exit, None)
 }
 
 fn add_leaves(builder: &mut Builder, shape: Shape) {

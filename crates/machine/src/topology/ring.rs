@@ -94,5 +94,5 @@ pub(super) fn build(description: &Description) -> Topology {
     }
     builder.set_classes(channel_classes(spec), move |router, node| shape.class(router, node));
     let exit = |router, node| Some(shape.exit(router, node));
-    builder.finish(&description.name, spec.processors_per_node, &exit, None)
+    builder.finish(&description.name, spec, &exit, None)
 }

@@ -31,5 +31,5 @@ pub(super) fn build(description: &Description) -> Topology {
         builder.node_at(node + 1, 1, centre, port(NodeId(node)), LinkClass::Interface, latency / 2);
     }
     let exit = |_: RouterId, node| Some(port(node));
-    builder.finish(&description.name, spec.processors_per_node, &exit, None)
+    builder.finish(&description.name, spec, &exit, None)
 }

@@ -6,7 +6,7 @@ use units::{Duration, LineAddr, NodeId, Time};
 use super::directory::Traces;
 use super::handler::{Handler, lookup, of_home, of_set};
 use super::transport::is_request;
-use super::{Magics, cpu_of};
+use super::{Magics, cpu_of, miss_on};
 use crate::system::{Served, System};
 
 impl System<Magics> {
@@ -123,7 +123,7 @@ impl System<Magics> {
     /// A request of the local processor has passed the inbox and waits for the protocol processor.
     fn note_request(&mut self, node: NodeId, line: LineAddr, waited: Duration) {
         let now = self.kernel.now;
-        if let Some(miss) = self.processor_mut(cpu_of(node)).miss_on(line) {
+        if let Some(miss) = miss_on(self, node, line) {
             self.controllers.nodes[node.index()].account.asked(miss, now, waited);
         }
     }

@@ -330,5 +330,6 @@ pub const fn node_of(cpu: CpuId) -> NodeId {
 /// The miss of a processor on a line, if it has one.
 #[inline]
 fn miss_on(system: &mut System<Magics>, node: NodeId, line: LineAddr) -> Option<MissId> {
-    system.processor_mut(cpu_of(node)).miss_on(line)
+    let cpu = cpu_of(node);
+    if system.is_processor(cpu) { system.processor_mut(cpu).miss_on(line) } else { None }
 }

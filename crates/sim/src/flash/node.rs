@@ -83,7 +83,7 @@ impl System<Magics> {
     /// cache.
     #[inline]
     pub(super) fn view(&mut self, node: NodeId, line: LineAddr) -> CacheLine {
-        let copy = self.processor_mut(cpu_of(node)).copy(line);
+        let copy = self.copy_of(cpu_of(node), line);
         let magic = &self.controllers.nodes[node.index()];
         let pending = magic.outstanding.iter().find(|(other, _)| *other == line);
         let pending = pending.map_or(CacheLine::INVALID, |found| found.1);
@@ -120,8 +120,11 @@ impl System<Magics> {
             }
         }
         let copy = CachedCopy { state: if in_cache { state.into() } else { CopyState::INVALID }, version };
-        self.processor_mut(cpu_of(node)).set_copy(line, copy, request.is_some());
-        self.wake_spinner(cpu_of(node));
+        let cpu = cpu_of(node);
+        if self.is_processor(cpu) {
+            self.processor_mut(cpu).set_copy(line, copy, request.is_some());
+            self.wake_spinner(cpu);
+        }
         result
     }
 
@@ -253,7 +256,8 @@ impl System<Magics> {
 
     /// Runs the protocol's handler on the cache side.
     fn receive(&mut self, node: NodeId, message: &Message) -> Option<(NodeOutcome, Vec<Message>)> {
-        if matches!(message.kind, MessageKind::Invalidate | MessageKind::ClusterInvalidate) {
+        let invalidates = matches!(message.kind, MessageKind::Invalidate | MessageKind::ClusterInvalidate);
+        if invalidates && self.is_processor(cpu_of(node)) {
             self.processor_mut(cpu_of(node)).count_invalidation(message.line);
         }
         let spoiled =
@@ -328,7 +332,7 @@ impl System<Magics> {
                 self.schedule(node, again, MagicEvent::Retry(cpu, miss));
             }
             NodeOutcome::Invalidated(_) | NodeOutcome::Relayed { .. } => {
-                if goes_on_to_processor(outcome) {
+                if goes_on_to_processor(outcome) && self.is_processor(cpu) {
                     let id = self.envelop(*message, node);
                     self.schedule(node, out, MagicEvent::Drop(id));
                 }

@@ -5,7 +5,7 @@ use units::{ChannelId, Duration, LineAddr, NodeId, Time};
 
 use super::event::MagicEvent;
 use super::handler::Handler;
-use super::{Magics, cpu_of};
+use super::{Magics, miss_on};
 use crate::kernel::{EnvelopeId, Event};
 use crate::system::System;
 
@@ -60,7 +60,7 @@ impl System<Magics> {
 
     /// The miss of the local processor on `line` has taken action at another node.
     fn note_departure(&mut self, node: NodeId, line: LineAddr, at: Time) {
-        if let Some(miss) = self.processor_mut(cpu_of(node)).miss_on(line) {
+        if let Some(miss) = miss_on(self, node, line) {
             self.controllers.nodes[node.index()].account.leaves(miss, at);
         }
     }

@@ -83,7 +83,8 @@ impl System<Ideals> {
         line: LineAddr,
         handler: impl FnOnce(&mut CacheLine, &NodeContext, &mut dyn FnMut(Message)) -> T,
     ) -> T {
-        let copy = self.processor_mut(cpu_of(node)).copy(line);
+        let cpu = cpu_of(node);
+        let copy = self.copy_of(cpu, line);
         let Ideals { nodes, pending, .. } = &mut self.controllers;
         let index = pending.iter().position(|&(place, _)| place == (node, line));
         let before = index.map_or(CacheLine::INVALID, |index| pending.swap_remove(index).1);
@@ -103,14 +104,15 @@ impl System<Ideals> {
         let copy = CachedCopy { state: cache.state.into(), version: cache.version };
         match leaving {
             Some(index) => nodes[node.index()].leaving[index].1 = copy,
+            None if !self.is_processor(cpu) => {}
             None => {
                 let completed = before.request.is_some() && cache.request.is_none();
-                let processor = self.processor_mut(cpu_of(node));
+                let processor = self.processor_mut(cpu);
                 // A miss whose answer is not due yet stays outstanding.
                 let asked = processor.miss_on(line).and_then(|miss| processor.miss(miss));
                 let requested = !completed && asked.is_some_and(|miss| !miss.is_granted());
                 processor.set_copy(line, copy, requested);
-                self.wake_spinner(cpu_of(node));
+                self.wake_spinner(cpu);
             }
         }
         result

@@ -35,7 +35,7 @@ pub trait Message: Copy + Debug {
 /// Numbers of the parts of a machine that schedule events.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// By processor, its node.
+    /// By coherence agent, processors first, its node.
     pub node_of: Vec<NodeId>,
     /// Number of nodes.
     pub nodes: usize,

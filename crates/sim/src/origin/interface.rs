@@ -90,7 +90,8 @@ impl System<Hubs> {
     fn invalidate(&mut self, node: NodeId, message: &Message) {
         let now = self.kernel.now;
         let mut answered = now;
-        for cpu in self.controllers.geometry.processors_of(node) {
+        let count = self.processors();
+        for cpu in self.controllers.geometry.processors_of(node).filter(|cpu| cpu.0 < count) {
             self.processor_mut(cpu).count_invalidation(message.line);
             answered = answered.max(self.processor_mut(cpu).answer_invalidation(message.line, now));
             let spared = self.observation.planted.is_some() && self.strikes(Fault::KeptCopy);
@@ -107,8 +108,13 @@ impl System<Hubs> {
 
     fn intervene(&mut self, node: NodeId, owner: CpuId, message: &Message) {
         let now = self.kernel.now;
-        self.processor_mut(owner).count_intervention(message.line);
-        let checked = self.processor_mut(owner).snoop(message.line, now);
+        // A copy engine writes the line in the name of a node without processors: no tags are checked.
+        let checked = if self.is_processor(owner) {
+            self.processor_mut(owner).count_intervention(message.line);
+            self.processor_mut(owner).snoop(message.line, now)
+        } else {
+            now
+        };
         let mut outbox = Outbox::new();
         let outcome = self.with_line(owner, message.line, |cache, context| {
             protocol::origin::receive(cache, context, message, &mut outbox)

@@ -35,17 +35,28 @@ impl System<Hubs> {
 
     /// The interrupt is at a processor of the home; the operating system decides about a migration.
     pub(super) fn on_interrupt(&mut self, home: NodeId, block: u32) {
-        let agent = self.controllers.agent(home);
+        let interrupted = self.interrupted_processor(home);
         let cost = self.paging.spec().interrupt;
         self.paging.counters_mut().interrupts += 1;
-        self.interrupt(agent, cost);
+        self.interrupt(interrupted, cost);
         let busiest = self.controllers.references.as_ref().and_then(|counters| counters.busiest(home, block));
         let at = PhysicalAddr(u64::from(home.0) << NODE_SHIFT | u64::from(block) << BLOCK_SHIFT);
         let Some(transfer) = busiest.and_then(|to| self.paging.begin_move(at, to, &mut self.memory)) else { return };
         self.announce_frames();
         let cost = self.paging.spec().migrate;
-        self.interrupt(agent, cost);
+        self.interrupt(interrupted, cost);
         self.begin_transfer(transfer);
+    }
+
+    /// The processor that takes interrupts of a node: its first or, if it has none, that of the nearest node.
+    fn interrupted_processor(&self, node: NodeId) -> CpuId {
+        let agent = self.controllers.agent(node);
+        if self.is_processor(agent) {
+            return agent;
+        }
+        let topology = self.network.topology();
+        let distance = |&cpu: &CpuId| (topology.hops(node, self.node_of(cpu)), cpu);
+        (0..self.processors()).map(CpuId).min_by_key(distance).unwrap_or(CpuId(0))
     }
 
     /// A processor's request for a poisoned line ends in a bus error.
@@ -57,7 +68,7 @@ impl System<Hubs> {
 
     /// The transfer of a page is complete: processors with bus errors on its old frame go on.
     pub(super) fn answer_bus_errors(&mut self, page: PageNumber) {
-        for cpu in (0..self.controllers.geometry.processors()).map(CpuId) {
+        for cpu in (0..self.processors()).map(CpuId) {
             let misses = self.processor(cpu).ungranted(|line| self.page_of(line) == Some(page));
             let first = misses.into_iter().find(|&id| self.processor(cpu).has_trapped(id));
             if let Some(id) = first {

@@ -308,7 +308,7 @@ impl System<Hubs> {
             Some((_, cache)) => return *cache,
             None => Pending::None,
         };
-        let CachedCopy { state, version } = self.processor_mut(cpu).copy(line);
+        let CachedCopy { state, version } = self.copy_of(cpu, line);
         CacheLine { state: state.into(), version, pending }
     }
 
@@ -332,6 +332,9 @@ impl System<Hubs> {
             (Some(place), _) => outstanding[place].1 = cache,
             (None, Pending::None) => {}
             (None, _) => outstanding.push((line, cache)),
+        }
+        if !self.is_processor(cpu) {
+            return result;
         }
         let processor = self.processor_mut(cpu);
         processor.set_copy(line, CachedCopy { state: state.into(), version }, matches!(pending, Pending::Request(_)));

@@ -5,9 +5,9 @@ use machine::description::{DomainTopology, OsSpec};
 use units::NodeId;
 
 /// The centre nodes of a set of `count` domains, in the order in which threads are assigned to them: near the node that
-/// `spec` names, in the topology that it names. Fewer if the machine has fewer nodes.
+/// `spec` names, in the topology that it names. Fewer if the machine has fewer nodes with processors.
 pub fn domain_nodes(spec: &OsSpec, topology: &Topology, count: usize) -> Vec<NodeId> {
-    let nodes = topology.nodes().len();
+    let nodes = topology.nodes_with_processors();
     let near = NodeId((spec.domain_affinity_node as usize % nodes) as u16);
     let count = count.min(nodes);
     match spec.domain_topology {
@@ -21,7 +21,7 @@ pub fn domain_nodes(spec: &OsSpec, topology: &Topology, count: usize) -> Vec<Nod
 fn cluster(topology: &Topology, near: NodeId, count: usize) -> Vec<NodeId> {
     let mut chosen = vec![near];
     while chosen.len() < count {
-        let others = (0..topology.nodes().len() as u16).map(NodeId).filter(|node| !chosen.contains(node));
+        let others = (0..topology.nodes_with_processors() as u16).map(NodeId).filter(|node| !chosen.contains(node));
         let distance = |node: &NodeId| chosen.iter().map(|&other| topology.hops(other, *node)).sum::<u32>();
         let Some(next) = others.min_by_key(|node| (distance(node), *node)) else { break };
         chosen.push(next);
@@ -32,7 +32,7 @@ fn cluster(topology: &Topology, near: NodeId, count: usize) -> Vec<NodeId> {
 /// The nodes of a subcube of at least `count` nodes around `near`, in the dimensions with the fewest hops in total, cut
 /// to `count`. `None` if the machine has no complete subcube of that size.
 fn cube(topology: &Topology, near: NodeId, count: usize) -> Option<Vec<NodeId>> {
-    let nodes = topology.nodes().len();
+    let nodes = topology.nodes_with_processors();
     let (dimensions, bits) = (count.next_power_of_two().trailing_zeros(), nodes.next_power_of_two().trailing_zeros());
     let members = |mask: u16| {
         let all = (0..1u16 << bits).map(NodeId).filter(|node| (node.0 ^ near.0) & !mask == 0).collect::<Vec<_>>();

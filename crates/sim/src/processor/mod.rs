@@ -167,7 +167,7 @@ pub struct CachedCopy {
 impl CachedCopy {
     /// The copy in a line's place in the caches, if it has one.
     #[inline]
-    fn of(held: Option<Held>) -> Self {
+    pub(crate) fn of(held: Option<Held>) -> Self {
         held.map_or_else(Self::default, |Held { state, version, .. }| Self { state, version })
     }
 }

@@ -63,7 +63,9 @@ impl<C: Controller> System<C> {
         };
         // On a local line the home is not a third node, but an owner on another node is: two hops.
         let distance = Distance::of(home == node, third);
-        self.processor_mut(cpu).serve(line, Service { distance, transaction });
+        if self.is_processor(cpu) {
+            self.processor_mut(cpu).serve(line, Service { distance, transaction });
+        }
     }
 
     /// A miss is complete, and a wait for it ends.
@@ -118,7 +120,7 @@ impl<C: Controller> System<C> {
 
     /// Ends a wait for the release of an evicted line, if the controller has released it.
     pub fn wake_writeback(&mut self, cpu: CpuId, line: LineAddr) {
-        let free = !self.processor_mut(cpu).is_writing_back(line);
+        let free = self.is_processor(cpu) && !self.processor_mut(cpu).is_writing_back(line);
         if free && self.waits(cpu) == Some(Wait::Writeback(line)) {
             self.resume(cpu);
         }
@@ -136,7 +138,9 @@ impl<C: Controller> System<C> {
 
     /// Counts a NACK of a processor's request for `line`.
     pub fn count_nack(&mut self, cpu: CpuId, line: LineAddr) {
-        self.processor_mut(cpu).count_nack(line);
+        if self.is_processor(cpu) {
+            self.processor_mut(cpu).count_nack(line);
+        }
         self.check_observer();
     }
 

@@ -104,6 +104,16 @@ fn processors<C: Controller>(
     (0..count).map(make).collect()
 }
 
+/// The node of each coherence agent: of every processor and, after those, of as many on every node without processors, in whose
+/// names its controller sends requests of its own.
+fn agents(description: &Description, topology: &Topology) -> Vec<NodeId> {
+    let processors = (0..topology.processors() as u16).filter_map(|cpu| topology.node_of(CpuId(cpu)));
+    let spec = &description.topology;
+    let without = topology.nodes().iter().map(|node| node.id).filter(|&node| topology.cpus_of(node).len() == 0);
+    let others = without.flat_map(|node| std::iter::repeat_n(node, spec.processors_per_node as usize));
+    processors.chain(others).collect()
+}
+
 impl<C: Controller> System<C> {
     /// The machine of `description`, with empty caches.
     ///
@@ -114,8 +124,8 @@ impl<C: Controller> System<C> {
         let (topology, coherent) = (Topology::new(description), description.coherent_cache());
         let nodes = topology.nodes().len();
         let count = topology.processors() as u16;
-        let node_of = (0..count).map(|cpu| topology.node_of(CpuId(cpu)).unwrap_or(NodeId(0))).collect();
-        let places = Places { node_of, nodes, channels: topology.channels().count() };
+        let places_of_agents = agents(description, &topology);
+        let places = Places { node_of: places_of_agents, nodes, channels: topology.channels().count() };
         let paging = Paging::new(&description.os, &topology, &description.tlb);
         let network = Network::new(description, topology, C::NETWORKS.len());
         let lines = LineMap::new(coherent.line);
@@ -248,6 +258,24 @@ impl<C: Controller> System<C> {
     #[inline]
     pub fn node_of(&self, cpu: CpuId) -> NodeId {
         self.kernel.node_of(cpu)
+    }
+
+    /// Number of processors.
+    #[inline]
+    pub fn processors(&self) -> u16 {
+        self.processors.len() as u16
+    }
+
+    /// Whether the agent `cpu` is a processor, with caches that probes act on.
+    #[inline]
+    pub fn is_processor(&self, cpu: CpuId) -> bool {
+        cpu.index() < self.processors.len()
+    }
+
+    /// The copy that the agent `cpu` holds; a node without processors holds none.
+    #[inline]
+    pub fn copy_of(&mut self, cpu: CpuId, line: LineAddr) -> CachedCopy {
+        if self.is_processor(cpu) { self.processor_mut(cpu).copy(line) } else { CachedCopy::of(None) }
     }
 
     /// The processor `cpu`, for changes. Between events no processor is in its running program.

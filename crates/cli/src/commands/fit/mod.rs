@@ -243,7 +243,7 @@ fn identity_of(description: &machine::Description) -> Identity {
     let topology = &description.topology;
     Identity {
         title: format!("as measured: {}", description.title),
-        nodes: topology.processors / topology.processors_per_node,
+        nodes: topology.nodes(),
         processors: topology.processors,
         node_memory: topology.node_memory,
         line: description.coherent_cache().line,

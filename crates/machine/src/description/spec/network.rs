@@ -75,6 +75,8 @@ section! {
         processors: u32 = "processors", count(1, MOST_PROCESSORS);
         /// Processors on one node board.
         processors_per_node: u32 = "processors_per_node", count(1, 256);
+        /// Nodes with memory and without processors, after those with processors.
+        memory_nodes: u32 = "memory_nodes", count(0, MOST_PROCESSORS), or 0;
         /// Node boards on one router.
         nodes_per_router: u32 = "nodes_per_router", count(1, 4);
         /// The condition under which packets bypass an empty queue.
@@ -196,9 +198,9 @@ section! {
 }
 
 impl TopologySpec {
-    /// Nodes of the machine.
+    /// Nodes of the machine: those with processors, then those with memory alone.
     pub fn nodes(&self) -> u32 {
-        self.processors / self.processors_per_node
+        self.processors / self.processors_per_node + self.memory_nodes
     }
 }
 
