@@ -6,11 +6,9 @@
 
 use units::{Duration, NodeId, Port, RouterId};
 
-use super::{Builder, LinkClass, RouterPlace, Topology};
+use super::{Builder, Topology};
 use crate::description::{Description, TopologyKind};
-
-/// Maximum number of nodes: ports are numbered from 1 in a byte.
-pub const MOST_STAR_NODES: u32 = 255;
+use crate::graph::{LinkClass, RouterPlace};
 
 /// The latency between any two nodes of a crossbar or an ideal interconnect; `None` of other kinds.
 fn latency(description: &Description) -> Option<Duration> {
