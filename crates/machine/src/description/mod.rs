@@ -481,6 +481,4 @@ fn inherit_error(located: &Located, reason: &str) -> DescriptionError {
 }
 
 #[cfg(test)]
-mod network_tests;
-#[cfg(test)]
 mod tests;
