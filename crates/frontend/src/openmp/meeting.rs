@@ -8,7 +8,8 @@ use workloads::BarrierKind;
 
 use super::platform::{Waiting, Word};
 use crate::runtime::futex;
-use crate::runtime::state::{change_at_memory, current, run};
+use crate::runtime::state::{current, run};
+use crate::runtime::words::change_at_memory;
 
 /// The running thread, if barriers are of a kind.
 fn where_barriers_are(kind: OwnBarrier) -> Option<&'static mut Thread<'static>> {

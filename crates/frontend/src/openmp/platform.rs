@@ -15,9 +15,10 @@ use experiments::policies::OwnLocks;
 use sim::{Cause, Thread};
 
 use super::meeting;
-use crate::runtime::callbacks::{Reference, refer_range};
-use crate::runtime::state::{acquire, current, indivisible, release, run};
-use crate::runtime::{address, clock, futex, heap, keys, locking, processors, threads};
+use crate::runtime::callbacks::refer_range;
+use crate::runtime::state::{Reference, current, run};
+use crate::runtime::words::{acquire, indivisible, release};
+use crate::runtime::{address, clock, futex, heap, keys, locking, processors, thread_calls, threads};
 
 /// Instructions between two looks at a word: compare, branch, pause, load.
 const LOOK: u32 = 4;
@@ -508,7 +509,7 @@ pub fn spawn(
         // Without a wish, the attributes would still name the size that this computer's threads have.
         let wished = stack.is_some() || cpus.is_some() || current().is_none();
         let wished = if wished { &raw const attributes } else { std::ptr::null() };
-        let made = threads::__wrap_pthread_create(&raw mut handle, wished, body, argument) == 0;
+        let made = thread_calls::__wrap_pthread_create(&raw mut handle, wished, body, argument) == 0;
         libc::pthread_attr_destroy(&raw mut attributes);
         if made {
             threads::is_helper(handle);
