@@ -29,6 +29,12 @@ pub fn waiting() -> Waiting {
     Waiting::asleep_if(where_barriers_are(OwnBarrier::Futex).is_some())
 }
 
+/// Whether the thread may look for something to do again and again: in a simulation, there is a processor for every thread, and
+/// threads that wait for each other are not asked to give theirs up.
+pub fn has_processor() -> bool {
+    current().is_none() || (run().alive <= run().processors && waiting() == Waiting::Looks)
+}
+
 /// How many threads have come.
 #[repr(transparent)]
 #[derive(Debug, Default)]
