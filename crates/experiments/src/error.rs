@@ -4,7 +4,7 @@ use bench::{BenchError, PlanError, PlatformError};
 use machine::DescriptionError;
 use units::{Bytes, NodeId};
 
-use crate::calibration::CalibrationError;
+use crate::calibrated_on::CalibrationError;
 use crate::published::PublishedError;
 
 /// Why a result cannot be reproduced.

@@ -5,6 +5,7 @@
 //! [`Reproduction`] runs every measurement once, however many figures need it, and says of each figure whether a machine
 //! was fitted to it.
 
+pub mod calibrated_on;
 pub mod calibration;
 pub mod catalogue;
 pub mod diagnosis;
@@ -13,6 +14,7 @@ pub mod fitting;
 pub mod formula;
 pub mod golden;
 pub mod ideal;
+pub mod measurement;
 mod outcome;
 pub mod parallel;
 pub mod picture;
@@ -29,8 +31,8 @@ pub mod utilisation;
 pub mod variant;
 
 pub use error::ExperimentError;
-pub use outcome::Outcome;
-pub use reproduction::{FailedMeasurement, Outcomes, PreparedTable, Reproduced, Reproduction};
+pub use outcome::{Outcome, Outcomes};
+pub use reproduction::{FailedMeasurement, PreparedTable, Reproduction};
 pub use run::{Finished, run, run_once, run_plan, run_program, run_windows};
 pub use simulation::attribution;
 pub use simulation::{
@@ -38,3 +40,4 @@ pub use simulation::{
     bare_description_row, description_row, policies, program_rows, run_together,
 };
 pub use system::{System, Systems};
+pub use tables::Reproduced;

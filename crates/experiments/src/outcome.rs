@@ -1,10 +1,16 @@
 //! What running a measurement gives.
 
+use std::collections::BTreeMap;
+
 use record::{Record, SimulationRow};
 
+use crate::measurement::Measurement;
 use crate::remote_reads::RemoteReadTime;
 use crate::shared_region::Traffic;
 use crate::utilisation::{Profile, Utilisation};
+
+/// The outcomes of the measurements that were run.
+pub type Outcomes = BTreeMap<Measurement, Outcome>;
 
 /// What a measurement gave.
 #[derive(Clone, PartialEq, Debug)]

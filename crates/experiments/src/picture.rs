@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use machine::Endpoint;
 use machine::drawing::{Load, loaded_svg};
-use machine::topology::Endpoint;
 use machine::{Description, Topology};
 use record::SimulationRow;
 use trace::{ObjectKind, Trace};

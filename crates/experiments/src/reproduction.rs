@@ -1,26 +1,25 @@
 //! Rerunning published results: what to run, our figures as they come, and how they compare.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use bench::SuiteScope;
 use machine::Description;
 use record::ReproductionRow;
-use report::{Axis, ErrorSummary, Mark, Plot, Series as Line};
+use report::{ErrorSummary, Plot};
 use workloads::Workload;
 
-use crate::Outcome;
-use crate::calibration::{CalibratedOn, Calibration, CalibrationError};
+use crate::calibrated_on::{CalibratedOn, CalibrationError};
+use crate::calibration::Calibration;
 use crate::catalogue::{ENTRIES, Entry, Form, select};
 use crate::error::ExperimentError;
-use crate::formula::{Formula, Measurement};
+use crate::formula::Formula;
+use crate::measurement::Measurement;
+use crate::outcome::Outcomes;
 use crate::parallel;
 use crate::published::{Kind, PublishedCell, PublishedTable};
 use crate::run::{Finished, run_once};
 use crate::system::Systems;
-use crate::tables::{Scene, Shape};
-
-/// The outcomes of the measurements that were run.
-pub type Outcomes = BTreeMap<Measurement, Outcome>;
+use crate::tables::{Reproduced, Scene, Shape};
 
 /// Stands for the number of a table that only lends its form to the results of another machine.
 const FORM_ONLY: &str = "none";
@@ -366,66 +365,4 @@ fn calibration(systems: &Systems, other: Option<&Description>) -> Result<Calibra
         }
     }
     Ok(calibration)
-}
-
-/// A table with our figures, for drawing.
-pub struct Reproduced<'a> {
-    /// The table and its machines.
-    pub scene: Scene<'a>,
-    /// Its rows.
-    pub rows: &'a [ReproductionRow],
-    /// The outcomes they follow from.
-    pub outcomes: &'a Outcomes,
-}
-
-impl Reproduced<'_> {
-    /// What a diagram of the table is called.
-    pub fn title(&self) -> String {
-        self.scene.table.title.clone()
-    }
-
-    /// A diagram of the table.
-    pub fn plot(&self, x: Axis, y: Axis, series: Vec<Line>) -> Plot {
-        Plot { title: self.title(), x, y, series }
-    }
-
-    /// Diagrams of latencies and of bandwidths, by name, each of some of the columns as `series` draws them.
-    pub fn latencies_and_bandwidths(
-        &self,
-        x: &str,
-        series: impl Fn(&Self, &[&str]) -> Vec<Line>,
-        [latencies, bandwidths]: [&[&str]; 2],
-    ) -> Vec<(String, Plot)> {
-        let plot = |columns, y| self.plot(Axis::linear(x), Axis::linear(y), series(self, columns));
-        vec![
-            ("latency".to_owned(), plot(latencies, "latency (ns)")),
-            ("bandwidth".to_owned(), plot(bandwidths, "bandwidth (MB/s)")),
-        ]
-    }
-
-    /// Lines of ours and circles of theirs for each of `columns`, over the numbers that the rows are called.
-    pub fn columns_by_row(&self, columns: &[&str]) -> Vec<Line> {
-        self.lines(columns, |_, row| row.row.parse().ok())
-    }
-
-    /// The same over the position of the row.
-    pub fn columns_by_position(&self, columns: &[&str]) -> Vec<Line> {
-        self.lines(columns, |position, _| Some(position as f64))
-    }
-
-    /// For each column a line of ours and, if any are published, circles of theirs.
-    fn lines(&self, columns: &[&str], x: impl Fn(usize, &ReproductionRow) -> Option<f64>) -> Vec<Line> {
-        let mut lines = Vec::new();
-        for (colour, column) in columns.iter().enumerate() {
-            let of = |figure: fn(&ReproductionRow) -> Option<f64>| -> Vec<(f64, f64)> {
-                let rows = self.rows.iter().filter(|row| row.column == *column).enumerate();
-                rows.filter_map(|(position, row)| Some((x(position, row)?, figure(row)?))).collect()
-            };
-            let (ours, theirs) = (of(|row| row.ours), of(|row| row.theirs));
-            lines.push(Line { name: (*column).to_owned(), points: ours, mark: Mark::Line, colour });
-            lines.push(Line { name: format!("{column}, published"), points: theirs, mark: Mark::Points, colour });
-        }
-        lines.retain(|line| !line.points.is_empty());
-        lines
-    }
 }

@@ -8,7 +8,7 @@ use units::CpuId;
 use workloads::BarrierKind;
 
 use crate::error::ExperimentError;
-use crate::formula::{Looks, Measurement, ProgramRun, Scheduled, Subject};
+use crate::measurement::{Looks, Measurement, ProgramRun, Scheduled, Subject};
 use crate::profiling::{ProfileRequest, Timeline, trace_of};
 use crate::shared_region;
 use crate::simulation::{Synchronisation, run_together};

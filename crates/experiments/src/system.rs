@@ -9,7 +9,8 @@ use machine::Description;
 use units::NodeId;
 
 use crate::error::ExperimentError;
-use crate::formula::{Formula, Measurement};
+use crate::formula::Formula;
+use crate::measurement::Measurement;
 use crate::variant;
 
 /// A machine and what can be measured on it.

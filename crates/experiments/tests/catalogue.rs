@@ -2,7 +2,7 @@
 
 use bench::{Settings, Suite, SuiteScope};
 use experiments::catalogue::ENTRIES;
-use experiments::formula::Subject;
+use experiments::measurement::Subject;
 use experiments::{Outcomes, Reproduction, shared_region};
 
 fn scope() -> SuiteScope {
@@ -73,7 +73,7 @@ fn a_suite_measures_all_that_its_tables_need() {
         let table = Reproduction::of_suite(suite, &description, scope()).expect("a form");
         let plans = suite.plans(&layout, &scope()).expect("plans");
         let measured: std::collections::HashSet<_> =
-            plans.iter().map(|plan| experiments::formula::Measurement::of_plan("arctic", plan)).collect();
+            plans.iter().map(|plan| experiments::measurement::Measurement::of_plan("arctic", plan)).collect();
         for needed in table.measurements() {
             assert!(matches!(needed.subject, Subject::Bench(_)) && measured.contains(needed), "{suite}: {needed:?}");
         }

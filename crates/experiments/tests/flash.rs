@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use bench::{Experiment, Plan, Settings, State, SuiteScope};
-use experiments::formula::{Measurement, ProgramRun, Subject};
 use experiments::ideal::{Account, Equation};
+use experiments::measurement::{Measurement, ProgramRun, Subject};
 use experiments::{Outcome, Reproduction, run, variant};
 use units::{CpuId, NodeId};
 use workloads::Workload;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use bench::{Settings, SuiteScope};
-use experiments::formula::{Measurement, Subject};
+use experiments::measurement::{Measurement, Subject};
 use experiments::published::PublishedTable;
 use experiments::{Reproduction, catalogue};
 

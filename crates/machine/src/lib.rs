@@ -1,7 +1,7 @@
 //! A machine: its description in TOML, its topology, its routes, and the deadlock check of any routes.
 //!
-//! [`load`] gives a [`Description`] by name or path; [`Topology::new`] builds its graph of nodes, routers and links,
-//! with routes in the hardware's form. [`routing::deadlock`] checks any routes.
+//! [`load`] gives a [`Description`] by name or path; [`Topology::new`] builds its [`graph`] of nodes, routers and links,
+//! with [routes](routing) in the hardware's form. [`routing::deadlock`] checks any routes.
 //!
 //! ```
 //! use machine::VirtualNetwork;
@@ -17,11 +17,13 @@
 
 pub mod description;
 pub mod drawing;
+pub mod graph;
 pub mod routing;
 pub mod topology;
 
 pub use description::{
     Description, DescriptionError, Origin, Resolved, families, load, names, parse, resolve, resolve_changed,
 };
-pub use routing::{Hop, Routes, RoutingError, RoutingTable, VirtualNetwork};
-pub use topology::{Channel, Endpoint, Link, LinkClass, Node, Router, RouterPlace, Topology};
+pub use graph::{Channel, Endpoint, Graph, Link, LinkClass, Node, Router, RouterPlace, VirtualNetwork};
+pub use routing::{Hop, Routes, RoutingError, RoutingTable};
+pub use topology::Topology;

@@ -12,11 +12,13 @@ mod encoding;
 mod event;
 pub mod file;
 pub mod import;
+mod kind;
 mod memory;
 mod source;
 
 pub use encoding::{GRAIN, Step};
 pub use event::{Access, AccessKind, Event};
 pub use file::{Recorder, ReferenceFile};
+pub use kind::open;
 pub use memory::Memory;
-pub use source::{Area, BATCH, Events, Header, ReferenceError, Source, ThreadEvents, Warning, open};
+pub use source::{Area, BATCH, Events, Header, ReferenceError, Source, ThreadEvents, Warning};

@@ -1,4 +1,4 @@
-//! Where the events of threads come from: a file of ours, or one of another tool.
+//! Sources of the events of threads: what a trace says of itself, and why it cannot be read.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,6 @@ use thiserror::Error;
 
 use crate::encoding::Step;
 use crate::event::Event;
-use crate::file::{FAMILY, ReferenceFile};
-use crate::import::{DrMemTrace, Lackey};
 use crate::memory::Memory;
 
 /// What a trace says of itself.
@@ -191,24 +189,6 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// The file cannot be read any more.
     fn events(&self, thread: usize) -> Result<ThreadEvents, ReferenceError>;
-}
-
-/// The trace at `path`, of whichever kind it is.
-///
-/// # Errors
-/// It cannot be read, or is no trace.
-pub fn open(path: &Path) -> Result<Box<dyn Source>, ReferenceError> {
-    if path.is_dir() || DrMemTrace::is_one(path)? {
-        return Ok(Box::new(DrMemTrace::open(path)?));
-    }
-    let start = beginning(path, 256)?;
-    if start.starts_with(FAMILY) {
-        return Ok(Box::new(ReferenceFile::open(path)?));
-    }
-    if Lackey::is_one(&start) {
-        return Ok(Box::new(Lackey::open(path)?));
-    }
-    Err(ReferenceError::Unknown { path: path.to_owned() })
 }
 
 /// Up to `most` bytes of the beginning of a file.

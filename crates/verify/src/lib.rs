@@ -7,6 +7,7 @@
 mod bus;
 mod config;
 mod directory;
+mod entry;
 mod explore;
 mod litmus;
 mod model;
@@ -23,10 +24,11 @@ pub use directory::{
     AtCaches, AtHome, Codec, DirectoryModel, Explored, MAX_CACHES, MAX_LINES, Names, Plant, Planted, Reader, View,
     Writer, directory_faults, explore_directory, limits, run_directory_litmus,
 };
+pub use entry::{Fault, Outcome, Protocol, Run};
 pub use explore::{Exploration, Trace, TraceStep, explore};
 pub use litmus::{Consistency, Instruction, Litmus, Loads, Program};
 pub use model::{Model, Property, Violation};
 pub use moesi::Cluster;
 pub use msi::{msi, msi_configurations};
 pub use origin::origin;
-pub use registry::{Fault, Outcome, Protocol, Run, protocol, protocols};
+pub use registry::{protocol, protocols};

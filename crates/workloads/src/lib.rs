@@ -19,11 +19,9 @@ mod thread;
 
 pub use blocks::Blocks;
 pub use loops::{Cg, Ge, Mmult, Paths, Stream};
-pub use parallel::{
-    Array, Barrier, BarrierKind, Element, Held, LockKind, Locks, Reduction, Share, SharedSums, Team, queue,
-};
+pub use parallel::{Array, Barrier, BarrierKind, Element, Held, Locks, Reduction, Share, SharedSums, Team, queue};
 pub use parameter::{Declared, Parameter, ParameterError, Settings};
-pub use program::{Part, Program, RegionPlan, Shape, Wrong};
+pub use program::{LockKind, Part, Program, RegionPlan, Shape, Wrong};
 pub use recording::{RecordedRegion, Recording};
 pub use registry::{ProgramError, Workload};
 pub use replay::{Replay, ReplayError};

@@ -3,7 +3,6 @@
 use thiserror::Error;
 use units::NodeId;
 
-use crate::parallel::LockKind;
 use crate::parameter::Declared;
 use crate::thread::Thread;
 
@@ -29,6 +28,24 @@ impl Shape {
     pub fn threads(&self) -> usize {
         self.homes.len()
     }
+}
+
+/// How threads take locks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LockKind {
+    /// Test, then test-and-set by load-linked and store-conditional, as PARMACS have them on MIPS. Who is first when a lock is
+    /// given back takes it.
+    #[default]
+    LlSc,
+    /// Each draws a ticket from a counter that the memory increments, as the Origin's Hub does for uncached loads and FLASH's MAGIC
+    /// by a handler, and looks at another word until that says that it is its turn (Prestor 2001, 3.2.2; FLASH dissertation, 6.3). A
+    /// lock is asked for by one reference, however many want it, and goes to them in the order in which they asked.
+    AtMemory,
+}
+
+impl LockKind {
+    /// All, with their names.
+    pub const ALL: [(Self, &'static str); 2] = [(Self::LlSc, "llsc"), (Self::AtMemory, "at-memory")];
 }
 
 /// Whole pages on one node.

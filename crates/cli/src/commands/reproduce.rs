@@ -183,7 +183,7 @@ pub fn print_tables(reproduction: &Reproduction, outcomes: &Outcomes) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use experiments::formula::{Measurement, ProgramRun, Scheduled, Subject};
+    use experiments::measurement::{Measurement, ProgramRun, Scheduled, Subject};
     use experiments::{Outcome, run_once};
     use sim::{Options, Scheduling};
     use workloads::{Settings, Workload};

@@ -6,7 +6,8 @@ use workloads::{Settings, Workload};
 
 use super::{Scene, Shape};
 use crate::error::ExperimentError;
-use crate::formula::{Formula, Looks, Measurement, ProgramRun, Subject};
+use crate::formula::Formula;
+use crate::measurement::{Looks, Measurement, ProgramRun, Subject};
 use crate::{Outcome, variant};
 
 /// A row without and with prefetch; a column for each directory state, in percent of all requests for lines, and one for the

@@ -4,10 +4,9 @@ use bench::{Experiment, Series, State};
 use report::Plot;
 use units::NodeId;
 
-use super::{Scene, Shape};
+use super::{Reproduced, Scene, Shape};
 use crate::error::ExperimentError;
 use crate::formula::Formula;
-use crate::reproduction::Reproduced;
 
 /// A row for each distance from the home, averaged over the nodes that far away.
 pub struct ByDistance;

@@ -7,11 +7,11 @@ use report::{Axis, Mark, Plot, Series as Line};
 use workloads::Workload;
 
 use super::sharing::{PROCESSORS, workload};
-use super::{Scene, Shape};
+use super::{Reproduced, Scene, Shape};
 use crate::error::ExperimentError;
-use crate::formula::{Formula, Measurement, ProgramRun, Subject};
+use crate::formula::Formula;
 use crate::ideal::{Account, Equation, speedup};
-use crate::reproduction::Reproduced;
+use crate::measurement::{Measurement, ProgramRun, Subject};
 use crate::{Outcome, variant};
 
 /// A row for each program; columns such as `zero-overhead at 63, accounted` and `zero-overhead at 63, simulated`: how many

@@ -3,10 +3,9 @@
 use bench::{Experiment, Series, State};
 use report::{Axis, Plot};
 
-use super::{Scene, Shape};
+use super::{Reproduced, Scene, Shape};
 use crate::error::ExperimentError;
 use crate::formula::Formula;
-use crate::reproduction::Reproduced;
 use crate::system::System;
 
 /// A row for each distance and their average. Columns: unowned lines, and for each series the latency and what it adds

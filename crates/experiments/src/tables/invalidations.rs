@@ -5,10 +5,9 @@ use report::{Axis, Plot};
 use units::NodeId;
 
 use super::distance::{BY_NODE, ByNode};
-use super::{Scene, Shape};
+use super::{Reproduced, Scene, Shape};
 use crate::error::ExperimentError;
 use crate::formula::Formula;
-use crate::reproduction::Reproduced;
 use crate::system::System;
 
 /// A row for each number of sharers; the home's own node is the first sharer, and the nearest come next.

@@ -13,6 +13,7 @@ pub mod local;
 pub mod programs;
 pub mod read_latencies;
 pub mod remote_cache;
+mod reproduced;
 pub mod restart_curves;
 pub mod router_delay;
 pub mod routing_tables;
@@ -27,10 +28,11 @@ pub mod wait_time;
 
 use report::Plot;
 
+pub use reproduced::Reproduced;
+
 use crate::error::ExperimentError;
 use crate::formula::Formula;
 use crate::published::PublishedTable;
-use crate::reproduction::Reproduced;
 use crate::system::Systems;
 use crate::variant;
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use report::{Axis, Plot};
 use units::NodeId;
 
-use super::{Scene, Shape};
+use super::{Reproduced, Scene, Shape};
 use crate::error::ExperimentError;
-use crate::formula::{Formula, Measurement, Subject};
+use crate::formula::Formula;
+use crate::measurement::{Measurement, Subject};
 use crate::remote_reads::{READER, RemoteReads};
-use crate::reproduction::Reproduced;
 use crate::system::System;
 
 /// A row for each hit rate in percent, and a column for each protocol and home, as in `hybrid/RAC, nearest home`. Beside

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use bench::{Experiment, Placement, Plan, RestartCurve, RestartPoint, RestartSearch, State};
 use report::{Axis, Mark, Plot, Series as Line};
 
-use super::{Scene, Shape};
+use super::{Reproduced, Scene, Shape};
 use crate::error::ExperimentError;
-use crate::formula::{Formula, Measurement};
-use crate::reproduction::Reproduced;
+use crate::formula::Formula;
+use crate::measurement::Measurement;
 use crate::system::System;
 
 /// What the text reads off the curves, in cycles of the processor.

@@ -7,10 +7,10 @@ use fit::hierarchy::{Sample, Seidl, SeidlFit, SeidlParameter as Constant, levels
 use report::{Axis, Mark, Plot, Series as Line};
 use units::Bytes;
 
-use super::{Scene, Shape};
+use super::{Reproduced, Scene, Shape};
 use crate::error::ExperimentError;
-use crate::formula::{Formula, Measurement, Subject};
-use crate::reproduction::Reproduced;
+use crate::formula::Formula;
+use crate::measurement::{Measurement, Subject};
 use crate::system::System;
 
 /// Table 1: the fitted constants.

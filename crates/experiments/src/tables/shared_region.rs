@@ -2,11 +2,11 @@
 
 use report::{Axis, Plot};
 
-use super::{Scene, Shape};
+use super::{Reproduced, Scene, Shape};
 use crate::Outcome;
 use crate::error::ExperimentError;
-use crate::formula::{Formula, Measurement, Subject};
-use crate::reproduction::Reproduced;
+use crate::formula::Formula;
+use crate::measurement::{Measurement, Subject};
 use crate::shared_region::Traffic;
 
 /// A row for each number of threads; the two phases side by side.

@@ -9,11 +9,11 @@ use report::{Axis, Mark, Plot, Series as Line};
 use workloads::{Settings, Workload};
 
 use super::programs::{geometric_mean, pearson};
-use super::{Scene, Shape};
+use super::{Reproduced, Scene, Shape};
 use crate::Outcome;
 use crate::error::ExperimentError;
-use crate::formula::{Formula, Measurement, ProgramRun, Subject};
-use crate::reproduction::Reproduced;
+use crate::formula::Formula;
+use crate::measurement::{Measurement, ProgramRun, Subject};
 
 /// A row for each program and protocol (`migratory, hybrid`), and one for their geometric mean over the programs; a column
 /// for each figure and number of processors (`time at 63`). Times, latencies and total occupancies are relative to those of the

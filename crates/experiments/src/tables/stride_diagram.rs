@@ -6,11 +6,11 @@ use bench::{Experiment, Plan, Settings, p3};
 use report::{Axis, Mark, Plot, Series as Line};
 use units::{Bytes, NodeId};
 
-use super::{Scene, Shape};
+use super::{Reproduced, Scene, Shape};
 use crate::Outcome;
 use crate::error::ExperimentError;
-use crate::formula::{Formula, Measurement};
-use crate::reproduction::Reproduced;
+use crate::formula::Formula;
+use crate::measurement::Measurement;
 use crate::system::System;
 
 /// What the text reads off the diagram of the read-modify-write kernel.

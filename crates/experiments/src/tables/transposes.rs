@@ -7,11 +7,11 @@ use report::{Axis, Mark, Plot, Series as Line};
 use units::Duration;
 use workloads::{Settings, Workload};
 
-use super::{Scene, Shape};
+use super::{Reproduced, Scene, Shape};
 use crate::error::ExperimentError;
-use crate::formula::{Formula, Looks, Measurement, ProgramRun, Subject};
+use crate::formula::Formula;
+use crate::measurement::{Looks, Measurement, ProgramRun, Subject};
 use crate::profiling::Timeline;
-use crate::reproduction::Reproduced;
 use crate::{Outcome, variant};
 
 /// A row for each order in which a transpose visits the threads; columns of the second transpose: how long it takes, what nodes'

@@ -3,10 +3,10 @@
 use bench::{random_sharers, upgrade_latency};
 use report::{Axis, Plot};
 
-use super::{Scene, Shape};
+use super::{Reproduced, Scene, Shape};
 use crate::error::ExperimentError;
-use crate::formula::{Formula, Measurement};
-use crate::reproduction::Reproduced;
+use crate::formula::Formula;
+use crate::measurement::Measurement;
 use crate::system::System;
 use crate::{Outcome, variant};
 

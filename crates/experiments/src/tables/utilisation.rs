@@ -2,11 +2,11 @@
 
 use report::{Axis, Mark, Plot, Series as Line};
 
-use super::{Scene, Shape};
+use super::{Reproduced, Scene, Shape};
 use crate::Outcome;
 use crate::error::ExperimentError;
-use crate::formula::{Formula, Measurement, Subject};
-use crate::reproduction::Reproduced;
+use crate::formula::Formula;
+use crate::measurement::{Measurement, Subject};
 use crate::utilisation::{Readers, Utilisation as Seen};
 
 /// A row for each kind and number of readers: `2 local` sum an array up, `3 neighbours` load a double of each line.

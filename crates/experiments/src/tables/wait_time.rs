@@ -4,11 +4,11 @@ use record::SimulationRow;
 use report::{Axis, Mark, Plot, Series as Line};
 use workloads::{Settings, Workload};
 
-use super::{Scene, Shape};
+use super::{Reproduced, Scene, Shape};
 use crate::Outcome;
 use crate::error::ExperimentError;
-use crate::formula::{Formula, Measurement, ProgramRun, Subject};
-use crate::reproduction::Reproduced;
+use crate::formula::Formula;
+use crate::measurement::{Measurement, ProgramRun, Subject};
 
 /// A row for each program and load (`uniform, work 64`: instructions of work between two references), and two columns: the
 /// average utilisation of controllers, and the wait of a miss on average, in processor cycles.

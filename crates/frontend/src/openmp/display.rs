@@ -12,7 +12,7 @@ use super::platform::processors;
 use super::schedule::{Kind, Schedule};
 use super::settings::{Bind, Settings};
 use super::team::{globals, member};
-use crate::runtime::threads;
+use crate::runtime::state::number;
 
 /// What a thread tells of itself if nobody has said otherwise, as in libgomp.
 pub const FORMAT: &str = "level %L thread %i affinity %A";
@@ -115,7 +115,7 @@ fn host() -> String {
 /// What the kernel calls the thread.
 fn native() -> i64 {
     match crate::runtime::state::current() {
-        Some(_) => threads::number() as i64 + 1,
+        Some(_) => number() as i64 + 1,
         // SAFETY: it only looks.
         None => unsafe { libc::gettid() }.into(),
     }

@@ -83,3 +83,26 @@ impl Doacross {
         }
     }
 }
+
+/// A loop as clang tells it: its first and last value, and what is added.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Dimension {
+    first: i64,
+    last: i64,
+    step: i64,
+}
+
+impl Dimension {
+    /// How many iterations it has.
+    pub fn count(self) -> u64 {
+        let forward = if self.step > 0 { self.last >= self.first } else { self.last <= self.first };
+        if forward && self.step != 0 { self.last.abs_diff(self.first) / self.step.unsigned_abs() + 1 } else { 0 }
+    }
+
+    /// The number of an iteration; of none that there is, for a value outside.
+    pub fn number(self, value: i64) -> u64 {
+        let outside = if self.step > 0 { value < self.first } else { value > self.first };
+        if outside || self.step == 0 { u64::MAX } else { value.abs_diff(self.first) / self.step.unsigned_abs() }
+    }
+}

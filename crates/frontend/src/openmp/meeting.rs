@@ -8,7 +8,8 @@ use workloads::BarrierKind;
 
 use super::platform::{Waiting, Word};
 use crate::runtime::futex;
-use crate::runtime::state::{change_at_memory, current, run};
+use crate::runtime::state::{current, run};
+use crate::runtime::words::change_at_memory;
 
 /// The running thread, if barriers are of a kind.
 fn where_barriers_are(kind: OwnBarrier) -> Option<&'static mut Thread<'static>> {
@@ -26,6 +27,12 @@ fn where_all_is_free() -> Option<&'static mut Thread<'static>> {
 /// Whether threads that wait to meet give their processors up.
 pub fn waiting() -> Waiting {
     Waiting::asleep_if(where_barriers_are(OwnBarrier::Futex).is_some())
+}
+
+/// Whether the thread may look for something to do again and again: in a simulation, there is a processor for every thread, and
+/// threads that wait for each other are not asked to give theirs up.
+pub fn has_processor() -> bool {
+    current().is_none() || (run().alive <= run().processors && waiting() == Waiting::Looks)
 }
 
 /// How many threads have come.

@@ -7,8 +7,9 @@ use std::ptr::null_mut;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use super::platform::{copies, keep};
-use crate::runtime::callbacks::{Reference, refer_range};
-use crate::runtime::{heap, start};
+use crate::runtime::callbacks::refer_range;
+use crate::runtime::state::Reference;
+use crate::runtime::{ending, heap};
 
 /// A handle: a number of the standard's, or the address of an [`Allocator`].
 type Handle = usize;
@@ -131,7 +132,7 @@ fn fall_back(alignment: usize, bytes: usize, allocator: &Allocator) -> *mut c_vo
         Fallback::Default => allocate(alignment, bytes, DEFAULT),
         Fallback::Null => null_mut(),
         Fallback::Allocator(other) => allocate(alignment, bytes, other),
-        Fallback::Abort => start::cannot_go_on(&format!(
+        Fallback::Abort => ending::cannot_go_on(&format!(
             "an OpenMP allocator has no memory left for {bytes} bytes, and is to end the program then"
         )),
     }

@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 use sim::Cause;
 
 use super::display;
+use super::doacross::Dimension;
 use super::groups::Group;
-use super::kmp::Dimension;
 use super::meeting::{Phase, Tally};
 use super::platform::{AtEnd, Counter, LINE, Line, Lock, Word, charged, keep, loads, processors, remember, remembered};
 use super::pool::{Pool, dismiss};

@@ -14,8 +14,8 @@
 
 use sim::Cause;
 
-use super::meeting;
-use super::platform::{Word, charged, fence_host, has_processor, moment, pause_for};
+use super::meeting::{self, has_processor};
+use super::platform::{Word, charged, fence_host, moment, pause_for};
 use super::stealing::Search;
 use super::tasks::{ONE_LESS, Task};
 use super::team::{Meeting, PASSED, TASKED, Team, globals};

@@ -10,8 +10,7 @@ use units::{Bytes, NodeId, VirtualAddr};
 
 use super::divided::{self, divided};
 use super::libraries;
-
-use super::state::{HOT, Single, current};
+use super::state::{HOT, Ranges, Single, current};
 
 /// Where the arena begins: far above the executable, which is not position-independent, and far below all that the kernel maps. The
 /// same in every run, so that equal runs have equal addresses.
@@ -23,39 +22,7 @@ const MOST: usize = 1 << 40;
 /// The arena grows by at least so much at a time: every growth of simulated memory looks at all pages.
 const STEP: usize = 64 << 20;
 
-/// What is simulated memory.
-pub struct Ranges {
-    /// The first byte of the executable's data, and how many there are.
-    globals: usize,
-    globals_length: usize,
-    /// Bytes of the arena that have simulated pages.
-    arena_length: usize,
-    /// The simulated address of its first byte.
-    arena_start: u64,
-    /// The first thread's own variables, which the host has put somewhere: where they begin, how many bytes, and where that is.
-    own: usize,
-    own_length: usize,
-    own_start: u64,
-    /// Whether all of that is told by [`divided`], because words of some lines are apart.
-    divided: bool,
-    /// Whether shared libraries have places of their own ([`libraries`]).
-    pub libraries: bool,
-}
-
 impl Ranges {
-    /// Nothing is.
-    pub const NONE: Self = Self {
-        globals: 0,
-        globals_length: 0,
-        arena_length: 0,
-        arena_start: 0,
-        own: 0,
-        own_length: 0,
-        own_start: 0,
-        divided: false,
-        libraries: false,
-    };
-
     /// Where a byte of the program is in simulated memory, if it is there.
     #[inline(always)]
     pub fn locate(&self, address: usize) -> Option<VirtualAddr> {

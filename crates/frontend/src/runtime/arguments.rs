@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
-use super::threads::UserThread;
+use super::state::UserThread;
 use super::{address, tls};
 use crate::request::{Request, VARIABLE};
 

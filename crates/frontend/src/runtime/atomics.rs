@@ -14,7 +14,8 @@ use sim::Cause;
 use super::address::locate;
 use super::callbacks;
 use super::loops::{self, tell_registers};
-use super::state::{HOT, Hot, acquire, current, indivisible, note_change, release};
+use super::state::{HOT, Hot, current, note_change};
+use super::words::{acquire, indivisible, release};
 
 /// A word that this computer changes indivisibly, for programs whose threads are its own.
 trait Word: Copy + PartialEq {

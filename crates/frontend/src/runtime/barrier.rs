@@ -11,9 +11,10 @@ use workloads::BarrierKind;
 
 use super::caller::{Caller, WORD, Words};
 use super::locking::{LINE, lines};
-use super::state::{Mode, Single, acquire, current, indivisible, mode, release, run};
-use super::threads::number;
-use super::{futex, start};
+use super::mode::mode;
+use super::state::{Mode, Single, current, number, run};
+use super::words::{acquire, indivisible, release};
+use super::{ending, futex};
 
 /// What the runtime keeps in the program's structure.
 #[repr(C)]
@@ -55,7 +56,7 @@ fn seat(thread: &mut Thread<'static>, lines: usize, threads: usize) -> usize {
     match seats.iter().position(has_ended) {
         Some(seat) => seats[seat] = own,
         None if seats.len() < threads => seats.push(own),
-        None => start::fail(
+        None => ending::fail(
             thread,
             &format!(
                 "--barrier tree: more than {threads} threads come to a barrier of {threads}, and a tree has a place for each; accepted: \

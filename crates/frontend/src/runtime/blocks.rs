@@ -12,7 +12,8 @@ use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, OpKind};
 
 use rustc_hash::FxHashMap;
 
-use super::code::{Callee, Code, Target, target, targets};
+use super::branches::{Callee, Target, target, targets};
+use super::code::Code;
 use super::pipeline::{NO_STATE, PIPELINE, Pipeline};
 use super::state::{Budget, HOT, RUN, Single};
 use super::{callbacks, counted};

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 
 use libc::{pthread_cond_t, pthread_key_t, pthread_mutex_t, pthread_mutexattr_t, pthread_t, timespec};
 
-use super::{clock, condition, keys, mutex, once, threads};
+use super::{clock, condition, keys, mutex, once, thread_calls};
 
 /// Results of C11's functions (`thrd_*` of the C library).
 mod result {
@@ -46,7 +46,7 @@ macro_rules! same {
 }
 
 same! {
-    __wrap_thrd_detach(handle: pthread_t): threads::__wrap_pthread_detach;
+    __wrap_thrd_detach(handle: pthread_t): thread_calls::__wrap_pthread_detach;
     __wrap_mtx_trylock(lock: *mut pthread_mutex_t): mutex::__wrap_pthread_mutex_trylock;
     __wrap_mtx_unlock(lock: *mut pthread_mutex_t): mutex::__wrap_pthread_mutex_unlock;
     __wrap_cnd_signal(condition: *mut pthread_cond_t): condition::__wrap_pthread_cond_signal;
@@ -84,7 +84,7 @@ extern "C-unwind" fn live(begun: *mut c_void) -> *mut c_void {
 pub unsafe extern "C" fn __wrap_thrd_create(handle: *mut pthread_t, start: Start, argument: *mut c_void) -> c_int {
     let begun = Box::into_raw(Box::new(Begun { start, argument }));
     // SAFETY: the caller's promise.
-    told(unsafe { threads::__wrap_pthread_create(handle, std::ptr::null(), live, begun.cast()) })
+    told(unsafe { thread_calls::__wrap_pthread_create(handle, std::ptr::null(), live, begun.cast()) })
 }
 
 /// Waits for the end of a thread.
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn join(handle: pthread_t, ended: *mut c_int) -> c_int {
     let mut value = std::ptr::null_mut();
     // SAFETY: the caller's promise.
     unsafe {
-        let code = threads::join(handle, &raw mut value);
+        let code = thread_calls::join(handle, &raw mut value);
         if code == 0 && !ended.is_null() {
             *ended = value as usize as c_int;
         }
@@ -110,13 +110,13 @@ pub unsafe extern "C" fn join(handle: pthread_t, ended: *mut c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __wrap_thrd_exit(value: c_int) -> ! {
     // SAFETY: the caller's promise.
-    unsafe { threads::__wrap_pthread_exit(value as usize as *mut c_void) }
+    unsafe { thread_calls::__wrap_pthread_exit(value as usize as *mut c_void) }
 }
 
 /// The thread that calls it.
 #[unsafe(no_mangle)]
 pub extern "C" fn __wrap_thrd_current() -> pthread_t {
-    threads::__wrap_pthread_self()
+    thread_calls::__wrap_pthread_self()
 }
 
 /// Whether two are the same thread.

@@ -6,26 +6,14 @@
 use std::arch::naked_asm;
 use std::mem::offset_of;
 
-use self::reference::Access;
-
 use super::address::locate;
 use super::loops::tell_registers;
-use super::state::{Budget, HOT, Hot};
+use super::state::{Budget, HOT, Hot, Reference};
 use super::{loops, recording};
-
-/// What a reference does.
-mod reference {
-    /// Loads or stores.
-    #[derive(Clone, Copy, PartialEq, Eq)]
-    pub enum Access {
-        Load,
-        Store,
-    }
-}
 
 /// A reference of the program to what is at `address`, from the code at `site`.
 #[inline(always)]
-fn refer(address: usize, access: Access, site: usize) {
+fn refer(address: usize, access: Reference, site: usize) {
     // SAFETY: one thread of the host; the pointer is null or that of the coroutine that runs now.
     let hot = unsafe { &mut *HOT.get() };
     // SAFETY: as above.
@@ -54,7 +42,7 @@ fn refer(address: usize, access: Access, site: usize) {
         recording::refer(address, access, instructions, site);
     }
     match locate(address) {
-        Some(at) if access == Access::Load => thread.load(at),
+        Some(at) if access == Reference::Load => thread.load(at),
         Some(at) => {
             hot.stores += 1;
             thread.store(at);
@@ -72,8 +60,8 @@ fn go_on(hot: &mut Hot) {
 /// The reference is to where the one before was, from the same code.
 #[cold]
 #[inline(never)]
-fn look_again(hot: &mut Hot, thread: &mut sim::Thread<'static>, address: usize, access: Access, site: usize) {
-    match locate(address).filter(|_| access == Access::Load) {
+fn look_again(hot: &mut Hot, thread: &mut sim::Thread<'static>, address: usize, access: Reference, site: usize) {
+    match locate(address).filter(|_| access == Reference::Load) {
         Some(at) => loops::again(hot, thread, at, site, 0),
         None => hot.looks = 0,
     }
@@ -174,14 +162,14 @@ fn at_site(thread: &mut sim::Thread<'static>, site: usize) {
 /// A reference to memory that is not simulated, such as the C library's: an instruction. Others get their turn now and then, for
 /// the program may look at such a word until it changes.
 #[cold]
-fn foreign(access: Access) {
+fn foreign(access: Reference) {
     // SAFETY: as in `refer`.
     let hot = unsafe { &mut *HOT.get() };
     // SAFETY: as in `refer`.
     if let Some(thread) = unsafe { hot.thread.as_mut() } {
         thread.instructions(1);
         hot.foreign += 1;
-        hot.stores += u64::from(access == Access::Store);
+        hot.stores += u64::from(access == Reference::Store);
         if hot.foreign.is_multiple_of(FOREIGN_TURN) {
             thread.order();
         }
@@ -192,7 +180,7 @@ fn foreign(access: Access) {
 const FOREIGN_TURN: u32 = 64;
 
 /// A reference to `bytes` bytes that may lie in two lines, or be many.
-pub fn refer_range(address: usize, bytes: usize, access: Access, site: usize) {
+pub fn refer_range(address: usize, bytes: usize, access: Reference, site: usize) {
     let mut at = address;
     let end = address + bytes;
     while at < end {
@@ -204,15 +192,13 @@ pub fn refer_range(address: usize, bytes: usize, access: Access, site: usize) {
 /// A reference to `BYTES` bytes of which the compiler does not tell whether they lie in one word. Where references are only counted
 /// it is one in any case.
 #[inline(always)]
-fn traced<const BYTES: usize>(address: usize, access: Access, site: usize) {
+fn traced<const BYTES: usize>(address: usize, access: Reference, site: usize) {
     if address % WORD + BYTES <= WORD {
         refer(address, access, site);
     } else {
         refer_range(address, BYTES, access, site);
     }
 }
-
-pub use self::reference::Access as Reference;
 
 /// Bytes that one instruction of the simulated processor loads or stores at most.
 const WORD: usize = 8;
@@ -225,7 +211,7 @@ macro_rules! single {
         #[unsafe(naked)]
         pub extern "C-unwind" fn $name() {
             extern "C" fn act(address: usize, site: usize) {
-                $how(address, Access::$access, site);
+                $how(address, Reference::$access, site);
             }
             // What is not timed is done right here, without a detour: nothing natively, counting where there are no caches.
             naked_asm!(
@@ -300,7 +286,7 @@ macro_rules! wide {
         #[unsafe(naked)]
         pub extern "C" fn $name() {
             extern "C" fn act(address: usize, site: usize) {
-                refer_range(address, $bytes, Access::$access, site);
+                refer_range(address, $bytes, Reference::$access, site);
             }
             naked_asm!("mov rsi, [rsp]", "jmp {}", sym act)
         }
@@ -328,8 +314,8 @@ macro_rules! both {
         #[unsafe(naked)]
         pub extern "C" fn $name() {
             extern "C" fn act(address: usize, site: usize) {
-                refer_range(address, $bytes, Access::Load, site);
-                refer_range(address, $bytes, Access::Store, site);
+                refer_range(address, $bytes, Reference::Load, site);
+                refer_range(address, $bytes, Reference::Store, site);
             }
             naked_asm!("mov rsi, [rsp]", "jmp {}", sym act)
         }
@@ -366,7 +352,7 @@ macro_rules! ranges {
         #[unsafe(naked)]
         pub extern "C" fn $name() {
             extern "C" fn act(address: usize, bytes: usize, site: usize) {
-                refer_range(address, bytes, Access::$access, site);
+                refer_range(address, bytes, Reference::$access, site);
             }
             naked_asm!("mov rdx, [rsp]", "jmp {}", sym act)
         }

@@ -5,7 +5,8 @@ use units::VirtualAddr;
 use workloads::SPIN;
 
 use super::address::locate;
-use super::state::{acquire, at_memory, change_at_memory, indivisible, note_change, release};
+use super::state::note_change;
+use super::words::{acquire, at_memory, change_at_memory, indivisible, release};
 
 /// Words of four bytes of the program's memory, from an address on.
 #[derive(Clone, Copy, Debug)]

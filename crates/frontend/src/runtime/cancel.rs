@@ -7,37 +7,8 @@ use std::arch::naked_asm;
 use std::ffi::c_int;
 use std::mem::offset_of;
 
-use super::state::{HOT, Hot, current};
-use super::threads::{UserThread, of, this};
+use super::state::{Cancel, HOT, Hot, UserThread, current, of, this};
 use super::unwinding::unwind;
-
-/// What a thread knows of its cancellation.
-#[derive(Default)]
-pub struct Cancel {
-    /// It ends when the function returns that the program has called.
-    pub due: bool,
-    /// Somebody has asked for it.
-    asked: bool,
-    disabled: bool,
-    asynchronous: bool,
-    /// It ends already.
-    ending: bool,
-    /// It waits at a cancellation point.
-    waits: bool,
-    /// It does so by looking at a word, where it has a place that it cannot give up.
-    spins: bool,
-}
-
-impl Cancel {
-    fn heeds(&self) -> bool {
-        self.asked && !self.disabled && !self.ending
-    }
-
-    /// Whether the thread is to end at its next reference.
-    pub fn at_once(&self) -> bool {
-        self.asynchronous && self.heeds()
-    }
-}
 
 /// What the running thread knows.
 fn own() -> &'static mut Cancel {

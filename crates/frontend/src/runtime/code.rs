@@ -1,10 +1,11 @@
-//! The program's own machine code: where it is, where it jumps to, and which of the runtime's functions it calls.
+//! The program's own machine code: where it is, and which of the runtime's functions it calls.
 
 use std::ffi::{c_int, c_void};
 
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
+use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic};
 
 use super::blocks::__sanitizer_cov_trace_pc;
+use super::branches::{Callee, Target};
 use super::callbacks::{self, SINGLE};
 use super::counted;
 
@@ -15,30 +16,6 @@ pub(super) struct Code {
     pub(super) bytes: usize,
     /// The code of this library: calls that lead there are the instrumentation's.
     runtime: (usize, usize),
-}
-
-/// Where a call leads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Target {
-    /// To code.
-    Code(usize),
-    /// To what stands in a slot of the linkage table.
-    Slot(usize),
-}
-
-/// What code calls.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Callee {
-    /// The beginning of the next block.
-    Block,
-    /// What instrumentation has added before one reference.
-    Reference,
-    /// What instrumentation has added and what does nothing here.
-    Nothing,
-    /// What else instrumentation has added.
-    Callback,
-    /// The program's own, or the C library's.
-    Program,
 }
 
 impl Code {
@@ -111,35 +88,4 @@ impl Code {
         }
         target
     }
-}
-
-/// Where a call leads, or a jump by the linkage table, with which a function ends.
-pub(super) fn target(step: &Instruction) -> Option<Target> {
-    match step.flow_control() {
-        FlowControl::Call if step.op0_kind() == OpKind::NearBranch64 => {
-            Some(Target::Code(step.near_branch_target() as usize))
-        }
-        FlowControl::IndirectCall | FlowControl::IndirectBranch => {
-            step.is_ip_rel_memory_operand().then(|| Target::Slot(step.ip_rel_memory_address() as usize))
-        }
-        _ => None,
-    }
-}
-
-/// By byte of `code`, which begins at `start`, whether it jumps there itself.
-pub(super) fn targets(code: &[u8], start: usize) -> Vec<bool> {
-    let mut entered = vec![false; code.len()];
-    let mut decoder = Decoder::with_ip(64, code, start as u64, DecoderOptions::NONE);
-    let mut step = Instruction::default();
-    while decoder.can_decode() {
-        decoder.decode_out(&mut step);
-        let jumps = matches!(step.flow_control(), FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch);
-        if jumps
-            && step.op0_kind() == OpKind::NearBranch64
-            && let Some(entered) = entered.get_mut((step.near_branch_target() as usize).wrapping_sub(start))
-        {
-            *entered = true;
-        }
-    }
-    entered
 }

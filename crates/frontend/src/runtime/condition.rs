@@ -7,7 +7,9 @@ use sim::{Cause, Thread};
 use units::Time;
 
 use super::clock::deadline;
-use super::state::{Mode, acquire, current, indivisible, mode};
+use super::mode::mode;
+use super::state::{Mode, current};
+use super::words::{acquire, indivisible};
 use super::{cancel, futex, locking, looking, mutex};
 
 /// What the runtime keeps in the program's structure. All zero is what static initialisers make.

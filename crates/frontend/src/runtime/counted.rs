@@ -8,8 +8,9 @@
 use std::mem::offset_of;
 
 use super::blocks::{Block, Cost, enter_anew};
+use super::branches::{Callee, Target};
 use super::callbacks::take_turn_or_end;
-use super::code::{Callee, Code, Target};
+use super::code::Code;
 use super::state::{Budget, HOT, Single};
 
 /// Where what blocks begin with is made.

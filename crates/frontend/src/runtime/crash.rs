@@ -6,8 +6,8 @@ use std::mem::zeroed;
 use std::ptr::null_mut;
 
 use super::places::place;
-use super::state::{current, run};
-use super::threads::{self, UserThread};
+use super::state::{UserThread, current, number, run, this};
+use super::threads;
 
 /// The stack that the handler runs on: the thread's own may be what has run out.
 const STACK: usize = 64 << 10;
@@ -69,9 +69,9 @@ extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut
         let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
         ((*info).si_addr() as usize, registers[libc::REG_RIP as usize] as usize)
     };
-    let user = threads::this();
+    let user = this();
     let what = SIGNALS.iter().find(|(number, _)| *number == signal).map_or("crashed", |(_, what)| what);
-    let mut text = format!("thread {} of the program {what}", threads::number());
+    let mut text = format!("thread {} of the program {what}", number());
     // Writing to a string cannot fail.
     let _ = match signal {
         libc::SIGSEGV | libc::SIGBUS if is_overflow(user, at) => {
@@ -82,7 +82,7 @@ extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut
     };
     let _ = write!(text, ", at {}, simulated time {}", place(pc), thread.clock());
     run().error.get_or_insert(text);
-    super::start::give_up();
+    super::ending::give_up();
 }
 
 /// Whether an address is just below a thread's stack.

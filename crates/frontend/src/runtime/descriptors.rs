@@ -13,10 +13,10 @@ use libc::{epoll_event, fd_set, iovec, msghdr, nfds_t, pollfd, sockaddr, socklen
 use sim::{Cause, Thread};
 use units::{Duration, Time};
 
-use super::callbacks::{Reference, refer_range};
+use super::callbacks::refer_range;
 use super::clock::system_call;
 use super::futex_call::failed;
-use super::state::{HOT, Single, current, run};
+use super::state::{HOT, Reference, Single, current, run};
 use super::{cancel, futex};
 
 /// What threads wait for: its address is what they are found by.
@@ -90,7 +90,7 @@ fn heed_deadlock(thread: &mut Thread<'static>, is_timed: bool) {
     // The running thread is no longer among those who wait.
     if !is_timed && waiting + 1 >= run().alive - run().helpers && thread.now() > latest + patience {
         let all = super::places::all_threads().join(", ");
-        super::start::fail(thread, &format!("what all threads wait for never comes: {all}"));
+        super::ending::fail(thread, &format!("what all threads wait for never comes: {all}"));
     }
 }
 
@@ -395,7 +395,7 @@ pub unsafe extern "C" fn __wrap_fdopen(descriptor: c_int, mode: *const libc::c_c
     if let Some(thread) = current()
         && is_between_threads(descriptor)
     {
-        super::start::fail(
+        super::ending::fail(
             thread,
             "the program called fdopen for a pipe or a socket: the C library would wait where no other thread can run; read and \
              write can be simulated",

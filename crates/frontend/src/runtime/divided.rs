@@ -4,8 +4,7 @@ use diagnose::Apart;
 use rustc_hash::FxHashMap;
 use units::VirtualAddr;
 
-use super::address::Ranges;
-use super::state::Single;
+use super::state::{Ranges, Single};
 
 /// Bytes of a word.
 const WORD: usize = 8;

@@ -6,7 +6,8 @@
 
 use iced_x86::{Decoder, DecoderOptions, Instruction};
 
-use super::code::{Code, target};
+use super::branches::target;
+use super::code::Code;
 use super::{atomics, callbacks, counted};
 
 /// What announces any load or store of so many bytes, and what an atomic one.
@@ -66,7 +67,7 @@ fn doubled(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::code::Target;
+    use crate::runtime::branches::Target;
 
     #[test]
     fn only_what_the_next_call_announces_again_is_doubled() {

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint};
 
 use super::cancel;
 use super::futex_call::failed;
-use super::state::current;
+use super::state::{self, current};
 
 /// Folders of such files.
 const OF_THIS_COMPUTER: [&str; 3] = ["/proc/", "/sys/", "/dev/cpu"];
@@ -20,7 +20,7 @@ unsafe fn note(path: *const c_char) {
     // SAFETY: the caller's promise.
     let path = unsafe { CStr::from_ptr(path) }.to_string_lossy();
     if OF_THIS_COMPUTER.iter().any(|folder| path.starts_with(folder)) {
-        super::start::note(format!(
+        state::note(format!(
             "{path}, which the program reads, tells of this computer and not of the simulated machine"
         ));
     }

@@ -7,11 +7,10 @@ use units::Time;
 
 use super::cancel;
 use super::clock::{park, system_call};
-use super::state::run;
-use super::threads::{UserThread, this};
+use super::state::{UserThread, run, this};
 
 /// Waits until another thread wakes those that wait for the word at `address`, or until a time. The caller has looked at the word
-/// at its own time ([`super::state::acquire`]) and found that it has to wait. Returns whether it was woken.
+/// at its own time ([`super::words::acquire`]) and found that it has to wait. Returns whether it was woken.
 pub fn wait(thread: &mut Thread<'static>, address: usize, until: Option<Time>) -> bool {
     wait_unless(thread, address, until, || false)
 }

@@ -8,8 +8,8 @@ use sim::{Cause, Thread};
 use units::Time;
 
 use super::clock::deadline;
-use super::state::acquire;
-use super::{futex, start};
+use super::words::acquire;
+use super::{ending, futex};
 
 /// Waits for a word or wakes those who do: what the kernel would return, or minus one with `errno` set.
 ///
@@ -46,7 +46,7 @@ pub unsafe fn call(
                 }
             })
         }
-        other => start::fail(
+        other => ending::fail(
             thread,
             &format!("the program made the system call futex with operation {other}, which is not simulated"),
         ),

@@ -8,10 +8,11 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 
 use super::address::{self, is_ours};
-use super::callbacks::{Reference, refer_range, sited};
+use super::callbacks::{refer_range, sited};
 use record::DataObject;
 
-use super::state::{Mode, Single, current, mode};
+use super::mode::mode;
+use super::state::{Mode, Reference, Single, current};
 
 /// What stands in front of a block.
 #[repr(C)]

@@ -10,7 +10,7 @@ use std::ptr::null_mut;
 use units::Time;
 
 use super::places::place;
-use super::state::{Single, current, run};
+use super::state::{Single, current, number, run};
 use crate::launch::Progress;
 
 /// What the signals' handler and the threads share.
@@ -89,7 +89,7 @@ pub fn heed(now: Time) {
     if unsafe { (&raw const asked.ends).read_volatile() }
         && let Some(thread) = current()
     {
-        super::start::end_early(thread);
+        super::ending::end_early(thread);
     }
 }
 
@@ -107,7 +107,7 @@ extern "C" fn on_signal(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void)
     };
     // Asked again, the thread has not come to any reference for so long: it may be in a loop that has none.
     if is_late && current().is_some() {
-        run().error.get_or_insert(format!("interrupted in thread {} at {}", super::threads::number(), place(pc)));
-        super::start::give_up();
+        run().error.get_or_insert(format!("interrupted in thread {} at {}", number(), place(pc)));
+        super::ending::give_up();
     }
 }

@@ -5,8 +5,8 @@ use std::ptr::null_mut;
 
 use libc::pthread_key_t;
 
-use super::state::{Mode, Single, mode};
-use super::threads::{UserThread, this};
+use super::mode::mode;
+use super::state::{Mode, Single, UserThread, this};
 
 pub type Destructor = extern "C-unwind" fn(*mut c_void);
 

@@ -18,7 +18,8 @@ use symbols::Symbols;
 use units::VirtualAddr;
 
 use super::images::{Image, images};
-use super::state::{Mode, RUN, Single, mode};
+use super::mode::mode;
+use super::state::{self, Mode, RUN, Single};
 use crate::wrapped::{LIBRARY, SYMBOLS};
 
 /// What records call the first byte of the pool: an address that neither the program nor the arena has.
@@ -138,7 +139,7 @@ impl Libraries {
         let room = self.room(&self.all[number].image);
         let fits = self.used + room <= self.bytes;
         let library = &mut self.all[number];
-        let (name, begun) = (library.image.name().to_owned(), super::state::current().is_some());
+        let (name, begun) = (library.image.name().to_owned(), state::current().is_some());
         if fits {
             library.offset = Some(self.used + library.image.start % HOST_PAGE);
             self.used += room;
@@ -217,7 +218,7 @@ fn functions() -> FxHashMap<&'static str, usize> {
 fn note(what: String) {
     // SAFETY: one thread of the host.
     if unsafe { (*RUN.get()).is_some() } {
-        super::start::note(what);
+        state::note(what);
     }
 }
 

@@ -5,8 +5,7 @@ use std::arch::naked_asm;
 use std::mem::offset_of;
 
 use super::cancel::{DUE, end_here, then_end_if_due};
-use super::state::{HOT, Hot};
-use super::threads::UserThread;
+use super::state::{HOT, Hot, UserThread};
 
 /// Notes the name and the place of a call, if a simulated thread makes it; else goes on at 2.
 macro_rules! note {
@@ -87,7 +86,7 @@ located! {
 }
 
 points! {
-    "pthread_join" __wrap_pthread_join: threads join;
+    "pthread_join" __wrap_pthread_join: thread_calls join;
     "thrd_join" __wrap_thrd_join: c11 join;
     "thrd_sleep" __wrap_thrd_sleep: c11 sleep;
     "cnd_wait" __wrap_cnd_wait: c11 cnd_wait;

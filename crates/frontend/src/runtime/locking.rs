@@ -10,9 +10,8 @@ use units::Time;
 use workloads::{LockKind, Locks, queue};
 
 use super::caller::{Caller, WORD, Words};
-use super::state::{Single, run};
-use super::threads::number;
-use super::{address, start};
+use super::state::{Single, number, run};
+use super::{address, ending};
 
 /// Bytes from one line to the next that share none on any simulated machine.
 pub const LINE: usize = 256;
@@ -47,7 +46,7 @@ fn table() -> &'static mut Table {
 pub fn lines(bytes: usize, align: usize) -> usize {
     match address::take(bytes.next_multiple_of(LINE), align) {
         Some(place) => place,
-        None => start::cannot_go_on("no simulated memory is left for locks and barriers"),
+        None => ending::cannot_go_on("no simulated memory is left for locks and barriers"),
     }
 }
 
@@ -230,5 +229,5 @@ pub fn refuse(thread: &mut Thread<'static>, what: &str, why: &str) -> ! {
     let kind = run().locks;
     // A queue's locks can be tried.
     let others = if kind == OwnLocks::Queue { "" } else { ", or queue if no time is set" };
-    start::fail(thread, &format!("--locks {}: {what}, and {why}; accepted: own, futex, llsc{others}", kind.name()))
+    ending::fail(thread, &format!("--locks {}: {what}, and {why}; accepted: own, futex, llsc{others}", kind.name()))
 }

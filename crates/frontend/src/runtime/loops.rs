@@ -12,9 +12,9 @@ use rustc_hash::{FxHashMap, FxHasher};
 use sim::Thread;
 use units::VirtualAddr;
 
-use super::code::{Callee, Code, Target, target};
-use super::state::{HOT, Hot, Single};
-use super::threads::UserThread;
+use super::branches::{Callee, Target, target};
+use super::code::Code;
+use super::state::{Frame, HOT, Hot, Single, UserThread};
 
 /// Looks from one attempt to the next: a processor comes to steady state when its window has filled with the loop's own instructions.
 const PATIENCE: u32 = 32;
@@ -24,24 +24,6 @@ const ROUNDS: u64 = 10_000;
 
 /// The most bytes of stack that are compared.
 const MOST_STACK: usize = 64 << 10;
-
-/// The stack pointer of the program, and the registers that calls preserve, at a callback.
-#[repr(C)]
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Frame {
-    pub rsp: usize,
-    pub rbx: usize,
-    pub rbp: usize,
-    pub r12: usize,
-    pub r13: usize,
-    pub r14: usize,
-    pub r15: usize,
-}
-
-impl Frame {
-    /// None has been told.
-    pub const NONE: Self = Self { rsp: 0, rbx: 0, rbp: 0, r12: 0, r13: 0, r14: 0, r15: 0 };
-}
 
 /// Instructions that put the program's registers where [`again`] finds them.
 macro_rules! tell_registers {
@@ -58,20 +40,6 @@ macro_rules! tell_registers {
 }
 
 pub(super) use tell_registers;
-
-/// What is known of the loop that a thread may be in.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Looks {
-    /// The address that the thread referred to last, and how often in a row it has from the same place.
-    pub address: usize,
-    pub count: u32,
-    /// Whether its next callback is to tell its registers.
-    pub inspects: bool,
-    /// The program's state when it was last told, and how many calls there had been.
-    before: Option<(u64, u64)>,
-    /// Calls of the runtime's functions, but for those at references.
-    pub calls: u64,
-}
 
 /// Which places are looks of loops that do nothing else, as far as it has been asked.
 static BARE: Single<Option<(Code, FxHashMap<usize, bool>)>> = Single::new(None);

@@ -3,8 +3,7 @@
 use sim::Thread;
 
 use super::recording;
-use super::state::{Run, current, run};
-use super::threads::{UserThread, number, this};
+use super::state::{Run, UserThread, current, number, run, this};
 
 /// A thread has been made: a parallel section begins, if there is none.
 pub fn thread_begins() {

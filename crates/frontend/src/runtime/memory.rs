@@ -2,7 +2,8 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::callbacks::{Reference, refer_range, sited};
+use super::callbacks::{refer_range, sited};
+use super::state::Reference;
 
 extern "C" fn memcpy(to: *mut c_void, from: *const c_void, bytes: usize, site: usize) -> *mut c_void {
     refer_range(from as usize, bytes, Reference::Load, site);

@@ -12,7 +12,7 @@ use super::address::{self, locate, page};
 use super::clock::park;
 use super::futex_call::failed;
 use super::numa::nodes;
-use super::state::{current, run};
+use super::state::{current, note, run};
 
 /// How often a thread looks whether a page is there, and how often at most: a page takes some microseconds.
 const LOOK: Duration = Duration(1_000_000);
@@ -25,9 +25,7 @@ fn move_page(thread: &mut Thread<'static>, at: VirtualAddr, node: NodeId) -> Res
         return Ok(home);
     }
     if !run().pages_move {
-        super::start::note(
-            "the program asks pages to move, which this machine cannot: it has no engines that copy pages".to_owned(),
-        );
+        note("the program asks pages to move, which this machine cannot: it has no engines that copy pages".to_owned());
         return Err(libc::EBUSY);
     }
     thread.charged_to(Cause::System, |thread| {

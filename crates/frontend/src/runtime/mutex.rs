@@ -10,8 +10,9 @@ use sim::{Cause, Thread};
 use units::Time;
 
 use super::clock::deadline;
-use super::state::{Mode, current, indivisible, mode, release};
-use super::threads::this;
+use super::mode::mode;
+use super::state::{Mode, current, this};
+use super::words::{indivisible, release};
 use super::{address, futex, locking};
 
 /// The C library's layout of a mutex on 64-bit machines.
@@ -323,7 +324,7 @@ pub unsafe extern "C" fn spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
         while !spin_try(thread, lock) {
             loop {
                 // SAFETY: the caller's promise.
-                let taken = super::state::acquire(thread, lock as usize, || unsafe { lock.read_volatile() });
+                let taken = super::words::acquire(thread, lock as usize, || unsafe { lock.read_volatile() });
                 if taken == SPIN_FREE {
                     break;
                 }

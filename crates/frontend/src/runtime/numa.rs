@@ -10,8 +10,7 @@ use units::NodeId;
 
 use super::address::{locate, page};
 use super::futex_call::failed;
-use super::state::{current, run};
-use super::threads::this;
+use super::state::{Wish, current, note, run, this};
 use super::{heap, moves};
 
 /// The policies of the kernel's interface (`linux/mempolicy.h`), without their flags.
@@ -23,18 +22,6 @@ mod policy {
     pub const LOCAL: i32 = 4;
     pub const PREFERRED_MANY: i32 = 5;
     pub const FLAGS: i32 = 0xe000;
-}
-
-/// Where a thread, or a range of memory, wants its pages.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum Wish {
-    /// Where the machine's placement puts them.
-    #[default]
-    None,
-    /// On the node of whoever asks.
-    Local,
-    /// On these nodes in turn.
-    Nodes(Vec<NodeId>),
 }
 
 /// The nodes of a mask of `bits` bits, less one as the kernel has it.
@@ -87,7 +74,7 @@ pub fn plan(start: usize, bytes: usize, wish: &Wish) {
         return;
     }
     if !run().follows_plans {
-        super::start::note("the program asks for pages on nodes, which this machine's placement does not heed (see --placement planned)".to_owned());
+        note("the program asks for pages on nodes, which this machine's placement does not heed (see --placement planned)".to_owned());
         return;
     }
     let page = page();

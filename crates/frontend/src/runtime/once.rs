@@ -6,8 +6,10 @@ use libc::pthread_once_t;
 use sim::{Cause, Thread};
 
 use super::futex;
+use super::mode::mode;
 use super::mutex::alone;
-use super::state::{Mode, acquire, current, indivisible, mode, release};
+use super::state::{Mode, current};
+use super::words::{acquire, indivisible, release};
 
 /// Nobody has begun, somebody has, and it is done.
 const FRESH: u32 = 0;

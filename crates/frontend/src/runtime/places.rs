@@ -27,7 +27,7 @@ pub fn place(pc: usize) -> String {
 pub fn all_threads() -> Vec<String> {
     // SAFETY: threads are never freed.
     let alive = run().threads.iter().map(|&user| unsafe { &*user }).filter(|user| !user.thread.is_null());
-    let whereabouts = |user: &super::threads::UserThread| match user.called.is_null() {
+    let whereabouts = |user: &super::state::UserThread| match user.called.is_null() {
         true => format!("thread {} in its own code at {}", user.number, place(user.site)),
         false => format!("thread {} in {} called at {}", user.number, user.call_name(), place(user.call)),
     };

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_long, c_uint};
 use libc::cpu_set_t;
 use units::CpuId;
 
-use super::state::{current, run};
+use super::state::{UserThread, current, of, run, this};
 use super::threads;
 
 /// The processors of a set that the program may use; `None` if it is empty.
@@ -78,7 +78,7 @@ pub extern "C" fn __wrap_get_nprocs_conf() -> c_int {
 ///
 /// # Safety
 /// The set is that long.
-unsafe fn set_affinity(user: *mut threads::UserThread, bytes: usize, set: *const cpu_set_t) -> c_int {
+unsafe fn set_affinity(user: *mut UserThread, bytes: usize, set: *const cpu_set_t) -> c_int {
     if bytes < size_of::<cpu_set_t>() && bytes * 8 < run().processors {
         return libc::EINVAL;
     }
@@ -98,7 +98,7 @@ unsafe fn set_affinity(user: *mut threads::UserThread, bytes: usize, set: *const
 ///
 /// # Safety
 /// The set is that long.
-unsafe fn get_affinity(user: *mut threads::UserThread, bytes: usize, set: *mut cpu_set_t) -> c_int {
+unsafe fn get_affinity(user: *mut UserThread, bytes: usize, set: *mut cpu_set_t) -> c_int {
     // SAFETY: the caller's promise; threads are never freed.
     unsafe {
         set.cast::<u8>().write_bytes(0, bytes);
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn __wrap_pthread_setaffinity_np(
 ) -> c_int {
     // SAFETY: the caller's promise.
     unsafe {
-        match (current(), threads::of(handle)) {
+        match (current(), of(handle)) {
             (None, _) => libc::pthread_setaffinity_np(handle, bytes, set),
             (Some(_), Some(user)) => set_affinity(user, bytes, set),
             (Some(_), None) => libc::ESRCH,
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn __wrap_pthread_getaffinity_np(
 ) -> c_int {
     // SAFETY: the caller's promise.
     unsafe {
-        match (current(), threads::of(handle)) {
+        match (current(), of(handle)) {
             (None, _) => libc::pthread_getaffinity_np(handle, bytes, set),
             (Some(_), Some(user)) => get_affinity(user, bytes, set),
             (Some(_), None) => libc::ESRCH,
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn __wrap_sched_setaffinity(process: c_int, bytes: usize, 
     unsafe {
         match current() {
             None => libc::sched_setaffinity(process, bytes, set),
-            Some(_) => match set_affinity(threads::this(), bytes, set) {
+            Some(_) => match set_affinity(this(), bytes, set) {
                 0 => 0,
                 code => {
                     *libc::__errno_location() = code;
@@ -183,7 +183,7 @@ pub unsafe extern "C" fn __wrap_sched_getaffinity(process: c_int, bytes: usize, 
     unsafe {
         match current() {
             None => libc::sched_getaffinity(process, bytes, set),
-            Some(_) => get_affinity(threads::this(), bytes, set),
+            Some(_) => get_affinity(this(), bytes, set),
         }
     }
 }

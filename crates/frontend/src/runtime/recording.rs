@@ -7,9 +7,7 @@ use std::path::Path;
 
 use references::{Access, AccessKind, Event, Header, Recorder, ReferenceError};
 
-use super::callbacks::Reference;
-use super::state::{HOT, Single};
-use super::threads;
+use super::state::{HOT, Reference, Single, number};
 
 /// What a trace of a compiled program does not hold.
 const LOST: [&str; 3] = [
@@ -69,20 +67,20 @@ pub fn refer(address: usize, reference: Reference, instructions: u32, site: usiz
     let Some(recorder) = recording() else { return };
     let kind = if reference == Reference::Load { AccessKind::Load } else { AccessKind::Store };
     let access = Access { kind, dependent: false, bytes: 1, address: address as u64 };
-    recorder.refer(threads::number(), instructions, site as u64, access);
+    recorder.refer(number(), instructions, site as u64, access);
 }
 
 /// The running thread has changed a word that others synchronise by.
 pub fn changed(address: usize) {
     if let Some(recorder) = recording() {
-        recorder.change(threads::number(), address as u64);
+        recorder.change(number(), address as u64);
     }
 }
 
 /// The running thread has seen what a word holds that others synchronise by.
 pub fn saw(address: usize) {
     if let Some(recorder) = recording() {
-        recorder.saw(threads::number(), address as u64, 1);
+        recorder.saw(number(), address as u64, 1);
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::ffi::{c_int, c_long, c_uint, c_void};
 
-use super::state::current;
+use super::state::{self, current};
 
 /// Names with what becomes of the call: each ends the simulation.
 macro_rules! refused {
@@ -16,7 +16,7 @@ macro_rules! refused {
         pub extern "C" fn $name() {
             extern "C" fn refuse() {
                 if let Some(thread) = current() {
-                    super::start::fail(thread, $what);
+                    super::ending::fail(thread, $what);
                 }
             }
             unsafe extern "C" {
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn __wrap_syscall(
     if let Some(thread) = current() {
         super::clock::system_call(thread);
         let known = match number {
-            libc::SYS_gettid => Some(super::threads::number() as c_long + 1),
+            libc::SYS_gettid => Some(state::number() as c_long + 1),
             libc::SYS_sched_yield => Some(super::clock::__wrap_sched_yield().into()),
             libc::SYS_getcpu => {
                 // SAFETY: the caller's promise.
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn __wrap_syscall(
                 )
             }),
             libc::SYS_clone | libc::SYS_clone3 | libc::SYS_fork | libc::SYS_vfork | libc::SYS_execve => {
-                super::start::fail(
+                super::ending::fail(
                     thread,
                     "the program made a system call that makes processes, which cannot be simulated",
                 )

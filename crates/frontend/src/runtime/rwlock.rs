@@ -8,8 +8,10 @@ use units::Time;
 
 use super::clock::deadline;
 use super::futex;
+use super::mode::mode;
 use super::mutex::alone;
-use super::state::{Mode, current, indivisible, mode};
+use super::state::{Mode, current};
+use super::words::indivisible;
 
 /// What the runtime keeps in the program's structure: all zero is free, as static initialisers make it.
 #[repr(C)]

@@ -7,8 +7,10 @@ use sim::Cause;
 use units::Time;
 
 use super::clock::deadline;
+use super::mode::mode;
 use super::mutex::alone;
-use super::state::{Mode, current, indivisible, mode};
+use super::state::{Mode, current};
+use super::words::indivisible;
 use super::{cancel, futex};
 
 /// Takes one if there is any.

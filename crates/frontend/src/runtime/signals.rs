@@ -8,8 +8,8 @@ use std::ptr::null_mut;
 use libc::{sighandler_t, siginfo_t, sigset_t};
 use sim::Thread;
 
-use super::state::{Single, current};
-use super::{start, threads};
+use super::ending;
+use super::state::{Single, current, note, of, this};
 
 /// Signals have numbers below.
 const SIGNALS: usize = 65;
@@ -84,9 +84,7 @@ pub unsafe extern "C" fn __wrap_signal(signal: c_int, handler: sighandler_t) -> 
 
 fn say_who_calls(handler: sighandler_t) {
     if handler != libc::SIG_DFL && handler != libc::SIG_IGN {
-        start::note(
-            "handlers of signals that the program installs are called only where it raises signals itself".to_owned(),
-        );
+        note("handlers of signals that the program installs are called only where it raises signals itself".to_owned());
     }
 }
 
@@ -99,7 +97,7 @@ fn deliver(thread: &mut Thread<'static>, signal: c_int) -> c_int {
     super::clock::system_call(thread);
     let action = slot.unwrap_or_else(usual);
     if is_blocked(signal) {
-        start::fail(
+        ending::fail(
             thread,
             &format!("the program raised signal {signal}, which it blocks: signals that wait cannot be simulated"),
         );
@@ -108,7 +106,7 @@ fn deliver(thread: &mut Thread<'static>, signal: c_int) -> c_int {
         libc::SIG_IGN => {}
         libc::SIG_DFL if HARMLESS.contains(&signal) => {}
         libc::SIG_DFL => {
-            start::fail(thread, &format!("the program raised signal {signal}, for which it has no handler"));
+            ending::fail(thread, &format!("the program raised signal {signal}, for which it has no handler"));
         }
         handler => {
             if action.sa_flags & libc::SA_RESETHAND != 0 {
@@ -166,7 +164,7 @@ pub unsafe extern "C-unwind" fn __wrap_kill(process: libc::pid_t, signal: c_int)
     match current() {
         Some(thread) if process == own && signal != 0 => deliver(thread, signal),
         Some(thread) if process != own && signal != 0 => {
-            start::fail(thread, "the program called kill for other processes: a simulated process is alone")
+            ending::fail(thread, "the program called kill for other processes: a simulated process is alone")
         }
         // SAFETY: the caller's promise.
         _ => unsafe { libc::kill(process, signal) },
@@ -183,16 +181,16 @@ pub unsafe extern "C-unwind" fn __wrap_pthread_kill(handle: libc::pthread_t, sig
         // SAFETY: the caller's promise.
         return unsafe { libc::pthread_kill(handle, signal) };
     };
-    let user = threads::of(handle).unwrap_or(null_mut());
+    let user = of(handle).unwrap_or(null_mut());
     // SAFETY: threads are never freed.
     if user.is_null() || unsafe { (*user).thread.is_null() } {
         libc::ESRCH
     } else if signal == 0 {
         0
-    } else if user == threads::this() {
+    } else if user == this() {
         deliver(thread, signal)
     } else {
-        start::fail(
+        ending::fail(
             thread,
             "the program called pthread_kill for another thread: signals between threads cannot be simulated",
         )

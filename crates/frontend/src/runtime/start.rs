@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::ffi::{c_char, c_int, c_void};
 use std::fs;
 use std::io::BufWriter;
-use std::path::Path;
 use std::ptr::null_mut;
 use std::time::Instant;
 
@@ -19,11 +18,12 @@ use sim::{Mode as SimulatorMode, Options, Scheduling, SimError, Simulator, Threa
 use units::{CpuId, Duration};
 
 use super::arguments::{Arguments, first_thread};
+use super::ending::{deliver, end, read_request};
+use super::mode::mode;
 use super::pipeline::{Latencies, PIPELINE, Pipeline};
-use super::state::{HOT, MODE, Mode, RUN, Run, Single, current, mode, run};
-use super::threads::UserThread;
+use super::state::{HOT, MODE, Mode, RUN, Run, Single, UserThread, note, run};
 use super::{address, callbacks, crash, endless, interrupted, libraries, measured, places, recording, time_stamp, tls};
-use crate::request::{self, Answer, ReadError, Request, VARIABLE};
+use crate::request::{Answer, Request};
 
 /// A program's `main`.
 type Main = extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
@@ -80,44 +80,6 @@ extern "C-unwind" fn first_main(count: c_int, arguments: *mut *mut c_char, varia
     deliver(&answer, &path);
     interrupted::let_go();
     status
-}
-
-/// The simulation cannot begin, wherever the program is: whoever asked for it learns why, and the program ends.
-pub fn refuse_to_begin(problem: String) -> ! {
-    if let Some(request) = read_request() {
-        deliver(&Answer { error: Some(problem), status: 2, ..Answer::default() }, &request.answer);
-    }
-    // SAFETY: nothing of the process is wanted any more.
-    unsafe { libc::_exit(2) }
-}
-
-/// What is asked for; if that cannot be read, whoever asks learns why.
-fn read_request() -> Option<Request> {
-    let path = std::env::var_os(VARIABLE)?;
-    let refused = |problem: String| {
-        complain(&format!("{VARIABLE} {}: {problem}; `ccnuma sim` sets it", path.display()));
-        None
-    };
-    let text = match fs::read(&path) {
-        Ok(text) => text,
-        Err(error) => return refused(error.to_string()),
-    };
-    match request::read(&text) {
-        Ok(request) => Some(request),
-        Err(ReadError::OtherBuild { told, .. }) if told["answer"].is_string() => {
-            // The command tells what is wrong, from the build that the answer is of.
-            deliver(&Answer::default(), Path::new(told["answer"].as_str().unwrap_or_default()));
-            None
-        }
-        Err(error) => refused(error.to_string()),
-    }
-}
-
-/// Says on standard error what is wrong, without whatever the program has done to its streams.
-fn complain(problem: &str) {
-    let line = format!("error: {problem}\n");
-    // SAFETY: the bytes are there.
-    unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
 }
 
 /// Runs `main` and all its threads on the machine that was asked for.
@@ -344,118 +306,7 @@ fn with_libraries(mut told: Attribution) -> Attribution {
     told
 }
 
-/// The process ends here and now, in the middle of the simulation: what went wrong has been noted.
-pub fn give_up() -> ! {
-    let run = run();
-    let answer =
-        Answer { error: run.error.take(), status: 1, notes: std::mem::take(&mut run.notes), ..Answer::default() };
-    deliver(&answer, &run.request.answer);
-    // SAFETY: nothing of the process is wanted any more.
-    unsafe { libc::_exit(1) }
-}
-
-/// Writes an answer where it is expected.
-fn deliver(answer: &Answer, path: &Path) {
-    let written = request::written(answer).map_err(|error| error.to_string());
-    if let Err(problem) = written.and_then(|text| fs::write(path, text).map_err(|error| error.to_string())) {
-        complain(&format!("cannot write {}: {problem}", path.display()));
-    }
-}
-
-/// The program ends with a status, wherever its threads are.
-fn end(status: c_int) -> ! {
-    // What a parent gets to see of a status.
-    run().status = status & 0xff;
-    stop()
-}
-
-fn stop() -> ! {
-    if let Some(thread) = current() {
-        callbacks::settle(thread);
-        thread.end_process();
-    }
-    unreachable!("a thread that ended its process is not resumed")
-}
-
-/// Somebody has had enough: the program ends, wherever its threads are, and what it has done is told.
-pub fn end_early(thread: &mut Thread<'static>) -> ! {
-    note(format!("interrupted at {} of simulated time: the record is of what was done until then", thread.clock()));
-    end(0)
-}
-
-/// The simulation cannot go on: what has happened is told, and the program ends.
-pub fn fail(thread: &mut Thread<'static>, problem: &str) -> ! {
-    let (at, number) = (thread.clock(), super::threads::number());
-    run().error.get_or_insert_with(|| format!("{problem} (thread {number}, simulated time {at})"));
-    stop()
-}
-
-/// The program cannot go on, simulated or not: what has happened is told, and it ends.
-pub fn cannot_go_on(problem: &str) -> ! {
-    match current() {
-        Some(thread) => fail(thread, problem),
-        None => {
-            complain(problem);
-            // SAFETY: takes nothing.
-            unsafe { libc::abort() }
-        }
-    }
-}
-
-/// Something that the reader of the results should know.
-pub fn note(what: String) {
-    let notes = &mut run().notes;
-    if !notes.contains(&what) {
-        notes.push(what);
-    }
-}
-
 /// Whether the program names a function of the runtime's.
 fn names(name: &[u8]) -> bool {
     fs::read("/proc/self/exe").is_ok_and(|bytes| bytes.windows(name.len()).any(|window| window == name))
-}
-
-/// Ends the program.
-///
-/// # Safety
-/// As of `exit`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __wrap_exit(status: c_int) -> ! {
-    match current() {
-        // SAFETY: the caller's promise.
-        None => unsafe { libc::exit(status) },
-        Some(_) => end(status),
-    }
-}
-
-macro_rules! at_once {
-    ($($name:ident)*) => {$(
-        /// Ends the program at once.
-        ///
-        /// # Safety
-        /// As of the C library's own.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $name(status: c_int) -> ! {
-            match current() {
-                // SAFETY: the caller's promise.
-                None => unsafe { libc::_exit(status) },
-                Some(_) => end(status),
-            }
-        }
-    )*};
-}
-
-at_once!(__wrap__exit __wrap__Exit __wrap_quick_exit);
-
-/// The program gives up.
-///
-/// # Safety
-/// As of `abort`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __wrap_abort() -> ! {
-    match current() {
-        // SAFETY: the caller's promise.
-        None => unsafe { libc::abort() },
-        Some(thread) => fail(thread, "the program called abort"),
-    }
 }

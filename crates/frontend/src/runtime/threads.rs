@@ -1,70 +1,16 @@
 //! The program's threads: coroutines on stacks in simulated memory.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::ptr::null_mut;
 
 use corosensei::stack::{Stack, StackPointer};
-use sim::{Cause, Thread, ThreadId};
+use sim::{Thread, ThreadId};
 use units::CpuId;
 
-use super::cancel::Cancel;
-use super::loops::Looks;
-use super::numa::Wish;
-use super::state::{HOT, Mode, current, mode, run};
-use super::unwinding::{Body, Unwinding, bounded, unwind};
+use super::state::{Cancel, HOT, Looks, NOTHING_LATE, Unwinding, UserThread, Wish, current, note, of, run, this};
+use super::unwinding::{Body, bounded};
 use super::wishes::Wishes;
-use super::{address, cancel, clock, futex, keys, pipeline, tls};
-
-/// What a thread starts with.
-type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
-
-/// A thread of the program.
-pub struct UserThread {
-    /// Its number, in the order in which they were made.
-    pub number: usize,
-    /// Its number in the simulator.
-    pub id: ThreadId,
-    /// Its processor, while it has not ended.
-    pub thread: *mut Thread<'static>,
-    /// Its thread register.
-    base: usize,
-    /// Where its stack begins and how long it is.
-    pub stack: (usize, usize),
-    /// Whether nobody will join it.
-    detached: bool,
-    /// What it ended with.
-    pub result: *mut c_void,
-    /// One when it has ended, in simulated memory: who joins it waits for this word.
-    ended: *mut u32,
-    /// Whether somebody joins it.
-    joined: bool,
-    /// Its values of keys.
-    pub values: Vec<*mut c_void>,
-    /// Whether it was woken by another thread and not by the time.
-    pub woken: bool,
-    /// Where the program called what may wait, and what that was.
-    pub call: usize,
-    /// Its name, as C has it; null if there was none.
-    pub called: *const c_char,
-    /// The code of its latest reference, while another thread runs.
-    pub site: usize,
-    /// What is late behind its latest instruction, while another thread runs: the number of a state ([`super::pipeline`]).
-    pub late: u32,
-    /// The loop that it may be in; the first fields while another thread runs.
-    pub looks: Looks,
-    /// Where it wants the pages that it maps.
-    pub wish: Wish,
-    /// The processors it may run on, if it or its maker has said so.
-    pub affinity: Option<Vec<CpuId>>,
-    /// Its cancellation.
-    pub cancel: Cancel,
-    /// How it ends in the midst of what it does.
-    pub unwinding: Unwinding,
-    /// Whether it waits for parallel regions, and is part of no other section.
-    pub helper: bool,
-    /// Whether it is in a parallel section, so that what it does is measured.
-    pub in_section: bool,
-}
+use super::{address, cancel, clock, futex, keys, tls};
 
 /// A stack of the arena.
 struct ArenaStack {
@@ -118,7 +64,7 @@ impl UserThread {
             woken: false,
             call: 0,
             site: 0,
-            late: pipeline::NOTHING_LATE,
+            late: NOTHING_LATE,
             looks: Looks::default(),
             called: std::ptr::null(),
             wish: Wish::None,
@@ -207,7 +153,7 @@ fn lose_patience() {
     let Some(thread) = current() else { return };
     let others = super::places::all_threads().join(", ");
     let limit = run().request.spin_limit_ms;
-    super::start::fail(
+    super::ending::fail(
         thread,
         &format!("nothing has been stored for {limit} ms of simulated time (--spin-limit, {limit}): {others}"),
     );
@@ -219,7 +165,7 @@ fn end(this: *mut UserThread, result: *mut c_void) {
     let user = unsafe { &mut *this };
     user.result = result;
     if let Some(thread) = current() {
-        super::state::release(thread, user.ended as usize, || {
+        super::words::release(thread, user.ended as usize, || {
             // SAFETY: as above.
             unsafe { *user.ended = 1 };
         });
@@ -233,29 +179,6 @@ fn end(this: *mut UserThread, result: *mut c_void) {
     // SAFETY: as above.
     unsafe { ((*HOT.get()).thread, (*HOT.get()).timed) = (null_mut(), null_mut()) };
     tls::leave();
-}
-
-/// The thread that runs now.
-///
-/// # Panics
-/// Outside of the simulation.
-pub fn this() -> *mut UserThread {
-    // SAFETY: one thread of the host.
-    unsafe { (*HOT.get()).user }
-}
-
-/// The number of the thread that runs now.
-///
-/// # Panics
-/// Outside of the simulation.
-pub fn number() -> usize {
-    // SAFETY: threads are never freed.
-    unsafe { (*this()).number }
-}
-
-/// The thread of a `pthread_t`.
-pub fn of(handle: libc::pthread_t) -> Option<*mut UserThread> {
-    run().threads.get((handle as usize).checked_sub(1)?).copied()
 }
 
 /// A thread that is not where it may run goes there, if it is the running one and a processor of its set is free.
@@ -275,44 +198,8 @@ fn say_if_elsewhere(wanted: &[CpuId], cpu: CpuId) {
     if !wanted.is_empty() && !wanted.contains(&cpu) {
         let what = "threads that are bound to processors on which others run stay on others: a simulated processor has one thread as long \
                     as there are enough, and who takes turns is not bound";
-        super::start::note(what.to_owned());
+        note(what.to_owned());
     }
-}
-
-/// Makes a thread.
-///
-/// # Safety
-/// As of `pthread_create`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_pthread_create(
-    handle: *mut libc::pthread_t,
-    attributes: *const libc::pthread_attr_t,
-    start: Start,
-    argument: *mut c_void,
-) -> c_int {
-    let Some(thread) = current() else {
-        if mode() == Mode::Simulated {
-            let file = super::libraries::file_of(start as *const () as usize);
-            let problem = format!("a thread was made before main, by a constructor of {file}: it cannot be simulated");
-            super::start::refuse_to_begin(problem);
-        }
-        // SAFETY: the caller's promise; the two types of functions are called alike.
-        return unsafe {
-            let start = std::mem::transmute::<Start, extern "C" fn(*mut c_void) -> *mut c_void>(start);
-            libc::pthread_create(handle, attributes, start, argument)
-        };
-    };
-    // SAFETY: the caller's promise.
-    let mut wishes = unsafe { Wishes::of(attributes) };
-    if wishes.affinity.is_none() {
-        // As on the host, a thread may run where its maker may.
-        // SAFETY: threads are never freed.
-        wishes.affinity = unsafe { (*this()).affinity.clone() };
-    }
-    // The new thread may look at its handle before its maker goes on.
-    // SAFETY: the caller's promise.
-    unsafe { *handle = (run().threads.len() + 1) as libc::pthread_t };
-    make(thread, &wishes, Box::new(move || start(argument))).err().unwrap_or(0)
 }
 
 /// Makes a thread that does `body`. Returns its number, or an error number of the C library.
@@ -320,7 +207,7 @@ pub fn make(thread: &mut Thread<'static>, wishes: &Wishes, body: Body) -> Result
     let number = run().threads.len();
     let made = tls::make().and_then(|base| UserThread::new(number, wishes.stack.max(MIN_STACK), base));
     let Some(user) = made else {
-        super::start::note(format!("thread {number} could not be made: the simulated address space is used up"));
+        note(format!("thread {number} could not be made: the simulated address space is used up"));
         return Err(libc::EAGAIN);
     };
     // SAFETY: nobody else has it yet.
@@ -342,60 +229,12 @@ pub fn make(thread: &mut Thread<'static>, wishes: &Wishes, body: Body) -> Result
     match thread.spawn(program, wishes.affinity.clone().unwrap_or_default()) {
         // The simulator counts threads as this does.
         Ok(_) => Ok(number),
-        Err(error) => super::start::fail(thread, &format!("thread {number} of the program cannot begin: {error}")),
+        Err(error) => super::ending::fail(thread, &format!("thread {number} of the program cannot begin: {error}")),
     }
 }
 
 /// The least stack that code of this library fits on beside the program's.
 const MIN_STACK: usize = 64 << 10;
-
-/// Waits for the end of a thread.
-///
-/// # Safety
-/// As of `pthread_join`.
-pub unsafe extern "C" fn join(handle: libc::pthread_t, result: *mut *mut c_void) -> c_int {
-    let Some(thread) = current() else {
-        // SAFETY: the caller's promise.
-        return unsafe { libc::pthread_join(handle, result) };
-    };
-    let Some(user) = of(handle) else { return libc::ESRCH };
-    if user == this() {
-        return libc::EDEADLK;
-    }
-    // SAFETY: threads are never freed.
-    let user = unsafe { &mut *user };
-    if user.detached || user.joined {
-        return libc::EINVAL;
-    }
-    if cancel::is_due() {
-        return 0;
-    }
-    user.joined = true;
-    thread.charged_to(Cause::Idle, |thread| {
-        loop {
-            let ended = super::state::acquire(thread, user.ended as usize, || {
-                // SAFETY: a word of the arena.
-                unsafe { *user.ended }
-            });
-            if ended != 0 {
-                break;
-            }
-            if !futex::wait_at_point(thread, user.ended as usize, None) {
-                user.joined = false;
-                break;
-            }
-        }
-    });
-    if !user.joined {
-        return 0;
-    }
-    if !result.is_null() {
-        // SAFETY: the caller's promise.
-        unsafe { *result = user.result };
-    }
-    super::measured::section_ends();
-    0
-}
 
 /// A thread that was just made waits for parallel regions, and for nothing else.
 pub fn is_helper(handle: libc::pthread_t) {
@@ -405,105 +244,5 @@ pub fn is_helper(handle: libc::pthread_t) {
         // SAFETY: threads are never freed.
         unsafe { (*user).helper = true };
         run().helpers += 1;
-    }
-}
-
-/// Joins a thread if it has ended.
-///
-/// # Safety
-/// As of `pthread_tryjoin_np`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_pthread_tryjoin_np(handle: libc::pthread_t, result: *mut *mut c_void) -> c_int {
-    let (Some(_), Some(user)) = (current(), of(handle)) else { return libc::ESRCH };
-    // SAFETY: threads are never freed, and `ended` is a word of the arena.
-    if unsafe { *(*user).ended } == 0 {
-        return libc::EBUSY;
-    }
-    // SAFETY: the caller's promise.
-    unsafe { join(handle, result) }
-}
-
-/// Nobody will join a thread.
-///
-/// # Safety
-/// As of `pthread_detach`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_pthread_detach(handle: libc::pthread_t) -> c_int {
-    if current().is_none() {
-        // SAFETY: the caller's promise.
-        return unsafe { libc::pthread_detach(handle) };
-    }
-    match of(handle) {
-        None => libc::ESRCH,
-        Some(user) => {
-            // SAFETY: threads are never freed.
-            unsafe { (*user).detached = true };
-            0
-        }
-    }
-}
-
-/// Ends the thread that calls it, from wherever it is.
-///
-/// # Safety
-/// As of `pthread_exit`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __wrap_pthread_exit(result: *mut c_void) -> ! {
-    if current().is_none() {
-        // SAFETY: the caller's promise.
-        unsafe { libc::pthread_exit(result) }
-    }
-    // SAFETY: threads are never freed.
-    unsafe { (*this()).result = result };
-    cancel::begin_end();
-    unwind()
-}
-
-/// The thread that calls it.
-#[unsafe(no_mangle)]
-pub extern "C" fn __wrap_pthread_self() -> libc::pthread_t {
-    if current().is_none() {
-        // Of the time before and after the simulation, in which there is only the first thread.
-        return match mode() {
-            // SAFETY: it only looks.
-            Mode::Native => unsafe { libc::pthread_self() },
-            _ => 1,
-        };
-    }
-    // SAFETY: threads are never freed.
-    unsafe { (*this()).number as libc::pthread_t + 1 }
-}
-
-/// Whether two are the same thread.
-#[unsafe(no_mangle)]
-pub extern "C" fn __wrap_pthread_equal(one: libc::pthread_t, other: libc::pthread_t) -> c_int {
-    (one == other).into()
-}
-
-/// Names are for debuggers, and nobody debugs a simulated thread.
-#[unsafe(no_mangle)]
-pub extern "C" fn __wrap_pthread_setname_np(_: libc::pthread_t, _: *const libc::c_char) -> c_int {
-    0
-}
-
-/// Where the stack of a thread is.
-///
-/// # Safety
-/// As of `pthread_getattr_np`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __wrap_pthread_getattr_np(
-    handle: libc::pthread_t,
-    attributes: *mut libc::pthread_attr_t,
-) -> c_int {
-    if current().is_none() {
-        // SAFETY: the caller's promise.
-        return unsafe { libc::pthread_getattr_np(libc::pthread_self(), attributes) };
-    }
-    let Some(user) = of(handle) else { return libc::ESRCH };
-    // SAFETY: the caller's promise; threads are never freed.
-    unsafe {
-        libc::pthread_attr_init(attributes);
-        let (start, length) = (*user).stack;
-        libc::pthread_attr_setstack(attributes, start as *mut _, length)
     }
 }

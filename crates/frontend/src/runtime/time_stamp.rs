@@ -7,7 +7,7 @@ use std::arch::x86_64::{__rdtscp, _rdtsc};
 use std::ffi::c_int;
 
 use super::images::images;
-use super::state::{Single, current, run};
+use super::state::{Single, current, note, run};
 
 /// What there is to be known when the instruction fails.
 struct Counter {
@@ -36,7 +36,7 @@ pub fn watch(mhz: f64) {
     let watched = wanted && set(libc::PR_TSC_SIGSEGV);
     if wanted && !watched && program.iter().any(may_read) {
         let what = "the time stamp counter, if the program reads it, is this computer's, whose kernel does not let it be simulated";
-        super::start::note(what.to_owned());
+        note(what.to_owned());
     }
     // SAFETY: one thread of the host.
     unsafe { *COUNTER.get() = Counter { mhz, program, watched } };

@@ -8,47 +8,10 @@ use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 
-use super::state::current;
-use super::threads::{UserThread, this};
-
-/// A place that a thread jumps to before its frame goes: the C library's `__pthread_unwind_buf_t`, whose last words are the library's.
-#[repr(C)]
-pub struct Place {
-    registers: [usize; 8],
-    mask_saved: c_int,
-    /// The one before it.
-    outer: *mut Place,
-    /// The stack of the frame that registered it.
-    stack: usize,
-    /// Whether its thread could be cancelled at any time before, if that is so again when it goes; else [`AS_IT_IS`].
-    kind: c_int,
-}
+use super::state::{Place, Thrown, Unwinding, UserThread, current, this};
 
 /// The type of cancellation does not change with a place.
 const AS_IT_IS: c_int = -1;
-
-/// The head of what is thrown, as the platform's interface for C++ exceptions has it (Itanium C++ ABI, 1.2.1).
-#[repr(C, align(16))]
-#[derive(Default)]
-struct Thrown {
-    class: u64,
-    caught: Option<extern "C" fn(c_int, *mut Thrown)>,
-    private: [usize; 2],
-}
-
-/// What a thread needs to be unwound.
-pub struct Unwinding {
-    thrown: Thrown,
-    places: *mut Place,
-    /// The stack of the frame below the program's.
-    bottom: usize,
-}
-
-impl Default for Unwinding {
-    fn default() -> Self {
-        Self { thrown: Thrown::default(), places: null_mut(), bottom: 0 }
-    }
-}
 
 type Stop = unsafe extern "C-unwind" fn(c_int, c_int, u64, *mut Thrown, *mut c_void, *mut c_void) -> c_int;
 
@@ -162,7 +125,7 @@ unsafe fn go_on(user: *mut UserThread, stack: usize) -> ! {
 
 /// C++ code has caught what a thread ends by, and kept it.
 extern "C" fn caught(_reason: c_int, _thrown: *mut Thrown) {
-    super::start::cannot_go_on("the program caught a thread's end (catch (...)) and did not throw it on");
+    super::ending::cannot_go_on("the program caught a thread's end (catch (...)) and did not throw it on");
 }
 
 /// Registers a place; with the type of cancellation that is restored when it goes.

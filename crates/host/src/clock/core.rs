@@ -91,7 +91,7 @@ fn fastest(routine: &Routine, clock: &Clock, least: u64, runs: usize) -> Hertz {
     let mut word = 0_u64;
     let course = Course::new(std::ptr::NonNull::from(&mut word).cast(), 1, steps);
     // SAFETY: a chain touches no memory.
-    let once = || unsafe { routine.run(clock, &course, None) }.ticks();
+    let once = || unsafe { routine.run(clock.source(), &course, None) }.ticks();
     let ticks = (0..runs).map(|_| once()).min().unwrap_or(0).saturating_sub(clock.overhead().min).max(1);
     let links = (steps * u64::from(Operation::CHAIN)) as f64;
     Hertz(links * clock.rate().0 / ticks as f64)

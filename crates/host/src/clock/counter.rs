@@ -4,7 +4,6 @@ use std::io;
 
 use units::Hertz;
 
-use super::Source;
 use crate::HostError;
 
 /// How long a calibration lasts, in nanoseconds: two readings that are each off by 50 ns or so then know the rate to a few
@@ -13,13 +12,46 @@ const CALIBRATION: u64 = 20_000_000;
 /// Attempts to read both clocks together; the closest counts.
 const ATTEMPTS: usize = 32;
 
+/// Where the ticks come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The time stamp counter of x86-64 (LFENCE, RDTSC), which runs at a constant rate.
+    TimeStampCounter,
+    /// The virtual counter of AArch64's generic timer (CNTVCT_EL0).
+    VirtualCounter,
+    /// The kernel's CLOCK_MONOTONIC_RAW, in nanoseconds, because the counter cannot be trusted.
+    MonotonicRaw,
+}
+
+impl Source {
+    /// What it is called in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TimeStampCounter => "time stamp counter",
+            Self::VirtualCounter => "virtual counter (CNTVCT_EL0)",
+            Self::MonotonicRaw => "CLOCK_MONOTONIC_RAW",
+        }
+    }
+
+    /// Whether the ticks are those of the processor's counter, which generated code reads itself.
+    pub fn is_counter(self) -> bool {
+        self != Self::MonotonicRaw
+    }
+
+    /// The time now, in ticks: everything before has completed, nothing after has begun.
+    #[inline]
+    pub fn now(self) -> u64 {
+        if self.is_counter() { read() } else { monotonic_raw().unwrap_or(0) }
+    }
+}
+
 /// What the counter of this architecture is called.
 pub(super) const SOURCE: Source =
     if cfg!(target_arch = "aarch64") { Source::VirtualCounter } else { Source::TimeStampCounter };
 
 /// The processor's counter, after everything before has completed and before anything after begins.
 #[inline]
-pub(super) fn read() -> u64 {
+fn read() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_mm_lfence, _rdtsc};

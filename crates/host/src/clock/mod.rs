@@ -8,6 +8,7 @@ use units::{Bytes, Duration, Hertz};
 
 pub(crate) use core::TOLERANCE;
 pub use core::{CoreClock, CoreFrequency};
+pub use counter::Source;
 pub use trust::Facts;
 
 use crate::HostError;
@@ -20,28 +21,6 @@ const STEADY: f64 = 1e-3;
 /// How far the rate that the processor announces may be from the measured one before a note says so; some announce whole
 /// multiples of 100 MHz.
 const NOMINAL: f64 = 1e-2;
-
-/// Where the ticks come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// The time stamp counter of x86-64 (LFENCE, RDTSC), which runs at a constant rate.
-    TimeStampCounter,
-    /// The virtual counter of AArch64's generic timer (CNTVCT_EL0).
-    VirtualCounter,
-    /// The kernel's CLOCK_MONOTONIC_RAW, in nanoseconds, because the counter cannot be trusted.
-    MonotonicRaw,
-}
-
-impl Source {
-    /// What it is called in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::TimeStampCounter => "time stamp counter",
-            Self::VirtualCounter => "virtual counter (CNTVCT_EL0)",
-            Self::MonotonicRaw => "CLOCK_MONOTONIC_RAW",
-        }
-    }
-}
 
 /// What timing an empty section takes, in ticks: what is to be taken off a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +111,7 @@ impl Clock {
 
     /// Whether the ticks are those of the processor's counter, which generated code reads itself.
     pub fn is_counter(&self) -> bool {
-        self.source != Source::MonotonicRaw
+        self.source.is_counter()
     }
 
     /// Ticks a second.
@@ -178,7 +157,7 @@ impl Clock {
     /// The time now, in ticks: everything before has completed, nothing after has begun.
     #[inline]
     pub fn now(&self) -> u64 {
-        if self.is_counter() { counter::read() } else { counter::monotonic_raw().unwrap_or(0) }
+        self.source.now()
     }
 
     /// The overhead of kernels that take no step, or of reading the clock twice where there are no kernels.
@@ -197,7 +176,7 @@ impl Clock {
         let empty = |operation: Operation| {
             let routine = Routine::assemble(operation, Bytes(64), &features)?;
             // SAFETY: the course takes no step, and its only element is a line of this function's own.
-            Ok::<_, HostError>(Overhead::of(|| unsafe { routine.run(self, &course, None) }.ticks()))
+            Ok::<_, HostError>(Overhead::of(|| unsafe { routine.run(self.source, &course, None) }.ticks()))
         };
         (self.overhead, self.storing_overhead) = (empty(Operation::TouchLoad)?, empty(Operation::TouchStore)?);
         Ok(())
@@ -232,7 +211,7 @@ mod tests {
         let course = Course::new(std::ptr::NonNull::<u64>::dangling().cast(), 1, 20_000);
         let fastest = |clock: &Clock| {
             // SAFETY: a chain touches no memory.
-            let once = |_| clock.duration(unsafe { chain.run(clock, &course, None) }.ticks());
+            let once = |_| clock.duration(unsafe { chain.run(clock.source, &course, None) }.ticks());
             (0..50).map(once).min().unwrap().as_ns()
         };
         let ratios: Vec<f64> = (0..10).map(|_| fastest(&fallback) / fastest(&trusted)).collect();

@@ -146,7 +146,7 @@ fn carry_out(assignment: Assignment, clock: &Clock, watch: &mut Watch) -> Answer
         // SAFETY: `Crew` has checked that the elements lie in an area that it keeps, linked into a list if the operation
         // needs one, and gives that memory to nobody else; what other threads of the phase do to it are routines as well,
         // which write over no pointer of the list.
-        let ran = unsafe { routine.run(clock, course, Some(place.stop())) };
+        let ran = unsafe { routine.run(clock.source(), course, Some(place.stop())) };
         ticks += ran.ticks().saturating_sub(clock.overhead_of(routine.operation()).median);
         steps += ran.steps;
         position = ran.value;
@@ -171,7 +171,7 @@ fn approach(walk: &Routine, course: &Course, steps: u64, clock: &Clock) -> Cours
     debug_assert_eq!(walk.operation(), Operation::Walk { work: 0 });
     let untimed = Course { count: steps, ..*course };
     // SAFETY: as in `carry_out`; there is an approach only along a list.
-    let ran = unsafe { walk.run(clock, &untimed, None) };
+    let ran = unsafe { walk.run(clock.source(), &untimed, None) };
     let start = std::ptr::NonNull::new(ran.value as *mut u8).expect("the list goes round");
     Course { start, ..*course }
 }

@@ -7,7 +7,9 @@
 //! looked at anywhere.
 
 mod aarch64;
+mod assembly;
 mod features;
+mod frame;
 pub mod list;
 mod operation;
 mod program;
@@ -15,8 +17,8 @@ mod routine;
 mod windows;
 mod x86_64;
 
+pub use assembly::assemble;
 pub use features::{Architecture, Features};
 pub use operation::{LINE, Link, MARK, Operation, Role, Stores, WORD};
-pub use program::assemble;
 pub use routine::{Course, Ran, Routine};
 pub use windows::window_sequence;

@@ -1,9 +1,6 @@
 //! The loops around the steps, the same for every architecture.
 
-use units::Bytes;
-
-use super::{Architecture, Features, LINE, Operation, aarch64, x86_64};
-use crate::HostError;
+use super::Operation;
 
 /// Steps between two looks at the stop flag and two loop branches at most, as the thesis unrolls (Prestor 2001, section
 /// 4.2.2).
@@ -19,65 +16,6 @@ pub(super) const ADDED_IN_LOOP: u32 = 8;
 pub(super) const SPINS: u32 = 4096;
 /// STREAM's `q`, and the number that the read-modify-write kernel subtracts is [`super::MARK`].
 pub(super) const STREAM_SCALAR: u64 = 3.0_f64.to_bits();
-
-/// The code of `operation` over elements that are `stride` apart, for any architecture.
-///
-/// # Errors
-/// [`HostError::Request`] when the operation cannot have that stride or parameter.
-pub fn assemble(
-    architecture: Architecture,
-    operation: Operation,
-    stride: Bytes,
-    features: &Features,
-) -> Result<Vec<u8>, HostError> {
-    check(operation, stride)?;
-    let failed = |problem: String| HostError::Request(format!("{operation:?} at a stride of {stride}: {problem}"));
-    match architecture {
-        Architecture::X86_64 => {
-            let mut backend = x86_64::Backend::new(operation, stride, features);
-            write(&mut backend, operation);
-            backend.finish().map_err(failed)
-        }
-        Architecture::AArch64 => {
-            let mut backend = aarch64::Backend::new(operation, stride, features);
-            write(&mut backend, operation);
-            backend.finish().map_err(failed)
-        }
-    }
-}
-
-/// Refuses strides and parameters that make no sense.
-fn check(operation: Operation, stride: Bytes) -> Result<(), HostError> {
-    let refuse = |problem: String| Err(HostError::Request(format!("{operation:?}: {problem}")));
-    let least = match operation {
-        Operation::Sum | Operation::SumPrefetched { .. } | Operation::SumNonTemporal { .. } => 8,
-        Operation::ReadUse | Operation::ReadModifyWrite => 8,
-        Operation::PingPong { .. } | Operation::Chain { .. } => 0,
-        _ if operation.is_wide() || operation == Operation::FillNonTemporal => LINE.0,
-        _ => 16,
-    };
-    if stride.0 < least || !stride.0.is_multiple_of(8) || stride.0 > i64::MAX as u64 {
-        return refuse(format!("a stride of {stride} cannot be had; accepted: multiples of 8 B from {least} B"));
-    }
-    match operation {
-        Operation::Walk { work } | Operation::Modify { work } if work > Operation::MAX_WORK => {
-            refuse(format!("accepted: 0 to {} additions", Operation::MAX_WORK))
-        }
-        Operation::SignChange { window } if window != stride || window.0 == 0 || !window.0.is_multiple_of(LINE.0) => {
-            refuse(format!("window {window}, stride {stride}; accepted: both the same multiple of {LINE}"))
-        }
-        Operation::Traffic { reads, writes, .. }
-            if reads.checked_add(writes).is_none_or(|round| !(1..=Operation::MAX_ROUND).contains(&round)) =>
-        {
-            refuse(format!("accepted: 1 to {} reads and writes together", Operation::MAX_ROUND))
-        }
-        _ if operation.is_wide() && stride != LINE => refuse(format!("a stride of {stride}; accepted: {LINE}")),
-        _ if operation == Operation::FillNonTemporal && !stride.0.is_multiple_of(LINE.0) => {
-            refuse(format!("a stride of {stride}; accepted: multiples of {LINE}"))
-        }
-        _ => Ok(()),
-    }
-}
 
 /// What an architecture must be able to write. Registers hold where the kernel is (`at`), the steps left in this stretch
 /// (`here`), those held back for the stretch after it (`held`), and those left after this pass (`remaining`).
@@ -140,7 +78,7 @@ fn looks_at_stop(operation: Operation) -> bool {
 }
 
 /// Writes the whole routine.
-fn write<W: Write>(w: &mut W, operation: Operation) {
+pub(super) fn write<W: Write>(w: &mut W, operation: Operation) {
     let group = group(operation).min(w.most_in_group()).max(1);
     let looks = looks_at_stop(operation);
     let done = w.label();

@@ -1,15 +1,15 @@
 //! A kernel as executable memory, and the course that it is run over.
 
-use std::mem::offset_of;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicBool;
 
 use dynasmrt::mmap::{ExecutableBuffer, MutableBuffer};
 use units::Bytes;
 
+use super::frame::Frame;
 use super::{Architecture, Features, Operation, assemble};
 use crate::HostError;
-use crate::clock::Clock;
+use crate::clock::Source;
 
 /// What a routine runs over.
 #[derive(Clone, Copy, Debug)]
@@ -61,42 +61,10 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// Ticks from start to end. An empty section takes [`Clock::overhead`] of them already.
+    /// Ticks from start to end. An empty section takes [`Clock::overhead`](crate::clock::Clock::overhead) of them already.
     pub fn ticks(&self) -> u64 {
         self.ended.saturating_sub(self.started)
     }
-}
-
-/// What the code is given and what it gives back; its only argument is the address of this.
-#[repr(C)]
-pub(super) struct Frame {
-    pub(super) start: *mut u8,
-    /// Elements in a pass, in steps.
-    pub(super) elements: u64,
-    pub(super) count: u64,
-    pub(super) stop: *const AtomicBool,
-    pub(super) seed: u64,
-    pub(super) sources: [*const u8; 2],
-    pub(super) started: u64,
-    pub(super) ended: u64,
-    pub(super) steps: u64,
-    /// The last pointer or the sum.
-    pub(super) value: u64,
-}
-
-/// Where the code finds the fields of its [`Frame`].
-pub(super) mod field {
-    use super::{Frame, offset_of};
-    pub(in super::super) const START: i32 = offset_of!(Frame, start) as i32;
-    pub(in super::super) const ELEMENTS: i32 = offset_of!(Frame, elements) as i32;
-    pub(in super::super) const COUNT: i32 = offset_of!(Frame, count) as i32;
-    pub(in super::super) const STOP: i32 = offset_of!(Frame, stop) as i32;
-    pub(in super::super) const SEED: i32 = offset_of!(Frame, seed) as i32;
-    pub(in super::super) const SOURCES: i32 = offset_of!(Frame, sources) as i32;
-    pub(in super::super) const STARTED: i32 = offset_of!(Frame, started) as i32;
-    pub(in super::super) const ENDED: i32 = offset_of!(Frame, ended) as i32;
-    pub(in super::super) const STEPS: i32 = offset_of!(Frame, steps) as i32;
-    pub(in super::super) const VALUE: i32 = offset_of!(Frame, value) as i32;
 }
 
 /// What runs that nobody can stop look at.
@@ -158,7 +126,7 @@ impl Routine {
     ///   words and numbers; what other threads do to them meanwhile is done by routines or atomics;
     /// - if the operation [needs a list](Operation::needs_list), word 0 of `start` begins a circular list that lies
     ///   within that memory, and nobody changes any word 0.
-    pub unsafe fn run(&self, clock: &Clock, course: &Course, stop: Option<&AtomicBool>) -> Ran {
+    pub unsafe fn run(&self, clock: Source, course: &Course, stop: Option<&AtomicBool>) -> Ran {
         let wanted = self.operation.sources();
         assert!(course.sources[..wanted].iter().all(Option::is_some), "{:?} reads {wanted} sources", self.operation);
         let per_step = self.operation.elements_per_step();

@@ -94,7 +94,7 @@ proptest! {
             .reading([Some(sources[0].start()), Some(sources[1].start())])
             .seeded(seed);
         // SAFETY: all three arrays have `elements` elements, and nobody else looks at them.
-        let ran = unsafe { routine.run(clock, &course, None) };
+        let ran = unsafe { routine.run(clock.source(), &course, None) };
 
         prop_assert_eq!(ran.steps, count);
         if let Some(sum) = world.run(operation, count) {
@@ -124,7 +124,7 @@ proptest! {
         let linked = memory.words();
         let routine = Routine::assemble(operation, Bytes(64), &features()[usize::from(plain)]).unwrap();
         // SAFETY: a list has just been linked there.
-        let ran = unsafe { routine.run(crate::clock(), &Course::new(memory.start(), elements, count), None) };
+        let ran = unsafe { routine.run(crate::clock().source(), &Course::new(memory.start(), elements, count), None) };
 
         let start = memory.start().addr().get() as u64;
         let mut at = start;
@@ -169,7 +169,7 @@ fn what_runs_without_end_stops_when_told() {
         let course = Course::new(memory.start(), 128, u64::MAX);
         let ran = stopped(|stop| {
             // SAFETY: the memory has 128 lines and holds a list; sign changes come last.
-            let ran = unsafe { routine.run(clock, &course, Some(stop)) };
+            let ran = unsafe { routine.run(clock.source(), &course, Some(stop)) };
             (ran.steps > 0).then_some(ran)
         });
         assert!(ran.steps > 0 && ran.steps < u64::MAX / 2, "{operation:?} took {} steps", ran.steps);
@@ -186,7 +186,7 @@ fn stopped_before_the_start_no_step_is_taken() {
     {
         let routine = Routine::assemble(operation, Bytes(64), &Features::detect()).unwrap();
         // SAFETY: the memory has eight lines, and nobody else uses it.
-        let ran = unsafe { routine.run(crate::clock(), &Course::new(memory.start(), 8, 1000), Some(&stop)) };
+        let ran = unsafe { routine.run(crate::clock().source(), &Course::new(memory.start(), 8, 1000), Some(&stop)) };
         assert_eq!(ran.steps, 0, "{operation:?}");
     }
     assert!(memory.words().iter().all(|&word| word == 0), "a stopped kernel stored");
@@ -205,7 +205,7 @@ fn strides_may_be_larger_than_displacements() {
         }
         let routine = Routine::assemble(operation, Bytes(STRIDE), &Features::detect()).unwrap();
         // SAFETY: the span holds three elements, the last of a line.
-        let ran = unsafe { routine.run(crate::clock(), &Course::new(memory.start(), 3, 7), None) };
+        let ran = unsafe { routine.run(crate::clock().source(), &Course::new(memory.start(), 3, 7), None) };
         assert_eq!(ran.steps, 7);
         match operation {
             Operation::TouchStore => {

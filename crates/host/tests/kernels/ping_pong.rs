@@ -29,9 +29,9 @@ fn both_sides_take_all_their_trips() {
         let shared = Shared(course);
         let follow = &follow;
         // SAFETY: the word is mapped for as long as the scope lasts.
-        let other = scope.spawn(move || unsafe { follow.run(clock, &{ shared }.0, None) });
+        let other = scope.spawn(move || unsafe { follow.run(clock.source(), &{ shared }.0, None) });
         // SAFETY: as above.
-        let one = unsafe { lead.run(clock, &course, None) };
+        let one = unsafe { lead.run(clock.source(), &course, None) };
         [one, other.join().expect("the follower does not panic")]
     });
     assert_eq!(ran.map(|ran| ran.steps), [TRIPS; 2]);
@@ -45,7 +45,7 @@ fn one_without_a_partner_can_be_stopped() {
         let ran = stopped(|stop| {
             let memory = Guarded::new(8, Against::Front);
             // SAFETY: the word is mapped, and nobody else uses it.
-            let ran = unsafe { alone.run(clock, &Course::new(memory.start(), 1, 100), Some(stop)) };
+            let ran = unsafe { alone.run(clock.source(), &Course::new(memory.start(), 1, 100), Some(stop)) };
             (role == Role::Follower || ran.steps > 0).then_some(ran)
         });
         // A leader has made a move of its own, but waits for the answer in the next trip.

@@ -21,7 +21,7 @@ fn cycles_in_first_level(operation: Operation) -> f64 {
     let frequency = core.measure(clock).hertz().0;
     let course = Course::new(memory.start(), 1, STEPS);
     // SAFETY: a list of one element was just linked there.
-    let ticks = (0..200).map(|_| unsafe { routine.run(clock, &course, None) }.ticks()).min().unwrap();
+    let ticks = (0..200).map(|_| unsafe { routine.run(clock.source(), &course, None) }.ticks()).min().unwrap();
     let seconds = clock.duration(ticks - clock.overhead_of(operation).min).as_seconds();
     seconds * frequency / STEPS as f64
 }
@@ -64,7 +64,7 @@ fn timing_a_pause_takes_its_cycles() {
         let cycles = || {
             let frequency = core.measure(clock).hertz().0;
             // SAFETY: the memory has one line, and nobody else uses it.
-            let ticks = (0..100).map(|_| unsafe { routine.run(clock, &course, None) }.ticks()).min().unwrap();
+            let ticks = (0..100).map(|_| unsafe { routine.run(clock.source(), &course, None) }.ticks()).min().unwrap();
             clock.duration(ticks - clock.overhead().min).as_seconds() * frequency / PAUSES as f64
         };
         let asked = f64::from(pause);
@@ -87,8 +87,8 @@ fn timing_flushed_lines_come_from_memory() {
             .map(|_| {
                 // SAFETY: a list of that many lines was just linked there; flushing and loading keep it.
                 unsafe {
-                    prepare.run(clock, &course, None);
-                    walk.run(clock, &course, None).ticks()
+                    prepare.run(clock.source(), &course, None);
+                    walk.run(clock.source(), &course, None).ticks()
                 }
             })
             .min()

@@ -3,11 +3,11 @@
 use units::Bytes;
 
 use super::kind::{Alternatives, quoted};
+use super::wiring::{MOST_CLUSTERS, MOST_LEAF_ROUTERS};
 use super::{
     CacheLevel, ControllerKind, Description, DescriptionError, Inclusion, MOST_PROCESSORS, MOST_VIRTUAL_CHANNELS,
     MOST_WAYS, PrefetchKind, ProcessorModel, TopologyKind, WritePolicy,
 };
-use crate::topology::{MOST_CLUSTERS, MOST_LEAF_ROUTERS, channel_classes, mesh_sides, routers_with_nodes as routers};
 
 /// A conflict between a value and others.
 pub(super) struct Conflict {
@@ -117,8 +117,8 @@ fn topology(description: &Description) -> Result<(), Conflict> {
 /// The columns and rows of a mesh hold its routers without a gap.
 fn mesh(description: &Description) -> Result<(), Conflict> {
     let Some(spec) = &description.mesh else { return Ok(()) };
-    let routers = routers(&description.topology);
-    if mesh_sides(routers, spec).is_some() {
+    let routers = description.topology.routers_with_nodes();
+    if spec.sides(routers).is_some() {
         return Ok(());
     }
     let sides = (1..=routers).filter(|side| routers.is_multiple_of(*side)).map(|side| side as usize);
@@ -327,7 +327,7 @@ fn network(description: &Description) -> Result<(), Conflict> {
     if !description.topology.kind.is_routed() {
         return Ok(());
     }
-    let (networks, classes) = (description.controller.kind.networks(), channel_classes(&description.topology));
+    let (networks, classes) = (description.controller.kind.networks(), description.topology.channel_classes());
     let needed = networks * classes;
     if description.router.virtual_channels < needed {
         let twice = if classes > 1 { ", each with a channel before and one after the dateline" } else { "" };

@@ -10,6 +10,7 @@ mod kind;
 mod layer;
 mod level;
 mod spec;
+mod wiring;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,8 @@ use check::{Conflict, check};
 use kind::{Alternatives, Raw, quoted};
 use layer::{KeyRule, Layer, Located, Resolver, Writer, wrong_type};
 use spec::Section;
+
+pub(crate) use wiring::{LONG_RING, METACUBE_CLUSTERS, MOST_METACUBES, PURE_CORNERS};
 
 macro_rules! description {
     (
@@ -242,7 +245,7 @@ impl Description {
         match self.topology.router_bypass {
             RouterBypass::On => true,
             RouterBypass::Off => false,
-            RouterBypass::WithoutMetarouters => !crate::topology::has_metarouters(&self.topology),
+            RouterBypass::WithoutMetarouters => !self.topology.has_metarouters(),
         }
     }
 
@@ -476,7 +479,5 @@ fn inherit_error(located: &Located, reason: &str) -> DescriptionError {
     }
 }
 
-#[cfg(test)]
-mod network_tests;
 #[cfg(test)]
 mod tests;

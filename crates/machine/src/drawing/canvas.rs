@@ -5,8 +5,7 @@ use std::fmt::Write;
 use units::{LinkId, NodeId};
 
 use super::Load;
-use crate::routing::VirtualNetwork;
-use crate::topology::LinkClass;
+use crate::graph::{LinkClass, VirtualNetwork};
 
 /// A position on the page, in pixels, downwards.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -1,7 +1,8 @@
 //! Routers with their nodes, laid out as projected cubes.
 
 use super::canvas::{Align, Canvas, Layer, Look, Point, Words};
-use crate::topology::{Endpoint, Link, LinkClass, Node, Router, RouterPlace, Topology};
+use crate::graph::{Endpoint, Link, LinkClass, Node, Router, RouterPlace};
+use crate::topology::Topology;
 
 /// Sizes of a router card: the router above, its two nodes below.
 const ROUTER: (f64, f64) = (62.0, 22.0);

@@ -2,7 +2,8 @@
 
 use super::canvas::{Align, Canvas, Layer, Look, Point, Words};
 use super::cards::{self, CUBE, place};
-use crate::topology::{LinkClass, Router, RouterPlace, Topology};
+use crate::graph::{LinkClass, Router, RouterPlace};
+use crate::topology::Topology;
 
 /// Corners of a cube, and thus planes of metarouters.
 const CORNERS: u16 = 8;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::canvas::{Align, Canvas, Layer, Look, Point, Words};
-use crate::routing::VirtualNetwork;
-use crate::topology::{LinkClass, RouterPlace, Topology};
+use crate::graph::{LinkClass, RouterPlace, VirtualNetwork};
+use crate::topology::Topology;
 
 /// The width of an entry's symbol, and of an entry.
 const SIGN: f64 = 44.0;

@@ -2,8 +2,8 @@
 
 use super::canvas::{Align, Canvas, Layer, Look, Point, Words};
 use super::cards;
-use crate::routing::VirtualNetwork;
-use crate::topology::{LinkClass, Router, RouterPlace, Topology};
+use crate::graph::{LinkClass, Router, RouterPlace, VirtualNetwork};
+use crate::topology::Topology;
 
 /// From a cluster to the one beside it.
 const PITCH: f64 = 168.0;

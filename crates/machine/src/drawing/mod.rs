@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 
 use units::{LinkId, NodeId};
 
-use crate::topology::{Router, RouterPlace, Topology};
+use crate::graph::{Router, RouterPlace};
+use crate::topology::Topology;
 
 use canvas::{Align, Canvas, Words};
 

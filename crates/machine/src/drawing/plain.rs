@@ -4,7 +4,8 @@ use std::f64::consts::TAU;
 
 use super::canvas::{Canvas, Layer, Look, Point};
 use super::cards;
-use crate::topology::{LinkClass, Node, Router, RouterPlace, Topology};
+use crate::graph::{LinkClass, Node, Router, RouterPlace};
+use crate::topology::Topology;
 
 /// From the middle of a mesh's router to that of its nodes: above it, aside if there are two.
 const NODE: (f64, f64) = (38.0, 36.0);

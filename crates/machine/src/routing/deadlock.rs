@@ -15,7 +15,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use units::{ChannelId, NodeId};
 
 use super::{RoutingError, RoutingTable};
-use crate::topology::{Endpoint, Topology};
+use crate::graph::{Endpoint, Graph};
 
 /// A cycle of channels, each of which waits for the next and the last for the first; `None` if there is none.
 ///
@@ -67,20 +67,20 @@ fn shortest_circle<C>(graph: &DiGraph<C, ()>, start: NodeIndex) -> Vec<NodeIndex
     Vec::new()
 }
 
-/// The cycle of channels that `table` forms on `topology`; `None` if the routing is deadlock-free. The classes of virtual
+/// The cycle of channels that `table` forms on `graph`; `None` if the routing is deadlock-free. The classes of virtual
 /// channels that the table tells apart are channels of their own.
 ///
 /// # Errors
 /// The table does not lead from every node to every other.
-pub fn check(topology: &Topology, table: &RoutingTable) -> Result<Option<Vec<ChannelId>>, RoutingError> {
+pub fn check(graph: &Graph, table: &RoutingTable) -> Result<Option<Vec<ChannelId>>, RoutingError> {
     let mut routes: Vec<Vec<VirtualChannel>> = Vec::new();
     // By channel, the source whose route to the present destination first took it.
     let mut taken_by: Vec<Option<NodeId>> = Vec::new();
-    for to in topology.nodes() {
+    for to in graph.nodes() {
         taken_by.clear();
-        taken_by.resize(topology.links().len() * 2, None);
-        for from in topology.nodes().iter().filter(|node| node.id != to.id) {
-            routes.push(new_channels(topology, table, from.id, to.id, &mut taken_by)?);
+        taken_by.resize(graph.links().len() * 2, None);
+        for from in graph.nodes().iter().filter(|node| node.id != to.id) {
+            routes.push(new_channels(graph, table, from.id, to.id, &mut taken_by)?);
         }
     }
     Ok(find_cycle(routes).map(|cycle| cycle.into_iter().map(|(channel, _)| channel).collect()))
@@ -92,20 +92,20 @@ type VirtualChannel = (ChannelId, u8);
 /// The channels from `from` towards `to`, up to and including the first that another source's route has taken: the rest
 /// is the same, because the table depends on the destination alone.
 fn new_channels(
-    topology: &Topology,
+    graph: &Graph,
     table: &RoutingTable,
     from: NodeId,
     to: NodeId,
     taken_by: &mut [Option<NodeId>],
 ) -> Result<Vec<VirtualChannel>, RoutingError> {
-    let mut channels = vec![(topology.injection(from), 0)];
-    let mut router = topology.nodes()[from.index()].router;
+    let mut channels = vec![(graph.injection(from), 0)];
+    let mut router = graph.nodes()[from.index()].router;
     loop {
-        let (_, channel, end) = table.step(topology, router, from, to)?;
+        let (_, channel, end) = table.step(graph, router, from, to)?;
         channels.push((channel, table.class(router, to)));
         match (taken_by[channel.index()].replace(from), end) {
             (Some(earlier), _) if earlier == from => {
-                return Err(RoutingError::Endless { from, to, router: topology.routers()[router.index()].path() });
+                return Err(RoutingError::Endless { from, to, router: graph.routers()[router.index()].path() });
             }
             (Some(_), _) | (None, Endpoint::Node(_)) => return Ok(channels),
             (None, Endpoint::Router(next, _)) => router = next,

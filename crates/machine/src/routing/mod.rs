@@ -6,40 +6,13 @@ mod routes;
 mod text;
 pub mod vector;
 
-use std::fmt;
-
 use thiserror::Error;
 use units::{ChannelId, NodeId, Port, RouterId};
 
-use crate::topology::{Endpoint, Topology};
+use crate::graph::{Endpoint, Graph};
 
 pub use routes::Routes;
 pub use text::TableSyntaxError;
-
-/// The networks that messages travel on, which must not depend on each other: a request may wait for a reply, a reply
-/// for nothing. Both use the same routes on an Origin, on separate virtual channels; on FLASH each has a mesh of
-/// routers of its own (FLASH dissertation, Appendix A).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum VirtualNetwork {
-    /// Requests, forwarded ones included.
-    Request,
-    /// Replies, and all other messages that their destination can always accept.
-    Reply,
-}
-
-impl VirtualNetwork {
-    /// Both, requests first.
-    pub const ALL: [Self; 2] = [Self::Request, Self::Reply];
-}
-
-impl fmt::Display for VirtualNetwork {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Request => "request",
-            Self::Reply => "reply",
-        })
-    }
-}
 
 /// One router on a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -147,37 +120,37 @@ impl RoutingTable {
         (entry != 0 && to.index() < self.nodes).then_some(Port(entry))
     }
 
-    /// The routers between two nodes of `topology`, in order. Empty if both are the same node.
+    /// The routers between two nodes of `graph`, in order. Empty if both are the same node.
     ///
     /// # Errors
     /// The table does not lead from one to the other.
-    pub fn path(&self, topology: &Topology, from: NodeId, to: NodeId) -> Result<Vec<Hop>, RoutingError> {
+    pub fn path(&self, graph: &Graph, from: NodeId, to: NodeId) -> Result<Vec<Hop>, RoutingError> {
         if from == to {
             return Ok(Vec::new());
         }
-        self.untrodden(topology, from, to, &[]).map(|(hops, _)| hops)
+        self.untrodden(graph, from, to, &[]).map(|(hops, _)| hops)
     }
 
     /// The routers from `from` towards `to`, up to the first whose distance from `to` in routers is `known`, and that
     /// distance: 0 if the path leads to the end.
     fn untrodden(
         &self,
-        topology: &Topology,
+        graph: &Graph,
         from: NodeId,
         to: NodeId,
         known: &[Option<u16>],
     ) -> Result<(Vec<Hop>, u16), RoutingError> {
         let mut hops: Vec<Hop> = Vec::new();
-        let source = topology.nodes()[from.index()];
+        let source = graph.nodes()[from.index()];
         let (mut router, mut in_port) = (source.router, source.port);
         loop {
             if let Some(&Some(rest)) = known.get(router.index()) {
                 return Ok((hops, rest));
             }
-            if hops.len() >= topology.routers().len() {
-                return Err(RoutingError::Endless { from, to, router: topology.routers()[router.index()].path() });
+            if hops.len() >= graph.routers().len() {
+                return Err(RoutingError::Endless { from, to, router: graph.routers()[router.index()].path() });
             }
-            let (out_port, channel, end) = self.step(topology, router, from, to)?;
+            let (out_port, channel, end) = self.step(graph, router, from, to)?;
             hops.push(Hop { router, in_port, out_port, channel });
             match end {
                 Endpoint::Node(_) => return Ok((hops, 0)),
@@ -190,15 +163,15 @@ impl RoutingTable {
     /// router or the destination.
     fn step(
         &self,
-        topology: &Topology,
+        graph: &Graph,
         router: RouterId,
         from: NodeId,
         to: NodeId,
     ) -> Result<(Port, ChannelId, Endpoint), RoutingError> {
-        let name = || topology.routers()[router.index()].path();
+        let name = || graph.routers()[router.index()].path();
         let port = self.exit(router, to).ok_or_else(|| RoutingError::Unrouted { router: name(), from, to })?;
         let unconnected = || RoutingError::Unconnected { router: name(), to, port };
-        let (channel, end) = topology.outgoing(router, port).ok_or_else(unconnected)?;
+        let (channel, end) = graph.outgoing(router, port).ok_or_else(unconnected)?;
         match end {
             Endpoint::Node(delivered) if delivered != to => Err(RoutingError::Misdelivered { from, to, delivered }),
             _ => Ok((port, channel, end)),

@@ -3,7 +3,7 @@
 use units::{ChannelId, NodeId, RouterId};
 
 use super::{RoutingError, RoutingTable};
-use crate::topology::{Channel, Topology};
+use crate::graph::{Channel, Graph};
 
 /// A routing table joined with the links that it uses; less than 300 KiB for an Origin of 512 processors.
 #[derive(Clone, Debug, Default)]
@@ -25,15 +25,15 @@ impl Routes {
     ///
     /// # Errors
     /// The table does not lead from some node to another.
-    pub fn compile(topology: &Topology, table: &RoutingTable) -> Result<Self, RoutingError> {
-        let nodes = topology.nodes().len();
+    pub fn compile(graph: &Graph, table: &RoutingTable) -> Result<Self, RoutingError> {
+        let nodes = graph.nodes().len();
         // Entries that no path needs keep an arbitrary channel and are never read.
-        let mut exits = vec![ChannelId(0); topology.routers().len() * nodes];
+        let mut exits = vec![ChannelId(0); graph.routers().len() * nodes];
         let mut hops = vec![0; nodes * nodes];
-        for to in topology.nodes() {
-            let mut known = vec![None; topology.routers().len()];
-            for from in topology.nodes().iter().filter(|from| from.id != to.id) {
-                let (steps, rest) = table.untrodden(topology, from.id, to.id, &known)?;
+        for to in graph.nodes() {
+            let mut known = vec![None; graph.routers().len()];
+            for from in graph.nodes().iter().filter(|from| from.id != to.id) {
+                let (steps, rest) = table.untrodden(graph, from.id, to.id, &known)?;
                 for (before, step) in (1..).zip(steps.iter().rev()) {
                     exits[step.router.index() * nodes + to.id.index()] = step.channel;
                     known[step.router.index()] = Some(rest + before);
@@ -41,9 +41,9 @@ impl Routes {
                 hops[from.id.index() * nodes + to.id.index()] = rest + steps.len() as u16;
             }
         }
-        let classes = if topology.channel_classes() > 1 { table.all_classes().to_vec() } else { Vec::new() };
-        let injection = topology.nodes().iter().map(|node| topology.injection(node.id)).collect();
-        Ok(Self { nodes, injection, exits, classes, hops, channels: topology.channels().collect() })
+        let classes = if graph.channel_classes() > 1 { table.all_classes().to_vec() } else { Vec::new() };
+        let injection = graph.nodes().iter().map(|node| graph.injection(node.id)).collect();
+        Ok(Self { nodes, injection, exits, classes, hops, channels: graph.channels().collect() })
     }
 
     /// The channel by which packets of `node` enter the network.

@@ -15,7 +15,7 @@ use thiserror::Error;
 use units::{NodeId, Port, RouterId};
 
 use super::RoutingTable;
-use crate::topology::{Router, Topology};
+use crate::graph::{Graph, Router};
 
 /// A fault in the text of a routing table.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -35,11 +35,11 @@ pub struct TableSyntaxError {
 
 impl RoutingTable {
     /// The table as text that [`RoutingTable::parse`] reads.
-    pub fn to_text(&self, topology: &Topology) -> String {
+    pub fn to_text(&self, graph: &Graph) -> String {
         let mut text = String::new();
-        for router in topology.routers() {
+        for router in graph.routers() {
             text.push_str(&router.path());
-            for node in topology.nodes() {
+            for node in graph.nodes() {
                 let Some(port) = self.exit(router.id, node.id) else { continue };
                 // Writing to a string is infallible.
                 let _ = match self.class(router.id, node.id) {
@@ -52,14 +52,14 @@ impl RoutingTable {
         text
     }
 
-    /// Reads a table for `topology`; `file` is the name of the text in messages. A missing entry is an error only for a
+    /// Reads a table for `graph`; `file` is the name of the text in messages. A missing entry is an error only for a
     /// packet that needs it.
     ///
     /// # Errors
-    /// A line names no router, node or port of `topology`, or gives a destination twice.
-    pub fn parse(file: &str, text: &str, topology: &Topology) -> Result<Self, TableSyntaxError> {
+    /// A line names no router, node or port of `graph`, or gives a destination twice.
+    pub fn parse(file: &str, text: &str, graph: &Graph) -> Result<Self, TableSyntaxError> {
         let by_name: HashMap<String, RouterId> =
-            topology.routers().iter().map(|router| (router.path(), router.id)).collect();
+            graph.routers().iter().map(|router| (router.path(), router.id)).collect();
         let mut entries: HashMap<(RouterId, NodeId), (Port, u8)> = HashMap::new();
         for (line, content) in (1..).zip(text.lines()) {
             let mut words = content.split('#').next().unwrap_or_default().split_whitespace();
@@ -72,45 +72,45 @@ impl RoutingTable {
                 accepted,
             };
             let Some(router) = by_name.get(name) else {
-                let accepted = topology.routers().first().map_or_else(String::new, |router| router.path());
+                let accepted = graph.routers().first().map_or_else(String::new, |router| router.path());
                 return Err(error(name, "there is no such router", format!("a router's name such as {accepted}")));
             };
             for word in words {
-                let Some((node, exit)) = entry(word, topology) else {
-                    return Err(error(word, "this is not a destination and a port", form(topology)));
+                let Some((node, exit)) = entry(word, graph) else {
+                    return Err(error(word, "this is not a destination and a port", form(graph)));
                 };
                 if entries.insert((*router, node), exit).is_some() {
-                    return Err(error(word, "the destination is given twice for this router", form(topology)));
+                    return Err(error(word, "the destination is given twice for this router", form(graph)));
                 }
             }
         }
-        let (routers, nodes) = (topology.routers().len(), topology.nodes().len());
+        let (routers, nodes) = (graph.routers().len(), graph.nodes().len());
         let given = |router, node| entries.get(&(router, node));
         let table = Self::from_fn(routers, nodes, |router, node| given(router, node).map(|&(port, _)| port));
-        let has_classes = topology.channel_classes() > 1;
+        let has_classes = graph.channel_classes() > 1;
         let class = |router, node| given(router, node).map_or(0, |&(_, class)| class);
         Ok(if has_classes { table.with_classes(class) } else { table })
     }
 }
 
 /// The accepted form of an entry.
-fn form(topology: &Topology) -> String {
-    let (nodes, ports, classes) = (topology.nodes().len(), most_ports(topology), topology.channel_classes());
+fn form(graph: &Graph) -> String {
+    let (nodes, ports, classes) = (graph.nodes().len(), most_ports(graph), graph.channel_classes());
     let plain = format!("NODE:PORT, node below {nodes}, port 1 to {ports}");
     if classes > 1 { format!("{plain}, or NODE:PORT:CLASS, class 0 to {}", classes - 1) } else { plain }
 }
 
-fn most_ports(topology: &Topology) -> usize {
-    topology.routers().iter().map(Router::port_count).max().unwrap_or(0)
+fn most_ports(graph: &Graph) -> usize {
+    graph.routers().iter().map(Router::port_count).max().unwrap_or(0)
 }
 
 /// The destination of an entry, its port and its class of virtual channels.
-fn entry(word: &str, topology: &Topology) -> Option<(NodeId, (Port, u8))> {
+fn entry(word: &str, graph: &Graph) -> Option<(NodeId, (Port, u8))> {
     let (node, exit) = word.split_once(':')?;
     let (port, class) = exit.split_once(':').unwrap_or((exit, "0"));
     let (node, port, class) = (node.parse::<u16>().ok()?, port.parse::<u16>().ok()?, class.parse::<u8>().ok()?);
-    let valid = usize::from(node) < topology.nodes().len()
-        && (1..=most_ports(topology)).contains(&usize::from(port))
-        && u32::from(class) < topology.channel_classes();
+    let valid = usize::from(node) < graph.nodes().len()
+        && (1..=most_ports(graph)).contains(&usize::from(port))
+        && u32::from(class) < graph.channel_classes();
     valid.then_some((NodeId(node), (Port(port), class)))
 }

@@ -2,12 +2,16 @@
 
 use units::{Duration, Length, LinkId, NodeId, Port, RouterId};
 
-use super::{Endpoint, Link, LinkClass, Node, Processors, ROUTER_PORTS, Router, RouterPlace, Routing, Topology};
+use super::{Routing, Topology};
 use crate::description::TopologySpec;
+use crate::graph::{Endpoint, Graph, Link, LinkClass, Node, Processors, Router, RouterPlace};
 use crate::routing::{Routes, RoutingTable};
 
+/// Ports of a router chip, numbered from 1 (Prestor 3.2.3, The Router ASIC).
+const ROUTER_PORTS: usize = 6;
+
 /// A topology under construction.
-pub(crate) struct Builder {
+pub(super) struct Builder {
     nodes: Vec<Node>,
     routers: Vec<Router>,
     links: Vec<Link>,
@@ -18,30 +22,30 @@ pub(crate) struct Builder {
 
 impl Builder {
     /// An empty topology, whose links will have a delay of `propagation_per_m`.
-    pub(crate) fn new(propagation_per_m: Duration) -> Self {
+    pub(super) fn new(propagation_per_m: Duration) -> Self {
         let (nodes, routers, links) = Default::default();
         Self { nodes, routers, links, propagation_per_m, channel_classes: 1, class: Box::new(|_, _| 0) }
     }
 
     /// Gives each router a class of virtual channels for packets to a node, below `classes`; without it all are of class 0.
-    pub(crate) fn set_classes(&mut self, classes: u32, class: impl Fn(RouterId, NodeId) -> u8 + 'static) {
+    pub(super) fn set_classes(&mut self, classes: u32, class: impl Fn(RouterId, NodeId) -> u8 + 'static) {
         (self.channel_classes, self.class) = (classes, Box::new(class));
     }
 
     /// Adds a router to the module and slot.
-    pub(crate) fn router(&mut self, place: RouterPlace, module: u16, slot: u8) -> RouterId {
+    pub(super) fn router(&mut self, place: RouterPlace, module: u16, slot: u8) -> RouterId {
         self.router_with(ROUTER_PORTS, place, module, slot)
     }
 
     /// As [`Self::router`], with another number of ports.
-    pub(crate) fn router_with(&mut self, ports: usize, place: RouterPlace, module: u16, slot: u8) -> RouterId {
+    pub(super) fn router_with(&mut self, ports: usize, place: RouterPlace, module: u16, slot: u8) -> RouterId {
         let id = RouterId(self.routers.len() as u16);
         self.routers.push(Router { id, place, module, slot, links: vec![None; ports] });
         id
     }
 
     /// Adds a node to the module and slot, and links it to the port.
-    pub(crate) fn node(&mut self, module: u16, slot: u8, router: RouterId, port: Port, length: Length) -> NodeId {
+    pub(super) fn node(&mut self, module: u16, slot: u8, router: RouterId, port: Port, length: Length) -> NodeId {
         let delay = length.delay(self.propagation_per_m);
         let id = self.node_at(module, slot, router, port, LinkClass::Node, delay);
         self.links[self.nodes[id.index()].link.index()].length = length;
@@ -49,7 +53,7 @@ impl Builder {
     }
 
     /// As [`Self::node`], by a link of this class whose delay does not follow from a length.
-    pub(crate) fn node_at(
+    pub(super) fn node_at(
         &mut self,
         module: u16,
         slot: u8,
@@ -66,7 +70,7 @@ impl Builder {
     }
 
     /// Links two ends.
-    pub(crate) fn link(&mut self, first: Endpoint, second: Endpoint, class: LinkClass, length: Length) -> LinkId {
+    pub(super) fn link(&mut self, first: Endpoint, second: Endpoint, class: LinkClass, length: Length) -> LinkId {
         let id = LinkId(self.links.len() as u16);
         for end in [first, second] {
             if let Endpoint::Router(router, port) = end {
@@ -86,36 +90,27 @@ impl Builder {
     ///
     /// # Panics
     /// The exits do not lead every node to every other.
-    pub(crate) fn finish(self, name: &str, spec: &TopologySpec, request: &Exit, reply: Option<&Exit>) -> Topology {
-        let (nodes, routers) = (self.nodes.len(), self.routers.len());
-        let classes = self.channel_classes;
-        let table = |exit: &Exit| {
-            let table = RoutingTable::from_fn(routers, nodes, exit);
-            if classes > 1 { table.with_classes(&self.class) } else { table }
-        };
-        let (request, reply) = (table(request), reply.map(table));
-        let mut topology = Topology {
+    pub(super) fn finish(self, name: &str, spec: &TopologySpec, request: &Exit, reply: Option<&Exit>) -> Topology {
+        let graph = Graph {
             name: name.into(),
-            processors: Processors::new(spec),
-            channel_classes: classes,
+            processors: Processors::new(spec.processors, spec.processors_per_node, spec.nodes()),
+            channel_classes: self.channel_classes,
             nodes: self.nodes,
             routers: self.routers,
             links: self.links,
-            request: Routing { table: request, routes: Routes::default() },
-            reply: reply.map(|table| Routing { table, routes: Routes::default() }),
         };
-        let compiled = |routing: &Routing| match Routes::compile(&topology, &routing.table) {
-            Ok(routes) => routes,
-            Err(error) => panic!("the routing rule of {name} is wrong: {error}"),
+        let routing = |exit: &Exit| {
+            let table = RoutingTable::from_fn(graph.routers.len(), graph.nodes.len(), exit);
+            let table = if graph.channel_classes > 1 { table.with_classes(&self.class) } else { table };
+            match Routes::compile(&graph, &table) {
+                Ok(routes) => Routing { table, routes },
+                Err(error) => panic!("the routing rule of {name} is wrong: {error}"),
+            }
         };
-        let (request, reply) = (compiled(&topology.request), topology.reply.as_ref().map(compiled));
-        topology.request.routes = request;
-        if let (Some(routing), Some(routes)) = (&mut topology.reply, reply) {
-            routing.routes = routes;
-        }
-        topology
+        let (request, reply) = (routing(request), reply.map(routing));
+        Topology { graph, request, reply }
     }
 }
 
 /// The exit port of a router for packets to a node, if packets for it ever pass the router.
-pub(crate) type Exit<'r> = dyn Fn(RouterId, NodeId) -> Option<Port> + 'r;
+pub(super) type Exit<'r> = dyn Fn(RouterId, NodeId) -> Option<Port> + 'r;

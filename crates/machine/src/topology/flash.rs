@@ -24,17 +24,9 @@
 
 use units::{NodeId, Port, RouterId};
 
-use super::{Builder, Endpoint, Exit, LinkClass, RouterPlace, Topology, routers_with_nodes};
-use crate::description::{Description, DoubleMeshSpec, TopologySpec};
-use crate::routing::VirtualNetwork;
-
-/// Maximum number of clusters: four in each of four metacubes (FLASH dissertation, Figure A.5).
-pub const MOST_CLUSTERS: u32 = METACUBE_CLUSTERS as u32 * MOST_METACUBES as u32;
-
-/// Clusters of a metacube: the number of a mesh router's ports for them (FLASH dissertation, Figure A.4).
-const METACUBE_CLUSTERS: u16 = 4;
-/// Metacubes of the largest machine (FLASH dissertation, Figure A.5).
-const MOST_METACUBES: u16 = 4;
+use super::{Builder, Exit, Topology};
+use crate::description::{Description, DoubleMeshSpec, METACUBE_CLUSTERS, MOST_METACUBES, TopologySpec};
+use crate::graph::{Endpoint, LinkClass, RouterPlace, VirtualNetwork};
 
 /// The mesh routers' port to the next metacube of the ring.
 const NEXT_PORT: Port = Port(5);
@@ -70,7 +62,7 @@ impl Shape {
     fn new(spec: &TopologySpec) -> Self {
         let nodes = spec.nodes() as u16;
         let nodes_per_cluster = spec.nodes_per_router as u16;
-        let clusters = routers_with_nodes(spec) as u16;
+        let clusters = spec.routers_with_nodes() as u16;
         Self { nodes, nodes_per_cluster, clusters, metacubes: clusters.div_ceil(METACUBE_CLUSTERS) }
     }
 
@@ -119,13 +111,13 @@ impl Shape {
     }
 
     fn node_port(self, node: u16) -> Port {
-        Port((node % self.nodes_per_cluster) as u16 + 1)
+        Port((node % self.nodes_per_cluster) + 1)
     }
 }
 
 /// The port of a mesh router to a cluster of its metacube.
 fn cluster_port(cluster: u16) -> Port {
-    Port((cluster % METACUBE_CLUSTERS) as u16 + 1)
+    Port((cluster % METACUBE_CLUSTERS) + 1)
 }
 
 /// Builds the network of `description`.

@@ -10,27 +10,14 @@
 
 use units::{NodeId, Port, RouterId};
 
-use super::{Builder, Endpoint, LinkClass, RouterPlace, Topology, routers_with_nodes};
+use super::{Builder, Topology};
 use crate::description::{Description, MeshSpec};
+use crate::graph::{Endpoint, LinkClass, RouterPlace};
 
 const NEXT_COLUMN_PORT: Port = Port(3);
 const BEFORE_COLUMN_PORT: Port = Port(4);
 const NEXT_ROW_PORT: Port = Port(5);
 const BEFORE_ROW_PORT: Port = Port(6);
-
-/// Columns and rows of a mesh of so many routers; `None` if the sides given do not hold them exactly.
-pub fn mesh_sides(routers: u32, spec: &MeshSpec) -> Option<(u32, u32)> {
-    let other = |side: u32| routers.is_multiple_of(side).then(|| routers / side);
-    match (spec.columns, spec.rows) {
-        (0, 0) => {
-            let rows = (1..=routers.isqrt()).rev().find(|rows| routers.is_multiple_of(*rows))?;
-            Some((routers / rows, rows))
-        }
-        (0, rows) => Some((other(rows)?, rows)),
-        (columns, 0) => Some((columns, other(columns)?)),
-        (columns, rows) => (columns * rows == routers).then_some((columns, rows)),
-    }
-}
 
 /// The shape that determines wiring and routes.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +33,7 @@ impl Shape {
     }
 
     fn node_port(self, node: u16) -> Port {
-        Port((node % self.nodes_per_router) as u16 + 1)
+        Port((node % self.nodes_per_router) + 1)
     }
 
     /// Column and row of a router.
@@ -74,7 +61,7 @@ impl Shape {
 pub(super) fn build(description: &Description) -> Topology {
     let spec = &description.topology;
     let Some(mesh) = &description.mesh else { panic!("{} has no [mesh]", description.name) };
-    let Some((columns, rows)) = mesh_sides(routers_with_nodes(spec), mesh) else {
+    let Some((columns, rows)) = mesh.sides(spec.routers_with_nodes()) else {
         panic!("the mesh of {} does not hold its routers", description.name)
     };
     let (columns, rows) = (columns as u16, rows as u16);

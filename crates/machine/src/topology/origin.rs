@@ -24,16 +24,10 @@
 
 use units::{NodeId, Port, RouterId};
 
-use super::{Builder, Endpoint, LinkClass, RouterPlace, Topology, routers_with_nodes};
-use crate::description::{Description, HypercubeSpec, TopologyKind, TopologySpec};
+use super::{Builder, Topology};
+use crate::description::{Description, HypercubeSpec, PURE_CORNERS, TopologySpec};
+use crate::graph::{Endpoint, LinkClass, RouterPlace};
 
-/// Ports of a router chip, numbered from 1 (Prestor 3.2.3, The Router ASIC).
-pub const ROUTER_PORTS: usize = 6;
-/// Maximum number of routers with nodes: 512 processors are 256 nodes, two on each router (Prestor 3.2).
-pub const MOST_LEAF_ROUTERS: u32 = 128;
-
-/// Corners of the largest hypercube without metarouters: 64 processors.
-const PURE_CORNERS: u16 = 16;
 /// Corners of a 32-processor cube.
 const CUBE_CORNERS: u16 = 8;
 /// Cubes on one metarouter: 128 processors need one metarouter for each corner.
@@ -49,11 +43,6 @@ const FIRST_NODE_PORT: Port = Port(5);
 const THIRD_EXTERNAL_PORT: Port = Port(3);
 /// The metarouters' first port to other metarouters.
 const FIRST_BETWEEN_PORT: u16 = 5;
-
-/// Whether a machine of this size and wiring has metarouters (Prestor 3.2.3).
-pub fn has_metarouters(spec: &TopologySpec) -> bool {
-    spec.kind == TopologyKind::Origin && routers_with_nodes(spec) > u32::from(PURE_CORNERS)
-}
 
 /// The shape that determines the network's wiring and routes.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +62,7 @@ impl Shape {
     fn new(spec: &TopologySpec, cables: &HypercubeSpec) -> Self {
         let nodes = spec.nodes() as u16;
         let nodes_per_router = spec.nodes_per_router as u16;
-        let leaves = routers_with_nodes(spec) as u16;
+        let leaves = spec.routers_with_nodes() as u16;
         let pure = leaves <= PURE_CORNERS;
         let corners = if pure { leaves.next_power_of_two() } else { CUBE_CORNERS };
         let cubes = leaves.div_ceil(corners);
@@ -115,7 +104,7 @@ impl Shape {
         let (cube, corner) = self.leaf(router.0);
         let other_cube = cube != to_cube;
         if !other_cube && corner == to_corner {
-            return Port(FIRST_NODE_PORT.0 - (node.0 % self.nodes_per_router) as u16);
+            return Port(FIRST_NODE_PORT.0 - (node.0 % self.nodes_per_router));
         }
         if self.express && corner ^ to_corner == self.corners - 1 {
             return THIRD_EXTERNAL_PORT;
@@ -130,7 +119,7 @@ impl Shape {
     fn exit_of_metarouter(self, group: u16, corner: u16, to_cube: u16) -> Port {
         let to_group = to_cube / CUBES_PER_METAROUTER;
         if group == to_group {
-            return Port((to_cube % CUBES_PER_METAROUTER) as u16 + 1);
+            return Port((to_cube % CUBES_PER_METAROUTER) + 1);
         }
         let complete = self.groups(corner).is_power_of_two();
         Port(FIRST_BETWEEN_PORT + next_dimension(group, to_group, complete) as u16)
@@ -190,7 +179,7 @@ fn add_nodes(builder: &mut Builder, shape: Shape, cables: &HypercubeSpec) {
     let module_nodes = shape.nodes_per_router * MODULE_ROUTERS;
     for node in 0..shape.nodes {
         let router = RouterId(node / shape.nodes_per_router);
-        let port = Port(FIRST_NODE_PORT.0 - (node % shape.nodes_per_router) as u16);
+        let port = Port(FIRST_NODE_PORT.0 - (node % shape.nodes_per_router));
         builder.node(node / module_nodes + 1, (node % module_nodes) as u8 + 1, router, port, cables.backplane);
     }
 }
@@ -236,7 +225,7 @@ fn link_metarouters(builder: &mut Builder, shape: Shape, cables: &HypercubeSpec)
     }
     for router in 0..shape.leaves {
         let (cube, corner) = shape.leaf(router);
-        let port = Port((cube % CUBES_PER_METAROUTER) as u16 + 1);
+        let port = Port((cube % CUBES_PER_METAROUTER) + 1);
         let above = Endpoint::Router(shape.metarouter(cube / CUBES_PER_METAROUTER, corner), port);
         let below = Endpoint::Router(RouterId(router), THIRD_EXTERNAL_PORT);
         builder.link(below, above, LinkClass::Metarouter, cables.metarouter_cable);

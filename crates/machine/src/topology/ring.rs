@@ -12,21 +12,14 @@
 
 use units::{NodeId, Port, RouterId};
 
-use super::{Builder, Endpoint, LinkClass, RouterPlace, Topology, routers_with_nodes};
-use crate::description::{Description, TopologySpec};
+use super::{Builder, Topology};
+use crate::description::{Description, LONG_RING};
+use crate::graph::{Endpoint, LinkClass, RouterPlace};
 
 /// The port to the next router of the ring.
 const NEXT_PORT: Port = Port(5);
 /// The port to the previous router of the ring.
 const BEFORE_PORT: Port = Port(6);
-
-/// The smallest ring in which a packet takes two links of it.
-const LONG_RING: u16 = 4;
-
-/// Classes of virtual channels that the routes of a ring need.
-pub(super) fn channel_classes(spec: &TopologySpec) -> u32 {
-    if routers_with_nodes(spec) < u32::from(LONG_RING) { 1 } else { 2 }
-}
 
 /// The shape that determines wiring and routes.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +34,7 @@ impl Shape {
     }
 
     fn node_port(self, node: u16) -> Port {
-        Port((node % self.nodes_per_router) as u16 + 1)
+        Port((node % self.nodes_per_router) + 1)
     }
 
     /// Whether packets go onwards from a router to another one.
@@ -65,7 +58,7 @@ impl Shape {
     fn class(self, router: RouterId, node: NodeId) -> u8 {
         let (from, to) = (router.0, self.router_of(node));
         let crosses = if self.goes_onwards(from, to) { to < from } else { to > from };
-        u8::from(self.routers >= LONG_RING && from != to && !crosses)
+        u8::from(u32::from(self.routers) >= LONG_RING && from != to && !crosses)
     }
 }
 
@@ -76,7 +69,7 @@ impl Shape {
 pub(super) fn build(description: &Description) -> Topology {
     let spec = &description.topology;
     let Some(ring) = &description.ring else { panic!("{} has no [ring]", description.name) };
-    let shape = Shape { nodes_per_router: spec.nodes_per_router as u16, routers: routers_with_nodes(spec) as u16 };
+    let shape = Shape { nodes_per_router: spec.nodes_per_router as u16, routers: spec.routers_with_nodes() as u16 };
     let mut builder = Builder::new(spec.propagation_per_m);
     for position in 0..shape.routers {
         builder.router(RouterPlace::Ring { position }, position + 1, 1);
@@ -92,7 +85,7 @@ pub(super) fn build(description: &Description) -> Topology {
         let [first, second] = ends.map(|(router, port)| Endpoint::Router(RouterId(router), port));
         builder.link(first, second, LinkClass::Ring, ring.cable);
     }
-    builder.set_classes(channel_classes(spec), move |router, node| shape.class(router, node));
+    builder.set_classes(spec.channel_classes(), move |router, node| shape.class(router, node));
     let exit = |router, node| Some(shape.exit(router, node));
     builder.finish(&description.name, spec, &exit, None)
 }

@@ -6,8 +6,9 @@
 
 use units::{Duration, NodeId, Port, RouterId};
 
-use super::{Builder, LinkClass, RouterPlace, Topology};
+use super::{Builder, Topology};
 use crate::description::{Description, TopologyKind};
+use crate::graph::{LinkClass, RouterPlace};
 
 /// The latency between any two nodes of a crossbar or an ideal interconnect; `None` of other kinds.
 fn latency(description: &Description) -> Option<Duration> {

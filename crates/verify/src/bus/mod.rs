@@ -19,10 +19,10 @@ pub use fault::{BusPlant, PlantedBus};
 pub use state::{BusState, BusStep, LATEST, MAX_CACHES, STALE, age};
 
 use crate::config::Config;
+use crate::entry::Fault;
 use crate::explore::{Exploration, explore};
 use crate::litmus::{self, Intent, Litmus, Programmable};
 use crate::model::{Model, Violation};
-use crate::registry::Fault;
 
 /// A bus protocol as the explorer needs it: its encoding and its faults.
 pub trait ExploredBus: Bus {

@@ -25,10 +25,10 @@ pub use state::{JUST_STORED, LATEST, STALE, State, View};
 pub use step::{Step, verb};
 
 use crate::config::{Config, Limits};
+use crate::entry::Fault;
 use crate::explore::{Exploration, explore};
 use crate::litmus::{self, Intent, Litmus, Programmable};
 use crate::model::{Model, Property, Violation};
-use crate::registry::Fault;
 use names::Words;
 
 /// Most caches that a model can have.

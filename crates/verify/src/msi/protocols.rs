@@ -7,7 +7,7 @@ use protocol::msi::{
 
 use crate::config::Config;
 use crate::directory::HOME;
-use crate::registry::Protocol;
+use crate::entry::Protocol;
 
 /// The base protocol.
 const BASE: Variant = Variant { clustering: None, acknowledge_requester: false };

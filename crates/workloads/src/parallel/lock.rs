@@ -1,26 +1,8 @@
 //! Locks in shared memory, as a threads library has them where the machine has none.
 
 use crate::Blocks;
-use crate::program::{RegionPlan, Shape};
+use crate::program::{LockKind, RegionPlan, Shape};
 use crate::thread::Thread;
-
-/// How threads take locks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum LockKind {
-    /// Test, then test-and-set by load-linked and store-conditional, as PARMACS have them on MIPS. Who is first when a lock is
-    /// given back takes it.
-    #[default]
-    LlSc,
-    /// Each draws a ticket from a counter that the memory increments, as the Origin's Hub does for uncached loads and FLASH's MAGIC
-    /// by a handler, and looks at another word until that says that it is its turn (Prestor 2001, 3.2.2; FLASH dissertation, 6.3). A
-    /// lock is asked for by one reference, however many want it, and goes to them in the order in which they asked.
-    AtMemory,
-}
-
-impl LockKind {
-    /// All, with their names.
-    pub const ALL: [(Self, &'static str); 2] = [(Self::LlSc, "llsc"), (Self::AtMemory, "at-memory")];
-}
 
 const FREE: u64 = 0;
 const HELD: u64 = 1;

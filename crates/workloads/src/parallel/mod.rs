@@ -17,7 +17,7 @@ pub(crate) use alone::{Alone, shape_of_one};
 pub(crate) use array::element;
 pub use array::{Array, Element};
 pub use barrier::{Barrier, BarrierKind};
-pub use lock::{Held, LockKind, Locks};
+pub use lock::{Held, Locks};
 pub use openmp::{SharedSums, Team};
 pub use reduction::Reduction;
 pub use share::Share;

@@ -1,7 +1,7 @@
 //! `ccnuma bench` on a simulated machine: independent plans on all cores, published figures beside ours.
 
 use bench::{Layout, Plan, Settings, Suite};
-use experiments::formula::Measurement;
+use experiments::measurement::Measurement;
 use experiments::{ExperimentError, Outcome, Outcomes, Reproduction, parallel, run_plan};
 use machine::Resolved;
 use record::Record;

@@ -10,10 +10,9 @@ pub use point::{Cell, Ideal, Limit, Point};
 
 use report::{Axis, Mark, Plot, Series as Line};
 
-use super::{Scene, Shape};
+use super::{Reproduced, Scene, Shape};
 use crate::error::ExperimentError;
 use crate::formula::Formula;
-use crate::reproduction::Reproduced;
 pub(super) use run::Runs;
 
 /// A table or figure over programs: rows and columns name programs, protocols, numbers of processors, ideal machines, repairs and

@@ -8,8 +8,9 @@ use super::figure::{COMMON, FEW};
 use super::point::PINNED;
 use super::{Cell, Figure, Limit, Point, geometric_mean};
 use crate::error::ExperimentError;
-use crate::formula::{Formula, Measurement, ProgramRun, Scheduled, Subject};
+use crate::formula::Formula;
 use crate::ideal::{Account, Equation, speedup};
+use crate::measurement::{Measurement, ProgramRun, Scheduled, Subject};
 use crate::tables::Scene;
 use crate::{Outcome, variant};
 

@@ -1,30 +1,8 @@
 //! Loops of clang whose iterations wait for certain earlier ones. Iterations are told by the values of the loops' variables.
 
 use super::Location;
-use crate::openmp::doacross::Doacross;
+use crate::openmp::doacross::{Dimension, Doacross};
 use crate::openmp::team::member;
-
-/// A loop: its first and last value, and what is added.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Dimension {
-    first: i64,
-    last: i64,
-    step: i64,
-}
-
-impl Dimension {
-    fn count(self) -> u64 {
-        let forward = if self.step > 0 { self.last >= self.first } else { self.last <= self.first };
-        if forward && self.step != 0 { self.last.abs_diff(self.first) / self.step.unsigned_abs() + 1 } else { 0 }
-    }
-
-    /// The number of an iteration; of none that there is, for a value outside.
-    fn number(self, value: i64) -> u64 {
-        let outside = if self.step > 0 { value < self.first } else { value > self.first };
-        if outside || self.step == 0 { u64::MAX } else { value.abs_diff(self.first) / self.step.unsigned_abs() }
-    }
-}
 
 /// A thread comes to such loops.
 ///

@@ -9,8 +9,6 @@ mod regions;
 mod sync;
 mod tasks;
 
-pub use doacross::Dimension;
-
 /// Where in the program a call stands, as the compiler tells it.
 #[repr(C)]
 pub struct Location {

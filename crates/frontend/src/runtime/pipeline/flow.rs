@@ -6,7 +6,7 @@
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind};
 
-use super::super::code::{Callee, Target, target};
+use super::super::branches::{Callee, Target, target};
 use super::operation::{Latencies, Operation, Unit, clears, moves, operation, replaces};
 use super::place::{
     Address, BASES, FLAGS, FLOAT_UNIT, INTEGER_UNIT, Place, RAX, RDI, REGISTERS, RSP, Root, VECTORS, Word, address,

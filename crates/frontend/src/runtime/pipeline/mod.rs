@@ -27,15 +27,12 @@ mod state;
 
 use rustc_hash::FxHashMap;
 
-use super::code::{Callee, Target};
+use super::branches::{Callee, Target};
 use super::state::Single;
 
 use flow::Flow;
 pub use operation::Latencies;
 use state::{Late, follow};
-
-/// The state in which nothing is late.
-pub const NOTHING_LATE: u32 = 0;
 
 /// No state.
 pub const NO_STATE: u32 = u32::MAX;

@@ -1,6 +1,7 @@
 //! What chains of instructions cost on an R12000, one block at a time.
 
 use super::*;
+use crate::runtime::state::NOTHING_LATE;
 
 /// Where the code of these tests is, and the function that its calls lead to.
 const AT: usize = 0x40_0000;

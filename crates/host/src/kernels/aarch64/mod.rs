@@ -13,8 +13,8 @@ use dynasmrt::aarch64::Aarch64Relocation;
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, VecAssembler, dynasm};
 use units::Bytes;
 
+use super::frame::field;
 use super::program::{STREAM_SCALAR, Write, finds_its_way};
-use super::routine::field;
 use super::windows::{INCREMENT, MULTIPLIER};
 use super::{Features, LINE, MARK, Operation, Role};
 

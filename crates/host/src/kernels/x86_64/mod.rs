@@ -10,8 +10,8 @@ use dynasmrt::x64::X64Relocation;
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, VecAssembler, dynasm};
 use units::Bytes;
 
+use super::frame::field;
 use super::program::{STREAM_SCALAR, Write};
-use super::routine::field;
 use super::windows::{INCREMENT, MULTIPLIER};
 use super::{Features, MARK, Operation, Role};
 

@@ -5,8 +5,8 @@
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::Backend;
+use crate::kernels::frame::field;
 use crate::kernels::program::{ADDED_IN_LOOP, MOST_ADDED, SPINS, Write, is_write};
-use crate::kernels::routine::field;
 use crate::kernels::{LINE, Link, Operation, Stores};
 
 impl Backend {

@@ -1,5 +1,8 @@
-//! The shape of the workspace: which crate may use which, a first line in every file that says what it is, files of a
-//! size that can be read, and a map that names what exists.
+//! The shape of the workspace: which crate may use which, no loops of imports between folders, a first line in every file
+//! that says what it is, files of a size that can be read, and a map that names what exists.
+
+mod imports;
+mod loops;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,6 +57,9 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("fit", "host"),
 ];
 
+/// Crates in which files of different folders still import each other in loops.
+const WITH_LOOPS: &[&str] = &["sim"];
+
 fn root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.canonicalize().expect("the workspace is there")
@@ -92,6 +98,21 @@ fn arrows_run_downward_only() {
             assert!(below || beside.contains(&used.as_str()), "{name} must not use {used}");
             let forbidden = FORBIDDEN.contains(&(name.as_str(), used.as_str()));
             assert!(!forbidden, "{name} must not know {used}");
+        }
+    }
+}
+
+#[test]
+fn files_of_different_folders_do_not_import_each_other() {
+    for name in crates() {
+        let source = root().join("crates").join(&name).join("src");
+        let files = ["lib.rs", "main.rs"].map(|file| source.join(file));
+        let file = files.iter().find(|file| file.exists()).unwrap_or_else(|| panic!("crate {name} has no root"));
+        let loops = loops::between_folders(&imports::imports(file));
+        if WITH_LOOPS.contains(&name.as_str()) {
+            assert!(!loops.is_empty(), "crate {name} has no loops any more: take it off the list");
+        } else {
+            assert!(loops.is_empty(), "crate {name} has {}", loops.join("\n"));
         }
     }
 }

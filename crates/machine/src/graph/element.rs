@@ -1,10 +1,10 @@
-//! The parts of a topology: nodes, routers, links and their ends.
+//! The parts of a graph: nodes, routers, links and their ends.
 
 use std::fmt;
 
 use units::{Duration, Length, LinkId, NodeId, Port, RouterId};
 
-use crate::routing::VirtualNetwork;
+use super::VirtualNetwork;
 
 /// A node board: processors, memory and their controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,7 +82,7 @@ pub enum RouterPlace {
 /// A router chip, or the part of an interconnect without routers that all nodes are linked to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Router {
-    /// Its number in this topology; the hardware has none (Prestor 3.3.1).
+    /// Its number in this graph; the hardware has none (Prestor 3.3.1).
     pub id: RouterId,
     /// Its place in the network.
     pub place: RouterPlace,
@@ -90,7 +90,7 @@ pub struct Router {
     pub module: u16,
     /// Its slot in the module, from 1.
     pub slot: u8,
-    pub(super) links: Vec<Option<LinkId>>,
+    pub(crate) links: Vec<Option<LinkId>>,
 }
 
 impl Router {
@@ -208,7 +208,7 @@ impl fmt::Display for LinkClass {
 /// A full-duplex link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// Its number in this topology.
+    /// Its number in this graph.
     pub id: LinkId,
     /// Its two ends.
     pub ends: [Endpoint; 2],

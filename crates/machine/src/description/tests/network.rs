@@ -2,8 +2,8 @@
 
 use units::Bytes;
 
-use super::tests::{loaded, refusal};
-use super::{parse, resolve_changed};
+use super::{loaded, refusal};
+use crate::description::{parse, resolve_changed};
 
 /// A link has a virtual channel for each virtual network and each class of the routes.
 #[test]

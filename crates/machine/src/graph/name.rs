@@ -2,7 +2,7 @@
 
 use units::{NodeId, Port, RouterId};
 
-use super::{Endpoint, Topology};
+use super::{Endpoint, Graph};
 
 /// The reason why a name is invalid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -16,7 +16,7 @@ pub struct NameError {
     pub accepted: String,
 }
 
-impl Topology {
+impl Graph {
     /// The name of a router's port: `/hw/module/1/slot/r1/router/6`.
     pub fn port_path(&self, router: RouterId, port: Port) -> String {
         format!("{}/{port}", self.routers()[router.index()].path())
@@ -89,7 +89,7 @@ impl Topology {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::Topology;
 
     #[test]
     fn every_part_is_found_by_every_name_of_it() {

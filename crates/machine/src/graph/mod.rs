@@ -1,0 +1,137 @@
+//! The graph of a machine: nodes, routers, and the links between them, with their names in the hardware graph.
+
+mod element;
+mod name;
+mod network;
+
+use units::{ChannelId, CpuId, NodeId, Port, RouterId};
+
+pub use element::{Channel, Endpoint, Link, LinkClass, Node, Router, RouterPlace};
+pub use name::NameError;
+pub use network::VirtualNetwork;
+
+/// The nodes, routers and links of one machine.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    pub(crate) name: String,
+    pub(crate) processors: Processors,
+    pub(crate) channel_classes: u32,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) routers: Vec<Router>,
+    pub(crate) links: Vec<Link>,
+}
+
+/// The processors of a machine by node.
+#[derive(Clone, Debug)]
+pub(crate) struct Processors {
+    /// By processor, its node.
+    nodes: Vec<NodeId>,
+    /// By node, its first processor; at the end, the number of processors.
+    first: Vec<u16>,
+}
+
+impl Processors {
+    /// So many processors on the first of `nodes` nodes, `per_node` on each of those.
+    pub(crate) fn new(processors: u32, per_node: u32, nodes: u32) -> Self {
+        let node_of = |cpu: u32| NodeId((cpu / per_node) as u16);
+        let first = |node: u32| (node * per_node).min(processors) as u16;
+        Self { nodes: (0..processors).map(node_of).collect(), first: (0..=nodes).map(first).collect() }
+    }
+}
+
+impl Graph {
+    /// The machine's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The nodes by [`NodeId`].
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The routers by [`RouterId`]: those with nodes first, then metarouters or mesh routers.
+    pub fn routers(&self) -> &[Router] {
+        &self.routers
+    }
+
+    /// The links by [`units::LinkId`].
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// Number of processors.
+    pub fn processors(&self) -> u32 {
+        self.processors.nodes.len() as u32
+    }
+
+    /// Number of nodes with processors: the first ones.
+    pub fn nodes_with_processors(&self) -> usize {
+        self.processors.nodes.last().map_or(0, |node| node.index() + 1)
+    }
+
+    /// The node of `cpu`, if there is such a processor.
+    pub fn node_of(&self, cpu: CpuId) -> Option<NodeId> {
+        self.processors.nodes.get(cpu.index()).copied()
+    }
+
+    /// The processors of `node`, in order of their slots `a` and `b`; none of a node with memory alone.
+    pub fn cpus_of(&self, node: NodeId) -> impl ExactSizeIterator<Item = CpuId> + use<> {
+        let first = |node: usize| self.processors.first[node];
+        (first(node.index())..first(node.index() + 1)).map(CpuId)
+    }
+
+    /// The name of a processor in the hardware graph: `/hw/module/1/slot/n1/node/cpu/a`.
+    pub fn cpu_path(&self, cpu: CpuId) -> Option<String> {
+        let node = &self.nodes[self.node_of(cpu)?.index()];
+        let slot = u32::from(cpu.0 - self.processors.first[node.id.index()]);
+        let letter = |number: u32| char::from_digit(10 + number, 36).unwrap_or_default();
+        // After z, a second letter: aa, ab.
+        let before = (slot / 26).checked_sub(1).map(letter);
+        let letters: String = before.into_iter().chain([letter(slot % 26)]).collect();
+        Some(format!("{}/cpu/{letters}", node.path()))
+    }
+
+    /// The name of either end of a link in the hardware graph.
+    pub fn path_of(&self, end: Endpoint) -> String {
+        match end {
+            Endpoint::Node(node) => self.nodes[node.index()].path(),
+            Endpoint::Router(router, _) => self.routers[router.index()].path(),
+        }
+    }
+
+    /// The channel that leaves `router` at `port`, and its far end.
+    pub fn outgoing(&self, router: RouterId, port: Port) -> Option<(ChannelId, Endpoint)> {
+        let link = self.routers.get(router.index())?.link(port)?;
+        let [first, second] = self.links[link.index()].ends;
+        let forward = first == Endpoint::Router(router, port);
+        Some((ChannelId(link.0 * 2 + u16::from(!forward)), if forward { second } else { first }))
+    }
+
+    /// Both directions of every link, by [`ChannelId`].
+    pub fn channels(&self) -> impl Iterator<Item = Channel> + '_ {
+        self.links.iter().flat_map(|link| {
+            let [first, second] = link.ends;
+            let channel = |from, to| Channel { from, to, class: link.class, delay: link.delay };
+            [channel(first, second), channel(second, first)]
+        })
+    }
+
+    /// The channel by which packets of `node` enter the network.
+    pub fn injection(&self, node: NodeId) -> ChannelId {
+        // A node is the first end of its link, so its channel is the first of the two.
+        ChannelId(self.nodes[node.index()].link.0 * 2)
+    }
+
+    /// The channel by which packets for `node` leave the network.
+    pub fn ejection(&self, node: NodeId) -> ChannelId {
+        ChannelId(self.nodes[node.index()].link.0 * 2 + 1)
+    }
+
+    /// Classes of virtual channels that the routes of one virtual network use; more than one where a cycle of links is
+    /// broken by a dateline.
+    #[inline]
+    pub fn channel_classes(&self) -> u32 {
+        self.channel_classes
+    }
+}
