@@ -2,8 +2,8 @@
 
 use units::{LineAddr, Time};
 
-use super::{CachedCopy, Miss, PostKind, Processor, Wait};
-use crate::part::{Place, Victim};
+use super::{Miss, PostKind, Processor, Wait};
+use crate::part::{CachedCopy, Place, Victim};
 
 impl Processor {
     /// Frees a slot of `level` for `line`. `None` if misses have reserved every slot.
@@ -37,7 +37,7 @@ impl Processor {
     /// the controller if that requires it.
     pub(super) fn evict(&mut self, victim: Victim, at: Time) {
         let line = LineAddr(victim.line);
-        self.note_loss(line, true);
+        self.lose(line, true);
         let mut at = at;
         if victim.state.is_dirty() {
             self.counters.writebacks += 1;
