@@ -84,6 +84,26 @@ impl Memory {
         frame
     }
 
+    /// Consecutive frames on `node` of `size` in all, a power of two, which begin at a multiple of it. Frames before them
+    /// stay free. `None` if the node has no room.
+    pub fn aligned(&mut self, node: NodeId, size: Bytes) -> Option<PhysicalAddr> {
+        if self.aligned_room(node, size) == 0 {
+            return None;
+        }
+        while !self.allocated[node.index()].is_multiple_of(size.0) {
+            let frame = self.allocate(node, self.page).ok()?;
+            let colour = frame.page(self.page).0 % self.colours;
+            self.spare[node.index()].entry(colour).or_default().push(frame);
+        }
+        self.allocate(node, size).ok()
+    }
+
+    /// Frames of a node that are left for blocks of `size` which begin at a multiple of it.
+    pub fn aligned_room(&self, node: NodeId, size: Bytes) -> u64 {
+        let first = self.allocated[node.index()].next_multiple_of(size.0);
+        self.capacity.0.saturating_sub(first) / size.0 * (size.0 / self.page.0)
+    }
+
     /// The size of a page.
     pub fn page(&self) -> Bytes {
         self.page
@@ -188,6 +208,19 @@ mod tests {
         assert_eq!(colours, [Some(2), Some(3), Some(4), Some(5)], "six pages have only one of colour 2");
         assert_eq!((number(Some(0)), number(None), number(None)), (Some(0), Some(1), None));
         assert_eq!(memory.free_frames(NodeId(0)), 0);
+    }
+
+    #[test]
+    fn a_large_block_is_aligned_and_frames_before_it_stay_free() {
+        let page = Bytes::from_kib(16);
+        let mut memory = Memory::new(1, Bytes::from_kib(16 * 11), page, Bytes::from_kib(64));
+        assert_eq!(memory.frame(NodeId(0), None).map(|frame| frame.0), Some(0));
+        let large = Bytes::from_kib(64);
+        assert_eq!(memory.aligned_room(NodeId(0), large), 4, "the last three frames are no whole block");
+        assert_eq!(memory.aligned(NodeId(0), large).map(|start| start.0), Some(64 << 10));
+        assert_eq!((memory.aligned(NodeId(0), large), memory.free_frames(NodeId(0))), (None, 6));
+        let rest: Vec<_> = (0..6).filter_map(|_| Some(memory.frame(NodeId(0), None)?.0 >> 14)).collect();
+        assert_eq!(rest, [1, 2, 3, 8, 9, 10]);
     }
 
     #[test]

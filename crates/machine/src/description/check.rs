@@ -318,6 +318,23 @@ fn translations(description: &Description) -> Result<(), Conflict> {
     if !pages.is_power_of_two() {
         return Err(Conflict::new("tlb.pages_per_entry", "it is not a power of two", "1, 2, 4 or 8"));
     }
+    let (large, entry) = (description.tlb.large_page, description.tlb.page.0 * u64::from(pages));
+    if large.0 > 0 && (!large.0.is_power_of_two() || large.0 <= entry) {
+        let reason = "a large page is a power of two, and more than what an entry maps by small pages";
+        let sizes = (0..=20).map(|shift| 1 << shift).filter(|kib| kib << 10 > entry);
+        let accepted = sizes.map(|kib: u64| kib.to_string()).collect::<Vec<_>>().join(", ");
+        return Err(Conflict::new("tlb.large_page_kib", reason, format!("0, {accepted}")));
+    }
+    if large > description.topology.node_memory {
+        let reason = format!("a node has {} of memory", description.topology.node_memory);
+        return Err(Conflict::new("tlb.large_page_kib", reason, "at most topology.node_memory_mib"));
+    }
+    for (key, wanted) in [("migration", description.os.migration), ("replication", description.os.replication)] {
+        if wanted && large.0 > 0 {
+            let reason = "large pages (tlb.large_page_kib) neither move nor are copied";
+            return Err(Conflict::new(format!("os.{key}"), reason, "false"));
+        }
+    }
     Ok(())
 }
 

@@ -238,7 +238,9 @@ impl Kind for Size {
         };
         in_range(units, least, self.most as f64)?;
         let bytes = units * self.bytes_per_unit as f64;
-        if self.power_of_two && !(bytes.fract() == 0.0 && (bytes as u64).is_power_of_two()) {
+        // Zero, where it is in range, stands for none.
+        let power_of_two = bytes.fract() == 0.0 && (bytes == 0.0 || (bytes as u64).is_power_of_two());
+        if self.power_of_two && !power_of_two {
             return Err(Rejected::Impossible("it is not a power of two".into()));
         }
         if bytes.fract() != 0.0 {
@@ -253,6 +255,7 @@ impl Kind for Size {
 
     fn accepted(&self) -> String {
         let what = match (self.power_of_two, self.parts) {
+            (true, _) if self.least == 0 => "0 or a power of two",
             (true, _) => "a power of two",
             (false, 1) => "a whole number",
             (false, _) => "a number",

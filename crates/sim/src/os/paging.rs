@@ -69,6 +69,10 @@ pub struct Paging {
     page: Bytes,
     /// Pages that one TLB entry covers.
     entry_pages: usize,
+    /// Pages of a large page; 0 if there are none.
+    large_pages: usize,
+    /// The address space by large pages: whether each is mapped by one.
+    large: Vec<bool>,
     pub(super) pages: Vec<Page>,
     /// The page of each frame, old frames included: those are not reused, because a processor may still map them.
     owners: FxHashMap<PageAddr, PageNumber>,
@@ -93,6 +97,8 @@ impl Paging {
             policy: Policy::new(spec, topology),
             page: buffer.page,
             entry_pages: buffer.pages_per_entry as usize,
+            large_pages: (buffer.large_page.0 / buffer.page.0) as usize,
+            large: Vec::new(),
             pages: Vec::new(),
             owners: FxHashMap::default(),
             copies: FxHashMap::default(),
@@ -115,22 +121,58 @@ impl Paging {
     }
 
     /// Maps consecutive virtual pages, each with the node that the program requests. Under a policy with planned
-    /// placement, pages with a node are placed at once, as if the program had touched them before the measurement.
+    /// placement, pages with a node are placed at once, as if the program had touched them before the measurement. A
+    /// region of at least a large page begins at one and is mapped by large pages, as far as they are whole; each is
+    /// placed as its first page is.
     ///
     /// # Errors
     /// The requested node has no room left.
     pub fn map(&mut self, planned: &[Option<NodeId>], memory: &mut Memory) -> Result<VirtualAddr, NodeId> {
+        if self.large_pages > 0 && planned.len() >= self.large_pages {
+            let first = self.pages.len().next_multiple_of(self.large_pages);
+            self.pages.resize(first, Page::default());
+            self.large.resize(first / self.large_pages, false);
+            self.large.resize((first + planned.len()) / self.large_pages, true);
+        }
         let first = self.pages.len();
-        for &planned in planned {
-            let page = PageNumber(self.pages.len());
-            self.pages.push(Page { planned, ..Page::default() });
-            if let Some(node) = planned.filter(|_| self.policy.follows_plans()) {
-                let frame = memory.frame(node, self.colour(page)).ok_or(node)?;
-                self.put(page, frame);
+        self.pages.extend(planned.iter().map(|&planned| Page { planned, ..Page::default() }));
+        for number in (first..self.pages.len()).map(PageNumber) {
+            let Page { planned, frame, .. } = self.pages[number.0];
+            if let (Some(node), None) = (planned.filter(|_| self.policy.follows_plans()), frame) {
+                self.place(number, node, memory).ok_or(node)?;
             }
         }
         self.renew_knowledge();
         Ok(VirtualAddr((first as u64) << self.page_shift()))
+    }
+
+    /// Allocates the frame of a page on `node` or, for a page of a large one, consecutive frames of all its pages.
+    fn place(&mut self, page: PageNumber, node: NodeId, memory: &mut Memory) -> Option<()> {
+        if !self.is_large(page) {
+            let frame = memory.frame(node, self.colour(page))?;
+            self.put(page, frame);
+            return Some(());
+        }
+        let size = Bytes(self.large_pages as u64 * self.page.0);
+        let start = memory.aligned(node, size)?;
+        let first = page.0 - page.0 % self.large_pages;
+        for number in 0..self.large_pages {
+            self.put(PageNumber(first + number), start.offset(number as u64 * self.page.0));
+        }
+        Some(())
+    }
+
+    /// Whether a page is part of a large one.
+    fn is_large(&self, page: PageNumber) -> bool {
+        self.large_pages > 0 && self.large.get(page.0 / self.large_pages) == Some(&true)
+    }
+
+    /// Free frames of a node for a page; of those for a large one, the frames that begin at a large page.
+    fn room(&self, page: PageNumber, node: NodeId, memory: &Memory) -> u64 {
+        match self.is_large(page) {
+            true => memory.aligned_room(node, Bytes(self.large_pages as u64 * self.page.0)),
+            false => memory.free_frames(node),
+        }
     }
 
     /// The program requests node `node` for the page of `at`. Returns false for a page that is already placed, which
@@ -144,11 +186,12 @@ impl Paging {
     /// Makes the processors' translations anew for the present number of pages. Where pages move, they start empty.
     fn renew_knowledge(&mut self) {
         let (pages, shift, changing) = (self.pages.len(), self.page_shift(), self.is_changing());
+        let large_shift = shift + self.large_pages.max(1).trailing_zeros();
         if changing {
-            self.known.fill_with(|| Translations::new(pages, shift, true));
+            self.known.fill_with(|| Translations::new(pages, shift, true).with_large(&self.large, large_shift));
             return;
         }
-        let all = Translations::new(pages, shift, false);
+        let all = Translations::new(pages, shift, false).with_large(&self.large, large_shift);
         for (number, page) in self.pages.iter().enumerate() {
             all.set(number, page.frame.map_or(Translation::NONE, |frame| Translation::new(frame, true)));
         }
@@ -223,9 +266,8 @@ impl Paging {
         let page = self.number(at);
         let planned = self.pages[page.0].planned.filter(|_| self.policy.follows_plans());
         let wish = planned.map_or_else(|| self.policy.wish(node), Preference::Node);
-        let (node, spilled) = self.policy.serve(wish, |node| memory.free_frames(node))?;
-        let frame = memory.frame(node, self.colour(page))?;
-        self.put(page, frame);
+        let (node, spilled) = self.policy.serve(wish, |node| self.room(page, node, memory))?;
+        self.place(page, node, memory)?;
         self.counters.spilled += u64::from(spilled);
         self.counters.faults += 1;
         Some(self.spec.page_fault)
@@ -255,6 +297,9 @@ impl Paging {
     fn begin_move_of(&mut self, page: PageNumber, to: NodeId, memory: &mut Memory) -> Option<Transfer> {
         let Page { frame, next, moves, .. } = self.pages[page.0];
         let from = frame?;
+        if self.is_large(page) {
+            return None;
+        }
         let copied = self.copies.contains_key(&page) || self.changing.contains_key(&page);
         if copied || next.is_some() || node_of(from) == to || memory.free_frames(to) == 0 {
             return None;
@@ -342,6 +387,26 @@ pub(super) mod tests {
         let known = paging.known(CpuId(0)).look_up(second, true);
         assert!(known.is_some() && known == paging.frame_of(second));
         assert_eq!((paging.counters().placed.as_slice(), paging.counters().faults), (&[0, 1, 1, 0][..], 1));
+    }
+
+    #[test]
+    fn large_pages_are_placed_as_a_whole() {
+        let (mut paging, mut memory) = paging(|spec| spec.migration = false);
+        paging.large_pages = 4;
+        let small = paging.map(&[None; 3], &mut memory).expect("there is room");
+        let start = paging.map(&[None; 10], &mut memory).expect("there is room");
+        assert_eq!((small.0, start.0), (0, 4 * PAGE.0), "it begins at a large page");
+        let at = |page: u64| start.offset(page * PAGE.0 + 8);
+        paging.first_touch(NodeId(2), at(5), &mut memory).expect("there is room");
+        let frames: Vec<_> =
+            (4..8).filter_map(|page| paging.frame_of(at(page))).map(|frame| frame.0 >> 14 & 63).collect();
+        assert_eq!(frames, [0, 1, 2, 3]);
+        assert_eq!((paging.frame_of(at(0)), paging.frame_of(at(8))), (None, None));
+        paging.first_touch(NodeId(1), at(9), &mut memory).expect("there is room");
+        assert_eq!((paging.counters().placed.as_slice(), paging.counters().faults), (&[0, 1, 4, 0][..], 2));
+        let tag = |page: u64| paging.known(CpuId(0)).tag(at(page).0, 99);
+        assert!(tag(0) == tag(3) && tag(4) == tag(7) && tag(3) != tag(4));
+        assert_eq!((tag(8), tag(9)), (99, 99), "the rest is mapped by small pages");
     }
 
     #[test]

@@ -30,12 +30,30 @@ pub struct Translations {
     page_shift: u32,
     /// Whether a translation may become outdated between TLB refills.
     changing: bool,
+    /// The address space by large pages: whether each is mapped by one. Empty if none is.
+    large: Rc<[bool]>,
+    large_shift: u32,
 }
 
 impl Translations {
     /// Empty translations of `pages` pages of `1 << page_shift` bytes.
     pub fn new(pages: usize, page_shift: u32, changing: bool) -> Self {
-        Self { pages: (0..pages).map(|_| Cell::default()).collect(), page_shift, changing }
+        let pages = (0..pages).map(|_| Cell::default()).collect();
+        Self { pages, page_shift, changing, large: Rc::default(), large_shift: 0 }
+    }
+
+    /// The same with these parts of the address space, of `1 << large_shift` bytes each, mapped by large pages.
+    pub fn with_large(self, large: &[bool], large_shift: u32) -> Self {
+        Self { large: large.into(), large_shift, ..self }
+    }
+
+    /// What a TLB entry for `at` is tagged with: its large page or, of small ones, the number `entry`.
+    #[inline]
+    pub fn tag(&self, at: u64, entry: u64) -> u64 {
+        /// Tells tags of large pages from those of small ones.
+        const LARGE: u64 = 1 << 63;
+        let page = at >> self.large_shift;
+        if self.large.get(page as usize).is_some_and(|large| *large) { LARGE | page } else { entry }
     }
 
     /// The physical address of `at`, if its translation is valid for a store (`writes`) or a load.
@@ -65,12 +83,12 @@ impl Translations {
         self.changing
     }
 
-    /// A TLB miss on entry number `entry`, of `1 << entry_shift` bytes: if pages move, the translations that it covers
-    /// are dropped.
+    /// A TLB miss on `at`, in an entry of `1 << entry_shift` bytes: if pages move, the translations that it covers are
+    /// dropped. Large pages do not move.
     #[inline]
-    pub fn missed(&self, entry: u64, entry_shift: u32) {
+    pub fn missed(&self, at: u64, entry_shift: u32) {
         if self.changing {
-            let first = (entry << (entry_shift - self.page_shift)) as usize;
+            let first = (at >> entry_shift << (entry_shift - self.page_shift)) as usize;
             let last = (first + (1 << (entry_shift - self.page_shift))).min(self.pages.len());
             self.pages[first..last].iter().for_each(|page| page.set(Translation::NONE));
         }
@@ -89,8 +107,17 @@ mod tests {
         translations.set(2, Translation::new(PhysicalAddr(7 << 14), false));
         assert_eq!(translations.look_up(at, false), Some(PhysicalAddr((7 << 14) + 40)));
         assert_eq!(translations.look_up(at, true), None, "it may only be read");
-        translations.missed(1, 15);
+        translations.missed(1 << 15, 15);
         assert!(translations.look_up(at, false).is_some(), "pages do not move");
+    }
+
+    #[test]
+    fn an_entry_for_a_large_page_has_a_tag_of_its_own() {
+        let translations = Translations::new(12, 14, false).with_large(&[false, true, false], 16);
+        let tag = |page: u64| translations.tag(page << 14, page / 2);
+        assert_eq!((tag(0), tag(3), tag(8), tag(11)), (0, 1, 4, 5), "small pages, two in an entry");
+        assert!(tag(4) == tag(7) && tag(4) > 1 << 62, "{}", tag(4));
+        assert_eq!(translations.tag(1 << 40, 7), 7, "beyond the address space");
     }
 
     #[test]
@@ -100,7 +127,7 @@ mod tests {
         translations.missed(0, 15);
         let known: Vec<_> = (0..3).map(|page| translations.get(page) != Translation::NONE).collect();
         assert_eq!(known, [false, false, true]);
-        translations.missed(1, 15);
+        translations.missed(1 << 15, 15);
         assert_eq!(translations.get(2), Translation::NONE, "the last entry reaches beyond the last page");
     }
 }

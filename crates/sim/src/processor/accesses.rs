@@ -5,6 +5,7 @@ use units::{Duration, LineAddr, PhysicalAddr, Time, VirtualAddr};
 
 use super::{Miss, MissId, Post, PostKind, Processor, Wait};
 use crate::account::{Cause, Charge, Measuring, MissTag, Service};
+use crate::os::Translations;
 use crate::part::{CachedCopy, Completion, Place};
 
 /// The dependence of an access's address.
@@ -38,7 +39,7 @@ pub trait Location: Copy {
 impl Location for PhysicalAddr {
     #[inline]
     fn translate(self, processor: &mut Processor, _access: Access) -> Result<PhysicalAddr, Wait> {
-        processor.look_up(self.0)?;
+        processor.look_up(self.0, |_, entry| entry)?;
         Ok(self)
     }
 
@@ -57,7 +58,7 @@ impl Location for PhysicalAddr {
 impl Location for VirtualAddr {
     #[inline]
     fn translate(self, processor: &mut Processor, access: Access) -> Result<PhysicalAddr, Wait> {
-        processor.look_up(self.0)?;
+        processor.look_up(self.0, |translations, entry| translations.tag(self.0, entry))?;
         let writes = access.writes();
         processor.translations.look_up(self, writes).ok_or_else(|| processor.page_fault(self, writes))
     }
@@ -122,15 +123,15 @@ impl Processor {
         self.wait_until(self.value_at, Cause::Work);
     }
 
-    /// Looks up an address in the TLB.
+    /// Looks up an address in the TLB. `tag` gives the tag of its entry, from the number of its small pages' entry.
     #[inline]
-    fn look_up(&mut self, at: u64) -> Result<(), Wait> {
+    fn look_up(&mut self, at: u64, tag: impl FnOnce(&Translations, u64) -> u64) -> Result<(), Wait> {
         let entry = at >> self.timing.page_shift;
-        if !self.tlb.access(entry, &mut self.random) {
+        if !self.tlb.is_latest(entry) && !self.tlb.access(tag(&self.translations, entry), &mut self.random) {
             self.refilling = true;
             self.counters.translation_misses += 1;
             self.report_tlb_miss(at);
-            self.translations.missed(entry, self.timing.page_shift);
+            self.translations.missed(at, self.timing.page_shift);
         }
         if self.refilling { self.refill() } else { Ok(()) }
     }

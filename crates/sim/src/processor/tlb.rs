@@ -30,13 +30,16 @@ impl Tlb {
         Self { entries: vec![NONE; entries], index: vec![0; slots].into(), filled: 0, last: NONE }
     }
 
+    /// Whether the latest access was to this page number.
+    #[inline]
+    pub fn is_latest(&self, page: u64) -> bool {
+        page == self.last
+    }
+
     /// Looks up a page number (an address divided by the reach of an entry). Returns `false` on a miss, after loading
     /// the entry.
     #[inline]
     pub fn access(&mut self, page: u64, random: &mut Xoshiro256PlusPlus) -> bool {
-        if page == self.last {
-            return true;
-        }
         self.last = page;
         let hint = usize::from(self.index[self.slot_of(page)]);
         if self.entries[hint] == page {

@@ -83,6 +83,8 @@ section! {
         pages_per_entry: u32 = "pages_per_entry", count(1, 8);
         /// Page size.
         page: Bytes = "page_kib", kib(1, 16384);
+        /// Size of a large page, which one entry maps; 0 for none. Regions of at least that size are mapped by large pages.
+        large_page: Bytes = "large_page_kib", kib(0, 1 << 20), or Bytes(0);
         /// Time of a refill after a miss.
         miss: Duration = "miss_ns", ns(0.0, 100_000.0);
     }

@@ -3,7 +3,7 @@
 
 use units::Duration;
 
-use super::section;
+use super::{MOST_PROCESSORS, section};
 use crate::description::kind::{Alternatives, Flag, choice, count, ns};
 
 /// The placement policy: the node of a page at its first touch.
@@ -53,13 +53,13 @@ section! {
         /// The placement policy.
         placement: PlacementKind = "placement", choice::<PlacementKind>();
         /// The node of `placement = "fixed"`.
-        fixed_node: u32 = "fixed_node", count(0, 511);
+        fixed_node: u32 = "fixed_node", count(0, MOST_PROCESSORS - 1);
         /// Maximum router hops from the centre of a memory locality domain to its nodes.
         domain_radius: u32 = "domain_radius", count(0, 32);
         /// The arrangement of the nodes of a set of domains.
         domain_topology: DomainTopology = "domain_topology", choice::<DomainTopology>();
         /// The node near which the set of domains is placed.
-        domain_affinity_node: u32 = "domain_affinity_node", count(0, 511);
+        domain_affinity_node: u32 = "domain_affinity_node", count(0, MOST_PROCESSORS - 1);
         /// Whether frames are chosen so that consecutive pages map to consecutive sets of the secondary cache.
         page_colouring: bool = "page_colouring", Flag;
         /// The processor's time for a first touch: the trap, allocating a frame, zeroing it, and the return.
