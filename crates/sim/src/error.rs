@@ -133,7 +133,7 @@ impl SimError {
         description: &Description,
         accepted: &'static str,
     ) -> Result<&'a T, Self> {
-        let value = format!("{:?}", description.controller.kind);
+        let value = description.controller.kind.to_string();
         table.ok_or(Self::Unsupported { key: "controller.kind", value, accepted: accepted.into() })
     }
 }

@@ -218,7 +218,7 @@ impl<'a> Thread<'a> {
         self.until_done(|processor| processor.instructions(&mut left));
     }
 
-    /// Nothing issues for as long as `slots` instructions take to issue: whoever knows the program's code has found that the operands
+    /// Nothing issues for as long as `slots` instructions take to issue: a compiler has found that the operands
     /// of what comes next are not there sooner.
     #[inline]
     pub fn stall(&mut self, slots: u32) {

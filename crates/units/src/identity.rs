@@ -1,4 +1,4 @@
-//! Who and where: nodes, processors, routers, and addresses at three grains.
+//! Identities: nodes, processors, routers, and addresses at three grains.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! Probes under way: scheduled events that may change the copies of processors from outside.
 //!
-//! A processor runs ahead of the rest of the machine as long as nothing can reach it. Whatever may reach it within the
-//! look-ahead is an event in the queue; the kernel counts such events by node when they are scheduled and when they occur,
-//! from a property of the event ([`NodeEvent::reach`]) and, for messages, of the message ([`Message::probes`]). A controller
+//! A processor runs ahead of the rest of the machine as long as no probe can reach it. Events that may reach it within the
+//! look-ahead are in the queue; the kernel counts them by node when they are scheduled and when they occur, from a property
+//! of the event ([`NodeEvent::reach`]) and, for messages, of the message ([`Message::probes`]). A controller
 //! therefore cannot forget one.
 
 use units::{CpuId, NodeId};

@@ -47,7 +47,7 @@ impl Translations {
         Self { large: large.into(), large_shift, ..self }
     }
 
-    /// What a TLB entry for `at` is tagged with: its large page or, of small ones, the number `entry`.
+    /// The tag of the TLB entry for `at`: its large page or, without one, the number `entry` of its small pages.
     #[inline]
     pub fn tag(&self, at: u64, entry: u64) -> u64 {
         /// Tells tags of large pages from those of small ones.

@@ -75,7 +75,7 @@ pub struct Found {
     pub predicted: bool,
 }
 
-/// What one look at a set finds.
+/// The result of one look at a set.
 enum Seen {
     /// The line, in this way.
     Present(usize),

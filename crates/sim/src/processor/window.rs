@@ -264,7 +264,7 @@ impl Processor {
         Ok(())
     }
 
-    /// Nothing issues for `slots` issue slots, because what comes next waits for its operands. What is in flight goes on.
+    /// Nothing issues for `slots` issue slots, because the next instruction waits for its operands. Instructions in flight go on.
     #[inline]
     pub fn stall(&mut self, slots: u32) {
         self.wait_until(self.time + self.timing.issue * u64::from(slots), Cause::Work);

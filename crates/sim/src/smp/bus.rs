@@ -12,7 +12,7 @@ use crate::processor::PostKind;
 use crate::statistics::Tally;
 use crate::system::{Crossing, Served, System};
 
-/// What the participants of a transaction have answered.
+/// The answers of the participants of a transaction.
 struct Snooped<B: Bus> {
     command: B::Command,
     /// Whether data go over the bus.

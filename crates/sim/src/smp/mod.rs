@@ -4,7 +4,7 @@
 //! This is the shortest kind of machine: the parts are [`SnoopingBus`] and [`Banks`], and this file composes them.
 //! 1. A miss or a dirty eviction becomes a bus request at its processor's pins, and waits for the address wires.
 //! 2. Memory starts to read with the address phase. When the combined reply is there, all caches and memory have changed
-//!    their states at once ([`Smp::snoop`]): this is the order of the machine's accesses.
+//!    their states at once (`System::snoop`): this is the order of the machine's accesses.
 //! 3. The data, from memory or from the owner's cache, take the data wires when they are ready. When the line is in the
 //!    requester's cache the transaction is complete, and the next one on that line may start.
 

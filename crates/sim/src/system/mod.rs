@@ -1,6 +1,6 @@
 //! The simulated system, for any kind of controller: processors, their threads, and the operating system around them.
 //!
-//! What happens when is the kernel's ([`crate::kernel`]); what answers a miss, the controllers' ([`Controller`]).
+//! The order of events is the kernel's ([`crate::kernel`]), the answers to misses are the controllers' ([`Controller`]).
 
 mod bus;
 mod check;

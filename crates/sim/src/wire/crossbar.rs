@@ -2,7 +2,7 @@
 //!
 //! A message occupies its sender's interface for its packets, one after the other, and from a constant time after its
 //! start the receiver's interface for as long. Each interface serves messages in the order in which they come to it,
-//! whatever their virtual network. What waits has room, so that no message holds up another one elsewhere and the crossbar
+//! whatever their virtual network. A waiting message has room, so that no message holds up another one elsewhere and the crossbar
 //! is free of deadlock.
 
 use engine::Server;
@@ -23,7 +23,7 @@ struct Interface {
 }
 
 impl Interface {
-    /// Serves a message of `length` that comes at `now`. Returns the start of its first packet.
+    /// Serves a message of `packets` that comes at `now`. Returns the start of its first packet.
     #[inline]
     fn serve(&mut self, now: Time, packets: u16) -> Time {
         self.meter.accept(packets);
@@ -63,7 +63,7 @@ pub struct Crossbar {
 }
 
 impl Crossbar {
-    /// The idle crossbar of `description`, for so many virtual networks.
+    /// The idle crossbar of `description`, for `networks` virtual networks.
     ///
     /// # Panics
     /// The description has no crossbar.

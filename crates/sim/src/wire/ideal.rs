@@ -33,7 +33,7 @@ impl Metered for Instant {
 }
 
 impl Ideal {
-    /// The idle interconnect of `description`, for so many virtual networks.
+    /// The idle interconnect of `description`, for `networks` virtual networks.
     ///
     /// # Panics
     /// The description has no ideal interconnect.

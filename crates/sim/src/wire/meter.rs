@@ -1,4 +1,4 @@
-//! What a port's registers count of a channel: packets, the occupancy of its far end's queue, and packets by age.
+//! Counts of a channel in its port's registers: packets, the occupancy of its far end's queue, and packets by age.
 
 use units::{Duration, Time};
 

@@ -79,7 +79,7 @@ pub struct Retry {
     pub at: Time,
 }
 
-/// What follows from a step of a message; in two machine words, which are returned in registers.
+/// The consequences of a step of a message; in two machine words, which are returned in registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     /// The time of the next step of the message, if it does not wait.
@@ -263,7 +263,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// The idle network of `description`, for a protocol of so many virtual networks.
+    /// The idle network of `description`, for a protocol of `networks` virtual networks.
     pub fn new(description: &Description, topology: Topology, networks: usize) -> Self {
         let wires = match description.topology.kind {
             TopologyKind::Crossbar => Wires::Crossbar(Crossbar::new(description, topology, networks)),

@@ -196,7 +196,7 @@ fn every_kind() -> Vec<Description> {
     plain.into_iter().chain([flash, hypercube, line]).collect()
 }
 
-/// A message alone arrives when the interconnect says that it does unhindered, by either virtual network.
+/// A message alone arrives at its unhindered time, by either virtual network.
 #[test]
 fn what_is_unhindered_is_what_a_message_alone_takes() {
     for description in every_kind() {

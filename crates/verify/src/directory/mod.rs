@@ -2,7 +2,7 @@
 //! of the protocol crate, the same that the timing simulator runs.
 //!
 //! The network is a multiset: any message in flight may arrive next, except as the protocol's own rule orders them
-//! ([`Explored::waits_for`]), so every order that a real network produces is explored. What is due at a cache (the
+//! ([`Explored::waits_for`]), so every order that a real network produces is explored. Messages due at a cache (the
 //! retry of a NACKed request, a deferred answer) may happen at any time. An exhausted store may reclaim any line that
 //! has entries of it.
 

@@ -32,6 +32,12 @@ impl Alternatives for ControllerKind {
         &[(Self::Hub, "hub"), (Self::Magic, "magic"), (Self::SnoopingBus, "snooping-bus")];
 }
 
+impl std::fmt::Display for ControllerKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
 section! {
     /// The node controller; its parameters are in the table of its kind.
     ControllerSpec in "controller" {

@@ -84,7 +84,7 @@ pub struct Channel {
     /// For each virtual channel, the time at which the last accepted packet has left.
     free_at: [Time; MOST_LANES],
     lanes: Box<[Lane]>,
-    /// What its port's registers count.
+    /// The counts of its port's registers.
     pub meter: Meter,
 }
 

@@ -29,7 +29,7 @@ pub struct Routed {
 }
 
 impl Routed {
-    /// The idle network of `description`, for a protocol of so many virtual networks.
+    /// The idle network of `description`, for a protocol of `networks` virtual networks.
     pub fn new(description: &Description, topology: Topology, networks: usize) -> Self {
         let (router, link) = (&description.router, &description.link);
         let cycle = router.clock.period();
