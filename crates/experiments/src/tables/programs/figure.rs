@@ -76,11 +76,8 @@ impl Figure {
 
     /// Whether its mean over programs is arithmetic: that of parts of a hundred. All others have geometric means.
     pub fn is_share(self) -> bool {
-        match self {
-            Self::Local | Self::Rate | Self::Hits | Self::FewestHits | Self::MostHits => true,
-            Self::Busiest | Self::InstructionMisses => true,
-            _ => false,
-        }
+        let of_hits = matches!(self, Self::Hits | Self::FewestHits | Self::MostHits);
+        of_hits || matches!(self, Self::Local | Self::Rate | Self::Busiest | Self::InstructionMisses)
     }
 
     /// The figure of a run; that of the time for those that compare two. `cycle_ns` is a processor's.
