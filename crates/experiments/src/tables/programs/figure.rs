@@ -40,6 +40,8 @@ pub enum Figure {
     TranslationMisses,
     /// How much of the time the busiest controller was held, in percent.
     Busiest,
+    /// The part of all occupancy that went into misses of the instruction cache, in percent.
+    InstructionMisses,
 }
 
 /// The processors that speedups are relative to.
@@ -67,13 +69,15 @@ impl Figure {
             "messages" => Self::Messages,
             "translation-misses" => Self::TranslationMisses,
             "busiest" => Self::Busiest,
+            "instruction-misses" => Self::InstructionMisses,
             _ => return None,
         })
     }
 
     /// Whether its mean over programs is arithmetic: that of parts of a hundred. All others have geometric means.
     pub fn is_share(self) -> bool {
-        matches!(self, Self::Local | Self::Rate | Self::Hits | Self::FewestHits | Self::MostHits | Self::Busiest)
+        let of_hits = matches!(self, Self::Hits | Self::FewestHits | Self::MostHits);
+        of_hits || matches!(self, Self::Local | Self::Rate | Self::Busiest | Self::InstructionMisses)
     }
 
     /// The figure of a run; that of the time for those that compare two. `cycle_ns` is a processor's.
@@ -104,6 +108,11 @@ impl Figure {
             }
             Self::TranslationMisses => Some(row.translation_misses as f64),
             Self::Busiest => Some(row.max_utilisation_pct),
+            Self::InstructionMisses => {
+                let caches = row.controllers.as_ref()?.iter().map(|controller| controller.instruction_cache);
+                let stalled: f64 = caches.map(|cache| cache.map(|cache| cache.stalled_ns)).sum::<Option<f64>>()?;
+                (row.occupancy_ns > 0.0).then(|| stalled / row.occupancy_ns * 100.0)
+            }
         }
     }
 }

@@ -49,6 +49,8 @@ pub const SPECOMP: &[&str] = &["swim", "wupwise", "mgrid", "apsi", "art", "equak
 pub const CACHED_REMOTELY: &[&str] = &["swim", "wupwise", "mgrid", "apsi", "equake", "fma3d", "applu"];
 /// The kernels of SPLASH-2 in Figure 3.1.
 pub const SPLASH: &[&str] = &["fft", "lu", "radix", "ocean"];
+/// Programs that share lines in one way each, of our own studies.
+pub const SYNTHETIC: &[&str] = &["migratory", "producer-consumer", "wide-read-sharing", "private", "hot-spot"];
 /// The protocols of Tables 5.3 and 5.4.
 const PROTOCOLS: [&str; 6] = ["cv=2", "cv=2/LB", "hybrid", "hybrid/IR", "hybrid/IC", "dynamic-pointer"];
 
@@ -141,7 +143,15 @@ impl Shape for Programs {
 
 /// All programs that words may name.
 fn known() -> Vec<&'static str> {
-    [SPECOMP, SPLASH].concat()
+    [SPECOMP, SPLASH, SYNTHETIC].concat()
+}
+
+/// What the words of a table, a row and a column are about in another table over programs; none if they mean nothing.
+pub(super) fn cell(scene: &Scene<'_>, words: [&str; 3]) -> Result<Option<Formula>, ExperimentError> {
+    match Cell::parse(words, &known()) {
+        Ok(cell) => Runs { scene, programs: SYNTHETIC }.cell(&cell).map(Some),
+        Err(_) => Ok(None),
+    }
 }
 
 /// The point that words of our own are about.

@@ -8,14 +8,15 @@ use protocol::msi::catalogue::{Named, Sizes, Visitor, resolve};
 use sim::{Scheduling, SpaceSharing, TimeSharing};
 
 use super::Figure;
+use crate::ideal::Equation;
 
-/// The ideal machines of the FLASH dissertation's section 5.5, and how their times are known.
+/// How the time on an ideal machine of the FLASH dissertation's section 5.5 is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ideal {
-    /// Which.
-    pub limit: Limit,
-    /// By Equations 5.3 and 5.4 from the real machine's account, instead of by simulating the ideal one.
-    pub accounted: bool,
+pub enum Ideal {
+    /// By simulating the ideal machine.
+    Simulated(Limit),
+    /// By an equation, from the real machine's account.
+    Accounted(Equation),
 }
 
 /// An ideal protocol.
@@ -36,10 +37,24 @@ impl Limit {
         }
     }
 
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::ZeroOverhead, Self::AllLocal];
+
     fn named(name: &str) -> Option<Self> {
-        [Self::ZeroOverhead, Self::AllLocal].into_iter().find(|limit| limit.name() == name)
+        Self::ALL.into_iter().find(|limit| limit.name() == name)
+    }
+
+    /// The equation that accounts for it.
+    const fn equation(self) -> Equation {
+        match self {
+            Self::ZeroOverhead => Equation::ZeroOverhead,
+            Self::AllLocal => Equation::AllLocal,
+        }
     }
 }
+
+/// Equations with words of their own: the real machine's time as its account has it, and Equation 5.4 as printed.
+const EQUATIONS: [(&str, Equation); 2] = [("base", Equation::Base), ("all-local-stall", Equation::AllLocalStall)];
 
 /// A program's run, and what is read off it.
 #[derive(Clone, PartialEq, Debug)]
@@ -122,7 +137,9 @@ impl Point {
         if let Ok(cpus) = word.parse() {
             self.cpus = cpus;
         } else if let Some(limit) = Limit::named(word) {
-            self.ideal = Some(Ideal { limit, accounted: false });
+            self.ideal = Some(Ideal::Simulated(limit));
+        } else if let Some((_, equation)) = EQUATIONS.into_iter().find(|(name, _)| *name == word) {
+            self.ideal = Some(Ideal::Accounted(equation));
         } else if let Some(figure) = Figure::named(word) {
             self.figure = figure;
         } else if word == AVERAGE || programs.contains(&word) {
@@ -135,9 +152,18 @@ impl Point {
             word.clone_into(&mut self.protocol);
         } else {
             match (word, word.split_once('=')) {
-                ("accounted", _) | ("simulated", _) => {
-                    let Some(ideal) = &mut self.ideal else { return Err(UnknownWord(word.to_owned())) };
-                    ideal.accounted = word == "accounted";
+                ("accounted", _) => match self.ideal {
+                    Some(Ideal::Simulated(limit)) => self.ideal = Some(Ideal::Accounted(limit.equation())),
+                    Some(Ideal::Accounted(_)) => {}
+                    None => return Err(UnknownWord(word.to_owned())),
+                },
+                ("simulated", _) => {
+                    let limit = Limit::ALL.into_iter().find(|limit| match self.ideal {
+                        Some(Ideal::Simulated(own)) => own == *limit,
+                        Some(Ideal::Accounted(equation)) => limit.equation() == equation,
+                        None => false,
+                    });
+                    self.ideal = Some(Ideal::Simulated(limit.ok_or_else(|| UnknownWord(word.to_owned()))?));
                 }
                 ("two", _) => self.processes = 2,
                 ("tuned", _) => self.tuned = true,
@@ -230,7 +256,9 @@ mod tests {
         };
         assert_eq!(plain, Cell { point: expected, over: None, faster: false });
         let ideal = parse(["", "16", "average time all-local accounted 1-OTT tuned=2"]).point;
-        assert_eq!(ideal.ideal, Some(Ideal { limit: Limit::AllLocal, accounted: true }));
+        assert_eq!(ideal.ideal, Some(Ideal::Accounted(Equation::AllLocal)));
+        let both = parse(["zero-overhead accounted", "swim", "simulated"]).point;
+        assert_eq!(both.ideal, Some(Ideal::Simulated(Limit::ZeroOverhead)));
         assert_eq!((ideal.cpus, ideal.program), (16, None));
         assert_eq!(ideal.machine, [("processor.outstanding_misses".to_owned(), "1".to_owned())]);
         assert_eq!(ideal.parameters, [("tuned".to_owned(), 2)]);
@@ -247,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_word_that_means_nothing_is_named() {
-        for word in ["hybird", "accounted", "tuned=much", "gafort"] {
+        for word in ["hybird", "accounted", "simulated", "tuned=much", "gafort"] {
             let error = Cell::parse(["", "swim", word], &PROGRAMS).expect_err(word);
             assert!(error.to_string().starts_with(word), "{error}");
         }
