@@ -10,8 +10,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use units::{CpuId, Duration, LineAddr};
 
-use crate::causes::MissCause;
-use crate::processor::{Cause, Measuring, Service};
+use crate::account::{Cause, Measuring, MissCause, Service};
 
 /// The reason for lost time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

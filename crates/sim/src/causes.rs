@@ -17,31 +17,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 use units::{CpuId, LineAddr};
 
-/// The cause of a miss.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum MissCause {
-    /// The processor's first miss on the line.
-    Cold,
-    /// The line was evicted, and a fully associative cache of equal size would have evicted it too.
-    Capacity,
-    /// The line was evicted, but a fully associative cache of equal size would have kept it.
-    Conflict,
-    /// The line was invalidated by a writer, and the processor uses what was written.
-    TrueSharing,
-    /// The line was invalidated by a writer, and the processor does not use what was written.
-    FalseSharing,
-}
-
-impl MissCause {
-    /// Every cause with its name.
-    pub const ALL: [(Self, &'static str); 5] = [
-        (Self::Cold, "cold"),
-        (Self::Capacity, "capacity"),
-        (Self::Conflict, "conflict"),
-        (Self::TrueSharing, "true-sharing"),
-        (Self::FalseSharing, "false-sharing"),
-    ];
-}
+use crate::account::MissCause;
 
 /// The tracker of causes that all processors of a machine share.
 pub type SharedCauses = Rc<RefCell<Causes>>;

@@ -1,13 +1,12 @@
 //! Errors of a simulation.
 
+use crate::incoherence::Incoherence;
 use machine::DescriptionError;
 use machine::description::Description;
 use protocol::ProtocolError;
 use protocol::msi::catalogue::UnknownProtocol;
 use thiserror::Error;
 use units::{Bytes, CpuId, NodeId, Time, VirtualAddr};
-
-use crate::system::Incoherence;
 
 /// The reason why a simulation cannot start or continue.
 #[derive(Debug, Error)]

@@ -6,6 +6,7 @@
 //! horizon before which no other event can interfere ([`Mode::LookAhead`]). The result is the same as with one event
 //! for each reference ([`Mode::LockStep`]).
 
+mod account;
 mod attribution;
 mod causes;
 pub mod counters;
@@ -13,6 +14,7 @@ mod error;
 mod fault;
 mod flash;
 mod ideal;
+mod incoherence;
 mod kernel;
 mod memory;
 mod observer;
@@ -31,21 +33,22 @@ mod thread_changes;
 mod unloaded;
 mod wire;
 
+pub use account::{
+    Cause, Distance, ExternalCounts, MissCause, MissCounts, ProcessorCounters, Service, TimeSplit, Transaction,
+};
 pub use attribution::{LineLoss, Loss, WORD_BITS, WordSet};
-pub use causes::MissCause;
 pub use error::SimError;
 pub use fault::Fault;
 pub use flash::StallTerms;
+pub use incoherence::{Incoherence, Unfinished};
 pub use observer::Observed;
 pub use origin::{HubCounters, MessageCounts};
 pub use os::{PagingCounters, Scheduling, SchedulingCounters, SpaceSharing, TimeSharing, domain_nodes, places};
-pub use processor::{
-    Cause, Distance, ExternalCounts, Location, MissCounts, ProcessorCounters, Service, TimeSplit, Transaction,
-};
+pub use processor::Location;
 pub use simulator::{Simulator, unloaded_reads};
 pub use smp::register_bus;
 pub use statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
-pub use system::{Incoherence, Job, ThreadReport, Unfinished};
+pub use system::{Job, ThreadReport};
 pub use thread::{Program, Thread, ThreadId};
 
 pub use unloaded::UnloadedRead;

@@ -7,15 +7,14 @@
 //! every issued store is in the line. Where the protocol relaxes the memory order, a load may return older contents
 //! while the writer still collects acknowledgements, but none older than its own processor has observed.
 
+use crate::incoherence::Incoherence;
+use crate::part::CachedCopy;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use protocol::{CopyState, Version};
 use rustc_hash::FxHashMap;
 use units::{CpuId, LineAddr, Time};
-
-use crate::processor::CachedCopy;
-use crate::system::Incoherence;
 
 /// The shared handle to the observer, held by processors and the system around them.
 pub type SharedObserver = Rc<RefCell<Observer>>;

@@ -8,7 +8,8 @@ use protocol::Access;
 use units::{CpuId, NodeId, PhysicalAddr, Time, VirtualAddr};
 
 use crate::SimError;
-use crate::processor::{Address, Cause, Location, Measuring, Processor, Wait};
+use crate::account::{Cause, Measuring};
+use crate::processor::{Address, Location, Processor, Wait};
 
 /// A program for one simulated processor: straight-line code that calls the methods of [`Thread`].
 pub type Program = Box<dyn FnOnce(&mut Thread<'_>)>;

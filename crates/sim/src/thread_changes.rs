@@ -3,7 +3,8 @@
 //! Built-in programs and users' programs keep the values themselves: a change is a closure that is called at the
 //! simulated time at which the store is done, and not before.
 
-use crate::processor::{Cause, Location};
+use crate::account::Cause;
+use crate::processor::Location;
 use crate::thread::Thread;
 
 impl Thread<'_> {

@@ -7,8 +7,9 @@ use units::{CpuId, LineAddr, NodeId};
 
 use super::directory::Directory;
 use super::{Magics, cpu_of, node_of};
-use crate::processor::CachedCopy;
-use crate::system::{Incoherence, System, Unfinished};
+use crate::incoherence::{Incoherence, Unfinished};
+use crate::part::CachedCopy;
+use crate::system::System;
 
 impl System<Magics> {
     pub(super) fn compare_with_directory(&mut self) -> Result<(), Incoherence> {

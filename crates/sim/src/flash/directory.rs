@@ -8,8 +8,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use units::{LineAddr, NodeId};
 
+use crate::incoherence::Unfinished;
 use crate::memory::{LineMap, LineTable};
-use crate::system::Unfinished;
 
 /// The effects of a run of a home's handler besides the new directory state. Reused from run to run.
 #[derive(Clone, Debug, Default)]

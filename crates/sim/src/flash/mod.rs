@@ -31,10 +31,11 @@ use protocol::msi::{HeaderUse, Lane, Message, NodeContext, SharingSet, Site};
 use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
 use crate::counters::CounterUnit;
+use crate::incoherence::Incoherence;
 use crate::kernel::{self, EnvelopeId};
 use crate::memory::LineMap;
 use crate::processor::{MissId, Post, ProcessorTiming};
-use crate::system::{Blueprint, Controller, Held, Incoherence, System};
+use crate::system::{Blueprint, Controller, Held, System};
 use crate::wire::{Interconnect, Network};
 use crate::{NodeStatistics, SimError};
 

@@ -11,7 +11,8 @@ use super::remote_access_cache::Kept;
 use super::transport::is_request;
 use super::{Magics, cpu_of, miss_on};
 use crate::kernel::EnvelopeId;
-use crate::processor::{CachedCopy, MissId};
+use crate::part::CachedCopy;
+use crate::processor::MissId;
 use crate::system::System;
 
 /// Whether an invalidation goes on to the processor. MAGIC tracks the contents of the remote access cache but not those

@@ -37,11 +37,13 @@ use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 use crate::flash::{
     self, Directory, MagicDescription, MagicTiming, Protocol, Sums, Traces, Unhindered, UnhinderedMisses, cpu_of,
 };
+use crate::incoherence::{Incoherence, Unfinished};
 use crate::kernel::{self, EnvelopeId, Event};
 use crate::memory::LineMap;
-use crate::processor::{CachedCopy, MissId, Post, PostKind, ProcessorTiming};
+use crate::part::CachedCopy;
+use crate::processor::{MissId, Post, PostKind, ProcessorTiming};
 use crate::statistics::{Histogram, NodeStatistics, Tally};
-use crate::system::{Blueprint, Controller, Held, Incoherence, System, Unfinished};
+use crate::system::{Blueprint, Controller, Held, System};
 use crate::wire::Network;
 use crate::{SimError, StallTerms};
 

@@ -6,7 +6,7 @@ use units::{LineAddr, NodeId};
 
 use super::{Ideals, cpu_of, is_served};
 use crate::flash;
-use crate::processor::CachedCopy;
+use crate::part::CachedCopy;
 use crate::system::System;
 
 impl System<Ideals> {

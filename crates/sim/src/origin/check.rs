@@ -5,8 +5,9 @@ use protocol::origin::DirectoryState;
 use units::{CpuId, LineAddr};
 
 use super::Hubs;
-use crate::processor::CachedCopy;
-use crate::system::{Incoherence, System, Unfinished};
+use crate::incoherence::{Incoherence, Unfinished};
+use crate::part::CachedCopy;
+use crate::system::System;
 
 impl System<Hubs> {
     pub(super) fn compare_with_directory(&mut self) -> Result<(), Incoherence> {

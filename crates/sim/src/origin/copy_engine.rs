@@ -16,7 +16,8 @@ use units::{Bytes, CpuId, LineAddr, NodeId};
 use super::{HubEvent, Hubs};
 use crate::memory::node_of;
 use crate::os::Transfer;
-use crate::processor::{CachedCopy, Post};
+use crate::part::CachedCopy;
+use crate::processor::Post;
 use crate::system::{Controller, System};
 
 /// The line number that stands for the start of the next page.

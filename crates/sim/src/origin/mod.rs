@@ -18,11 +18,13 @@ use protocol::{Agent, Version};
 use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
 use crate::counters::CounterUnit;
+use crate::incoherence::Incoherence;
 use crate::kernel::{self, EnvelopeId, Event, NodeEvent, Reach};
 use crate::memory::{LineMap, LineTable};
 use crate::os::Transfer;
-use crate::processor::{CachedCopy, MissId, Post, PostKind, ProcessorTiming};
-use crate::system::{Blueprint, Controller, Held, Incoherence, System};
+use crate::part::CachedCopy;
+use crate::processor::{MissId, Post, PostKind, ProcessorTiming};
+use crate::system::{Blueprint, Controller, Held, System};
 use crate::wire::{Interconnect, Network};
 use crate::{NodeStatistics, SimError};
 

@@ -3,6 +3,7 @@
 
 mod banks;
 mod cache;
+mod cached_copy;
 mod hierarchy;
 mod prefetcher;
 mod recency;
@@ -11,6 +12,7 @@ mod write_buffer;
 
 pub use banks::{Banks, BanksTiming};
 pub use cache::{Cache, CacheSpec, Slot, Victim};
+pub use cached_copy::CachedCopy;
 pub use hierarchy::{Held, Hierarchy, LevelSpec, Place};
 pub use prefetcher::{Prefetcher, PrefetcherSpec, Reference};
 pub use snooping_bus::{SnoopingBus, SnoopingBusTiming};

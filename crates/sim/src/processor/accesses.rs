@@ -3,9 +3,10 @@
 use protocol::{Access, Rights};
 use units::{Duration, LineAddr, PhysicalAddr, Time, VirtualAddr};
 
-use super::{CachedCopy, Cause, Measuring, Miss, MissId, Post, PostKind, Processor, Service, Wait};
+use super::{Miss, MissId, Post, PostKind, Processor, Wait};
+use crate::account::{Cause, Measuring, Service};
 use crate::attribution::Charge;
-use crate::part::{Completion, Place};
+use crate::part::{CachedCopy, Completion, Place};
 
 /// The dependence of an access's address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

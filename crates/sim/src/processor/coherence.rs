@@ -2,9 +2,9 @@
 
 use units::{Duration, LineAddr, Time};
 
-use super::{CachedCopy, MissId, Processor};
+use super::{MissId, Processor};
 use crate::observer::Observer;
-use crate::part::Victim;
+use crate::part::{CachedCopy, Victim};
 
 impl Processor {
     /// The processor's copy of `line`, in its caches or in an outstanding miss.

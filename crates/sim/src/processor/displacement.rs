@@ -2,8 +2,8 @@
 
 use units::{LineAddr, Time};
 
-use super::{CachedCopy, Miss, PostKind, Processor, Wait};
-use crate::part::{Place, Victim};
+use super::{Miss, PostKind, Processor, Wait};
+use crate::part::{CachedCopy, Place, Victim};
 
 impl Processor {
     /// Frees a slot of `level` for `line`. `None` if misses have reserved every slot.

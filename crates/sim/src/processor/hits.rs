@@ -3,7 +3,8 @@
 use protocol::Access;
 use units::{Duration, Time};
 
-use super::{Cause, MissId, Processor, Wait};
+use super::{MissId, Processor, Wait};
+use crate::account::Cause;
 use crate::part::{Completion, Place};
 
 impl Processor {

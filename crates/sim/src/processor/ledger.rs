@@ -9,275 +9,9 @@
 
 use units::{Duration, Time};
 
-use super::{Miss, MissId, Processor, ProcessorCounters, Wait};
+use super::{Miss, MissId, Processor, Wait};
+use crate::account::{Cause, MissCounts, ProcessorCounters, Service, TimeSplit};
 use crate::attribution::Charge;
-
-/// The distance of a miss, by requester and home: the classes of the FLASH dissertation's Table 5.2.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub enum Distance {
-    /// The home is the requester's node, and no other was involved.
-    #[default]
-    Local,
-    /// The home is the requester's node, and another was involved: two hops.
-    LocalThird,
-    /// The home is another node, and no third was involved: two hops.
-    Remote,
-    /// The home is another node, and a third was involved: three hops.
-    RemoteThird,
-}
-
-/// The transaction of a miss.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub enum Transaction {
-    /// The home answered alone: clean.
-    #[default]
-    Clean,
-    /// The owner of a dirty or exclusive copy received an intervention.
-    Owned,
-    /// Copies at other nodes were invalidated.
-    Invalidating,
-}
-
-/// The service of a miss.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct Service {
-    /// The distance.
-    pub distance: Distance,
-    /// The transaction.
-    pub transaction: Transaction,
-}
-
-impl Distance {
-    /// Every distance, nearest first.
-    pub const ALL: [Self; 4] = [Self::Local, Self::LocalThird, Self::Remote, Self::RemoteThird];
-
-    /// The distance of a miss: `local` if the home is the requester's node, `third` if another node was involved.
-    pub const fn of(local: bool, third: bool) -> Self {
-        match (local, third) {
-            (true, false) => Self::Local,
-            (true, true) => Self::LocalThird,
-            (false, false) => Self::Remote,
-            (false, true) => Self::RemoteThird,
-        }
-    }
-
-    /// The name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Local => "local",
-            Self::LocalThird => "local-third",
-            Self::Remote => "remote",
-            Self::RemoteThird => "remote-third",
-        }
-    }
-
-    /// Whether the home is the requester's node.
-    pub const fn is_local(self) -> bool {
-        matches!(self, Self::Local | Self::LocalThird)
-    }
-}
-
-impl Transaction {
-    /// Every transaction.
-    pub const ALL: [Self; 3] = [Self::Clean, Self::Owned, Self::Invalidating];
-
-    /// The name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Clean => "clean",
-            Self::Owned => "owned",
-            Self::Invalidating => "invalidating",
-        }
-    }
-}
-
-impl Service {
-    /// Number of services.
-    pub const COUNT: usize = Distance::ALL.len() * Transaction::ALL.len();
-
-    /// Every service.
-    pub fn all() -> impl Iterator<Item = Self> {
-        let of = |distance| Transaction::ALL.into_iter().map(move |transaction| Self { distance, transaction });
-        Distance::ALL.into_iter().flat_map(of)
-    }
-
-    /// Its index in [`Service::all`].
-    pub const fn index(self) -> usize {
-        self.distance as usize * Transaction::ALL.len() + self.transaction as usize
-    }
-}
-
-/// The cause of a processor's time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Cause {
-    /// A chain of dependent instructions.
-    Work,
-    /// A load that hits in the primary cache and whose value is needed at once.
-    PrimaryCache,
-    /// A load that hits in the secondary cache.
-    SecondaryCache,
-    /// A load that hits in the third level.
-    TertiaryCache,
-    /// A store that waits for room in the write buffer.
-    WriteBuffer,
-    /// A miss of a load, or a read prefetch.
-    Read(Service),
-    /// A miss of a store, or a write prefetch.
-    Write(Service),
-    /// A line leaving the caches.
-    Writeback,
-    /// A TLB refill.
-    Translation,
-    /// A barrier, where other threads are still missing.
-    Barrier,
-    /// A lock, or another word that another processor is to change.
-    Lock,
-    /// The operating system.
-    System,
-    /// A ready thread without a processor.
-    Descheduled,
-    /// A processor without a thread.
-    Idle,
-}
-
-impl Cause {
-    const READ: usize = 12;
-    const WRITE: usize = Self::READ + Service::COUNT;
-    const COUNT: usize = Self::WRITE + Service::COUNT;
-
-    const fn index(self) -> usize {
-        match self {
-            Self::Work => 0,
-            Self::PrimaryCache => 1,
-            Self::SecondaryCache => 2,
-            Self::Writeback => 3,
-            Self::Translation => 4,
-            Self::Barrier => 5,
-            Self::Lock => 6,
-            Self::System => 7,
-            Self::Descheduled => 8,
-            Self::Idle => 9,
-            Self::TertiaryCache => 10,
-            Self::WriteBuffer => 11,
-            Self::Read(service) => Self::READ + service.index(),
-            Self::Write(service) => Self::WRITE + service.index(),
-        }
-    }
-
-    /// Causes that only some machines have, with their names.
-    pub const OF_SOME: [(Self, &'static str); 2] =
-        [(Self::TertiaryCache, "tertiary"), (Self::WriteBuffer, "write-buffer")];
-
-    /// Every cause that all machines have, except misses, with its name. Work is left out: waits for work count as busy, like
-    /// issue.
-    pub const OTHERS: [(Self, &'static str); 9] = [
-        (Self::PrimaryCache, "primary"),
-        (Self::SecondaryCache, "secondary"),
-        (Self::Writeback, "writeback"),
-        (Self::Translation, "translation"),
-        (Self::Barrier, "barrier"),
-        (Self::Lock, "lock"),
-        (Self::System, "system"),
-        (Self::Descheduled, "descheduled"),
-        (Self::Idle, "idle"),
-    ];
-
-    /// The cause of a load that hits in the level of this number, counted from 0.
-    pub const fn cache(level: usize) -> Self {
-        match level {
-            0 => Self::PrimaryCache,
-            1 => Self::SecondaryCache,
-            _ => Self::TertiaryCache,
-        }
-    }
-
-    /// The cause of a miss, by whether its access writes.
-    pub const fn miss(writes: bool, service: Service) -> Self {
-        if writes { Self::Write(service) } else { Self::Read(service) }
-    }
-}
-
-/// The split of time by cause.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TimeSplit {
-    /// Time in which instructions issued.
-    issuing: Duration,
-    spent: [Duration; Cause::COUNT],
-}
-
-impl Default for TimeSplit {
-    fn default() -> Self {
-        Self { issuing: Duration::ZERO, spent: [Duration::ZERO; Cause::COUNT] }
-    }
-}
-
-impl TimeSplit {
-    /// Time in which instructions issued or a dependent chain filled the window.
-    pub fn busy(&self) -> Duration {
-        self.issuing + self.of(Cause::Work)
-    }
-
-    /// Time of one cause.
-    pub const fn of(&self, cause: Cause) -> Duration {
-        self.spent[cause.index()]
-    }
-
-    /// The total.
-    pub fn total(&self) -> Duration {
-        self.spent.iter().fold(self.issuing, |sum, &spent| sum + spent)
-    }
-
-    pub(super) fn spend(&mut self, cause: Cause, time: Duration) {
-        self.spent[cause.index()] += time;
-    }
-
-    pub(super) fn since(&self, before: &Self) -> Self {
-        let spent = std::array::from_fn(|index| Duration(self.spent[index].0 - before.spent[index].0));
-        Self { issuing: Duration(self.issuing.0 - before.issuing.0), spent }
-    }
-
-    pub(super) fn plus(&self, other: &Self) -> Self {
-        let spent = std::array::from_fn(|index| self.spent[index] + other.spent[index]);
-        Self { issuing: self.issuing + other.issuing, spent }
-    }
-}
-
-/// Number of misses by service.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct MissCounts {
-    reads: [u64; Service::COUNT],
-    writes: [u64; Service::COUNT],
-    /// Writes among them that already had a shared copy.
-    pub upgrades: u64,
-}
-
-impl MissCounts {
-    /// Misses of stores or of loads with this service.
-    pub const fn of(&self, writes: bool, service: Service) -> u64 {
-        if writes { self.writes[service.index()] } else { self.reads[service.index()] }
-    }
-
-    fn count(&mut self, writes: bool, service: Service) {
-        let counts = if writes { &mut self.writes } else { &mut self.reads };
-        counts[service.index()] += 1;
-    }
-
-    pub(super) fn since(&self, before: &Self) -> Self {
-        Self {
-            reads: std::array::from_fn(|index| self.reads[index] - before.reads[index]),
-            writes: std::array::from_fn(|index| self.writes[index] - before.writes[index]),
-            upgrades: self.upgrades - before.upgrades,
-        }
-    }
-
-    pub(super) fn plus(&self, other: &Self) -> Self {
-        Self {
-            reads: std::array::from_fn(|index| self.reads[index] + other.reads[index]),
-            writes: std::array::from_fn(|index| self.writes[index] + other.writes[index]),
-            upgrades: self.upgrades + other.upgrades,
-        }
-    }
-}
 
 /// The ledger of a processor's time.
 #[derive(Debug, Default)]
@@ -306,7 +40,7 @@ impl Ledger {
             (None, cause) | (_, cause @ (Cause::System | Cause::Idle | Cause::Translation)) => cause,
             (Some((charged_to, _)), _) => charged_to,
         };
-        self.spent.spent[cause.index()] += time;
+        self.spent.spend(cause, time);
         cause
     }
 }
@@ -325,9 +59,7 @@ impl Ledger {
     /// Adds `rounds` identical rounds, each with `elsewhere` instructions on behalf of a cause and with `time` spent.
     pub(super) fn repeat(&mut self, elsewhere: u64, time: &TimeSplit, rounds: u64) {
         self.elsewhere += elsewhere * rounds;
-        for (spent, each) in self.spent.spent.iter_mut().zip(time.spent) {
-            *spent += each * rounds;
-        }
+        self.spent.repeat(time, rounds);
     }
 }
 
@@ -410,7 +142,7 @@ impl Processor {
         if let Some((before, since)) = before {
             let instructions = self.issued - since;
             self.ledger.elsewhere += instructions;
-            self.ledger.spent.spent[before.index()] += self.timing.issue * instructions;
+            self.ledger.spent.spend(before, self.timing.issue * instructions);
         }
         self.ledger.charged_to = cause.map(|cause| (cause, self.issued));
         before.map(|(cause, _)| cause)
@@ -446,9 +178,9 @@ impl Processor {
     pub fn counters(&self) -> ProcessorCounters {
         let pending = self.ledger.charged_to.map_or(0, |(_, since)| self.issued - since);
         let issuing = self.timing.issue * (self.issued - self.ledger.elsewhere - pending);
-        let mut time = TimeSplit { issuing, ..self.ledger.spent };
+        let mut time = self.ledger.spent.with_issuing(issuing);
         if let Some((cause, _)) = self.ledger.charged_to {
-            time.spent[cause.index()] += self.timing.issue * pending;
+            time.spend(cause, self.timing.issue * pending);
         }
         ProcessorCounters { instructions: self.issued, misses: self.ledger.misses, time, ..self.counters }
     }

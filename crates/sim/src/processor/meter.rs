@@ -2,19 +2,8 @@
 
 use units::{Duration, Time};
 
-use super::{Cause, Processor, ProcessorCounters};
-
-/// Whether a thread is measured.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Measuring {
-    /// Not measured.
-    #[default]
-    No,
-    /// Measured only if a measured interval follows.
-    IfMoreFollows,
-    /// Measured.
-    Yes,
-}
+use super::Processor;
+use crate::account::{Cause, Measuring, ProcessorCounters};
 
 /// A sum of intervals.
 #[derive(Clone, Copy, Debug, Default)]

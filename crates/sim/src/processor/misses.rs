@@ -4,9 +4,10 @@ use machine::description::MOST_MISSES;
 use protocol::{Access, Rights};
 use units::{LineAddr, Time};
 
-use super::{CachedCopy, Cause, PostKind, Processor, Service, Wait};
+use super::{PostKind, Processor, Wait};
+use crate::account::{Cause, Service};
 use crate::attribution::{Charge, LossId};
-use crate::part::Place;
+use crate::part::{CachedCopy, Place};
 
 /// Number of an outstanding miss of a processor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

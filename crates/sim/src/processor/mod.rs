@@ -29,21 +29,20 @@ mod tlb;
 mod window;
 
 use machine::description::MOST_CACHE_LEVELS;
-use protocol::{Access, CopyState, Version};
+use protocol::Access;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use units::{CpuId, Duration, LineAddr, Time, VirtualAddr};
 
+use crate::account::{Cause, ProcessorCounters};
 use crate::attribution::{Attribution, Charge};
-use crate::causes::{MissCause, SharedCauses};
+use crate::causes::SharedCauses;
 use crate::observer::SharedObserver;
 use crate::os::Translations;
-use crate::part::{Held, Hierarchy, WriteBuffer};
+use crate::part::{CachedCopy, Hierarchy, WriteBuffer};
 
 pub use accesses::{Address, Location};
-pub use counted::{ExternalCounts, ThreadCounts};
-pub use ledger::{Cause, Distance, MissCounts, Service, TimeSplit, Transaction};
-pub use meter::{Measuring, Meter};
+pub use meter::Meter;
 pub use misses::{Miss, MissId};
 pub use timing::ProcessorTiming;
 
@@ -88,49 +87,6 @@ pub enum Wait {
     Parked(Time),
 }
 
-/// Counts of a processor since the start of the run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ProcessorCounters {
-    /// Instructions issued.
-    pub instructions: u64,
-    /// Loads, stores and prefetches issued.
-    pub references: u64,
-    /// References among them that loaded an unchanged word again, in spin loops.
-    pub looks: u64,
-    /// References that missed in the primary cache.
-    pub primary_misses: u64,
-    /// References among them that hit in a level between the primary and the coherent one.
-    pub middle_hits: u64,
-    /// Loads that took their value from the write buffer.
-    pub forwarded: u64,
-    /// References that sent a request to the home.
-    pub secondary_misses: u64,
-    /// Requests among them that were upgrades: stores to a shared copy.
-    pub upgrades: u64,
-    /// Requests of the hardware prefetcher.
-    pub prefetches: u64,
-    /// Lines among them that the program referenced in time, or while they were outstanding.
-    pub useful_prefetches: u64,
-    /// Lines among them that left the caches before any reference.
-    pub useless_prefetches: u64,
-    /// TLB misses.
-    pub translation_misses: u64,
-    /// Page faults: first touches by this processor.
-    pub page_faults: u64,
-    /// Modified lines written back to memory.
-    pub writebacks: u64,
-    /// External interventions and invalidations.
-    pub external: ExternalCounts,
-    /// NACKs received.
-    pub refusals: u64,
-    /// Completed misses by service.
-    pub misses: MissCounts,
-    /// Misses by cause, in the order of [`MissCause::ALL`], if causes are tracked; upgrades are not included.
-    pub causes: [u64; MissCause::ALL.len()],
-    /// Time by cause.
-    pub time: TimeSplit,
-}
-
 /// A request or notice of a processor to its node's controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PostKind {
@@ -153,23 +109,6 @@ pub struct Post {
     pub copy: CachedCopy,
     /// Whether it lies in the measured part of the program.
     pub measured: bool,
-}
-
-/// A processor's copy of a line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct CachedCopy {
-    /// Its state; [`CopyState::INVALID`] stands for no copy.
-    pub state: CopyState,
-    /// The version of its data.
-    pub version: Version,
-}
-
-impl CachedCopy {
-    /// The copy in a line's place in the caches, if it has one.
-    #[inline]
-    pub(crate) fn of(held: Option<Held>) -> Self {
-        held.map_or_else(Self::default, |Held { state, version, .. }| Self { state, version })
-    }
 }
 
 /// One processor: the state that its program's accesses use without an event.

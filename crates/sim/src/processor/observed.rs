@@ -6,9 +6,10 @@
 use protocol::Access;
 use units::{CpuId, LineAddr, PhysicalAddr, Time};
 
-use super::{Measuring, MissId, Processor};
+use super::{MissId, Processor};
+use crate::account::{Measuring, MissCause};
 use crate::attribution::{Attribution, LineLoss, LossId};
-use crate::causes::{Causes, MissCause, SharedCauses};
+use crate::causes::{Causes, SharedCauses};
 use crate::observer::SharedObserver;
 
 /// Binary logarithm of the bytes of a word.

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use protocol::Access;
 use units::{LineAddr, Time};
 
-use super::{CachedCopy, Miss, MissId, PostKind, Processor, Service};
+use super::{Miss, MissId, PostKind, Processor};
+use crate::account::Service;
 use crate::attribution::LossId;
-use crate::part::{Place, Prefetcher, PrefetcherSpec, Reference};
+use crate::part::{CachedCopy, Place, Prefetcher, PrefetcherSpec, Reference};
 
 /// A prefetcher and the lines that it has requested.
 pub(super) struct Prefetching {

@@ -3,7 +3,9 @@
 use protocol::CopyState;
 use units::{LineAddr, Time};
 
-use super::{CachedCopy, Cause, Miss, MissId, PostKind, Processor};
+use super::{Miss, MissId, PostKind, Processor};
+use crate::account::Cause;
+use crate::part::CachedCopy;
 
 impl Processor {
     /// The copy engine takes the processor's own copy of `line`; a modified one is read out from `now` on. Returns the

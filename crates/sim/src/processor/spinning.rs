@@ -5,7 +5,8 @@ use protocol::CopyState;
 use units::{Duration, LineAddr, PhysicalAddr, Time};
 
 use super::window::Behind;
-use super::{Cause, Processor, ProcessorCounters, Wait};
+use super::{Processor, Wait};
+use crate::account::{Cause, ProcessorCounters};
 
 /// A spin loop, whose loads return the same value as long as the line stays in the caches.
 #[derive(Debug)]

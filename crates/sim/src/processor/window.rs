@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 
 use units::{Duration, Time};
 
-use super::{Cause, MissId, Processor, Service, Wait};
+use super::{MissId, Processor, Wait};
+use crate::account::{Cause, Service};
 use crate::attribution::{Charge, LossId};
 
 /// The time from which a chain runs: the completion of the instruction before it; for a load or a store, its own

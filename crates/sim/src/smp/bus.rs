@@ -7,7 +7,8 @@ use units::{CpuId, Duration, LineAddr, NodeId, Time};
 use super::{Outstanding, Smp, SmpEvent, Transaction};
 use crate::fault::Fault;
 use crate::kernel::EnvelopeId;
-use crate::processor::{CachedCopy, PostKind};
+use crate::part::CachedCopy;
+use crate::processor::PostKind;
 use crate::statistics::Tally;
 use crate::system::{Crossing, Served, System};
 

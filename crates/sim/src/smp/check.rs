@@ -5,8 +5,9 @@ use protocol::{Rights, Version};
 use units::{CpuId, LineAddr, NodeId};
 
 use super::Smp;
-use crate::processor::CachedCopy;
-use crate::system::{Incoherence, System, Unfinished};
+use crate::incoherence::{Incoherence, Unfinished};
+use crate::part::CachedCopy;
+use crate::system::System;
 
 impl<B: Bus> System<Smp<B>> {
     pub(super) fn compare_with_memory(&mut self) -> Result<(), Incoherence> {

@@ -19,12 +19,13 @@ use protocol::{Access, Version};
 use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
 use crate::SimError;
+use crate::incoherence::Incoherence;
 use crate::kernel::{self, EnvelopeId, Event, NodeEvent, Reach};
 use crate::memory::{LineMap, LineTable};
 use crate::part::{Banks, BanksTiming, SnoopingBus, SnoopingBusTiming};
 use crate::processor::{Post, PostKind, ProcessorTiming};
 use crate::statistics::{Histogram, NodeStatistics, Tally};
-use crate::system::{Blueprint, Controller, Held, Incoherence, System};
+use crate::system::{Blueprint, Controller, Held, System};
 use crate::wire::Network;
 
 pub use registry::register_bus;

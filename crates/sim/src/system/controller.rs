@@ -4,8 +4,9 @@ use machine::VirtualNetwork;
 use machine::description::Description;
 use units::{Bytes, ChannelId, CpuId, Duration, NodeId, Time};
 
-use super::{Incoherence, System};
+use super::System;
 use crate::counters::CounterUnit;
+use crate::incoherence::Incoherence;
 use crate::kernel::{EnvelopeId, Message, NodeEvent};
 use crate::memory::LineMap;
 use crate::os::Transfer;

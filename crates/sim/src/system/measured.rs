@@ -4,7 +4,7 @@ use units::{Duration, NodeId, Time};
 
 use super::{Controller, System};
 use crate::NodeStatistics;
-use crate::processor::Measuring;
+use crate::account::Measuring;
 
 /// The total length of intervals, and every controller's statistics in them.
 type Sums = (Duration, Vec<NodeStatistics>);

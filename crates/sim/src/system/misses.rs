@@ -3,8 +3,9 @@
 use units::{CpuId, Duration, LineAddr, NodeId, Time};
 
 use super::{Controller, System};
+use crate::account::{Distance, Service, Transaction};
 use crate::kernel::Event;
-use crate::processor::{Distance, MissId, Service, Transaction, Wait};
+use crate::processor::{MissId, Wait};
 
 /// How a home served a request that it did not NACK, for the account of time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -31,13 +31,13 @@ use crate::kernel::{EnvelopeId, Event, Kernel, Places};
 use crate::memory::{LineMap, Memory};
 use crate::observer::Observer;
 use crate::os::Paging;
-use crate::processor::{CachedCopy, Processor, ProcessorTiming};
+use crate::part::CachedCopy;
+use crate::processor::{Processor, ProcessorTiming};
 use crate::thread::{Program, Team};
 use crate::wire::Network;
 use crate::{Mode, Options, SimError};
 
 pub use bus::BusTiming;
-pub use check::{Incoherence, Unfinished};
 pub use controller::{Blueprint, Controller, Held};
 pub use misses::{Crossing, Served};
 pub use programs::ThreadReport;

@@ -6,9 +6,10 @@ use engine::{Coroutine, Step};
 use units::{CpuId, Duration, Time};
 
 use super::{Controller, System};
+use crate::account::{Cause, Measuring, ProcessorCounters, ThreadCounts};
 use crate::kernel::Event;
 use crate::os::SchedulingCounters;
-use crate::processor::{Cause, Measuring, Meter, Processor, ProcessorCounters, ThreadCounts, Wait};
+use crate::processor::{Meter, Processor, Wait};
 use crate::thread::{Program, Team, Thread};
 use crate::{Mode, SimError};
 

@@ -6,8 +6,8 @@ use units::{CpuId, Duration, Time};
 
 use super::{Controller, Held, System};
 use crate::SimError;
+use crate::account::ThreadCounts;
 use crate::counters::{Bank, CounterUnit, Place, Reading, Round, TICK, Watch, Watched, Watcher};
-use crate::processor::ThreadCounts;
 use crate::wire::Interconnect;
 
 /// A unit that is read, with its registers.

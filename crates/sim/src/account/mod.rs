@@ -1,0 +1,17 @@
+//! The account of a processor: its counts, the causes of its time and of its misses, and the part that is measured.
+//!
+//! Plain data: processors count, observers and controllers read.
+
+mod counts;
+mod measuring;
+mod miss_cause;
+mod service;
+mod thread;
+mod time;
+
+pub use counts::{ExternalCounts, ProcessorCounters};
+pub use measuring::Measuring;
+pub use miss_cause::MissCause;
+pub use service::{Distance, MissCounts, Service, Transaction};
+pub use thread::ThreadCounts;
+pub use time::{Cause, TimeSplit};
