@@ -6,12 +6,11 @@ use machine::Topology;
 use machine::description::{ControllerKind, Description, IdealProtocol};
 use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr, Time, VirtualAddr};
 
-use crate::attribution::LineLoss;
 use crate::counters::{CounterUnit, Watch, Watcher};
 use crate::flash::Magics;
 use crate::ideal::Ideals;
 use crate::incoherence::{Incoherence, Unfinished};
-use crate::observer::Observed;
+use crate::observe::{Attribution, Checker, LineLoss, Observed};
 use crate::origin::{HubCounters, Hubs};
 use crate::os::PagingCounters;
 use crate::smp;
@@ -89,7 +88,7 @@ impl<C: Controller> Simulated for System<C> {
     }
 
     fn losses(&self) -> Vec<LineLoss> {
-        self.losses()
+        self.observation.probe.collect(|attribution: &mut Attribution| attribution.losses()).unwrap_or_default()
     }
 
     fn paging(&self) -> &PagingCounters {
@@ -132,7 +131,7 @@ impl<C: Controller> Simulated for System<C> {
     }
 
     fn observed(&self) -> Option<Observed> {
-        self.observation.observer.as_ref().map(|observer| observer.borrow().observed())
+        self.observation.probe.collect(|checker: &mut Checker| checker.observed())
     }
 
     fn watch(&mut self, watch: Watch, watcher: Watcher) -> Result<(), SimError> {
@@ -228,7 +227,7 @@ impl Simulator {
         self.machine.stall_terms(cpu)
     }
 
-    /// Totals of the observer of all loads and stores since the start, if enabled ([`Options::check_loads`]).
+    /// Totals of the checker of all loads and stores since the start, if enabled ([`Options::check_loads`]).
     pub fn observed(&self) -> Option<Observed> {
         self.machine.observed()
     }

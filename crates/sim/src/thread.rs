@@ -321,8 +321,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// Whether rounds of its program's own spin loops can be skipped: no observer, cause tracker or attribution needs
-    /// each.
+    /// Whether rounds of its program's own spin loops can be skipped: no observer needs each.
     pub fn may_skip_rounds(&mut self) -> bool {
         self.processor().may_skip_rounds()
     }
@@ -335,7 +334,7 @@ impl<'a> Thread<'a> {
 
     /// Records a change of the word at `at` by the memory, which counts as a store to its line.
     pub fn note_change(&mut self, at: impl Location) {
-        self.processor().note_change(at.raw());
+        self.processor().report_memory_change(at.raw());
     }
 
     /// Counts a change of a word that other threads may spin on.

@@ -2,6 +2,7 @@
 //!
 //! Plain data: processors count, observers and controllers read.
 
+mod charge;
 mod counts;
 mod measuring;
 mod miss_cause;
@@ -9,8 +10,9 @@ mod service;
 mod thread;
 mod time;
 
+pub use charge::{Charge, MissTag};
 pub use counts::{ExternalCounts, ProcessorCounters};
-pub use measuring::Measuring;
+pub use measuring::{MeasuredPart, Measuring};
 pub use miss_cause::MissCause;
 pub use service::{Distance, MissCounts, Service, Transaction};
 pub use thread::ThreadCounts;

@@ -11,6 +11,7 @@ use super::remote_access_cache::Kept;
 use super::transport::is_request;
 use super::{Magics, cpu_of, miss_on};
 use crate::kernel::EnvelopeId;
+use crate::observe::ContentsEvent;
 use crate::part::CachedCopy;
 use crate::processor::MissId;
 use crate::system::System;
@@ -290,16 +291,16 @@ impl System<Magics> {
         }
     }
 
-    /// Marks for the observer when a writer proceeds before all older copies are invalidated (`/IR`), and when they all
+    /// Notifies the observers when a writer proceeds before all older copies are invalidated (`/IR`), and when they all
     /// are.
     fn observe_collection(&mut self, node: NodeId, line: LineAddr, outcome: NodeOutcome, sent: &[Message]) {
-        let Some(observer) = self.observation.observer.clone().filter(|_| self.controllers.relaxes_order) else {
+        if !self.controllers.relaxes_order || !self.observation.probe.follows_contents() {
             return;
-        };
+        }
         if sent.iter().any(|message| message.kind == MessageKind::CollectDone) {
-            observer.borrow_mut().settle(line);
+            self.observation.probe.contents(ContentsEvent::Settled { line });
         } else if matches!(outcome, NodeOutcome::Completed(_)) && self.view(node, line).collection != Collection::IDLE {
-            observer.borrow_mut().unsettle(line);
+            self.observation.probe.contents(ContentsEvent::Unsettled { line });
         }
     }
 

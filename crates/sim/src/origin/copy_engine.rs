@@ -15,6 +15,7 @@ use units::{Bytes, CpuId, LineAddr, NodeId};
 
 use super::{HubEvent, Hubs};
 use crate::memory::node_of;
+use crate::observe::ContentsEvent;
 use crate::os::Transfer;
 use crate::part::CachedCopy;
 use crate::processor::Post;
@@ -250,13 +251,10 @@ impl System<Hubs> {
         let Some(job) = &self.controllers.hubs[node.index()].engine.job else { return };
         let (offset, Some(to)) = (u64::from(number), job.to) else { return };
         let (from, line) = (LineAddr(job.from.0 + offset), LineAddr(to.0 + offset));
-        if let Some(observer) = &self.observation.observer {
-            let mut observer = observer.borrow_mut();
-            match job.access {
-                Access::PoisonRead => observer.moved(from, line),
-                _ => observer.copied(from, line),
-            }
-        }
+        self.observation.probe.contents(match job.access {
+            Access::PoisonRead => ContentsEvent::Move { from, to: line },
+            _ => ContentsEvent::Copy { from, to: line },
+        });
         let agent = self.controllers.agent(node);
         self.controllers.directory.line(line).0 =
             DirectoryEntry { state: DirectoryState::Exclusive, owner: agent, ..DirectoryEntry::UNOWNED };

@@ -4,8 +4,7 @@ use protocol::{Access, Rights};
 use units::{Duration, LineAddr, PhysicalAddr, Time, VirtualAddr};
 
 use super::{Miss, MissId, Post, PostKind, Processor, Wait};
-use crate::account::{Cause, Measuring, Service};
-use crate::attribution::Charge;
+use crate::account::{Cause, Charge, Measuring, MissTag, Service};
 use crate::part::{CachedCopy, Completion, Place};
 
 /// The dependence of an access's address.
@@ -91,12 +90,15 @@ impl Processor {
         let state = self.caches.use_primary(block);
         if state.after(access) == Some(state) && self.is_plain_hit(block, access) {
             self.retire(access, self.time + self.timing.primary_hit, Cause::PrimaryCache);
-            self.observe_hit(self.line_of_block(block), access, false);
-            self.note_touch(named, at, access);
+            if self.probe.is_active() {
+                self.report_plain_hit(named, at, access);
+            }
             return Ok(());
         }
         self.access_beyond(block, access, named)?;
-        self.note_touch(named, at, access);
+        if self.probe.is_active() {
+            self.report_access(named, at, access);
+        }
         Ok(())
     }
 
@@ -127,7 +129,7 @@ impl Processor {
         if !self.tlb.access(entry, &mut self.random) {
             self.refilling = true;
             self.counters.translation_misses += 1;
-            self.note_translation(at);
+            self.report_tlb_miss(at);
             self.translations.missed(entry, self.timing.page_shift);
         }
         if self.refilling { self.refill() } else { Ok(()) }
@@ -248,7 +250,7 @@ impl Processor {
     fn join_miss(&mut self, id: MissId, block: u64, access: Access) -> Result<(), Wait> {
         self.demand_prefetched(id, block);
         let Some(miss) = self.miss(id) else { return Err(Wait::AnyMiss) };
-        let &Miss { copy, requested, value_at, writes, upgrade, loss_id, block: wanted, .. } = miss;
+        let &Miss { copy, requested, value_at, writes, upgrade, tag, block: wanted, .. } = miss;
         let number = self.issued;
         let (done, charge) = (!requested, miss.charge());
         match access {
@@ -257,11 +259,11 @@ impl Processor {
                 if let Some(miss) = self.miss_mut(id) {
                     miss.then_store = true;
                 }
-                self.observe_join(id, access);
+                self.report_join(id, access);
                 if self.stores.is_present() {
                     self.stores.enter(block, Completion::With(id.0));
                 } else {
-                    self.window.enter_store(self.issued, id, loss_id);
+                    self.window.enter_store(self.issued, id, tag);
                 }
                 self.retire(access, self.time, charge);
                 return Ok(());
@@ -275,14 +277,14 @@ impl Processor {
                     (self.time + self.timing.primary_hit, self.timing.coherent(), self.timing.outermost);
                 let start = if number == 0 { ready } else { self.buses[number].start(ready, level.grid) };
                 let value_at = start + level.hit;
-                self.observe_join(id, access);
+                self.report_join(id, access);
                 self.retire(access, value_at, Cause::cache(number));
             }
             // The requested block has arrived or is arriving; the others are available when the line is complete.
             Access::Load if done && block != wanted => return Err(Wait::Miss(id)),
             Access::Load => {
                 if done {
-                    self.observe_join(id, access);
+                    self.report_join(id, access);
                 }
                 self.retire(access, value_at.unwrap_or(self.time).max(self.time), charge);
                 if value_at.is_none() {
@@ -291,7 +293,7 @@ impl Processor {
                 }
             }
             _ => {
-                self.observe_join(id, access);
+                self.report_join(id, access);
                 self.retire(access, self.time, charge);
             }
         }
@@ -307,6 +309,7 @@ impl Processor {
         let line = self.line_of_block(block);
         self.counters.primary_misses += 1;
         self.counters.secondary_misses += 1;
+        let tag = MissTag(self.counters.secondary_misses as u32);
         let checked = self.check_tags(block, self.timing.outermost + 1);
         let upgrade = copy.state.rights() == Rights::Read;
         self.counters.upgrades += u64::from(upgrade);
@@ -330,14 +333,13 @@ impl Processor {
             writes: access.writes(),
             then_store: false,
             value_at: None,
-            loss_id: self.open_loss(named),
+            tag,
             buffered: false,
             fill_end: Time::ZERO,
         };
         let charge = miss.charge();
         self.misses.open(id, miss);
-        self.observe_miss(line, access);
-        self.note_reference(line, true);
+        self.report_miss(tag, named, line, access);
         if access == Access::Store && self.stores.is_present() {
             self.stores.enter(block, Completion::With(id.0));
         } else {
@@ -352,7 +354,7 @@ impl Processor {
 
     pub(super) fn post(&mut self, at: Time, kind: PostKind, line: LineAddr, copy: CachedCopy) {
         self.horizon = self.horizon.min(at + self.timing.soonest_answer);
-        self.posts.push(Post { at, kind, line, copy, measured: self.meter.measuring() != Measuring::No });
+        self.posts.push(Post { at, kind, line, copy, measured: self.measuring() != Measuring::No });
     }
 
     /// Waits until everything issued so far is done: values available and misses complete.

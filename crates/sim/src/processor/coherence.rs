@@ -3,7 +3,6 @@
 use units::{Duration, LineAddr, Time};
 
 use super::{MissId, Processor};
-use crate::observer::Observer;
 use crate::part::{CachedCopy, Victim};
 
 impl Processor {
@@ -32,18 +31,24 @@ impl Processor {
                 self.caches.set_filters(line.0, copy.state);
             }
             if granted {
-                self.note_grant(line);
+                self.report_grant(line);
             }
             if !copy.state.is_valid() && (granted || before.is_valid()) {
-                self.note_loss(line, false);
+                self.lose(line, false);
             }
         } else if let Some(held) = self.caches.find(line.0) {
             self.caches.update(held.place, line.0, copy.state, copy.version);
             self.caches.set_filters(line.0, copy.state);
             if !copy.state.is_valid() && held.state.is_valid() {
-                self.note_loss(line, false);
+                self.lose(line, false);
             }
         }
+    }
+
+    /// A line leaves the caches, evicted or taken by another processor.
+    pub(super) fn lose(&mut self, line: LineAddr, evicted: bool) {
+        self.note_unused(line);
+        self.report_departure(line, evicted);
     }
 
     /// Sets whether the answer to a granted miss is still outstanding for the processor, whose behaviour must not
@@ -135,10 +140,7 @@ impl Processor {
         let Some(id) = self.miss_on(line) else { return };
         let Some(miss) = self.miss_mut(id) else { return };
         miss.refusals += 1;
-        if miss.refusals == Observer::STARVED
-            && let Some(observer) = &self.observer
-        {
-            observer.borrow_mut().starved(self.cpu, line);
-        }
+        let count = miss.refusals;
+        self.report_nack(line, count);
     }
 }

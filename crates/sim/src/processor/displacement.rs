@@ -37,7 +37,7 @@ impl Processor {
     /// the controller if that requires it.
     pub(super) fn evict(&mut self, victim: Victim, at: Time) {
         let line = LineAddr(victim.line);
-        self.note_loss(line, true);
+        self.lose(line, true);
         let mut at = at;
         if victim.state.is_dirty() {
             self.counters.writebacks += 1;

@@ -51,9 +51,10 @@ impl Processor {
         let version = if access == Access::Store { version.next() } else { version };
         if holds {
             self.caches.update(Place { level: level as u8, slot: found.slot }, line.0, state, version);
-            self.note_reference(line, false);
         }
-        self.observe_hit(line, access, holds);
+        if self.probe.is_active() {
+            self.report_outer_hit(line, access, holds);
+        }
         let value_at = start + wrong_way + timing.hit;
         let misses = &self.misses;
         let reserved = |place| misses.reserves(place);

@@ -10,8 +10,7 @@
 use units::{Duration, Time};
 
 use super::{Miss, MissId, Processor, Wait};
-use crate::account::{Cause, MissCounts, ProcessorCounters, Service, TimeSplit};
-use crate::attribution::Charge;
+use crate::account::{Cause, Charge, MissCounts, ProcessorCounters, Service, TimeSplit};
 
 /// The ledger of a processor's time.
 #[derive(Debug, Default)]
@@ -69,10 +68,8 @@ impl Processor {
     pub fn wait_until(&mut self, at: Time, charge: impl Into<Charge>) {
         if at > self.time {
             let (charge, time) = (charge.into(), at - self.time);
-            let on = self.ledger.charge(charge.cause, time);
-            if let Some(attribution) = &mut self.attribution {
-                attribution.spend(self.site, charge, on, time);
-            }
+            let charged_to = self.ledger.charge(charge.cause, time);
+            self.report_wait(charge, charged_to, time);
             self.time = at;
         }
     }
@@ -163,9 +160,7 @@ impl Processor {
             self.ledger.misses.count(miss.writes, miss.service);
             self.ledger.misses.upgrades += u64::from(miss.upgrade);
         }
-        if let Some(attribution) = &mut self.attribution {
-            attribution.served(miss.loss_id, miss.service);
-        }
+        self.report_completion(miss);
         let charge = Some(miss.charge());
         let number = usize::from(id.0);
         if number >= self.ledger.served.len() {
@@ -182,6 +177,7 @@ impl Processor {
         if let Some((cause, _)) = self.ledger.charged_to {
             time.spend(cause, self.timing.issue * pending);
         }
-        ProcessorCounters { instructions: self.issued, misses: self.ledger.misses, time, ..self.counters }
+        let causes = self.miss_causes();
+        ProcessorCounters { instructions: self.issued, misses: self.ledger.misses, causes, time, ..self.counters }
     }
 }

@@ -5,8 +5,7 @@ use protocol::{Access, Rights};
 use units::{LineAddr, Time};
 
 use super::{PostKind, Processor, Wait};
-use crate::account::{Cause, Service};
-use crate::attribution::{Charge, LossId};
+use crate::account::{Cause, Charge, MissTag, Service};
 use crate::part::{CachedCopy, Place};
 
 /// Number of an outstanding miss of a processor.
@@ -44,7 +43,7 @@ pub struct Miss {
     pub(super) upgrade: bool,
     /// The access that missed.
     pub(super) access: Access,
-    /// Stores that wait for the miss, as an observer counts them: its own, and those that joined it.
+    /// Stores that wait for the miss, counted while an observer follows their contents: its own, and those that joined it.
     pub(super) stores: u32,
     /// NACKs of its request.
     pub(super) refusals: u32,
@@ -54,8 +53,8 @@ pub struct Miss {
     pub(super) then_store: bool,
     /// The time at which the value is available, once that is determined.
     pub(super) value_at: Option<Time>,
-    /// The attribution of waits for the miss.
-    pub(super) loss_id: LossId,
+    /// Its tag in charges of waits for it.
+    pub(super) tag: MissTag,
     /// Whether the line is in the processor's incoming buffer, waiting for the rest of the answer.
     pub(super) buffered: bool,
     /// The time at which the end of the line is in the cache, once that is determined.
@@ -91,7 +90,7 @@ impl Miss {
 
     /// The charge of a wait for this miss.
     pub(super) const fn charge(&self) -> Charge {
-        Charge { cause: Cause::miss(self.writes, self.service), loss_id: self.loss_id }
+        Charge { cause: Cause::miss(self.writes, self.service), tag: self.tag }
     }
 
     /// Whether the line is for the coherent level alone.
@@ -231,7 +230,7 @@ impl Processor {
         miss.then_store = false;
         if let Some(state) = miss.copy.state.after(Access::Store) {
             miss.copy = CachedCopy { state, version: miss.copy.version.next() };
-            self.observe_waiting_store(id, now);
+            self.report_waiting_store(id, now);
             return false;
         }
         (miss.upgrade, miss.access, miss.granted) = (miss.copy.state.rights() == Rights::Read, Access::Store, false);

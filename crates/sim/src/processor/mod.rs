@@ -18,7 +18,6 @@ mod counted;
 mod displacement;
 mod hits;
 mod ledger;
-mod meter;
 mod misses;
 mod observed;
 mod prefetching;
@@ -34,15 +33,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use units::{CpuId, Duration, LineAddr, Time, VirtualAddr};
 
-use crate::account::{Cause, ProcessorCounters};
-use crate::attribution::{Attribution, Charge};
-use crate::causes::SharedCauses;
-use crate::observer::SharedObserver;
+use crate::account::{Cause, Charge, MeasuredPart, ProcessorCounters};
+use crate::observe::Probe;
 use crate::os::Translations;
 use crate::part::{CachedCopy, Hierarchy, WriteBuffer};
 
 pub use accesses::{Address, Location};
-pub use meter::Meter;
 pub use misses::{Miss, MissId};
 pub use timing::ProcessorTiming;
 
@@ -165,20 +161,18 @@ pub struct Processor {
     may_skip_rounds: bool,
     counters: ProcessorCounters,
     ledger: Ledger,
-    meter: Meter,
-    /// The observer of every access, if there is one.
-    observer: Option<SharedObserver>,
-    /// The tracker of miss causes, if there is one.
-    causes: Option<SharedCauses>,
-    /// The attribution of lost time, if enabled.
-    attribution: Option<Box<Attribution>>,
+    /// The measured part of its thread.
+    measured: MeasuredPart,
+    /// The connection to the observers.
+    probe: Probe,
     /// The program's present site, if it gives one.
     site: u64,
 }
 
 impl Processor {
-    /// A processor with empty caches. With `announces_clean` it notifies its controller of evicted clean lines, too.
-    pub fn new(cpu: CpuId, timing: ProcessorTiming, announces_clean: bool, seed: u64) -> Self {
+    /// A processor with empty caches, observed through `probe`. With `announces_clean` it notifies its controller of
+    /// evicted clean lines, too.
+    pub fn new(cpu: CpuId, timing: ProcessorTiming, announces_clean: bool, seed: u64, probe: Probe) -> Self {
         Self {
             cpu,
             time: Time::ZERO,
@@ -209,10 +203,8 @@ impl Processor {
             may_skip_rounds: true,
             counters: ProcessorCounters::default(),
             ledger: Ledger::default(),
-            meter: Meter::default(),
-            observer: None,
-            causes: None,
-            attribution: None,
+            measured: MeasuredPart::default(),
+            probe,
             site: 0,
             timing,
         }

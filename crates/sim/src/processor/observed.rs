@@ -1,268 +1,186 @@
-//! Reports of a processor's accesses to the observer and to the tracker of miss causes.
+//! Notifications of a processor to the observers of the machine.
 //!
-//! A store that hits a modified block has no effect on timing, so its line keeps its version; under observation it
-//! makes the next version, like every other store.
+//! A store that hits a modified block has no effect on timing, so its line keeps its version; while an observer follows
+//! the contents of lines, it makes the next version, like every other store.
 
 use protocol::Access;
-use units::{CpuId, LineAddr, PhysicalAddr, Time};
+use units::{Duration, LineAddr, PhysicalAddr, Time};
 
-use super::{MissId, Processor};
-use crate::account::{Measuring, MissCause};
-use crate::attribution::{Attribution, LineLoss, LossId};
-use crate::causes::{Causes, SharedCauses};
-use crate::observer::SharedObserver;
+use super::{Miss, MissId, Processor};
+use crate::account::{Cause, Charge, MeasuredPart, Measuring, MissCause, MissTag, ProcessorCounters};
+use crate::observe::{Causes, ContentsEvent, IntervalEvent, ReferenceEvent};
+use crate::part::CachedCopy;
 
 /// Binary logarithm of the bytes of a word.
 const WORD_SHIFT: u32 = 3;
 
 impl Processor {
-    /// Reports every access to `observer` from now on.
-    pub fn observe(&mut self, observer: SharedObserver) {
-        self.observer = Some(observer);
-    }
-
-    /// Tracks miss causes from now on.
-    pub fn track_causes(&mut self, causes: SharedCauses) {
-        self.causes = Some(causes);
-    }
-
-    /// Attributes lost time to lines and sites from now on; requires the tracking of miss causes.
-    pub fn attribute(&mut self) {
-        self.attribution = Some(Box::new(Attribution::new(self.timing.line_shift)));
-    }
-
-    /// The time lost by line and site, if attributed.
-    pub fn losses(&self) -> Vec<LineLoss> {
-        self.attribution.as_ref().map_or_else(Vec::new, |attribution| attribution.losses(self.cpu))
-    }
-
     /// Sets the program's site.
     #[inline]
     pub fn at_site(&mut self, site: u64) {
         self.site = site;
     }
 
-    /// Records an access to `at`, the program's address `named`, when it is complete or has joined a miss.
-    #[inline(always)]
-    pub(super) fn note_touch(&mut self, named: u64, at: PhysicalAddr, access: Access) {
-        if self.causes.is_some() {
-            self.tell_touch(named, at, access);
-        }
+    #[inline]
+    fn reference(&self, event: ReferenceEvent) {
+        self.probe.reference(self.cpu, event);
     }
 
+    /// Notifies of a plain hit at `at`, the program's address `named`.
+    #[cold]
     #[inline(never)]
-    fn tell_touch(&mut self, named: u64, at: PhysicalAddr, access: Access) {
+    pub(super) fn report_plain_hit(&mut self, named: u64, at: PhysicalAddr, access: Access) {
+        self.report_hit(LineAddr(at.0 >> self.timing.line_shift), access, false);
+        self.report_access(named, at, access);
+    }
+
+    /// Notifies of an access to `at`, the program's address `named`, that has hit, or has joined or opened a miss.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn report_access(&mut self, named: u64, at: PhysicalAddr, access: Access) {
         if matches!(access, Access::Load | Access::Store) {
             let line = LineAddr(at.0 >> self.timing.line_shift);
             let word = (at.0 & ((1 << self.timing.line_shift) - 1)) >> WORD_SHIFT;
             if self.caches.is_holder(0) {
-                self.note_reference(line, false);
+                self.reference(ReferenceEvent::Hit { line });
             }
-            self.note_cause(line, |causes, cpu| causes.touch(cpu, line, word as usize, access.writes()));
-            if let Some(attribution) = &mut self.attribution {
-                attribution.touch(named, access.writes());
-            }
+            self.reference(ReferenceEvent::Access { named, line, word: word as usize, stores: access.writes() });
         }
     }
 
-    /// Records a change of the word `named` at its memory.
-    pub fn note_change(&mut self, named: u64) {
-        if let Some(attribution) = &mut self.attribution {
-            attribution.touch(named, true);
-        }
-    }
-
-    /// Records a TLB miss on `named`.
-    #[cold]
-    pub(super) fn note_translation(&mut self, named: u64) {
-        if let Some(attribution) = &mut self.attribution {
-            attribution.translate(self.site, named);
-        }
-    }
-
-    /// Names the word `named` as the one that the next wait is for.
-    pub(super) fn note_look(&mut self, named: u64) {
-        if let Some(attribution) = &mut self.attribution {
-            attribution.look(self.site, named);
-        }
-    }
-
-    /// Opens the attribution of a miss on `named` that begins now.
-    pub(super) fn open_loss(&mut self, named: u64) -> LossId {
-        let site = self.site;
-        self.attribution.as_mut().map_or(LossId::NONE, |attribution| attribution.open(site, named))
-    }
-
-    /// Passes a change of the measured part on to the attribution.
-    pub(super) fn heed_meter(&mut self) {
-        if let Some(attribution) = &mut self.attribution {
-            let declared = self.meter.is_used();
-            let measuring = if declared { self.meter.measuring() } else { Measuring::Yes };
-            attribution.count(measuring, declared);
-        }
-    }
-
-    /// Records a reference to the secondary cache; a request follows if it `missed`.
-    #[inline]
-    pub(super) fn note_reference(&mut self, line: LineAddr, missed: bool) {
-        self.note_cause(line, |causes, cpu| {
-            causes.refer(cpu, line, missed);
-            None
-        });
-    }
-
-    /// Records the grant of a request for a line.
-    #[inline]
-    pub(super) fn note_grant(&mut self, line: LineAddr) {
-        let Some(causes) = &self.causes else { return };
-        let (upgrade, cause) = causes.borrow_mut().grant(self.cpu, line);
-        let loss_id = self.miss_on(line).and_then(|id| self.miss(id)).map_or(LossId::NONE, |miss| miss.loss_id);
-        if let Some(attribution) = &mut self.attribution {
-            attribution.grant(loss_id, line, upgrade);
-        }
-        self.note_cause(line, |_, _| cause);
-    }
-
-    /// Records the departure of a line from the caches.
-    #[inline]
-    pub(super) fn note_loss(&mut self, line: LineAddr, evicted: bool) {
-        self.note_unused(line);
-        self.note_cause(line, |causes, cpu| causes.lose(cpu, line, evicted));
-    }
-
-    #[inline]
-    fn note_cause(&mut self, line: LineAddr, tell: impl FnOnce(&mut Causes, CpuId) -> Option<MissCause>) {
-        if let Some(causes) = &self.causes
-            && let Some(cause) = tell(&mut causes.borrow_mut(), self.cpu)
-        {
-            self.counters.causes[cause as usize] += 1;
-            if let Some(attribution) = &mut self.attribution {
-                attribution.judge(line, cause);
-            }
-        }
-    }
-
-    /// Decides the remaining causes of misses at the end of the program.
-    pub fn settle_causes(&mut self) {
-        if let Some(causes) = &self.causes {
-            let lines = causes.borrow_mut().settle(self.cpu);
-            for line in lines {
-                self.note_cause(line, |_, _| Some(MissCause::FalseSharing));
-            }
-        }
-    }
-
-    /// Reports a hit; `made` says whether a store has already made its version.
-    #[inline]
-    pub(super) fn observe_hit(&mut self, line: LineAddr, access: Access, made: bool) {
-        if self.observer.is_some() {
-            self.tell_of_hit(line, access, made);
-        }
-    }
-
+    /// Notifies of a hit in a level beyond the primary cache, whose store has made its version if the level `holds` the
+    /// states of lines.
     #[cold]
     #[inline(never)]
-    fn tell_of_hit(&mut self, line: LineAddr, access: Access, made: bool) {
-        let Some(observer) = self.observer.clone() else { return };
-        let mut observer = observer.borrow_mut();
+    pub(super) fn report_outer_hit(&mut self, line: LineAddr, access: Access, holds: bool) {
+        if holds {
+            self.reference(ReferenceEvent::Hit { line });
+        }
+        self.report_hit(line, access, holds);
+    }
+
+    /// Notifies of the contents that a hit finds; `made` says whether a store has already made its version.
+    fn report_hit(&mut self, line: LineAddr, access: Access, made: bool) {
+        if !self.probe.follows_contents() {
+            return;
+        }
         match access {
             Access::Store => {
                 if !made {
                     self.next_version(line);
                 }
-                observer.issued(line);
-                observer.stored(self.cpu, line, self.copy(line), self.time);
+                self.probe.contents(ContentsEvent::Issue { line });
+                self.report_store(line, self.copy(line), self.time);
             }
             Access::Load | Access::InstructionFetch | Access::UncachedRead => {
-                observer.loaded(self.cpu, line, self.copy(line), self.time);
+                self.report_load(line, self.copy(line), self.time);
             }
             Access::ReadPrefetch | Access::WritePrefetch | Access::PoisonRead => {}
         }
     }
 
-    /// Reports a miss.
+    fn report_load(&self, line: LineAddr, copy: CachedCopy, at: Time) {
+        self.probe.contents(ContentsEvent::Load { cpu: self.cpu, line, copy, at });
+    }
+
+    fn report_store(&self, line: LineAddr, copy: CachedCopy, at: Time) {
+        self.probe.contents(ContentsEvent::Store { cpu: self.cpu, line, copy, at });
+    }
+
+    /// Notifies of the miss `tag` of an access to `line`, the program's address `named`, which opens now. A hardware
+    /// prefetch has no tag.
     #[inline]
-    pub(super) fn observe_miss(&mut self, line: LineAddr, access: Access) {
-        if let Some(observer) = &self.observer {
-            match access {
-                Access::Store => observer.borrow_mut().issued(line),
-                Access::UncachedRead => observer.borrow_mut().sends_uncached(self.cpu, line),
-                _ => {}
-            }
+    pub(super) fn report_miss(&self, tag: MissTag, named: u64, line: LineAddr, access: Access) {
+        if self.probe.is_active() {
+            self.report_open_miss(tag, named, line, access);
         }
     }
 
-    /// Reports an access that joins a miss: at once if the line has been granted, otherwise at its grant.
-    pub(super) fn observe_join(&mut self, id: MissId, access: Access) {
-        let Some(observer) = self.observer.clone() else { return };
-        let Some(&super::Miss { line, copy, granted, writes, .. }) = self.miss(id) else { return };
-        let mut observer = observer.borrow_mut();
+    #[cold]
+    #[inline(never)]
+    fn report_open_miss(&self, tag: MissTag, named: u64, line: LineAddr, access: Access) {
+        match access {
+            Access::Store => self.probe.contents(ContentsEvent::Issue { line }),
+            Access::UncachedRead => self.probe.contents(ContentsEvent::UncachedRequest { cpu: self.cpu, line }),
+            _ => {}
+        }
+        self.reference(ReferenceEvent::Miss { tag, site: self.site, named, line });
+    }
+
+    /// Notifies of an access that joins a miss: at once if the line has been granted, otherwise at its grant.
+    #[inline]
+    pub(super) fn report_join(&mut self, id: MissId, access: Access) {
+        if self.probe.follows_contents() {
+            self.report_joined(id, access);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn report_joined(&mut self, id: MissId, access: Access) {
+        let Some(&Miss { line, copy, granted, writes, .. }) = self.miss(id) else { return };
         match access {
             Access::Store => {
-                observer.issued(line);
+                self.probe.contents(ContentsEvent::Issue { line });
                 if writes && granted {
                     self.next_version(line);
-                    observer.stored(self.cpu, line, self.copy(line), self.time);
+                    self.report_store(line, self.copy(line), self.time);
                 } else if let Some(miss) = self.miss_mut(id) {
                     miss.stores += 1;
                 }
             }
             // A load from a line that was invalidated before it was complete uses the contents as granted.
-            Access::Load if copy.state.is_valid() => observer.loaded(self.cpu, line, copy, self.time),
+            Access::Load if copy.state.is_valid() => self.report_load(line, copy, self.time),
             _ => {}
         }
     }
 
-    /// Reports the grant of the request for `line` at `now`, by which the protocol performed the missing access, and
-    /// performs the stores that joined it.
-    pub fn observe_grant(&mut self, line: LineAddr, now: Time) {
-        let Some(observer) = self.observer.clone() else { return };
+    /// Notifies of the access by which the protocol answers the request for `line` at `now`, and performs the stores
+    /// that joined it. `prefetches_store` says whether the protocol makes a version when it grants a write prefetch.
+    pub fn report_performed(&mut self, line: LineAddr, now: Time, prefetches_store: bool) {
         let Some(id) = self.miss_on(line) else { return };
-        let Some(&super::Miss { access, copy, .. }) = self.miss(id) else { return };
-        let mut observer = observer.borrow_mut();
-        observer.missed(line);
+        let Some(&Miss { access, copy, stores, .. }) = self.miss(id) else { return };
+        self.probe.contents(ContentsEvent::Miss { line });
         match access {
             Access::Store => {
-                observer.stored(self.cpu, line, copy, now);
-                drop(observer);
+                self.report_store(line, copy, now);
                 self.perform_joined(id, 1, now);
             }
             Access::WritePrefetch => {
-                let made = observer.prefetches_store();
-                let waiting = self.miss(id).map_or(0, |miss| miss.stores);
-                if made {
-                    observer.stored(self.cpu, line, copy, now);
-                    if waiting == 0 {
-                        observer.prefetched(line);
+                if prefetches_store {
+                    self.report_store(line, copy, now);
+                    if stores == 0 {
+                        self.probe.contents(ContentsEvent::Prefetch { line });
                     }
                 }
-                drop(observer);
-                self.perform_joined(id, u32::from(made), now);
+                self.perform_joined(id, u32::from(prefetches_store), now);
             }
-            Access::UncachedRead => observer.loaded_uncached(self.cpu, line, copy.version, now),
-            Access::Load | Access::InstructionFetch | Access::ReadPrefetch => {
-                observer.loaded(self.cpu, line, copy, now);
+            Access::UncachedRead => {
+                let (cpu, found) = (self.cpu, copy.version);
+                self.probe.contents(ContentsEvent::UncachedLoad { cpu, line, found, at: now });
             }
+            Access::Load | Access::InstructionFetch | Access::ReadPrefetch => self.report_load(line, copy, now),
             Access::PoisonRead => {}
         }
     }
 
-    /// Reports the store that waited for a load's line, at `now`, and performs the stores that joined it.
-    pub(super) fn observe_waiting_store(&mut self, id: MissId, now: Time) {
-        let Some(observer) = self.observer.clone() else { return };
-        let Some(&super::Miss { line, copy, .. }) = self.miss(id) else { return };
-        observer.borrow_mut().stored(self.cpu, line, copy, now);
+    /// Notifies of the store that waited for a load's line, at `now`, and performs the stores that joined it.
+    pub(super) fn report_waiting_store(&mut self, id: MissId, now: Time) {
+        if !self.probe.follows_contents() {
+            return;
+        }
+        let Some(&Miss { line, copy, .. }) = self.miss(id) else { return };
+        self.report_store(line, copy, now);
         self.perform_joined(id, 1, now);
     }
 
     /// Performs the stores that wait for miss `id`, except the first `done`.
     fn perform_joined(&mut self, id: MissId, done: u32, now: Time) {
-        let Some(observer) = self.observer.clone() else { return };
         let Some(miss) = self.miss_mut(id) else { return };
         let (line, waiting) = (miss.line, std::mem::take(&mut miss.stores));
         for _ in done..waiting {
             self.next_version(line);
-            observer.borrow_mut().stored(self.cpu, line, self.copy(line), now);
+            self.report_store(line, self.copy(line), now);
         }
     }
 
@@ -273,5 +191,100 @@ impl Processor {
         } else if let Some(held) = self.caches.find(line.0) {
             self.caches.update(held.place, line.0, held.state, held.version.next());
         }
+    }
+
+    /// Notifies of NACK number `count` of the request for `line`.
+    pub(super) fn report_nack(&self, line: LineAddr, count: u32) {
+        self.probe.contents(ContentsEvent::Nack { cpu: self.cpu, line, count });
+    }
+
+    /// Notifies of the grant of a request for a line.
+    #[inline]
+    pub(super) fn report_grant(&self, line: LineAddr) {
+        if self.probe.is_active() {
+            let tag = self.miss_on(line).and_then(|id| self.miss(id)).map_or(MissTag::NONE, |miss| miss.tag);
+            self.reference(ReferenceEvent::Grant { tag, line });
+        }
+    }
+
+    /// Notifies of the departure of a line from the caches.
+    #[inline]
+    pub(super) fn report_departure(&self, line: LineAddr, evicted: bool) {
+        self.reference(ReferenceEvent::Departure { line, evicted });
+    }
+
+    /// Notifies of the completion of a miss.
+    #[inline]
+    pub(super) fn report_completion(&self, miss: &Miss) {
+        self.reference(ReferenceEvent::Completion { tag: miss.tag, service: miss.service });
+    }
+
+    /// Notifies of a change of the word `named` by its memory.
+    pub fn report_memory_change(&self, named: u64) {
+        self.reference(ReferenceEvent::MemoryChange { named });
+    }
+
+    /// Notifies of a TLB miss on `named`.
+    #[inline]
+    pub(super) fn report_tlb_miss(&self, named: u64) {
+        self.reference(ReferenceEvent::TlbMiss { site: self.site, named });
+    }
+
+    /// Notifies of a spin loop on the word `named`.
+    pub(super) fn report_spin(&self, named: u64) {
+        self.reference(ReferenceEvent::Spin { site: self.site, named });
+    }
+
+    /// Notifies of a wait of length `time`, which is charged to `charged_to`.
+    #[inline]
+    pub(super) fn report_wait(&self, charge: Charge, charged_to: Cause, time: Duration) {
+        self.reference(ReferenceEvent::Wait { site: self.site, charge, charged_to, time });
+    }
+
+    /// Notifies of the end of the program.
+    pub fn report_end(&self) {
+        self.reference(ReferenceEvent::End);
+    }
+
+    /// Misses by cause so far, if they are classified.
+    pub(super) fn miss_causes(&self) -> [u64; MissCause::ALL.len()] {
+        if !self.probe.is_active() {
+            return Default::default();
+        }
+        self.probe.collect(|causes: &mut Causes| causes.counts(self.cpu)).unwrap_or_default()
+    }
+
+    /// Changes whether the thread is measured, from the present time on.
+    pub fn measure(&mut self, measuring: Measuring) {
+        if self.measured.change(measuring) {
+            let (cpu, part, at) = (self.cpu, self.measured, self.time);
+            self.probe.interval(&IntervalEvent::Change { cpu, part, at, counters: &self.counters() });
+        }
+    }
+
+    /// Whether its thread is measured.
+    #[inline]
+    pub fn measuring(&self) -> Measuring {
+        self.measured.measuring
+    }
+
+    /// Thread number `thread`, in this measured part, arrives at the processor, which has `counters`.
+    pub fn begin_thread(&mut self, thread: usize, part: MeasuredPart, counters: &ProcessorCounters) {
+        let (cpu, at) = (self.cpu, self.time);
+        self.measured = part;
+        self.probe.interval(&IntervalEvent::Arrival { cpu, thread, part, at, counters });
+    }
+
+    /// The thread leaves the processor. Returns its measured part.
+    pub fn end_thread(&mut self) -> MeasuredPart {
+        let (cpu, at, part) = (self.cpu, self.time, std::mem::take(&mut self.measured));
+        let counters = &self.counters();
+        self.probe.interval(&IntervalEvent::Leave { cpu, declared: part.declared, at, counters });
+        part
+    }
+
+    /// Thread number `thread`, which arrives at the processor, has spent `time` without one.
+    pub fn report_away(&self, thread: usize, cause: Cause, time: Duration) {
+        self.probe.interval(&IntervalEvent::Away { thread, cause, time });
     }
 }

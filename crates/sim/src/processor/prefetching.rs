@@ -6,8 +6,7 @@ use protocol::Access;
 use units::{LineAddr, Time};
 
 use super::{Miss, MissId, PostKind, Processor};
-use crate::account::Service;
-use crate::attribution::LossId;
+use crate::account::{MissTag, Service};
 use crate::part::{CachedCopy, Place, Prefetcher, PrefetcherSpec, Reference};
 
 /// A prefetcher and the lines that it has requested.
@@ -102,13 +101,12 @@ impl Processor {
                 writes: false,
                 then_store: false,
                 value_at: None,
-                loss_id: LossId::NONE,
+                tag: MissTag::NONE,
                 buffered: false,
                 fill_end: Time::ZERO,
             },
         );
-        self.observe_miss(line, access);
-        self.note_reference(line, true);
+        self.report_miss(MissTag::NONE, 0, line, access);
     }
 
     /// A reference to `block` joins miss `id`: what the prefetcher requested is the reference's from now on.

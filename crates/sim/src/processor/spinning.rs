@@ -69,7 +69,7 @@ impl Processor {
     /// # Errors
     /// The departure of the line, to wait for.
     pub fn spin(&mut self, named: u64, at: PhysicalAddr, instructions: u32) -> Result<(), Wait> {
-        self.note_look(named);
+        self.report_spin(named);
         let line = self.line_at(at);
         let others = self.timing.issue * u64::from(instructions);
         if !self.copy(line).state.is_valid() {
@@ -134,10 +134,9 @@ impl Processor {
         Err(Wait::Skipping(line, until))
     }
 
-    /// Whether rounds of its program's own spin loops can be skipped: no observer, cause tracker or attribution needs
-    /// each.
+    /// Whether rounds of its program's own spin loops can be skipped: no observer needs each.
     pub fn may_skip_rounds(&self) -> bool {
-        self.may_skip_rounds && self.observer.is_none() && self.causes.is_none() && self.attribution.is_none()
+        self.may_skip_rounds && !self.probe.is_active()
     }
 
     /// Forbids skipping rounds from here on: every load of every loop is executed.

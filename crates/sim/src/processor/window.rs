@@ -9,8 +9,7 @@ use std::collections::VecDeque;
 use units::{Duration, Time};
 
 use super::{MissId, Processor, Wait};
-use crate::account::{Cause, Service};
-use crate::attribution::{Charge, LossId};
+use crate::account::{Cause, Charge, MissTag, Service};
 
 /// The time from which a chain runs: the completion of the instruction before it; for a load or a store, its own
 /// completion.
@@ -36,12 +35,12 @@ struct InFlight {
     step: Duration,
     /// The cause and the miss that a wait for them is charged to.
     cause: Cause,
-    loss_id: LossId,
+    tag: MissTag,
 }
 
 impl InFlight {
     const fn charge(&self) -> Charge {
-        Charge { cause: self.cause, loss_id: self.loss_id }
+        Charge { cause: self.cause, tag: self.tag }
     }
 }
 
@@ -95,8 +94,8 @@ impl Window {
     /// Enters instruction `number`, a load or a store whose value is available at `at`.
     #[inline]
     pub fn enter(&mut self, number: u64, at: Time, cause: Cause) {
-        let (start, loss_id) = (Start::At(at), LossId::NONE);
-        self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, loss_id });
+        let (start, tag) = (Start::At(at), MissTag::NONE);
+        self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, tag });
     }
 
     /// Enters instruction `number`, an access that waits for a miss.
@@ -105,15 +104,15 @@ impl Window {
     }
 
     /// As [`Self::enter_miss`], but the value is available at `at`, if that is determined.
-    pub fn enter_miss_at(&mut self, number: u64, miss: MissId, at: Option<Time>, Charge { cause, loss_id }: Charge) {
+    pub fn enter_miss_at(&mut self, number: u64, miss: MissId, at: Option<Time>, Charge { cause, tag }: Charge) {
         let start = at.map_or(Start::After(miss, Duration::ZERO), Start::At);
-        self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, loss_id });
+        self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, tag });
     }
 
     /// Enters instruction `number`, a store that waits for a line that a load requested.
-    pub fn enter_store(&mut self, number: u64, miss: MissId, loss_id: LossId) {
+    pub fn enter_store(&mut self, number: u64, miss: MissId, tag: MissTag) {
         let (start, cause) = (Start::Stored(miss), Cause::Write(Service::default()));
-        self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, loss_id });
+        self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, tag });
     }
 
     /// Enters `count` instructions from number `first` on, each `step` after the one before, the first a step after
@@ -127,7 +126,7 @@ impl Window {
             last.count += count;
             return;
         }
-        self.push(InFlight { first, count, start, step, cause: Cause::Work, loss_id: LossId::NONE });
+        self.push(InFlight { first, count, start, step, cause: Cause::Work, tag: MissTag::NONE });
     }
 
     /// The value of `miss`, with this `service`, is available at `at`; `stored` says whether a store that waits for its

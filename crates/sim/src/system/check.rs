@@ -6,6 +6,7 @@ use units::{CpuId, LineAddr};
 
 use super::{Controller, System};
 use crate::incoherence::Incoherence;
+use crate::observe::Checker;
 use crate::part::CachedCopy;
 
 impl<C: Controller> System<C> {
@@ -18,8 +19,8 @@ impl<C: Controller> System<C> {
         holders
     }
 
-    /// Compares the contents of each line, in the owner's copy or in memory, with the stores that the observer
-    /// recorded.
+    /// Compares the contents of each line, in the owner's copy or in memory, with the stores that the checker
+    /// has counted, if there is one.
     ///
     /// # Errors
     /// The first disagreement found, by address.
@@ -28,13 +29,14 @@ impl<C: Controller> System<C> {
         copies: &FxHashMap<LineAddr, Vec<(CpuId, CachedCopy)>>,
         memory: impl Fn(&mut C, LineAddr) -> Version,
     ) -> Result<(), Incoherence> {
-        let Some(observer) = self.observation.observer.clone() else { return Ok(()) };
-        let observer = observer.borrow();
-        observer.stored_lines().into_iter().try_for_each(|line| {
-            let holders = copies.get(&line).map_or(&[][..], Vec::as_slice);
-            let owned = holders.iter().find(|(_, copy)| copy.state.is_dirty());
-            let contents = owned.map_or_else(|| memory(&mut self.controllers, line), |(_, copy)| copy.version);
-            observer.compare(line, contents)
-        })
+        let compare = |checker: &mut Checker| {
+            checker.stored_lines().into_iter().try_for_each(|line| {
+                let holders = copies.get(&line).map_or(&[][..], Vec::as_slice);
+                let owned = holders.iter().find(|(_, copy)| copy.state.is_dirty());
+                let contents = owned.map_or_else(|| memory(&mut self.controllers, line), |(_, copy)| copy.version);
+                checker.compare(line, contents)
+            })
+        };
+        self.observation.probe.collect(compare).unwrap_or(Ok(()))
     }
 }

@@ -82,7 +82,7 @@ impl<C: Controller> System<C> {
         if self.processor_mut(cpu).perform_waiting_store(id, now) {
             return self.post_now(cpu);
         }
-        self.check_observer();
+        self.check_observers();
         let processor = self.processor_mut(cpu);
         let free = processor.close_miss(id, now);
         let missing = processor.is_missing();
@@ -127,13 +127,13 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// The request of a processor for `line` is granted, and its access performed: reports it to the observer.
+    /// The request of a processor for `line` is granted, and its access performed: notifies the observers.
     #[inline]
     pub fn observe_grant(&mut self, cpu: CpuId, line: LineAddr) {
-        if self.observation.observer.is_some() {
+        if self.observation.probe.follows_contents() {
             let now = self.kernel.now;
-            self.processor_mut(cpu).observe_grant(line, now);
-            self.check_observer();
+            self.processor_mut(cpu).report_performed(line, now, C::WRITE_PREFETCHES_STORE);
+            self.check_observers();
         }
     }
 
@@ -142,17 +142,14 @@ impl<C: Controller> System<C> {
         if self.is_processor(cpu) {
             self.processor_mut(cpu).count_nack(line);
         }
-        self.check_observer();
+        self.check_observers();
     }
 
-    /// Stops the run if the observer has found a fault.
+    /// Stops the run if an observer has found an error.
     #[inline]
-    pub fn check_observer(&mut self) {
-        if let Some(observer) = &self.observation.observer {
-            let fault = observer.borrow_mut().take_fault();
-            if let Some(fault) = fault {
-                self.fail(fault);
-            }
+    pub fn check_observers(&mut self) {
+        if let Some(error) = self.observation.probe.take_failure() {
+            self.fail(error);
         }
     }
 }

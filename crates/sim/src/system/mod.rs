@@ -17,7 +17,6 @@ mod threads;
 mod transport;
 mod watching;
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
 use machine::Topology;
@@ -25,11 +24,10 @@ use machine::description::Description;
 use protocol::Version;
 use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, PhysicalAddr, Time};
 
-use crate::causes::Causes;
 use crate::fault::Fault;
 use crate::kernel::{EnvelopeId, Event, Kernel, Places};
 use crate::memory::{LineMap, Memory};
-use crate::observer::Observer;
+use crate::observe::{self, Probe, Subject};
 use crate::os::Paging;
 use crate::part::CachedCopy;
 use crate::processor::{Processor, ProcessorTiming};
@@ -62,7 +60,7 @@ pub struct System<C: Controller> {
     processors: Vec<Option<Box<Processor>>>,
     /// The programs on the processors.
     threads: Threads,
-    /// Checks, planted faults and readings.
+    /// Observers, planted faults and readings.
     pub observation: Observation,
     options: Options,
     failure: Option<SimError>,
@@ -72,30 +70,19 @@ pub struct System<C: Controller> {
     lookahead: Duration,
 }
 
-/// The processors of a machine, observed as `options` say.
+/// The processors of a machine, observed through `probe`.
 fn processors<C: Controller>(
     controllers: &C,
     description: &Description,
     options: &Options,
     count: u16,
-    observation: &Observation,
+    probe: &Probe,
 ) -> Vec<Option<Box<Processor>>> {
     let soonest_answer = if C::PROBES_INCLUDE_ANSWERS { controllers.lookahead() } else { Duration::ZERO };
     let timing = ProcessorTiming::new(description, controllers.release(), soonest_answer);
-    let cache = description.held_lines() as usize;
-    let make_causes = || Rc::new(RefCell::new(Causes::new(count.into(), cache)));
-    let causes = (options.miss_causes || options.attribute).then(make_causes);
+    let (announces_clean, seed) = (controllers.announces_clean(), options.seed);
     let make = |cpu| {
-        let mut processor = Processor::new(CpuId(cpu), timing.clone(), controllers.announces_clean(), options.seed);
-        if let Some(observer) = &observation.observer {
-            processor.observe(observer.clone());
-        }
-        if let Some(causes) = &causes {
-            processor.track_causes(causes.clone());
-        }
-        if options.attribute {
-            processor.attribute();
-        }
+        let mut processor = Processor::new(CpuId(cpu), timing.clone(), announces_clean, seed, probe.clone());
         if options.mode == Mode::LockStep {
             processor.forbid_skipping();
         }
@@ -132,11 +119,15 @@ impl<C: Controller> System<C> {
         let controllers = C::new(&Blueprint { description, network: &network, lines, options })?;
         let capacity = Bytes(description.topology.node_memory.0.saturating_sub(controllers.reserved().0));
         let way = Bytes(coherent.size.0 / u64::from(coherent.ways));
-        let relaxed = controllers.relaxes_order();
-        let make_observer = || Rc::new(RefCell::new(Observer::new(relaxed, C::WRITE_PREFETCHES_STORE)));
-        let observation = Observation::new(options.check_loads.then(make_observer), options.fault);
+        let subject = Subject {
+            processors: count.into(),
+            cache_lines: description.held_lines() as usize,
+            line_shift: coherent.line.0.ilog2(),
+            relaxes_order: controllers.relaxes_order(),
+        };
+        let observation = Observation::new(observe::subscribe(&options, &subject), options.fault);
         Ok(Self {
-            processors: processors(&controllers, description, &options, count, &observation),
+            processors: processors(&controllers, description, &options, count, &observation.probe),
             lookahead: controllers.lookahead(),
             controllers,
             kernel: Kernel::new(places, options.random_delay, options.seed),

@@ -1,17 +1,17 @@
-//! The observers of a system: the checker of every access, planted faults, readings of counters, measured intervals.
+//! The observation of a system: its observers, planted faults, readings of counters, measured intervals.
 
 use units::Time;
 
 use super::measured::Measured;
 use super::watching::Watching;
 use crate::fault::{Fault, PlantedFault};
-use crate::observer::SharedObserver;
+use crate::observe::Probe;
 
-/// What observes a system, none of which changes what happens, but for planted faults and paid readings.
+/// The observation of a system, which does not change it, except by planted faults and paid readings.
 pub struct Observation {
-    /// The observer of every access, if enabled.
-    pub observer: Option<SharedObserver>,
-    /// The planted of a planted fault, if there is one.
+    /// The connection to the observers.
+    pub probe: Probe,
+    /// The planted fault, if there is one.
     pub planted: Option<PlantedFault>,
     /// The readings of counters, if there are any.
     pub(super) watching: Option<Box<Watching>>,
@@ -22,10 +22,10 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Nothing is read yet; every access is reported to `observer`, and `fault` is planted.
-    pub(super) fn new(observer: Option<SharedObserver>, fault: Option<Fault>) -> Self {
+    /// No readings yet; observers are connected by `probe`, and `fault` is planted.
+    pub(super) fn new(probe: Probe, fault: Option<Fault>) -> Self {
         Self {
-            observer,
+            probe,
             planted: fault.map(PlantedFault::new),
             watching: None,
             due: Time::MAX,

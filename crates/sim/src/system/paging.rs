@@ -4,7 +4,6 @@ use units::{Bytes, CpuId, NodeId, PhysicalAddr, VirtualAddr};
 
 use super::{Controller, System};
 use crate::SimError;
-use crate::attribution::LineLoss;
 use crate::kernel::Event;
 use crate::os::{PagingCounters, Reference};
 
@@ -52,11 +51,6 @@ impl<C: Controller> System<C> {
     /// The processor with the first touch of the page of a virtual address, if it has been touched.
     pub fn toucher_of(&self, at: VirtualAddr) -> Option<CpuId> {
         self.paging.toucher_of(at)
-    }
-
-    /// The time that processors lost by line and site.
-    pub fn losses(&self) -> Vec<LineLoss> {
-        self.processors.iter().flatten().flat_map(|processor| processor.losses()).collect()
     }
 
     /// Extends the controllers' directories to newly allocated frames.

@@ -6,10 +6,11 @@ use engine::{Coroutine, Step};
 use units::{CpuId, Duration, Time};
 
 use super::{Controller, System};
-use crate::account::{Cause, Measuring, ProcessorCounters, ThreadCounts};
+use crate::account::{Cause, MeasuredPart, Measuring, ProcessorCounters, ThreadCounts};
 use crate::kernel::Event;
+use crate::observe::{IntervalEvent, Meter};
 use crate::os::SchedulingCounters;
-use crate::processor::{Meter, Processor, Wait};
+use crate::processor::{Processor, Wait};
 use crate::thread::{Program, Team, Thread};
 use crate::{Mode, SimError};
 
@@ -54,8 +55,8 @@ pub(super) struct Running {
     before: ProcessorCounters,
     /// Its counts on other processors, and its time without one.
     elsewhere: ProcessorCounters,
-    /// Its meter, while it has no processor.
-    meter: Meter,
+    /// Its measured part, while it has no processor.
+    measured: MeasuredPart,
     /// The cause that its time was charged to when it left its processor.
     charged_to: Option<Cause>,
     /// The number of changes in its team at its last spin without one, if it has done nothing else since.
@@ -78,11 +79,11 @@ impl Running {
             None => self.started = Some(now),
             Some(_) => {
                 self.elsewhere.spend(cause, now - since);
-                self.meter.spend(cause, now - since);
+                processor.report_away(self.thread, cause, now - since);
             }
         }
         (self.before, self.arrived) = (processor.counters(), now);
-        processor.take_meter(std::mem::take(&mut self.meter));
+        processor.begin_thread(self.thread, self.measured, &self.before);
         processor.charged_to(self.charged_to.take());
     }
 
@@ -99,7 +100,7 @@ impl Running {
             Some(Wait::Parked(_)) => self.charged_to.unwrap_or(Cause::Idle),
             _ => Cause::Descheduled,
         };
-        self.meter = processor.give_meter();
+        self.measured = processor.end_thread();
         self.elsewhere = self.elsewhere.plus(&processor.counters().since(&self.before));
         self.left = (processor.time(), cause);
         self.on_others += self.left.0.since(self.arrived);
@@ -146,6 +147,7 @@ impl<C: Controller> System<C> {
             thread.into_processor()
         })
         .map_err(SimError::NoStack)?;
+        self.observation.probe.interval(&IntervalEvent::Begin { thread });
         Ok(Running {
             body,
             wait: None,
@@ -157,7 +159,7 @@ impl<C: Controller> System<C> {
             on_others: Duration::ZERO,
             before: ProcessorCounters::default(),
             elsewhere: ProcessorCounters::default(),
-            meter: Meter::default(),
+            measured: MeasuredPart::default(),
             charged_to: None,
             unchanged_since: None,
         })
@@ -240,7 +242,7 @@ impl<C: Controller> System<C> {
         let mut posts = std::mem::take(&mut self.threads.posts);
         processor.swap_posts(&mut posts);
         self.processors[cpu.index()] = Some(processor);
-        self.check_observer();
+        self.check_observers();
         for post in posts.drain(..) {
             C::posted(self, cpu, &post);
         }
@@ -334,27 +336,32 @@ impl<C: Controller> System<C> {
         let mut running = self.threads.running[cpu.index()].take()?;
         let now = self.kernel.now;
         let processor = self.processor_mut(cpu);
-        processor.settle_causes();
+        processor.report_end();
         let finished = running.exit(processor, now);
-        let Running { body, started, thread, elsewhere, meter, on_others, .. } = running;
+        let Running { body, started, thread, elsewhere, on_others, .. } = running;
         if let Some(watching) = &mut self.observation.watching {
             watching.ended(thread, ThreadCounts { counters: elsewhere, on_processor: on_others });
         }
         let started = started.unwrap_or(now);
-        let (time, counters) = meter.measured().unwrap_or((finished - started, elsewhere));
+        let (time, counters) = self.measured(thread).unwrap_or((finished - started, elsewhere));
         debug_assert_eq!(time, counters.time.total(), "every picosecond of {cpu:?} is charged to something");
         let scheduling = self.scheduling(thread);
         self.threads.reports.push((thread, ThreadReport { cpu, started, finished, time, counters, scheduling }));
         Some((body, thread))
     }
 
+    /// The time and counts of a thread in the measured intervals of its program, if there were any.
+    fn measured(&self, thread: usize) -> Option<(Duration, ProcessorCounters)> {
+        self.observation.probe.collect(|meter: &mut Meter| meter.measured(thread)).flatten()
+    }
+
     /// Abandons a program without a processor, and reports it.
     pub(super) fn report_parked(&mut self, running: Running) {
-        let Running { body, started, thread, elsewhere, meter, left, .. } = running;
+        let Running { body, started, thread, elsewhere, left, .. } = running;
         std::mem::forget(body);
         let (finished, cpu) = (left.0, CpuId(0));
         let started = started.unwrap_or(finished);
-        let (time, counters) = meter.measured().unwrap_or((finished - started, elsewhere));
+        let (time, counters) = self.measured(thread).unwrap_or((finished - started, elsewhere));
         let scheduling = self.scheduling(thread);
         self.threads.reports.push((thread, ThreadReport { cpu, started, finished, time, counters, scheduling }));
     }

@@ -10,110 +10,17 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use units::{CpuId, Duration, LineAddr};
 
-use crate::account::{Cause, Measuring, MissCause, Service};
-
-/// The reason for lost time.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Loss {
-    /// A miss, for this cause.
-    Miss(MissCause),
-    /// Ownership of a line of which the processor already had a copy.
-    Upgrade,
-    /// A miss that was outstanding, or whose cause was undecided, when the program ended.
-    Unsettled,
-    /// A TLB refill.
-    Translation,
-    /// A wait for a lock, or for another word that another processor is to change.
-    Lock,
-    /// A wait at a barrier for the other threads.
-    Barrier,
-}
-
-impl Loss {
-    /// Number of losses.
-    pub const COUNT: usize = MissCause::ALL.len() + 5;
-
-    /// Every loss with its name, misses by cause first.
-    pub const ALL: [(Self, &'static str); Self::COUNT] = [
-        (Self::Miss(MissCause::Cold), "cold"),
-        (Self::Miss(MissCause::Capacity), "capacity"),
-        (Self::Miss(MissCause::Conflict), "conflict"),
-        (Self::Miss(MissCause::TrueSharing), "true-sharing"),
-        (Self::Miss(MissCause::FalseSharing), "false-sharing"),
-        (Self::Upgrade, "upgrade"),
-        (Self::Unsettled, "unsettled"),
-        (Self::Translation, "translation"),
-        (Self::Lock, "lock"),
-        (Self::Barrier, "barrier"),
-    ];
-
-    const fn index(self) -> usize {
-        match self {
-            Self::Miss(cause) => cause as usize,
-            Self::Upgrade => 5,
-            Self::Unsettled => 6,
-            Self::Translation => 7,
-            Self::Lock => 8,
-            Self::Barrier => 9,
-        }
-    }
-}
-
-/// A set of words of a line, one bit each. Words have eight bytes; in lines of more than 32 words, words share bits.
-pub type WordSet = u32;
-
-/// Number of bits in a [`WordSet`].
-pub const WORD_BITS: u32 = WordSet::BITS;
-
-/// The time that one processor lost at one line and site, within the measured part of its program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LineLoss {
-    /// The processor.
-    pub cpu: CpuId,
-    /// The site in the program, as given to [`crate::Thread::at_site`]; zero if none was given.
-    pub site: u64,
-    /// The address of the line's first byte, as the program names it; `None` for waits without a line.
-    pub line: Option<u64>,
-    /// Number of occurrences of each loss, in the order of [`Loss::ALL`]. Locks and barriers count in `stalled` alone.
-    pub count: [u64; Loss::COUNT],
-    /// Time lost, in the order of [`Loss::ALL`].
-    pub stalled: [Duration; Loss::COUNT],
-    /// Completed misses and upgrades by how they were served, in the order of [`Service::all`].
-    pub served: [u64; Service::COUNT],
-    /// Words of the line that the processor loaded, at any site.
-    pub read: WordSet,
-    /// Words of the line that the processor stored to, at any site.
-    pub written: WordSet,
-}
-
-/// The miss that a wait is charged to; none for waits without a miss.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct LossId(u32);
-
-impl LossId {
-    /// No miss.
-    pub const NONE: Self = Self(0);
-}
-
-/// A wait, with the miss that it is charged to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Charge {
-    /// The cause of the wait.
-    pub cause: Cause,
-    /// The miss that it is charged to.
-    pub loss_id: LossId,
-}
-
-impl From<Cause> for Charge {
-    fn from(cause: Cause) -> Self {
-        Self { cause, loss_id: LossId::NONE }
-    }
-}
+use super::event::{IntervalEvent, ReferenceEvent};
+use super::loss::{LineLoss, Loss, WORD_BITS, WordSet};
+use super::probe::{Channels, Findings, Observer};
+use super::subject::Subject;
+use crate::account::{Cause, Charge, MeasuredPart, Measuring, MissCause, MissTag, Service};
+use crate::options::Options;
 
 /// The line address of waits without a line; no line has it.
 const NO_LINE: u64 = u64::MAX;
 
-/// Freed miss numbers that must precede a number in the queue before it is reused, so that no wait still refers to it.
+/// Settled misses that are kept because a wait may still refer to them.
 const QUARANTINE: usize = 4096;
 
 /// A site and a line.
@@ -143,7 +50,7 @@ struct Life {
 
 /// The losses of one processor by place.
 #[derive(Debug)]
-pub struct Attribution {
+struct Losses {
     /// Whether events count at present.
     measuring: Measuring,
     /// Places that have changed since the measured part ended for the time being, with their counts at its end.
@@ -156,18 +63,18 @@ pub struct Attribution {
     entries: Vec<Entry>,
     /// The place that was looked up last.
     latest: (Place, usize),
-    /// Misses by number; number zero is no miss.
-    lives: Vec<Life>,
-    /// Miss numbers for reuse, the longest free first.
-    free: VecDeque<u32>,
+    /// Misses that a wait may refer to.
+    lives: FxHashMap<MissTag, Life>,
+    /// The settled ones among them, oldest first.
+    settled: VecDeque<MissTag>,
     /// By line, the miss that fetched it, while its cause is undecided.
-    bringers: FxHashMap<LineAddr, u32>,
+    fetched_by: FxHashMap<LineAddr, MissTag>,
     words: FxHashMap<u64, (WordSet, WordSet)>,
 }
 
-impl Attribution {
+impl Losses {
     /// Empty counts of a processor with lines of `1 << line_shift` bytes.
-    pub fn new(line_shift: u32) -> Self {
+    fn new(line_shift: u32) -> Self {
         let nowhere = (0, NO_LINE);
         Self {
             measuring: Measuring::Yes,
@@ -178,19 +85,21 @@ impl Attribution {
             places: FxHashMap::from_iter([(nowhere, 0)]),
             entries: vec![Entry::EMPTY],
             latest: (nowhere, 0),
-            lives: vec![Life { place: 0, loss: None, pending: Duration::ZERO }],
-            free: VecDeque::new(),
-            bringers: FxHashMap::default(),
+            lives: FxHashMap::default(),
+            settled: VecDeque::new(),
+            fetched_by: FxHashMap::default(),
             words: FxHashMap::default(),
         }
     }
 
-    /// Starts or stops measuring. The first start that the program declares clears all earlier counts.
-    pub fn count(&mut self, measuring: Measuring, declared: bool) {
+    /// Starts or stops measuring. A program is measured as a whole until it declares a measured part; the first
+    /// declaration clears all earlier counts.
+    fn measure(&mut self, MeasuredPart { measuring, declared }: MeasuredPart) {
+        let measuring = if declared { measuring } else { Measuring::Yes };
         if declared && !self.begun {
             self.begun = true;
             self.entries.fill(Entry::EMPTY);
-            self.lives.iter_mut().for_each(|life| life.pending = Duration::ZERO);
+            self.lives.values_mut().for_each(|life| life.pending = Duration::ZERO);
             self.words.clear();
         }
         if measuring == Measuring::Yes {
@@ -228,62 +137,64 @@ impl Attribution {
     }
 
     /// Opens a miss on address `at` by the program at `site`.
-    pub fn open(&mut self, site: u64, at: u64) -> LossId {
-        let life = Life { place: self.place(site, at), loss: None, pending: Duration::ZERO };
-        if self.free.len() > QUARANTINE
-            && let Some(number) = self.free.pop_front()
-        {
-            self.lives[number as usize] = life;
-            return LossId(number);
+    fn open(&mut self, tag: MissTag, site: u64, at: u64) {
+        if tag == MissTag::NONE {
+            return;
         }
-        self.lives.push(life);
-        LossId(self.lives.len() as u32 - 1)
+        if self.settled.len() > QUARANTINE
+            && let Some(oldest) = self.settled.pop_front()
+        {
+            self.lives.remove(&oldest);
+        }
+        let life = Life { place: self.place(site, at), loss: None, pending: Duration::ZERO };
+        self.lives.insert(tag, life);
     }
 
     /// The request of a miss on `line` is granted: an upgrade, or a fetch whose cause is decided later.
-    pub fn grant(&mut self, loss_id: LossId, line: LineAddr, upgrade: bool) {
-        if loss_id == LossId::NONE {
+    fn grant(&mut self, tag: MissTag, line: LineAddr, upgrade: bool) {
+        if tag == MissTag::NONE {
             return;
         }
         if upgrade {
-            self.settle(loss_id.0, Loss::Upgrade);
-        } else if let Some(before) = self.bringers.insert(line, loss_id.0) {
+            self.settle(tag, Loss::Upgrade);
+        } else if let Some(before) = self.fetched_by.insert(line, tag) {
             // A request is granted twice if its page moved.
-            if before != loss_id.0 {
+            if before != tag {
                 self.settle(before, Loss::Unsettled);
             }
         }
     }
 
     /// The cause of the miss on `line` is decided.
-    pub fn judge(&mut self, line: LineAddr, cause: MissCause) {
-        if let Some(number) = self.bringers.remove(&line) {
-            self.settle(number, Loss::Miss(cause));
+    fn decide(&mut self, line: LineAddr, cause: MissCause) {
+        if let Some(tag) = self.fetched_by.remove(&line) {
+            self.settle(tag, Loss::Miss(cause));
         }
     }
 
     /// Charges the pending time of a miss to `loss`, once its cause is decided or can no longer be.
-    fn settle(&mut self, number: u32, loss: Loss) {
-        let life = &mut self.lives[number as usize];
+    fn settle(&mut self, tag: MissTag, loss: Loss) {
+        let Some(life) = self.lives.get_mut(&tag) else { return };
         let pending = std::mem::take(&mut life.pending);
         life.loss = Some(loss);
-        self.free.push_back(number);
         let (place, counts) = (life.place, u64::from(self.measuring != Measuring::No));
+        self.settled.push_back(tag);
         let entry = self.entry(place);
         entry.stalled[loss.index()] += pending;
         entry.count[loss.index()] += counts;
     }
 
     /// A miss is complete, served by `service`.
-    pub fn served(&mut self, loss_id: LossId, service: Service) {
-        if self.is_counting() && loss_id != LossId::NONE {
-            let place = self.lives[loss_id.0 as usize].place;
+    fn complete(&mut self, tag: MissTag, service: Service) {
+        if self.is_counting()
+            && let Some(&Life { place, .. }) = self.lives.get(&tag)
+        {
             self.entry(place).served[service.index()] += 1;
         }
     }
 
     /// A TLB miss on address `at`.
-    pub fn translate(&mut self, site: u64, at: u64) {
+    fn translate(&mut self, site: u64, at: u64) {
         let place = self.place(site, at);
         if self.is_counting() {
             self.entry(place).count[Loss::Translation.index()] += 1;
@@ -291,24 +202,23 @@ impl Attribution {
     }
 
     /// Names the place of the next wait: address `at`.
-    pub fn look(&mut self, site: u64, at: u64) {
+    fn spin(&mut self, site: u64, at: u64) {
         self.place(site, at);
     }
 
     /// Charges `time` to a miss, to the place of the last TLB miss or awaited word, or to a barrier.
-    pub fn spend(&mut self, site: u64, Charge { cause, loss_id }: Charge, on: Cause, time: Duration) {
+    fn spend(&mut self, site: u64, Charge { cause, tag }: Charge, charged_to: Cause, time: Duration) {
         if !self.is_counting() {
             return;
         }
-        let loss = match on {
+        let loss = match charged_to {
             Cause::Lock => Some(Loss::Lock),
             Cause::Barrier => Some(Loss::Barrier),
             Cause::Translation => Some(Loss::Translation),
             Cause::Read(_) | Cause::Write(_) => None,
             _ => return,
         };
-        if loss_id != LossId::NONE {
-            let life = &mut self.lives[loss_id.0 as usize];
+        if let Some(life) = self.lives.get_mut(&tag) {
             match loss.or(life.loss) {
                 Some(loss) => {
                     let place = life.place;
@@ -326,7 +236,7 @@ impl Attribution {
     }
 
     /// Records the word at `at` as loaded or stored to.
-    pub fn touch(&mut self, at: u64, stores: bool) {
+    fn touch(&mut self, at: u64, stores: bool) {
         if self.is_counting() {
             let line = at & self.line_mask;
             let words = self.words.entry(line).or_default();
@@ -338,11 +248,11 @@ impl Attribution {
         }
     }
 
-    /// The losses of processor `cpu`, the owner of this account, ordered by line and site.
-    pub fn losses(&self, cpu: CpuId) -> Vec<LineLoss> {
+    /// The losses of processor `cpu`, to which this account belongs, ordered by line and site.
+    fn losses(&self, cpu: CpuId) -> Vec<LineLoss> {
         let mut entries = self.entries.clone();
         self.before.iter().for_each(|(&place, before)| entries[place] = *before);
-        for life in self.lives.iter().filter(|life| life.pending > Duration::ZERO) {
+        for life in self.lives.values().filter(|life| life.pending > Duration::ZERO) {
             entries[life.place].stalled[Loss::Unsettled.index()] += life.pending;
         }
         let mut places: Vec<_> = self.places.iter().map(|(&(site, line), &number)| (line, site, number)).collect();
@@ -355,5 +265,58 @@ impl Attribution {
         };
         let is_any = |loss: &LineLoss| loss.stalled != Entry::EMPTY.stalled || loss.count != Entry::EMPTY.count;
         places.iter().map(loss).filter(|loss| is_any(loss) || loss.read | loss.written != 0).collect()
+    }
+}
+
+/// The losses of all processors.
+#[derive(Debug)]
+pub struct Attribution {
+    processors: Vec<Losses>,
+}
+
+impl Attribution {
+    /// The attribution of a machine, if enabled. It depends on the classification of misses by [`super::Causes`].
+    pub fn observer(options: &Options, subject: &Subject) -> Option<Box<dyn Observer>> {
+        let make = || Self { processors: (0..subject.processors).map(|_| Losses::new(subject.line_shift)).collect() };
+        options.attribute.then(|| Box::new(make()) as Box<dyn Observer>)
+    }
+
+    /// The losses by processor, line and site.
+    pub fn losses(&self) -> Vec<LineLoss> {
+        (0u16..).map(CpuId).zip(&self.processors).flat_map(|(cpu, losses)| losses.losses(cpu)).collect()
+    }
+}
+
+impl Observer for Attribution {
+    fn channels(&self) -> Channels {
+        Channels { references: true, intervals: true, ..Channels::default() }
+    }
+
+    fn reference(&mut self, cpu: CpuId, event: &ReferenceEvent, _findings: &mut Findings) {
+        let losses = &mut self.processors[cpu.index()];
+        match *event {
+            ReferenceEvent::Access { named, stores, .. } => losses.touch(named, stores),
+            ReferenceEvent::MemoryChange { named } => losses.touch(named, true),
+            ReferenceEvent::Miss { tag, site, named, .. } => losses.open(tag, site, named),
+            ReferenceEvent::Classified { tag, line, upgrade } => losses.grant(tag, line, upgrade),
+            ReferenceEvent::CauseDecided { line, cause } => losses.decide(line, cause),
+            ReferenceEvent::Completion { tag, service } => losses.complete(tag, service),
+            ReferenceEvent::TlbMiss { site, named } => losses.translate(site, named),
+            ReferenceEvent::Spin { site, named } => losses.spin(site, named),
+            ReferenceEvent::Wait { site, charge, charged_to, time } => losses.spend(site, charge, charged_to, time),
+            _ => {}
+        }
+    }
+
+    fn interval(&mut self, event: &IntervalEvent<'_>) {
+        match *event {
+            IntervalEvent::Arrival { cpu, part, .. } | IntervalEvent::Change { cpu, part, .. } => {
+                self.processors[cpu.index()].measure(part);
+            }
+            IntervalEvent::Leave { cpu, declared, .. } => {
+                self.processors[cpu.index()].measure(MeasuredPart { measuring: Measuring::No, declared });
+            }
+            IntervalEvent::Begin { .. } | IntervalEvent::Away { .. } => {}
+        }
     }
 }

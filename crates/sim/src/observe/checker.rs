@@ -1,25 +1,24 @@
-//! The observer of every load and store, which checks the contents that processors find in each line.
+//! The checker of every load and store, which checks the contents that processors find in each line.
 //!
-//! A version stands for a line's contents and counts the stores to it. The observer receives accesses in the order in
+//! A version stands for a line's contents and counts the stores to it. The checker receives accesses in the order in
 //! which the simulation performs them, hits in running programs included; this order agrees with time, because no
 //! outside event affects a program that runs ahead. It checks three properties: a store finds the newest contents and
 //! makes the next version, so that no two stores make the same one; a load returns the newest contents; and at the end
 //! every issued store is in the line. Where the protocol relaxes the memory order, a load may return older contents
 //! while the writer still collects acknowledgements, but none older than its own processor has observed.
 
-use crate::incoherence::Incoherence;
-use crate::part::CachedCopy;
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use protocol::{CopyState, Version};
 use rustc_hash::FxHashMap;
 use units::{CpuId, LineAddr, Time};
 
-/// The shared handle to the observer, held by processors and the system around them.
-pub type SharedObserver = Rc<RefCell<Observer>>;
+use super::event::ContentsEvent;
+use super::probe::{Channels, Findings, Observer};
+use super::subject::Subject;
+use crate::incoherence::Incoherence;
+use crate::options::Options;
+use crate::part::CachedCopy;
 
-/// The observer's state of a line.
+/// The checker's state of a line.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
     /// Its newest contents: the number of stores performed.
@@ -36,8 +35,8 @@ struct Line {
     misses: u64,
 }
 
-/// The observer's state of all lines.
-pub struct Observer {
+/// The checker's state of all lines.
+pub struct Checker {
     lines: FxHashMap<LineAddr, Line>,
     /// By line of a page that has moved or been copied, the line of its first frame, under which all state is kept.
     first: FxHashMap<LineAddr, LineAddr>,
@@ -46,10 +45,8 @@ pub struct Observer {
     /// The oldest contents that a processor may still load, where they differ between processors.
     floors: FxHashMap<(LineAddr, CpuId), Version>,
     relaxed: bool,
-    prefetches_store: bool,
     loads: u64,
     stores: u64,
-    fault: Option<Incoherence>,
 }
 
 /// Totals of an observed machine.
@@ -65,46 +62,38 @@ pub struct Observed {
     pub worst: Option<(LineAddr, u64)>,
 }
 
-impl Observer {
+impl Checker {
     /// NACKs of one request after which it counts as starved: orders of magnitude more than there are processors that
     /// could be served before it.
-    pub const STARVED: u32 = 100_000;
+    const STARVED: u32 = 100_000;
 
-    /// An observer without accesses. `relaxed` says whether loads may return older contents, `prefetches_store` whether
-    /// the protocol makes a new version when it grants a write prefetch.
-    pub fn new(relaxed: bool, prefetches_store: bool) -> Self {
+    /// The checker of a machine, if enabled.
+    pub fn observer(options: &Options, subject: &Subject) -> Option<Box<dyn Observer>> {
+        options.check_loads.then(|| Box::new(Self::new(subject.relaxes_order)) as Box<dyn Observer>)
+    }
+
+    /// A checker without accesses. `relaxed` says whether loads may return older contents.
+    fn new(relaxed: bool) -> Self {
         Self {
             lines: FxHashMap::default(),
             first: FxHashMap::default(),
             now: FxHashMap::default(),
             floors: FxHashMap::default(),
             relaxed,
-            prefetches_store,
             loads: 0,
             stores: 0,
-            fault: None,
         }
     }
 
-    /// Whether the protocol makes a new version when it grants a write prefetch.
-    pub fn prefetches_store(&self) -> bool {
-        self.prefetches_store
-    }
-
-    /// Takes the first fault found.
-    pub fn take_fault(&mut self) -> Option<Incoherence> {
-        self.fault.take()
-    }
-
     /// The page of `from` has moved, and this line of it to `to`.
-    pub fn moved(&mut self, from: LineAddr, to: LineAddr) {
+    fn moved(&mut self, from: LineAddr, to: LineAddr) {
         let first = self.first_of(from);
         self.first.insert(to, first);
         self.now.insert(first, to);
     }
 
     /// The page of `from` has been copied, and this line of it to `to`: loads there must find the same contents.
-    pub fn copied(&mut self, from: LineAddr, to: LineAddr) {
+    fn copied(&mut self, from: LineAddr, to: LineAddr) {
         let first = self.first_of(from);
         self.first.insert(to, first);
     }
@@ -120,18 +109,18 @@ impl Observer {
     }
 
     /// A program issues a store.
-    pub fn issued(&mut self, line: LineAddr) {
+    fn issued(&mut self, line: LineAddr) {
         self.stores += 1;
         self.seen(line).issued += 1;
     }
 
     /// A miss completes.
-    pub fn missed(&mut self, line: LineAddr) {
+    fn missed(&mut self, line: LineAddr) {
         self.seen(line).misses += 1;
     }
 
     /// A processor loads from its copy.
-    pub fn loaded(&mut self, cpu: CpuId, line: LineAddr, copy: CachedCopy, at: Time) {
+    fn loaded(&mut self, cpu: CpuId, line: LineAddr, copy: CachedCopy, at: Time, findings: &mut Findings) {
         let line = self.first_of(line);
         let seen = self.lines.entry(line).or_default();
         let (found, mut oldest) = (copy.version, seen.settled);
@@ -142,14 +131,14 @@ impl Observer {
             *floor = found.max(oldest);
         }
         if !copy.state.is_valid() {
-            self.fault.get_or_insert(Incoherence::NoRight { cpu, line, state: copy.state, at });
+            findings.fail(Incoherence::NoRight { cpu, line, state: copy.state, at });
         } else if found < oldest || found > seen.newest {
-            self.fault.get_or_insert(Incoherence::StaleLoad { cpu, line, found, last: seen.newest, at });
+            findings.fail(Incoherence::StaleLoad { cpu, line, found, last: seen.newest, at });
         }
     }
 
     /// A processor's store has changed its copy to `copy`.
-    pub fn stored(&mut self, cpu: CpuId, line: LineAddr, copy: CachedCopy, at: Time) {
+    fn stored(&mut self, cpu: CpuId, line: LineAddr, copy: CachedCopy, at: Time, findings: &mut Findings) {
         let line = self.first_of(line);
         let seen = self.lines.entry(line).or_default();
         let before = seen.newest;
@@ -161,45 +150,40 @@ impl Observer {
             self.floors.insert((line, cpu), copy.version);
         }
         if copy.state != CopyState::MODIFIED {
-            self.fault.get_or_insert(Incoherence::NoRight { cpu, line, state: copy.state, at });
+            findings.fail(Incoherence::NoRight { cpu, line, state: copy.state, at });
         } else if copy.version != before.next() {
-            self.fault.get_or_insert(Incoherence::StaleStore { cpu, line, made: copy.version, last: before, at });
+            findings.fail(Incoherence::StaleStore { cpu, line, made: copy.version, last: before, at });
         }
     }
 
     /// The last version was made by a write prefetch, not by a store.
-    pub fn prefetched(&mut self, line: LineAddr) {
+    fn prefetched(&mut self, line: LineAddr) {
         self.seen(line).prefetched += 1;
     }
 
     /// A processor sends an uncached read: the answer must be no older than the newest contents now.
-    pub fn sends_uncached(&mut self, cpu: CpuId, line: LineAddr) {
+    fn sends_uncached(&mut self, cpu: CpuId, line: LineAddr) {
         let newest = self.seen(line).newest;
         self.floors.insert((self.first_of(line), cpu), newest);
     }
 
     /// A processor receives the answer to an uncached read.
-    pub fn loaded_uncached(&mut self, cpu: CpuId, line: LineAddr, found: Version, at: Time) {
+    fn loaded_uncached(&mut self, cpu: CpuId, line: LineAddr, found: Version, at: Time, findings: &mut Findings) {
         let newest = self.seen(line).newest;
         let floor = self.floors.get(&(self.first_of(line), cpu)).copied().unwrap_or_default();
         self.loads += 1;
         if found < floor || found > newest {
-            self.fault.get_or_insert(Incoherence::StaleLoad { cpu, line, found, last: newest, at });
+            findings.fail(Incoherence::StaleLoad { cpu, line, found, last: newest, at });
         }
     }
 
-    /// A processor's request has received [`Observer::STARVED`] NACKs.
-    pub fn starved(&mut self, cpu: CpuId, line: LineAddr) {
-        self.fault.get_or_insert(Incoherence::Starved { cpu, line, refusals: Self::STARVED });
-    }
-
     /// The line's writer is about to store before all older copies are invalidated.
-    pub fn unsettle(&mut self, line: LineAddr) {
+    fn unsettle(&mut self, line: LineAddr) {
         self.seen(line).unsettled = true;
     }
 
     /// All older copies of the line are invalidated.
-    pub fn settle(&mut self, line: LineAddr) {
+    fn settle(&mut self, line: LineAddr) {
         let seen = self.seen(line);
         (seen.unsettled, seen.settled) = (false, seen.newest);
     }
@@ -236,6 +220,34 @@ impl Observer {
             stores: self.stores,
             lines: missed().count(),
             worst: worst.map(|(line, seen)| (*line, seen.misses)),
+        }
+    }
+}
+
+impl Observer for Checker {
+    fn channels(&self) -> Channels {
+        Channels { contents: true, ..Channels::default() }
+    }
+
+    fn contents(&mut self, event: &ContentsEvent, findings: &mut Findings) {
+        match *event {
+            ContentsEvent::Issue { line } => self.issued(line),
+            ContentsEvent::Load { cpu, line, copy, at } => self.loaded(cpu, line, copy, at, findings),
+            ContentsEvent::Store { cpu, line, copy, at } => self.stored(cpu, line, copy, at, findings),
+            ContentsEvent::Miss { line } => self.missed(line),
+            ContentsEvent::Prefetch { line } => self.prefetched(line),
+            ContentsEvent::UncachedRequest { cpu, line } => self.sends_uncached(cpu, line),
+            ContentsEvent::UncachedLoad { cpu, line, found, at } => {
+                self.loaded_uncached(cpu, line, found, at, findings);
+            }
+            ContentsEvent::Nack { cpu, line, count } if count == Self::STARVED => {
+                findings.fail(Incoherence::Starved { cpu, line, refusals: count });
+            }
+            ContentsEvent::Nack { .. } => {}
+            ContentsEvent::Unsettled { line } => self.unsettle(line),
+            ContentsEvent::Settled { line } => self.settle(line),
+            ContentsEvent::Move { from, to } => self.moved(from, to),
+            ContentsEvent::Copy { from, to } => self.copied(from, to),
         }
     }
 }

@@ -11,16 +11,17 @@
 //! Unseen stores are determined when the line is granted, after every writer has lost ownership, so the verdict does
 //! not depend on how far processors run ahead.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use rustc_hash::FxHashMap;
 use units::{CpuId, LineAddr};
 
+use super::event::ReferenceEvent;
+use super::probe::{Channels, Findings, Observer};
+use super::subject::Subject;
 use crate::account::MissCause;
+use crate::options::Options;
 
-/// The tracker of causes that all processors of a machine share.
-pub type SharedCauses = Rc<RefCell<Causes>>;
+/// Misses by cause, in the order of [`MissCause::ALL`].
+type Counts = [u64; MissCause::ALL.len()];
 
 /// 64-bit words of a line, at most; longer lines share marks.
 const WORDS: usize = 32;
@@ -115,17 +116,31 @@ pub struct Causes {
     views: FxHashMap<(CpuId, LineAddr), View>,
     stores: FxHashMap<LineAddr, Stores>,
     shadows: Vec<Shadow>,
+    /// By processor, the misses of each cause, in the order of [`MissCause::ALL`].
+    counts: Vec<Counts>,
 }
 
 impl Causes {
+    /// The tracker of a machine, if enabled or necessary for the attribution of lost time.
+    pub fn observer(options: &Options, subject: &Subject) -> Option<Box<dyn Observer>> {
+        let make = || Box::new(Self::new(subject.processors, subject.cache_lines)) as Box<dyn Observer>;
+        (options.miss_causes || options.attribute).then(make)
+    }
+
+    /// Misses of a processor by cause, in the order of [`MissCause::ALL`].
+    pub fn counts(&self, cpu: CpuId) -> Counts {
+        self.counts[cpu.index()]
+    }
+
     /// A tracker for `processors` secondary caches of `lines` lines each.
-    pub fn new(processors: usize, lines: usize) -> Self {
+    fn new(processors: usize, lines: usize) -> Self {
         let shadows = (0..processors).map(|_| Shadow::new(lines)).collect();
-        Self { views: FxHashMap::default(), stores: FxHashMap::default(), shadows }
+        let counts = vec![Counts::default(); processors];
+        Self { views: FxHashMap::default(), stores: FxHashMap::default(), shadows, counts }
     }
 
     /// A reference reaches the secondary cache; a request follows if it `missed`.
-    pub fn refer(&mut self, cpu: CpuId, line: LineAddr, missed: bool) {
+    fn refer(&mut self, cpu: CpuId, line: LineAddr, missed: bool) {
         let kept = self.shadows[cpu.index()].refer(line);
         if missed {
             let view = self.views.entry((cpu, line)).or_default();
@@ -135,7 +150,7 @@ impl Causes {
 
     /// The processor loads or stores to `word` of a line in its cache, or of one whose request is outstanding. Returns
     /// the cause of the miss that fetched the line, if this access decides it.
-    pub fn touch(&mut self, cpu: CpuId, line: LineAddr, word: usize, stores: bool) -> Option<MissCause> {
+    fn touch(&mut self, cpu: CpuId, line: LineAddr, word: usize, stores: bool) -> Option<MissCause> {
         let view = self.views.entry((cpu, line)).or_default();
         let mark = 1 << (word % WORDS);
         if view.requested {
@@ -152,7 +167,7 @@ impl Causes {
 
     /// A request for the line is granted. Returns whether it was an upgrade, and the cause of the miss if that is
     /// decided.
-    pub fn grant(&mut self, cpu: CpuId, line: LineAddr) -> (bool, Option<MissCause>) {
+    fn grant(&mut self, cpu: CpuId, line: LineAddr) -> (bool, Option<MissCause>) {
         let view = self.views.entry((cpu, line)).or_default();
         let count = self.stores.entry(line).or_insert([0; WORDS]);
         let before = std::mem::replace(&mut view.presence, Presence::Present);
@@ -183,7 +198,7 @@ impl Causes {
 
     /// The line leaves the processor's caches, evicted or invalidated. Returns the cause of its miss if this decides
     /// it.
-    pub fn lose(&mut self, cpu: CpuId, line: LineAddr, evicted: bool) -> Option<MissCause> {
+    fn lose(&mut self, cpu: CpuId, line: LineAddr, evicted: bool) -> Option<MissCause> {
         if !evicted {
             self.shadows[cpu.index()].forget(line);
         }
@@ -193,9 +208,43 @@ impl Causes {
     }
 
     /// The processor's program has ended. Returns the lines whose misses are decided now, as false sharing.
-    pub fn settle(&mut self, cpu: CpuId) -> Vec<LineAddr> {
+    fn settle(&mut self, cpu: CpuId) -> Vec<LineAddr> {
         let own = self.views.iter_mut().filter(|((owner, _), _)| *owner == cpu);
         own.filter_map(|(&(_, line), view)| view.end().map(|_| line)).collect()
+    }
+}
+
+impl Observer for Causes {
+    fn channels(&self) -> Channels {
+        Channels { references: true, ..Channels::default() }
+    }
+
+    fn reference(&mut self, cpu: CpuId, event: &ReferenceEvent, findings: &mut Findings) {
+        let decided = match *event {
+            ReferenceEvent::Access { line, word, stores, .. } => (line, self.touch(cpu, line, word, stores)),
+            ReferenceEvent::Hit { line } => return self.refer(cpu, line, false),
+            ReferenceEvent::Miss { line, .. } => return self.refer(cpu, line, true),
+            ReferenceEvent::Grant { tag, line } => {
+                let (upgrade, cause) = self.grant(cpu, line);
+                findings.publish(ReferenceEvent::Classified { tag, line, upgrade });
+                (line, cause)
+            }
+            ReferenceEvent::Departure { line, evicted } => (line, self.lose(cpu, line, evicted)),
+            ReferenceEvent::End => {
+                for line in self.settle(cpu) {
+                    findings.publish(ReferenceEvent::CauseDecided { line, cause: MissCause::FalseSharing });
+                }
+                return;
+            }
+            ReferenceEvent::CauseDecided { cause, .. } => {
+                self.counts[cpu.index()][cause as usize] += 1;
+                return;
+            }
+            _ => return,
+        };
+        if let (line, Some(cause)) = decided {
+            findings.publish(ReferenceEvent::CauseDecided { line, cause });
+        }
     }
 }
 
