@@ -174,3 +174,88 @@ fn notify_of_reference(observers: &RefCell<Observers>, cpu: CpuId, event: &Refer
 fn notify_of_contents(observers: &RefCell<Observers>, event: &ContentsEvent) {
     observers.borrow_mut().contents(event);
 }
+
+#[cfg(test)]
+mod tests {
+    use units::LineAddr;
+
+    use super::*;
+    use crate::incoherence::Incoherence;
+
+    const CPU: CpuId = CpuId(3);
+    const LINE: LineAddr = LineAddr(7);
+
+    /// An observer that counts its notifications, and comments on the end of a program.
+    #[derive(Default)]
+    struct Counter {
+        channels: Channels,
+        references: u32,
+        hits: u32,
+        contents: u32,
+        intervals: u32,
+    }
+
+    impl Observer for Counter {
+        fn channels(&self) -> Channels {
+            self.channels
+        }
+
+        fn reference(&mut self, cpu: CpuId, event: &ReferenceEvent, findings: &mut Findings) {
+            assert_eq!(cpu, CPU);
+            self.references += 1;
+            match event {
+                ReferenceEvent::End => findings.publish(ReferenceEvent::Hit { line: LINE }),
+                ReferenceEvent::Hit { .. } => self.hits += 1,
+                _ => {}
+            }
+        }
+
+        fn contents(&mut self, event: &ContentsEvent, findings: &mut Findings) {
+            self.contents += 1;
+            if let ContentsEvent::Nack { cpu, line, count } = *event {
+                findings.fail(Incoherence::Starved { cpu, line, refusals: count });
+            }
+        }
+
+        fn interval(&mut self, _event: &IntervalEvent<'_>) {
+            self.intervals += 1;
+        }
+    }
+
+    /// A probe with a counter on these channels.
+    fn probe(channels: Channels) -> Probe {
+        let counter: Box<dyn Observer> = Box::new(Counter { channels, ..Counter::default() });
+        let probe = Probe::new(std::iter::once(counter));
+        probe.reference(CPU, ReferenceEvent::End);
+        probe.contents(ContentsEvent::Nack { cpu: CPU, line: LINE, count: 1 });
+        probe.contents(ContentsEvent::Nack { cpu: CPU, line: LINE, count: 2 });
+        probe.interval(&IntervalEvent::Begin { thread: 0 });
+        probe
+    }
+
+    fn counts(probe: &Probe) -> Option<[u32; 4]> {
+        probe.collect(|counter: &mut Counter| [counter.references, counter.hits, counter.contents, counter.intervals])
+    }
+
+    #[test]
+    fn observers_receive_the_channels_that_they_subscribe_to() {
+        let none = Channels::default();
+        let references = probe(Channels { references: true, ..none });
+        assert_eq!((references.is_active(), references.follows_contents()), (true, false));
+        assert_eq!(counts(&references), Some([2, 1, 0, 0]), "and what an observer publishes");
+        let contents = probe(Channels { contents: true, ..none });
+        assert_eq!((contents.is_active(), contents.follows_contents()), (true, true));
+        assert_eq!(counts(&contents), Some([0, 0, 2, 0]));
+        let intervals = probe(Channels { intervals: true, ..none });
+        assert!(!intervals.is_active(), "the fast path of references is free");
+        assert_eq!(counts(&intervals), Some([0, 0, 0, 1]));
+    }
+
+    #[test]
+    fn the_first_error_of_an_observer_stops_the_run() {
+        let probe = probe(Channels { contents: true, ..Channels::default() });
+        let error = probe.take_failure().expect("an error");
+        assert!(matches!(error, SimError::Incoherent(Incoherence::Starved { refusals: 1, .. })), "{error}");
+        assert!(probe.take_failure().is_none(), "once");
+    }
+}

@@ -43,7 +43,8 @@ pub struct Miss {
     pub(super) upgrade: bool,
     /// The access that missed.
     pub(super) access: Access,
-    /// Stores that wait for the miss, counted while an observer follows their contents: its own, and those that joined it.
+    /// Stores that wait for the miss: its own, and those that joined it, which are counted while an observer follows the
+    /// contents of lines.
     pub(super) stores: u32,
     /// NACKs of its request.
     pub(super) refusals: u32,

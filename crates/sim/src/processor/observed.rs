@@ -225,7 +225,8 @@ impl Processor {
     }
 
     /// Notifies of a TLB miss on `named`.
-    #[inline]
+    #[cold]
+    #[inline(never)]
     pub(super) fn report_tlb_miss(&self, named: u64) {
         self.reference(ReferenceEvent::TlbMiss { site: self.site, named });
     }
@@ -238,6 +239,14 @@ impl Processor {
     /// Notifies of a wait of length `time`, which is charged to `charged_to`.
     #[inline]
     pub(super) fn report_wait(&self, charge: Charge, charged_to: Cause, time: Duration) {
+        if self.probe.is_active() {
+            self.report_charged_wait(charge, charged_to, time);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn report_charged_wait(&self, charge: Charge, charged_to: Cause, time: Duration) {
         self.reference(ReferenceEvent::Wait { site: self.site, charge, charged_to, time });
     }
 
