@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 use machine::Description;
+use machine::description::MOST_PROCESSORS;
 use protocol::msi::catalogue;
 use record::{VerificationResult, VerificationRow};
 use sim::random::{RandomReport, RandomTest};
