@@ -49,6 +49,7 @@ pub use system::{Incoherence, Job, ThreadReport, Unfinished};
 pub use thread::{Program, Thread, ThreadId};
 
 pub use unloaded::UnloadedRead;
+pub use wire::sci_ring;
 
 use units::Duration;
 
