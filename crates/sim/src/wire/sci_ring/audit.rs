@@ -4,7 +4,7 @@ use thiserror::Error;
 use units::NodeId;
 
 use super::Ring;
-use super::link::Change;
+use super::link::{Change, Mark};
 
 /// A packet or an echo is missing, or there is one too many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
@@ -68,7 +68,8 @@ impl Ring {
             let node = NodeId(index as u16);
             let flow = &interface.flow;
             for (kind, what) in [(0, "sends"), (1, "echoes")] {
-                let expected = (flow.arrived[kind] + flow.inserted[kind]).wrapping_sub(flow.stripped[kind]);
+                let arrived = flow.arrived[kind] + self.passed_ahead(index)[kind];
+                let expected = (arrived + flow.inserted[kind]).wrapping_sub(flow.stripped[kind]);
                 if flow.sent[kind] != expected {
                     return Err(Imbalance::Interface { node, what, expected, sent: flow.sent[kind] });
                 }
@@ -84,24 +85,32 @@ impl Ring {
         if outstanding == found { Ok(()) } else { Err(Imbalance::Outstanding { outstanding, found }) }
     }
 
-    /// Checks the link that leaves a node. Returns the packets and echoes that are under way on it.
+    /// Sends and echoes that a node has passed on ahead of time, and that have not arrived as far as its state tells.
+    fn passed_ahead(&self, node: usize) -> [u64; 2] {
+        let marks = self.links[node].under_way();
+        count(marks.filter(|(_, is_passed)| *is_passed).map(|(mark, _)| mark))
+    }
+
+    /// Checks the link that leaves a node. Returns the packets and echoes that are under way on it, and not passed on already.
     fn audit_link(&self, from: usize) -> Result<u64, Imbalance> {
         let next = (from + 1) % self.nodes.len();
         let (sent, arrived) = (self.nodes[from].flow.sent, self.nodes[next].flow.arrived);
-        let mut under_way = [0; 2];
-        for change in self.links[next].under_way() {
-            match change {
-                Change::Send(_) => under_way[0] += 1,
-                Change::Echo(_) => under_way[1] += 1,
-                Change::Stop | Change::Go => {}
-            }
-        }
+        let under_way = count(self.links[next].under_way().map(|(mark, _)| mark));
         for (kind, what) in [(0, "sends"), (1, "echoes")] {
             let (sent, arrived, under_way) = (sent[kind], arrived[kind], under_way[kind]);
             if sent != arrived + under_way {
                 return Err(Imbalance::Link { node: NodeId(from as u16), what, sent, arrived, under_way });
             }
         }
-        Ok(under_way.iter().sum())
+        Ok(under_way.iter().sum::<u64>() - self.passed_ahead(next).iter().sum::<u64>())
     }
+}
+
+/// Sends and echoes among changes on a link.
+fn count(marks: impl Iterator<Item = Mark>) -> [u64; 2] {
+    marks.fold([0; 2], |[sends, echoes], mark| match mark.change {
+        Change::Send(_) => [sends + 1, echoes],
+        Change::Echo(_) => [sends, echoes + 1],
+        Change::Stop | Change::Go => [sends, echoes],
+    })
 }

@@ -1,4 +1,4 @@
-//! The symbols under way to a node's multiplexer, as the changes between packets, stop idles and go idles.
+//! The symbols under way to a node's multiplexor, as the changes between packets, stop idles and go idles.
 
 use super::spec::Slot;
 
@@ -18,14 +18,28 @@ pub(super) enum Change {
     Go,
 }
 
-/// The changes under way on a link, in the order of time, each with the slot in which its symbol reaches the multiplexer of the
-/// receiving node unless the stripper there takes it.
+/// A change on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    /// The slot in which its symbol reaches the multiplexer of the receiving node, unless the stripper there takes it.
+    pub(super) slot: Slot,
+    pub(super) change: Change,
+    /// Symbols of the packet that begins; zero for idles.
+    pub(super) symbols: u32,
+}
+
+/// The changes under way on a link, in the order of time.
+///
+/// The first ones may be packets that the receiving node has passed on ahead of time, because nothing was to keep it from doing
+/// so. They stay here until the node is looked at after their slots, or sends something of its own and recalls the packets.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
-    changes: Vec<(Slot, Change)>,
+    marks: Vec<Mark>,
     mask: usize,
     first: usize,
     count: usize,
+    /// Marks from the first on that are passed on already.
+    passed: usize,
 }
 
 impl Link {
@@ -33,36 +47,84 @@ impl Link {
     pub(super) fn new(horizon: Slot) -> Self {
         // No two changes are in one slot.
         let size = (horizon as usize + 1).next_power_of_two();
-        Self { changes: vec![(0, Change::Go); size], mask: size - 1, first: 0, count: 0 }
+        let empty = Mark { slot: 0, change: Change::Go, symbols: 0 };
+        Self { marks: vec![empty; size], mask: size - 1, first: 0, count: 0, passed: 0 }
     }
 
     #[inline]
-    pub(super) fn push(&mut self, slot: Slot, change: Change) {
-        debug_assert!(self.count <= self.mask, "no two changes are in one slot, and none is beyond the horizon");
-        debug_assert!(self.last().is_none_or(|last| last < slot), "changes are announced in the order of time");
-        self.changes[(self.first + self.count) & self.mask] = (slot, change);
+    pub(super) fn push(&mut self, mark: Mark) {
+        debug_assert!(self.count == 0 || self.marks[(self.first + self.count - 1) & self.mask].slot < mark.slot);
+        assert!(self.count <= self.mask, "no two changes are in one slot, and none is beyond the horizon");
+        let place = (self.first + self.count) & self.mask;
+        self.marks[place] = mark;
         self.count += 1;
     }
 
-    /// The change in `slot`.
+    /// Whether all changes under way are passed on already.
     #[inline]
-    pub(super) fn take(&mut self, slot: Slot) -> Option<Change> {
-        let (when, change) = self.changes[self.first & self.mask];
-        if self.count == 0 || when != slot {
-            debug_assert!(self.count == 0 || when > slot, "a change was not taken in its slot");
+    pub(super) fn is_passed(&self) -> bool {
+        self.passed == self.count
+    }
+
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.count > self.mask
+    }
+
+    /// The receiving node passes on the last change ahead of time, and those before it already.
+    #[inline]
+    pub(super) fn pass_last(&mut self) {
+        self.passed += 1;
+        debug_assert!(self.is_passed());
+    }
+
+    /// The first change that is passed on already.
+    #[inline]
+    pub(super) fn first_passed(&self) -> Option<&Mark> {
+        (self.passed > 0).then(|| &self.marks[self.first & self.mask])
+    }
+
+    /// Takes the first change that is passed on already, if its slot is before `end`.
+    #[inline]
+    pub(super) fn take_passed(&mut self, end: Slot) -> Option<Mark> {
+        let mark = *self.first_passed().filter(|mark| mark.slot < end)?;
+        self.first += 1;
+        self.count -= 1;
+        self.passed -= 1;
+        Some(mark)
+    }
+
+    /// Takes the change in `slot`, which is not passed on yet.
+    #[inline]
+    pub(super) fn take(&mut self, slot: Slot) -> Option<Mark> {
+        let mark = self.marks[self.first & self.mask];
+        if self.count == 0 || mark.slot != slot {
+            debug_assert!(self.count == 0 || mark.slot > slot, "a change was not taken in its slot");
             return None;
         }
-        self.first = (self.first + 1) & self.mask;
+        debug_assert!(self.passed == 0);
+        self.first += 1;
         self.count -= 1;
-        Some(change)
+        Some(mark)
     }
 
-    fn last(&self) -> Option<Slot> {
-        (self.count > 0).then(|| self.changes[(self.first + self.count - 1) & self.mask].0)
+    /// The receiving node takes back what it has passed on ahead of time. Returns how many changes that was.
+    #[inline]
+    pub(super) fn recall(&mut self) -> usize {
+        std::mem::take(&mut self.passed)
     }
 
-    /// The changes under way.
-    pub(super) fn under_way(&self) -> impl Iterator<Item = Change> {
-        (0..self.count).map(|place| self.changes[(self.first + place) & self.mask].1)
+    /// Removes the last change. Tells whether it was passed on.
+    #[inline]
+    pub(super) fn unsend(&mut self) -> (Mark, bool) {
+        self.count -= 1;
+        let was_passed = self.passed > self.count;
+        self.passed = self.passed.min(self.count);
+        (self.marks[(self.first + self.count) & self.mask], was_passed)
+    }
+
+    /// The changes under way, and whether they are passed on.
+    pub(super) fn under_way(&self) -> impl Iterator<Item = (Mark, bool)> {
+        (0..self.count).map(|place| (self.marks[(self.first + place) & self.mask], place < self.passed))
     }
 }

@@ -1,18 +1,23 @@
 //! The link level of an SCI ring (IEEE 1596-1992): register insertion, echoes, retransmission and go bits, exact to the symbol.
 //!
 //! The rules are those of Hexsel and Topham, "The performance of SCI multiprocessor rings", appendix, logical protocol. What it
-//! gives only by its effect is made exact as Scott, Goodman and Vernon describe the ring ("Performance of the SCI ring", ISCA
-//! 1992), to whose model theirs is similar (Section 2):
+//! gives only by its effect follows published descriptions of the standard's link level, above all Scott, Goodman and Vernon
+//! ("Performance of the SCI ring", ISCA 1992), to whose model theirs is similar (Section 2). In detail:
 //!
 //! - An idle follows every packet. A node transmits directly behind an idle with the go bit, one packet at a time. Meanwhile
 //!   the bypass FIFO stores what passes by; afterwards the node is in recovery until idles, of which the FIFO stores only those
 //!   behind packets, have drained it.
 //! - Until the end of its recovery a node sends stop idles, behind which no node downstream transmits. The go bits that have
-//!   come in meanwhile are merged into one, which the last of these idles carries. A go bit extends over the idles that follow
-//!   without a packet between, those left by the stripper included.
+//!   come in meanwhile are merged into one, which the last of these idles carries.
+//! - A go bit extends over the idles that follow, those that the stripper leaves included, up to the idle behind the next
+//!   packet received, whether the stripper takes that packet or not. Without extension, go bits would only become fewer. Beyond
+//!   packets, a node that receives nothing but its own echoes could send for ever while another recovers; up to them, none can:
+//!   each packet or its echo passes the recovering node, and takes a stop idle from there to every node behind it.
 //! - The stripper takes a send packet at its target and puts the echo in place of its last symbols, idles in place of the
 //!   others; it takes an echo at the sender of its packet. The status of the echo is decided with the first symbol of the
-//!   packet: whether the input buffer of requests or of responses has space, by the A/B ageing of [`intake`].
+//!   packet: whether the input buffer of requests or of responses has space.
+//! - Progress of busied packets is by the A/B ageing of the standard's queue allocation protocol (`intake`): no new packet
+//!   enters an input buffer before one that was turned down earlier.
 //! - A packet is outstanding until the last symbol of its echo. A negative echo returns it to the head of its queue, where it
 //!   precedes new packets of its subaction; those of the other subaction are still sent in between. Otherwise two nodes with
 //!   one active buffer and full input buffers could wait for each other's responses for ever.
@@ -21,16 +26,19 @@
 //! requests and responses are separate, so responses then always proceed, and requests after them.
 //!
 //! Only changes on links are events: the first symbols of packets, stop idles behind packets, and go idles behind stop idles
-//! ([`link`]). Between them, state is a few times ([`interface`]). The symbols on every link are exactly those of the
-//! symbol-by-symbol model that the tests compare with.
+//! (`link`). Between them, state is a few times (`interface`). Nodes without anything of their own pass packets on ahead of
+//! time, and take them back if they get something to send before (`multiplexor`). The symbols on every link are exactly those
+//! of the symbol-by-symbol model that the tests compare with.
 
 mod audit;
 mod intake;
 mod interface;
 mod link;
+mod multiplexor;
 mod packet;
 mod spec;
 mod statistics;
+mod stripper;
 mod wheel;
 
 use units::{Duration, NodeId, Time};
@@ -38,7 +46,7 @@ use units::{Duration, NodeId, Time};
 use interface::Interface;
 use link::Link;
 use packet::Records;
-use spec::Slot;
+use spec::{AHEAD, Slot};
 use wheel::Wheel;
 
 pub use audit::Imbalance;
@@ -124,8 +132,8 @@ impl Ring {
         spec.check()?;
         let hop = spec.hop();
         // A packet waits in the bypass FIFO for no longer than one of the node's own takes with its idle, and then has the link
-        // for its own symbols, or is a hop away.
-        let horizon = 2 * (Slot::from(spec.sizes.longest()) + 1) + hop + 1;
+        // for its own symbols, or is a hop away; or it is passed on ahead of time.
+        let horizon = (2 * (Slot::from(spec.sizes.longest()) + 1)).max(AHEAD) + hop + 1;
         let nodes = spec.nodes as usize;
         Ok(Self {
             spec,
@@ -169,6 +177,7 @@ impl Ring {
         output.free -= symbols;
         let id = self.records.add(packet, symbols, slot);
         self.records.push(&mut output.fresh, id);
+        self.nodes[node].waiting += 1;
         self.wheel.set(slot, node);
         Ok(())
     }
@@ -193,6 +202,7 @@ impl Ring {
         while let Some(slot) = self.wheel.next(self.clock)
             && slot < end
         {
+            self.clock = slot;
             for word in 0..self.wheel.words() {
                 let mut nodes = self.wheel.take(slot, word);
                 while nodes != 0 {

@@ -11,6 +11,9 @@ pub(super) type Slot = u64;
 /// Later than every slot.
 pub(super) const NEVER: Slot = Slot::MAX;
 
+/// The most slots ahead of time in which a packet is passed on.
+pub(super) const AHEAD: Slot = 256;
+
 /// The longest delay of a hop and the longest packet, in symbols.
 const LONGEST: u64 = 4096;
 

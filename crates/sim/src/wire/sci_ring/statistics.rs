@@ -53,9 +53,14 @@ impl NodeStatistics {
         count[subaction as usize] += u64::from(symbols);
     }
 
+    /// The opposite of [`Self::count_symbols`].
+    pub(super) fn uncount_symbols(&mut self, subaction: Subaction, symbols: u32, is_echo: bool) {
+        let count = if is_echo { &mut self.echoes } else { &mut self.sends };
+        count[subaction as usize] -= u64::from(symbols);
+    }
+
     #[inline]
     pub(super) fn count_transmission(&mut self, packet: &Packet, symbols: u32, spec: &RingSpec, is_first: bool) {
-        self.count_symbols(packet.subaction, symbols, false);
         self.transmitted += 1;
         self.retransmitted += u64::from(!is_first);
         self.inserted += u64::from(symbols);

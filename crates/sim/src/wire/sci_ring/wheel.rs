@@ -41,7 +41,7 @@ impl Wheel {
         let count = self.slots.len();
         let later = !0 << (place % BITS);
         for step in 0..=count {
-            let word = (place / BITS + step) % count;
+            let word = (place / BITS + step) & (count - 1);
             let in_reach = match step {
                 0 => later,
                 step if step == count => !later,

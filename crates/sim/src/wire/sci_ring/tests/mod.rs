@@ -7,7 +7,7 @@ mod traffic;
 
 use units::Time;
 
-use super::link::Change;
+use super::link::{Change, Mark};
 use super::*;
 
 /// A change on the link that leaves a node, with its packet.
@@ -96,12 +96,18 @@ impl Model for Ring {
 
 impl Ring {
     /// Notes a change on the link that leaves `node`.
-    pub(super) fn record(&mut self, node: usize, slot: Slot, change: Change) {
-        let packet = match change {
+    pub(super) fn record(&mut self, node: usize, mark: Mark) {
+        let packet = match mark.change {
             Change::Send(id) | Change::Echo(id) => Some(self.records.get(id).packet),
             Change::Stop | Change::Go => None,
         };
-        self.trace.push((node, slot, change, packet));
+        self.trace.push((node, mark.slot, mark.change, packet));
+    }
+
+    /// Forgets a change that was noted ahead of time.
+    pub(super) fn unrecord(&mut self, node: usize, slot: Slot) {
+        let place = self.trace.iter().rposition(|traced| (traced.0, traced.1) == (node, slot)).expect("it was noted");
+        self.trace.remove(place);
     }
 
     /// The symbols that `node` has sent in the first `slots` slots.
