@@ -16,9 +16,9 @@ pub enum Imbalance {
         node: NodeId,
         /// Sends or echoes.
         what: &'static str,
-        /// Those arrived and inserted, less those stripped.
+        /// The sum of those arrived and inserted, less those stripped.
         expected: u64,
-        /// Those sent.
+        /// The number sent.
         sent: u64,
     },
     /// A stripper does not make an echo of every packet that it takes.
@@ -40,11 +40,11 @@ pub enum Imbalance {
         node: NodeId,
         /// Sends or echoes.
         what: &'static str,
-        /// Those sent.
+        /// The number sent.
         sent: u64,
-        /// Those that have arrived.
+        /// The number arrived.
         arrived: u64,
-        /// Those between.
+        /// The number between.
         under_way: u64,
     },
     /// Active buffers hold packets that are nowhere on the ring.
@@ -85,7 +85,7 @@ impl Ring {
         if outstanding == found { Ok(()) } else { Err(Imbalance::Outstanding { outstanding, found }) }
     }
 
-    /// Sends and echoes that a node has passed on ahead of time, and that have not arrived as far as its state tells.
+    /// Sends and echoes that a node has passed on ahead of time, and has not noted as arrived.
     fn passed_ahead(&self, node: usize) -> [u64; 2] {
         let marks = self.links[node].under_way();
         count(marks.filter(|(_, is_passed)| *is_passed).map(|(mark, _)| mark))

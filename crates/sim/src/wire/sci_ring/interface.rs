@@ -11,7 +11,7 @@ use super::spec::{NEVER, PassTransmission, RingSpec, Slot};
 pub(super) struct Output {
     /// Packets in the output buffer.
     pub(super) fresh: List,
-    /// Copies in active buffers whose echoes told that the target was busy.
+    /// Copies in active buffers that wait for retransmission after a negative echo.
     pub(super) busied: List,
     /// Free symbols of the output buffer.
     pub(super) free: u32,
@@ -130,8 +130,8 @@ impl Interface {
         !self.is_busy && self.waiting == 0 && self.echo_due.0 == NEVER && self.echo_taken == NEVER
     }
 
-    /// A packet passes the node, whose multiplexor passes symbols on. The idles behind it carry the go bit unless the link
-    /// tells otherwise.
+    /// A packet passes the node, whose multiplexor passes symbols on. The idles behind it carry the go bit unless a stop idle
+    /// comes.
     #[inline]
     pub(super) fn let_pass(&mut self, slot: Slot, symbols: u32) {
         self.input_go = slot + Slot::from(symbols);
@@ -145,8 +145,8 @@ impl Interface {
 }
 
 impl Ring {
-    /// Everything that `node` does in `slot`. The order is that of the hardware: a decision to transmit rests on the slots
-    /// before, and the multiplexor knows the symbol that comes in.
+    /// A step of `node` in `slot`, in the order of the hardware: the start of a transmission depends on the slots before, the
+    /// symbol sent on the one that comes in.
     pub(super) fn step(&mut self, node: usize, slot: Slot) {
         self.catch_up(node, slot);
         if self.nodes[node].echo_ends.0 < slot {
@@ -174,7 +174,7 @@ impl Ring {
         self.plan(node, slot);
     }
 
-    /// Ends a busy time that ends with `slot`, and asks for the next slot in which the multiplexor has something to decide.
+    /// The end of a busy time that ends with `slot`, and the next slot in which the multiplexor may end one or transmit.
     #[inline]
     pub(super) fn plan(&mut self, node: usize, slot: Slot) {
         let transmission = self.spec.transmission;

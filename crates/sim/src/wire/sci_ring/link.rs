@@ -2,10 +2,10 @@
 
 use super::spec::Slot;
 
-/// What begins with a symbol of a link.
+/// A change between the symbols of a link: the first of a packet, or an idle with another go bit.
 ///
-/// An idle follows every packet. It and those behind it carry the go bit unless the link tells otherwise, so that a lightly
-/// loaded link has no changes but its packets.
+/// An idle follows every packet. It and those behind it carry the go bit unless a change follows, so that a lightly loaded link
+/// has no changes but its packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Change {
     /// The first symbol of a send packet: the number of its record.

@@ -54,7 +54,8 @@ pub use packet::{Format, Packet, Subaction};
 pub use spec::{BufferSizes, PacketSizes, PassTransmission, RingSpec, SpecError};
 pub use statistics::{NodeStatistics, Statistics};
 
-/// An event at the edge of the ring. Its time may lie ahead of the ring's: it is known from the first symbol of a packet.
+/// An event at the edge of the ring. Its time may lie ahead of the ring's, because it follows from the first symbol of a packet
+/// ([`RingSpec::delivery_notice`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The last symbol of an accepted packet is in the input buffer of its target, which holds it until
@@ -85,7 +86,7 @@ pub enum Outcome {
     },
 }
 
-/// An output buffer has no space for a packet. [`Outcome::Space`] tells when a packet leaves it.
+/// An output buffer has no space for a packet. [`Outcome::Space`] follows when a packet leaves it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OutputFull;
 
@@ -157,7 +158,7 @@ impl Ring {
     }
 
     /// A packet enters the output buffer of its sender at `now`, and can be transmitted from the next edge of the symbol clock
-    /// on.
+    /// on. If the ring has run through that edge already, the next one counts.
     ///
     /// # Errors
     /// The output buffer has no space.
@@ -225,8 +226,7 @@ impl Ring {
         self.wheel.next(self.clock).map(|slot| self.spec.time(slot))
     }
 
-    /// Takes what has happened since the last call, in the order in which it became known: slot by slot, within a slot by
-    /// node.
+    /// Takes the outcomes since the last call, in the order of the slots from which they follow, within a slot by node.
     pub fn outcomes(&mut self) -> impl Iterator<Item = Outcome> {
         self.outcomes.drain(..)
     }

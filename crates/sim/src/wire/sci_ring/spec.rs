@@ -125,7 +125,7 @@ impl RingSpec {
     ///
     /// Symbols of 16 bits at 1 Gbyte/s take 2 ns (appendix). Wire and stripper together take 3 symbols a node: their static
     /// latency of 116 ns for 16 nodes and packets of 11 symbols (Section 4, round trip delay) is 16 times 6 ns, and 20 ns
-    /// from the first symbol of a packet to its last. They do not tell how the 3 symbols divide, nor sizes of buffers; the
+    /// from the first symbol of a packet to its last. The division of the 3 symbols and the sizes of buffers are not published; the
     /// division here is 1 symbol of wire and 2 of stripper, and buffers hold 4 packets.
     pub const fn published(nodes: u32, transmission: PassTransmission) -> Self {
         let sizes = PacketSizes::STANDARD;
@@ -222,6 +222,12 @@ impl RingSpec {
     /// `to`, on an unloaded ring.
     pub const fn static_trip(&self, from: NodeId, to: NodeId, symbols: u32) -> Duration {
         Duration(self.symbol.0 * (self.hops(from, to) as u64 * self.hop() + symbols as u64 - 1))
+    }
+
+    /// The least time by which an [`Outcome::Delivered`](super::Outcome::Delivered) is ahead of its packet's last symbol: it
+    /// follows from the first symbol at the target.
+    pub const fn delivery_notice(&self) -> Duration {
+        Duration(self.symbol.0 * (self.sizes.shortest() as u64 - 1))
     }
 
     /// From the entry of a packet of `symbols` symbols into the output buffer of `from` to the last symbol of its echo, on an

@@ -5,17 +5,17 @@ use units::Duration;
 use super::packet::{Format, Packet, Subaction};
 use super::spec::{RingSpec, Slot};
 
-/// The counts of one node and of the link that leaves it. A packet counts when its first symbol is sent or, in the bypass FIFO,
-/// when the time of that is known.
+/// The counts of one node and of the link that leaves it. A packet on a link counts when its
+/// first symbol is sent or, if that cannot change without a new packet, up to a few hundred symbols before.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct NodeStatistics {
-    /// Symbols on the link, passing by or the node's own: sends and echoes of requests, and of responses.
+    /// Symbols on the link of sends, passing by or the node's own: of requests, and of responses.
     pub sends: [u64; 2],
-    /// Likewise, echoes.
+    /// Symbols on the link of echoes, of requests and of responses.
     pub echoes: [u64; 2],
     /// Send packets that the node transmitted, retransmissions included.
     pub transmitted: u64,
-    /// Those that were retransmissions.
+    /// Retransmissions among them.
     pub retransmitted: u64,
     /// Symbols of the packets transmitted: the node's raw throughput (Hexsel and Topham, Section 4: symbols inserted).
     pub inserted: u64,
@@ -23,7 +23,7 @@ pub struct NodeStatistics {
     pub payload: u64,
     /// Packets with lines among those transmitted.
     pub data_packets: u64,
-    /// Packets accepted by their targets, as positive echoes told.
+    /// Packets of the node's own with positive echoes.
     pub acknowledged: u64,
     /// The sum of their round trip delays in symbols, from the entry into the output buffer to the end of the positive echo.
     pub round_trips: u64,
@@ -122,10 +122,10 @@ impl Statistics {
         self.mean(|node| node.bypass_in_use) * self.symbol.0 as f64 / time.0 as f64
     }
 
-    /// Mean round trip delay in ns, of all packets acknowledged.
+    /// Mean round trip delay in ns, of all packets acknowledged; zero if there are none.
     pub fn round_trip_ns(&self) -> f64 {
-        let mean = self.mean(|node| node.round_trips) / self.mean(|node| node.acknowledged);
-        mean * self.symbol.as_ns()
+        let count = self.mean(|node| node.acknowledged);
+        if count == 0.0 { 0.0 } else { self.mean(|node| node.round_trips) / count * self.symbol.as_ns() }
     }
 
     /// Retransmissions of all nodes.

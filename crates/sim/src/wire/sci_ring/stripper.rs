@@ -64,12 +64,12 @@ impl Ring {
         interface.echo_taken = end;
         self.wheel.set(end, node);
         if interface.input_go >= slot {
-            // Unless the link tells otherwise, the idles behind it have the go bit.
+            // The idles behind it have the go bit unless a stop idle comes.
             interface.input_go = end;
         }
     }
 
-    /// The stripper sees a stop idle behind a packet or behind go idles. In the second case, these extend over it.
+    /// The stripper receives a stop idle behind a packet or behind go idles. In the second case, these extend over it.
     #[inline]
     pub(super) fn stop(&mut self, node: usize, slot: Slot) {
         let interface = &mut self.nodes[node];
@@ -85,7 +85,7 @@ impl Ring {
         self.nodes[node].input_go = NEVER;
     }
 
-    /// The stripper sees the first go idle behind stop idles.
+    /// The stripper receives the first go idle behind stop idles.
     #[inline]
     pub(super) fn go(&mut self, node: usize, slot: Slot) {
         let interface = &mut self.nodes[node];

@@ -5,7 +5,7 @@ use super::spec::Slot;
 const BITS: usize = u64::BITS as usize;
 
 /// Slots in which nodes act, up to a horizon. Setting and finding one takes constant time; a node acts once in a slot, however
-/// often that was asked for.
+/// often that was set.
 #[derive(Clone, Debug)]
 pub(super) struct Wheel {
     /// Slots, a power of two, less one.
@@ -26,7 +26,7 @@ impl Wheel {
         Self { mask: size - 1, words, nodes: vec![0; size as usize * words], slots: vec![0; size as usize / BITS] }
     }
 
-    /// Node `node` acts in `slot`, which is less than the horizon away from any slot asked for.
+    /// Node `node` acts in `slot`, which is less than the horizon away from the slots searched and set.
     #[inline]
     pub(super) fn set(&mut self, slot: Slot, node: usize) {
         let place = (slot & self.mask) as usize;

@@ -50,7 +50,7 @@ fn compare(spec: RingSpec, traffic: &Traffic) -> Result<(Account, Ring), TestCas
     let expected = run(&mut symbols, &spec, traffic);
     let mut events = ring(spec);
     let account = run(&mut events, &spec, traffic);
-    // Both see the last echo through, and a revolution of idles.
+    // Both run until the last echo is complete, and idles have gone around.
     let end = symbols.trace[0].len() as Slot + Slot::from(spec.nodes) * spec.hop() + 100;
     super::Model::run(&mut symbols, end - 1);
     super::Model::run(&mut events, end - 1);

@@ -67,7 +67,26 @@ fn an_unloaded_node_sends_packets_one_symbol_apart() {
 }
 
 #[test]
-fn counts_tell_traffic_and_throughput() {
+fn a_delivery_follows_from_the_first_symbol_at_the_target() {
+    let spec = RingSpec::published(16, PassTransmission::One);
+    for format in [Format::Command, Format::LongCommand, Format::Data] {
+        let mut ring = ring(spec);
+        ring.offer(Packet { format, ..packet(0, 5, 0) }, Time::ZERO).unwrap();
+        let notice = loop {
+            let now = ring.next_event().unwrap();
+            ring.run_through(now);
+            if let Some(Outcome::Delivered { at, .. }) = ring.outcomes().next() {
+                break at.since(now);
+            }
+        };
+        assert_eq!(notice, spec.symbol * u64::from(spec.sizes.of(format) - 1));
+        assert!(notice >= spec.delivery_notice());
+    }
+    assert_eq!(spec.delivery_notice(), Duration(14_000));
+}
+
+#[test]
+fn counts_are_of_traffic_and_throughput() {
     let spec = RingSpec::published(16, PassTransmission::One);
     let mut ring = ring(spec);
     ring.offer(Packet { format: Format::Data, ..packet(0, 5, 0) }, Time::ZERO).unwrap();
@@ -90,7 +109,7 @@ fn counts_tell_traffic_and_throughput() {
 }
 
 #[test]
-fn a_full_output_buffer_refuses_and_tells_of_space() {
+fn a_full_output_buffer_refuses_packets_until_one_leaves() {
     let spec = RingSpec::published(4, PassTransmission::One);
     let mut ring = ring(RingSpec { buffers: BufferSizes::packets(&spec.sizes, 1, 4), ..spec });
     for tag in 0..5 {

@@ -60,7 +60,7 @@ fn show(symbols: &[Symbol]) -> String {
     symbols.iter().map(letter).collect()
 }
 
-/// What traffic needs of a ring, whichever way that is simulated. Slots count symbol times.
+/// A ring as traffic uses it, whichever way it is simulated. Slots count symbol times.
 trait Model {
     /// Offers a packet. Returns whether there was space.
     fn offer(&mut self, packet: Packet, slot: Slot) -> bool;

@@ -30,7 +30,7 @@ enum Multiplexor {
     Recovering,
 }
 
-/// The input buffer of one subaction: busied packets are remembered one by one.
+/// The input buffer of one subaction, with a list of its busied packets.
 #[derive(Clone, Default)]
 struct Input {
     free: u32,
@@ -229,7 +229,7 @@ impl Symbols {
         }
     }
 
-    /// The stripper turns the symbol that came into another. `is_behind` tells whether it is the idle behind
+    /// The stripper turns the symbol that came into another. `is_behind` means that it is the idle behind
     /// a packet.
     fn strip(&mut self, n: usize, came: Symbol, is_behind: bool) -> Symbol {
         let left = Symbol::Idle { go: self.nodes[n].stripped == GO };

@@ -20,7 +20,7 @@ pub struct Traffic {
     pub patience: Slot,
 }
 
-/// What happened.
+/// The account of a run.
 #[derive(Debug, PartialEq, Eq, Default)]
 pub struct Account {
     /// By time, then by node and packet.
