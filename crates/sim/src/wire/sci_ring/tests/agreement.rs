@@ -8,7 +8,7 @@ use super::traffic::{Account, Traffic, run};
 use super::{Change, ring, show};
 
 /// A small ring with any delays, sizes, buffers and option.
-fn spec() -> impl Strategy<Value = RingSpec> {
+pub fn spec() -> impl Strategy<Value = RingSpec> {
     let delays = (0u64..4, 0u64..4).prop_filter("a hop takes time", |(wire, stripper)| wire + stripper > 0);
     let sizes = (1u32..5, 0u32..6, 0u32..12, 0u32..24);
     let transmission = prop_oneof![

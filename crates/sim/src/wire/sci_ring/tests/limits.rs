@@ -1,4 +1,4 @@
-//! Latencies of an unloaded ring, fairness of a saturated one, descriptions that cannot work, and planted faults.
+//! Latencies of an unloaded ring, its counts, descriptions that cannot work, and planted faults.
 
 use super::super::*;
 use super::{finish, packet, ring};
@@ -120,59 +120,6 @@ fn a_full_output_buffer_refuses_packets_until_one_leaves() {
     ring.run_through(Time::ZERO);
     let space = Outcome::Space { at: Time::ZERO, node: NodeId(0), subaction: Subaction::Request };
     assert_eq!(ring.outcomes().collect::<Vec<_>>(), [space]);
-}
-
-/// Packets acknowledged by sender, while all nodes send to `to` as fast as they can, which serves a packet in `service` slots.
-fn saturated(spec: RingSpec, to: impl Fn(u16) -> u16, service: Slot, slots: Slot) -> Vec<u64> {
-    let mut ring = ring(spec);
-    let mut releases = std::collections::VecDeque::new();
-    let mut free_at = vec![0; spec.nodes as usize];
-    let mut tag = 0;
-    for slot in 0..slots {
-        let now = spec.time(slot);
-        while releases.front().is_some_and(|&(when, _)| when <= slot) {
-            ring.release(&releases.pop_front().unwrap().1, now);
-        }
-        for from in 0..spec.nodes as u16 {
-            let waits = !ring.nodes[usize::from(from)].outputs[0].fresh.is_empty();
-            if !waits && to(from) != from {
-                ring.offer(packet(from, to(from), tag), now).unwrap();
-                tag += 1;
-            }
-        }
-        ring.run_through(now);
-        let outcomes: Vec<_> = ring.outcomes().collect();
-        for outcome in outcomes {
-            if let Outcome::Delivered { at, packet } = outcome {
-                let end = &mut free_at[packet.to.index()];
-                *end = (*end).max(at.0 / spec.symbol.0 + 1) + service;
-                releases.push_back((*end, packet));
-                releases.make_contiguous().sort_by_key(|&(when, packet)| (when, packet.tag));
-            }
-        }
-        ring.audit().unwrap();
-    }
-    ring.statistics().nodes.iter().map(|node| node.acknowledged).collect()
-}
-
-#[test]
-fn a_slow_node_with_one_buffer_serves_all_senders_alike() {
-    let spec = RingSpec::published(8, PassTransmission::Several(2));
-    let spec = RingSpec { buffers: BufferSizes { input: 40, ..spec.buffers }, ..spec };
-    let counts = saturated(spec, |_| 0, 100, 60_000);
-    assert_eq!(counts[0], 0);
-    let (least, most) = (counts[1..].iter().min().unwrap(), counts[1..].iter().max().unwrap());
-    assert!(*least > 60 && most <= &(least + least / 2), "{counts:?}");
-}
-
-#[test]
-fn go_bits_leave_no_node_of_a_saturated_ring_without_its_share() {
-    let spec = RingSpec::published(8, PassTransmission::Several(8));
-    for distance in [2, 4, 7] {
-        let counts = saturated(spec, |from| (from + distance) % 8, 0, 40_000);
-        let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
-        assert!(*least > 300 && most <= &(least + least / 2), "{distance}: {counts:?}");
-    }
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! The ring against a symbol-by-symbol reference, its latencies, its limits and its planted faults.
+//! The ring against a symbol-by-symbol reference, its latencies, its progress, its limits and its planted faults.
 
 mod agreement;
 mod limits;
+mod progress;
 mod symbols;
 mod traffic;
 
