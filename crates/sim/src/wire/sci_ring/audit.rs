@@ -91,7 +91,8 @@ impl Ring {
         count(marks.filter(|(_, is_passed)| *is_passed).map(|(mark, _)| mark))
     }
 
-    /// Checks the link that leaves a node. Returns the packets and echoes that are under way on it, and not passed on already.
+    /// Checks the link that leaves a node. Returns the packets and echoes that are under way on it, and not passed on
+    /// already.
     fn audit_link(&self, from: usize) -> Result<u64, Imbalance> {
         let next = (from + 1) % self.nodes.len();
         let (sent, arrived) = (self.nodes[from].flow.sent, self.nodes[next].flow.arrived);

@@ -4,18 +4,18 @@ use super::packet::Generation;
 
 /// An input buffer with the A/B ageing of the standard's queue allocation protocol (IEEE 1596-1992, logical protocols).
 ///
-/// A packet without space returns as busy, with the label of a generation, and is retransmitted with it. One generation is
-/// served: its packets enter whenever there is space. All others are busied until none of it is left, and packets that come
-/// for the first time join the other generation meanwhile. The served generation therefore only shrinks, and every packet
-/// enters after a limited number of others, whatever their sizes. Retransmissions are counted here rather than presumed from
-/// the labels that arrive, so a generation ends with its last packet.
+/// A packet without space returns as busy, with the label of a generation, and is retransmitted with it. One generation
+/// is served: its packets enter whenever there is space. All others are busied until none of it is left, and packets
+/// that come for the first time join the other generation meanwhile. The served generation therefore only shrinks, and
+/// every packet enters after a limited number of others, whatever their sizes. Retransmissions are counted here rather
+/// than presumed from the labels that arrive, so a generation ends with its last packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Intake {
     /// Free symbols.
     free: u32,
     served: Generation,
-    /// Busied packets not accepted yet: of the generation that is served, and of the other. The second is zero if the first
-    /// is.
+    /// Busied packets not accepted yet: of the generation that is served, and of the other. The second is zero if the
+    /// first is.
     busied: [u32; 2],
 }
 

@@ -36,11 +36,11 @@ pub(super) struct Flow {
 
 /// The state of a node's link interface.
 ///
-/// Times stand for symbols. What the stripper passes on is idles with the go bit from `input_go` on, until the next packet.
-/// The multiplexor either passes that on, so that a packet takes no time, or is busy: it sends a packet of the node's own, then
-/// the contents of the bypass FIFO. Its link is then taken without a break, an idle behind every packet, until `free_at`; a
-/// packet that comes meanwhile leaves at `free_at`, and each idle that the FIFO need not keep brings the two times a symbol
-/// nearer. These times replace the FIFO's contents.
+/// Times stand for symbols. What the stripper passes on is idles with the go bit from `input_go` on, until the next
+/// packet. The multiplexor either passes that on, so that a packet takes no time, or is busy: it sends a packet of the
+/// node's own, then the contents of the bypass FIFO. Its link is then taken without a break, an idle behind every
+/// packet, until `free_at`; a packet that comes meanwhile leaves at `free_at`, and each idle that the FIFO need not
+/// keep brings the two times a symbol nearer. These times replace the FIFO's contents.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interface {
     /// The slot from which the idles that the stripper passes on carry the go bit.
@@ -100,8 +100,8 @@ impl Interface {
         }
     }
 
-    /// The subaction whose turn it is among those with a packet that may be sent. Requests and responses take turns, and
-    /// retransmissions precede new packets.
+    /// The subaction whose turn it is among those with a packet that may be sent. Requests and responses take turns,
+    /// and retransmissions precede new packets.
     #[inline]
     pub(super) fn choose(&self, transmission: PassTransmission) -> Option<Subaction> {
         if self.waiting == 0 {
@@ -117,8 +117,8 @@ impl Interface {
         [self.last.other(), self.last].into_iter().find(|&subaction| can(subaction))
     }
 
-    /// Whether the idles of the input in the busy time, up to and without `slot`, contain a go bit. The idles before the last
-    /// packet are in `saved_go`.
+    /// Whether the idles of the input in the busy time, up to and without `slot`, contain a go bit. The idles before
+    /// the last packet are in `saved_go`.
     #[inline]
     pub(super) fn go_before(&self, slot: Slot) -> bool {
         self.saved_go || self.input_go.max(self.busy_from) < slot
@@ -130,8 +130,8 @@ impl Interface {
         !self.is_busy && self.waiting == 0 && self.echo_due.0 == NEVER && self.echo_taken == NEVER
     }
 
-    /// A packet passes the node, whose multiplexor passes symbols on. The idles behind it carry the go bit unless a stop idle
-    /// comes.
+    /// A packet passes the node, whose multiplexor passes symbols on. The idles behind it carry the go bit unless a
+    /// stop idle comes.
     #[inline]
     pub(super) fn let_pass(&mut self, slot: Slot, symbols: u32) {
         self.input_go = slot + Slot::from(symbols);
@@ -145,8 +145,8 @@ impl Interface {
 }
 
 impl Ring {
-    /// A step of `node` in `slot`, in the order of the hardware: the start of a transmission depends on the slots before, the
-    /// symbol sent on the one that comes in.
+    /// A step of `node` in `slot`, in the order of the hardware: the start of a transmission depends on the slots
+    /// before, the symbol sent on the one that comes in.
     pub(super) fn step(&mut self, node: usize, slot: Slot) {
         self.catch_up(node, slot);
         if self.nodes[node].echo_ends.0 < slot {
@@ -174,7 +174,8 @@ impl Ring {
         self.plan(node, slot);
     }
 
-    /// The end of a busy time that ends with `slot`, and the next slot in which the multiplexor may end one or transmit.
+    /// The end of a busy time that ends with `slot`, and the next slot in which the multiplexor may end one or
+    /// transmit.
     #[inline]
     pub(super) fn plan(&mut self, node: usize, slot: Slot) {
         let transmission = self.spec.transmission;

@@ -4,8 +4,8 @@ use super::spec::Slot;
 
 /// A change between the symbols of a link: the first of a packet, or an idle with another go bit.
 ///
-/// An idle follows every packet. It and those behind it carry the go bit unless a change follows, so that a lightly loaded link
-/// has no changes but its packets.
+/// An idle follows every packet. It and those behind it carry the go bit unless a change follows, so that a lightly
+/// loaded link has no changes but its packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Change {
     /// The first symbol of a send packet: the number of its record.
@@ -30,8 +30,9 @@ pub(super) struct Mark {
 
 /// The changes under way on a link, in the order of time.
 ///
-/// The first ones may be packets that the receiving node has passed on ahead of time, because nothing was to keep it from doing
-/// so. They stay here until the node is looked at after their slots, or sends something of its own and recalls the packets.
+/// The first ones may be packets that the receiving node has passed on ahead of time, because nothing was to keep it
+/// from doing so. They stay here until the node is looked at after their slots, or sends something of its own and
+/// recalls the packets.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     marks: Vec<Mark>,

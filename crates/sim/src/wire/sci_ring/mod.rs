@@ -1,34 +1,37 @@
-//! The link level of an SCI ring (IEEE 1596-1992): register insertion, echoes, retransmission and go bits, exact to the symbol.
+//! The link level of an SCI ring (IEEE 1596-1992): register insertion, echoes, retransmission and go bits, exact to the
+//! symbol.
 //!
-//! The rules are those of Hexsel and Topham, "The performance of SCI multiprocessor rings", appendix, logical protocol. What it
-//! gives only by its effect follows published descriptions of the standard's link level, above all Scott, Goodman and Vernon
-//! ("Performance of the SCI ring", ISCA 1992), to whose model theirs is similar (Section 2). In detail:
+//! The rules are those of Hexsel and Topham, "The performance of SCI multiprocessor rings", appendix, logical protocol.
+//! What it gives only by its effect is the standard's link level as generally described, for instance by Scott, Goodman
+//! and Vernon ("Performance of the SCI ring", ISCA 1992), to whose model theirs is similar (Section 2). The text of the
+//! standard was not at hand, so details of go bits and of ageing may differ from its C code; they are these:
 //!
-//! - An idle follows every packet. A node transmits directly behind an idle with the go bit, one packet at a time. Meanwhile
-//!   the bypass FIFO stores what passes by; afterwards the node is in recovery until idles, of which the FIFO stores only those
-//!   behind packets, have drained it.
-//! - Until the end of its recovery a node sends stop idles, behind which no node downstream transmits. The go bits that have
-//!   come in meanwhile are merged into one, which the last of these idles carries.
-//! - A go bit extends over the idles that follow, those that the stripper leaves included, up to the idle behind the next
-//!   packet received, whether the stripper takes that packet or not. Without extension, go bits would only become fewer. Beyond
-//!   packets, a node that receives nothing but its own echoes could send for ever while another recovers; up to them, none can:
-//!   each packet or its echo passes the recovering node, and takes a stop idle from there to every node behind it.
-//! - The stripper takes a send packet at its target and puts the echo in place of its last symbols, idles in place of the
-//!   others; it takes an echo at the sender of its packet. The status of the echo is decided with the first symbol of the
-//!   packet: whether the input buffer of requests or of responses has space.
-//! - Progress of busied packets is by the A/B ageing of the standard's queue allocation protocol (`intake`): no new packet
-//!   enters an input buffer before one that was turned down earlier.
-//! - A packet is outstanding until the last symbol of its echo. A negative echo returns it to the head of its queue, where it
-//!   precedes new packets of its subaction; those of the other subaction are still sent in between. Otherwise two nodes with
-//!   one active buffer and full input buffers could wait for each other's responses for ever.
+//! - An idle follows every packet. A node transmits directly behind an idle with the go bit, one packet at a time.
+//!   Meanwhile the bypass FIFO stores what passes by; afterwards the node is in recovery until idles, of which the FIFO
+//!   stores only those behind packets, have drained it.
+//! - Until the end of its recovery a node sends stop idles, behind which no node downstream transmits. The go bits that
+//!   have come in meanwhile are merged into one, which the last of these idles carries.
+//! - A go bit extends over the idles that follow, those that the stripper leaves included, up to the idle behind the
+//!   next packet received, whether the stripper takes that packet or not. Without extension, go bits would only become
+//!   fewer. Beyond packets, a node that receives nothing but its own echoes could send for ever while another recovers;
+//!   up to them, none can: each packet or its echo passes the recovering node, and takes a stop idle from there to
+//!   every node behind it.
+//! - The stripper takes a send packet at its target and puts the echo in place of its last symbols, idles in place of
+//!   the others; it takes an echo at the sender of its packet. The status of the echo is decided with the first symbol
+//!   of the packet: whether the input buffer of requests or of responses has space.
+//! - Progress of busied packets is by the A/B ageing of the standard's queue allocation protocol (`intake`): no new
+//!   packet enters an input buffer before one that was turned down earlier.
+//! - A packet is outstanding until the last symbol of its echo. A negative echo returns it to the head of its queue,
+//!   where it precedes new packets of its subaction; those of the other subaction are still sent in between. Otherwise
+//!   two nodes with one active buffer and full input buffers could wait for each other's responses for ever.
 //!
 //! There is one class of priority. A node must take responses without waiting for anything; input and output buffers of
 //! requests and responses are separate, so responses then always proceed, and requests after them.
 //!
-//! Only changes on links are events: the first symbols of packets, stop idles behind packets, and go idles behind stop idles
-//! (`link`). Between them, state is a few times (`interface`). Nodes without anything of their own pass packets on ahead of
-//! time, and take them back if they get something to send before (`multiplexor`). The symbols on every link are exactly those
-//! of the symbol-by-symbol model that the tests compare with.
+//! Only changes on links are events: the first symbols of packets, stop idles behind packets, and go idles behind stop
+//! idles (`link`). Between them, state is a few times (`interface`). Nodes without anything of their own pass packets
+//! on ahead of time, and take them back if they get something to send before (`multiplexor`). The symbols on every link
+//! are exactly those of the symbol-by-symbol model that the tests compare with.
 
 mod audit;
 mod intake;
@@ -54,8 +57,8 @@ pub use packet::{Format, Packet, Subaction};
 pub use spec::{BufferSizes, PacketSizes, PassTransmission, RingSpec, SpecError};
 pub use statistics::{NodeStatistics, Statistics};
 
-/// An event at the edge of the ring. Its time may lie ahead of the ring's, because it follows from the first symbol of a packet
-/// ([`RingSpec::delivery_notice`]).
+/// An event at the edge of the ring. Its time may lie ahead of the ring's, because it follows from the first symbol of
+/// a packet ([`RingSpec::delivery_notice`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The last symbol of an accepted packet is in the input buffer of its target, which holds it until
@@ -101,9 +104,9 @@ pub enum LinkFault {
 
 /// A ring of nodes with one link interface each.
 ///
-/// A caller gives it packets ([`Self::offer`]), takes those delivered out of input buffers ([`Self::release`]), and lets it
-/// run up to a time ([`Self::run_through`]), all in the order of time. Nothing is allocated meanwhile but by a growing list of
-/// outcomes that the caller does not take.
+/// A caller gives it packets ([`Self::offer`]), takes those delivered out of input buffers ([`Self::release`]), and
+/// lets it run up to a time ([`Self::run_through`]), all in the order of time. Nothing is allocated meanwhile but by a
+/// growing list of outcomes that the caller does not take.
 #[derive(Clone, Debug)]
 pub struct Ring {
     spec: RingSpec,
@@ -132,8 +135,8 @@ impl Ring {
     pub fn new(spec: RingSpec) -> Result<Self, SpecError> {
         spec.check()?;
         let hop = spec.hop();
-        // A packet waits in the bypass FIFO for no longer than one of the node's own takes with its idle, and then has the link
-        // for its own symbols, or is a hop away; or it is passed on ahead of time.
+        // A packet waits in the bypass FIFO for no longer than one of the node's own takes with its idle, and then has
+        // the link for its own symbols, or is a hop away; or it is passed on ahead of time.
         let horizon = (2 * (Slot::from(spec.sizes.longest()) + 1)).max(AHEAD) + hop + 1;
         let nodes = spec.nodes as usize;
         Ok(Self {
@@ -157,8 +160,8 @@ impl Ring {
         &self.spec
     }
 
-    /// A packet enters the output buffer of its sender at `now`, and can be transmitted from the next edge of the symbol clock
-    /// on. If the ring has run through that edge already, the next one counts.
+    /// A packet enters the output buffer of its sender at `now`, and can be transmitted from the next edge of the
+    /// symbol clock on. If the ring has run through that edge already, the next one counts.
     ///
     /// # Errors
     /// The output buffer has no space.
@@ -183,16 +186,16 @@ impl Ring {
         Ok(())
     }
 
-    /// The target takes a delivered packet out of its input buffer at `now`; its space serves packets whose first symbol comes
-    /// from the next edge of the symbol clock on.
+    /// The target takes a delivered packet out of its input buffer at `now`; its space serves packets whose first
+    /// symbol comes from the next edge of the symbol clock on.
     pub fn release(&mut self, packet: &Packet, now: Time) {
         self.enter_slot(now);
         let intake = &mut self.nodes[packet.to.index()].intakes[packet.subaction as usize];
         intake.release(self.spec.sizes.of(packet.format));
     }
 
-    /// Runs up to the slot of a call at `now`, but not through it. Slots that are over already cannot be changed: a call at
-    /// their time acts in the next one.
+    /// Runs up to the slot of a call at `now`, but not through it. Slots that are over already cannot be changed: a
+    /// call at their time acts in the next one.
     fn enter_slot(&mut self, now: Time) -> Slot {
         let slot = now.0.div_ceil(self.spec.symbol.0).max(self.clock);
         self.run_before(slot);

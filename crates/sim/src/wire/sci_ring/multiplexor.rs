@@ -43,8 +43,8 @@ impl Ring {
 
     /// The multiplexor of `node` sends the first symbol of a packet.
     ///
-    /// Nodes that have nothing of their own to send or to receive before it comes pass it on ahead of time, up to one that
-    /// takes it or may delay it.
+    /// Nodes that have nothing of their own to send or to receive before it comes pass it on ahead of time, up to one
+    /// that takes it or may delay it.
     #[inline]
     pub(super) fn send(&mut self, node: usize, mark: Mark) {
         let (Change::Send(id) | Change::Echo(id)) = mark.change else { unreachable!("idles are sent otherwise") };
@@ -123,7 +123,8 @@ impl Ring {
         self.send(node, Mark { slot: leaves, ..mark });
     }
 
-    /// The idles of the input carry the go bit from `slot` on, and so do those of the output if the multiplexor passes them on.
+    /// The idles of the input carry the go bit from `slot` on, and so do those of the output if the multiplexor passes
+    /// them on.
     #[inline]
     pub(super) fn pass_go(&mut self, node: usize, slot: Slot) {
         let interface = &mut self.nodes[node];
@@ -159,8 +160,8 @@ impl Ring {
         }
     }
 
-    /// Takes back the packets that `node` has passed on ahead of time, because it sends one of its own in `slot`. They have not
-    /// come yet, so nothing downstream has happened.
+    /// Takes back the packets that `node` has passed on ahead of time, because it sends one of its own in `slot`. They
+    /// have not come yet, so nothing downstream has happened.
     pub(super) fn recall(&mut self, node: usize, slot: Slot) {
         let mut count = self.links[node].recall();
         for (mark, _) in self.links[node].under_way().take(count) {

@@ -153,8 +153,8 @@ impl Records {
     }
 }
 
-/// The most packets that one node holds: in both output buffers and as copies in active buffers. With one outstanding packet,
-/// copies of both subactions can wait for retransmission.
+/// The most packets that one node holds: in both output buffers and as copies in active buffers. With one outstanding
+/// packet, copies of both subactions can wait for retransmission.
 fn most_held(buffers: &BufferSizes, sizes: &PacketSizes, transmission: PassTransmission) -> u32 {
     2 * (buffers.output / sizes.shortest() + transmission.of_each())
 }

@@ -33,8 +33,8 @@ pub struct PacketSizes {
 }
 
 impl PacketSizes {
-    /// The sizes of the standard (Hexsel and Topham, appendix: commands of 8 or 16 symbols, 40 with the 64 bytes of a line,
-    /// echoes of 4).
+    /// The sizes of the standard (Hexsel and Topham, appendix: commands of 8 or 16 symbols, 40 with the 64 bytes of a
+    /// line, echoes of 4).
     pub const STANDARD: Self = Self { command: 8, long_command: 16, data: 40, payload: 32, echo: 4 };
 
     /// Symbols of a send packet of this format.
@@ -123,10 +123,10 @@ pub struct RingSpec {
 impl RingSpec {
     /// The ring of Hexsel and Topham with so many nodes.
     ///
-    /// Symbols of 16 bits at 1 Gbyte/s take 2 ns (appendix). Wire and stripper together take 3 symbols a node: their static
-    /// latency of 116 ns for 16 nodes and packets of 11 symbols (Section 4, round trip delay) is 16 times 6 ns, and 20 ns
-    /// from the first symbol of a packet to its last. The division of the 3 symbols and the sizes of buffers are not published; the
-    /// division here is 1 symbol of wire and 2 of stripper, and buffers hold 4 packets.
+    /// Symbols of 16 bits at 1 Gbyte/s take 2 ns (appendix). Wire and stripper together take 3 symbols a node: their
+    /// static latency of 116 ns for 16 nodes and packets of 11 symbols (Section 4, round trip delay) is 16 times 6 ns,
+    /// and 20 ns from the first symbol of a packet to its last. The division of the 3 symbols and the sizes of buffers
+    /// are not published; the division here is 1 symbol of wire and 2 of stripper, and buffers hold 4 packets.
     pub const fn published(nodes: u32, transmission: PassTransmission) -> Self {
         let sizes = PacketSizes::STANDARD;
         Self {
@@ -218,22 +218,23 @@ impl RingSpec {
         if ahead == 0 { self.nodes } else { ahead }
     }
 
-    /// From the entry of a packet of `symbols` symbols into the output buffer of `from` to its last symbol at the stripper of
-    /// `to`, on an unloaded ring.
+    /// From the entry of a packet of `symbols` symbols into the output buffer of `from` to its last symbol at the
+    /// stripper of `to`, on an unloaded ring.
     pub const fn static_trip(&self, from: NodeId, to: NodeId, symbols: u32) -> Duration {
         Duration(self.symbol.0 * (self.hops(from, to) as u64 * self.hop() + symbols as u64 - 1))
     }
 
-    /// The least time by which an [`Outcome::Delivered`](super::Outcome::Delivered) is ahead of its packet's last symbol: it
-    /// follows from the first symbol at the target.
+    /// The least time by which an [`Outcome::Delivered`](super::Outcome::Delivered) is ahead of its packet's last
+    /// symbol: it follows from the first symbol at the target.
     pub const fn delivery_notice(&self) -> Duration {
         Duration(self.symbol.0 * (self.sizes.shortest() as u64 - 1))
     }
 
-    /// From the entry of a packet of `symbols` symbols into the output buffer of `from` to the last symbol of its echo, on an
-    /// unloaded ring: the static round trip delay (Hexsel and Topham, Section 4). The echo ends where the packet that it
-    /// replaces would have ended, so the time does not depend on the target, unless that is the sender. Such a packet goes
-    /// around the ring before its echo does, and on a ring shorter than an echo the latter waits for the end of the packet.
+    /// From the entry of a packet of `symbols` symbols into the output buffer of `from` to the last symbol of its echo,
+    /// on an unloaded ring: the static round trip delay (Hexsel and Topham, Section 4). The echo ends where the packet
+    /// that it replaces would have ended, so the time does not depend on the target, unless that is the sender. Such a
+    /// packet goes around the ring before its echo does, and on a ring shorter than an echo the latter waits for the
+    /// end of the packet.
     pub const fn static_round_trip(&self, from: NodeId, to: NodeId, symbols: u32) -> Duration {
         let (around, symbols, echo) = (self.nodes as u64 * self.hop(), symbols as u64, self.sizes.echo as u64);
         let slots = if from.0 != to.0 {

@@ -25,7 +25,8 @@ pub struct NodeStatistics {
     pub data_packets: u64,
     /// Packets of the node's own with positive echoes.
     pub acknowledged: u64,
-    /// The sum of their round trip delays in symbols, from the entry into the output buffer to the end of the positive echo.
+    /// The sum of their round trip delays in symbols, from the entry into the output buffer to the end of the positive
+    /// echo.
     pub round_trips: u64,
     /// The longest of them.
     pub longest_round_trip: u64,
@@ -101,8 +102,8 @@ impl Statistics {
         symbols * 2.0 / time.as_seconds() / 1e6
     }
 
-    /// Traffic of a link, mean of all, in Mbytes a second over `time` (Hexsel and Topham, Section 4: symbols that pass through
-    /// and those inserted). Idles do not count.
+    /// Traffic of a link, mean of all, in Mbytes a second over `time` (Hexsel and Topham, Section 4: symbols that pass
+    /// through and those inserted). Idles do not count.
     pub fn link_traffic(&self, time: Duration) -> f64 {
         self.rate(self.mean(NodeStatistics::traffic), time)
     }

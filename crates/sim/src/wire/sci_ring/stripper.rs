@@ -5,7 +5,8 @@ use super::spec::{NEVER, Slot};
 use super::{LinkFault, Outcome, Ring};
 
 impl Ring {
-    /// A send packet arrives. Its target takes it; its last symbols become its echo, and the others idles like those before.
+    /// A send packet arrives. Its target takes it; its last symbols become its echo, and the others idles like those
+    /// before.
     #[inline]
     pub(super) fn arrive(&mut self, node: usize, id: u32, slot: Slot) {
         let record = self.records.get_mut(id);

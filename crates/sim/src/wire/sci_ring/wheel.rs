@@ -4,8 +4,8 @@ use super::spec::Slot;
 
 const BITS: usize = u64::BITS as usize;
 
-/// Slots in which nodes act, up to a horizon. Setting and finding one takes constant time; a node acts once in a slot, however
-/// often that was set.
+/// Slots in which nodes act, up to a horizon. Setting and finding one takes constant time; a node acts once in a slot,
+/// however often that was set.
 #[derive(Clone, Debug)]
 pub(super) struct Wheel {
     /// Slots, a power of two, less one.

@@ -87,11 +87,16 @@ fn standard() -> impl Strategy<Value = RingSpec> {
     })
 }
 
+/// A ring as `specs` gives it, with up to `most` requests.
+fn with_traffic(specs: impl Strategy<Value = RingSpec>, most: usize) -> impl Strategy<Value = (RingSpec, Traffic)> {
+    specs.prop_flat_map(move |spec| (Just(spec), traffic(spec.nodes, most)))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn events_and_symbols_agree((spec, traffic) in spec().prop_flat_map(|spec| (Just(spec), traffic(spec.nodes, 80)))) {
+    fn events_and_symbols_agree((spec, traffic) in with_traffic(spec(), 80)) {
         let (account, _) = compare(spec, &traffic)?;
         prop_assert!(account.ended.is_some(), "every transaction ends");
     }
@@ -101,7 +106,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
-    fn they_agree_on_standard_packets((spec, traffic) in standard().prop_flat_map(|spec| (Just(spec), traffic(spec.nodes, 120)))) {
+    fn they_agree_on_standard_packets((spec, traffic) in with_traffic(standard(), 120)) {
         let (account, _) = compare(spec, &traffic)?;
         prop_assert!(account.ended.is_some(), "every transaction ends");
     }

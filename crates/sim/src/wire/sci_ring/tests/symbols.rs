@@ -1,4 +1,5 @@
-//! A ring simulated symbol by symbol, as a reference: shift registers, FIFOs of symbols, one decision of each node in each slot.
+//! A ring simulated symbol by symbol, as a reference: shift registers, FIFOs of symbols, one decision of each node in
+//! each slot.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! Transactions between nodes: requests by a script, responses by nodes that take packets out of their input buffers in turn.
+//! Transactions between nodes: requests by a script, responses by nodes that take packets out of their input buffers in
+//! turn.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
