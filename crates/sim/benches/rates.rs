@@ -1,10 +1,11 @@
-//! Host speed of the simulator: references that hit, and coherence transactions under contention.
+//! Host speed of the simulator: references that hit, coherence transactions under contention, and packets of a ring.
 
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use sim::sci_ring::{Format, Outcome, Packet, PassTransmission, Ring, RingSpec, Subaction};
 use sim::{Location, Options, Program, Simulator, Thread};
-use units::{Bytes, CpuId, NodeId, PhysicalAddr};
+use units::{Bytes, CpuId, NodeId, PhysicalAddr, Time};
 
 /// References that hit in the primary cache of one processor, by physical and by virtual addresses.
 fn hits(criterion: &mut Criterion) {
@@ -88,5 +89,48 @@ fn contended_on(criterion: &mut Criterion, machine: &str) {
     group.finish();
 }
 
-criterion_group!(benches, hits, contended);
+/// Packets to random nodes of an SCI ring, one every so many symbols, taken out of input buffers at once.
+fn ring(criterion: &mut Criterion) {
+    const PACKETS: u64 = 100_000;
+    for (load, spacing) in [("a light load", 50), ("half its bandwidth", 20)] {
+        let mut group = criterion.benchmark_group("packets");
+        group.throughput(Throughput::Elements(PACKETS)).sample_size(10);
+        group.bench_function(format!("SCI ring, 16 nodes, {load}"), |bencher| {
+            bencher.iter(|| {
+                let mut ring = Ring::new(RingSpec::published(16, PassTransmission::Several(4))).unwrap();
+                send_on(&mut ring, PACKETS, spacing);
+                assert_eq!(ring.audit(), Ok(()));
+            });
+        });
+        group.finish();
+    }
+}
+
+/// Sends packets on a ring of 16 nodes, one every `spacing` symbols: one in seven with a line (Hexsel and Topham, Section 5).
+fn send_on(ring: &mut Ring, packets: u64, spacing: u64) {
+    let mut delivered = Vec::new();
+    for tag in 0..packets {
+        let now = Time(tag * spacing * ring.spec().symbol.0);
+        ring.run_through(now);
+        delivered.extend(ring.outcomes().filter_map(|outcome| match outcome {
+            Outcome::Delivered { packet, .. } => Some(packet),
+            _ => None,
+        }));
+        for packet in delivered.drain(..) {
+            ring.release(&packet, now);
+        }
+        let random = (tag + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let (from, to) = ((random % 16) as u16, (random / 16 % 15) as u16);
+        let packet = Packet {
+            from: NodeId(from),
+            to: NodeId((from + 1 + to) % 16),
+            subaction: if random & 1 << 10 == 0 { Subaction::Request } else { Subaction::Response },
+            format: if tag % 7 == 0 { Format::Data } else { Format::Command },
+            tag: tag as u32,
+        };
+        ring.offer(packet, now).unwrap();
+    }
+}
+
+criterion_group!(benches, hits, contended, ring);
 criterion_main!(benches);

@@ -51,3 +51,4 @@ pub use system::{Job, ThreadReport};
 pub use thread::{Program, Thread, ThreadId};
 
 pub use unloaded::UnloadedRead;
+pub use wire::sci_ring;

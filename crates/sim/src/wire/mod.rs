@@ -10,6 +10,7 @@ mod ideal;
 mod meter;
 mod queue;
 mod routed;
+pub mod sci_ring;
 
 use machine::description::{Description, TopologyKind};
 use machine::{Topology, VirtualNetwork};

@@ -1,0 +1,131 @@
+//! The symbols under way to a node's multiplexor, as the changes between packets, stop idles and go idles.
+
+use super::spec::Slot;
+
+/// A change between the symbols of a link: the first of a packet, or an idle with another go bit.
+///
+/// An idle follows every packet. It and those behind it carry the go bit unless a change follows, so that a lightly
+/// loaded link has no changes but its packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Change {
+    /// The first symbol of a send packet: the number of its record.
+    Send(u32),
+    /// The first symbol of the echo of a packet.
+    Echo(u32),
+    /// The first idle behind a packet, without the go bit.
+    Stop,
+    /// The first idle with the go bit behind idles without it.
+    Go,
+}
+
+/// A change on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    /// The slot in which its symbol reaches the multiplexer of the receiving node, unless the stripper there takes it.
+    pub(super) slot: Slot,
+    pub(super) change: Change,
+    /// Symbols of the packet that begins; zero for idles.
+    pub(super) symbols: u32,
+}
+
+/// The changes under way on a link, in the order of time.
+///
+/// The first ones may be packets that the receiving node has passed on ahead of time, because nothing was to keep it
+/// from doing so. They stay here until the node is looked at after their slots, or sends something of its own and
+/// recalls the packets.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    marks: Vec<Mark>,
+    mask: usize,
+    first: usize,
+    count: usize,
+    /// Marks from the first on that are passed on already.
+    passed: usize,
+}
+
+impl Link {
+    /// An idle link on which changes are announced at most `horizon` slots ahead.
+    pub(super) fn new(horizon: Slot) -> Self {
+        // No two changes are in one slot.
+        let size = (horizon as usize + 1).next_power_of_two();
+        let empty = Mark { slot: 0, change: Change::Go, symbols: 0 };
+        Self { marks: vec![empty; size], mask: size - 1, first: 0, count: 0, passed: 0 }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, mark: Mark) {
+        debug_assert!(self.count == 0 || self.marks[(self.first + self.count - 1) & self.mask].slot < mark.slot);
+        assert!(self.count <= self.mask, "no two changes are in one slot, and none is beyond the horizon");
+        let place = (self.first + self.count) & self.mask;
+        self.marks[place] = mark;
+        self.count += 1;
+    }
+
+    /// Whether all changes under way are passed on already.
+    #[inline]
+    pub(super) fn is_passed(&self) -> bool {
+        self.passed == self.count
+    }
+
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.count > self.mask
+    }
+
+    /// The receiving node passes on the last change ahead of time, and those before it already.
+    #[inline]
+    pub(super) fn pass_last(&mut self) {
+        self.passed += 1;
+        debug_assert!(self.is_passed());
+    }
+
+    /// The first change that is passed on already.
+    #[inline]
+    pub(super) fn first_passed(&self) -> Option<&Mark> {
+        (self.passed > 0).then(|| &self.marks[self.first & self.mask])
+    }
+
+    /// Takes the first change that is passed on already, if its slot is before `end`.
+    #[inline]
+    pub(super) fn take_passed(&mut self, end: Slot) -> Option<Mark> {
+        let mark = *self.first_passed().filter(|mark| mark.slot < end)?;
+        self.first += 1;
+        self.count -= 1;
+        self.passed -= 1;
+        Some(mark)
+    }
+
+    /// Takes the change in `slot`, which is not passed on yet.
+    #[inline]
+    pub(super) fn take(&mut self, slot: Slot) -> Option<Mark> {
+        let mark = self.marks[self.first & self.mask];
+        if self.count == 0 || mark.slot != slot {
+            debug_assert!(self.count == 0 || mark.slot > slot, "a change was not taken in its slot");
+            return None;
+        }
+        debug_assert!(self.passed == 0);
+        self.first += 1;
+        self.count -= 1;
+        Some(mark)
+    }
+
+    /// The receiving node takes back what it has passed on ahead of time. Returns how many changes that was.
+    #[inline]
+    pub(super) fn recall(&mut self) -> usize {
+        std::mem::take(&mut self.passed)
+    }
+
+    /// Removes the last change. Tells whether it was passed on.
+    #[inline]
+    pub(super) fn unsend(&mut self) -> (Mark, bool) {
+        self.count -= 1;
+        let was_passed = self.passed > self.count;
+        self.passed = self.passed.min(self.count);
+        (self.marks[(self.first + self.count) & self.mask], was_passed)
+    }
+
+    /// The changes under way, and whether they are passed on.
+    pub(super) fn under_way(&self) -> impl Iterator<Item = (Mark, bool)> {
+        (0..self.count).map(|place| (self.marks[(self.first + place) & self.mask], place < self.passed))
+    }
+}

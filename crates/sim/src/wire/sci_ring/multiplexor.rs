@@ -1,0 +1,197 @@
+//! The multiplexor of a node: its own packets, the bypass FIFO, and what only passes by.
+
+use super::link::{Change, Mark};
+use super::spec::{AHEAD, NEVER, Slot};
+use super::{LinkFault, Outcome, Ring};
+
+impl Ring {
+    /// Starts to transmit a packet, if there is one that may be sent and the last symbol was a go idle.
+    #[inline]
+    pub(super) fn start(&mut self, node: usize, slot: Slot) {
+        let interface = &mut self.nodes[node];
+        if interface.is_busy || interface.may_start > slot {
+            return;
+        }
+        let Some(subaction) = interface.choose(self.spec.transmission) else { return };
+        interface.last = subaction;
+        interface.waiting -= 1;
+        let output = &mut interface.outputs[subaction as usize];
+        output.outstanding += 1;
+        let retransmitted = self.records.pop(&mut output.busied);
+        let id = retransmitted.or_else(|| self.records.pop(&mut output.fresh)).expect("a packet was chosen");
+        let record = *self.records.get(id);
+        if retransmitted.is_none() {
+            output.free += record.symbols;
+            if std::mem::take(&mut output.has_refused) {
+                self.outcomes.push(Outcome::Space { at: self.spec.time(slot), node: record.packet.from, subaction });
+            }
+        }
+        interface.is_busy = true;
+        interface.busy_from = slot;
+        interface.free_at = slot + Slot::from(record.symbols) + 1;
+        interface.saved_go = false;
+        interface.flow.inserted[0] += 1;
+        self.statistics.nodes[node].count_transmission(
+            &record.packet,
+            record.symbols,
+            &self.spec,
+            retransmitted.is_none(),
+        );
+        self.recall(node, slot);
+        self.send(node, Mark { slot, change: Change::Send(id), symbols: record.symbols });
+    }
+
+    /// The multiplexor of `node` sends the first symbol of a packet.
+    ///
+    /// Nodes that have nothing of their own to send or to receive before it comes pass it on ahead of time, up to one
+    /// that takes it or may delay it.
+    #[inline]
+    pub(super) fn send(&mut self, node: usize, mark: Mark) {
+        let (Change::Send(id) | Change::Echo(id)) = mark.change else { unreachable!("idles are sent otherwise") };
+        let packet = &self.records.get(id).packet;
+        let is_echo = mark.change == Change::Echo(id);
+        let (end, subaction) = (if is_echo { packet.from } else { packet.to }.index(), packet.subaction);
+        let (mut node, mut mark) = (node, mark);
+        loop {
+            self.nodes[node].flow.sent[usize::from(is_echo)] += 1;
+            self.statistics.nodes[node].count_symbols(subaction, mark.symbols, is_echo);
+            #[cfg(test)]
+            self.record(node, mark);
+            let next = self.next(node);
+            mark.slot += self.hop;
+            if self.links[next].is_full() {
+                self.catch_up(next, self.clock);
+            }
+            let link = &mut self.links[next];
+            let passes = next != end && link.is_passed() && self.nodes[next].is_quiet();
+            link.push(mark);
+            if !passes || mark.slot - self.clock > AHEAD {
+                self.wheel.set(mark.slot, next);
+                return;
+            }
+            link.pass_last();
+            node = next;
+        }
+    }
+
+    /// The multiplexor of `node` sends the first stop idle or the first go idle of a run.
+    #[inline]
+    pub(super) fn send_idle(&mut self, node: usize, slot: Slot, change: Change) {
+        let mark = Mark { slot, change, symbols: 0 };
+        #[cfg(test)]
+        self.record(node, mark);
+        let next = self.next(node);
+        if self.links[next].is_full() {
+            self.catch_up(next, self.clock);
+        }
+        self.links[next].push(Mark { slot: slot + self.hop, ..mark });
+        self.wheel.set(slot + self.hop, next);
+    }
+
+    #[inline]
+    fn next(&self, node: usize) -> usize {
+        if node + 1 == self.nodes.len() { 0 } else { node + 1 }
+    }
+
+    /// A packet leaves the stripper for the multiplexor: at once onto the link, or into the bypass FIFO.
+    #[inline]
+    pub(super) fn pass(&mut self, node: usize, mark: Mark) {
+        let Mark { slot, symbols, .. } = mark;
+        let interface = &mut self.nodes[node];
+        if !interface.is_busy {
+            interface.let_pass(slot, symbols);
+            self.send(node, mark);
+            return;
+        }
+        let symbols = Slot::from(symbols);
+        interface.saved_go = interface.go_before(slot);
+        interface.input_go = slot + symbols;
+        interface.bypass_from = interface.bypass_from.min(slot);
+        let leaves = interface.free_at;
+        debug_assert!(
+            leaves > slot && leaves - slot <= Slot::from(self.spec.buffers.bypass),
+            "the bypass FIFO has space"
+        );
+        let statistics = &mut self.statistics.nodes[node];
+        statistics.bypassed += 1;
+        statistics.bypass_occupancy += symbols * (leaves - slot);
+        interface.free_at = leaves + symbols + 1;
+        self.send_idle(node, leaves - 1, Change::Stop);
+        if self.strikes(LinkFault::DroppedInBypass) {
+            return;
+        }
+        self.send(node, Mark { slot: leaves, ..mark });
+    }
+
+    /// The idles of the input carry the go bit from `slot` on, and so do those of the output if the multiplexor passes
+    /// them on.
+    #[inline]
+    pub(super) fn pass_go(&mut self, node: usize, slot: Slot) {
+        let interface = &mut self.nodes[node];
+        if !interface.is_busy && interface.may_start > slot + 1 {
+            interface.may_start = slot + 1;
+            self.send_idle(node, slot, Change::Go);
+        }
+    }
+
+    /// The idle in `slot` is the last symbol of a busy time. It carries the go bit if one has come in meanwhile.
+    pub(super) fn end_busy(&mut self, node: usize, slot: Slot) {
+        let interface = &mut self.nodes[node];
+        interface.is_busy = false;
+        let bypass_from = std::mem::replace(&mut interface.bypass_from, NEVER);
+        if bypass_from != NEVER {
+            self.statistics.nodes[node].bypass_in_use += slot - bypass_from;
+        }
+        if interface.go_before(slot + 1) {
+            interface.may_start = slot + 1;
+        } else {
+            interface.may_start = NEVER;
+            self.send_idle(node, slot, Change::Stop);
+        }
+    }
+
+    /// Notes the packets that `node` has passed on ahead of time and that have come before `end`.
+    #[inline]
+    pub(super) fn catch_up(&mut self, node: usize, end: Slot) {
+        while let Some(Mark { slot, change, symbols }) = self.links[node].take_passed(end) {
+            let interface = &mut self.nodes[node];
+            interface.flow.arrived[usize::from(matches!(change, Change::Echo(_)))] += 1;
+            interface.let_pass(slot, symbols);
+        }
+    }
+
+    /// Takes back the packets that `node` has passed on ahead of time, because it sends one of its own in `slot`. They
+    /// have not come yet, so nothing downstream has happened.
+    pub(super) fn recall(&mut self, node: usize, slot: Slot) {
+        let mut count = self.links[node].recall();
+        for (mark, _) in self.links[node].under_way().take(count) {
+            if mark.slot > slot {
+                self.wheel.set(mark.slot, node);
+            }
+        }
+        let mut node = node;
+        while count > 0 {
+            let next = self.next(node);
+            let sent = std::mem::take(&mut count);
+            for _ in 0..sent {
+                let (mark, was_passed) = self.links[next].unsend();
+                self.uncount(node, mark);
+                count += usize::from(was_passed);
+            }
+            node = next;
+        }
+    }
+
+    /// The packet of `mark` has not left `node` after all.
+    fn uncount(&mut self, node: usize, mark: Mark) {
+        let (Change::Send(id) | Change::Echo(id)) = mark.change else {
+            unreachable!("only packets are passed on ahead")
+        };
+        let is_echo = mark.change == Change::Echo(id);
+        self.nodes[node].flow.sent[usize::from(is_echo)] -= 1;
+        let subaction = self.records.get(id).packet.subaction;
+        self.statistics.nodes[node].uncount_symbols(subaction, mark.symbols, is_echo);
+        #[cfg(test)]
+        self.unrecord(node, mark.slot - self.hop);
+    }
+}
