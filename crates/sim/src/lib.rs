@@ -22,6 +22,7 @@ mod os;
 mod part;
 mod processor;
 pub mod random;
+mod simulated;
 mod simulator;
 mod smp;
 mod statistics;
@@ -33,11 +34,11 @@ mod unloaded;
 mod wire;
 
 pub use account::{
-    Cause, Distance, ExternalCounts, MissCause, MissCounts, ProcessorCounters, Service, TimeSplit, Transaction,
+    Cause, Distance, ExternalCounts, MissCause, MissCounts, ProcessorCounters, Service, StallTerms, TimeSplit,
+    Transaction,
 };
 pub use error::SimError;
 pub use fault::Fault;
-pub use flash::StallTerms;
 pub use incoherence::{Incoherence, Unfinished};
 pub use observe::{LineLoss, Loss, Observed, WORD_BITS, WordSet};
 pub use options::{Mode, Options};

@@ -58,7 +58,7 @@ const FORBIDDEN: &[(&str, &str)] = &[
 ];
 
 /// Crates in which files of different folders still import each other in loops.
-const WITH_LOOPS: &[&str] = &["sim"];
+const WITH_LOOPS: &[&str] = &[];
 
 fn root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -7,6 +7,7 @@ mod counts;
 mod measuring;
 mod miss_cause;
 mod service;
+mod stall_terms;
 mod thread;
 mod time;
 
@@ -15,5 +16,6 @@ pub use counts::{ExternalCounts, ProcessorCounters};
 pub use measuring::{MeasuredPart, Measuring};
 pub use miss_cause::MissCause;
 pub use service::{Distance, MissCounts, Service, Transaction};
+pub use stall_terms::StallTerms;
 pub use thread::ThreadCounts;
 pub use time::{Cause, TimeSplit};

@@ -17,45 +17,8 @@
 use units::{Duration, Time};
 
 use super::Unhindered;
+use crate::account::StallTerms;
 use crate::processor::MissId;
-
-/// The stall time of a processor's misses, in terms that add up to the whole (FLASH dissertation, Equation 5.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct StallTerms {
-    /// Misses on local lines, answered without action at other nodes.
-    pub local: u64,
-    /// Misses on local lines that required action at other nodes.
-    pub local_with_remote_action: u64,
-    /// Misses on remote lines.
-    pub remote: u64,
-    /// T_m: the minimum time of every miss, that of an uncontended local read.
-    pub minimum: Duration,
-    /// T_w: time that requests waited while the local controller ran other handlers.
-    pub waiting: Duration,
-    /// T_p2p: uncontended time to the home and back.
-    pub point_to_point: Duration,
-    /// T_c: the remainder, which coherence and contention elsewhere add.
-    pub coherence: Duration,
-}
-
-impl StallTerms {
-    /// The number of misses.
-    pub const fn misses(&self) -> u64 {
-        self.local + self.local_with_remote_action + self.remote
-    }
-
-    /// The stall time of all misses if none overlapped another: Equation 5.1.
-    pub fn total(&self) -> Duration {
-        self.minimum + self.waiting + self.point_to_point + self.coherence
-    }
-
-    /// Counts an uncontended miss.
-    pub fn count_unhindered(&mut self, remote: bool, unhindered: &Unhindered) {
-        *(if remote { &mut self.remote } else { &mut self.local }) += 1;
-        self.minimum += unhindered.minimum;
-        self.point_to_point += unhindered.point_to_point;
-    }
-}
 
 /// An outstanding miss.
 #[derive(Clone, Copy, Debug, Default)]
@@ -105,7 +68,7 @@ impl Sums {
 
     /// Counts a completed miss that was uncontended.
     pub fn count_unhindered(&mut self, miss: MissId, remote: bool, unhindered: &Unhindered) {
-        self.add(miss, |sum| sum.terms.count_unhindered(remote, unhindered));
+        self.add(miss, |sum| sum.terms.count(remote, unhindered.minimum, unhindered.point_to_point));
     }
 
     fn add(&mut self, miss: MissId, term: impl Fn(&mut Sum)) {

@@ -30,6 +30,7 @@ use protocol::msi::catalogue::{self, Named, Sizes, Visitor};
 use protocol::msi::{HeaderUse, Lane, Message, NodeContext, SharingSet, Site};
 use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 
+use crate::account::StallTerms;
 use crate::counters::CounterUnit;
 use crate::incoherence::Incoherence;
 use crate::kernel::{self, EnvelopeId};
@@ -39,7 +40,7 @@ use crate::system::{Blueprint, Controller, Held, System};
 use crate::wire::{Interconnect, Network};
 use crate::{NodeStatistics, SimError};
 
-pub use account::{StallTerms, Sums};
+pub use account::Sums;
 pub use check::against;
 pub use directory::{Directory, Traces};
 pub use event::MagicEvent;

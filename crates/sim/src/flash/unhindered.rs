@@ -23,13 +23,6 @@ pub struct Unhindered {
     pub point_to_point: Duration,
 }
 
-impl Unhindered {
-    /// A read, from one value to the next in a chain of dependent reads.
-    pub fn read(&self) -> Duration {
-        self.minimum + self.point_to_point
-    }
-}
-
 /// Uncontended times of the misses of all nodes. The way through the network is computed at the first miss of a node on
 /// lines of a home: a machine of thousands of nodes has millions of ways, and programs use few.
 pub struct UnhinderedMisses {

@@ -7,7 +7,7 @@ use protocol::contract::Bus;
 use protocol::snoop;
 
 use super::Smp;
-use crate::simulator::Simulated;
+use crate::simulated::Simulated;
 use crate::system::System;
 use crate::unloaded::{self, UnloadedRead};
 use crate::{Options, SimError};

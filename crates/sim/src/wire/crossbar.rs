@@ -10,8 +10,8 @@ use machine::description::Description;
 use machine::{Topology, VirtualNetwork};
 use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
 
-use super::meter::{Meter, Metered};
-use super::{Interconnect, Next, Parcel, Passage, Retry, Step, both_ways, registers};
+use super::interconnect::{Interconnect, Next, Parcel, Passage, Retry, Step, both_ways};
+use super::meter::{Meter, Metered, registers};
 
 /// One direction of a node's network interface.
 #[derive(Clone)]

@@ -4,8 +4,8 @@ use machine::description::Description;
 use machine::{Topology, VirtualNetwork};
 use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
 
-use super::meter::{Meter, Metered};
-use super::{Interconnect, Parcel, Passage, Retry, Step, both_ways, registers};
+use super::interconnect::{Interconnect, Parcel, Passage, Retry, Step, both_ways};
+use super::meter::{Meter, Metered, registers};
 
 /// A constant latency between any two nodes, for whole messages of any length.
 pub struct Ideal {

@@ -173,7 +173,8 @@ fn machines(protocol: &str, nodes: u16) -> Result<Vec<(String, Description)>, Fa
         let description = machine::load(&format!("smp-{nodes}p")).map_err(Failure::input)?;
         return Ok(vec![(format!("{protocol}: random"), description)]);
     }
-    in_range("--nodes", u64::from(nodes), 1, MOST_PROCESSORS.into())?;
+    let most = catalogue::most_nodes(protocol).map_or(MOST_PROCESSORS, u32::from);
+    in_range("--nodes", u64::from(nodes), 1, most.into())?;
     // FLASH's own network has 64 nodes; a mesh joins more of them.
     let family = if nodes <= 64 { "flash" } else { "flash-mesh" };
     let mut description = machine::load(&format!("{family}-{nodes}p")).map_err(Failure::input)?;

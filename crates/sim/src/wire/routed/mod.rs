@@ -7,7 +7,8 @@ use machine::topology::{Endpoint, LinkClass};
 use machine::{Topology, VirtualNetwork};
 use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
 
-use super::{Interconnect, Next, Parcel, Passage, Retry, Step, Waiting, both_ways, registers};
+use super::interconnect::{Interconnect, Next, Parcel, Passage, Retry, Step, Waiting, both_ways};
+use super::meter::registers;
 use channel::{Channel, ChannelSpec, End, Queued, Sent};
 
 /// The routers' part of a machine description, in time instead of cycles.
