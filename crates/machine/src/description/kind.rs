@@ -254,8 +254,10 @@ impl Kind for Size {
     }
 
     fn accepted(&self) -> String {
+        if self.power_of_two && self.least == 0 {
+            return format!("0 or a power of two up to {} {}", self.most, self.unit);
+        }
         let what = match (self.power_of_two, self.parts) {
-            (true, _) if self.least == 0 => "0 or a power of two",
             (true, _) => "a power of two",
             (false, 1) => "a whole number",
             (false, _) => "a number",
