@@ -94,9 +94,10 @@ fn nodes(machine: &Resolved) -> u32 {
     machine.description.topology.nodes()
 }
 
-/// Links that a line takes which all nodes of a machine share: all but one, which stands in its header (FLASH dissertation, 5.2.2).
+/// Links that a line takes which all nodes with processors share: all but one, which stands in its header (FLASH dissertation, 5.2.2).
 fn links_of_a_line(machine: &Resolved) -> u32 {
-    nodes(machine) - 1
+    let topology = &machine.description.topology;
+    topology.processors / topology.processors_per_node - 1
 }
 
 /// As [`resolve`], without where each value came from.

@@ -100,19 +100,13 @@ struct Build {
 }
 
 impl Visitor for Build {
-    type Output = Result<Protocol, SimError>;
+    type Output = Protocol;
 
-    /// The directories, unless the sharing set or a message of the variant cannot name all nodes.
-    fn visit<S: SharingSet>(self, set: S, named: Named) -> Self::Output {
-        if self.nodes > usize::from(set.most_nodes().min(named.variant.most_nodes())) {
-            let accepted = catalogue::names_for(self.nodes as u16).join(", ");
-            let value = format!("{} of {} nodes", named.name, self.nodes);
-            return Err(SimError::Unsupported { key: "directory.protocol", value, accepted: accepted.into() });
-        }
+    fn visit<S: SharingSet>(self, set: S, named: Named) -> Protocol {
         let replacement_hints = set.replacement_hints();
         let many_formats = set.format_checks(HeaderUse::Entry) > 0;
         let directory = Directories::new(set, named.variant, self.nodes, self.lines, self.seed);
-        Ok(Protocol { directory: Box::new(directory), replacement_hints, many_formats, named })
+        Protocol { directory: Box::new(directory), replacement_hints, many_formats, named }
     }
 }
 
@@ -127,10 +121,15 @@ impl Protocol {
     pub fn of(blueprint: &Blueprint<'_>, parts: &MagicDescription<'_>) -> Result<Self, SimError> {
         let nodes = blueprint.network.topology().nodes().len();
         let directory = parts.directory;
+        if nodes > usize::from(catalogue::most_nodes(&directory.protocol)?) {
+            let accepted = catalogue::names_for(nodes as u16).join(", ").into();
+            let value = format!("{} of {nodes} nodes", directory.protocol);
+            return Err(SimError::Unsupported { key: "directory.protocol", value, accepted });
+        }
         let sizes =
             Sizes { nodes: nodes as u16, links: directory.link_store_entries, vectors: directory.vector_store_entries };
         let build = Build { nodes, lines: blueprint.lines, seed: blueprint.options.seed };
-        catalogue::resolve(&directory.protocol, sizes, build)?
+        Ok(catalogue::resolve(&directory.protocol, sizes, build)?)
     }
 }
 
@@ -332,6 +331,5 @@ pub const fn node_of(cpu: CpuId) -> NodeId {
 /// The miss of a processor on a line, if it has one.
 #[inline]
 fn miss_on(system: &mut System<Magics>, node: NodeId, line: LineAddr) -> Option<MissId> {
-    let cpu = cpu_of(node);
-    if system.is_processor(cpu) { system.processor_mut(cpu).miss_on(line) } else { None }
+    system.agent_processor(cpu_of(node))?.miss_on(line)
 }

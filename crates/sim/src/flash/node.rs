@@ -123,8 +123,8 @@ impl System<Magics> {
         }
         let copy = CachedCopy { state: if in_cache { state.into() } else { CopyState::INVALID }, version };
         let cpu = cpu_of(node);
-        if self.is_processor(cpu) {
-            self.processor_mut(cpu).set_copy(line, copy, request.is_some());
+        if let Some(processor) = self.agent_processor(cpu) {
+            processor.set_copy(line, copy, request.is_some());
             self.wake_spinner(cpu);
         }
         result
@@ -259,8 +259,8 @@ impl System<Magics> {
     /// Runs the protocol's handler on the cache side.
     fn receive(&mut self, node: NodeId, message: &Message) -> Option<(NodeOutcome, Vec<Message>)> {
         let invalidates = matches!(message.kind, MessageKind::Invalidate | MessageKind::ClusterInvalidate);
-        if invalidates && self.is_processor(cpu_of(node)) {
-            self.processor_mut(cpu_of(node)).count_invalidation(message.line);
+        if invalidates && let Some(processor) = self.agent_processor(cpu_of(node)) {
+            processor.count_invalidation(message.line);
         }
         let spoiled =
             if self.observation.planted.is_some() { self.spoil_at_node(node, message) } else { Spoiled::default() };

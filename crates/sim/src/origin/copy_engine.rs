@@ -168,12 +168,11 @@ impl System<Hubs> {
         let (line, access) = (LineAddr(job.from.0 + u64::from(number)), job.access);
         let (agent, now) = (self.controllers.agent(node), self.kernel.now);
         let busy = self.controllers.outstanding[agent.index()].iter().any(|(other, _)| *other == line);
-        let has_processor = self.is_processor(agent);
-        if busy || has_processor && self.processor(agent).miss_on(line).is_some() {
+        if busy || self.agent_processor(agent).is_some_and(|processor| processor.miss_on(line).is_some()) {
             return self.copy_later(node, number);
         }
-        let (CachedCopy { state, version }, ready) =
-            if has_processor { self.processor_mut(agent).give_up(line, now) } else { (CachedCopy::of(None), now) };
+        let given_up = self.agent_processor(agent).map(|processor| processor.give_up(line, now));
+        let (CachedCopy { state, version }, ready) = given_up.unwrap_or((CachedCopy::default(), now));
         // An uncached read is for pages that are never modified: the local copy is dropped.
         let state = if access == Access::PoisonRead { state.into() } else { Mesi::Invalid };
         let mut cache = CacheLine { state, version, pending: Pending::None };

@@ -109,12 +109,10 @@ impl System<Hubs> {
     fn intervene(&mut self, node: NodeId, owner: CpuId, message: &Message) {
         let now = self.kernel.now;
         // A copy engine writes the line in the name of a node without processors: no tags are checked.
-        let checked = if self.is_processor(owner) {
-            self.processor_mut(owner).count_intervention(message.line);
-            self.processor_mut(owner).snoop(message.line, now)
-        } else {
-            now
-        };
+        let checked = self.agent_processor(owner).map_or(now, |processor| {
+            processor.count_intervention(message.line);
+            processor.snoop(message.line, now)
+        });
         let mut outbox = Outbox::new();
         let outcome = self.with_line(owner, message.line, |cache, context| {
             protocol::origin::receive(cache, context, message, &mut outbox)

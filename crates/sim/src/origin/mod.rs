@@ -335,10 +335,7 @@ impl System<Hubs> {
             (None, Pending::None) => {}
             (None, _) => outstanding.push((line, cache)),
         }
-        if !self.is_processor(cpu) {
-            return result;
-        }
-        let processor = self.processor_mut(cpu);
+        let Some(processor) = self.agent_processor(cpu) else { return result };
         processor.set_copy(line, CachedCopy { state: state.into(), version }, matches!(pending, Pending::Request(_)));
         if pending == Pending::None {
             processor.release_writeback(line);

@@ -64,8 +64,8 @@ impl<C: Controller> System<C> {
         };
         // On a local line the home is not a third node, but an owner on another node is: two hops.
         let distance = Distance::of(home == node, third);
-        if self.is_processor(cpu) {
-            self.processor_mut(cpu).serve(line, Service { distance, transaction });
+        if let Some(processor) = self.agent_processor(cpu) {
+            processor.serve(line, Service { distance, transaction });
         }
     }
 
@@ -121,7 +121,7 @@ impl<C: Controller> System<C> {
 
     /// Ends a wait for the release of an evicted line, if the controller has released it.
     pub fn wake_writeback(&mut self, cpu: CpuId, line: LineAddr) {
-        let free = self.is_processor(cpu) && !self.processor_mut(cpu).is_writing_back(line);
+        let free = self.agent_processor(cpu).is_some_and(|processor| !processor.is_writing_back(line));
         if free && self.waits(cpu) == Some(Wait::Writeback(line)) {
             self.resume(cpu);
         }
@@ -139,8 +139,8 @@ impl<C: Controller> System<C> {
 
     /// Counts a NACK of a processor's request for `line`.
     pub fn count_nack(&mut self, cpu: CpuId, line: LineAddr) {
-        if self.is_processor(cpu) {
-            self.processor_mut(cpu).count_nack(line);
+        if let Some(processor) = self.agent_processor(cpu) {
+            processor.count_nack(line);
         }
         self.check_observers();
     }

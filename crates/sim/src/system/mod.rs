@@ -111,8 +111,8 @@ impl<C: Controller> System<C> {
         let (topology, coherent) = (Topology::new(description), description.coherent_cache());
         let nodes = topology.nodes().len();
         let count = topology.processors() as u16;
-        let places_of_agents = agents(description, &topology);
-        let places = Places { node_of: places_of_agents, nodes, channels: topology.channels().count() };
+        let node_of = agents(description, &topology);
+        let places = Places { node_of, nodes, channels: topology.channels().count() };
         let paging = Paging::new(&description.os, &topology, &description.tlb);
         let network = Network::new(description, topology, C::NETWORKS.len());
         let lines = LineMap::new(coherent.line);
@@ -263,10 +263,16 @@ impl<C: Controller> System<C> {
         cpu.index() < self.processors.len()
     }
 
+    /// The processor that is the agent `cpu`, for changes; `None` of a node without processors.
+    #[inline]
+    pub fn agent_processor(&mut self, cpu: CpuId) -> Option<&mut Processor> {
+        if self.is_processor(cpu) { Some(self.processor_mut(cpu)) } else { None }
+    }
+
     /// The copy that the agent `cpu` holds; a node without processors holds none.
     #[inline]
     pub fn copy_of(&mut self, cpu: CpuId, line: LineAddr) -> CachedCopy {
-        if self.is_processor(cpu) { self.processor_mut(cpu).copy(line) } else { CachedCopy::of(None) }
+        self.agent_processor(cpu).map_or_else(CachedCopy::default, |processor| processor.copy(line))
     }
 
     /// The processor `cpu`, for changes. Between events no processor is in its running program.
