@@ -22,6 +22,7 @@ mod os;
 mod part;
 mod processor;
 pub mod random;
+mod sci;
 mod simulated;
 mod simulator;
 mod smp;

@@ -73,6 +73,11 @@ pub enum RouterPlace {
         /// Its row, from 0.
         row: u16,
     },
+    /// A node's link interface on an SCI ring.
+    LinkInterface {
+        /// Its position, from 0 in the direction of the links.
+        position: u16,
+    },
     /// The crossbar between all nodes.
     Crossbar,
     /// The ideal network between all nodes.
@@ -104,6 +109,7 @@ impl Router {
             | RouterPlace::Grid { .. } => "router",
             RouterPlace::Metarouter { .. } => "metarouter",
             RouterPlace::Mesh { .. } => "meshrouter",
+            RouterPlace::LinkInterface { .. } => "link",
             RouterPlace::Crossbar => "crossbar",
             RouterPlace::Ideal => "network",
         };
@@ -172,8 +178,10 @@ pub enum LinkClass {
     Ring,
     /// Cable between neighbouring routers of a two-dimensional mesh.
     Mesh,
-    /// Half of the way through a crossbar or an ideal network.
+    /// Half of the way through a crossbar or an ideal network, or a node's connection to its own link interface.
     Interface,
+    /// Link of an SCI ring, which carries packets in one direction.
+    Sci,
 }
 
 impl LinkClass {
@@ -201,6 +209,7 @@ impl fmt::Display for LinkClass {
             Self::Ring => "ring cable",
             Self::Mesh => "mesh cable",
             Self::Interface => "half of the way",
+            Self::Sci => "SCI link, clockwise",
         })
     }
 }

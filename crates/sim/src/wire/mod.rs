@@ -2,7 +2,7 @@
 //!
 //! [`Interconnect`] is what controllers and the event loop need of any of them; [`Wires`] chooses one by the description.
 //! [`Routed`] sends packets through routers and channels with credits, whatever the graph (hypercube, FLASH's meshes, ring,
-//! mesh); [`Crossbar`] takes a constant time with contention at the nodes' interfaces alone; [`Ideal`] takes a constant time.
+//! mesh); [`RegisterInsertion`] is a ring of SCI links; [`Crossbar`] takes a constant time with contention at the nodes' interfaces alone; [`Ideal`] takes a constant time.
 //! An interconnect schedules nothing: each step of a message returns the next one, and the event loop carries it out.
 
 mod crossbar;
@@ -10,6 +10,7 @@ mod ideal;
 mod interconnect;
 mod meter;
 mod queue;
+mod register_insertion;
 mod routed;
 pub mod sci_ring;
 
@@ -20,12 +21,15 @@ use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
 pub use crossbar::Crossbar;
 pub use ideal::Ideal;
 pub use interconnect::{Interconnect, Next, Parcel, Passage, Retry, Step, Waiting};
+pub use register_insertion::RegisterInsertion;
 pub use routed::Routed;
 
 /// The interconnect of a machine, by its description. Each step of a message chooses between them once.
 pub enum Wires {
     /// Routers and channels.
     Routed(Routed),
+    /// A ring of SCI links.
+    SciRing(Box<RegisterInsertion>),
     /// Contention at the interfaces alone.
     Crossbar(Crossbar),
     /// No contention.
@@ -37,6 +41,7 @@ macro_rules! each {
     ($wires:expr, $one:ident => $call:expr) => {
         match $wires {
             Wires::Routed($one) => $call,
+            Wires::SciRing($one) => $call,
             Wires::Crossbar($one) => $call,
             Wires::Ideal($one) => $call,
         }
@@ -119,6 +124,7 @@ impl Network {
     /// The idle network of `description`, for a protocol of `networks` virtual networks.
     pub fn new(description: &Description, topology: Topology, networks: usize) -> Self {
         let wires = match description.topology.kind {
+            TopologyKind::SciRing => Wires::SciRing(Box::new(RegisterInsertion::new(description, topology))),
             TopologyKind::Crossbar => Wires::Crossbar(Crossbar::new(description, topology, networks)),
             TopologyKind::Ideal => Wires::Ideal(Ideal::new(description, topology, networks)),
             TopologyKind::Origin | TopologyKind::Flash | TopologyKind::Ring | TopologyKind::Mesh => {
