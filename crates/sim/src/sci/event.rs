@@ -1,18 +1,19 @@
 //! The events of an SCI node, and its packets as messages of the kernel.
 
 use machine::VirtualNetwork;
-use protocol::Agent;
 use protocol::sci::{Packet, Request};
-use units::NodeId;
+use protocol::{Access, Agent};
+use units::{CpuId, NodeId};
 
 use crate::kernel::{self, EnvelopeId, NodeEvent, Reach};
+use crate::processor::MissId;
 
 /// An event of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SciEvent {
-    /// The first request of a miss is ready to leave the node.
-    Begin(NodeId, EnvelopeId),
-    /// Another packet is ready to leave the node.
+    /// The transaction of a miss begins.
+    Begin(CpuId, MissId, Access),
+    /// A packet is ready to leave the node.
     Send(NodeId, EnvelopeId),
     /// A packet is at its destination.
     Arrive(EnvelopeId),
@@ -24,7 +25,7 @@ impl NodeEvent for SciEvent {
     #[inline]
     fn pack(self) -> (u8, u32, u32) {
         match self {
-            Self::Begin(node, id) => (0, u32::from(node.0), id.0),
+            Self::Begin(cpu, miss, access) => (0, u32::from(cpu.0), u32::from(miss.0) | (access as u32) << 8),
             Self::Send(node, id) => (1, u32::from(node.0), id.0),
             Self::Arrive(id) => (2, 0, id.0),
             Self::Serve(id) => (3, 0, id.0),
@@ -35,7 +36,7 @@ impl NodeEvent for SciEvent {
     fn unpack(kind: u8, first: u32, second: u32) -> Self {
         let (node, id) = (NodeId(first as u16), EnvelopeId(second));
         match kind {
-            0 => Self::Begin(node, id),
+            0 => Self::Begin(CpuId(first as u16), MissId(second as u8), Access::ALL[(second >> 8) as usize]),
             1 => Self::Send(node, id),
             2 => Self::Arrive(id),
             _ => Self::Serve(id),
@@ -93,7 +94,8 @@ mod tests {
     #[test]
     fn packing_loses_nothing() {
         let (node, id) = (NodeId(4095), EnvelopeId(1 << 27));
-        for event in [SciEvent::Begin(node, id), SciEvent::Send(node, id), SciEvent::Arrive(id), SciEvent::Serve(id)] {
+        let begun = Access::ALL.map(|access| SciEvent::Begin(CpuId(4095), MissId(63), access));
+        for event in [SciEvent::Send(node, id), SciEvent::Arrive(id), SciEvent::Serve(id)].into_iter().chain(begun) {
             let (kind, first, second) = event.pack();
             assert_eq!(SciEvent::unpack(kind, first, second), event);
         }

@@ -7,8 +7,8 @@ use units::{CpuId, LineAddr, NodeId, Time};
 
 use protocol::Access;
 
-use crate::kernel::EnvelopeId;
 use crate::part::Banks;
+use crate::processor::MissId;
 use crate::statistics::{Histogram, NodeStatistics, Tally};
 
 use super::timing::SciTiming;
@@ -26,23 +26,14 @@ pub(super) struct Element {
     pub(super) supplier: Option<CpuId>,
 }
 
-/// A request that waits until a line has left its list.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Waiting {
-    /// A miss on the line that leaves, whose first request is ready at the time.
-    Access(LineAddr, Access, Time),
-    /// The first request of a miss that replaces a line.
-    Request(EnvelopeId),
-}
-
 /// A node: the lists that its cache takes part in, and its memory.
 pub(super) struct Node {
     /// The lines of its cache, and those that leave it.
     pub(super) elements: FxHashMap<LineAddr, Element>,
     /// Lines that leave their lists.
     pub(super) leaving: u32,
-    /// Requests that wait until lines have left their lists, oldest first.
-    pub(super) waiting: Vec<Waiting>,
+    /// Misses that wait until lines have left their lists, oldest first.
+    pub(super) waiting: Vec<(MissId, Access)>,
     /// The memory.
     pub(super) banks: Banks,
     /// Requests sent, by command.

@@ -115,7 +115,7 @@ impl Controller for SciNodes {
     #[inline]
     fn happened(system: &mut System<Self>, event: SciEvent) {
         match event {
-            SciEvent::Begin(node, id) => system.on_begin(node, id),
+            SciEvent::Begin(cpu, miss, access) => system.on_begin(cpu, miss, access),
             SciEvent::Send(node, id) => system.on_send(node, id),
             SciEvent::Arrive(id) => system.on_arrive(id),
             SciEvent::Serve(id) => system.on_serve(id),
@@ -145,13 +145,6 @@ impl Controller for SciNodes {
 }
 
 impl System<SciNodes> {
-    /// Applies a protocol handler to a line at the cache of `node`, and shows the processor what is left of its copy.
-    fn with_line<T>(&mut self, node: NodeId, line: LineAddr, handler: impl FnOnce(&mut Element, &CacheSite) -> T) -> T {
-        let (result, element) = self.handle_line(node, line, handler);
-        self.show(node, line, &element);
-        result
-    }
-
     /// Applies a protocol handler to a line at the cache of `node`.
     fn handle_line<T>(
         &mut self,
@@ -171,14 +164,17 @@ impl System<SciNodes> {
         (result, element)
     }
 
-    /// The processor of `node` takes the state of its copy, unless it has given up the line.
-    fn show(&mut self, node: NodeId, line: LineAddr, element: &Element) {
+    /// The processor of `node` takes the state of its copy, unless it has given up the line. Its miss on the line stays
+    /// outstanding unless this `completes` it.
+    fn show(&mut self, node: NodeId, line: LineAddr, element: &Element, completes: bool) {
         if element.leaves {
             return;
         }
-        let (cpu, cache) = (cpu_of(node), &element.line);
-        let copy = CachedCopy { state: shown(cache), version: cache.version };
-        self.processor_mut(cpu).set_copy(line, copy, cache.outstanding.is_some());
+        let copy = CachedCopy { state: shown(&element.line), version: element.line.version };
+        let cpu = cpu_of(node);
+        let processor = self.processor_mut(cpu);
+        let open = processor.miss_on(line).and_then(|miss| processor.miss(miss)).is_some_and(|miss| !miss.is_granted());
+        processor.set_copy(line, copy, open && !completes);
         self.wake_spinner(cpu);
     }
 

@@ -1,48 +1,57 @@
 //! A node as requester: misses, lines that leave, and the responses to their requests.
 
-use protocol::contract::Directory;
+use protocol::contract::{Directory, Started};
 use protocol::sci::{CacheWork, Operation, Outcome, Packet, Progress, Protocol, Response};
 use protocol::{Access, ProtocolError};
-use units::{CpuId, LineAddr, NodeId, Time};
+use units::{CpuId, LineAddr, NodeId};
 
 use super::SciNodes;
 use super::event::SciEvent;
-use super::list::{Element, Waiting, cpu_of};
+use super::list::{Element, cpu_of};
 use crate::fault::Fault;
 use crate::kernel::{EnvelopeId, Event};
-use crate::processor::Post;
+use crate::processor::{MissId, Post};
 use crate::system::{Crossing, Served, System};
 
 impl System<SciNodes> {
-    /// A processor misses: its first request will be ready after the check of its tags.
+    /// A processor misses: its transaction begins after the check of its tags. Until then the line is as it was, for other
+    /// caches and for the processor.
     pub(super) fn on_miss(&mut self, cpu: CpuId, post: &Post, access: Access) {
-        let node = self.node_of(cpu);
-        let state = &mut self.controllers.nodes[node.index()];
-        if state.element(post.line).leaves {
-            return state.waiting.push(Waiting::Access(post.line, access, post.at));
-        }
-        self.begin(node, post.line, access, post.at);
+        let Some(miss) = self.processor_mut(cpu).miss_on(post.line) else { return };
+        self.schedule_processor(cpu, post.at, Event::Node(SciEvent::Begin(cpu, miss, access)));
     }
 
-    /// Starts the transaction of a miss; its first request is ready at `at`.
-    fn begin(&mut self, node: NodeId, line: LineAddr, access: Access, at: Time) {
+    /// The transaction of a miss begins. It waits while its line leaves its list, or the line that it replaces, if that goes
+    /// first.
+    pub(super) fn on_begin(&mut self, cpu: CpuId, miss: MissId, access: Access) {
+        let node = self.node_of(cpu);
+        let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
+        let SciNodes { nodes, rollout_first, .. } = &mut self.controllers;
+        let state = &mut nodes[node.index()];
+        if *rollout_first && state.leaving > 0 || state.element(line).leaves {
+            return state.waiting.push((miss, access));
+        }
         let mut sent = None;
-        self.with_line(node, line, |element, site| {
+        let (started, element) = self.handle_line(node, line, |element, site| {
             (element.purged, element.supplier) = (0, None);
-            Protocol.access(site, &mut element.line, access, &mut |packet| sent = Some(packet));
+            Protocol.access(site, &mut element.line, access, &mut |packet| sent = Some(packet))
         });
-        let Some(request) = sent else {
-            return debug_assert!(false, "{access:?} of node {node} for {line:?} needs no request");
-        };
-        let id = self.packet(request);
-        self.schedule_processor(cpu_of(node), at, Event::Node(SciEvent::Begin(node, id)));
+        self.show(node, line, &element, started == Started::Done);
+        match sent {
+            Some(request) => {
+                let id = self.packet(request);
+                self.on_send(node, id);
+            }
+            // The others have left the list meanwhile.
+            None => self.complete(node, line, Operation::Store, false, &element),
+        }
     }
 
     /// A line has left a processor's caches, and leaves its sharing list.
     pub(super) fn on_evict(&mut self, cpu: CpuId, post: &Post) {
         let (node, line) = (self.node_of(cpu), post.line);
         let mut sent = None;
-        self.with_line(node, line, |element, site| {
+        self.handle_line(node, line, |element, site| {
             *element = Element { leaves: true, ..*element };
             element.line.version = post.copy.version;
             Protocol.evict(site, &mut element.line, &mut |packet| sent = Some(packet));
@@ -54,16 +63,6 @@ impl System<SciNodes> {
         let id = self.packet(request);
         self.controllers.nodes[node.index()].leaving += 1;
         self.schedule_processor(cpu, post.at, Event::Node(SciEvent::Send(node, id)));
-    }
-
-    /// The first request of a miss is ready. It waits for lines that leave, if the replaced line goes first.
-    pub(super) fn on_begin(&mut self, node: NodeId, id: EnvelopeId) {
-        let SciNodes { nodes, rollout_first, .. } = &mut self.controllers;
-        let state = &mut nodes[node.index()];
-        if *rollout_first && state.leaving > 0 {
-            return state.waiting.push(Waiting::Request(id));
-        }
-        self.on_send(node, id);
     }
 
     /// A response reaches the requester, which can always take it.
@@ -100,25 +99,23 @@ impl System<SciNodes> {
 
     /// The protocol's part of a response. Returns the line as its transaction has left it.
     fn receive(&mut self, node: NodeId, response: &Response) -> Result<(Progress, Element), ProtocolError> {
-        let mut progress = None;
-        let element = self.with_line(node, response.line, |element, site| {
+        let (received, element) = self.handle_line(node, response.line, |element, site| {
             let before = element.line;
             let lines = std::slice::from_mut(&mut element.line);
             let work = Protocol.receive(site, lines, &Packet::Response(*response), &mut |_| ())?.work;
-            if let CacheWork::Received(received) = work {
-                element.purged += u16::from(received.purged);
-                let asks_cache = before.outstanding.is_some_and(|outstanding| !outstanding.command.is_for_memory());
-                if received.filled && asks_cache {
-                    element.supplier = before.forward;
-                }
-                progress = Some(received);
+            let CacheWork::Received(received) = work else {
+                unreachable!("a response is received, and no request served");
+            };
+            element.purged += u16::from(received.purged);
+            let asks_cache = before.outstanding.is_some_and(|outstanding| !outstanding.command.is_for_memory());
+            if received.filled && asks_cache {
+                element.supplier = before.forward;
             }
-            Ok::<_, ProtocolError>(*element)
-        })?;
-        match progress {
-            Some(progress) => Ok((progress, element)),
-            None => unreachable!("a response is received, and no request served"),
-        }
+            Ok::<_, ProtocolError>(received)
+        });
+        let progress = received?;
+        self.show(node, response.line, &element, matches!(progress.outcome, Outcome::Completed(_)));
+        Ok((progress, element))
     }
 
     /// A miss is complete. Data that come with its last response cross to the cache now, earlier ones are in the buffer.
@@ -152,24 +149,19 @@ impl System<SciNodes> {
     /// A replaced line has left its list: requests that have waited for it go on.
     fn left(&mut self, node: NodeId, line: LineAddr) {
         let cpu = cpu_of(node);
-        let state = &mut self.controllers.nodes[node.index()];
-        state.leaving -= 1;
-        let (leaving, now) = (state.leaving, self.kernel.now);
+        let now = self.kernel.now;
+        self.controllers.nodes[node.index()].leaving -= 1;
         let mut number = 0;
-        while let Some(&waiting) = self.controllers.nodes[node.index()].waiting.get(number) {
-            let goes_on = match waiting {
-                Waiting::Access(other, ..) => other == line,
-                Waiting::Request(_) => leaving == 0,
-            };
-            if !goes_on {
+        while let Some(&(miss, access)) = self.controllers.nodes[node.index()].waiting.get(number) {
+            let wanted = self.processor_mut(cpu).miss(miss).map(|miss| miss.line);
+            let SciNodes { nodes, rollout_first, .. } = &mut self.controllers;
+            let state = &mut nodes[node.index()];
+            if *rollout_first && state.leaving > 0 || wanted.is_some_and(|line| state.element(line).leaves) {
                 number += 1;
                 continue;
             }
-            self.controllers.nodes[node.index()].waiting.remove(number);
-            match waiting {
-                Waiting::Access(line, access, at) => self.begin(node, line, access, at.max(now)),
-                Waiting::Request(id) => self.on_send(node, id),
-            }
+            state.waiting.remove(number);
+            self.schedule(node, now, SciEvent::Begin(cpu, miss, access));
         }
         self.processor_mut(cpu).release_writeback(line);
         self.wake_writeback(cpu, line);

@@ -92,7 +92,7 @@ impl System<SciNodes> {
             && matches!(request.command, Command::FreshInvalid | Command::ValidInvalid)
             && self.strikes(Fault::KeptCopy);
         if !keeps {
-            self.show(node, request.line, &element);
+            self.show(node, request.line, &element, false);
         }
         match (progress?.work, sent) {
             (CacheWork::Served(work), Some(response)) => Ok((work, response)),
