@@ -13,6 +13,7 @@ impl System<SciNodes> {
     /// Compares all copies with the lists that they are in: pointers of neighbours name each other, the first element is
     /// the head that memory names, states match positions, and contents are the same.
     pub(super) fn compare_lists(&mut self) -> Result<(), Incoherence> {
+        self.network.audit()?;
         for (node, state) in (0..).map(NodeId).zip(&self.controllers.nodes) {
             Unfinished::none(node, state.leaving as usize, "lines that leave their lists")?;
             Unfinished::none(node, state.waiting.len(), "requests that wait for them")?;

@@ -18,6 +18,9 @@ use machine::description::{Description, TopologyKind};
 use machine::{Topology, VirtualNetwork};
 use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
 
+use crate::fault::Fault;
+use crate::statistics::LinkStatistics;
+
 pub use crossbar::Crossbar;
 pub use ideal::Ideal;
 pub use interconnect::{Interconnect, Next, Parcel, Passage, Retry, Step, Waiting};
@@ -152,6 +155,32 @@ impl Network {
         let arrivals = self.wires.unhindered(network, from, to, &starts);
         let ways = arrivals.iter().zip(&starts).map(|(arrival, &start)| arrival.align_up(cycle).since(start));
         ways.fold(Duration::ZERO, |sum, way| sum + way) / EDGES
+    }
+
+    /// The counts of a node's link interface since the start, if the network has such interfaces.
+    pub fn link_statistics(&self, node: NodeId) -> Option<LinkStatistics> {
+        match &self.wires {
+            Wires::SciRing(ring) => Some(ring.statistics(node)),
+            Wires::Routed(_) | Wires::Crossbar(_) | Wires::Ideal(_) => None,
+        }
+    }
+
+    /// Plants a fault of the network, if `fault` is one of its kind.
+    pub fn plant(&mut self, fault: Fault) {
+        if let Wires::SciRing(ring) = &mut self.wires {
+            ring.plant(fault);
+        }
+    }
+
+    /// Checks that no packet has been lost or invented, where the network keeps such an account.
+    ///
+    /// # Errors
+    /// The first part of the network whose account does not balance.
+    pub fn audit(&self) -> Result<(), sci_ring::Imbalance> {
+        match &self.wires {
+            Wires::SciRing(ring) => ring.audit(),
+            Wires::Routed(_) | Wires::Crossbar(_) | Wires::Ideal(_) => Ok(()),
+        }
     }
 
     /// From the first packet of a line to the end of its last.

@@ -11,10 +11,18 @@ use machine::description::{Description, PassTransmission as Described, SciRingSp
 use machine::{Topology, VirtualNetwork};
 use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
 
-use super::interconnect::{Interconnect, Next, Parcel, Passage, Retry, Step, Waiting};
+use crate::fault::Fault;
+use crate::statistics::LinkStatistics;
+
+use super::interconnect::{Interconnect, Next, Parcel, Passage, Retry, Step, Waiting, both_ways};
+use super::meter::{Instant, registers};
 use super::sci_ring::{
-    BufferSizes, Format, Outcome, Packet, PacketSizes, PassTransmission, Ring, RingSpec, Statistics, Subaction,
+    BufferSizes, Format, Imbalance, LinkFault, Outcome, Packet, PacketSizes, PassTransmission, Ring, RingSpec,
+    Subaction,
 };
+
+/// Occasions before a planted fault strikes.
+const SPARED: u32 = 10;
 
 /// The channel whose events let the ring run.
 const CLOCK: ChannelId = ChannelId(0);
@@ -45,6 +53,8 @@ pub struct RegisterInsertion {
     ring: Ring,
     /// By node and subaction.
     entrances: Vec<Entrance>,
+    /// By channel, the packets between nodes and their link interfaces.
+    meters: Vec<Instant>,
     /// Deliveries that the event loop has not taken yet, and the one that it has taken last.
     deliveries: VecDeque<Delivery>,
     taken: Option<Delivery>,
@@ -116,10 +126,12 @@ impl RegisterInsertion {
             Err(error) => panic!("{}: [sci_ring]: {error}", description.name),
         };
         let entrances = vec![Entrance::default(); 2 * topology.nodes().len()];
+        let meters = vec![Instant::default(); topology.channels().count()];
         Self {
             topology,
             ring,
             entrances,
+            meters,
             deliveries: VecDeque::new(),
             taken: None,
             releases: BinaryHeap::new(),
@@ -129,9 +141,39 @@ impl RegisterInsertion {
         }
     }
 
-    /// The counts of the link level since the start.
-    pub fn statistics(&self) -> &Statistics {
-        self.ring.statistics()
+    /// The counts of a node's link interface since the start.
+    pub fn statistics(&self, node: NodeId) -> LinkStatistics {
+        let counts = &self.ring.statistics().nodes[node.index()];
+        let bytes = |symbols: u64| symbols * u64::from(SciRingSpec::SYMBOL_BYTES);
+        let symbol = self.ring.spec().symbol;
+        LinkStatistics {
+            traffic: bytes(counts.traffic()),
+            inserted: bytes(counts.inserted),
+            payload: bytes(counts.payload),
+            transmitted: counts.transmitted,
+            retransmitted: counts.retransmitted,
+            data_packets: counts.data_packets,
+            acknowledged: counts.acknowledged,
+            round_trips: symbol * counts.round_trips,
+            bypass_busy: symbol * counts.bypass_in_use,
+        }
+    }
+
+    /// Plants a fault of the link level, if `fault` is one.
+    pub fn plant(&mut self, fault: Fault) {
+        match fault {
+            Fault::LostEcho => self.ring.plant(LinkFault::LostEcho, SPARED),
+            Fault::DroppedPacket => self.ring.plant(LinkFault::DroppedInBypass, SPARED),
+            _ => {}
+        }
+    }
+
+    /// Checks that no packet has been lost or invented.
+    ///
+    /// # Errors
+    /// The first part of the ring whose account does not balance.
+    pub fn audit(&self) -> Result<(), Imbalance> {
+        self.ring.audit()
     }
 
     fn entrance(&mut self, node: NodeId, subaction: Subaction) -> &mut Entrance {
@@ -211,6 +253,7 @@ impl Interconnect for RegisterInsertion {
 
     fn enter(&mut self, from: NodeId, parcel: Parcel, _: &mut Passage, now: Time, delay: Duration) -> Step {
         let channel = self.topology.injection(from);
+        self.meters[channel.index()].0.accept(parcel.packets);
         let entrance = self.entrance(from, subaction(parcel.network));
         entrance.latest = (now + delay).max(entrance.latest);
         if entrance.latest == now && entrance.delayed == 0 {
@@ -242,11 +285,12 @@ impl Interconnect for RegisterInsertion {
     }
 
     /// The packet of a message begins to arrive.
-    fn leave(&mut self, retry: Retry, _parcel: Parcel, passage: &mut Passage) -> Step {
+    fn leave(&mut self, retry: Retry, parcel: Parcel, passage: &mut Passage) -> Step {
         let Some(Delivery { packet, at }) = self.taken.take() else {
             return Step { at: retry.at, channel: retry.channel, next: Next::Wait, retries: false };
         };
         let exit = self.topology.ejection(packet.to);
+        self.meters[exit.index()].0.accept(parcel.packets);
         passage.holds = Some((exit, lane(&packet)));
         Step::deliver(exit, at)
     }
@@ -287,8 +331,16 @@ impl Interconnect for RegisterInsertion {
         waiting as u64 + u64::from(self.ring.backlog(node, subaction) / self.ring.spec().sizes.command)
     }
 
-    /// A link interface has no counter registers.
-    fn watch(&mut self, _: RouterId, _: Port, _: usize, _: Time) {}
+    fn watch(&mut self, router: RouterId, port: Port, lane: usize, now: Time) {
+        if let Some((sending, receiving)) = both_ways(&self.topology, router, port) {
+            self.meters[receiving.index()].0.watch_queue(lane, now);
+            self.meters[sending.index()].0.watch_ages();
+        }
+    }
 
-    fn counted(&self, _: RouterId, _: Port, _: usize, _: Time, _: &mut [u64]) {}
+    fn counted(&self, router: RouterId, port: Port, mode: usize, time: Time, exact: &mut [u64]) {
+        if let Some((sending, receiving)) = both_ways(&self.topology, router, port) {
+            registers(&self.meters[receiving.index()], &self.meters[sending.index()], mode, time, exact);
+        }
+    }
 }
