@@ -60,7 +60,9 @@ pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, tiled: bool) {
         let at = next();
         canvas.wire(Layer::Parts, class, at, at.offset(SIGN, 0.0));
         let meaning = match class {
-            LinkClass::Interface | LinkClass::Sci => format!("{class}, {:.1} ns", link.delay.as_ns()),
+            LinkClass::Interface | LinkClass::Attachment | LinkClass::Sci => {
+                format!("{class}, {:.1} ns", link.delay.as_ns())
+            }
             _ => format!("{class}, {}, {:.1} ns", link.length, link.delay.as_ns()),
         };
         canvas.words(Words::Caption, Align::Left, at.offset(SIGN + 12.0, 0.0), &meaning);

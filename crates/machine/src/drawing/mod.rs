@@ -48,7 +48,7 @@ pub fn loaded_svg(topology: &Topology, load: Load) -> String {
     match shape {
         Shape::Metacubes(metacubes) => mesh::draw(&mut canvas, topology, metacubes),
         Shape::Ring => plain::draw_ring(&mut canvas, topology, LinkClass::Node),
-        Shape::SciRing => plain::draw_ring(&mut canvas, topology, LinkClass::Interface),
+        Shape::SciRing => plain::draw_ring(&mut canvas, topology, LinkClass::Attachment),
         Shape::Grid(..) => plain::draw_grid(&mut canvas, topology),
         Shape::Star(_) => plain::draw_star(&mut canvas, topology),
         Shape::Cubes(1) => cards::draw_pure(&mut canvas, topology),

@@ -178,8 +178,10 @@ pub enum LinkClass {
     Ring,
     /// Cable between neighbouring routers of a two-dimensional mesh.
     Mesh,
-    /// Half of the way through a crossbar or an ideal network, or a node's connection to its own link interface.
+    /// Half of the way through a crossbar or an ideal network.
     Interface,
+    /// Node to its own link interface on an SCI ring.
+    Attachment,
     /// Link of an SCI ring, which carries packets in one direction.
     Sci,
 }
@@ -187,7 +189,7 @@ pub enum LinkClass {
 impl LinkClass {
     /// Whether the link is an external cable.
     pub fn is_cable(self) -> bool {
-        !matches!(self, Self::Node | Self::Backplane | Self::Interface)
+        !matches!(self, Self::Node | Self::Backplane | Self::Interface | Self::Attachment)
     }
 }
 
@@ -209,6 +211,7 @@ impl fmt::Display for LinkClass {
             Self::Ring => "ring cable",
             Self::Mesh => "mesh cable",
             Self::Interface => "half of the way",
+            Self::Attachment => "node to link interface",
             Self::Sci => "SCI link, clockwise",
         })
     }

@@ -31,7 +31,7 @@ pub(super) fn build(description: &Description) -> Topology {
         builder.router_with(PORTS, RouterPlace::LinkInterface { position }, position + 1, 1);
     }
     for node in 0..nodes {
-        builder.node_at(node + 1, 1, RouterId(node), NODE_PORT, LinkClass::Interface, Duration::ZERO);
+        builder.node_at(node + 1, 1, RouterId(node), NODE_PORT, LinkClass::Attachment, Duration::ZERO);
     }
     for position in (0..nodes).filter(|_| nodes > 1) {
         let ends = [(position, OUT_PORT), ((position + 1) % nodes, IN_PORT)];
