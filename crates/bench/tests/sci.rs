@@ -26,7 +26,7 @@ fn ring(nodes: u16, symbols: [u32; 2]) -> f64 {
 #[test]
 fn a_line_of_memory_costs_246_ns_and_the_ring() {
     const PRIMARY: f64 = 10.0;
-    let read = |machine, local| latency(machine, Experiment::LmbenchRead, State::Uown, local, &[]);
+    let read = |machine: &str, local| latency(machine, Experiment::LmbenchRead, State::Uown, local, &[]);
     for nodes in [1, 2, 8, 16] {
         assert_eq!(read(&format!("sci-ring-{nodes}p"), 0), PRIMARY + 246.0, "{nodes} nodes");
     }
@@ -84,10 +84,9 @@ fn the_costs_of_table_2_are_within_a_tenth_of_the_published_ranges() {
             assert!((0.9 * least..=1.1 * greatest).contains(&cost), "{what}: {ours:.1?} against {least} to {greatest}");
         }
     };
-    println!("{near:.1?} {far:.1?} {dirty:.1?} {stored:.1?} {most:.1?}");
     within("fill from local memory", near, 26.0, 26.0);
     within("fill from remote node", far, 31.0, 37.0);
     within("fill from dirty-remote", dirty, 49.0, 60.0);
     within("write to dirty remote", stored, 63.0, 207.0);
-    assert!(most[3] <= 1.1 * 207.0, "{most:.1?}");
+    within("write to a line with 15 copies", [most[3]; 4], 207.0, 207.0);
 }
