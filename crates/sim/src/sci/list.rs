@@ -1,11 +1,9 @@
 //! The sharing-list state of the lines of a node's cache, and of those that leave it.
 
-use protocol::CopyState;
 use protocol::sci::{CacheLine, CacheState, Command};
+use protocol::{Access, CopyState};
 use rustc_hash::FxHashMap;
 use units::{CpuId, LineAddr, NodeId, Time};
-
-use protocol::Access;
 
 use crate::part::Banks;
 use crate::processor::MissId;
