@@ -7,8 +7,8 @@ use crate::error::ExperimentError;
 use crate::published::PublishedTable;
 use crate::tables::{
     Shape, directory_states, distance, generations, ideal, interventions, invalidation_time, invalidations, local,
-    programs, read_latencies, remote_cache, restart_curves, router_delay, routing_tables, seidl, shared_region,
-    sharing, stride_diagram, transposes, upgrades, utilisation, wait_time,
+    programs, read_latencies, remote_cache, restart_curves, router_delay, routing_tables, sci_costs, sci_traffic,
+    seidl, shared_region, sharing, stride_diagram, transposes, upgrades, utilisation, wait_time,
 };
 
 /// A published table, what its cells mean, and its form.
@@ -190,6 +190,8 @@ pub const ENTRIES: &[Entry] = entries! {
     "flash/study-sharing" => sharing::Sharing, None;
     "flash/study-ideal" => ideal::Ideal, None;
     "flash/table-A.1" => routing_tables::RoutingTables, None;
+    "hexsel/table-2" => sci_costs::SciCosts, None;
+    "hexsel/table-4" => sci_traffic::SciTraffic, None;
 };
 
 /// The entries that a selection names: all (empty), a paper (`prestor`), a table (`prestor/4.6`), a figure
@@ -241,7 +243,9 @@ mod tests {
         assert_eq!(names("flash/sharing"), ["flash/study-sharing"]);
         assert_eq!(names("").len(), ENTRIES.len());
         assert_eq!(names("seidl"), ["seidl/1", "seidl/2"]);
-        assert_eq!(names("prestor").len() + names("seidl").len() + names("flash").len(), ENTRIES.len());
+        assert_eq!(names("hexsel"), ["hexsel/2", "hexsel/4"]);
+        let papers = ["prestor", "seidl", "flash", "hexsel"];
+        assert_eq!(papers.map(|paper| names(paper).len()).iter().sum::<usize>(), ENTRIES.len());
     }
 
     #[test]

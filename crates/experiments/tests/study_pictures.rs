@@ -76,6 +76,7 @@ impl Finished for Invented {
             handlers: BTreeMap::new(),
             sent: BTreeMap::new(),
             invalidations: Vec::new(),
+            link: None,
         };
         Some(SimulationRow {
             cpus: 63,

@@ -60,6 +60,11 @@ fn a_ring() {
 }
 
 #[test]
+fn an_sci_ring() {
+    insta::assert_binary_snapshot!("sci-ring.svg", drawn("sci-ring-8p"));
+}
+
+#[test]
 fn a_mesh() {
     insta::assert_binary_snapshot!("mesh.svg", drawn_with("origin2000-r12k-300-48p", "mesh", &[]));
 }

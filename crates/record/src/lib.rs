@@ -40,8 +40,8 @@ pub use row::Row;
 pub use sample::{ObservableRow, SampleRow, TraceInfoRow};
 pub use schema::schema;
 pub use simulation::{
-    CheckResult, ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, ProcessorStatistics,
-    RegionStatistics, SimulationRow,
+    CheckResult, ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, LinkInterfaceStatistics,
+    ProcessorStatistics, RegionStatistics, SimulationRow,
 };
 pub use statistics::Statistics;
 pub use verification::{VerificationResult, VerificationRow};

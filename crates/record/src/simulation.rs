@@ -244,8 +244,55 @@ pub struct ControllerStatistics {
     pub handlers: BTreeMap<String, HandlerStatistics>,
     /// Messages that it sent, by their names.
     pub sent: BTreeMap<String, u64>,
-    /// Writes at this home by how many invalidations each caused: none, one, two, and so on.
+    /// Writes at this home by how many invalidations each caused: none, one, two, and so on. On an SCI ring, writes of its
+    /// processor by how many elements of a sharing list they purged.
     pub invalidations: Vec<u64>,
+    /// Its link interface on an SCI ring; absent on other networks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<LinkInterfaceStatistics>,
+}
+
+/// A link interface on an SCI ring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkInterfaceStatistics {
+    /// Traffic of its outgoing link in Mbytes a second of the time of the whole run: its own packets, those that pass by, and
+    /// echoes.
+    pub traffic_mb_s: f64,
+    /// Raw throughput of its node: all that it transmitted, headers and retransmissions included.
+    pub throughput_mb_s: f64,
+    /// Throughput in lines alone.
+    pub data_mb_s: f64,
+    /// Mean time from the entry of a packet into the output buffer to its positive echo, in nanoseconds; 0 without packets.
+    pub round_trip_ns: f64,
+    /// Time in which its bypass FIFO was in use, in percent of the time of the whole run.
+    pub bypass_pct: f64,
+    /// Packets that its node transmitted, retransmissions included.
+    pub packets: u64,
+    /// Packets with lines among them.
+    pub data_packets: u64,
+    /// Retransmissions among them, after negative echoes.
+    pub retransmissions: u64,
+}
+
+impl LinkInterfaceStatistics {
+    /// The mean of several interfaces; that of round trips is over all packets.
+    pub fn mean(all: &[Self]) -> Self {
+        let count = all.len().max(1);
+        let of = |value: fn(&Self) -> f64| all.iter().map(value).sum::<f64>() / count as f64;
+        let packets = |value: fn(&Self) -> u64| all.iter().map(value).sum::<u64>() / count as u64;
+        let sent: u64 = all.iter().map(|link| link.packets).sum();
+        let trips: f64 = all.iter().map(|link| link.round_trip_ns * link.packets as f64).sum();
+        Self {
+            traffic_mb_s: of(|link| link.traffic_mb_s),
+            throughput_mb_s: of(|link| link.throughput_mb_s),
+            data_mb_s: of(|link| link.data_mb_s),
+            round_trip_ns: trips / sent.max(1) as f64,
+            bypass_pct: of(|link| link.bypass_pct),
+            packets: packets(|link| link.packets),
+            data_packets: packets(|link| link.data_packets),
+            retransmissions: packets(|link| link.retransmissions),
+        }
+    }
 }
 
 /// Accesses to a cache of a controller.

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{
-    ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, ProcessorStatistics, ProgramRow, SimulationRow,
+    ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, LinkInterfaceStatistics, ProcessorStatistics,
+    ProgramRow, SimulationRow,
 };
 
 use crate::{Column, Table};
@@ -113,6 +114,9 @@ pub fn simulation_statistics(row: &SimulationRow) -> Vec<Table> {
         tables.push(handlers(parts));
         tables.push(messages(parts));
     }
+    if let Some(parts) = &row.controllers {
+        tables.extend(links(parts, &row.invalidations));
+    }
     if row.invalidations.iter().any(|&writes| writes > 0) {
         tables.push(invalidations(&row.invalidations));
     }
@@ -217,6 +221,57 @@ fn messages(controllers: &[ControllerStatistics]) -> Table {
     let mut table = Table::new("messages", vec![Column::text("message"), Column::number("sent", "")]);
     sum.into_iter().for_each(|(name, count)| table.row([name.to_owned(), count.to_string()]));
     table
+}
+
+/// The link interfaces on an SCI ring, and their mean; `None` on other networks. `purged` are writes by how many elements of
+/// a sharing list they purged.
+fn links(controllers: &[ControllerStatistics], purged: &[u64]) -> Option<Table> {
+    let links: Vec<_> = controllers.iter().filter_map(|each| Some((each.node, each.link?))).collect();
+    if links.is_empty() {
+        return None;
+    }
+    let mut table = Table::new(
+        "links",
+        vec![
+            Column::text("node"),
+            Column::number("traffic", "MB/s"),
+            Column::number("throughput", "MB/s"),
+            Column::number("data", "MB/s"),
+            Column::number("round trip", "ns"),
+            Column::number("bypass", "%"),
+            Column::number("packets", ""),
+            Column::number("with lines", "%"),
+            Column::number("retransmitted", ""),
+        ],
+    );
+    let cells = |name: String, link: &LinkInterfaceStatistics| {
+        vec![
+            name,
+            format!("{:.1}", link.traffic_mb_s),
+            format!("{:.2}", link.throughput_mb_s),
+            format!("{:.2}", link.data_mb_s),
+            format!("{:.1}", link.round_trip_ns),
+            format!("{:.1}", link.bypass_pct),
+            link.packets.to_string(),
+            format!("{:.1}", 100.0 * link.data_packets as f64 / link.packets.max(1) as f64),
+            link.retransmissions.to_string(),
+        ]
+    };
+    for (node, link) in links.iter().take(CONTROLLERS) {
+        table.row(cells(node.to_string(), link));
+    }
+    let all: Vec<_> = links.iter().map(|(_, link)| *link).collect();
+    table.row(cells("mean".to_owned(), &LinkInterfaceStatistics::mean(&all)));
+    let (writes, elements) = (0..)
+        .zip(purged)
+        .fold((0, 0), |(writes, elements), (length, &count): (u64, _)| (writes + count, elements + length * count));
+    if writes > 0 {
+        let length = elements as f64 / writes as f64;
+        table.note(format!(
+            "a write that takes the right to its line purges {length:.2} elements of the sharing list on average"
+        ));
+    }
+    Some(table)
 }
 
 /// Writes by the invalidations that each caused, in classes that double.
@@ -349,6 +404,7 @@ mod tests {
             handlers: [("READ".into(), HandlerStatistics { runs: 4, busy_ns })].into(),
             sent: [("SRPLY".into(), 3)].into(),
             invalidations: vec![],
+            link: None,
         };
         let controllers = Some(vec![controller(0, 1000.0), controller(1, 3000.0)]);
         let tables = simulation_statistics(&SimulationRow { controllers, ..row("uniform", 8) });

@@ -42,6 +42,10 @@ faults! {
     ForgottenSharer = "forgotten-sharer";
     /// A replacement hint is overtaken by the next request for its line (MAGIC, where there are hints).
     OvertakenHint = "overtaken-hint";
+    /// A link interface leaves idles in place of an echo (SCI rings).
+    LostEcho = "lost-echo";
+    /// A bypass FIFO drops a packet (SCI rings).
+    DroppedPacket = "dropped-packet";
 }
 
 /// The state that makes a fault strike occasionally.

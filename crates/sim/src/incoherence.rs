@@ -5,6 +5,7 @@ use thiserror::Error;
 use units::{CpuId, LineAddr, NodeId, Time};
 
 use crate::part::CachedCopy;
+use crate::wire::sci_ring::Imbalance;
 
 /// A line on which processors, directory and memory disagree: a fault of the simulator or of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -76,6 +77,9 @@ pub enum Incoherence {
     /// Something is unfinished at the end.
     #[error(transparent)]
     Unfinished(#[from] Unfinished),
+    /// A ring has lost a packet or made one.
+    #[error(transparent)]
+    Ring(#[from] Imbalance),
     /// An owner coexists with another copy.
     #[error("{line:?} is owned by processor {owner} and also held by processor {other}")]
     OwnerNotAlone {

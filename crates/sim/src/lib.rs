@@ -22,6 +22,7 @@ mod os;
 mod part;
 mod processor;
 pub mod random;
+mod sci;
 mod simulated;
 mod simulator;
 mod smp;
@@ -47,7 +48,7 @@ pub use os::{PagingCounters, Scheduling, SchedulingCounters, SpaceSharing, TimeS
 pub use processor::Location;
 pub use simulator::{Simulator, unloaded_reads};
 pub use smp::register_bus;
-pub use statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
+pub use statistics::{CacheStatistics, Histogram, LinkStatistics, NodeStatistics, Tally};
 pub use system::{Job, ThreadReport};
 pub use thread::{Program, Thread, ThreadId};
 

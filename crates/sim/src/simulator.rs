@@ -11,6 +11,7 @@ use crate::incoherence::Incoherence;
 use crate::observe::{LineLoss, Observed};
 use crate::origin::{HubCounters, Hubs};
 use crate::os::PagingCounters;
+use crate::sci::SciNodes;
 use crate::simulated::Simulated;
 use crate::smp;
 use crate::system::{Job, System, ThreadReport};
@@ -33,6 +34,7 @@ pub fn unloaded_reads(description: &Description) -> Result<Vec<UnloadedRead>, Si
         ControllerKind::Magic if is_ideal(description) => unloaded::reads::<Ideals>(description),
         ControllerKind::Magic => unloaded::reads::<Magics>(description),
         ControllerKind::SnoopingBus => smp::unloaded(description),
+        ControllerKind::Sci => unloaded::reads::<SciNodes>(description),
     }
 }
 
@@ -52,6 +54,7 @@ impl Simulator {
             ControllerKind::Magic if is_ideal(description) => Box::new(System::<Ideals>::new(description, options)?),
             ControllerKind::Magic => Box::new(System::<Magics>::new(description, options)?),
             ControllerKind::SnoopingBus => smp::machine(description, options)?,
+            ControllerKind::Sci => Box::new(System::<SciNodes>::new(description, options)?),
         };
         Ok(Self { machine })
     }

@@ -73,6 +73,8 @@ pub struct NodeStatistics {
     pub data_cache: Option<CacheStatistics>,
     /// Misses of the remote access cache.
     pub remote_access_cache: Option<CacheStatistics>,
+    /// Its link interface on an SCI ring; `None` on other networks.
+    pub link: Option<LinkStatistics>,
 }
 
 impl NodeStatistics {
@@ -91,6 +93,7 @@ impl NodeStatistics {
             instruction_cache: cache(self.instruction_cache, earlier.instruction_cache),
             data_cache: cache(self.data_cache, earlier.data_cache),
             remote_access_cache: cache(self.remote_access_cache, earlier.remote_access_cache),
+            link: self.link.zip(earlier.link).map(|(now, then)| now.since(then)),
         }
     }
 
@@ -109,6 +112,7 @@ impl NodeStatistics {
             instruction_cache: cache(self.instruction_cache, other.instruction_cache),
             data_cache: cache(self.data_cache, other.data_cache),
             remote_access_cache: cache(self.remote_access_cache, other.remote_access_cache),
+            link: self.link.zip(other.link).map(|(one, other)| one.plus(other)),
         }
     }
 }
@@ -161,5 +165,48 @@ impl CacheStatistics {
             misses: self.misses + other.misses,
             stalled: self.stalled + other.stalled,
         }
+    }
+}
+
+/// Declares counts that add up over intervals.
+macro_rules! counts {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        pub struct $name { $($(#[$field_doc])* pub $field: $type,)* }
+
+        impl $name {
+            fn since(self, earlier: Self) -> Self {
+                Self { $($field: self.$field - earlier.$field,)* }
+            }
+
+            fn plus(self, other: Self) -> Self {
+                Self { $($field: self.$field + other.$field,)* }
+            }
+        }
+    };
+}
+
+counts! {
+    /// A link interface on an SCI ring, with the terms of Hexsel and Topham, Section 4.
+    LinkStatistics {
+        /// Bytes that passed on its outgoing link: its own packets, those that passed by, and echoes.
+        traffic: u64,
+        /// Bytes that its node transmitted, retransmissions included: raw throughput.
+        inserted: u64,
+        /// Bytes of lines among them: data-only throughput.
+        payload: u64,
+        /// Packets that its node transmitted.
+        transmitted: u64,
+        /// Retransmissions among them.
+        retransmitted: u64,
+        /// Packets with lines among them.
+        data_packets: u64,
+        /// Packets whose positive echoes have come back.
+        acknowledged: u64,
+        /// The sum of their round-trip delays, from their entry into the output buffer.
+        round_trips: Duration,
+        /// Time in which the bypass FIFO was in use.
+        bypass_busy: Duration,
     }
 }

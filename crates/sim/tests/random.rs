@@ -111,7 +111,8 @@ fn running_ahead_changes_nothing() {
 #[test]
 fn planted_faults_are_found() {
     let everywhere = ["bit-vector", "cv=2/LB", "dynamic-pointer", "hybrid/RAC", "hybrid/IR", "limited-pointer"];
-    for &fault in Fault::ALL {
+    let of_links = |fault: &Fault| matches!(fault, Fault::LostEcho | Fault::DroppedPacket);
+    for &fault in Fault::ALL.iter().filter(|fault| !of_links(fault)) {
         let protocols: &[_] = match fault {
             // A list holds a node twice after a late hint; a missing link takes more than these tests to show.
             Fault::OvertakenHint => &["bit-vector/RH"],
@@ -149,4 +150,53 @@ fn equal_tests_give_equal_reports() {
     let test = RandomTest::new(5);
     assert_eq!(passes(&test, &description), passes(&test, &description));
     assert_ne!(passes(&test, &description), passes(&RandomTest::new(6), &description));
+}
+
+/// Rings of SCI nodes in every form: pass-transmission options, buffers of one packet, other processors and networks.
+#[test]
+fn sci_rings_survive() {
+    let tiny = [("sci_ring.output_packets", "1"), ("sci_ring.input_packets", "1")];
+    let one = [&tiny[..], &[("sci_ring.transmission", "one")]].concat();
+    let several = [&tiny[..], &[("sci_ring.transmission", "several"), ("sci_ring.active_buffers", "3")]].concat();
+    let windowed = [
+        ("processor.model", "windowed"),
+        ("processor.instruction_window", "16"),
+        ("processor.outstanding_misses", "4"),
+        ("processor.outstanding_stores", "4"),
+        ("processor.outstanding_upgrades", "4"),
+        ("sci.rollout_first", "false"),
+    ];
+    let cases: [(u16, &[(&str, &str)]); 10] = [
+        (1, &[]),
+        (2, &[]),
+        (3, &one),
+        (5, &tiny),
+        (16, &several),
+        (16, &windowed),
+        (12, &[("topology.kind", "crossbar"), ("crossbar.latency_ns", "100"), ("sci.rollout_first", "false")]),
+        (6, &[("topology.memory_nodes", "2")]),
+        (33, &[("processor.clock_mhz", "200"), ("l2.hit_cycles", "7"), ("l2.tag_check_cycles", "15")]),
+        (64, &several),
+    ];
+    for (processors, changes) in cases {
+        let name = format!("sci-ring-{processors}p");
+        let description = machine::resolve_changed(&name, &name, "", changes).unwrap().description;
+        for (seed, delay) in [(1, 0.0), (2, 500.0), (3, 30.0)] {
+            let references = 4000 / u32::from(processors).max(8);
+            let test = RandomTest { delay: Duration::from_ns(delay), references, lines: 256, ..RandomTest::new(seed) };
+            let ahead = passes(&test, &description);
+            let step = passes(&RandomTest { mode: Mode::LockStep, ..test }, &description);
+            assert!(ahead == step, "{name} {changes:?}, seed {seed}, delay {delay} ns");
+            let purged = ahead.invalidations();
+            assert!(processors == 1 || purged > 20, "{name} {changes:?}: {purged} elements purged");
+        }
+    }
+}
+
+#[test]
+fn planted_faults_of_sharing_lists_are_found() {
+    use Fault::{DroppedPacket, KeptCopy, LostAcknowledgement, LostEcho, StaleData};
+    for fault in [KeptCopy, StaleData, LostAcknowledgement, LostEcho, DroppedPacket] {
+        is_found(fault, &machine::load("sci-ring-8p").unwrap());
+    }
 }

@@ -6,13 +6,18 @@ use sim::{Mode, Options, Program, Simulator, Thread};
 use units::{Bytes, CpuId, Duration, NodeId};
 
 /// Every kind of interconnect besides those of the two families, with other sizes than the families' own.
-const WIRES: [(&str, &[(&str, &str)]); 6] = [
+const WIRES: [(&str, &[(&str, &str)]); 8] = [
     ("ring", &[("topology.nodes_per_router", "1")]),
     ("ring", &[("topology.nodes_per_router", "2")]),
     ("mesh", &[("topology.nodes_per_router", "1")]),
     ("mesh", &[("topology.nodes_per_router", "2"), ("mesh.rows", "1")]),
     ("crossbar", &[("crossbar.latency_ns", "60"), ("link.micropacket_ns", "10")]),
     ("ideal", &[("ideal_network.latency_ns", "1")]),
+    ("sci-ring", &[]),
+    (
+        "sci-ring",
+        &[("sci_ring.transmission", "one"), ("sci_ring.input_packets", "1"), ("sci_ring.output_packets", "1")],
+    ),
 ];
 
 /// A machine of a family with another interconnect.

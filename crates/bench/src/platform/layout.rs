@@ -32,6 +32,9 @@ pub struct Layout {
     pub real: bool,
     /// Whether its processors have accesses that pass the caches.
     pub passes_caches: bool,
+    /// Whether the directory forgets a sharer that drops its copy, as a sharing list does: only sharers that keep their copies
+    /// count then.
+    pub forgets_dropped: bool,
 }
 
 /// The groups that a processor belongs to, each named after its first processor; `None` where there is no such group between
@@ -101,6 +104,7 @@ impl Layout {
             outermost: l2,
             real: false,
             passes_caches: false,
+            forgets_dropped: false,
         })
     }
 

@@ -175,7 +175,7 @@ pub(super) fn invalidations(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
     let local = layout.cpus_of(home)[0];
     let settings = Settings {
         lines: Some(scope.settings.lines.unwrap_or(INVALIDATION_LINES)),
-        sharers_drop: Some(true),
+        sharers_drop: Some(!layout.forgets_dropped),
         ..scope.settings.clone()
     };
     let mut sharers: Vec<CpuId> = Vec::new();

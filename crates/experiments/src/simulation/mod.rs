@@ -100,8 +100,11 @@ pub fn program_rows(program: &Workload) -> Vec<ProgramRow> {
     program.parameters().into_iter().map(row).collect()
 }
 
-/// The name of the protocol of a machine: the Origin's, unless it can be chosen.
+/// The name of the protocol of a machine: SCI's or the Origin's, unless it can be chosen.
 fn protocol(description: &Description) -> &str {
+    if description.sci.is_some() {
+        return "sci";
+    }
     let directory = description.directory.as_ref().map(|directory| &directory.protocol);
     directory.or(description.bus.as_ref().map(|bus| &bus.protocol)).map_or("origin", String::as_str)
 }

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use record::{ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, ProcessorStatistics, SimulationRow};
+use record::{
+    ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, LinkInterfaceStatistics, ProcessorStatistics,
+    SimulationRow,
+};
 use sim::{
-    CacheStatistics, Cause, MissCause, MissCounts, NodeStatistics, ProcessorCounters, Service, StallTerms, Tally,
-    ThreadReport, TimeSplit,
+    CacheStatistics, Cause, LinkStatistics, MissCause, MissCounts, NodeStatistics, ProcessorCounters, Service,
+    StallTerms, Tally, ThreadReport, TimeSplit,
 };
 use units::{Duration, NodeId};
 
@@ -30,6 +33,23 @@ pub fn controller(node: NodeId, counted: &NodeStatistics, time: Duration) -> Con
         handlers: counted.handlers.iter().map(|tally| (tally.name.to_owned(), handler(tally))).collect(),
         sent: counted.sent.iter().map(|tally| (tally.name.to_owned(), tally.count)).collect::<BTreeMap<_, _>>(),
         invalidations: counted.invalidations.counts().to_vec(),
+        link: counted.link.map(|counted| link(&counted, time)),
+    }
+}
+
+/// A node's link interface, after a run of `time`.
+fn link(counted: &LinkStatistics, time: Duration) -> LinkInterfaceStatistics {
+    let rate = |bytes: u64| if time > Duration::ZERO { bytes as f64 / time.as_seconds() / 1e6 } else { 0.0 };
+    let round_trip = counted.round_trips.as_ns() / counted.acknowledged.max(1) as f64;
+    LinkInterfaceStatistics {
+        traffic_mb_s: rate(counted.traffic),
+        throughput_mb_s: rate(counted.inserted),
+        data_mb_s: rate(counted.payload),
+        round_trip_ns: round_trip,
+        bypass_pct: percent(counted.bypass_busy.as_ns(), time.as_ns()),
+        packets: counted.transmitted,
+        data_packets: counted.data_packets,
+        retransmissions: counted.retransmitted,
     }
 }
 

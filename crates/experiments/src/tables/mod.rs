@@ -17,6 +17,8 @@ mod reproduced;
 pub mod restart_curves;
 pub mod router_delay;
 pub mod routing_tables;
+pub mod sci_costs;
+pub mod sci_traffic;
 pub mod seidl;
 pub mod shared_region;
 pub mod sharing;

@@ -35,6 +35,8 @@ const FAMILIES: &[BuiltIn] = built_in![
     "flash-mesh",
     "flash-crossbar",
     "flash-uncontended",
+    "sci-ring",
+    "sci-ring-33",
 ];
 
 /// Every built-in description with a file, ancestors first.
@@ -73,6 +75,8 @@ fn parametric(name: &str) -> Option<String> {
         "flash-mesh" => flash(" on a two-dimensional mesh"),
         "flash-crossbar" => flash(" with a crossbar"),
         "flash-uncontended" => flash(" without contention in the network"),
+        "sci-ring" => format!("SCI ring, {count} processor{plural}"),
+        "sci-ring-33" => format!("SCI ring with the processors of DASH, {count} processor{plural}"),
         _ => format!("SGI Origin 2000, {count} processor{plural}, {family}"),
     };
     // All processors of a snooping bus are on one node.
@@ -81,7 +85,7 @@ fn parametric(name: &str) -> Option<String> {
 }
 
 /// The families, with those of the same sizes in one line: `flash-Np with any N from 1 to 64`.
-pub(crate) fn families() -> [String; 4] {
+pub(crate) fn families() -> [String; 5] {
     let named = |sizes: Sizes| {
         let names = FAMILIES.iter().map(|entry| entry.name).filter(|name| Sizes::of(name) == sizes);
         names.map(|name| format!("{name}-Np")).collect::<Vec<_>>().join(" ")
@@ -90,6 +94,7 @@ pub(crate) fn families() -> [String; 4] {
         (Sizes::Hypercube, "an even N from 2 to 512"),
         (Sizes::DoubleMesh, "any N from 1 to 64"),
         (Sizes::OtherNetwork, "any N from 1 to 4096 (above 64 with a protocol that represents so many nodes)"),
+        (Sizes::Lists, "any N from 1 to 4096"),
         (Sizes::Bus, "any N from 1 to 256"),
     ]
     .map(|(sizes, words)| format!("{} with {words}", named(sizes)))
@@ -104,6 +109,8 @@ enum Sizes {
     DoubleMesh,
     /// The sharing set of the protocol.
     OtherNetwork,
+    /// None but that of any machine: a sharing list grows with the caches.
+    Lists,
     /// The bus.
     Bus,
 }
@@ -112,6 +119,7 @@ impl Sizes {
     fn of(family: &str) -> Self {
         match family {
             "smp" => Self::Bus,
+            _ if family.starts_with("sci-ring") => Self::Lists,
             "flash" | "flash-scaled" => Self::DoubleMesh,
             _ if family.starts_with("origin") => Self::Hypercube,
             _ => Self::OtherNetwork,

@@ -6,7 +6,7 @@ use super::kind::{Alternatives, quoted};
 use super::wiring::{MOST_CLUSTERS, MOST_LEAF_ROUTERS};
 use super::{
     CacheLevel, ControllerKind, Description, DescriptionError, Inclusion, MOST_PROCESSORS, MOST_VIRTUAL_CHANNELS,
-    MOST_WAYS, PrefetchKind, ProcessorModel, TopologyKind, WritePolicy,
+    MOST_WAYS, PassTransmission, PrefetchKind, ProcessorModel, TopologyKind, WritePolicy,
 };
 
 /// A conflict between a value and others.
@@ -35,6 +35,7 @@ pub(super) fn check(description: &Description) -> Result<(), Conflict> {
     translations(description)?;
     directory(description)?;
     network(description)?;
+    sci_ring(description)?;
     refresh(description)?;
     operating_system(description)
 }
@@ -53,13 +54,14 @@ fn topology(description: &Description) -> Result<(), Conflict> {
     let spec = &description.topology;
     // Origin: two nodes on each router, from two to 512 processors (Prestor 3.2.3). FLASH: four nodes on each cluster
     // router, 64 in all (FLASH dissertation, Appendix A). Ring and mesh: the ports of the same chip that their own links
-    // leave. Crossbar and ideal: one part that all nodes are linked to.
+    // leave. SCI ring: a link interface in each node. Crossbar and ideal: one part that all
+    // nodes are linked to.
     let (most_on_router, most_routers, router) = match spec.kind {
         TopologyKind::Origin => (2, MOST_LEAF_ROUTERS, "router"),
         TopologyKind::Flash => (4, MOST_CLUSTERS, "cluster router"),
         TopologyKind::Ring => (4, MOST_PROCESSORS, "router"),
         TopologyKind::Mesh => (2, MOST_PROCESSORS, "router"),
-        TopologyKind::Crossbar | TopologyKind::Ideal => (4, MOST_PROCESSORS, "node"),
+        TopologyKind::SciRing | TopologyKind::Crossbar | TopologyKind::Ideal => (4, MOST_PROCESSORS, "node"),
     };
     if spec.nodes_per_router > most_on_router {
         let reason = format!("a {router} of topology.kind = {} has fewer ports for nodes", quoted(spec.kind.word()));
@@ -72,6 +74,9 @@ fn topology(description: &Description) -> Result<(), Conflict> {
     let per_node = spec.processors_per_node;
     if per_node != 1 && description.controller.kind == ControllerKind::Magic {
         return Err(Conflict::new("topology.processors_per_node", "MAGIC serves one processor", "1"));
+    }
+    if per_node != 1 && description.controller.kind == ControllerKind::Sci {
+        return Err(Conflict::new("topology.processors_per_node", "an SCI node has one coherent cache", "1"));
     }
     if per_node > 2 && description.controller.kind == ControllerKind::Hub {
         return Err(Conflict::new("topology.processors_per_node", "a Hub serves at most two processors", "1 or 2"));
@@ -368,6 +373,49 @@ fn network(description: &Description) -> Result<(), Conflict> {
     }
     Ok(())
 }
+
+/// The packets of an SCI ring carry the lines, an echo replaces any packet, and delays are whole symbols. Packets of one
+/// node may overtake each other if several requests wait for their echoes, which only SCI's own protocol permits.
+fn sci_ring(description: &Description) -> Result<(), Conflict> {
+    let Some(spec) = &description.sci_ring else { return Ok(()) };
+    let line = description.coherent_cache();
+    if Bytes(spec.line_room().into()) < line.line {
+        let (data, header) = (spec.data_symbols, spec.command_symbols);
+        let reason = format!(
+            "a data packet of sci_ring.data_symbols = {data}, {header} of them header, cannot carry a line of {}",
+            line.line
+        );
+        let accepted = format!("at most {} bytes", spec.line_room());
+        return Err(Conflict::new(format!("{}.line_bytes", line.table), reason, accepted));
+    }
+    let shortest = spec.command_symbols.min(spec.long_command_symbols).min(spec.data_symbols);
+    if spec.echo_symbols > shortest {
+        let reason = format!("an echo takes the place of the shortest packet, of {shortest} symbols");
+        return Err(Conflict::new("sci_ring.echo_symbols", reason, format!("at most {shortest}")));
+    }
+    for (key, delay) in [("wire_ns", spec.wire), ("stripper_ns", spec.stripper)] {
+        if !delay.0.is_multiple_of(spec.symbol.0) {
+            let reason = format!("it is no whole number of symbols of {} ns", spec.symbol.as_ns());
+            let accepted = format!("a multiple of {} ns", spec.symbol.as_ns());
+            return Err(Conflict::new(format!("sci_ring.{key}"), reason, accepted));
+        }
+    }
+    let hop = (spec.wire + spec.stripper).0 / spec.symbol.0;
+    if hop == 0 || hop > MOST_HOP_SYMBOLS {
+        let reason = format!("wire and stripper of a node take {hop} symbols together");
+        let accepted = format!("1 to {MOST_HOP_SYMBOLS} symbols together with sci_ring.stripper_ns");
+        return Err(Conflict::new("sci_ring.wire_ns", reason, accepted));
+    }
+    if spec.transmission == PassTransmission::Several && description.controller.kind != ControllerKind::Sci {
+        let kind = quoted(description.controller.kind.word());
+        let reason = format!("packets overtake each other, which the protocol of controller.kind = {kind} excludes");
+        return Err(Conflict::new("sci_ring.transmission", reason, "\"one\" or \"one-of-each\""));
+    }
+    Ok(())
+}
+
+/// The longest delay of a node on an SCI ring, in symbols.
+const MOST_HOP_SYMBOLS: u64 = 4096;
 
 /// A memory refresh must end before the next one begins.
 fn refresh(description: &Description) -> Result<(), Conflict> {

@@ -57,6 +57,8 @@ pub struct CachePort {
     pub tag_check_cycles: u32,
     /// Its cycles for a mispredicted way.
     pub way_miss_cycles: u32,
+    /// Its cycles for a store that the level inside passes on, after the tag check.
+    pub store_cycles: u32,
 }
 
 /// The level that a table of a level outside the primary one describes.
@@ -86,6 +88,7 @@ macro_rules! from_table {
                         common_edge_start: spec.common_edge_start,
                         tag_check_cycles: spec.tag_check_cycles,
                         way_miss_cycles: spec.way_miss_cycles,
+                        store_cycles: spec.store_cycles,
                     }),
                 }
             }
@@ -135,6 +138,7 @@ impl Description {
             common_edge_start: false,
             tag_check_cycles: port.tag_check_cycles,
             way_miss_cycles: 0,
+            store_cycles: 0,
         });
         CacheLevel { port, ..CacheLevel::from(&self.l1) }
     }

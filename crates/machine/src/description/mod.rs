@@ -23,9 +23,9 @@ pub use spec::{
     BanksSpec, BusSpec, ControllerKind, ControllerSpec, CrossbarSpec, DirectorySpec, DomainTopology, DoubleMeshSpec,
     Fill, HandlerSpec, HubSpec, HypercubeSpec, IdealNetworkSpec, IdealProtocol, Inclusion, L1PortSpec, L1Spec, L2Spec,
     L3Spec, LatencySpec, LinkSpec, MOST_MISSES, MOST_PROCESSORS, MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS,
-    MagicSpec, MemorySpec, MeshSpec, OsSpec, PlacementKind, PrefetchKind, PrefetchSpec, ProcessorModel, ProcessorSpec,
-    Replacement, RingSpec, RouterBypass, RouterSpec, SchedulerSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec,
-    WritePolicy,
+    MagicSpec, MemorySpec, MeshSpec, OsSpec, PassTransmission, PlacementKind, PrefetchKind, PrefetchSpec,
+    ProcessorModel, ProcessorSpec, Replacement, RingSpec, RouterBypass, RouterSpec, SchedulerSpec, SciRingSpec,
+    SciSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec, WritePolicy,
 };
 
 use check::{Conflict, check};
@@ -141,6 +141,8 @@ description! {
         ring: RingSpec if topology.kind in [TopologyKind::Ring],
         /// A two-dimensional mesh.
         mesh: MeshSpec if topology.kind in [TopologyKind::Mesh],
+        /// A ring of SCI links.
+        sci_ring: SciRingSpec if topology.kind in [TopologyKind::SciRing],
         /// A crossbar.
         crossbar: CrossbarSpec if topology.kind in [TopologyKind::Crossbar],
         /// An ideal interconnect.
@@ -155,8 +157,10 @@ description! {
         handlers: HandlerSpec if controller.kind in [ControllerKind::Magic],
         /// The snooping bus.
         bus: BusSpec if controller.kind in [ControllerKind::SnoopingBus],
-        /// The banks of the memory on it.
-        banks: BanksSpec if controller.kind in [ControllerKind::SnoopingBus],
+        /// An SCI node.
+        sci: SciSpec if controller.kind in [ControllerKind::Sci],
+        /// The banks of the memory of a snooping bus or an SCI node.
+        banks: BanksSpec if controller.kind in [ControllerKind::SnoopingBus, ControllerKind::Sci],
     }
 }
 
@@ -236,7 +240,7 @@ impl Description {
     /// The clock of the node controller, and with it of the SysAD bus and the memory; `None` if the controller's table
     /// was removed in memory.
     pub fn controller_clock(&self) -> Option<Hertz> {
-        let bus = self.bus.as_ref().map(|bus| bus.clock);
+        let bus = self.bus.as_ref().map(|bus| bus.clock).or(self.sci.as_ref().map(|sci| sci.clock));
         self.hub.as_ref().map(|hub| hub.clock).or(self.magic.as_ref().map(|magic| magic.clock)).or(bus)
     }
 

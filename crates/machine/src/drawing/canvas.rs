@@ -117,8 +117,8 @@ pub(super) fn stroke(class: LinkClass) -> (&'static str, f64, &'static str) {
         LinkClass::BetweenMetarouters => ("#6d3f8c", 2.6, ""),
         LinkClass::Cluster(network) => (hue(network), 1.4, ""),
         LinkClass::Metacube(network) => (hue(network), 3.4, ""),
-        LinkClass::Ring | LinkClass::Mesh => ("#2f6db3", 2.4, ""),
-        LinkClass::Interface => ("#d39a36", 2.0, ""),
+        LinkClass::Ring | LinkClass::Mesh | LinkClass::Sci => ("#2f6db3", 2.4, ""),
+        LinkClass::Interface | LinkClass::Attachment => ("#d39a36", 2.0, ""),
     }
 }
 

@@ -29,6 +29,7 @@ pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, tiled: bool) {
         let router = &topology.routers()[node.router.index()];
         let name = format!("{}/r{}", router.module, router.slot);
         let what = match router.place {
+            RouterPlace::LinkInterface { .. } => "link interface",
             RouterPlace::Crossbar => "crossbar",
             RouterPlace::Ideal => "ideal network",
             _ => "router",
@@ -59,7 +60,9 @@ pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, tiled: bool) {
         let at = next();
         canvas.wire(Layer::Parts, class, at, at.offset(SIGN, 0.0));
         let meaning = match class {
-            LinkClass::Interface => format!("{class}, {:.1} ns", link.delay.as_ns()),
+            LinkClass::Interface | LinkClass::Attachment | LinkClass::Sci => {
+                format!("{class}, {:.1} ns", link.delay.as_ns())
+            }
             _ => format!("{class}, {}, {:.1} ns", link.length, link.delay.as_ns()),
         };
         canvas.words(Words::Caption, Align::Left, at.offset(SIGN + 12.0, 0.0), &meaning);

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use units::{LinkId, NodeId};
 
-use crate::graph::{Router, RouterPlace};
+use crate::graph::{LinkClass, Router, RouterPlace};
 use crate::topology::Topology;
 
 use canvas::{Align, Canvas, Words};
@@ -47,7 +47,8 @@ pub fn loaded_svg(topology: &Topology, load: Load) -> String {
     let tiled = matches!(shape, Shape::Cubes(cubes) if cubes > MOST_DETAILED_CUBES);
     match shape {
         Shape::Metacubes(metacubes) => mesh::draw(&mut canvas, topology, metacubes),
-        Shape::Ring => plain::draw_ring(&mut canvas, topology),
+        Shape::Ring => plain::draw_ring(&mut canvas, topology, LinkClass::Node),
+        Shape::SciRing => plain::draw_ring(&mut canvas, topology, LinkClass::Attachment),
         Shape::Grid(..) => plain::draw_grid(&mut canvas, topology),
         Shape::Star(_) => plain::draw_star(&mut canvas, topology),
         Shape::Cubes(1) => cards::draw_pure(&mut canvas, topology),
@@ -68,6 +69,8 @@ enum Shape {
     Metacubes(usize),
     /// A ring.
     Ring,
+    /// A ring of SCI links.
+    SciRing,
     /// A two-dimensional mesh of this many columns and rows.
     Grid(u16, u16),
     /// All nodes around one part, which this names.
@@ -79,6 +82,7 @@ impl Shape {
         let places = || topology.routers().iter().map(|router| router.place);
         match topology.routers().last().map(|router| router.place) {
             Some(RouterPlace::Ring { .. }) => return Self::Ring,
+            Some(RouterPlace::LinkInterface { .. }) => return Self::SciRing,
             // The last router is the one in the last column and row.
             Some(RouterPlace::Grid { column, row }) => return Self::Grid(column + 1, row + 1),
             Some(RouterPlace::Crossbar) => return Self::Star("crossbar"),
@@ -103,7 +107,7 @@ fn title(canvas: &mut Canvas, topology: &Topology, shape: Shape) {
     let (metarouters, mesh_routers) = (of_kind(Router::is_metarouter), of_kind(Router::is_mesh));
     let with_nodes = topology.routers().len() - metarouters - mesh_routers;
     let mut parts = vec![counted(topology.processors() as usize, "processor"), counted(topology.nodes().len(), "node")];
-    if !matches!(shape, Shape::Star(_)) {
+    if !matches!(shape, Shape::Star(_) | Shape::SciRing) {
         parts.push(counted(with_nodes, if mesh_routers > 0 { "cluster router" } else { "router" }));
     }
     for (number, what) in [(metarouters, "metarouter"), (mesh_routers, "mesh router")] {
@@ -116,6 +120,7 @@ fn title(canvas: &mut Canvas, topology: &Topology, shape: Shape) {
         Shape::Metacubes(_) if mesh_routers == 0 => "; one cluster".into(),
         Shape::Metacubes(metacubes) => format!("; double mesh of {}", counted(metacubes, "metacube")),
         Shape::Ring => "; ring".into(),
+        Shape::SciRing => "; SCI ring".into(),
         Shape::Grid(columns, rows) => {
             format!("; mesh of {} by {}", counted(columns.into(), "column"), counted(rows.into(), "row"))
         }

@@ -36,22 +36,24 @@ fn radius(count: usize, pitch: f64) -> f64 {
     if count < 2 { 0.0 } else { pitch / (2.0 * (TAU / 2.0 / count as f64).sin()) }
 }
 
-/// Draws the routers of a ring clockwise from the top, and their nodes around them.
-pub(super) fn draw_ring(canvas: &mut Canvas, topology: &Topology) {
+/// Draws the routers of a ring clockwise from the top, and their nodes around them on links of class `class`.
+pub(super) fn draw_ring(canvas: &mut Canvas, topology: &Topology, class: LinkClass) {
     let routers = topology.routers().len() as f64;
     let on_router = most_on_router(topology) as f64;
     let least = radius(topology.routers().len(), ROUTER_PITCH);
     let outer = radius(topology.routers().len() * on_router as usize, NODE_PITCH).max(least + BETWEEN_CIRCLES);
     let inner = if routers > 1.0 { outer - BETWEEN_CIRCLES } else { 0.0 };
     let place = |router: &Router| match router.place {
-        RouterPlace::Ring { position } => around(inner, f64::from(position) / routers),
+        RouterPlace::Ring { position } | RouterPlace::LinkInterface { position } => {
+            around(inner, f64::from(position) / routers)
+        }
         _ => around(inner, 0.0),
     };
     for node in topology.nodes() {
         // The nodes of a router are centred on its direction.
         let aside = (f64::from(node.slot) - 0.5) / on_router - 0.5;
         let at = around(outer, (node.router.index() as f64 + aside) / routers);
-        linked_node(canvas, topology, node, LinkClass::Node, place(&topology.routers()[node.router.index()]), at);
+        linked_node(canvas, topology, node, class, place(&topology.routers()[node.router.index()]), at);
     }
     for router in topology.routers() {
         cards::router_box(canvas, router, Look::Router, place(router));

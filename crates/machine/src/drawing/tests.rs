@@ -145,9 +145,15 @@ fn every_part_of_flash_is_drawn_once() {
 
 #[test]
 fn every_part_of_the_other_interconnects_is_drawn_once() {
-    for (kind, on_router) in
-        [("ring", "1"), ("ring", "4"), ("mesh", "1"), ("mesh", "2"), ("crossbar", "1"), ("ideal", "1")]
-    {
+    for (kind, on_router) in [
+        ("ring", "1"),
+        ("ring", "4"),
+        ("mesh", "1"),
+        ("mesh", "2"),
+        ("sci-ring", "1"),
+        ("crossbar", "1"),
+        ("ideal", "1"),
+    ] {
         for base in ["flash-1p", "flash-8p", "flash-21p"] {
             let changes = [("topology.kind", kind), ("topology.nodes_per_router", on_router)];
             let machine = crate::resolve_changed(base, "changed", "changed", &changes).expect("a machine");

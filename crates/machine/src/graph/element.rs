@@ -73,6 +73,11 @@ pub enum RouterPlace {
         /// Its row, from 0.
         row: u16,
     },
+    /// A node's link interface on an SCI ring.
+    LinkInterface {
+        /// Its position, from 0 in the direction of the links.
+        position: u16,
+    },
     /// The crossbar between all nodes.
     Crossbar,
     /// The ideal network between all nodes.
@@ -104,6 +109,7 @@ impl Router {
             | RouterPlace::Grid { .. } => "router",
             RouterPlace::Metarouter { .. } => "metarouter",
             RouterPlace::Mesh { .. } => "meshrouter",
+            RouterPlace::LinkInterface { .. } => "link",
             RouterPlace::Crossbar => "crossbar",
             RouterPlace::Ideal => "network",
         };
@@ -174,12 +180,16 @@ pub enum LinkClass {
     Mesh,
     /// Half of the way through a crossbar or an ideal network.
     Interface,
+    /// Node to its own link interface on an SCI ring.
+    Attachment,
+    /// Link of an SCI ring, which carries packets in one direction.
+    Sci,
 }
 
 impl LinkClass {
     /// Whether the link is an external cable.
     pub fn is_cable(self) -> bool {
-        !matches!(self, Self::Node | Self::Backplane | Self::Interface)
+        !matches!(self, Self::Node | Self::Backplane | Self::Interface | Self::Attachment)
     }
 }
 
@@ -201,6 +211,8 @@ impl fmt::Display for LinkClass {
             Self::Ring => "ring cable",
             Self::Mesh => "mesh cable",
             Self::Interface => "half of the way",
+            Self::Attachment => "node to link interface",
+            Self::Sci => "SCI link, clockwise",
         })
     }
 }

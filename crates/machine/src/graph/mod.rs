@@ -128,6 +128,17 @@ impl Graph {
         ChannelId(self.nodes[node.index()].link.0 * 2 + 1)
     }
 
+    /// The node whose packets enter or leave the network by `channel`, which is a channel of its own link.
+    ///
+    /// # Panics
+    /// The channel is not one of a node's link.
+    pub fn entrance(&self, channel: ChannelId) -> NodeId {
+        match self.links[usize::from(channel.0 / 2)].ends[0] {
+            Endpoint::Node(node) => node,
+            Endpoint::Router(..) => panic!("channel {channel} leads from one router to another"),
+        }
+    }
+
     /// Classes of virtual channels that the routes of one virtual network use; more than one where a cycle of links is
     /// broken by a dateline.
     #[inline]

@@ -64,9 +64,14 @@ impl Builder {
     ) -> NodeId {
         let id = NodeId(self.nodes.len() as u16);
         let link = self.link(Endpoint::Node(id), Endpoint::Router(router, port), class, Length::default());
-        self.links[link.index()].delay = delay;
+        self.set_delay(link, delay);
         self.nodes.push(Node { id, module, slot, router, port, link });
         id
+    }
+
+    /// Gives a link a delay that does not follow from its length.
+    pub(super) fn set_delay(&mut self, link: LinkId, delay: Duration) {
+        self.links[link.index()].delay = delay;
     }
 
     /// Links two ends.

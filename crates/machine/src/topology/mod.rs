@@ -5,6 +5,7 @@ mod flash;
 mod grid;
 mod origin;
 mod ring;
+mod sci_ring;
 mod star;
 
 use std::ops::Deref;
@@ -55,6 +56,7 @@ impl Topology {
             TopologyKind::Flash => flash::build(description),
             TopologyKind::Ring => ring::build(description),
             TopologyKind::Mesh => grid::build(description),
+            TopologyKind::SciRing => sci_ring::build(description),
             TopologyKind::Crossbar | TopologyKind::Ideal => star::build(description),
         }
     }

@@ -85,6 +85,25 @@ proptest! {
     }
 }
 
+/// Every packet of an SCI ring goes onwards, past all link interfaces up to that of its node.
+#[test]
+fn packets_of_an_sci_ring_go_one_way() {
+    for nodes in [1, 2, 3, 16, 64, 500] {
+        let machine = topology(&format!("sci-ring-{nodes}p"), &[]);
+        let links = if nodes == 1 { 0 } else { nodes };
+        let of_ring = machine.links().iter().filter(|link| link.class == LinkClass::Sci).count();
+        assert_eq!((of_ring, machine.links().len(), machine.routers().len()), (links, links + nodes, nodes));
+        for (from, to) in [(0, nodes - 1), (nodes - 1, 0), (nodes / 2, nodes / 3)] {
+            let expected = if from == to { 0 } else { (to + nodes - from) % nodes + 1 };
+            let (from, to) = (NodeId(from as u16), NodeId(to as u16));
+            assert_eq!(machine.hops(from, to) as usize, expected, "{from} to {to} of {nodes}");
+            for (hop, at) in machine.path(VirtualNetwork::Request, from, to).iter().zip(from.index()..) {
+                assert_eq!(hop.router.index(), at % nodes);
+            }
+        }
+    }
+}
+
 /// Sizes beyond the present limit of a description: 1024 routers of a ring, 2048 of a mesh.
 #[test]
 fn thousands_of_nodes_are_routed_without_deadlock() {

@@ -215,6 +215,7 @@ impl Magic {
                 let (hits, misses) = cache.counts();
                 CacheStatistics { accesses: hits + misses, misses, stalled: Duration::ZERO }
             }),
+            link: None,
         }
     }
 }

@@ -27,6 +27,11 @@ pub trait Message: Copy + Debug {
     /// Whether it carries a line.
     fn carries_line(&self) -> bool;
 
+    /// Whether its header names more than the shortest packet of an SCI ring has room for: an element of a sharing list.
+    fn extends_header(&self) -> bool {
+        false
+    }
+
     /// Whether it acts on the processors of its destination: an intervention, an invalidation, or whatever may lead to one
     /// within the look-ahead.
     fn probes(&self) -> bool;

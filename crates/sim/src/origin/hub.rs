@@ -262,6 +262,7 @@ impl Hub {
             instruction_cache: None,
             data_cache: None,
             remote_access_cache: None,
+            link: None,
         }
     }
 }

@@ -70,6 +70,20 @@ impl Banks {
         data
     }
 
+    /// As [`Self::read`], up to the end of the line.
+    pub fn read_whole(&mut self, line: u64, now: Time) -> Time {
+        self.read(line, now) + self.timing.read
+    }
+
+    /// Reads what is stored with the line with number `line` but not the line, requested at `now`. Returns the time at which
+    /// it is known.
+    pub fn look_up(&mut self, line: u64, now: Time) -> Time {
+        let (_, bank) = self.place(line);
+        let access = self.timing.access;
+        let free = self.refreshed(now.max(self.banks[bank].free_at()));
+        self.banks[bank].reserve_from(now, free, Duration::ZERO, access) + access
+    }
+
     /// Writes the line with number `line`, whose data are there from `now` on. Returns the time at which they are in
     /// the bank.
     pub fn write(&mut self, line: u64, now: Time) -> Time {

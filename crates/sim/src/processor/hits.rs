@@ -60,6 +60,9 @@ impl Processor {
         let reserved = |place| misses.reserves(place);
         self.caches.bring_in((block, level), (state, version), access.writes(), &reserved, &mut self.random);
         let mut held = timing.tag_check + wrong_way;
+        if access == Access::Store {
+            held += timing.store;
+        }
         if level > 0 {
             held += timing.inner_writeback * u64::from(self.write_displaced(level, value_at));
             self.buses[level].hold(start, held);

@@ -18,6 +18,8 @@ pub struct LevelTiming {
     pub grid: Duration,
     /// Time for a line of the level inside to be written back to this one.
     pub inner_writeback: Duration,
+    /// Time of a store that the level inside passes on, after the tag check.
+    pub store: Duration,
     /// Time to read or to write a line at the speed of the cache.
     pub line_read: Duration,
     /// How a line fill holds the bus.
@@ -168,6 +170,7 @@ impl LevelTiming {
         other_way: Duration::ZERO,
         grid: Duration(1),
         inner_writeback: Duration::ZERO,
+        store: Duration::ZERO,
         line_read: Duration::ZERO,
         fill: Fill::PreemptibleBlocks,
         fill_blocks: 1,
@@ -185,6 +188,7 @@ impl LevelTiming {
             other_way: if port.way_prediction { bus * u64::from(port.way_miss_cycles) } else { Duration::ZERO },
             grid: if port.common_edge_start { common_edge(cycle, bus) } else { bus },
             inner_writeback: bus * u64::from(port.inner_writeback_cycles),
+            store: bus * u64::from(port.store_cycles),
             line_read: bus * (level.line.0 / port.width.0).max(1),
             fill: port.fill,
             fill_blocks: (level.line.0 / port.fill_block.0) as u32,

@@ -92,7 +92,7 @@ impl RandomTest {
         let (nodes, line) = (simulator.topology().nodes().len() as u32, description.coherent_cache().line);
         let each = Bytes(u64::from(self.lines.div_ceil(nodes)) * line.0);
         let memory: Result<Vec<_>, _> = (0..nodes).map(|node| simulator.allocate(NodeId(node as u16), each)).collect();
-        let uncached = description.controller.kind != ControllerKind::Magic;
+        let uncached = !matches!(description.controller.kind, ControllerKind::Magic | ControllerKind::Sci);
         let playground = Rc::new(RandomProgram::new(*self, line, description.l1.line, memory?, uncached));
         let program = |cpu: u16| {
             let playground = Rc::clone(&playground);

@@ -86,13 +86,18 @@ impl<C: Controller> System<C> {
     }
 
     fn all_statistics(&self) -> Vec<NodeStatistics> {
-        (0..self.network.topology().nodes().len() as u16).map(|node| C::statistics(self, NodeId(node))).collect()
+        (0..self.network.topology().nodes().len() as u16).map(|node| self.present_statistics(NodeId(node))).collect()
     }
 
     /// Statistics of a node's controller in the measured intervals; since the start if there were none.
     pub fn statistics(&self, node: NodeId) -> NodeStatistics {
         let measured = self.observation.measured.closed.as_ref().and_then(|(_, all)| all.get(node.index()));
-        measured.cloned().unwrap_or_else(|| C::statistics(self, node))
+        measured.cloned().unwrap_or_else(|| self.present_statistics(node))
+    }
+
+    /// Statistics of a node's controller and link interface since the start.
+    fn present_statistics(&self, node: NodeId) -> NodeStatistics {
+        NodeStatistics { link: self.network.link_statistics(node), ..C::statistics(self, node) }
     }
 
     /// Total time in which any thread was measured, if any was.

@@ -114,7 +114,10 @@ impl<C: Controller> System<C> {
         let node_of = agents(description, &topology);
         let places = Places { node_of, nodes, channels: topology.channels().count() };
         let paging = Paging::new(&description.os, &topology, &description.tlb);
-        let network = Network::new(description, topology, C::NETWORKS.len());
+        let mut network = Network::new(description, topology, C::NETWORKS.len());
+        if let Some(fault) = options.fault {
+            network.plant(fault);
+        }
         let lines = LineMap::new(coherent.line);
         let controllers = C::new(&Blueprint { description, network: &network, lines, options })?;
         let capacity = Bytes(description.topology.node_memory.0.saturating_sub(controllers.reserved().0));

@@ -54,7 +54,7 @@ impl<C: Controller> System<C> {
     fn parcel(&self, id: EnvelopeId) -> Parcel {
         let envelope = self.kernel.envelopes.get(id);
         let (network, packets) = (envelope.message.network(), self.network.packets(envelope.message.carries_line()));
-        Parcel { id: id.0, to: envelope.to, network, packets }
+        Parcel { id: id.0, to: envelope.to, network, packets, extends_header: envelope.message.extends_header() }
     }
 
     // Always inlined, as the steps of the interconnect: their results then stay in registers, which is 1.5 % of all

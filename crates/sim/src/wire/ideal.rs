@@ -5,7 +5,7 @@ use machine::{Topology, VirtualNetwork};
 use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
 
 use super::interconnect::{Interconnect, Parcel, Passage, Retry, Step, both_ways};
-use super::meter::{Meter, Metered, registers};
+use super::meter::{Instant, registers};
 
 /// A constant latency between any two nodes, for whole messages of any length.
 pub struct Ideal {
@@ -16,20 +16,6 @@ pub struct Ideal {
     latest: Vec<Time>,
     /// By channel, its packets, which count when they are sent.
     meters: Vec<Instant>,
-}
-
-/// A channel that takes no time.
-#[derive(Clone, Default)]
-struct Instant(Meter);
-
-impl Metered for Instant {
-    fn meter(&self) -> &Meter {
-        &self.0
-    }
-
-    fn packets_before(&self, time: Time) -> u64 {
-        self.0.packets_before(time, Time::ZERO, Duration(1))
-    }
 }
 
 impl Ideal {

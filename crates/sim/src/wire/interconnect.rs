@@ -14,6 +14,8 @@ pub struct Parcel {
     pub network: VirtualNetwork,
     /// Its packets.
     pub packets: u16,
+    /// Whether its header names more than the shortest packet has room for.
+    pub extends_header: bool,
 }
 
 /// The state of a message on its way.

@@ -64,6 +64,20 @@ pub trait Metered {
     fn packets_before(&self, time: Time) -> u64;
 }
 
+/// A channel whose packets count when they are sent.
+#[derive(Clone, Default)]
+pub struct Instant(pub Meter);
+
+impl Metered for Instant {
+    fn meter(&self) -> &Meter {
+        &self.0
+    }
+
+    fn packets_before(&self, time: Time) -> u64 {
+        self.0.packets_before(time, Time::ZERO, Duration(1))
+    }
+}
+
 /// The counts of a port before `time`, in a mode of its registers: what it receives and what it sends. Histograms that are
 /// not watched are left unchanged.
 pub fn registers(receiving: &impl Metered, sending: &impl Metered, mode: usize, time: Time, exact: &mut [u64]) {

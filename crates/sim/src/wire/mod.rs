@@ -2,7 +2,7 @@
 //!
 //! [`Interconnect`] is what controllers and the event loop need of any of them; [`Wires`] chooses one by the description.
 //! [`Routed`] sends packets through routers and channels with credits, whatever the graph (hypercube, FLASH's meshes, ring,
-//! mesh); [`Crossbar`] takes a constant time with contention at the nodes' interfaces alone; [`Ideal`] takes a constant time.
+//! mesh); [`RegisterInsertion`] is a ring of SCI links; [`Crossbar`] takes a constant time with contention at the nodes' interfaces alone; [`Ideal`] takes a constant time.
 //! An interconnect schedules nothing: each step of a message returns the next one, and the event loop carries it out.
 
 mod crossbar;
@@ -10,6 +10,7 @@ mod ideal;
 mod interconnect;
 mod meter;
 mod queue;
+mod register_insertion;
 mod routed;
 pub mod sci_ring;
 
@@ -17,15 +18,21 @@ use machine::description::{Description, TopologyKind};
 use machine::{Topology, VirtualNetwork};
 use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
 
+use crate::fault::Fault;
+use crate::statistics::LinkStatistics;
+
 pub use crossbar::Crossbar;
 pub use ideal::Ideal;
 pub use interconnect::{Interconnect, Next, Parcel, Passage, Retry, Step, Waiting};
+pub use register_insertion::RegisterInsertion;
 pub use routed::Routed;
 
 /// The interconnect of a machine, by its description. Each step of a message chooses between them once.
 pub enum Wires {
     /// Routers and channels.
     Routed(Routed),
+    /// A ring of SCI links.
+    SciRing(Box<RegisterInsertion>),
     /// Contention at the interfaces alone.
     Crossbar(Crossbar),
     /// No contention.
@@ -37,6 +44,7 @@ macro_rules! each {
     ($wires:expr, $one:ident => $call:expr) => {
         match $wires {
             Wires::Routed($one) => $call,
+            Wires::SciRing($one) => $call,
             Wires::Crossbar($one) => $call,
             Wires::Ideal($one) => $call,
         }
@@ -119,6 +127,7 @@ impl Network {
     /// The idle network of `description`, for a protocol of `networks` virtual networks.
     pub fn new(description: &Description, topology: Topology, networks: usize) -> Self {
         let wires = match description.topology.kind {
+            TopologyKind::SciRing => Wires::SciRing(Box::new(RegisterInsertion::new(description, topology))),
             TopologyKind::Crossbar => Wires::Crossbar(Crossbar::new(description, topology, networks)),
             TopologyKind::Ideal => Wires::Ideal(Ideal::new(description, topology, networks)),
             TopologyKind::Origin | TopologyKind::Flash | TopologyKind::Ring | TopologyKind::Mesh => {
@@ -146,6 +155,32 @@ impl Network {
         let arrivals = self.wires.unhindered(network, from, to, &starts);
         let ways = arrivals.iter().zip(&starts).map(|(arrival, &start)| arrival.align_up(cycle).since(start));
         ways.fold(Duration::ZERO, |sum, way| sum + way) / EDGES
+    }
+
+    /// The counts of a node's link interface since the start, if the network has such interfaces.
+    pub fn link_statistics(&self, node: NodeId) -> Option<LinkStatistics> {
+        match &self.wires {
+            Wires::SciRing(ring) => Some(ring.statistics(node)),
+            Wires::Routed(_) | Wires::Crossbar(_) | Wires::Ideal(_) => None,
+        }
+    }
+
+    /// Plants a fault of the network, if `fault` is one of its kind.
+    pub fn plant(&mut self, fault: Fault) {
+        if let Wires::SciRing(ring) = &mut self.wires {
+            ring.plant(fault);
+        }
+    }
+
+    /// Checks that no packet has been lost or invented, where the network keeps such an account.
+    ///
+    /// # Errors
+    /// The first part of the network whose account does not balance.
+    pub fn audit(&self) -> Result<(), sci_ring::Imbalance> {
+        match &self.wires {
+            Wires::SciRing(ring) => ring.audit(),
+            Wires::Routed(_) | Wires::Crossbar(_) | Wires::Ideal(_) => Ok(()),
+        }
     }
 
     /// From the first packet of a line to the end of its last.

@@ -123,7 +123,8 @@ impl Bench {
 }
 
 fn message(from: u16, to: u16, packets: u16, at: u64) -> Sending {
-    let parcel = Parcel { id: 0, to: NodeId(to), network: VirtualNetwork::Request, packets };
+    let network = VirtualNetwork::Request;
+    let parcel = Parcel { id: 0, to: NodeId(to), network, packets, extends_header: false };
     (NodeId(from), parcel, Time(at), Duration::ZERO)
 }
 
@@ -192,8 +193,9 @@ fn every_kind() -> Vec<Description> {
     let flash = machine::load("flash-16p").expect("built in");
     let hypercube = machine::load("origin2000-r12k-300-32p").expect("built in");
     let line = described("mesh", &[("mesh.rows", "1")]);
-    let plain = ["ring", "mesh", "crossbar", "ideal"].map(|kind| described(kind, &[]));
-    plain.into_iter().chain([flash, hypercube, line]).collect()
+    let tiny = [("sci_ring.input_packets", "1"), ("sci_ring.output_packets", "1"), ("sci_ring.transmission", "one")];
+    let plain = ["ring", "mesh", "sci-ring", "crossbar", "ideal"].map(|kind| described(kind, &[]));
+    plain.into_iter().chain([flash, hypercube, line, described("sci-ring", &tiny)]).collect()
 }
 
 /// A message alone arrives at its unhindered time, by either virtual network.
@@ -217,7 +219,8 @@ fn sendings() -> impl Strategy<Value = Vec<Sending>> {
         |(from, further, replies, long, at, delay)| {
             let network = VirtualNetwork::ALL[usize::from(replies)];
             let packets = if long { 9 } else { 1 };
-            let parcel = Parcel { id: 0, to: NodeId((from + further) % 16), network, packets };
+            let to = NodeId((from + further) % 16);
+            let parcel = Parcel { id: 0, to, network, packets, extends_header: false };
             (NodeId(from), parcel, Time(at * 1000), Duration(delay * 1000))
         },
     );
@@ -293,10 +296,11 @@ fn messages_across_the_dateline_change_their_virtual_channel() {
 /// A description's check and the controllers agree on the number of virtual networks.
 #[test]
 fn descriptions_have_virtual_channels_for_every_network_of_the_controllers() {
-    use machine::description::ControllerKind::{Hub, Magic};
+    use machine::description::ControllerKind::{Hub, Magic, Sci};
     assert_eq!(crate::origin::Hubs::NETWORKS.len() as u32, Hub.networks());
     assert_eq!(crate::flash::Magics::NETWORKS.len() as u32, Magic.networks());
-    for networks in [crate::origin::Hubs::NETWORKS, crate::flash::Magics::NETWORKS] {
+    assert_eq!(crate::sci::SciNodes::NETWORKS.len() as u32, Sci.networks());
+    for networks in [crate::origin::Hubs::NETWORKS, crate::flash::Magics::NETWORKS, crate::sci::SciNodes::NETWORKS] {
         assert!(networks.iter().zip(VirtualNetwork::ALL).all(|(one, other)| *one == other), "in the order of numbers");
     }
 }

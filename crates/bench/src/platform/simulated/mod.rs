@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use host::memory::PageKind;
+use machine::description::ControllerKind;
 use machine::{Description, Topology};
 use record::Conditions;
 use sim::{Options, SimError, Simulator};
@@ -40,8 +41,11 @@ impl Layout {
         let coherent = description.coherent_cache();
         let sizes = (coherent.line, description.l1.size, coherent.size);
         let hops = |from, to| topology.hops(from, to);
-        Self::new(&description.name, cpus, hops, sizes, description.processor.clock.period())
-            .map_err(|error| PlatformError::Failed { machine: description.name.clone(), source: Box::new(error) })
+        let forgets_dropped = description.controller.kind == ControllerKind::Sci;
+        let mut layout = Self::new(&description.name, cpus, hops, sizes, description.processor.clock.period())
+            .map_err(|error| PlatformError::Failed { machine: description.name.clone(), source: Box::new(error) })?;
+        layout.forgets_dropped = forgets_dropped;
+        Ok(layout)
     }
 }
 

@@ -18,8 +18,9 @@ impl BenchCommand {
     /// When the input cannot be used, a measurement fails or the output does.
     pub(super) fn run_simulated(&self, machine: &Resolved) -> Result<(), Failure> {
         self.host.refuse()?;
-        let scope = self.scope(Settings::simulated())?;
         let layout = Layout::simulated(&machine.description).map_err(Failure::input)?;
+        let sharers_drop = layout.forgets_dropped.then_some(false);
+        let scope = self.scope(Settings { sharers_drop, ..Settings::simulated() })?;
         let title = &machine.description.title;
         if !self.experiments.is_empty() {
             let plans = self.plans(&layout, &scope.settings)?;

@@ -19,6 +19,8 @@ use crate::failure::Failure;
 const ORIGIN: &str = "origin";
 /// The protocol of machines on a snooping bus.
 const BUS: &str = "moesi";
+/// The protocol of SCI rings.
+const SCI: &str = "sci";
 
 /// How to test at random.
 #[derive(Args, Debug)]
@@ -65,7 +67,7 @@ impl RandomFlags {
         in_range("--references", u64::from(self.references), 1, 100_000_000)?;
         let fault = fault.map(planted).transpose()?;
         let names =
-            name.map_or_else(|| [ORIGIN, BUS].into_iter().chain(catalogue::names()).collect(), |name| vec![name]);
+            name.map_or_else(|| [ORIGIN, BUS, SCI].into_iter().chain(catalogue::names()).collect(), |name| vec![name]);
         let mut runs = Vec::new();
         for name in names {
             for (label, machine) in machines(name, self.nodes)? {
@@ -84,7 +86,7 @@ impl RandomRun {
     /// # Errors
     /// When the machine cannot be made.
     pub fn short(protocol: &str) -> Result<Option<Self>, Failure> {
-        let timed = [ORIGIN, BUS].contains(&protocol) || catalogue::names().any(|name| name == protocol);
+        let timed = [ORIGIN, BUS, SCI].contains(&protocol) || catalogue::names().any(|name| name == protocol);
         if !timed {
             return Ok(None);
         }
@@ -173,6 +175,11 @@ fn machines(protocol: &str, nodes: u16) -> Result<Vec<(String, Description)>, Fa
         let description = machine::load(&format!("smp-{nodes}p")).map_err(Failure::input)?;
         return Ok(vec![(format!("{protocol}: random"), description)]);
     }
+    if protocol == SCI {
+        in_range("--nodes", u64::from(nodes), 1, MOST_PROCESSORS.into())?;
+        let description = machine::load(&format!("sci-ring-{nodes}p")).map_err(Failure::input)?;
+        return Ok(vec![(format!("{protocol}: random"), description)]);
+    }
     let most = catalogue::most_nodes(protocol).map_or(MOST_PROCESSORS, u32::from);
     in_range("--nodes", u64::from(nodes), 1, most.into())?;
     // FLASH's own network has 64 nodes; a mesh joins more of them.
@@ -186,7 +193,7 @@ fn machines(protocol: &str, nodes: u16) -> Result<Vec<(String, Description)>, Fa
     }
     match Simulator::new(&description, sim::Options::default()) {
         Ok(_) => Ok(vec![(format!("{protocol}: random"), description)]),
-        Err(SimError::UnknownProtocol(error)) => Err(Failure::input(format!("{error}; or {ORIGIN}, {BUS}"))),
+        Err(SimError::UnknownProtocol(error)) => Err(Failure::input(format!("{error}; or {ORIGIN}, {BUS}, {SCI}"))),
         Err(error) => Err(Failure::input(error)),
     }
 }

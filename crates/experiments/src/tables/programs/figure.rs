@@ -181,6 +181,7 @@ mod tests {
             handlers: BTreeMap::new(),
             sent: [("GET".to_owned(), accesses), ("PUT".to_owned(), 1)].into(),
             invalidations: Vec::new(),
+            link: None,
         };
         SimulationRow {
             cpus: 2,

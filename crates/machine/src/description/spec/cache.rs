@@ -148,6 +148,8 @@ macro_rules! outer_level {
                 hit_cycles: u32 = "hit_cycles", cycles(1, 100);
                 /// Cache bus cycles of a tag check.
                 tag_check_cycles: u32 = "tag_check_cycles", cycles(1, 100);
+                /// Cache bus cycles of a store that the level inside passes on, after the tag check.
+                store_cycles: u32 = "store_cycles", cycles(0, 100), or 0;
                 /// Cache bus cycles of a mispredicted way.
                 way_miss_cycles: u32 = "way_miss_cycles", cycles(0, 100);
                 /// The relation of its contents to those of the level outside.

@@ -14,14 +14,17 @@ pub enum ControllerKind {
     Magic,
     /// None: the processors and the memory of the machine's only node snoop a bus.
     SnoopingBus,
+    /// The cache and memory controllers of SCI (IEEE 1596-1992), which keep sharers in distributed lists.
+    Sci,
 }
 
 impl ControllerKind {
     /// Virtual networks that the protocol of this controller sends messages on: requests and replies (Prestor 2001, 3.1.3;
-    /// FLASH dissertation, Appendix A). A bus sends none.
+    /// FLASH dissertation, Appendix A), or the two
+    /// subactions of SCI. A bus sends none.
     pub fn networks(self) -> u32 {
         match self {
-            Self::Hub | Self::Magic => 2,
+            Self::Hub | Self::Magic | Self::Sci => 2,
             Self::SnoopingBus => 0,
         }
     }
@@ -29,7 +32,7 @@ impl ControllerKind {
 
 impl Alternatives for ControllerKind {
     const WORDS: &'static [(Self, &'static str)] =
-        &[(Self::Hub, "hub"), (Self::Magic, "magic"), (Self::SnoopingBus, "snooping-bus")];
+        &[(Self::Hub, "hub"), (Self::Magic, "magic"), (Self::SnoopingBus, "snooping-bus"), (Self::Sci, "sci")];
 }
 
 impl std::fmt::Display for ControllerKind {

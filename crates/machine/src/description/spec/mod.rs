@@ -10,6 +10,7 @@ mod network;
 mod node;
 mod os;
 mod scheduler;
+mod sci;
 
 use super::DescriptionError;
 use super::layer::{KeyRule, Resolver, Writer};
@@ -27,6 +28,7 @@ pub use node::{MOST_MISSES, MOST_TRANSLATIONS};
 pub use node::{MemorySpec, ProcessorModel, ProcessorSpec, SysadSpec, TlbSpec};
 pub use os::{DomainTopology, OsSpec, PlacementKind};
 pub use scheduler::SchedulerSpec;
+pub use sci::{PassTransmission, SciRingSpec, SciSpec};
 
 /// One table of a description.
 pub(crate) trait Section: Sized {

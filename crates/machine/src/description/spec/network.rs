@@ -24,6 +24,8 @@ pub enum TopologyKind {
     Ring,
     /// Routers in a two-dimensional mesh without wrap-around; a packet corrects its column first, then its row.
     Mesh,
+    /// Nodes on a ring of SCI links in one direction, which each node enters by register insertion (IEEE 1596-1992).
+    SciRing,
     /// A constant latency between any two nodes, with contention at their network interfaces alone.
     Crossbar,
     /// A constant latency between any two nodes, without contention.
@@ -31,9 +33,9 @@ pub enum TopologyKind {
 }
 
 impl TopologyKind {
-    /// Whether packets pass routers with buffers, rather than taking a constant time.
+    /// Whether packets pass routers with buffers.
     pub fn is_routed(self) -> bool {
-        !matches!(self, Self::Crossbar | Self::Ideal)
+        !matches!(self, Self::SciRing | Self::Crossbar | Self::Ideal)
     }
 }
 
@@ -43,6 +45,7 @@ impl Alternatives for TopologyKind {
         (Self::Flash, "flash"),
         (Self::Ring, "ring"),
         (Self::Mesh, "mesh"),
+        (Self::SciRing, "sci-ring"),
         (Self::Crossbar, "crossbar"),
         (Self::Ideal, "ideal"),
     ];

@@ -68,3 +68,63 @@ fn the_tables_of_an_inherited_kind_are_left_behind() {
             .starts_with("my.toml:3: mesh.columns = 4: nothing reads it with")
     );
 }
+
+/// Lines and buffers that the packets of an SCI ring do not fit, and rings that cannot be, are refused where they are given.
+#[test]
+fn impossible_sci_rings_are_refused() {
+    let cases = [
+        ("sci-ring-8p", "[topology]\nprocessors = 0", "my.toml:3: topology.processors = 0: it is less than 1;"),
+        (
+            "sci-ring-8p",
+            "[topology]\nprocessors_per_node = 2",
+            "my.toml:3: topology.processors_per_node = 2: an SCI node has one coherent cache; accepted: 1",
+        ),
+        (
+            "sci-ring-8p",
+            "[sci_ring]\ninput_packets = 0",
+            "my.toml:3: sci_ring.input_packets = 0: it is less than 1; accepted: a whole number from 1 to 1024",
+        ),
+        (
+            "sci-ring-8p",
+            "[sci_ring]\noutput_packets = 0.5",
+            "my.toml:3: sci_ring.output_packets = 0.5: a float cannot stand here; accepted: a whole number from 1 to 1024",
+        ),
+        (
+            "sci-ring-8p",
+            "[l2]\nline_bytes = 128\nfill_block_bytes = 128",
+            "my.toml:3: l2.line_bytes = 128: a data packet of sci_ring.data_symbols = 40, 8 of them header, cannot carry a \
+             line of 128 B; accepted: at most 64 bytes",
+        ),
+        (
+            "sci-ring-8p",
+            "[sci_ring]\necho_symbols = 9",
+            "my.toml:3: sci_ring.echo_symbols = 9: an echo takes the place of the shortest packet, of 8 symbols; accepted: at most 8",
+        ),
+        (
+            "sci-ring-8p",
+            "[sci_ring]\nwire_ns = 3",
+            "my.toml:3: sci_ring.wire_ns = 3: it is no whole number of symbols of 2 ns; accepted: a multiple of 2 ns",
+        ),
+        (
+            "sci-ring-8p",
+            "[sci_ring]\nwire_ns = 0\nstripper_ns = 0",
+            "my.toml:3: sci_ring.wire_ns = 0: wire and stripper of a node take 0 symbols together; accepted: 1 to 4096",
+        ),
+        (
+            "flash-8p",
+            "[topology]\nkind = \"sci-ring\"\n[sci_ring]\ntransmission = \"several\"",
+            "my.toml:5: sci_ring.transmission = \"several\": packets overtake each other, which the protocol of \
+             controller.kind = \"magic\" excludes; accepted: \"one\" or \"one-of-each\"",
+        ),
+        (
+            "flash-8p",
+            "[sci_ring]\nsymbol_ns = 2",
+            "my.toml:3: sci_ring.symbol_ns = 2: nothing reads it with topology.kind",
+        ),
+    ];
+    for (base, text, expected) in cases {
+        let message = refusal(&format!("inherit = \"{base}\"\n{text}"));
+        assert!(message.starts_with(expected), "{message}\nis not\n{expected}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+}

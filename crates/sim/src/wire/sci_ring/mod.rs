@@ -194,6 +194,11 @@ impl Ring {
         intake.release(self.spec.sizes.of(packet.format));
     }
 
+    /// Symbols of the packets in an output buffer.
+    pub fn backlog(&self, node: NodeId, subaction: Subaction) -> u32 {
+        self.spec.buffers.output - self.nodes[node.index()].outputs[subaction as usize].free
+    }
+
     /// Runs up to the slot of a call at `now`, but not through it. Slots that are over already cannot be changed: a
     /// call at their time acts in the next one.
     fn enter_slot(&mut self, now: Time) -> Slot {
