@@ -43,44 +43,30 @@ impl Source {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Entry<E> {
-    time: Time,
-    rank: Rank,
-    event: E,
-}
-
 /// End marker of a slot's list.
 const END: u32 = u32::MAX;
 
-/// Storage for one event: an element of a slot's list or of the free list.
+/// Storage for one event from its push to its pop: an element of a slot's list or of the free list.
 #[derive(Clone, Debug)]
 struct Place<E> {
-    entry: Entry<E>,
+    time: Time,
+    rank: Rank,
+    event: E,
     next: u32,
 }
 
-impl<E> Entry<E> {
-    #[inline]
-    fn key(&self) -> (Time, Rank) {
-        (self.time, self.rank)
-    }
+/// The order of an event, and the place that holds it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Entry {
+    time: Time,
+    rank: Rank,
+    place: u32,
 }
 
-impl<E> PartialEq for Entry<E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-impl<E> Eq for Entry<E> {}
-impl<E> PartialOrd for Entry<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl<E> Ord for Entry<E> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
+impl Entry {
+    #[inline]
+    fn precedes(&self, other: &Self) -> bool {
+        (self.time, self.rank) < (other.time, other.rank)
     }
 }
 
@@ -91,7 +77,7 @@ impl<E> Ord for Entry<E> {
 #[derive(Debug)]
 pub struct EventQueue<E> {
     /// Events of the current slot and of earlier ones, sorted so that the next event is last.
-    ready: Vec<Entry<E>>,
+    ready: Vec<Entry>,
     /// Absolute number of the slot that `ready` was filled from.
     current: u64,
     /// First place of each slot's list.
@@ -99,7 +85,7 @@ pub struct EventQueue<E> {
     places: Vec<Place<E>>,
     free: u32,
     occupied: [u64; WORDS],
-    beyond: BinaryHeap<Reverse<Entry<E>>>,
+    beyond: BinaryHeap<Reverse<Entry>>,
     len: usize,
 }
 
@@ -138,16 +124,17 @@ impl<E: Copy> EventQueue<E> {
     #[inline]
     pub fn push(&mut self, time: Time, rank: Rank, event: E) {
         self.len += 1;
-        let entry = Entry { time, rank, event };
         let slot = time.0 >> SLOT_BITS;
         if slot <= self.current {
-            insert_sorted(&mut self.ready, entry);
+            let place = self.take_place(Place { time, rank, event, next: END });
+            insert_sorted(&mut self.ready, Entry { time, rank, place });
         } else if slot - self.current < SLOTS as u64 {
             let index = slot as usize & (SLOTS - 1);
-            self.wheel[index] = self.take_place(entry, self.wheel[index]);
+            self.wheel[index] = self.take_place(Place { time, rank, event, next: self.wheel[index] });
             self.occupied[index / 64] |= 1 << (index % 64);
         } else {
-            self.beyond.push(Reverse(entry));
+            let place = self.take_place(Place { time, rank, event, next: END });
+            self.beyond.push(Reverse(Entry { time, rank, place }));
         }
     }
 
@@ -166,21 +153,23 @@ impl<E: Copy> EventQueue<E> {
         if self.ready.is_empty() {
             self.advance();
         }
-        let entry = self.ready.pop()?;
+        let Entry { time, place: at, .. } = self.ready.pop()?;
         self.len -= 1;
-        Some((entry.time, entry.event))
+        let place = &mut self.places[at as usize];
+        (place.next, self.free) = (self.free, at);
+        Some((time, place.event))
     }
 
-    /// Stores `entry` in a free place, linked before the place `next`.
+    /// Stores an event in a free place.
     #[inline]
-    fn take_place(&mut self, entry: Entry<E>, next: u32) -> u32 {
+    fn take_place(&mut self, event: Place<E>) -> u32 {
         let at = self.free;
         if let Some(place) = self.places.get_mut(at as usize) {
             self.free = place.next;
-            *place = Place { entry, next };
+            *place = event;
             at
         } else {
-            self.places.push(Place { entry, next });
+            self.places.push(event);
             self.places.len() as u32 - 1
         }
     }
@@ -188,21 +177,29 @@ impl<E: Copy> EventQueue<E> {
     /// Advances to the next occupied slot and sorts its events into `ready`.
     fn advance(&mut self) {
         let in_wheel = self.next_occupied();
-        let in_heap = self.beyond.peek().map(|Reverse(entry)| entry.time.0 >> SLOT_BITS);
-        let Some(slot) = in_wheel.into_iter().chain(in_heap).min() else { return };
+        let in_heap = self.beyond.peek().map_or(u64::MAX, |Reverse(entry)| entry.time.0 >> SLOT_BITS);
+        let slot = in_wheel.min(in_heap);
+        if slot == u64::MAX {
+            return;
+        }
         self.current = slot;
-        if in_wheel == Some(slot) {
+        if in_wheel == slot {
             let index = slot as usize & (SLOTS - 1);
             let mut at = std::mem::replace(&mut self.wheel[index], END);
             while at != END {
-                let place = &mut self.places[at as usize];
-                insert_sorted(&mut self.ready, place.entry);
-                let next = std::mem::replace(&mut place.next, self.free);
-                self.free = at;
+                let Place { time, rank, next, .. } = self.places[at as usize];
+                insert_sorted(&mut self.ready, Entry { time, rank, place: at });
                 at = next;
             }
             self.occupied[index / 64] &= !(1 << (index % 64));
         }
+        if in_heap == slot {
+            self.take_from_heap(slot);
+        }
+    }
+
+    #[cold]
+    fn take_from_heap(&mut self, slot: u64) {
         while let Some(Reverse(entry)) = self.beyond.peek() {
             if entry.time.0 >> SLOT_BITS != slot {
                 break;
@@ -213,35 +210,30 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// Absolute number of the first occupied wheel slot after the current one.
-    fn next_occupied(&self) -> Option<u64> {
+    /// Absolute number of the first occupied wheel slot after the current one, [`u64::MAX`] if all are empty.
+    #[inline]
+    fn next_occupied(&self) -> u64 {
         let start = (self.current as usize + 1) & (SLOTS - 1);
         let (first_word, first_bit) = (start / 64, start % 64);
-        for step in 0..=WORDS {
-            let word = (first_word + step) % WORDS;
-            let mut bits = self.occupied[word];
-            if step == 0 {
-                bits &= !0 << first_bit;
-            } else if step == WORDS {
-                bits &= !(!0 << first_bit);
-            }
-            if bits != 0 {
-                let index = word * 64 + bits.trailing_zeros() as usize;
-                let ahead = (index + SLOTS - start) & (SLOTS - 1);
-                return Some(self.current + 1 + ahead as u64);
-            }
+        let first = self.occupied[first_word] >> first_bit;
+        if first != 0 {
+            return self.current + 1 + u64::from(first.trailing_zeros());
         }
-        None
+        // The first word comes last again: its lower bits are the slots farthest ahead.
+        let found = (1..=WORDS).find(|step| self.occupied[(first_word + step) % WORDS] != 0);
+        let Some(step) = found else { return u64::MAX };
+        let bits = self.occupied[(first_word + step) % WORDS];
+        self.current + 1 + (step * 64 - first_bit) as u64 + u64::from(bits.trailing_zeros())
     }
 }
 
 /// Inserts an event into a list sorted so that the next event is last. A slot holds only a handful of events, so
 /// shifting them is faster than sorting.
 #[inline]
-fn insert_sorted<E: Copy>(ready: &mut Vec<Entry<E>>, entry: Entry<E>) {
+fn insert_sorted(ready: &mut Vec<Entry>, entry: Entry) {
     let mut at = ready.len();
     ready.push(entry);
-    while at > 0 && ready[at - 1].key() < entry.key() {
+    while at > 0 && ready[at - 1].precedes(&entry) {
         ready[at] = ready[at - 1];
         at -= 1;
     }

@@ -7,11 +7,26 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 #[derive(Clone, Debug)]
 pub(crate) struct Random(Xoshiro256PlusPlus);
 
+/// The sequences of a seed, for programs that begin one for every element of an array.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Streams(u64);
+
+impl Streams {
+    /// The sequences of `seed`.
+    pub(crate) fn of(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed).next_u64())
+    }
+
+    /// The sequence number `stream`; streams are independent of each other.
+    pub(crate) fn stream(self, stream: u64) -> Random {
+        Random(Xoshiro256PlusPlus::seed_from_u64(self.0 ^ stream))
+    }
+}
+
 impl Random {
-    /// The sequence number `stream` of a seed; streams are independent of each other.
+    /// The sequence number `stream` of a seed.
     pub(crate) fn new(seed: u64, stream: u64) -> Self {
-        let mut first = Xoshiro256PlusPlus::seed_from_u64(seed);
-        Self(Xoshiro256PlusPlus::seed_from_u64(first.next_u64() ^ stream))
+        Streams::of(seed).stream(stream)
     }
 
     /// The next number, below `bound`.

@@ -15,10 +15,10 @@ const SLOTS: usize = 1 << BITS;
 
 /// Bits by which each step that differs from the one before it moves earlier ones out of a place: a place has the latest four.
 const AGE: u32 = 3;
-/// Equal steps in a row that have places of their own; those after them share the last one's.
-const MOST_EQUAL: usize = 255;
 /// The distance between the slots of equal steps in a row, which is odd, so that each has its own.
 const EQUAL_STRIDE: usize = 0x2d5;
+/// The distance of the last of them that has a slot of its own; those after it share its slot.
+const FARTHEST: usize = 255 * EQUAL_STRIDE;
 
 /// Bytes of a grain: the unit in which the memory in use is told ([`crate::Memory`]). No page of a machine is smaller.
 pub const GRAIN: u64 = 1024;
@@ -66,10 +66,11 @@ pub enum Guess {
 pub struct Predictor {
     slots: Box<[Slot; SLOTS]>,
     place: usize,
-    /// Of steps without a site: the hash of the latest step, of the path up to it, and the number of equal steps since.
+    /// Of steps without a site: the hash of the latest step, of the path up to it, and the distance of its slot from the first one's
+    /// of those that are equal.
     latest_hash: u16,
     path: usize,
-    equal: usize,
+    distance: usize,
     /// The address of the latest access.
     address: u64,
     /// The site of the latest step.
@@ -80,7 +81,7 @@ impl Default for Predictor {
     fn default() -> Self {
         let slots = vec![Slot::default(); SLOTS].into_boxed_slice();
         let Ok(slots) = slots.try_into() else { unreachable!("as many as there are") };
-        Self { slots, place: 0, latest_hash: 0, path: 0, equal: 0, address: 0, site: 0 }
+        Self { slots, place: 0, latest_hash: 0, path: 0, distance: 0, address: 0, site: 0 }
     }
 }
 
@@ -164,12 +165,12 @@ impl Predictor {
             return;
         }
         if hash == self.latest_hash {
-            self.equal = (self.equal + 1).min(MOST_EQUAL);
+            self.distance = (self.distance + EQUAL_STRIDE).min(FARTHEST);
         } else {
             self.path = self.path << AGE & (SLOTS - 1) ^ usize::from(hash);
-            (self.latest_hash, self.equal) = (hash, 0);
+            (self.latest_hash, self.distance) = (hash, 0);
         }
-        self.place = self.path ^ self.equal * EQUAL_STRIDE;
+        self.place = self.path ^ self.distance;
     }
 
     /// The address of an access here, by the stride or the offset, whichever was right the last time.

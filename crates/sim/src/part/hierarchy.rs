@@ -128,17 +128,32 @@ impl Hierarchy {
 
     /// The innermost level, from `from` on, in which `access` to `block` hits. A filter serves an access that leaves the state as
     /// it is; a holder serves every access that the state permits.
+    ///
+    /// # Errors
+    /// No level does. The line, if the access misses for want of rights: in the outermost holder that has it.
     #[inline]
-    pub fn hit(&self, block: u64, access: Access, from: usize) -> Option<usize> {
+    pub fn hit(&self, block: u64, access: Access, from: usize) -> Result<usize, Option<Held>> {
+        let mut held = None;
         let mut level = from;
         while level <= self.outermost {
-            let state = self.probe(level, block).map_or(CopyState::INVALID, |found| found.state);
-            if state.after(access).is_some_and(|after| after == state || level >= self.holder) {
-                return Some(level);
+            if let Some(found) = self.probe(level, block) {
+                let holds = level >= self.holder;
+                if found.state.after(access).is_some_and(|after| after == found.state || holds) {
+                    return Ok(level);
+                }
+                if holds {
+                    held = Some(self.held(level, found));
+                }
             }
             level += 1;
         }
-        None
+        Err(held)
+    }
+
+    #[inline]
+    fn held(&self, level: usize, found: Found) -> Held {
+        let place = Place { level: level as u8, slot: found.slot };
+        Held { place, state: found.state, version: self.caches[level].version(found.slot) }
     }
 
     /// The coherent `line`, in the outermost holder that has it.
@@ -147,8 +162,7 @@ impl Hierarchy {
         let mut level = self.outermost;
         loop {
             if let Some(found) = self.caches[level].probe(line) {
-                let place = Place { level: level as u8, slot: found.slot };
-                return Some(Held { place, state: found.state, version: self.caches[level].version(found.slot) });
+                return Some(self.held(level, found));
             }
             if level == self.holder {
                 return None;
@@ -231,7 +245,12 @@ impl Hierarchy {
         let at = |slot| Place { level: level as u8, slot };
         let (slot, victim) = self.caches[level].make_room(line, |slot| reserved(at(slot)), random)?;
         if let Some(victim) = victim {
-            self.displaced(level, victim, reserved, random);
+            if self.is_plain() {
+                self.clear_included(level, victim.line);
+                self.leaving.push(victim);
+            } else {
+                self.displaced(level, victim, reserved, random);
+            }
         }
         Some(at(slot))
     }
@@ -283,15 +302,50 @@ impl Hierarchy {
     pub fn bring_in(
         &mut self,
         (block, level): (u64, usize),
-        (state, version): (CopyState, Version),
+        copy: (CopyState, Version),
         writes: bool,
         reserved: &impl Fn(Place) -> bool,
+        random: &mut Xoshiro256PlusPlus,
+    ) {
+        match level {
+            0 => {}
+            1 if self.specs[0].inclusion == Inclusion::Inclusive => self.fill_primary(block, copy, writes, random),
+            _ => self.bring_into_all((block, level), copy, writes, reserved, random),
+        }
+    }
+
+    /// Fills `block` into a primary level that the level outside includes, which nothing reserves places of.
+    #[inline]
+    fn fill_primary(
+        &mut self,
+        block: u64,
+        (state, version): (CopyState, Version),
+        writes: bool,
+        random: &mut Xoshiro256PlusPlus,
+    ) {
+        if writes && !self.specs[0].allocates && self.caches[0].probe(block).is_none() {
+            return;
+        }
+        let state = self.shown(0, state);
+        if let Some(Some(victim)) = self.caches[0].fill(block, (state, version), |_| false, random) {
+            self.written[1] += u32::from(victim.state.is_dirty());
+        }
+    }
+
+    /// [`Self::bring_in`] for levels in any relation. Not generic: one function serves all callers.
+    #[inline(never)]
+    fn bring_into_all(
+        &mut self,
+        (block, level): (u64, usize),
+        copy: (CopyState, Version),
+        writes: bool,
+        reserved: &dyn Fn(Place) -> bool,
         random: &mut Xoshiro256PlusPlus,
     ) {
         let Some(inside) = level.checked_sub(1) else { return };
         if self.specs[inside].inclusion == Inclusion::Exclusive {
             let to = self.receiver(inside);
-            if !self.has_room(to, self.line(to, block), reserved) {
+            if !self.has_room(to, self.line(to, block), &reserved) {
                 return;
             }
             let line = self.line(level, block);
@@ -306,7 +360,7 @@ impl Hierarchy {
             if writes && !self.specs[to].allocates && self.caches[to].probe(line).is_none() {
                 return;
             }
-            self.fill(to, line, (state, version), reserved, random);
+            self.fill(to, line, copy, reserved, random);
         }
     }
 
@@ -317,13 +371,12 @@ impl Hierarchy {
     }
 
     /// Fills `line` into `level`. False if every slot for it is reserved.
-    #[inline]
     fn fill(
         &mut self,
         level: usize,
         line: u64,
         (state, version): (CopyState, Version),
-        reserved: &impl Fn(Place) -> bool,
+        reserved: &dyn Fn(Place) -> bool,
         random: &mut Xoshiro256PlusPlus,
     ) -> bool {
         let state = self.shown(level, state);
@@ -340,11 +393,12 @@ impl Hierarchy {
     }
 
     /// A line was displaced from `level`: the levels that it includes lose it, too, and it moves outside or leaves.
+    #[inline(never)]
     fn displaced(
         &mut self,
         level: usize,
         victim: Victim,
-        reserved: &impl Fn(Place) -> bool,
+        reserved: &dyn Fn(Place) -> bool,
         random: &mut Xoshiro256PlusPlus,
     ) {
         let (inclusion, dirty) = (self.specs[level].inclusion, victim.state.is_dirty());

@@ -37,7 +37,7 @@ pub trait Location: Copy {
 
 /// A physical address, as microbenchmarks use for memory that they place themselves: the TLB maps it to itself.
 impl Location for PhysicalAddr {
-    #[inline]
+    #[inline(always)]
     fn translate(self, processor: &mut Processor, _access: Access) -> Result<PhysicalAddr, Wait> {
         processor.look_up(self.0, |_, entry| entry)?;
         Ok(self)
@@ -56,7 +56,7 @@ impl Location for PhysicalAddr {
 
 /// A virtual address, which the operating system maps to the frame of its page.
 impl Location for VirtualAddr {
-    #[inline]
+    #[inline(always)]
     fn translate(self, processor: &mut Processor, access: Access) -> Result<PhysicalAddr, Wait> {
         processor.look_up(self.0, |translations, entry| translations.tag(self.0, entry))?;
         let writes = access.writes();
@@ -228,12 +228,14 @@ impl Processor {
         if !self.caches.is_plain() {
             self.writeback_room()?;
         }
-        if let Some(level) = self.caches.hit(block, access, self.first_level_beyond()) {
-            self.hit_in(level, block, access);
-            self.prefetch_after(block, named, false);
-            return Ok(());
-        }
-        let held = self.caches.find(line.0);
+        let held = match self.caches.hit(block, access, self.first_level_beyond()) {
+            Ok(level) => {
+                self.hit_in(level, block, access);
+                self.prefetch_after(block, named, false);
+                return Ok(());
+            }
+            Err(held) => held,
+        };
         let copy = CachedCopy::of(held);
         let id = self.free_miss(access.writes(), copy.state.rights() == Rights::Read)?;
         self.writeback_room()?;

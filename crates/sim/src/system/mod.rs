@@ -242,10 +242,12 @@ impl<C: Controller> System<C> {
             Event::Credits(channel, lane) => self.on_credits(channel, lane),
             Event::Node(event) => C::happened(self, event),
         }
-        match self.failure.take() {
-            Some(error) => Err(error),
-            None => Ok(true),
-        }
+        if self.failure.is_some() { self.failed() } else { Ok(true) }
+    }
+
+    #[cold]
+    fn failed(&mut self) -> Result<bool, SimError> {
+        self.failure.take().map_or(Ok(true), Err)
     }
 
     /// The node of `cpu`.

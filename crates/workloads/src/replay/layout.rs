@@ -32,6 +32,8 @@ pub struct Layout {
     /// The binary logarithms of the bytes in a page, and in a line.
     page_shift: u32,
     line_shift: u32,
+    /// The bits of an address within a line.
+    line_mask: u64,
     chunks: Chunks,
     /// The pages of the region.
     pages: Vec<Page>,
@@ -64,7 +66,8 @@ impl Layout {
                 before = Some(page);
             }
         }
-        let mut layout = Self { page_shift, line_shift, chunks: Chunks::new(&chunks, page_shift + COLOUR_BITS), pages };
+        let (line_mask, chunks) = ((1 << line_shift) - 1, Chunks::new(&chunks, page_shift + COLOUR_BITS));
+        let mut layout = Self { page_shift, line_shift, line_mask, chunks, pages };
         for &(address, _) in &memory.changes {
             if let Some(page) = layout.page(address) {
                 layout.pages[page] = Page::Synchronising;
@@ -119,8 +122,8 @@ impl Layout {
     /// The lines behind the first one that an access to `bytes` bytes at `address` reaches into, by their first bytes.
     #[inline]
     pub fn further_lines(&self, address: u64, bytes: u8) -> Option<impl Iterator<Item = u64> + use<>> {
-        let (shift, line) = (self.line_shift, 1 << self.line_shift);
-        let reaches = (address & (line - 1)) + u64::from(bytes) > line;
+        let shift = self.line_shift;
+        let reaches = (address & self.line_mask) + u64::from(bytes) > self.line_mask + 1;
         let last = address.saturating_add(u64::from(bytes).saturating_sub(1));
         reaches.then(|| ((address >> shift) + 1..=last >> shift).map(move |number| number << shift))
     }
@@ -187,10 +190,15 @@ impl Chunks {
         table
     }
 
-    /// The slot of the chunk that `address` is in, or else a free one.
+    /// The slot where the search for the chunk of `address` begins.
     #[inline]
+    fn first_slot(&self, address: u64) -> usize {
+        ((address >> self.chunk_shift).wrapping_mul(Self::SPREAD) >> self.spread_shift) as usize
+    }
+
+    /// The slot of the chunk that `address` is in, or else a free one.
     fn slot(&self, address: u64) -> usize {
-        let mut slot = ((address >> self.chunk_shift).wrapping_mul(Self::SPREAD) >> self.spread_shift) as usize;
+        let mut slot = self.first_slot(address);
         while !self.slots[slot].contains(address) && self.slots[slot].bytes > 0 {
             slot = (slot + 1) & (self.slots.len() - 1);
         }
@@ -199,6 +207,12 @@ impl Chunks {
 
     #[inline]
     fn find(&self, address: u64) -> Option<&Chunk> {
+        let first = self.slots.get(self.first_slot(address));
+        first.filter(|chunk| chunk.contains(address)).or_else(|| self.find_further(address))
+    }
+
+    #[cold]
+    fn find_further(&self, address: u64) -> Option<&Chunk> {
         let chunk = &self.slots[self.slot(address)];
         chunk.contains(address).then_some(chunk)
     }

@@ -6,7 +6,7 @@ use crate::Blocks;
 use crate::parallel::{Array, Share, element};
 use crate::parameter::program;
 use crate::program::{Program, RegionPlan, Shape, Wrong};
-use crate::random::Random;
+use crate::random::Streams;
 use crate::thread::Thread;
 
 program! {
@@ -63,8 +63,8 @@ impl Radix {
     }
 
     /// The key of a record.
-    fn key(&self, seed: u64, record: usize) -> u32 {
-        Random::new(seed, record as u64).below(1 << self.bits) as u32
+    fn key(&self, keys: Streams, record: usize) -> u32 {
+        keys.stream(record as u64).below(1 << self.bits) as u32
     }
 }
 
@@ -162,9 +162,10 @@ impl Program for Radix {
         let body = Body { share, radix: self.radix as usize, counts, sums };
         let own = share.block(self.keys as usize);
         let (mut from, mut to) = (Keys::new(&regions[0]), Keys::new(&regions[1]));
+        let keys = Streams::of(shape.seed);
         for record in own.clone() {
             thread.instructions(DRAW);
-            from.store(thread, record, (self.key(shape.seed, record), record as u32));
+            from.store(thread, record, (self.key(keys, record), record as u32));
         }
         thread.barrier();
         thread.measure(true);
@@ -183,7 +184,7 @@ impl Program for Radix {
 
     /// Every record is there once, with its key, behind smaller keys and behind equal keys of earlier records.
     fn check(&self, shape: &Shape, read: &dyn Fn(usize, usize) -> u64) -> Result<(), Wrong> {
-        let sorted = self.passes() as usize % 2;
+        let (sorted, keys) = (self.passes() as usize % 2, Streams::of(shape.seed));
         let mut missing = vec![true; self.keys as usize];
         let mut last = None;
         (0..self.keys as usize).try_for_each(|place| {
@@ -192,7 +193,7 @@ impl Program for Radix {
             Wrong::unless_equal(u64::from(is_new), 1, || {
                 format!("record {record}, at place {place}, times its first place,")
             })?;
-            let right = self.key(shape.seed, record as usize);
+            let right = self.key(keys, record as usize);
             Wrong::unless_equal(key.into(), right.into(), || format!("the key of record {record}, at place {place},"))?;
             let follows = last.replace((key, record)) < Some((key, record));
             Wrong::unless_equal(u64::from(follows), 1, || format!("the order at place {place}, where 1 is ascending,"))

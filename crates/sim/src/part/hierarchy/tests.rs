@@ -46,11 +46,12 @@ fn reference(
         if next.is_some() { CopyState::MODIFIED } else { found.map_or(CopyState::EXCLUSIVE, |held| held.state) };
     let version = next.or(seen).unwrap_or_default();
     let level = match caches.hit(block, access, 0) {
-        Some(level) => {
+        Ok(level) => {
             caches.look_up(level, block);
             level
         }
-        None => {
+        Err(held) => {
+            assert_eq!(held, found, "the copy that a miss has so far");
             let place = match found {
                 Some(held) => held.place,
                 None => caches.make_room(caches.entry(), line, &reserved, random).expect("nothing is reserved"),

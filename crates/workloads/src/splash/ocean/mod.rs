@@ -9,7 +9,7 @@ use solver::{Grid, Solver};
 use crate::parallel::{Array, Reduction, Share, alone, element};
 use crate::parameter::program;
 use crate::program::{Program, RegionPlan, Shape, Wrong};
-use crate::random::Random;
+use crate::random::Streams;
 use crate::thread::Thread;
 
 program! {
@@ -65,8 +65,8 @@ impl Ocean {
     }
 
     /// Vorticity at a point to begin with: the same whoever draws it.
-    fn initial(&self, row: usize, column: usize, seed: u64) -> f64 {
-        Random::new(seed, row as u64 * self.intervals + column as u64).unit() - 0.5
+    fn initial(&self, row: usize, column: usize, points: Streams) -> f64 {
+        points.stream(row as u64 * self.intervals + column as u64).unit() - 0.5
     }
 }
 
@@ -128,8 +128,9 @@ impl Program for Ocean {
         let share = Share::new(shape, thread.number());
         let grid = |region: usize, level: usize| Grid::new(&layouts[level], Array::new(&regions[region]));
         let vorticity = |step| grid(at.vorticity(step), 0);
+        let points = Streams::of(shape.seed);
         for (row, column) in layouts[0].inside(share.number) {
-            vorticity(0).store(thread, row, column, self.initial(row, column, shape.seed));
+            vorticity(0).store(thread, row, column, self.initial(row, column, points));
             thread.instructions(DRAW);
         }
         thread.barrier();
