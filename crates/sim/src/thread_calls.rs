@@ -77,7 +77,7 @@ impl Thread<'_> {
     /// The present node of a virtual address, if its page has been placed.
     pub fn home_of(&mut self, at: VirtualAddr) -> Option<NodeId> {
         self.call(Call::Whereabouts(at));
-        self.team.found.take().map(crate::memory::node_of)
+        self.team.found.take().map(crate::map::node_of)
     }
 
     /// The thread's own clock, without waiting for operations in progress: for messages.

@@ -4,7 +4,7 @@ use machine::Topology;
 use machine::description::Description;
 use units::{Duration, NodeId};
 
-use crate::memory::LineMap;
+use crate::map::LineMap;
 use crate::processor::ProcessorTiming;
 use crate::system::{Blueprint, Controller};
 use crate::wire::Network;

@@ -9,7 +9,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use units::{LineAddr, NodeId};
 
 use crate::incoherence::Unfinished;
-use crate::memory::{LineMap, LineTable};
+use crate::map::{LineMap, LineTable};
 
 /// The effects of a run of a home's handler besides the new directory state. Reused from run to run.
 #[derive(Clone, Debug, Default)]

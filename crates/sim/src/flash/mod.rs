@@ -34,7 +34,7 @@ use crate::account::StallTerms;
 use crate::counters::CounterUnit;
 use crate::incoherence::Incoherence;
 use crate::kernel::{self, EnvelopeId};
-use crate::memory::LineMap;
+use crate::map::LineMap;
 use crate::processor::{MissId, Post, ProcessorTiming};
 use crate::system::{Blueprint, Controller, Held, System};
 use crate::wire::{Interconnect, Network};

@@ -14,7 +14,7 @@ use protocol::{Access, Version};
 use units::{Bytes, CpuId, LineAddr, NodeId};
 
 use super::{HubEvent, Hubs};
-use crate::memory::node_of;
+use crate::map::node_of;
 use crate::observe::ContentsEvent;
 use crate::os::Transfer;
 use crate::part::CachedCopy;

@@ -6,7 +6,7 @@ use units::{CpuId, LineAddr, NodeId, PhysicalAddr};
 
 use super::reference_counters::BLOCK_SHIFT;
 use super::{HubEvent, Hubs};
-use crate::memory::NODE_SHIFT;
+use crate::map::address_in;
 use crate::os::PageNumber;
 use crate::processor::MissId;
 use crate::system::System;
@@ -40,7 +40,7 @@ impl System<Hubs> {
         self.paging.counters_mut().interrupts += 1;
         self.interrupt(interrupted, cost);
         let busiest = self.controllers.references.as_ref().and_then(|counters| counters.busiest(home, block));
-        let at = PhysicalAddr(u64::from(home.0) << NODE_SHIFT | u64::from(block) << BLOCK_SHIFT);
+        let at = address_in(home, u64::from(block) << BLOCK_SHIFT);
         let Some(transfer) = busiest.and_then(|to| self.paging.begin_move(at, to, &mut self.memory)) else { return };
         self.announce_frames();
         let cost = self.paging.spec().migrate;

@@ -20,7 +20,7 @@ use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 use crate::counters::CounterUnit;
 use crate::incoherence::Incoherence;
 use crate::kernel::{self, EnvelopeId, Event, NodeEvent, Reach};
-use crate::memory::{LineMap, LineTable};
+use crate::map::{LineMap, LineTable};
 use crate::os::Transfer;
 use crate::part::CachedCopy;
 use crate::processor::{MissId, Post, PostKind, ProcessorTiming};

@@ -7,7 +7,8 @@ use units::{Bytes, CpuId, Duration, NodeId, PageAddr, PhysicalAddr, VirtualAddr}
 
 use super::placement::{Policy, Preference};
 use super::translations::{Translation, Translations};
-use crate::memory::{Memory, node_of};
+use crate::map::node_of;
+use crate::memory::Memory;
 
 /// Counts of the operating system's memory management since the start.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -7,7 +7,8 @@
 use units::{CpuId, NodeId, PhysicalAddr, VirtualAddr};
 
 use super::paging::{PageNumber, Paging, Transfer};
-use crate::memory::{Memory, node_of};
+use crate::map::node_of;
+use crate::memory::Memory;
 
 /// The next step of a processor that references a page.
 #[derive(Clone, PartialEq, Eq, Debug)]

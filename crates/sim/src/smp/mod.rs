@@ -21,7 +21,7 @@ use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 use crate::SimError;
 use crate::incoherence::Incoherence;
 use crate::kernel::{self, EnvelopeId, Event, NodeEvent, Reach};
-use crate::memory::{LineMap, LineTable};
+use crate::map::{LineMap, LineTable};
 use crate::part::{Banks, BanksTiming, SnoopingBus, SnoopingBusTiming};
 use crate::processor::{Post, PostKind, ProcessorTiming};
 use crate::statistics::{Histogram, NodeStatistics, Tally};

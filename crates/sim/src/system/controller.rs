@@ -8,7 +8,7 @@ use super::System;
 use crate::counters::CounterUnit;
 use crate::incoherence::Incoherence;
 use crate::kernel::{EnvelopeId, Message, NodeEvent};
-use crate::memory::LineMap;
+use crate::map::LineMap;
 use crate::os::Transfer;
 use crate::processor::{MissId, Post, ProcessorTiming};
 use crate::wire::Network;

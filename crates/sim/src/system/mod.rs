@@ -26,7 +26,8 @@ use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, PhysicalAddr, T
 
 use crate::fault::Fault;
 use crate::kernel::{EnvelopeId, Event, Kernel, Places};
-use crate::memory::{LineMap, Memory};
+use crate::map::LineMap;
+use crate::memory::Memory;
 use crate::observe::{self, Probe, Subject};
 use crate::os::Paging;
 use crate::part::CachedCopy;
