@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use units::{Bytes, NodeId, PhysicalAddr};
 
 use crate::SimError;
-use crate::map::address_in;
+use crate::map::{AddressMap, LineMap, address_in};
 
 /// The memory of the machine, with the amount allocated on each node.
 pub struct Memory {
+    /// The address map.
+    pub map: AddressMap,
     allocated: Vec<u64>,
     page: Bytes,
     capacity: Bytes,
@@ -19,10 +21,11 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Empty memory of `nodes` nodes of `capacity` each, for secondary caches with `way` bytes in each way.
-    pub fn new(nodes: usize, capacity: Bytes, page: Bytes, way: Bytes) -> Self {
+    /// Empty memory of `nodes` nodes of `capacity` each, for secondary caches with `way` bytes in each way and these lines.
+    pub fn new(nodes: usize, capacity: Bytes, page: Bytes, way: Bytes, lines: LineMap) -> Self {
         let colours = (way.0 / page.0).max(1);
-        Self { allocated: vec![0; nodes], page, capacity, colours, spare: vec![BTreeMap::new(); nodes] }
+        let map = AddressMap::new(nodes, lines, page);
+        Self { map, allocated: vec![0; nodes], page, capacity, colours, spare: vec![BTreeMap::new(); nodes] }
     }
 
     /// Consecutive whole pages on node `home`, at least `bytes` of them.
@@ -115,9 +118,14 @@ impl Memory {
 mod tests {
     use super::*;
 
+    /// The memory of `nodes` nodes, for caches with ways of 64 KB.
+    fn memory(nodes: usize, capacity: Bytes, page: Bytes) -> Memory {
+        Memory::new(nodes, capacity, page, Bytes::from_kib(64), LineMap::new(Bytes(128)))
+    }
+
     #[test]
     fn pages_are_whole_and_apart() {
-        let mut memory = Memory::new(2, Bytes::from_mib(1), Bytes::from_kib(16), Bytes::from_kib(64));
+        let mut memory = memory(2, Bytes::from_mib(1), Bytes::from_kib(16));
         let first = memory.allocate(NodeId(1), Bytes(1)).unwrap();
         let second = memory.allocate(NodeId(1), Bytes(1)).unwrap();
         assert_eq!((first.0, second.0), (1 << 32, (1 << 32) + (16 << 10)));
@@ -128,7 +136,7 @@ mod tests {
 
     #[test]
     fn frames_have_the_colour_asked_for_while_there_is_one() {
-        let mut memory = Memory::new(1, Bytes::from_kib(16 * 6), Bytes::from_kib(16), Bytes::from_kib(64));
+        let mut memory = memory(1, Bytes::from_kib(16 * 6), Bytes::from_kib(16));
         let mut number = |like| Some(memory.frame(NodeId(0), like)?.0 >> 14);
         let colours: Vec<_> = [2, 2, 0, 1].map(|like| number(Some(like))).to_vec();
         assert_eq!(colours, [Some(2), Some(3), Some(4), Some(5)], "six pages have only one of colour 2");
@@ -139,7 +147,7 @@ mod tests {
     #[test]
     fn a_large_block_is_aligned_and_frames_before_it_stay_free() {
         let page = Bytes::from_kib(16);
-        let mut memory = Memory::new(1, Bytes::from_kib(16 * 11), page, Bytes::from_kib(64));
+        let mut memory = memory(1, Bytes::from_kib(16 * 11), page);
         assert_eq!(memory.frame(NodeId(0), None).map(|frame| frame.0), Some(0));
         let large = Bytes::from_kib(64);
         assert_eq!(memory.aligned_room(NodeId(0), large), 4, "the last three frames are no whole block");
@@ -151,7 +159,7 @@ mod tests {
 
     #[test]
     fn without_colours_frames_come_in_order() {
-        let mut memory = Memory::new(1, Bytes::from_mib(1), Bytes::from_kib(16), Bytes::from_kib(64));
+        let mut memory = memory(1, Bytes::from_mib(1), Bytes::from_kib(16));
         let frames: Vec<_> = (0..3).map(|_| memory.frame(NodeId(0), None).map(|frame| frame.0 >> 14)).collect();
         assert_eq!(frames, [Some(0), Some(1), Some(2)]);
         assert_eq!(memory.free_frames(NodeId(0)), 61);

@@ -84,6 +84,7 @@ impl LocalFrames {
     }
 
     /// Number of frames of a node that stand for pages of other nodes.
+    #[cfg(test)]
     pub fn count(&self, node: NodeId) -> usize {
         self.frames[node.index()].len()
     }

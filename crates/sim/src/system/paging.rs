@@ -39,13 +39,13 @@ impl<C: Controller> System<C> {
 
     /// Allows programs to request page migrations. Returns whether the machine can move pages.
     pub fn let_pages_move(&mut self) -> bool {
-        if C::MOVES_PAGES {
+        if C::DISCOVERY.is_some() {
             self.paging.let_move();
             for processor in self.processors.iter_mut().flatten() {
                 processor.set_translations(self.paging.known(processor.cpu()).clone());
             }
         }
-        C::MOVES_PAGES
+        C::DISCOVERY.is_some()
     }
 
     /// The processor with the first touch of the page of a virtual address, if it has been touched.
@@ -82,14 +82,14 @@ impl<C: Controller> System<C> {
                 };
                 self.announce_frames();
                 self.paging.note_toucher(at, cpu);
-                self.paging.use_placed(cpu, at, writes);
+                self.paging.use_placed(cpu, at, writes, &self.memory);
                 let processor = self.processor_mut(cpu);
                 processor.count_page_fault();
                 processor.spend_in_os(now, cost);
             }
             Reference::Wait(transfers) => {
                 self.announce_frames();
-                transfers.into_iter().for_each(|transfer| C::transfer(self, transfer));
+                transfers.into_iter().for_each(|transfer| self.begin_transfer(transfer));
                 return false;
             }
         }

@@ -76,10 +76,12 @@ section! {
         interrupt: Duration = "interrupt_ns", ns(0.0, 1e9);
         /// The time of a processor of the home for a migration besides the copy: frame, page table, copy engine.
         migrate: Duration = "migrate_ns", ns(0.0, 1e9);
-        /// Maximum number of lines that a Hub's copy engine has outstanding.
+        /// Maximum number of lines of a page that a node has outstanding while it transfers the page.
         copy_lines: u32 = "copy_lines", count(1, 64);
         /// A processor's time for a bus error on a poisoned line: the trap, and a new translation.
         bus_error: Duration = "bus_error_ns", ns(0.0, 1e9);
+        /// A processor's time for the interrupt that takes an outdated translation away, where lines are not poisoned.
+        shootdown: Duration = "shootdown_ns", ns(0.0, 1e9);
         /// Whether pages that are only read are replicated on distant readers' nodes.
         replication: bool = "replication", Flag;
         /// Router hops beyond which a copy of an only-read page is too far away.
