@@ -208,9 +208,23 @@ fn a_page_moves_to_who_uses_it_and_that_pays() {
     assert!(os_time(&reports) > Duration::ZERO && os_time(&unmoved) == Duration::ZERO);
 }
 
+#[test]
+fn a_page_of_flash_moves_to_who_uses_it_and_that_pays() {
+    let moving = flash("migration_threshold = 48\nmigration_limit = 4");
+    let os = OsSpec { migration: false, ..moving.os.clone() };
+    let still = Description { os, ..moving.clone() };
+    let (reports, paging, homes, _) = go_over(&moving, 96, 20);
+    assert_eq!(homes, [Some(NodeId(0)); 96]);
+    assert_eq!((paging.migrations, &paging.placed[..4]), (96, &[96, 0, 0, 0][..]));
+    assert_eq!((paging.bus_errors, paging.shootdowns), (0, 96), "{paging:?}");
+    let (unmoved, none, stayed, _) = go_over(&still, 96, 20);
+    assert_eq!((none.migrations, none.interrupts, stayed), (0, 0, vec![Some(NodeId(3)); 96]));
+    let time = |reports: &[ThreadReport]| reports[0].finished - reports[0].started;
+    assert!(time(&reports).0 * 10 < time(&unmoved).0 * 9, "{:?} moved, {:?} not", time(&reports), time(&unmoved));
+}
+
 /// All processors read the same pages, without keeping copies in caches for long; then one stores to each page.
-fn read_by_all(replication: bool) -> Seen {
-    let mut description = machine("migration_threshold = 1000000");
+fn read_by_all(mut description: Description, replication: bool) -> Seen {
     (description.os.migration, description.os.replication) = (false, replication);
     let options = Options { check_loads: true, ..Options::default() };
     let mut simulator = Simulator::new(&description, options).expect("it can be");
@@ -238,12 +252,25 @@ fn read_by_all(replication: bool) -> Seen {
 
 #[test]
 fn what_is_only_read_is_copied_to_its_readers_until_somebody_stores_to_it() {
-    let (_, alone, _, long) = read_by_all(false);
+    let origin = machine("migration_threshold = 1000000");
+    let (_, alone, _, long) = read_by_all(origin.clone(), false);
     assert_eq!((alone.replications, alone.collapses, alone.placed[0]), (0, 0, 4));
-    let (_, paging, homes, short) = read_by_all(true);
+    let (_, paging, homes, short) = read_by_all(origin, true);
     // Nodes 0 and 1 share a router, as do 2 and 3: one copy at the other router is near enough to both.
     assert_eq!((paging.replications, paging.collapses), (4, 4), "{paging:?}");
     assert_eq!((homes, paging.placed), (vec![Some(NodeId(0)); 4], vec![4, 0, 0, 0]));
+    assert!(short.0 * 10 < long.0 * 9, "{short:?} with copies, {long:?} without");
+}
+
+#[test]
+fn flash_copies_what_is_only_read_to_every_reader_beyond_the_radius() {
+    let flash = flash("migration_threshold = 1000000\ncoverage_radius = 0");
+    let (_, alone, _, long) = read_by_all(flash.clone(), false);
+    let (_, paging, homes, short) = read_by_all(flash, true);
+    assert_eq!((alone.replications, alone.collapses, alone.shootdowns), (0, 0, 0));
+    // Each of the seven other nodes has one copy of each page, which the store gives up. Its reader is interrupted.
+    assert_eq!((paging.replications, paging.collapses, paging.shootdowns), (28, 4, 28), "{paging:?}");
+    assert_eq!((homes, &paging.placed[..2]), (vec![Some(NodeId(0)); 4], &[4, 0][..]));
     assert!(short.0 * 10 < long.0 * 9, "{short:?} with copies, {long:?} without");
 }
 
@@ -329,17 +356,17 @@ fn misses_on_pages_that_exchange_their_colours_go_on() {
 }
 
 #[test]
-fn machines_without_hubs_move_and_copy_no_pages() {
-    let refusal = |change: fn(&mut OsSpec)| {
-        let mut description = machine::load("flash-4p").expect("a machine");
-        change(&mut description.os);
+fn machines_of_one_memory_and_ideal_protocols_move_and_copy_no_pages() {
+    let refusal = |name: &str, change: fn(&mut Description)| {
+        let mut description = machine::load(name).expect("a machine");
+        change(&mut description);
         Simulator::new(&description, Options::default()).err().expect("refused").to_string()
     };
-    let moves = refusal(|os| os.migration = true);
-    assert!(
-        moves.contains("os.migration = true: only the Hub of an Origin counts references by page; accepted: false"),
-        "{moves}"
-    );
-    let copies = refusal(|os| os.replication = true);
-    assert!(copies.contains("os.replication = true: only the Hub of an Origin poisons"), "{copies}");
+    let moves = refusal("smp-4p", |machine| machine.os.migration = true);
+    assert!(moves.contains("os.migration = true: a machine on one bus has one memory"), "{moves}");
+    let copies = refusal("flash-4p", |machine| {
+        machine.os.replication = true;
+        machine.directory.as_mut().unwrap().ideal = machine::description::IdealProtocol::ZeroOverhead;
+    });
+    assert!(copies.contains("os.replication = true: no handler of an ideal protocol"), "{copies}");
 }
