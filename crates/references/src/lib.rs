@@ -21,4 +21,4 @@ pub use event::{Access, AccessKind, Event};
 pub use file::{Recorder, ReferenceFile};
 pub use kind::open;
 pub use memory::Memory;
-pub use source::{Area, BATCH, Events, Header, ReferenceError, Source, ThreadEvents, Warning};
+pub use source::{Area, BATCH, Encoded, Events, Header, Portion, ReferenceError, Source, ThreadEvents, Warning};

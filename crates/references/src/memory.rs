@@ -28,16 +28,8 @@ impl Memory {
     /// It cannot be read.
     pub fn of(source: &dyn Source) -> Result<Self, ReferenceError> {
         let mut footprint = Footprint::default();
-        let mut batch = Vec::with_capacity(crate::BATCH);
         for thread in 0..source.header().threads {
-            let mut events = source.events(thread)?;
-            loop {
-                events.fill(&mut batch)?;
-                if batch.is_empty() {
-                    break;
-                }
-                batch.iter().for_each(|step| footprint.note(step.parts().1));
-            }
+            source.events(thread)?.for_each(|step| footprint.note(step.parts().1))?;
         }
         Ok(footprint.into_memory())
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::encoding::Step;
+use crate::encoding::{Decoder, Step};
 use crate::event::Event;
 use crate::memory::Memory;
 
@@ -108,17 +108,81 @@ pub enum ReferenceError {
     },
 }
 
-/// Steps that are read at once: few enough to stay in a first-level cache until they are replayed.
+/// Steps in a [`Portion`] of a source that decodes ahead: few enough to stay in a first-level cache until they are replayed.
 pub const BATCH: usize = 1024;
+
+/// Steps of a thread that follow each other.
+pub enum Portion<'a> {
+    /// As they are.
+    Steps(&'a [Step]),
+    /// As bytes, decoded one by one as they are needed.
+    Encoded(Encoded<'a>),
+}
+
+/// Encoded steps.
+pub struct Encoded<'a> {
+    /// The decoder of the thread's steps, after those before.
+    pub(crate) decoder: &'a mut Decoder,
+    /// The bytes.
+    pub(crate) bytes: &'a [u8],
+    /// Number of steps in them.
+    pub(crate) steps: u32,
+    /// The file, and the place of the bytes in it.
+    pub(crate) path: &'a Path,
+    pub(crate) at: u64,
+}
+
+impl Portion<'_> {
+    /// Passes every step to `each`, in order.
+    ///
+    /// # Errors
+    /// The bytes are damaged; the steps before the damage have been passed.
+    #[inline(always)]
+    pub fn for_each(mut self, mut each: impl FnMut(Step)) -> Result<(), ReferenceError> {
+        // `each` is called at one place, so that the compiler can make one loop of decoding and replaying.
+        loop {
+            let next = match &mut self {
+                Self::Steps(steps) => steps.split_off_first().copied(),
+                Self::Encoded(encoded) => encoded.next()?,
+            };
+            match next {
+                Some(step) => each(step),
+                None => return Ok(()),
+            }
+        }
+    }
+}
+
+impl Encoded<'_> {
+    #[inline(always)]
+    fn next(&mut self) -> Result<Option<Step>, ReferenceError> {
+        if self.steps == 0 {
+            return if self.bytes.is_empty() && self.decoder.is_between_tokens() {
+                Ok(None)
+            } else {
+                Err(self.damaged("a block goes on after its last step"))
+            };
+        }
+        self.steps -= 1;
+        match self.decoder.next(&mut self.bytes) {
+            Some(step) => Ok(Some(step)),
+            None => Err(self.damaged("a block holds something else than steps")),
+        }
+    }
+
+    #[cold]
+    fn damaged(&self, what: &str) -> ReferenceError {
+        ReferenceError::Damaged { path: self.path.to_owned(), at: self.at, what: what.to_owned() }
+    }
+}
 
 /// The events of one thread, in order, read as they are needed.
 pub trait Events: Send {
-    /// Replaces what is in `batch`, which has room for [`BATCH`] steps or more, by the next steps, as many as there is room for; by none at
-    /// the end.
+    /// The next steps; `None` at the end.
     ///
     /// # Errors
     /// The trace cannot be read any further.
-    fn fill(&mut self, batch: &mut Vec<Step>) -> Result<(), ReferenceError>;
+    fn next(&mut self) -> Result<Option<Portion<'_>>, ReferenceError>;
 }
 
 /// The events of one thread.
@@ -127,6 +191,7 @@ pub type ThreadEvents = Box<dyn Events>;
 /// Events that come one by one, each a step of its own.
 pub(crate) struct OneByOne<I> {
     events: I,
+    batch: Vec<Step>,
     /// The site that was told last.
     site: u64,
 }
@@ -134,40 +199,47 @@ pub(crate) struct OneByOne<I> {
 impl<I> OneByOne<I> {
     /// The events of one thread from its start.
     pub(crate) fn new(events: I) -> Self {
-        Self { events, site: 0 }
+        Self { events, batch: Vec::with_capacity(BATCH), site: 0 }
     }
 }
 
 impl<I: Iterator<Item = Event> + Send> Events for OneByOne<I> {
-    fn fill(&mut self, batch: &mut Vec<Step>) -> Result<(), ReferenceError> {
+    fn next(&mut self) -> Result<Option<Portion<'_>>, ReferenceError> {
+        let Self { events, batch, site } = self;
         batch.clear();
-        let Self { events, site } = self;
-        batch.extend(events.take(batch.capacity().max(BATCH)).map(|event| {
+        batch.extend(events.take(BATCH).map(|event| {
             let step = Step::of(event, *site);
             *site = step.site();
             step
         }));
-        Ok(())
+        Ok(Some(Portion::Steps(batch)).filter(|_| !batch.is_empty()))
     }
 }
 
 impl dyn Events {
+    /// Passes every step to `each`, in order.
+    ///
+    /// # Errors
+    /// The trace cannot be read to its end; the steps before have been passed.
+    #[inline]
+    pub fn for_each(&mut self, mut each: impl FnMut(Step)) -> Result<(), ReferenceError> {
+        while let Some(portion) = self.next()? {
+            portion.for_each(|step| each(step))?;
+        }
+        Ok(())
+    }
+
     /// All of them at once: of a trace that is known to be short.
     ///
     /// # Errors
     /// The trace cannot be read to its end.
     pub fn gathered(&mut self) -> Result<Vec<Event>, ReferenceError> {
-        let (mut all, mut batch, mut site) = (Vec::new(), Vec::with_capacity(BATCH), 0);
-        loop {
-            self.fill(&mut batch)?;
-            if batch.is_empty() {
-                return Ok(all);
-            }
-            for step in &batch {
-                all.extend(step.events(site));
-                site = step.site();
-            }
-        }
+        let (mut all, mut site) = (Vec::new(), 0);
+        self.for_each(|step| {
+            all.extend(step.events(site));
+            site = step.site();
+        })?;
+        Ok(all)
     }
 }
 

@@ -145,9 +145,12 @@ impl<'a> Thread<'a> {
         }
     }
 
-    #[inline]
+    /// One access. Each public method that calls it is a function of its own, compiled for its one kind of access.
+    #[inline(always)]
     fn access(&mut self, at: impl Location, access: Access, address: Address) {
-        self.until_done(|processor| processor.access(at, access, address));
+        while let Err(wait) = self.processor().access(at, access, address) {
+            self.suspend(wait);
+        }
     }
 
     /// Sets the site of the operations that follow, such as an address of the program's code; lost time is attributed
@@ -163,43 +166,43 @@ impl<'a> Thread<'a> {
     }
 
     /// A load whose address is known.
-    #[inline]
+    #[inline(never)]
     pub fn load(&mut self, at: impl Location) {
         self.access(at, Access::Load, Address::Known);
     }
 
     /// A load whose address is the value of the latest load, or was computed from it: a step of a pointer chase.
-    #[inline]
+    #[inline(never)]
     pub fn load_dependent(&mut self, at: impl Location) {
         self.access(at, Access::Load, Address::FromLatestLoad);
     }
 
     /// A store whose address is known.
-    #[inline]
+    #[inline(never)]
     pub fn store(&mut self, at: impl Location) {
         self.access(at, Access::Store, Address::Known);
     }
 
     /// A store whose address depends on the value of the latest load.
-    #[inline]
+    #[inline(never)]
     pub fn store_dependent(&mut self, at: impl Location) {
         self.access(at, Access::Store, Address::FromLatestLoad);
     }
 
     /// A read prefetch: requests a shared copy without waiting.
-    #[inline]
+    #[inline(never)]
     pub fn prefetch_shared(&mut self, at: impl Location) {
         self.access(at, Access::ReadPrefetch, Address::Known);
     }
 
     /// A write prefetch: requests an exclusive copy without waiting.
-    #[inline]
+    #[inline(never)]
     pub fn prefetch_exclusive(&mut self, at: impl Location) {
         self.access(at, Access::WritePrefetch, Address::Known);
     }
 
     /// An uncached load: answered by memory or by the owner, and not cached.
-    #[inline]
+    #[inline(never)]
     pub fn load_uncached(&mut self, at: impl Location) {
         self.access(at, Access::UncachedRead, Address::Known);
     }

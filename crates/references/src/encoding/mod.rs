@@ -209,29 +209,20 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Appends up to `steps` steps to `batch`, as far as it has room, and takes them from `steps` and `bytes`. `None` if the bytes
-    /// are no steps, or too few.
-    #[inline]
-    pub fn decode(&mut self, bytes: &mut &[u8], steps: &mut u32, batch: &mut Vec<Step>) -> Option<()> {
-        while *steps > 0 {
-            let room = batch.capacity() - batch.len();
-            if room == 0 {
-                break;
-            }
-            if self.run > 0 {
-                let count = self.run.min(u64::from(*steps)).min(room as u64);
-                batch.extend((0..count as usize).map(|_| self.expected()));
-                self.run -= count;
-                *steps -= count as u32;
-            } else if self.after != 0 {
-                let ways = std::mem::take(&mut self.after);
-                batch.push(self.told(ways, bytes)?);
-                *steps -= 1;
-            } else {
+    /// Takes the next step from `bytes`. `None` if they hold none.
+    #[inline(always)]
+    pub fn next(&mut self, bytes: &mut &[u8]) -> Option<Step> {
+        if self.run == 0 {
+            if self.after == 0 {
                 self.token(bytes)?;
             }
+            if self.run == 0 {
+                let ways = std::mem::take(&mut self.after);
+                return self.told(ways, bytes);
+            }
         }
-        Some(())
+        self.run -= 1;
+        Some(self.expected())
     }
 
     /// Whether all that was begun is done: so it is where bytes were handed over.
@@ -239,6 +230,7 @@ impl Decoder {
         self.run == 0 && self.after == 0
     }
 
+    #[inline(never)]
     fn token(&mut self, bytes: &mut &[u8]) -> Option<()> {
         let first = number::take_byte(bytes)?;
         self.after = first & !RUN;
@@ -262,6 +254,7 @@ impl Decoder {
     }
 
     /// The next step is told in these ways.
+    #[inline(never)]
     fn told(&mut self, ways: u8, bytes: &mut &[u8]) -> Option<Step> {
         let shape = match ways >> SHAPE {
             LIKELY => self.predictor.likely(),

@@ -3,8 +3,9 @@
 //! A loop does the same steps again, each at an address that is one stride further. A table therefore remembers by place which step
 //! followed there, and by place where the access there went: the predictors of successors, strides and offsets by which address
 //! traces are compressed (Burtscher et al., "The VPC Trace-Compression Algorithms", IEEE Transactions on Computers 54(11), 2005).
-//! A place is the site of the latest step, or, where a program is recorded without sites, a hash of the latest few steps. The table
-//! has a fixed number of slots: places that share a slot spoil each other's prediction, and nothing else.
+//! A place is the site of the latest step. Where a program is recorded without sites, it is a hash of the latest few steps that
+//! differ from the one before each, and the number of equal steps since: so the loads of a loop over many arrays, all alike, have
+//! a place each. The table has a fixed number of slots: places that share a slot spoil each other's prediction, and nothing else.
 
 use super::shape::Shape;
 
@@ -12,8 +13,12 @@ use super::shape::Shape;
 const BITS: u32 = 10;
 const SLOTS: usize = 1 << BITS;
 
-/// Bits by which each step without a site moves those before it out of a place: a place is the latest four of them.
+/// Bits by which each step that differs from the one before it moves earlier ones out of a place: a place has the latest four.
 const AGE: u32 = 3;
+/// Equal steps in a row that have places of their own; those after them share the last one's.
+const MOST_EQUAL: usize = 255;
+/// The distance between the slots of equal steps in a row, which is odd, so that each has its own.
+const EQUAL_STRIDE: usize = 0x2d5;
 
 /// Bytes of a grain: the unit in which the memory in use is told ([`crate::Memory`]). No page of a machine is smaller.
 pub const GRAIN: u64 = 1024;
@@ -61,6 +66,10 @@ pub enum Guess {
 pub struct Predictor {
     slots: Box<[Slot; SLOTS]>,
     place: usize,
+    /// Of steps without a site: the hash of the latest step, of the path up to it, and the number of equal steps since.
+    latest_hash: u16,
+    path: usize,
+    equal: usize,
     /// The address of the latest access.
     address: u64,
     /// The site of the latest step.
@@ -71,7 +80,7 @@ impl Default for Predictor {
     fn default() -> Self {
         let slots = vec![Slot::default(); SLOTS].into_boxed_slice();
         let Ok(slots) = slots.try_into() else { unreachable!("as many as there are") };
-        Self { slots, place: 0, address: 0, site: 0 }
+        Self { slots, place: 0, latest_hash: 0, path: 0, equal: 0, address: 0, site: 0 }
     }
 }
 
@@ -149,9 +158,18 @@ impl Predictor {
 
     #[inline]
     fn go(&mut self, site: u64, hash: u16) {
-        let before = if site == 0 { self.place << AGE } else { 0 };
-        self.place = before & (SLOTS - 1) ^ usize::from(hash);
         self.site = site;
+        if site != 0 {
+            self.place = usize::from(hash);
+            return;
+        }
+        if hash == self.latest_hash {
+            self.equal = (self.equal + 1).min(MOST_EQUAL);
+        } else {
+            self.path = self.path << AGE & (SLOTS - 1) ^ usize::from(hash);
+            (self.latest_hash, self.equal) = (hash, 0);
+        }
+        self.place = self.path ^ self.equal * EQUAL_STRIDE;
     }
 
     /// The address of an access here, by the stride or the offset, whichever was right the last time.

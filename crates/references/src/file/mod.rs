@@ -2,7 +2,7 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 20 | `ccnuma-references 2\n` |
+//! | 20 | `ccnuma-references 3\n` |
 //! | 4, 4 | length of the header, least significant byte first like all numbers; checksum of the header |
 //! | that many | the header: JSON |
 //! | per block: 24 | its frame: thread, steps, lengths, checksums (`file/block.rs`) |
@@ -13,8 +13,8 @@
 //! A file without a summary was cut off: it is read up to there, and that is told. Anything else that is not as it was written is
 //! refused when the file is opened: every byte behind the first line is covered by a checksum.
 //!
-//! Recording holds no more than a block and a table of predictions (64 KiB each) of each thread, and the summary; reading the same and
-//! a batch of each thread. Reading keeps a list of blocks, of which one holds several thousand steps to a million.
+//! Recording holds no more than a block and a table of predictions (64 KiB each) of each thread, and the summary; reading the same
+//! of each thread, and a list of blocks, of which one holds several thousand steps to a million.
 
 mod block;
 mod reader;
@@ -26,9 +26,9 @@ pub use recorder::Recorder;
 /// What a file of any version begins with.
 pub(crate) const FAMILY: &[u8] = b"ccnuma-references ";
 /// What a file of this version begins with.
-const MAGIC: &[u8] = b"ccnuma-references 2\n";
+const MAGIC: &[u8] = b"ccnuma-references 3\n";
 /// This version.
-const VERSION: &str = "2";
+const VERSION: &str = "3";
 /// No trace has more threads.
 const MOST_THREADS: u32 = 1 << 16;
 /// No header is longer, in bytes.

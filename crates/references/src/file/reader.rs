@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use super::block::{self, Frame, SUMMARY, Unpacker};
 use super::{LONGEST_HEADER, MAGIC, VERSION};
-use crate::encoding::{Decoder, Step};
+use crate::encoding::Decoder;
 use crate::memory::Memory;
-use crate::source::{Events, Header, ReferenceError, Source, ThreadEvents, Warning};
+use crate::source::{Encoded, Events, Header, Portion, ReferenceError, Source, ThreadEvents, Warning};
 
 /// Where the content of a block is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -181,7 +181,7 @@ impl Source for ReferenceFile {
     }
 }
 
-/// The events of a thread, decoded a batch at a time.
+/// The events of a thread, a block at a time.
 struct FileEvents {
     stored: Arc<Stored>,
     thread: usize,
@@ -190,62 +190,36 @@ struct FileEvents {
     decoder: Decoder,
     unpacker: Unpacker,
     packed: Vec<u8>,
-    /// The content of the latest block, and how much of it is done.
+    /// The content of the latest block.
     content: Vec<u8>,
-    done: usize,
-    /// Steps of it that are left.
-    steps: u32,
 }
 
 impl FileEvents {
     fn new(stored: Arc<Stored>, thread: usize) -> Self {
-        let (begun, decoder, unpacker, packed, content, done, steps) = Default::default();
-        Self { stored, thread, begun, decoder, unpacker, packed, content, done, steps }
+        let (begun, decoder, unpacker, packed, content) = Default::default();
+        Self { stored, thread, begun, decoder, unpacker, packed, content }
     }
 
-    /// The next block's content is read. Returns whether there is one.
-    fn begin_block(&mut self) -> Result<bool, ReferenceError> {
+    /// Reads the content of the next block, if there is one.
+    fn read_block(&mut self) -> Result<Option<Block>, ReferenceError> {
         let blocks = self.stored.blocks.get(self.thread).map_or(&[][..], Vec::as_slice);
-        let Some(&block) = blocks.get(self.begun) else { return Ok(false) };
+        let Some(&block) = blocks.get(self.begun) else { return Ok(None) };
         self.packed.resize(block.frame.stored as usize, 0);
         let read = self.stored.file.read_exact_at(&mut self.packed, block.at);
         read.map_err(|source| ReferenceError::Io { path: self.stored.path.clone(), source })?;
-        (self.begun, self.done, self.steps) = (self.begun + 1, 0, block.frame.steps);
+        self.begun += 1;
         if self.unpacker.unpack(block.frame, &self.packed, &mut self.content) {
-            Ok(true)
-        } else {
-            Err(self.damaged("a block is not as it was when the file was opened"))
+            return Ok(Some(block));
         }
-    }
-
-    /// The latest block is damaged.
-    fn damaged(&self, what: &str) -> ReferenceError {
-        let at = self.stored.blocks[self.thread][self.begun - 1].at;
-        ReferenceError::Damaged { path: self.stored.path.clone(), at, what: what.to_owned() }
+        let what = "a block is not as it was when the file was opened".to_owned();
+        Err(ReferenceError::Damaged { path: self.stored.path.clone(), at: block.at, what })
     }
 }
 
 impl Events for FileEvents {
-    fn fill(&mut self, batch: &mut Vec<Step>) -> Result<(), ReferenceError> {
-        batch.clear();
-        loop {
-            if self.steps == 0 {
-                if self.done < self.content.len() || !self.decoder.is_between_tokens() {
-                    return Err(self.damaged("a block goes on after its last step"));
-                }
-                if !self.begin_block()? {
-                    return Ok(());
-                }
-            }
-            let mut left = &self.content[self.done..];
-            let decoded = self.decoder.decode(&mut left, &mut self.steps, batch);
-            self.done = self.content.len() - left.len();
-            if decoded.is_none() {
-                return Err(self.damaged("a block holds something else than steps"));
-            }
-            if self.steps > 0 {
-                return Ok(());
-            }
-        }
+    fn next(&mut self) -> Result<Option<Portion<'_>>, ReferenceError> {
+        let Some(Block { at, frame }) = self.read_block()? else { return Ok(None) };
+        let Self { stored, decoder, content, .. } = self;
+        Ok(Some(Portion::Encoded(Encoded { decoder, bytes: content, steps: frame.steps, path: &stored.path, at })))
     }
 }

@@ -141,11 +141,11 @@ impl Cache {
     /// The way of `set` that holds `line`; the most recently used way is compared first.
     #[inline(always)]
     fn way_of(&self, set: usize, line: u64) -> Option<usize> {
-        let (first, last) = (set * self.ways, self.recency.last(set));
-        if Tag(self.tags[first + last]).matches(line) {
+        let last = self.recency.last(set);
+        if Tag(self.tags[set * self.ways + last]).matches(line) {
             return Some(last);
         }
-        self.tags[first..first + self.ways].iter().position(|&tag| Tag(tag).matches(line))
+        self.tag_of(set, line).map(|(way, _)| way)
     }
 
     /// Probes for `line` without updating the recency.
@@ -172,9 +172,28 @@ impl Cache {
     #[inline(always)]
     pub fn use_line(&mut self, line: u64) -> CopyState {
         let set = self.set_of(line);
-        let Some(way) = self.way_of(set, line) else { return CopyState::INVALID };
+        let last = self.recency.last(set);
+        let tag = Tag(self.tags[set * self.ways + last]);
+        if !tag.matches(line) {
+            return self.use_other_way(set, line);
+        }
+        self.recency.touch_last(set, last);
+        tag.state()
+    }
+
+    /// The same where the most recently used way of `set` holds another line.
+    fn use_other_way(&mut self, set: usize, line: u64) -> CopyState {
+        let Some((way, tag)) = self.tag_of(set, line) else { return CopyState::INVALID };
         self.recency.touch(set, way);
-        Tag(self.tags[set * self.ways + way]).state()
+        tag.state()
+    }
+
+    /// The way of `set` that holds `line`, with its tag.
+    #[inline]
+    fn tag_of(&self, set: usize, line: u64) -> Option<(usize, Tag)> {
+        let tags = &self.tags[set * self.ways..][..self.ways];
+        let (way, &tag) = tags.iter().enumerate().find(|&(_, &tag)| Tag(tag).matches(line))?;
+        Some((way, Tag(tag)))
     }
 
     /// Frees a slot for `line`: an empty one, otherwise the one that the replacement policy selects; never a `reserved`

@@ -51,7 +51,15 @@ impl Recency {
         if self.last(set) != way {
             self.last[set] = way as u8;
             self.reorder(set, way);
-        } else if let History::Tree(bits) = &mut self.history {
+        } else {
+            self.touch_last(set, way);
+        }
+    }
+
+    /// As [`Self::touch`], where `way` is the most recently used one already.
+    #[inline]
+    pub(super) fn touch_last(&mut self, set: usize, way: usize) {
+        if let History::Tree(bits) = &mut self.history {
             point_away(&mut bits[set], way, self.ways);
         }
     }
@@ -86,7 +94,7 @@ impl Recency {
         let ways = self.ways;
         let first = match &self.history {
             History::None { random: true } => random.next_u32() as usize % ways,
-            History::None { random: false } => (self.last(set) + 1) % ways,
+            History::None { random: false } => within(self.last(set) + 1, ways),
             History::Order(_) => 0,
             History::Tree(bits) => pointed_at(bits[set], ways),
         };
@@ -95,9 +103,15 @@ impl Recency {
                 let place = ways - 1 - number;
                 usize::from(order[set * ways + place] ^ place as u8)
             }
-            History::None { .. } | History::Tree(_) => (first + number) % ways,
+            History::None { .. } | History::Tree(_) => within(first + number, ways),
         })
     }
+}
+
+/// The remainder of a number below twice `ways`, without a division.
+#[inline]
+fn within(number: usize, ways: usize) -> usize {
+    if number < ways { number } else { number - ways }
 }
 
 /// Leaves of a set's tree: the ways, rounded up to a power of two.

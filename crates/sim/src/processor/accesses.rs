@@ -79,7 +79,7 @@ impl Processor {
     ///
     /// # Errors
     /// The event to wait for; the access is then to be attempted again. Nothing but time has passed.
-    #[inline]
+    #[inline(always)]
     pub fn access(&mut self, at: impl Location, access: Access, address: Address) -> Result<(), Wait> {
         self.ready(address)?;
         let named = at.raw();
@@ -104,7 +104,7 @@ impl Processor {
     }
 
     /// Waits for an entry of the instruction window and for the address.
-    #[inline]
+    #[inline(always)]
     fn ready(&mut self, address: Address) -> Result<(), Wait> {
         self.take_place()?;
         if address == Address::FromLatestLoad {
@@ -124,7 +124,7 @@ impl Processor {
     }
 
     /// Looks up an address in the TLB. `tag` gives the tag of its entry, from the number of its small pages' entry.
-    #[inline]
+    #[inline(always)]
     fn look_up(&mut self, at: u64, tag: impl FnOnce(&Translations, u64) -> u64) -> Result<(), Wait> {
         let entry = at >> self.timing.page_shift;
         if !self.tlb.is_latest(entry) && !self.tlb.access(tag(&self.translations, entry), &mut self.random) {
@@ -198,7 +198,7 @@ impl Processor {
     }
 
     /// Completes the issue of an access: the next instruction may issue.
-    #[inline]
+    #[inline(always)]
     pub(super) fn retire(&mut self, access: Access, value_at: Time, from: impl Into<Charge>) {
         self.counters.references += 1;
         self.issued += 1;

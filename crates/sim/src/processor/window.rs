@@ -208,8 +208,13 @@ impl Processor {
     ///
     /// # Errors
     /// The event to wait for.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_place(&mut self) -> Result<(), Wait> {
+        if self.window.room(self.issued) == 0 { self.make_place() } else { Ok(()) }
+    }
+
+    #[inline(never)]
+    fn make_place(&mut self) -> Result<(), Wait> {
         while self.window.room(self.issued) == 0 {
             self.retire_oldest(1)?;
         }

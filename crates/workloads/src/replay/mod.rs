@@ -7,7 +7,7 @@ mod layout;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use references::{AccessKind, Area, BATCH, Event, Memory, ReferenceError, Source, Step, Warning};
+use references::{AccessKind, Area, Event, Memory, ReferenceError, Source, Step, Warning};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 use units::NodeId;
@@ -153,19 +153,10 @@ struct Player<'a, T: Thread> {
 }
 
 impl<T: Thread> Player<'_, T> {
-    /// What the thread did, in batches.
+    /// Plays all that the thread did.
     fn play_all(&mut self) -> Result<(), ReferenceError> {
         let mut events = self.replay.source.events(self.thread.number())?;
-        let mut batch = Vec::with_capacity(BATCH);
-        loop {
-            events.fill(&mut batch)?;
-            if batch.is_empty() {
-                return Ok(());
-            }
-            for &step in &batch {
-                self.play(step);
-            }
-        }
+        events.for_each(|step| self.play(step))
     }
 
     #[inline]

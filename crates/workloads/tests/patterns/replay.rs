@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use references::{
-    Access, AccessKind, BATCH, Event, Events, GRAIN, Header, Memory, ReferenceError, Source, Step, ThreadEvents,
-    Warning,
+    Access, AccessKind, BATCH, Event, Events, GRAIN, Header, Memory, Portion, ReferenceError, Source, Step,
+    ThreadEvents, Warning,
 };
 use workloads::{Replay, Thread};
 
@@ -51,26 +51,27 @@ impl Source for Loads {
     fn events(&self, _: usize) -> Result<ThreadEvents, ReferenceError> {
         self.asked.threads.fetch_add(1, Ordering::Relaxed);
         let (addresses, asked) = (self.addresses.clone().into_iter(), self.asked.clone());
-        Ok(Box::new(Batches { addresses, asked, breaks: self.breaks }))
+        Ok(Box::new(Batches { addresses, batch: Vec::new(), asked, breaks: self.breaks }))
     }
 }
 
 struct Batches {
     addresses: std::vec::IntoIter<u64>,
+    batch: Vec<Step>,
     asked: Arc<Asked>,
     breaks: bool,
 }
 
 impl Events for Batches {
-    fn fill(&mut self, batch: &mut Vec<Step>) -> Result<(), ReferenceError> {
+    fn next(&mut self) -> Result<Option<Portion<'_>>, ReferenceError> {
         let before = self.asked.batches.fetch_add(1, Ordering::Relaxed);
         if self.breaks && before > 0 {
             return Err(ReferenceError::Damaged { path: "loads".into(), at: 7, what: "it is torn".to_owned() });
         }
-        batch.clear();
         let load = |address| Access { kind: AccessKind::Load, dependent: false, bytes: 8, address };
-        batch.extend(self.addresses.by_ref().take(BATCH).map(|address| Step::of(Event::Access(load(address)), 0)));
-        Ok(())
+        let step = |address| Step::of(Event::Access(load(address)), 0);
+        self.batch = self.addresses.by_ref().take(BATCH).map(step).collect();
+        Ok(Some(Portion::Steps(&self.batch)).filter(|_| !self.batch.is_empty()))
     }
 }
 
