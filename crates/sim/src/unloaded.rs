@@ -30,7 +30,7 @@ pub struct UnloadedRead {
 pub fn reads<C: Controller>(description: &Description) -> Result<Vec<UnloadedRead>, SimError> {
     description.check()?;
     let network = Network::new(description, Topology::new(description), C::NETWORKS.len());
-    let lines = LineMap::new(description.coherent_cache().line);
+    let lines = LineMap::of(description);
     let blueprint = Blueprint { description, network: &network, lines, options: Options::default() };
     let controllers = C::new(&blueprint)?;
     let processor = ProcessorTiming::new(description, controllers.release(), Duration::ZERO);

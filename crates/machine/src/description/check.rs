@@ -36,6 +36,7 @@ pub(super) fn check(description: &Description) -> Result<(), Conflict> {
     directory(description)?;
     network(description)?;
     refresh(description)?;
+    memories(description)?;
     operating_system(description)
 }
 
@@ -379,6 +380,19 @@ fn refresh(description: &Description) -> Result<(), Conflict> {
         return Err(Conflict::new("memory.refresh_interval_ns", reason, format!("more than {length} ns")));
     }
     Ok(())
+}
+
+/// A controller chip of the papers has one memory behind it.
+fn memories(description: &Description) -> Result<(), Conflict> {
+    let chip = match description.controller.kind {
+        ControllerKind::Hub => "a Hub has one memory, with the directory beside it",
+        ControllerKind::Magic => "MAGIC has one memory, and no part of its own for another",
+        ControllerKind::SnoopingBus => return Ok(()),
+    };
+    match description.memory.controllers {
+        1 => Ok(()),
+        _ => Err(Conflict::new("memory.controllers", chip, "1")),
+    }
 }
 
 /// Nodes in the table must exist, and pages may migrate only where there is another node for them.

@@ -1,5 +1,6 @@
 //! The position of a line: its home, and its place within the home's memories.
 
+use machine::Description;
 use units::{Bytes, LineAddr, NodeId, PhysicalAddr};
 
 /// Bits of a physical address below the node number (M-mode: 4 GB a node, Prestor 2001, 3.2.1).
@@ -25,15 +26,14 @@ pub struct LineMap {
 }
 
 impl LineMap {
+    /// The map of a machine: for the lines of its coherent caches, and the memories of its nodes.
+    pub fn of(description: &Description) -> Self {
+        Self { memories: description.memory.controllers, ..Self::new(description.coherent_cache().line) }
+    }
+
     /// The map for lines of this size, in nodes of one memory.
     pub fn new(line: Bytes) -> Self {
         Self { shift: NODE_SHIFT - line.0.trailing_zeros(), memories: 1 }
-    }
-
-    /// The same with `memories` memories in each node, at least one.
-    #[must_use]
-    pub fn with_memories(self, memories: u32) -> Self {
-        Self { memories: memories.max(1), ..self }
     }
 
     /// The size of a line.
@@ -57,11 +57,6 @@ impl LineMap {
     #[inline]
     pub const fn address(self, line: LineAddr) -> PhysicalAddr {
         PhysicalAddr(line.0 << (NODE_SHIFT - self.shift))
-    }
-
-    /// Number of memories of a node.
-    pub const fn memories(self) -> u32 {
-        self.memories
     }
 
     /// The memory of its node that the line lies in, and its number there.
@@ -90,7 +85,7 @@ mod tests {
 
         #[test]
         fn the_memories_of_a_node_share_its_lines(first in 0u64..1 << 20, memories in 1u32..9) {
-            let lines = LineMap::new(Bytes(128)).with_memories(memories);
+            let lines = LineMap { memories, ..LineMap::new(Bytes(128)) };
             let start = address_in(NodeId(3), 0).line(Bytes(128)).0;
             let places: Vec<_> = (first..first + 2 * u64::from(memories)).map(|line| lines.memory(LineAddr(start + line))).collect();
             prop_assert!(places.iter().all(|&(memory, _)| memory < memories as usize));

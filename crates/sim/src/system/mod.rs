@@ -121,7 +121,7 @@ impl<C: Controller> System<C> {
         let places = Places { node_of, nodes, channels: topology.channels().count() };
         let paging = Paging::new(&description.os, &topology, &description.tlb, C::DISCOVERY);
         let network = Network::new(description, topology, C::NETWORKS.len());
-        let lines = LineMap::new(coherent.line);
+        let lines = LineMap::of(description);
         let controllers = C::new(&Blueprint { description, network: &network, lines, options })?;
         let capacity = Bytes(description.topology.node_memory.0.saturating_sub(controllers.reserved().0));
         let way = Bytes(coherent.size.0 / u64::from(coherent.ways));
