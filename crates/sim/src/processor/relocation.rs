@@ -9,7 +9,7 @@ use crate::account::Cause;
 use crate::part::CachedCopy;
 
 impl Processor {
-    /// The copy engine takes the processor's own copy of `line`; a modified one is read out from `now` on. Returns the
+    /// The node transfers a page and takes the processor's own copy of `line`; a modified one is read out from `now` on. Returns the
     /// copy, and the time at which it is at the pins.
     pub fn give_up(&mut self, line: LineAddr, now: Time) -> (CachedCopy, Time) {
         let copy = self.copy(line);

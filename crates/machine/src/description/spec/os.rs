@@ -74,7 +74,7 @@ section! {
         migration_keeps_colour: bool = "migration_keeps_colour", Flag;
         /// The time of a processor of the home for the interrupt and the decision.
         interrupt: Duration = "interrupt_ns", ns(0.0, 1e9);
-        /// The time of a processor of the home for a migration besides the copy: frame, page table, copy engine.
+        /// The time of a processor of the home for a migration besides the copy: frame, page table, and the start of the copy.
         migrate: Duration = "migrate_ns", ns(0.0, 1e9);
         /// Maximum number of lines of a page that a node has outstanding while it transfers the page.
         copy_lines: u32 = "copy_lines", count(1, 64);
