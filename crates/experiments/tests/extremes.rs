@@ -14,12 +14,16 @@ use workloads::{Settings, Workload};
 
 /// Machines that together read every key, with the tables that are varied: all of them on both controllers, all of FLASH's kinds of
 /// directories, and pages that move; those of the network on other interconnects; and its own on a bus.
-const MACHINES: [(&str, &[&str]); 10] = [
+const MACHINES: [(&str, &[&str]); 11] = [
     ("origin2000-r12k-300-8p+placement=first-touch+migration+replication+os.migration_threshold=2", EVERY_TABLE),
     ("origin2000-r10k-195-4p+placement=mld", EVERY_TABLE),
     ("flash-8p+hybrid/RAC+placement=fixed=7", EVERY_TABLE),
     ("flash-4p+dynamic-pointer", EVERY_TABLE),
     ("flash-4p+directory.ideal=zero-overhead", EVERY_TABLE),
+    (
+        "flash-8p+dynamic-pointer/RAC+placement=first-touch+migration+replication+os.migration_threshold=2",
+        &["os", "handlers", "magic", "tlb"],
+    ),
     ("flash-ring-6p", NETWORK),
     ("origin2000-r12k-300-16p+topology.kind=mesh", NETWORK),
     ("flash-crossbar-4p", NETWORK),

@@ -299,8 +299,12 @@ fn a_page_that_is_placed_far_away_is_used_there_and_copied_at_the_next_fault() {
 
 #[test]
 fn an_interrupt_puts_off_a_page_fault_and_does_not_lose_it() {
-    let mut description =
-        machine("migration_threshold = 1\nmigration_limit = 1\nreplication = true\ncoverage_radius = 0");
+    let os = "migration_threshold = 1\nmigration_limit = 1\nreplication = true\ncoverage_radius = 0";
+    is_put_off(machine(os));
+    is_put_off(flash(os));
+}
+
+fn is_put_off(mut description: Description) {
     description.os.page_fault = Duration::from_ns(1e6);
     let mut simulator = Simulator::new(&description, Options::default()).expect("it can be");
     let copied = simulator.map(&[Some(NodeId(3))]).expect("there is room");
@@ -353,6 +357,33 @@ fn misses_on_pages_that_exchange_their_colours_go_on() {
     let reports = simulator.run_process(vec![CpuId(0)], None, Box::new(body)).expect("it runs");
     simulator.check_coherence().expect("coherent");
     assert_eq!((reports.len(), simulator.paging().migrations, simulator.paging().bus_errors), (1, 2, 2));
+}
+
+/// A thread of FLASH asks for its page on another node, and goes on while the page moves.
+#[test]
+fn a_page_of_flash_moves_where_the_program_asks() {
+    let mut description = flash("migration_limit = 1");
+    description.os.migration = false;
+    let mut simulator =
+        Simulator::new(&description, Options { check_loads: true, ..Options::default() }).expect("it can be");
+    let page = simulator.map(&[Some(NodeId(3))]).expect("there is room");
+    assert!(simulator.let_pages_move());
+    let body = move |thread: &mut Thread<'_>| {
+        thread.store(page);
+        for node in [5, 0, 3] {
+            thread.move_page(page, NodeId(node));
+            // The store waits for the page.
+            thread.store(page.offset(8));
+            while thread.home_of(page) != Some(NodeId(node)) {
+                thread.work(1000);
+            }
+            thread.load(page);
+        }
+    };
+    simulator.run_process(vec![CpuId(0)], None, Box::new(body)).expect("it runs");
+    simulator.check_coherence().expect("coherent");
+    let paging = simulator.paging();
+    assert_eq!((paging.migrations, paging.shootdowns, paging.interrupts), (3, 3, 0), "{paging:?}");
 }
 
 #[test]

@@ -39,8 +39,9 @@ pub struct Design {
     pub header_bytes: u64,
     /// Start of the pointer store in the address space of the data cache, after the headers of all lines.
     pub store_base: u64,
-    /// Start of the reference counters there, after the store, and bytes of the counters of a block.
+    /// Start of the reference counters there, after the store.
     pub counters_base: u64,
+    /// Bytes of the reference counters of a block of memory.
     pub block_bytes: u64,
 }
 

@@ -258,7 +258,7 @@ impl Controller for Magics {
         self.references.as_ref()
     }
 
-    /// An interrupt is a message of MAGIC to its processor, sent on by another node if it concerns that one's.
+    /// An interrupt is a message of MAGIC to its processor, or by way of the MAGIC of another node to that node's processor.
     fn interrupt_delay(&self, network: &Network, from: NodeId, to: NodeId) -> Duration {
         let timing = &self.design.timing;
         let to_processor = timing.outbox + timing.interface_out + timing.bus.request_seen;

@@ -1,6 +1,6 @@
 //! Events, and messages under way.
 
-use units::{ChannelId, CpuId, NodeId};
+use units::{ChannelId, CpuId, NodeId, PhysicalAddr};
 
 use super::Reach;
 use crate::processor::MissId;
@@ -30,9 +30,9 @@ pub enum Event<E> {
 /// An event of the movement of pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PageEvent {
-    /// The reference counters of a block of memory interrupt a processor: the block's address in units of
-    /// [`Self::BLOCK_SHIFT`] bits.
-    Interrupt(CpuId, u32),
+    /// The reference counters of the block of memory at this address interrupt a processor. The address is a multiple of the
+    /// smallest page.
+    Interrupt(CpuId, PhysicalAddr),
     /// The kernel interrupts a processor that may have an outdated translation: the number of the shootdown.
     Shootdown(CpuId, u32),
     /// The operating system returns to a miss that ended in a bus error.
@@ -71,23 +71,27 @@ const BUS_ERROR: u32 = 5;
 const SORT_BITS: u32 = 4;
 
 impl PageEvent {
-    /// Bits of an address below the number of its block: no set of reference counters covers less.
-    pub const BLOCK_SHIFT: u32 = 12;
+    /// Bits of an address below the number of its block: the smallest page has a kibibyte.
+    const BLOCK_SHIFT: u32 = 10;
 
     /// The first operand, with the sort of event in its lowest bits, and the second.
     const fn operands(self) -> (u32, u32) {
-        let (sort, place, second) = match self {
-            Self::Interrupt(cpu, block) => (INTERRUPT, cpu.0, block),
-            Self::Shootdown(cpu, number) => (SHOOTDOWN, cpu.0, number),
-            Self::BusError(cpu, miss) => (BUS_ERROR, cpu.0, miss.0 as u32),
+        let (sort, place, number) = match self {
+            Self::Interrupt(cpu, at) => (INTERRUPT, cpu.0, at.0 >> Self::BLOCK_SHIFT),
+            Self::Shootdown(cpu, number) => (SHOOTDOWN, cpu.0, number as u64),
+            Self::BusError(cpu, miss) => (BUS_ERROR, cpu.0, miss.0 as u64),
         };
-        ((place as u32) << SORT_BITS | sort, second)
+        let above = (number >> u32::BITS) as u32;
+        (above << (SORT_BITS + u16::BITS) | (place as u32) << SORT_BITS | sort, number as u32)
     }
 
     const fn from_operands(first: u32, second: u32) -> Self {
         let place = (first >> SORT_BITS) as u16;
         match first & ((1 << SORT_BITS) - 1) {
-            INTERRUPT => Self::Interrupt(CpuId(place), second),
+            INTERRUPT => {
+                let above = (first >> (SORT_BITS + u16::BITS)) as u64;
+                Self::Interrupt(CpuId(place), PhysicalAddr((above << u32::BITS | second as u64) << Self::BLOCK_SHIFT))
+            }
             SHOOTDOWN => Self::Shootdown(CpuId(place), second),
             _ => Self::BusError(CpuId(place), MissId(second as u8)),
         }
@@ -247,7 +251,7 @@ mod tests {
             Event::Resume(cpu),
             Event::Schedule,
             Event::Left(cpu),
-            Event::Page(PageEvent::Interrupt(cpu, u32::MAX)),
+            Event::Page(PageEvent::Interrupt(cpu, PhysicalAddr(4095 << 32 | 0xffff_fc00))),
             Event::Page(PageEvent::Shootdown(cpu, 1 << 20)),
             Event::Page(PageEvent::BusError(cpu, miss)),
             Event::Filled(cpu, miss),

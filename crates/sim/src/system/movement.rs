@@ -16,16 +16,13 @@ impl<C: Controller> System<C> {
         let start = address_in(home, references.offset(block));
         let interrupted = self.interrupted_processor(home);
         let at = self.kernel.now + self.controllers.interrupt_delay(&self.network, home, self.node_of(interrupted));
-        let event = PageEvent::Interrupt(interrupted, (start.0 >> PageEvent::BLOCK_SHIFT) as u32);
-        self.kernel.schedule(home, at, Event::Page(event));
+        self.kernel.schedule(home, at, Event::Page(PageEvent::Interrupt(interrupted, start)));
     }
 
     /// An event of the movement of pages occurs.
     pub(super) fn on_page(&mut self, event: PageEvent) {
         match event {
-            PageEvent::Interrupt(cpu, block) => {
-                self.on_interrupt(cpu, PhysicalAddr(u64::from(block) << PageEvent::BLOCK_SHIFT));
-            }
+            PageEvent::Interrupt(cpu, at) => self.on_interrupt(cpu, at),
             PageEvent::Shootdown(cpu, number) => self.on_shootdown(cpu, number),
             PageEvent::BusError(cpu, miss) => self.answer_bus_error(cpu, miss),
         }
@@ -75,14 +72,14 @@ impl<C: Controller> System<C> {
     /// A transfer is complete: processors with bus errors on the old frame, or waiting for the new one, go on.
     pub fn end_transfer(&mut self, transfer: Transfer) {
         let memory = &mut self.memory;
-        let waiting = match transfer {
-            Transfer::Move(page, ..) => self.paging.end_move(page, memory),
-            Transfer::Copy(page, _, to) => self.paging.end_copy(page, to),
-            Transfer::Purge(page, from) => self.paging.end_purge(page, from, memory),
+        let (waiting, cost) = match transfer {
+            Transfer::Move(page, ..) => (self.paging.end_move(page, memory), self.paging.spec().bus_error),
+            Transfer::Copy(page, _, to) => (self.paging.end_copy(page, to), self.paging.spec().page_fault),
+            Transfer::Purge(page, from) => (self.paging.end_purge(page, from, memory), self.paging.spec().page_fault),
         };
         if C::DISCOVERY == Some(Discovery::BusErrors) {
             self.answer_bus_errors(transfer.page());
         }
-        self.end_page_wait(waiting);
+        self.end_page_wait(waiting, cost);
     }
 }

@@ -1,6 +1,6 @@
 //! Virtual memory over time: page faults and their cost to the processor.
 
-use units::{Bytes, CpuId, NodeId, PhysicalAddr, VirtualAddr};
+use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr, VirtualAddr};
 
 use super::{Controller, System};
 use crate::SimError;
@@ -97,9 +97,9 @@ impl<C: Controller> System<C> {
         true
     }
 
-    /// Resumes processors after a transfer that they waited for, with the cost of the page fault.
-    pub fn end_page_wait(&mut self, cpus: Vec<CpuId>) {
-        let (now, cost) = (self.kernel.now, self.paging.spec().page_fault);
+    /// Resumes processors after a transfer that they waited for, with the cost of the trap that waited.
+    pub(super) fn end_page_wait(&mut self, cpus: Vec<CpuId>, cost: Duration) {
+        let now = self.kernel.now;
         for cpu in cpus {
             self.processor_mut(cpu).spend_in_os(now, cost);
             let time = self.processor(cpu).time();

@@ -78,7 +78,8 @@ section! {
         migrate: Duration = "migrate_ns", ns(0.0, 1e9);
         /// Maximum number of lines of a page that a node has outstanding while it transfers the page.
         copy_lines: u32 = "copy_lines", count(1, 64);
-        /// A processor's time for a bus error on a poisoned line: the trap, and a new translation.
+        /// A processor's time for a bus error on a poisoned line, or for a fault on a page that is moving: the trap, and a new
+        /// translation.
         bus_error: Duration = "bus_error_ns", ns(0.0, 1e9);
         /// A processor's time for the interrupt that takes an outdated translation away, where lines are not poisoned.
         shootdown: Duration = "shootdown_ns", ns(0.0, 1e9);
