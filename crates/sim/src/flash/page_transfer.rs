@@ -1,6 +1,6 @@
 //! Transfers of pages by MAGIC. The dissertation does not describe them; MAGIC is programmable, and its handlers do here what
 //! the Origin's reference counters and copy engine do in hardware, by the steps of a system without poisoned lines (Lai and
-//! Falsafi, sections 3.1 and 4.2).
+//! Falsafi 2000, Sections 3.1 and 4.2).
 //!
 //! 1. A home's handler counts the requests that it grants by page and node, and interrupts its processor at the threshold.
 //! 2. The kernel takes the outdated translations away ([`crate::os::Discovery::Shootdown`]), and then the node at the source
