@@ -155,10 +155,12 @@ proptest! {
     #[test]
     fn pages_move_under_programs_on_flash(
         programs in programs(), seed: u64, keeps_colour in any::<bool>(), copies in any::<bool>(), slow in any::<bool>(),
-        memory_nodes in 0u32..3, protocol in prop::sample::select(&PROTOCOLS[..]),
+        memory_nodes in 0u32..3, protocol in prop::sample::select(&PROTOCOLS[..]), registers in 1u32..5,
     ) {
         let more = format!("migration_keeps_colour = {keeps_colour}\nreplication = {copies}\ncoverage_radius = 0\n");
-        let rest = format!("[topology]\nmemory_nodes = {memory_nodes}\n[directory]\nprotocol = \"{protocol}\"\n");
+        let rest = format!(
+            "[topology]\nmemory_nodes = {memory_nodes}\n[directory]\nprotocol = \"{protocol}\"\n[processor]\noutstanding_misses = {registers}\n"
+        );
         let description = flash(&format!("{NERVOUS}{more}{rest}"));
         let random_delay = if slow { Duration::from_ns(400.0) } else { Duration::ZERO };
         let of = |mode| Options { mode, check_loads: true, random_delay, seed, ..Options::default() };

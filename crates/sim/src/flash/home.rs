@@ -32,7 +32,7 @@ impl System<Magics> {
         let mut run = node.run(design, accepted, handler, before, after + sends, delay);
         run.waited += accepted - now;
         let start = run.first;
-        if !from_network {
+        if !from_network && !self.is_recall(home, message) {
             self.leaves_inbox(home, now + run.waited);
             if is_request(message.kind) {
                 self.note_request(home, message.line, run.waited);

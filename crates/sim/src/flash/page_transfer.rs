@@ -104,15 +104,13 @@ impl System<Magics> {
         if self.controllers.references.is_none() || !is_request(message.kind) || transaction == Transaction::Nack {
             return 0;
         }
-        self.count_request(home, message)
+        if self.is_recall(home, message) { 0 } else { self.count_request(home, message) }
     }
 
     fn count_request(&mut self, home: NodeId, message: &Message) -> u32 {
         let Magics { references, design, nodes, lines, .. } = &mut self.controllers;
         let (magic, from) = (&mut nodes[home.index()], message.requester);
-        let Some(references) = references.as_mut().filter(|_| from != home || !magic.pages.awaits(message.line)) else {
-            return 0;
-        };
+        let Some(references) = references else { return 0 };
         let offset = lines.offset(message.line) * lines.line().0;
         let cycles = magic.count_cycles(design, references.block(offset).into(), from);
         if let Some(block) = references.count(home, offset, from) {
@@ -187,7 +185,8 @@ impl System<Magics> {
     fn recall(&mut self, node: NodeId, number: u32, line: LineAddr) {
         let busy = self.controllers.nodes[node.index()].outstanding.iter().any(|(other, _)| *other == line);
         if busy || miss_on(self, node, line).is_some() {
-            let at = self.kernel.now + self.controllers.design.timing.retry;
+            let timing = &self.controllers.design.timing;
+            let at = self.kernel.now + timing.retry.max(timing.cycle);
             return self.schedule_page_step(node, at, PageStep::Line(number));
         }
         self.take_own_copy(node, line);
@@ -199,7 +198,7 @@ impl System<Magics> {
         if let Some(job) = self.page_job(node) {
             job.begin(line);
         }
-        self.put_recall(node, sent);
+        self.send_recall(node, sent);
     }
 
     /// The request of a recall is NACKed, and repeated.
@@ -209,16 +208,25 @@ impl System<Magics> {
             msi::retry(cache, line, context, &mut |message| sent = Some(message))
         });
         match result {
-            Ok(()) => self.put_recall(node, sent),
+            Ok(()) => self.send_recall(node, sent),
             Err(error) => self.fail(error),
         }
     }
 
-    fn put_recall(&mut self, node: NodeId, sent: Option<Message>) {
+    /// The request of a recall goes to the node's own home. It takes no inbox entry of the processor, whose writeback of the line it
+    /// may wait for.
+    fn send_recall(&mut self, node: NodeId, sent: Option<Message>) {
         if let Some(message) = sent {
             let id = self.envelop(message, node);
-            self.put_into_inbox(node, self.kernel.now, id);
+            self.schedule(node, self.kernel.now, MagicEvent::Handle(id));
         }
+    }
+
+    /// Whether a message at its home is the request of a recall. The processor has no request for such a line.
+    #[inline]
+    pub(super) fn is_recall(&self, home: NodeId, message: &Message) -> bool {
+        let is_own = message.requester == home && is_request(message.kind);
+        is_own && self.controllers.nodes[home.index()].pages.awaits(message.line)
     }
 
     /// An intervention takes the copy of the node's own processor: it is evicted, with a writeback or a hint.
@@ -241,10 +249,8 @@ impl System<Magics> {
         if let Err(error) = msi::evict(&mut cache, line, &context, &mut |message| sent = Some(message)) {
             return self.fail(error);
         }
-        match sent {
-            Some(message) if message.kind == MessageKind::Writeback => self.put_on_pins(cpu, ready, message),
-            // A hint precedes the node's next request for the line.
-            other => self.put_recall(node, other),
+        if let Some(message) = sent {
+            self.put_on_pins(cpu, ready, message);
         }
     }
 
@@ -275,10 +281,11 @@ impl System<Magics> {
         }
         let mut left = at;
         if transfer.target().is_some() {
-            let (now, delay) = (self.kernel.now, self.random_delay());
+            // The handler of the answer sends the line, too.
             let Magics { design, nodes, .. } = &mut self.controllers;
-            let run = nodes[node.index()].run(design, now, Handler::Supply, 0, 0, delay);
-            left = run.first.max(at);
+            let cycles = design.handlers.send_cycles;
+            nodes[node.index()].go_on(design, Handler::Supply, cycles);
+            left += design.timing.cycle * u64::from(cycles);
             self.send_line(node, left, transfer, line, message.version);
         }
         self.schedule_page_step(node, left, PageStep::Left);
