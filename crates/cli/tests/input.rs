@@ -52,7 +52,7 @@ fn machines_that_cannot_run_are_refused_at_load() {
     );
     refused("sim -m arctic+link.micropacket_bytes=256 fft", &["router.buffer_bytes", "machines/origin2000.toml:"]);
     refused("sim -m arctic+l2.ways=3 fft", &["l2.ways = 3", "cannot be divided", "accepted: "]);
-    refused("bench -m flash-4p+migration lmbench-read", &["os.migration = true", "only the Hub"]);
+    refused("bench -m smp-4p+migration lmbench-read", &["os.migration = true", "a machine on one bus"]);
 }
 
 /// A change of a machine stands in no file.

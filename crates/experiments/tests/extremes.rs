@@ -21,6 +21,10 @@ const MACHINES: [(&str, &[&str]); 11] = [
     ("flash-8p+hybrid/RAC+placement=fixed=7", EVERY_TABLE),
     ("flash-4p+dynamic-pointer", EVERY_TABLE),
     ("flash-4p+directory.ideal=zero-overhead", EVERY_TABLE),
+    (
+        "flash-8p+dynamic-pointer/RAC+placement=first-touch+migration+replication+os.migration_threshold=2",
+        &["os", "handlers", "magic", "tlb"],
+    ),
     ("flash-ring-6p", NETWORK),
     ("origin2000-r12k-300-16p+topology.kind=mesh", NETWORK),
     ("flash-crossbar-4p", NETWORK),

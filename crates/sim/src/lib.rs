@@ -14,6 +14,7 @@ mod flash;
 mod ideal;
 mod incoherence;
 mod kernel;
+mod map;
 mod memory;
 mod observe;
 mod options;

@@ -1,24 +1,16 @@
-//! Main memory: allocation of pages, and tables with an element for each line.
+//! Main memory: allocation of pages on its nodes.
 
 use std::collections::BTreeMap;
 
-use units::{Bytes, LineAddr, NodeId, PhysicalAddr};
+use units::{Bytes, NodeId, PhysicalAddr};
 
 use crate::SimError;
-
-/// Lines in a chunk of a [`LineTable`]; chunks are made on first access.
-const CHUNK_LINES: u64 = 128;
-
-/// Bits of a physical address below the node number (M-mode: 4 GB a node, Prestor 2001, 3.2.1).
-pub const NODE_SHIFT: u32 = 32;
-
-/// The node in whose memory an address lies.
-pub const fn node_of(at: PhysicalAddr) -> NodeId {
-    NodeId((at.0 >> NODE_SHIFT) as u16)
-}
+use crate::map::{AddressMap, LineMap, address_in};
 
 /// The memory of the machine, with the amount allocated on each node.
 pub struct Memory {
+    /// The address map.
+    pub map: AddressMap,
     allocated: Vec<u64>,
     page: Bytes,
     capacity: Bytes,
@@ -29,10 +21,11 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Empty memory of `nodes` nodes of `capacity` each, for secondary caches with `way` bytes in each way.
-    pub fn new(nodes: usize, capacity: Bytes, page: Bytes, way: Bytes) -> Self {
+    /// Empty memory of `nodes` nodes of `capacity` each, for secondary caches with `way` bytes in each way and these lines.
+    pub fn new(nodes: usize, capacity: Bytes, page: Bytes, way: Bytes, lines: LineMap) -> Self {
         let colours = (way.0 / page.0).max(1);
-        Self { allocated: vec![0; nodes], page, capacity, colours, spare: vec![BTreeMap::new(); nodes] }
+        let map = AddressMap::new(nodes, lines, page);
+        Self { map, allocated: vec![0; nodes], page, capacity, colours, spare: vec![BTreeMap::new(); nodes] }
     }
 
     /// Consecutive whole pages on node `home`, at least `bytes` of them.
@@ -47,9 +40,9 @@ impl Memory {
             let free = Bytes(self.capacity.0 - *allocated);
             return Err(SimError::OutOfMemory { node: home, wanted: bytes, free });
         }
-        let start = u64::from(home.0) << NODE_SHIFT | *allocated;
+        let start = address_in(home, *allocated);
         *allocated += size;
-        Ok(PhysicalAddr(start))
+        Ok(start)
     }
 
     /// A frame of node `node` for one page. With page number `like` it has that page's colour, as IRIX colours pages
@@ -121,77 +114,18 @@ impl Memory {
     }
 }
 
-/// The position of a line: its node, and its number within that node's memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LineMap {
-    shift: u32,
-}
-
-impl LineMap {
-    /// The map for lines of this size.
-    pub fn new(line: Bytes) -> Self {
-        Self { shift: NODE_SHIFT - line.0.trailing_zeros() }
-    }
-
-    /// The node in whose memory the line lies.
-    #[inline]
-    pub fn home(self, line: LineAddr) -> NodeId {
-        NodeId((line.0 >> self.shift) as u16)
-    }
-
-    /// The number of the line within its node's memory.
-    #[inline]
-    pub fn offset(self, line: LineAddr) -> u64 {
-        line.0 & ((1 << self.shift) - 1)
-    }
-}
-
-/// An element for every line of memory, made on first access.
-pub struct LineTable<T> {
-    map: LineMap,
-    /// By node and chunk.
-    nodes: Vec<Vec<Option<Box<[T]>>>>,
-}
-
-impl<T: Copy + Default> LineTable<T> {
-    /// A table without lines.
-    pub fn new(nodes: usize, map: LineMap) -> Self {
-        Self { map, nodes: (0..nodes).map(|_| Vec::new()).collect() }
-    }
-
-    /// Extends the table to `lines` lines of the node's memory.
-    pub fn extend(&mut self, node: NodeId, lines: u64) {
-        self.nodes[node.index()].resize_with(lines.div_ceil(CHUNK_LINES) as usize, || None);
-    }
-
-    /// The element of a line.
-    ///
-    /// # Panics
-    /// If no page with this line was allocated, which is a fault of the program.
-    #[inline]
-    pub fn line(&mut self, line: LineAddr) -> &mut T {
-        let offset = self.map.offset(line);
-        let chunks = &mut self.nodes[self.map.home(line).index()];
-        let Some(chunk) = chunks.get_mut((offset / CHUNK_LINES) as usize) else {
-            panic!("{line:?} was referenced but never allocated");
-        };
-        let chunk = chunk.get_or_insert_with(|| vec![T::default(); CHUNK_LINES as usize].into_boxed_slice());
-        &mut chunk[(offset % CHUNK_LINES) as usize]
-    }
-
-    /// The elements of a node's lines, as far as their chunks have been accessed.
-    pub fn lines(&self, node: NodeId) -> impl Iterator<Item = &T> {
-        self.nodes[node.index()].iter().flatten().flatten()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The memory of `nodes` nodes, for caches with ways of 64 KB.
+    fn memory(nodes: usize, capacity: Bytes, page: Bytes) -> Memory {
+        Memory::new(nodes, capacity, page, Bytes::from_kib(64), LineMap::new(Bytes(128)))
+    }
+
     #[test]
     fn pages_are_whole_and_apart() {
-        let mut memory = Memory::new(2, Bytes::from_mib(1), Bytes::from_kib(16), Bytes::from_kib(64));
+        let mut memory = memory(2, Bytes::from_mib(1), Bytes::from_kib(16));
         let first = memory.allocate(NodeId(1), Bytes(1)).unwrap();
         let second = memory.allocate(NodeId(1), Bytes(1)).unwrap();
         assert_eq!((first.0, second.0), (1 << 32, (1 << 32) + (16 << 10)));
@@ -202,7 +136,7 @@ mod tests {
 
     #[test]
     fn frames_have_the_colour_asked_for_while_there_is_one() {
-        let mut memory = Memory::new(1, Bytes::from_kib(16 * 6), Bytes::from_kib(16), Bytes::from_kib(64));
+        let mut memory = memory(1, Bytes::from_kib(16 * 6), Bytes::from_kib(16));
         let mut number = |like| Some(memory.frame(NodeId(0), like)?.0 >> 14);
         let colours: Vec<_> = [2, 2, 0, 1].map(|like| number(Some(like))).to_vec();
         assert_eq!(colours, [Some(2), Some(3), Some(4), Some(5)], "six pages have only one of colour 2");
@@ -213,7 +147,7 @@ mod tests {
     #[test]
     fn a_large_block_is_aligned_and_frames_before_it_stay_free() {
         let page = Bytes::from_kib(16);
-        let mut memory = Memory::new(1, Bytes::from_kib(16 * 11), page, Bytes::from_kib(64));
+        let mut memory = memory(1, Bytes::from_kib(16 * 11), page);
         assert_eq!(memory.frame(NodeId(0), None).map(|frame| frame.0), Some(0));
         let large = Bytes::from_kib(64);
         assert_eq!(memory.aligned_room(NodeId(0), large), 4, "the last three frames are no whole block");
@@ -225,18 +159,9 @@ mod tests {
 
     #[test]
     fn without_colours_frames_come_in_order() {
-        let mut memory = Memory::new(1, Bytes::from_mib(1), Bytes::from_kib(16), Bytes::from_kib(64));
+        let mut memory = memory(1, Bytes::from_mib(1), Bytes::from_kib(16));
         let frames: Vec<_> = (0..3).map(|_| memory.frame(NodeId(0), None).map(|frame| frame.0 >> 14)).collect();
         assert_eq!(frames, [Some(0), Some(1), Some(2)]);
         assert_eq!(memory.free_frames(NodeId(0)), 61);
-    }
-
-    #[test]
-    fn what_is_kept_of_a_line_stays() {
-        let mut table: LineTable<u32> = LineTable::new(2, LineMap::new(Bytes(128)));
-        table.extend(NodeId(1), 300);
-        let line = |offset: u64| PhysicalAddr((1 << NODE_SHIFT) + offset).line(Bytes(128));
-        *table.line(line(299 * 128)) = 5;
-        assert_eq!((*table.line(line(299 * 128)), *table.line(line(0))), (5, 0));
     }
 }

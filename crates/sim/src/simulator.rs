@@ -152,7 +152,7 @@ impl Simulator {
 
     /// The present node of a virtual address, if its page has been placed.
     pub fn home_of(&self, at: VirtualAddr) -> Option<NodeId> {
-        self.place_of(at).map(crate::memory::node_of)
+        self.place_of(at).map(crate::map::node_of)
     }
 
     /// The processor with the first touch of the page of a virtual address, if a touch has placed it.

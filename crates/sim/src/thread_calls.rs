@@ -67,7 +67,7 @@ impl Thread<'_> {
         self.call(Call::Plan(pages));
     }
 
-    /// Starts to migrate the page of `at` to `node`, if the machine has copy engines, pages may move
+    /// Starts to migrate the page of `at` to `node`, if the machine's nodes move pages, pages may move
     /// ([`crate::Simulator::let_pages_move`]), the page is placed elsewhere, and there is room. [`Thread::home_of`]
     /// returns the new node once the migration is complete.
     pub fn move_page(&mut self, at: VirtualAddr, node: NodeId) {
@@ -77,7 +77,7 @@ impl Thread<'_> {
     /// The present node of a virtual address, if its page has been placed.
     pub fn home_of(&mut self, at: VirtualAddr) -> Option<NodeId> {
         self.call(Call::Whereabouts(at));
-        self.team.found.take().map(crate::memory::node_of)
+        self.team.found.take().map(crate::map::node_of)
     }
 
     /// The thread's own clock, without waiting for operations in progress: for messages.

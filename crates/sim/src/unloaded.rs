@@ -4,7 +4,7 @@ use machine::Topology;
 use machine::description::Description;
 use units::{Duration, NodeId};
 
-use crate::memory::LineMap;
+use crate::map::LineMap;
 use crate::processor::ProcessorTiming;
 use crate::system::{Blueprint, Controller};
 use crate::wire::Network;
@@ -30,7 +30,7 @@ pub struct UnloadedRead {
 pub fn reads<C: Controller>(description: &Description) -> Result<Vec<UnloadedRead>, SimError> {
     description.check()?;
     let network = Network::new(description, Topology::new(description), C::NETWORKS.len());
-    let lines = LineMap::new(description.coherent_cache().line);
+    let lines = LineMap::of(description);
     let blueprint = Blueprint { description, network: &network, lines, options: Options::default() };
     let controllers = C::new(&blueprint)?;
     let processor = ProcessorTiming::new(description, controllers.release(), Duration::ZERO);

@@ -11,12 +11,22 @@ const PAGE: u64 = 16 << 10;
 /// Options for migrations that are frequent and repeated.
 const NERVOUS: &str = "migration_threshold = 3\nmigration_limit = 1000\n";
 
-/// An Origin of eight processors with page migration, and further keys of `[os]`.
-fn machine(os: &str) -> Description {
+/// A machine of eight processors with page migration, and further keys of `[os]`.
+fn moving(base: &str, os: &str) -> Description {
     let text = format!(
-        "inherit = \"origin2000-r12k-300-8p\"\n[l2]\nsize_mib = 1\n[os]\nmigration = true\npage_fault_ns = 700\ninterrupt_ns = 500\nmigrate_ns = 900\nbus_error_ns = 400\n{os}"
+        "inherit = \"{base}\"\n[l2]\nsize_mib = 1\n[os]\nmigration = true\npage_fault_ns = 700\ninterrupt_ns = 500\nmigrate_ns = 900\nbus_error_ns = 400\nshootdown_ns = 600\n{os}"
     );
     machine::parse("nervous.toml", &text).expect("a machine").description
+}
+
+/// An Origin of eight processors with page migration, and further keys of `[os]`.
+fn machine(os: &str) -> Description {
+    moving("origin2000-r12k-300-8p", os)
+}
+
+/// A FLASH of eight processors with page migration, and further keys of `[os]`.
+fn flash(os: &str) -> Description {
+    moving("flash-8p", os)
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +74,8 @@ fn programs() -> impl Strategy<Value = Vec<Vec<Step>>> {
     prop::collection::vec(program, 8)
 }
 
-fn execute(thread: &mut Thread<'_>, start: VirtualAddr, steps: &[Step]) {
+/// The steps of a program. MAGIC's memory operations are for lines that nobody caches, so `uncached` is false there.
+fn execute(thread: &mut Thread<'_>, start: VirtualAddr, steps: &[Step], uncached: bool) {
     for &step in steps {
         match step {
             Step::Load(place) => thread.load(address(start, place)),
@@ -72,7 +83,8 @@ fn execute(thread: &mut Thread<'_>, start: VirtualAddr, steps: &[Step]) {
             Step::Store(place) => thread.store(address(start, place)),
             Step::PrefetchShared(place) => thread.prefetch_shared(address(start, place)),
             Step::PrefetchExclusive(place) => thread.prefetch_exclusive(address(start, place)),
-            Step::LoadUncached(place) => thread.load_uncached(address(start, place)),
+            Step::LoadUncached(place) if uncached => thread.load_uncached(address(start, place)),
+            Step::LoadUncached(place) => thread.load(address(start, place)),
             Step::Work(cycles) => thread.work(u32::from(cycles)),
             Step::DropCaches => thread.drop_caches(),
             Step::Barrier => thread.barrier(),
@@ -86,9 +98,11 @@ fn run(description: &Description, options: Options, programs: &[Vec<Step>]) -> S
     let mut simulator = Simulator::new(description, options).expect("it can be simulated");
     let last = NodeId(description.topology.nodes() as u16 - 1);
     let start = simulator.map(&[None, Some(NodeId(1)), None, None, Some(last), None]).expect("there is room");
+    let uncached = description.hub.is_some();
     let program = |(cpu, steps): (usize, &Vec<Step>)| {
         let steps = steps.clone();
-        (CpuId(cpu as u16), Box::new(move |thread: &mut Thread<'_>| execute(thread, start, &steps)) as Program)
+        let body = move |thread: &mut Thread<'_>| execute(thread, start, &steps, uncached);
+        (CpuId(cpu as u16), Box::new(body) as Program)
     };
     let reports = simulator.run(programs.iter().enumerate().map(program).collect()).expect("it runs");
     simulator.check_coherence().expect("coherent");
@@ -116,6 +130,42 @@ proptest! {
         let of = |mode| Options { mode, check_loads: true, random_delay, seed, ..Options::default() };
         let ahead = run(&description, of(Mode::LookAhead), &programs);
         // Random delays are drawn in the order of events, some of which look-ahead omits.
+        if !slow {
+            prop_assert_eq!(ahead, run(&description, of(Mode::LockStep), &programs));
+        }
+    }
+}
+
+/// Protocols of FLASH with different ways to keep sharers, to invalidate, and to keep remote lines.
+const PROTOCOLS: [&str; 8] = [
+    "cv=2",
+    "bit-vector/RH",
+    "dynamic-pointer",
+    "dynamic-pointer/RAC",
+    "hybrid/IC",
+    "hybrid/IR/RAC",
+    "broadcast",
+    "limited-pointer=2/IR",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// The same on FLASH, where the kernel takes translations away and MAGIC recalls the lines.
+    #[test]
+    fn pages_move_under_programs_on_flash(
+        programs in programs(), seed: u64, keeps_colour in any::<bool>(), copies in any::<bool>(), slow in any::<bool>(),
+        memory_nodes in 0u32..3, protocol in prop::sample::select(&PROTOCOLS[..]), registers in 1u32..5,
+    ) {
+        let more = format!("migration_keeps_colour = {keeps_colour}\nreplication = {copies}\ncoverage_radius = 0\n");
+        let rest = format!(
+            "[topology]\nmemory_nodes = {memory_nodes}\n[directory]\nprotocol = \"{protocol}\"\n[processor]\noutstanding_misses = {registers}\n"
+        );
+        let description = flash(&format!("{NERVOUS}{more}{rest}"));
+        let random_delay = if slow { Duration::from_ns(400.0) } else { Duration::ZERO };
+        let of = |mode| Options { mode, check_loads: true, random_delay, seed, ..Options::default() };
+        let ahead = run(&description, of(Mode::LookAhead), &programs);
+        prop_assert_eq!(ahead.1.bus_errors, 0);
         if !slow {
             prop_assert_eq!(ahead, run(&description, of(Mode::LockStep), &programs));
         }
@@ -160,9 +210,23 @@ fn a_page_moves_to_who_uses_it_and_that_pays() {
     assert!(os_time(&reports) > Duration::ZERO && os_time(&unmoved) == Duration::ZERO);
 }
 
+#[test]
+fn a_page_of_flash_moves_to_who_uses_it_and_that_pays() {
+    let moving = flash("migration_threshold = 48\nmigration_limit = 4");
+    let os = OsSpec { migration: false, ..moving.os.clone() };
+    let still = Description { os, ..moving.clone() };
+    let (reports, paging, homes, _) = go_over(&moving, 96, 20);
+    assert_eq!(homes, [Some(NodeId(0)); 96]);
+    assert_eq!((paging.migrations, &paging.placed[..4]), (96, &[96, 0, 0, 0][..]));
+    assert_eq!((paging.bus_errors, paging.shootdowns), (0, 96), "{paging:?}");
+    let (unmoved, none, stayed, _) = go_over(&still, 96, 20);
+    assert_eq!((none.migrations, none.interrupts, stayed), (0, 0, vec![Some(NodeId(3)); 96]));
+    let time = |reports: &[ThreadReport]| reports[0].finished - reports[0].started;
+    assert!(time(&reports).0 * 10 < time(&unmoved).0 * 9, "{:?} moved, {:?} not", time(&reports), time(&unmoved));
+}
+
 /// All processors read the same pages, without keeping copies in caches for long; then one stores to each page.
-fn read_by_all(replication: bool) -> Seen {
-    let mut description = machine("migration_threshold = 1000000");
+fn read_by_all(mut description: Description, replication: bool) -> Seen {
     (description.os.migration, description.os.replication) = (false, replication);
     let options = Options { check_loads: true, ..Options::default() };
     let mut simulator = Simulator::new(&description, options).expect("it can be");
@@ -190,12 +254,25 @@ fn read_by_all(replication: bool) -> Seen {
 
 #[test]
 fn what_is_only_read_is_copied_to_its_readers_until_somebody_stores_to_it() {
-    let (_, alone, _, long) = read_by_all(false);
+    let origin = machine("migration_threshold = 1000000");
+    let (_, alone, _, long) = read_by_all(origin.clone(), false);
     assert_eq!((alone.replications, alone.collapses, alone.placed[0]), (0, 0, 4));
-    let (_, paging, homes, short) = read_by_all(true);
+    let (_, paging, homes, short) = read_by_all(origin, true);
     // Nodes 0 and 1 share a router, as do 2 and 3: one copy at the other router is near enough to both.
     assert_eq!((paging.replications, paging.collapses), (4, 4), "{paging:?}");
     assert_eq!((homes, paging.placed), (vec![Some(NodeId(0)); 4], vec![4, 0, 0, 0]));
+    assert!(short.0 * 10 < long.0 * 9, "{short:?} with copies, {long:?} without");
+}
+
+#[test]
+fn flash_copies_what_is_only_read_to_every_reader_beyond_the_radius() {
+    let flash = flash("migration_threshold = 1000000\ncoverage_radius = 0");
+    let (_, alone, _, long) = read_by_all(flash.clone(), false);
+    let (_, paging, homes, short) = read_by_all(flash, true);
+    assert_eq!((alone.replications, alone.collapses, alone.shootdowns), (0, 0, 0));
+    // Each of the seven other nodes has one copy of each page, which the store gives up. Its reader is interrupted.
+    assert_eq!((paging.replications, paging.collapses, paging.shootdowns), (28, 4, 28), "{paging:?}");
+    assert_eq!((homes, &paging.placed[..2]), (vec![Some(NodeId(0)); 4], &[4, 0][..]));
     assert!(short.0 * 10 < long.0 * 9, "{short:?} with copies, {long:?} without");
 }
 
@@ -224,8 +301,12 @@ fn a_page_that_is_placed_far_away_is_used_there_and_copied_at_the_next_fault() {
 
 #[test]
 fn an_interrupt_puts_off_a_page_fault_and_does_not_lose_it() {
-    let mut description =
-        machine("migration_threshold = 1\nmigration_limit = 1\nreplication = true\ncoverage_radius = 0");
+    let os = "migration_threshold = 1\nmigration_limit = 1\nreplication = true\ncoverage_radius = 0";
+    is_put_off(machine(os));
+    is_put_off(flash(os));
+}
+
+fn is_put_off(mut description: Description) {
     description.os.page_fault = Duration::from_ns(1e6);
     let mut simulator = Simulator::new(&description, Options::default()).expect("it can be");
     let copied = simulator.map(&[Some(NodeId(3))]).expect("there is room");
@@ -280,18 +361,45 @@ fn misses_on_pages_that_exchange_their_colours_go_on() {
     assert_eq!((reports.len(), simulator.paging().migrations, simulator.paging().bus_errors), (1, 2, 2));
 }
 
+/// A thread of FLASH asks for its page on another node, and goes on while the page moves.
 #[test]
-fn machines_without_hubs_move_and_copy_no_pages() {
-    let refusal = |change: fn(&mut OsSpec)| {
-        let mut description = machine::load("flash-4p").expect("a machine");
-        change(&mut description.os);
+fn a_page_of_flash_moves_where_the_program_asks() {
+    let mut description = flash("migration_limit = 1");
+    description.os.migration = false;
+    let mut simulator =
+        Simulator::new(&description, Options { check_loads: true, ..Options::default() }).expect("it can be");
+    let page = simulator.map(&[Some(NodeId(3))]).expect("there is room");
+    assert!(simulator.let_pages_move());
+    let body = move |thread: &mut Thread<'_>| {
+        thread.store(page);
+        for node in [5, 0, 3] {
+            thread.move_page(page, NodeId(node));
+            // The store waits for the page.
+            thread.store(page.offset(8));
+            while thread.home_of(page) != Some(NodeId(node)) {
+                thread.work(1000);
+            }
+            thread.load(page);
+        }
+    };
+    simulator.run_process(vec![CpuId(0)], None, Box::new(body)).expect("it runs");
+    simulator.check_coherence().expect("coherent");
+    let paging = simulator.paging();
+    assert_eq!((paging.migrations, paging.shootdowns, paging.interrupts), (3, 3, 0), "{paging:?}");
+}
+
+#[test]
+fn machines_of_one_memory_and_ideal_protocols_move_and_copy_no_pages() {
+    let refusal = |name: &str, change: fn(&mut Description)| {
+        let mut description = machine::load(name).expect("a machine");
+        change(&mut description);
         Simulator::new(&description, Options::default()).err().expect("refused").to_string()
     };
-    let moves = refusal(|os| os.migration = true);
-    assert!(
-        moves.contains("os.migration = true: only the Hub of an Origin counts references by page; accepted: false"),
-        "{moves}"
-    );
-    let copies = refusal(|os| os.replication = true);
-    assert!(copies.contains("os.replication = true: only the Hub of an Origin poisons"), "{copies}");
+    let moves = refusal("smp-4p", |machine| machine.os.migration = true);
+    assert!(moves.contains("os.migration = true: a machine on one bus has one memory"), "{moves}");
+    let copies = refusal("flash-4p", |machine| {
+        machine.os.replication = true;
+        machine.directory.as_mut().unwrap().ideal = machine::description::IdealProtocol::ZeroOverhead;
+    });
+    assert!(copies.contains("os.replication = true: no handler of an ideal protocol"), "{copies}");
 }

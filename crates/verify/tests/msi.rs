@@ -3,6 +3,7 @@
 mod pinned;
 
 use pinned::{BOTH, holds};
+use protocol::Access;
 use protocol::msi::catalogue;
 use protocol::msi::{Clustering, CoarseVector, DynamicPointer, LimitedPointer, Overflow, SharingSet, Variant};
 use verify::{Config, explore_directory, msi, protocols};
@@ -43,7 +44,11 @@ fn one_cache_has_every_property() {
 }
 
 fn explored<S: SharingSet>(set: S, variant: Variant, remote_access_cache: bool) {
-    let config = Config { accesses: BOTH.to_vec(), ..Config::new(3, 1) };
+    explored_with(&BOTH, set, variant, remote_access_cache);
+}
+
+fn explored_with<S: SharingSet>(accesses: &[Access], set: S, variant: Variant, remote_access_cache: bool) {
+    let config = Config { accesses: accesses.to_vec(), ..Config::new(3, 1) };
     let name = format!("{set:?} {variant:?} {remote_access_cache}");
     let exploration = explore_directory(&config, msi(&config, set, variant, remote_access_cache));
     if let Some(trace) = exploration.counterexample {
@@ -66,6 +71,18 @@ fn parameters_combine() {
     explored(CoarseVector::coarse_with_local_bit(2), both, true);
     explored(CoarseVector::broadcast(64), Variant { clustering, ..base }, true);
     explored(DynamicPointer { links: 1, search: 1 }, both, false);
+}
+
+/// A page that moves recalls its lines: any cache may take a line out of the others without a store, at any time.
+#[test]
+fn recalls_have_every_property() {
+    let accesses = [Access::Load, Access::Store, Access::PoisonRead];
+    let (base, relaxed) = (Variant::default(), Variant { acknowledge_requester: true, ..Variant::default() });
+    let clustered = Variant { clustering: Some(Clustering { nodes: 2, threshold: 1 }), ..base };
+    explored_with(&accesses, CoarseVector::BIT_VECTOR, base, false);
+    explored_with(&accesses, CoarseVector::BIT_VECTOR, relaxed, false);
+    explored_with(&accesses, CoarseVector::BIT_VECTOR, clustered, true);
+    explored_with(&accesses, DynamicPointer { links: 2, search: 2 }, base, true);
 }
 
 /// The verified protocols are those that run: a protocol of the family has the same name here and in the catalogue.

@@ -1,7 +1,7 @@
 //! Pages that have been placed move to other nodes: `move_pages`, `migrate_pages`, and `mbind` where it asks for that.
 //!
 //! The operating system of the simulated machine has the page copied, and processors that knew where it was learn better, as where it
-//! decides so by itself. Whoever asks waits until it is there. Machines without engines that copy pages move none; that is noted.
+//! decides so by itself. Whoever asks waits until it is there. Machines whose nodes move no pages move none; that is noted.
 
 use std::ffi::{c_int, c_long, c_void};
 
@@ -25,7 +25,7 @@ fn move_page(thread: &mut Thread<'static>, at: VirtualAddr, node: NodeId) -> Res
         return Ok(home);
     }
     if !run().pages_move {
-        note("the program asks pages to move, which this machine cannot: it has no engines that copy pages".to_owned());
+        note("the program asks pages to move, which this machine cannot: its nodes move none".to_owned());
         return Err(libc::EBUSY);
     }
     thread.charged_to(Cause::System, |thread| {

@@ -5,8 +5,8 @@ use units::Bytes;
 use super::kind::{Alternatives, quoted};
 use super::wiring::{MOST_CLUSTERS, MOST_LEAF_ROUTERS};
 use super::{
-    CacheLevel, ControllerKind, Description, DescriptionError, Inclusion, MOST_PROCESSORS, MOST_VIRTUAL_CHANNELS,
-    MOST_WAYS, PassTransmission, PrefetchKind, ProcessorModel, TopologyKind, WritePolicy,
+    CacheLevel, ControllerKind, Description, DescriptionError, IdealProtocol, Inclusion, MOST_PROCESSORS,
+    MOST_VIRTUAL_CHANNELS, MOST_WAYS, PassTransmission, PrefetchKind, ProcessorModel, TopologyKind, WritePolicy,
 };
 
 /// A conflict between a value and others.
@@ -37,6 +37,7 @@ pub(super) fn check(description: &Description) -> Result<(), Conflict> {
     network(description)?;
     sci_ring(description)?;
     refresh(description)?;
+    memories(description)?;
     operating_system(description)
 }
 
@@ -429,7 +430,21 @@ fn refresh(description: &Description) -> Result<(), Conflict> {
     Ok(())
 }
 
-/// Nodes in the table must exist, and pages may migrate only on machines with copy engines.
+/// A controller chip of the papers has one memory behind it.
+fn memories(description: &Description) -> Result<(), Conflict> {
+    let chip = match description.controller.kind {
+        ControllerKind::Hub => "a Hub has one memory, with the directory beside it",
+        ControllerKind::Magic => "MAGIC has one memory, and no part of its own for another",
+        ControllerKind::Sci => "the SCI controller of a node has one memory, of banks ([banks])",
+        ControllerKind::SnoopingBus => return Ok(()),
+    };
+    match description.memory.controllers {
+        1 => Ok(()),
+        _ => Err(Conflict::new("memory.controllers", chip, "1")),
+    }
+}
+
+/// Nodes in the table must exist, and pages may migrate only where there is another node for them.
 fn operating_system(description: &Description) -> Result<(), Conflict> {
     let (os, spec) = (&description.os, &description.topology);
     let last = spec.nodes().saturating_sub(1);
@@ -440,14 +455,26 @@ fn operating_system(description: &Description) -> Result<(), Conflict> {
             return Err(Conflict::new(format!("os.{key}"), format!("the machine has {nodes}"), accepted));
         }
     }
-    let is_hub = description.controller.kind == ControllerKind::Hub;
-    for (key, wanted, reason) in [
-        ("migration", os.migration, "only the Hub of an Origin counts references by page"),
-        ("replication", os.replication, "only the Hub of an Origin poisons the lines of a page that is given up"),
-    ] {
-        if wanted && !is_hub {
+    let Some(reason) = never_moves_pages(description) else { return Ok(()) };
+    for (key, wanted) in [("migration", os.migration), ("replication", os.replication)] {
+        if wanted {
             return Err(Conflict::new(format!("os.{key}"), reason, "false"));
         }
     }
     Ok(())
+}
+
+/// The reason why a machine neither moves nor copies pages; `None` if it does.
+fn never_moves_pages(description: &Description) -> Option<&'static str> {
+    let ideal = description.directory.as_ref().map_or(IdealProtocol::None, |directory| directory.ideal);
+    match description.controller.kind {
+        ControllerKind::SnoopingBus => {
+            Some("a machine on one bus has one memory, which is equally near to every processor")
+        }
+        ControllerKind::Magic if ideal != IdealProtocol::None => {
+            Some("no handler of an ideal protocol (directory.ideal) counts references or copies lines")
+        }
+        ControllerKind::Sci => Some("no SCI controller counts references or copies pages"),
+        ControllerKind::Hub | ControllerKind::Magic => None,
+    }
 }

@@ -149,6 +149,10 @@ impl CacheLine {
     pub const fn retry_message(&self) -> Option<MessageKind> {
         match self.request {
             Some(Request { nacked: true, kind: MessageKind::Refill, .. }) => Some(MessageKind::Refill),
+            // A recall requests ownership without a store.
+            Some(Request { nacked: true, kind: MessageKind::GetExclusive, access: Access::Load, .. }) => {
+                Some(MessageKind::GetExclusive)
+            }
             Some(Request { nacked: true, access, .. }) => self.request_message(access),
             Some(_) | None => None,
         }

@@ -6,7 +6,7 @@ use units::{LineAddr, NodeId};
 
 use super::{
     Access, AccessOutcome, Agent, CacheLine, Entry, HomeContext, HomeOutcome, HomeWork, Message, NodeContext,
-    NodeOutcome, Place, Request, SharingSet, access, evict, evict_from_node, home, receive, reclaim, retry,
+    NodeOutcome, Place, Request, SharingSet, access, evict, evict_from_node, home, recall, receive, reclaim, retry,
 };
 use crate::contract::{CacheSite, Destination, Directory, Due, Handled, HomeLine, Progress, Started};
 use crate::{CopyState, ProtocolError, Version};
@@ -68,7 +68,12 @@ impl<S: SharingSet> Directory for Protocol<S> {
         wanted: crate::Access,
         send: &mut impl FnMut(Message),
     ) -> Started {
-        match access(line, site.line, &self.node(site), wanted.into(), send) {
+        let context = self.node(site);
+        let outcome = match wanted {
+            crate::Access::PoisonRead => recall(line, site.line, &context, send),
+            _ => access(line, site.line, &context, wanted.into(), send),
+        };
+        match outcome {
             AccessOutcome::Hit | AccessOutcome::RemoteAccessCacheHit => Started::Done,
             AccessOutcome::Requested => Started::Requested,
             AccessOutcome::Blocked => Started::Blocked,

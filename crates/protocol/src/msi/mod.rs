@@ -15,7 +15,7 @@
 //! ISCA 1990; Heinrich, "The performance and scalability of distributed shared-memory cache coherence protocols",
 //! Stanford 1998). The model checker verifies them.
 //!
-//! The agents are a [`home()`] and the cache side of a node ([`access`], [`evict`], [`receive`], [`retry`]).
+//! The agents are a [`home()`] and the cache side of a node ([`access`], [`recall`], [`evict`], [`receive`], [`retry`]).
 //! `TRANSITIONS-msi.md` of this crate lists their transitions.
 
 mod cache_line;
@@ -36,7 +36,7 @@ pub use directory::{DirectoryState, Entry, WrittenBack};
 pub use home::{HomeOutcome, HomeWork, Transaction, home, reclaim};
 pub use invalidate::Invalidations;
 pub use message::{Agent, Lane, Message, MessageKind};
-pub use node::{AccessOutcome, Eviction, NodeOutcome, access, evict, evict_from_node, receive, retry};
+pub use node::{AccessOutcome, Eviction, NodeOutcome, access, evict, evict_from_node, recall, receive, retry};
 pub use sharing::{
     CoarseHeader, CoarseVector, DynamicPointer, HeaderUse, Hybrid, HybridHeader, Insertion, LimitedPointer, LinkStore,
     ListHeader, Overflow, PointerHeader, SetWork, SharingSet, Site, VECTOR_BITS, VectorStore,

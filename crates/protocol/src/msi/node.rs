@@ -94,6 +94,26 @@ pub fn access(
     }
 }
 
+/// Requests ownership of a line without a store: a page that moves takes its lines out of every other cache and leaves
+/// their contents as they are. With ownership there is nothing to request.
+#[inline]
+pub fn recall(
+    line: &mut CacheLine,
+    address: LineAddr,
+    context: &NodeContext,
+    send: &mut impl FnMut(Message),
+) -> AccessOutcome {
+    if line.request.is_some() {
+        return AccessOutcome::Blocked;
+    }
+    if line.state == Msi::Dirty {
+        return AccessOutcome::Hit;
+    }
+    line.place = Place::Cache;
+    send_request(line, address, context, Access::Load, MessageKind::GetExclusive, send);
+    AccessOutcome::Requested
+}
+
 /// Retries a NACKed request. The message type depends on the state of the copy.
 ///
 /// # Errors

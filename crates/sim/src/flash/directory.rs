@@ -9,7 +9,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use units::{LineAddr, NodeId};
 
 use crate::incoherence::Unfinished;
-use crate::memory::{LineMap, LineTable};
+use crate::map::{LineMap, LineTable};
 
 /// The effects of a run of a home's handler besides the new directory state. Reused from run to run.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +49,10 @@ pub trait Directory {
 
     /// Whether the sharing set of a line names the node.
     fn names(&mut self, line: LineAddr, node: NodeId) -> bool;
+
+    /// Makes a node the owner of a line that no cache has: a page is about to be written to the line's frame, which no
+    /// processor maps yet.
+    fn lend(&mut self, line: LineAddr, owner: NodeId);
 
     /// Clears the sharers of a line: a planted fault.
     fn forget(&mut self, line: LineAddr);
@@ -153,6 +157,12 @@ impl<S: SharingSet> Directory for Directories<S> {
         let mut named = false;
         self.set.drain(&site, &mut copy, scratch, &mut SetWork::default(), |other, _| named |= other == node);
         named
+    }
+
+    fn lend(&mut self, line: LineAddr, owner: NodeId) {
+        let (entry, _) = self.entries.line(line);
+        debug_assert_eq!(entry.state, DirectoryState::Clean, "{line:?} is in use");
+        entry.state = DirectoryState::Dirty { owner };
     }
 
     fn forget(&mut self, line: LineAddr) {

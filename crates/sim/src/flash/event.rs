@@ -3,6 +3,7 @@
 use units::{CpuId, NodeId};
 
 use super::at_memory::Stage;
+use super::page_transfer::PageStep;
 use crate::kernel::{EnvelopeId, NodeEvent, Reach};
 use crate::processor::MissId;
 
@@ -53,6 +54,8 @@ pub enum InterfaceStep {
     Displaced(EnvelopeId),
     /// A memory operation reaches a stage.
     Operation(MissId, Stage),
+    /// The transfer of a page takes a step.
+    Page(PageStep),
 }
 
 /// The bit position of a step's kind in its operand, above the message number.
@@ -69,6 +72,7 @@ impl InterfaceStep {
             Self::Kept(dirty) => 3 << STEP_SHIFT | dirty as u32,
             Self::Started => 4 << STEP_SHIFT,
             Self::Displaced(id) => 5 << STEP_SHIFT | id.0,
+            Self::Page(step) => 7 << STEP_SHIFT | step.pack(),
             Self::Operation(miss, stage) => 6 << STEP_SHIFT | (stage as u32) << STAGE_SHIFT | miss.0 as u32,
         }
     }
@@ -82,7 +86,8 @@ impl InterfaceStep {
             3 => Self::Kept(word & 1 != 0),
             4 => Self::Started,
             5 => Self::Displaced(EnvelopeId(word & ((1 << STEP_SHIFT) - 1))),
-            _ => Self::Operation(miss, Stage::ALL[(word >> STAGE_SHIFT & 3) as usize]),
+            6 => Self::Operation(miss, Stage::ALL[(word >> STAGE_SHIFT & 3) as usize]),
+            _ => Self::Page(PageStep::unpack(word & ((1 << STEP_SHIFT) - 1))),
         }
     }
 }
@@ -158,6 +163,12 @@ mod tests {
             InterfaceStep::Kept(false),
             InterfaceStep::Started,
             InterfaceStep::Displaced(id),
+            InterfaceStep::Page(PageStep::Begin),
+            InterfaceStep::Page(PageStep::Left),
+            InterfaceStep::Page(PageStep::Line(0)),
+            InterfaceStep::Page(PageStep::Line(1 << 20)),
+            InterfaceStep::Page(PageStep::End(0)),
+            InterfaceStep::Page(PageStep::End(1 << 20)),
         ];
         let events = [
             MagicEvent::Request(cpu, id),

@@ -17,6 +17,7 @@ impl System<Magics> {
         let (now, delay) = (self.kernel.now, self.random_delay());
         let (memory, accepted) = self.access_memory(home, message.kind, &work);
         let offset = self.controllers.lines.offset(message.line);
+        let counting = self.count_reference(home, message, work.transaction);
         let Magics { design, nodes, .. } = &mut self.controllers;
         let node = &mut nodes[home.index()];
         let handler = of_home(work.transaction);
@@ -26,12 +27,12 @@ impl System<Magics> {
         let before = lookup
             + node.header_stall(design, offset)
             + node.set_cycles(design, &first_work, &SetWork::NONE, &traces.touched);
-        let after = node.set_cycles(design, &traces.set, &first_work, &traces.touched);
+        let after = counting + node.set_cycles(design, &traces.set, &first_work, &traces.touched);
         let sends = design.handlers.send_cycles * (traces.sent.len() as u32).saturating_sub(1);
         let mut run = node.run(design, accepted, handler, before, after + sends, delay);
         run.waited += accepted - now;
         let start = run.first;
-        if !from_network {
+        if !from_network && !self.is_recall(home, message) {
             self.leaves_inbox(home, now + run.waited);
             if is_request(message.kind) {
                 self.note_request(home, message.line, run.waited);

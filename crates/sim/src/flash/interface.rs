@@ -108,7 +108,7 @@ impl System<Magics> {
     }
 
     /// A message of the processor will be at its pins at `at`.
-    fn put_on_pins(&mut self, cpu: CpuId, at: Time, message: Message) {
+    pub(super) fn put_on_pins(&mut self, cpu: CpuId, at: Time, message: Message) {
         let id = self.envelop(message, destination(&message));
         self.schedule_processor(cpu, at, Event::Node(MagicEvent::Request(cpu, id)));
     }

@@ -6,11 +6,12 @@ use std::collections::VecDeque;
 use engine::Server;
 use machine::description::HandlerSpec;
 use protocol::msi::{CacheLine, MessageKind, SetWork};
-use units::{Duration, LineAddr, Time};
+use units::{Duration, LineAddr, NodeId, Time};
 
 use super::account::Account;
 use super::code::CodeLayout;
 use super::handler::{Handler, of_set};
+use super::page_transfer::PageTransfers;
 use super::remote_access_cache::RemoteAccessCache;
 use super::tags::DirectMapped;
 use super::timing::MagicTiming;
@@ -38,7 +39,14 @@ pub struct Design {
     pub header_bytes: u64,
     /// Start of the pointer store in the address space of the data cache, after the headers of all lines.
     pub store_base: u64,
+    /// Start of the reference counters there, after the store.
+    pub counters_base: u64,
+    /// Bytes of the reference counters of a block of memory.
+    pub block_bytes: u64,
 }
+
+/// Bytes of a reference counter.
+pub const COUNTER_BYTES: u64 = 4;
 
 /// The moving parts of a node.
 pub struct Magic {
@@ -56,6 +64,8 @@ pub struct Magic {
     pub outstanding: Vec<(LineAddr, CacheLine)>,
     /// The remote access cache, if nodes have one.
     pub remote_access_cache: Option<RemoteAccessCache>,
+    /// The pages that it transfers from its memory.
+    pub pages: PageTransfers,
     /// The account of the processor's stall time.
     pub account: Account,
     /// Messages sent to other nodes, by kind.
@@ -95,6 +105,7 @@ impl Magic {
             in_inbox: 0,
             outstanding: Vec::new(),
             remote_access_cache,
+            pages: PageTransfers::default(),
             account: Account::default(),
             sent: [0; MessageKind::ALL.len()],
             invalidations: Histogram::default(),
@@ -148,6 +159,14 @@ impl Magic {
     pub fn header_stall(&mut self, design: &Design, offset: u64) -> u32 {
         let missed = self.data_cache.access(offset * design.header_bytes);
         self.data_stalled(design, missed)
+    }
+
+    /// Cycles that a handler takes to count a request by node `from` in the reference counters of a block.
+    #[inline]
+    pub fn count_cycles(&mut self, design: &Design, block: u64, from: NodeId) -> u32 {
+        let word = u64::from(from.0) * COUNTER_BYTES;
+        let missed = self.data_cache.access(design.counters_base + block * design.block_bytes + word);
+        design.handlers.count_cycles + self.data_stalled(design, missed)
     }
 
     /// Protocol processor cycles for the work on a sharing set beyond `before`, including data cache misses on the

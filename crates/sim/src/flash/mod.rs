@@ -17,6 +17,7 @@ mod home;
 mod interface;
 mod magic;
 mod node;
+mod page_transfer;
 mod planted;
 mod remote_access_cache;
 mod tags;
@@ -34,7 +35,9 @@ use crate::account::StallTerms;
 use crate::counters::CounterUnit;
 use crate::incoherence::Incoherence;
 use crate::kernel::{self, EnvelopeId};
-use crate::memory::LineMap;
+use crate::map::LineMap;
+use crate::os::{Discovery, Transfer};
+use crate::part::ReferenceCounters;
 use crate::processor::{MissId, Post, ProcessorTiming};
 use crate::system::{Blueprint, Controller, Held, System};
 use crate::wire::{Interconnect, Network};
@@ -54,7 +57,7 @@ pub use unhindered::{Unhindered, UnhinderedMisses};
 
 use code::CodeLayout;
 use directory::Directories;
-use magic::{Design, Magic};
+use magic::{COUNTER_BYTES, Design, Magic};
 use remote_access_cache::RemoteAccessCache;
 use tags::DirectMapped;
 
@@ -75,6 +78,8 @@ pub struct Magics {
     relaxes_order: bool,
     /// By requester and home.
     unhindered: UnhinderedMisses,
+    /// The reference counters, if pages migrate.
+    references: Option<ReferenceCounters>,
     /// Spare traces and outboxes, so that handlers do not allocate.
     traces: Vec<Traces>,
     outboxes: Vec<Vec<Message>>,
@@ -157,6 +162,7 @@ impl Controller for Magics {
     type Message = Message;
     type Event = MagicEvent;
     const WRITE_PREFETCHES_STORE: bool = true;
+    const DISCOVERY: Option<Discovery> = Some(Discovery::Shootdown);
 
     fn new(blueprint: &Blueprint<'_>) -> Result<Self, SimError> {
         let description = blueprint.description;
@@ -175,6 +181,10 @@ impl Controller for Magics {
         };
         let kept = if named.remote_access_cache { parts.directory.remote_access_cache } else { Bytes(0) };
         let header_bytes = parts.directory.header.0;
+        // The position of the store in memory is not known. Simulated programs start with the first lines of every
+        // memory and the store with its first words; half a cache apart, they conflict only by chance.
+        let store_base = description.topology.node_memory.0 / description.coherent_cache().line.0 * header_bytes
+            + magic.data_cache.0 / 2;
         let design = Design {
             timing: MagicTiming::new(description)?,
             handlers: parts.handlers.clone(),
@@ -184,10 +194,9 @@ impl Controller for Magics {
             remote_access_cache_check_cycles: parts.directory.remote_access_cache_check_cycles,
             many_formats,
             header_bytes,
-            // The position of the store in memory is not known. Simulated programs start with the first lines of every
-            // memory and the store with its first words; half a cache apart, they conflict only by chance.
-            store_base: description.topology.node_memory.0 / description.coherent_cache().line.0 * header_bytes
-                + magic.data_cache.0 / 2,
+            store_base,
+            counters_base: store_base + description.topology.node_memory.0,
+            block_bytes: nodes as u64 * COUNTER_BYTES,
         };
         // A machine of one node has no network, and its processor is reached by nothing but its own requests.
         let delivery = blueprint.network.wires.soonest_delivery().unwrap_or(Duration::ZERO);
@@ -203,6 +212,7 @@ impl Controller for Magics {
             remote_access_cache: named.remote_access_cache,
             reserved: Bytes(parts.directory.reserved.0 + kept.0),
             relaxes_order: named.variant.acknowledge_requester,
+            references: description.os.migration.then(|| page_transfer::counters(description, nodes)),
             traces: Vec::new(),
             outboxes: Vec::new(),
         })
@@ -232,6 +242,31 @@ impl Controller for Magics {
 
     fn unloaded_read(&self, network: &Network, _processor: &ProcessorTiming, from: NodeId, to: NodeId) -> Duration {
         self.unhindered.read(network, from, to)
+    }
+
+    /// The processor at the source of a transfer may lose copies at any time.
+    #[inline]
+    fn is_disturbing(&self, node: NodeId) -> bool {
+        self.nodes[node.index()].pages.is_busy()
+    }
+
+    fn transfer(system: &mut System<Self>, transfer: Transfer, at: Time) {
+        system.enqueue_page(transfer, at);
+    }
+
+    fn references(&self) -> Option<&ReferenceCounters> {
+        self.references.as_ref()
+    }
+
+    /// An interrupt is a message of MAGIC to its processor, or by way of the MAGIC of another node to that node's processor.
+    fn interrupt_delay(&self, network: &Network, from: NodeId, to: NodeId) -> Duration {
+        let timing = &self.design.timing;
+        let to_processor = timing.outbox + timing.interface_out + timing.bus.request_seen;
+        (self.unhindered.way(network, from, to) + to_processor).max(self.lookahead)
+    }
+
+    fn retry_delay(&self) -> Duration {
+        self.design.timing.retry
     }
 
     const NETWORKS: &'static [VirtualNetwork] = &VirtualNetwork::ALL;

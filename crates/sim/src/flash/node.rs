@@ -192,7 +192,11 @@ impl System<Magics> {
         let from_network = self.kernel.envelopes.get(id).passage.is_delivered();
         let intervention = matches!(message.kind, MessageKind::ForwardGet | MessageKind::ForwardGetExclusive);
         let started = match message.to {
-            Agent::Home(home) => self.handle_at_home(home, &message, from_network),
+            Agent::Home(home) => {
+                let started = self.handle_at_home(home, &message, from_network);
+                self.note_page_line(home, &message, started);
+                started
+            }
             Agent::Node(_) if intervention => return self.intervene(node, id, &message),
             Agent::Node(_) => self.handle_at_node(node, &message),
         };
@@ -316,6 +320,9 @@ impl System<Magics> {
     /// Completes a handled message at the processor; its handler has come to its first message at `at`.
     fn conclude(&mut self, node: NodeId, at: Time, message: &Message, outcome: NodeOutcome) {
         let (cpu, line) = (cpu_of(node), message.line);
+        if self.controllers.nodes[node.index()].pages.awaits(line) {
+            return self.recall_answered(node, at, message, outcome);
+        }
         let timing = &self.controllers.design.timing;
         let out = at + timing.outbox + timing.interface_out;
         match outcome {
@@ -360,6 +367,7 @@ impl System<Magics> {
             }
             InterfaceStep::Started => self.on_started(cpu),
             InterfaceStep::Operation(miss, stage) => self.on_operation(cpu, miss, stage),
+            InterfaceStep::Page(step) => self.on_page_step(node, step),
             InterfaceStep::Displaced(id) => {
                 let at = self.kernel.now + self.controllers.design.timing.inbox;
                 self.put_into_inbox(node, at, id);

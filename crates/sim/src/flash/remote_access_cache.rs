@@ -6,7 +6,7 @@ use protocol::msi::Msi;
 use rustc_hash::FxHashMap;
 use units::{Bytes, LineAddr};
 
-use crate::memory::LineMap;
+use crate::map::LineMap;
 
 /// A line in the cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -91,6 +91,11 @@ impl UnhinderedMisses {
         self.local.minimum + self.point_to_point(network, requester, home)
     }
 
+    /// From one node's handler to another's, as the half of the way there and back.
+    pub fn way(&self, network: &Network, from: NodeId, to: NodeId) -> Duration {
+        Duration(self.point_to_point(network, from, to).0 / 2)
+    }
+
     /// The excess of a remote read over a local one. The answer crosses to the processor at an edge of the bus clock.
     fn point_to_point(&self, network: &Network, requester: NodeId, home: NodeId) -> Duration {
         if requester == home {

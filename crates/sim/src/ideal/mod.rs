@@ -39,7 +39,7 @@ use crate::flash::{
 };
 use crate::incoherence::{Incoherence, Unfinished};
 use crate::kernel::{self, EnvelopeId, Event};
-use crate::memory::LineMap;
+use crate::map::LineMap;
 use crate::part::CachedCopy;
 use crate::processor::{MissId, Post, PostKind, ProcessorTiming};
 use crate::statistics::{Histogram, NodeStatistics, Tally};

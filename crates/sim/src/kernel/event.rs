@@ -1,6 +1,6 @@
 //! Events, and messages under way.
 
-use units::{ChannelId, CpuId, NodeId};
+use units::{ChannelId, CpuId, NodeId, PhysicalAddr};
 
 use super::Reach;
 use crate::processor::MissId;
@@ -21,8 +21,22 @@ pub enum Event<E> {
     Route(ChannelId, EnvelopeId),
     /// Credits of a virtual channel that a message waits for have returned.
     Credits(ChannelId, u8),
+    /// An event of the movement of pages.
+    Page(PageEvent),
     /// An event of a node's controller.
     Node(E),
+}
+
+/// An event of the movement of pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PageEvent {
+    /// The reference counters of the block of memory at this address interrupt a processor. The address is a multiple of the
+    /// smallest page.
+    Interrupt(CpuId, PhysicalAddr),
+    /// The kernel interrupts a processor that may have an outdated translation: the number of the shootdown.
+    Shootdown(CpuId, u32),
+    /// The operating system returns to a miss that ended in a bus error.
+    BusError(CpuId, MissId),
 }
 
 /// An event of a node's controller, as a kind with two operands.
@@ -45,10 +59,44 @@ pub trait NodeEvent: Copy {
 #[derive(Clone, Copy, Debug)]
 pub struct Packed(u64);
 
-/// Thread events, which share a kind, by their first operand.
+/// Events of threads and of pages, which share a kind, by the lowest bits of their first operand.
 const RESUME: u32 = 0;
 const SCHEDULE: u32 = 1;
 const LEFT: u32 = 2;
+const INTERRUPT: u32 = 3;
+const SHOOTDOWN: u32 = 4;
+const BUS_ERROR: u32 = 5;
+
+/// Bits of the first operand that tell these events apart; a node or a processor is above them.
+const SORT_BITS: u32 = 4;
+
+impl PageEvent {
+    /// Bits of an address below the number of its block: the smallest page has a kibibyte.
+    const BLOCK_SHIFT: u32 = 10;
+
+    /// The first operand, with the sort of event in its lowest bits, and the second.
+    const fn operands(self) -> (u32, u32) {
+        let (sort, place, number) = match self {
+            Self::Interrupt(cpu, at) => (INTERRUPT, cpu.0, at.0 >> Self::BLOCK_SHIFT),
+            Self::Shootdown(cpu, number) => (SHOOTDOWN, cpu.0, number as u64),
+            Self::BusError(cpu, miss) => (BUS_ERROR, cpu.0, miss.0 as u64),
+        };
+        let above = (number >> u32::BITS) as u32;
+        (above << (SORT_BITS + u16::BITS) | (place as u32) << SORT_BITS | sort, number as u32)
+    }
+
+    const fn from_operands(first: u32, second: u32) -> Self {
+        let place = (first >> SORT_BITS) as u16;
+        match first & ((1 << SORT_BITS) - 1) {
+            INTERRUPT => {
+                let above = (first >> (SORT_BITS + u16::BITS)) as u64;
+                Self::Interrupt(CpuId(place), PhysicalAddr((above << u32::BITS | second as u64) << Self::BLOCK_SHIFT))
+            }
+            SHOOTDOWN => Self::Shootdown(CpuId(place), second),
+            _ => Self::BusError(CpuId(place), MissId(second as u8)),
+        }
+    }
+}
 
 impl Packed {
     /// Bits of the second operand; the first has 28, the kind 4.
@@ -78,6 +126,10 @@ impl<E: NodeEvent> From<Event<E>> for Packed {
             Event::Filled(cpu, miss) => Self::new(1, u32::from(cpu.0), u32::from(miss.0)),
             Event::Route(channel, id) => Self::new(2, u32::from(channel.0), id.0),
             Event::Credits(channel, lane) => Self::new(3, u32::from(channel.0), u32::from(lane)),
+            Event::Page(event) => {
+                let (first, second) = event.operands();
+                Self::new(0, first, second)
+            }
             Event::Node(event) => {
                 let (kind, first, second) = event.pack();
                 Self::new(Self::COMMON + kind, first, second)
@@ -95,7 +147,8 @@ impl<E: NodeEvent> From<Packed> for Event<E> {
             0 => match first {
                 RESUME => Self::Resume(CpuId(second as u16)),
                 SCHEDULE => Self::Schedule,
-                _ => Self::Left(CpuId(second as u16)),
+                LEFT => Self::Left(CpuId(second as u16)),
+                _ => Self::Page(PageEvent::from_operands(first, second)),
             },
             1 => Self::Filled(CpuId(first as u16), MissId(second as u8)),
             2 => Self::Route(ChannelId(first as u16), EnvelopeId(second)),
@@ -196,6 +249,11 @@ mod tests {
         let (cpu, channel, id, miss) = (CpuId(511), ChannelId(4000), EnvelopeId(1 << 27), MissId(7));
         let events = [
             Event::Resume(cpu),
+            Event::Schedule,
+            Event::Left(cpu),
+            Event::Page(PageEvent::Interrupt(cpu, PhysicalAddr(4095 << 32 | 0xffff_fc00))),
+            Event::Page(PageEvent::Shootdown(cpu, 1 << 20)),
+            Event::Page(PageEvent::BusError(cpu, miss)),
             Event::Filled(cpu, miss),
             Event::Route(channel, id),
             Event::Credits(channel, 3),

@@ -13,7 +13,7 @@ use units::{ChannelId, CpuId, Duration, NodeId, Time};
 
 use crate::wire::Passage;
 
-pub use event::{Envelope, EnvelopeId, Envelopes, Event, NodeEvent};
+pub use event::{Envelope, EnvelopeId, Envelopes, Event, NodeEvent, PageEvent};
 pub use probes::Reach;
 
 use event::Packed;

@@ -7,13 +7,11 @@
 
 use units::{CpuId, NodeId};
 
-use super::{EnvelopeId, Event, Kernel, Message, NodeEvent};
+use super::{EnvelopeId, Event, Kernel, Message, NodeEvent, PageEvent};
 
 /// The processors that an event may act on from outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
-    /// Those of a node.
-    Node(NodeId),
     /// Those of a processor's node.
     Neighbours(CpuId),
     /// Those of the destination of a message.
@@ -89,9 +87,12 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
     /// The node whose processors `event` acts on from outside, `Some(None)` for those of all nodes.
     #[inline(always)]
     fn probed(&self, event: &Event<E>) -> Option<Option<NodeId>> {
-        let Event::Node(event) = event else { return None };
+        let event = match event {
+            Event::Node(event) => event,
+            Event::Page(event) => return self.probed_by_kernel(*event).map(Some),
+            _ => return None,
+        };
         Some(Some(match event.reach()? {
-            Reach::Node(node) => node,
             Reach::Neighbours(cpu) => self.node_of(cpu),
             Reach::Destination(id) => self.envelopes.get(id).to,
             Reach::Message(id) => {
@@ -103,5 +104,14 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
             }
             Reach::Everywhere => return Some(None),
         }))
+    }
+
+    /// The node whose processors an event of the movement of pages acts on.
+    fn probed_by_kernel(&self, event: PageEvent) -> Option<NodeId> {
+        match event {
+            PageEvent::Interrupt(cpu, _) | PageEvent::Shootdown(cpu, _) => Some(self.node_of(cpu)),
+            // The processor waits for it.
+            PageEvent::BusError(..) => None,
+        }
     }
 }

@@ -5,18 +5,16 @@
 //! from their owner and invalidates all copies; an uncached read leaves copies in place. A writeback puts the contents
 //! into the new frame: no processor maps that frame yet, so the engine sets its lines to exclusive without a request.
 
-use std::collections::VecDeque;
-
 use protocol::origin::{
     CacheLine, CacheOutcome, DirectoryEntry, DirectoryState, Mesi, Outbox, Pending, RequestOutcome,
 };
 use protocol::{Access, Version};
-use units::{Bytes, CpuId, LineAddr, NodeId};
+use units::{CpuId, LineAddr, NodeId, Time};
 
 use super::{HubEvent, Hubs};
-use crate::memory::node_of;
+use crate::map::node_of;
 use crate::observe::ContentsEvent;
-use crate::os::Transfer;
+use crate::os::{PageJob, PageJobs, Transfer};
 use crate::part::CachedCopy;
 use crate::processor::Post;
 use crate::system::{Controller, System};
@@ -24,70 +22,30 @@ use crate::system::{Controller, System};
 /// The line number that stands for the start of the next page.
 const NEXT_PAGE: u32 = u32::MAX;
 
-/// A page in transfer.
-#[derive(Clone, Debug)]
-struct Job {
-    transfer: Transfer,
-    /// The access for the lines of the source frame: a poison read or an uncached read.
-    access: Access,
-    /// The first line of the source frame, and of the destination frame if there is one.
-    from: LineAddr,
-    to: Option<LineAddr>,
-    /// Number of lines in a page, of lines begun and of lines done.
-    lines: u32,
-    begun: u32,
-    done: u32,
-    /// Lines of either frame with an outstanding request or writeback.
-    under_way: Vec<LineAddr>,
-}
-
-impl Job {
-    fn new(transfer: Transfer, line: Bytes, lines: u32) -> Self {
-        let (access, from, to) = match transfer {
-            Transfer::Move(_, from, to) => (Access::PoisonRead, from, Some(to)),
-            Transfer::Copy(_, from, to) => (Access::UncachedRead, from, Some(to)),
-            Transfer::Purge(_, from) => (Access::PoisonRead, from, None),
-        };
-        let (from, to) = (from.line(line), to.map(|to| to.line(line)));
-        Self { transfer, access, from, to, lines, begun: 0, done: 0, under_way: Vec::new() }
-    }
-
-    /// The number of a line of either frame within its page.
-    fn number(&self, line: LineAddr) -> u32 {
-        let first = if self.is_read(line) { Some(self.from) } else { self.to };
-        (line.0 - first.map_or(0, |first| first.0)) as u32
-    }
-
-    fn is_read(&self, line: LineAddr) -> bool {
-        (self.from.0..self.from.0 + u64::from(self.lines)).contains(&line.0)
-    }
-
-    /// The request or writeback for `line` is complete.
-    fn settle(&mut self, line: LineAddr) {
-        self.under_way.retain(|&other| other != line);
-    }
-}
-
 /// The engine of a Hub, which transfers one page after the other.
 #[derive(Clone, Debug, Default)]
 pub struct CopyEngine {
-    job: Option<Job>,
-    queue: VecDeque<Transfer>,
+    pages: PageJobs,
     /// Requests and evictions of the processor in whose name it acts, for lines that the engine has outstanding.
     held: Vec<Post>,
+}
+
+/// The access for the lines of a source frame: a poison read if the frame is given up, an uncached read otherwise.
+const fn access(transfer: &Transfer) -> Access {
+    if transfer.gives_up() { Access::PoisonRead } else { Access::UncachedRead }
 }
 
 impl CopyEngine {
     /// Whether a page is under way or waits.
     #[inline]
     pub fn is_busy(&self) -> bool {
-        self.job.is_some() || !self.queue.is_empty()
+        self.pages.is_busy()
     }
 
     /// Whether the engine has a request or writeback outstanding for `line`.
     #[inline]
     pub fn awaits(&self, line: LineAddr) -> bool {
-        self.job.as_ref().is_some_and(|job| job.under_way.contains(&line))
+        self.pages.awaits(line)
     }
 
     /// Whether `post` is for a line that the engine has outstanding; if so, it is kept for later.
@@ -104,39 +62,37 @@ impl CopyEngine {
 impl System<Hubs> {
     /// Queues the transfer of a page: at the engine of the source node if the source frame is poisoned, at that of the
     /// destination node for a copy.
-    pub(super) fn begin_transfer(&mut self, transfer: Transfer) {
+    pub(super) fn begin_copying(&mut self, transfer: Transfer, at: Time) {
         let node = match transfer {
             Transfer::Move(_, from, _) | Transfer::Purge(_, from) => node_of(from),
             Transfer::Copy(_, _, to) => node_of(to),
         };
         // The processor in whose name the engine acts may lose copies at any time, but no sooner than by an
         // invalidation.
-        let at = self.kernel.now + self.controllers.timing.soonest_invalidation();
-        self.controllers.hubs[node.index()].engine.queue.push_back(transfer);
+        let at = at.max(self.kernel.now + self.controllers.timing.soonest_invalidation());
+        self.controllers.hubs[node.index()].engine.pages.enqueue(transfer);
         self.schedule(node, at, HubEvent::Copy(node, NEXT_PAGE));
     }
 
     fn next_page(&mut self, node: NodeId) {
-        let line = self.line();
-        let lines = (self.paging.page().0 / line.0) as u32;
-        let engine = &mut self.controllers.hubs[node.index()].engine;
-        if engine.job.is_some() {
-            return;
-        }
-        let Some(transfer) = engine.queue.pop_front() else { return };
-        engine.job = Some(Job::new(transfer, line, lines));
-        for _ in 0..self.paging.spec().copy_lines {
-            self.next_line(node);
+        let (line, page) = (self.line(), self.paging.page());
+        if self.controllers.hubs[node.index()].engine.pages.start(line, page) {
+            for _ in 0..self.paging.spec().copy_lines {
+                self.next_line(node);
+            }
         }
     }
 
     fn next_line(&mut self, node: NodeId) {
-        let Some(job) = &mut self.controllers.hubs[node.index()].engine.job else { return };
-        if job.begun < job.lines {
-            job.begun += 1;
-            let number = job.begun - 1;
+        let Some(job) = self.job(node) else { return };
+        if let Some(number) = job.next() {
             self.read_line(node, number);
         }
+    }
+
+    /// The page that the engine of a node transfers.
+    fn job(&mut self, node: NodeId) -> Option<&mut PageJob> {
+        self.controllers.hubs[node.index()].engine.pages.job.as_mut()
     }
 
     /// The first request for line `number` of the page is due, or its retry after a NACK, or the next page.
@@ -144,9 +100,9 @@ impl System<Hubs> {
         if number == NEXT_PAGE {
             return self.next_page(node);
         }
-        let Some(job) = &self.controllers.hubs[node.index()].engine.job else { return };
-        let line = LineAddr(job.from.0 + u64::from(number));
-        if !job.under_way.contains(&line) {
+        let Some(job) = self.job(node) else { return };
+        let line = job.source_line(number);
+        if !job.awaits(line) {
             return self.read_line(node, number);
         }
         let mut outbox = Outbox::new();
@@ -164,8 +120,8 @@ impl System<Hubs> {
     /// Reads a line of the source frame as soon as the processor in whose name the engine acts has no miss outstanding
     /// on it.
     fn read_line(&mut self, node: NodeId, number: u32) {
-        let Some(job) = &self.controllers.hubs[node.index()].engine.job else { return };
-        let (line, access) = (LineAddr(job.from.0 + u64::from(number)), job.access);
+        let Some(job) = self.job(node) else { return };
+        let (line, access) = (job.source_line(number), access(&job.transfer));
         let (agent, now) = (self.controllers.agent(node), self.kernel.now);
         let busy = self.controllers.outstanding[agent.index()].iter().any(|(other, _)| *other == line);
         if busy || self.agent_processor(agent).is_some_and(|processor| processor.miss_on(line).is_some()) {
@@ -195,8 +151,8 @@ impl System<Hubs> {
     }
 
     fn begin(&mut self, node: NodeId, line: LineAddr) {
-        if let Some(job) = &mut self.controllers.hubs[node.index()].engine.job {
-            job.under_way.push(line);
+        if let Some(job) = self.job(node) {
+            job.begin(line);
         }
     }
 
@@ -207,12 +163,12 @@ impl System<Hubs> {
 
     /// The engine of `node` receives an answer of the protocol, with its contents.
     pub(super) fn copy_answered(&mut self, node: NodeId, line: LineAddr, outcome: CacheOutcome, version: Version) {
-        let Some(job) = &mut self.controllers.hubs[node.index()].engine.job else { return };
-        let (number, read) = (job.number(line), job.is_read(line));
+        let Some(job) = self.job(node) else { return };
+        let (number, read) = (job.number(line), job.is_source(line));
         match outcome {
             CacheOutcome::Completed(_) => {
                 job.settle(line);
-                match job.to {
+                match job.transfer.target() {
                     Some(_) => self.write_line(node, number, version),
                     None => self.end_line(node),
                 }
@@ -239,20 +195,18 @@ impl System<Hubs> {
 
     /// A line of the page is complete.
     fn end_line(&mut self, node: NodeId) {
-        let Some(job) = &mut self.controllers.hubs[node.index()].engine.job else { return };
-        job.done += 1;
-        let whole = job.done == job.lines;
-        if whole { self.end_page(node) } else { self.next_line(node) }
+        let Some(job) = self.job(node) else { return };
+        if job.end_line() { self.end_page(node) } else { self.next_line(node) }
     }
 
     /// Writes a line of the destination frame.
     fn write_line(&mut self, node: NodeId, number: u32, version: Version) {
-        let Some(job) = &self.controllers.hubs[node.index()].engine.job else { return };
-        let (offset, Some(to)) = (u64::from(number), job.to) else { return };
-        let (from, line) = (LineAddr(job.from.0 + offset), LineAddr(to.0 + offset));
-        self.observation.probe.contents(match job.access {
-            Access::PoisonRead => ContentsEvent::Move { from, to: line },
-            _ => ContentsEvent::Copy { from, to: line },
+        let Some(job) = self.job(node) else { return };
+        let (transfer, from) = (job.transfer, job.source_line(number));
+        let Some(line) = self.target_line(&transfer, from) else { return };
+        self.observation.probe.contents(match transfer.gives_up() {
+            true => ContentsEvent::Move { from, to: line },
+            false => ContentsEvent::Copy { from, to: line },
         });
         let agent = self.controllers.agent(node);
         self.controllers.directory.line(line).0 =
@@ -278,19 +232,10 @@ impl System<Hubs> {
         }
     }
 
-    /// The transfer is complete: processors with bus errors on the old frame, or waiting for the new one, go on.
+    /// The transfer is complete.
     fn end_page(&mut self, node: NodeId) {
-        let Some(Job { transfer, .. }) = self.controllers.hubs[node.index()].engine.job.take() else { return };
-        let (page, waiting) = match transfer {
-            Transfer::Move(page, ..) => {
-                self.paging.end_move(page);
-                (page, Vec::new())
-            }
-            Transfer::Copy(page, _, to) => (page, self.paging.end_copy(page, to)),
-            Transfer::Purge(page, from) => (page, self.paging.end_purge(page, from)),
-        };
-        self.answer_bus_errors(page);
-        self.end_page_wait(waiting);
+        let Some(job) = self.controllers.hubs[node.index()].engine.pages.job.take() else { return };
+        self.end_transfer(job.transfer);
         self.next_page(node);
     }
 }

@@ -7,7 +7,6 @@ mod counted;
 mod home;
 mod hub;
 mod interface;
-mod migration;
 mod reference_counters;
 mod transport;
 mod unloaded;
@@ -20,9 +19,9 @@ use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 use crate::counters::CounterUnit;
 use crate::incoherence::Incoherence;
 use crate::kernel::{self, EnvelopeId, Event, NodeEvent, Reach};
-use crate::memory::{LineMap, LineTable};
-use crate::os::Transfer;
-use crate::part::CachedCopy;
+use crate::map::{LineMap, LineTable};
+use crate::os::{Discovery, Transfer};
+use crate::part::{CachedCopy, ReferenceCounters};
 use crate::processor::{MissId, Post, PostKind, ProcessorTiming};
 use crate::system::{Blueprint, Controller, Held, System};
 use crate::wire::{Interconnect, Network};
@@ -31,7 +30,6 @@ use crate::{NodeStatistics, SimError};
 pub use hub::{HubCounters, MessageCounts};
 
 use hub::{Hub, HubTiming};
-use reference_counters::ReferenceCounters;
 
 /// The Hubs of a machine, the directory of its memory, and what its processors have outstanding.
 pub struct Hubs {
@@ -68,12 +66,8 @@ pub enum HubEvent {
     Arrive(EnvelopeId),
     /// A NACKed request is due for its retry.
     Retry(CpuId, MissId),
-    /// The reference counters of a block of a node's memory interrupt a processor of the node.
-    Interrupt(NodeId, u32),
     /// The copy engine of a node reads a line of its page, or retries it.
     Copy(NodeId, u32),
-    /// The operating system returns to a miss that ended in a bus error.
-    BusError(CpuId, MissId),
 }
 
 impl NodeEvent for HubEvent {
@@ -89,9 +83,7 @@ impl NodeEvent for HubEvent {
             Self::Depart(node, id) => (6, u32::from(node.0), id.0),
             Self::Arrive(id) => (7, 0, id.0),
             Self::Retry(cpu, miss) => (8, u32::from(cpu.0), u32::from(miss.0)),
-            Self::Interrupt(node, block) => (9, u32::from(node.0), block),
-            Self::Copy(node, line) => (10, u32::from(node.0), line),
-            Self::BusError(cpu, miss) => (11, u32::from(cpu.0), u32::from(miss.0)),
+            Self::Copy(node, line) => (9, u32::from(node.0), line),
         }
     }
 
@@ -108,9 +100,7 @@ impl NodeEvent for HubEvent {
             6 => Self::Depart(node, id),
             7 => Self::Arrive(id),
             8 => Self::Retry(cpu, MissId(second as u8)),
-            9 => Self::Interrupt(node, second),
-            10 => Self::Copy(node, second),
-            _ => Self::BusError(cpu, MissId(second as u8)),
+            _ => Self::Copy(node, second),
         }
     }
 
@@ -120,13 +110,7 @@ impl NodeEvent for HubEvent {
             Self::Interface(id) | Self::Snoop(id) | Self::Arrive(id) => Some(Reach::Message(id)),
             Self::Supply(response, _) => Some(Reach::Destination(response)),
             Self::Retry(cpu, _) => Some(Reach::Neighbours(cpu)),
-            Self::Interrupt(node, _) => Some(Reach::Node(node)),
-            Self::Request(..)
-            | Self::Home(_)
-            | Self::Inject(..)
-            | Self::Depart(..)
-            | Self::Copy(..)
-            | Self::BusError(..) => None,
+            Self::Request(..) | Self::Home(_) | Self::Inject(..) | Self::Depart(..) | Self::Copy(..) => None,
         }
     }
 }
@@ -153,7 +137,7 @@ impl Controller for Hubs {
     type Message = Message;
     type Event = HubEvent;
     const WRITE_PREFETCHES_STORE: bool = false;
-    const MOVES_PAGES: bool = true;
+    const DISCOVERY: Option<Discovery> = Some(Discovery::BusErrors);
     const PROBES_INCLUDE_ANSWERS: bool = true;
 
     fn new(blueprint: &Blueprint<'_>) -> Result<Self, SimError> {
@@ -174,7 +158,9 @@ impl Controller for Hubs {
             hubs: (0..nodes).map(|_| Hub::new()).collect(),
             directory: LineTable::new(nodes, blueprint.lines),
             outstanding: vec![Vec::new(); usize::from(geometry.processors())],
-            references: os.migration.then(|| ReferenceCounters::new(nodes, os.migration_threshold)),
+            references: os
+                .migration
+                .then(|| ReferenceCounters::new(reference_counters::counters(nodes, os.migration_threshold))),
         })
     }
 
@@ -245,9 +231,7 @@ impl Controller for Hubs {
             HubEvent::Depart(node, id) => system.enter_network(node, id),
             HubEvent::Arrive(id) => system.on_arrive(id),
             HubEvent::Retry(cpu, miss) => system.on_retry(cpu, miss),
-            HubEvent::Interrupt(node, block) => system.on_interrupt(node, block),
             HubEvent::Copy(node, line) => system.on_copy(node, line),
-            HubEvent::BusError(cpu, miss) => system.answer_bus_error(cpu, miss),
         }
     }
 
@@ -256,8 +240,21 @@ impl Controller for Hubs {
         system.on_delivery(channel, id, arrival);
     }
 
-    fn transfer(system: &mut System<Self>, transfer: Transfer) {
-        system.begin_transfer(transfer);
+    fn transfer(system: &mut System<Self>, transfer: Transfer, at: Time) {
+        system.begin_copying(transfer, at);
+    }
+
+    fn references(&self) -> Option<&ReferenceCounters> {
+        self.references.as_ref()
+    }
+
+    /// An interrupt takes as long as an invalidation to reach the processor.
+    fn interrupt_delay(&self, _network: &Network, _from: NodeId, _to: NodeId) -> Duration {
+        self.timing.soonest_invalidation()
+    }
+
+    fn retry_delay(&self) -> Duration {
+        self.timing.retry
     }
 
     #[inline]

@@ -1,14 +1,18 @@
 //! The operating system of the simulated machine, modelled as policies that are independent of the machine's timing.
 
 mod domains;
+mod movement;
 mod paging;
 mod placement;
 mod replication;
 mod scheduler;
+mod transfer;
 mod translations;
 
 pub use domains::domain_nodes;
-pub use paging::{PageNumber, Paging, PagingCounters, Transfer};
+pub use movement::Discovery;
+pub use paging::{PageNumber, Paging, PagingCounters};
 pub use replication::Reference;
 pub use scheduler::{Action, Scheduler, Scheduling, SchedulingCounters, SpaceSharing, TimeSharing, places};
+pub use transfer::{PageJob, PageJobs, Transfer};
 pub use translations::Translations;

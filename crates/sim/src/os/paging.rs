@@ -5,9 +5,11 @@ use machine::description::{OsSpec, TlbSpec};
 use rustc_hash::FxHashMap;
 use units::{Bytes, CpuId, Duration, NodeId, PageAddr, PhysicalAddr, VirtualAddr};
 
+use super::movement::{Discovery, Holders};
 use super::placement::{Policy, Preference};
 use super::translations::{Translation, Translations};
-use crate::memory::{Memory, node_of};
+use crate::map::node_of;
+use crate::memory::Memory;
 
 /// Counts of the operating system's memory management since the start.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -28,6 +30,8 @@ pub struct PagingCounters {
     pub collapses: u64,
     /// Traps on poisoned lines of old frames.
     pub bus_errors: u64,
+    /// Interrupts of processors that took outdated translations away.
+    pub shootdowns: u64,
 }
 
 /// A virtual page.
@@ -42,7 +46,7 @@ pub(super) struct Page {
     /// The frame that it is moving to.
     pub(super) next: Option<PhysicalAddr>,
     /// Number of migrations begun.
-    moves: u32,
+    pub(super) moves: u32,
     /// Whether it has been stored to, so that its translations permit stores.
     pub(super) stored: bool,
 }
@@ -50,17 +54,6 @@ pub(super) struct Page {
 /// The number of a virtual page.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PageNumber(pub(super) usize);
-
-/// A transfer of a page by a copy engine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Transfer {
-    /// Moves the page from one frame to another, and poisons the first.
-    Move(PageNumber, PhysicalAddr, PhysicalAddr),
-    /// Copies the page from one frame to another.
-    Copy(PageNumber, PhysicalAddr, PhysicalAddr),
-    /// Poisons a frame that holds a copy of the page.
-    Purge(PageNumber, PhysicalAddr),
-}
 
 /// The pages of the programs on a machine.
 pub struct Paging {
@@ -75,23 +68,26 @@ pub struct Paging {
     large: Vec<bool>,
     pub(super) pages: Vec<Page>,
     /// The page of each frame, old frames included: those are not reused, because a processor may still map them.
-    owners: FxHashMap<PageAddr, PageNumber>,
+    pub(super) owners: FxHashMap<PageAddr, PageNumber>,
     /// The node of each processor.
-    nodes: Vec<NodeId>,
-    /// The copies of replicated pages besides the first frame.
-    pub(super) copies: FxHashMap<PageNumber, Vec<PhysicalAddr>>,
-    /// Pages with copies being made or given up: the transfers still to come, and the processors that wait for them.
+    pub(super) nodes: Vec<NodeId>,
+    /// The nodes with copies of replicated pages besides the first frame, oldest first; the address map has the frames.
+    pub(super) copies: FxHashMap<PageNumber, Vec<NodeId>>,
+    /// Pages that faults wait for, because copies are made or given up, or a move takes translations away: the transfers still
+    /// to come, and the processors that wait for them.
     pub(super) changing: FxHashMap<PageNumber, (u32, Vec<CpuId>)>,
+    /// The processors to interrupt before a frame is given up, where outdated translations are taken away.
+    pub(super) holders: Option<Holders>,
     /// The translations of each processor; the same for all if pages never move.
-    known: Vec<Translations>,
+    pub(super) known: Vec<Translations>,
     /// Whether programs may request migrations.
     on_request: bool,
     pub(super) counters: PagingCounters,
 }
 
 impl Paging {
-    /// No pages yet, of the TLB's page size.
-    pub fn new(spec: &OsSpec, topology: &Topology, buffer: &TlbSpec) -> Self {
+    /// No pages yet, of the TLB's page size, on a machine where outdated translations are found in this way.
+    pub fn new(spec: &OsSpec, topology: &Topology, buffer: &TlbSpec, discovery: Option<Discovery>) -> Self {
         Self {
             spec: spec.clone(),
             policy: Policy::new(spec, topology),
@@ -103,6 +99,7 @@ impl Paging {
             owners: FxHashMap::default(),
             copies: FxHashMap::default(),
             changing: FxHashMap::default(),
+            holders: (discovery == Some(Discovery::Shootdown)).then(Holders::default),
             nodes: (0..topology.processors() as u16).filter_map(|cpu| topology.node_of(CpuId(cpu))).collect(),
             known: vec![Translations::default(); topology.processors() as usize],
             on_request: false,
@@ -163,7 +160,7 @@ impl Paging {
     }
 
     /// Whether a page is part of a large one.
-    fn is_large(&self, page: PageNumber) -> bool {
+    pub(super) fn is_large(&self, page: PageNumber) -> bool {
         self.large_pages > 0 && self.large.get(page.0 / self.large_pages) == Some(&true)
     }
 
@@ -243,20 +240,25 @@ impl Paging {
 
     /// Gives a processor the translation of the page of `at`, and of its neighbours in a TLB entry, except those that
     /// need a copy.
-    pub fn inform(&self, cpu: CpuId, at: VirtualAddr) {
+    pub fn inform(&mut self, cpu: CpuId, at: VirtualAddr, memory: &Memory) {
         let page = self.number(at);
         let first = page.0 - page.0 % self.entry_pages;
-        let neighbours = (first..(first + self.entry_pages).min(self.pages.len())).map(PageNumber);
         let node = self.nodes[cpu.index()];
-        let known = neighbours.filter(|&other| other == page || self.far(other, node).is_none());
-        known.for_each(|page| self.tell(cpu, page));
+        for other in (first..(first + self.entry_pages).min(self.pages.len())).map(PageNumber) {
+            if other == page || !self.loses_holders(other) && self.far(other, node, memory).is_none() {
+                self.tell(cpu, other, memory);
+            }
+        }
     }
 
     /// Gives a processor the translation of a page, if it is placed.
-    pub fn tell(&self, cpu: CpuId, page: PageNumber) {
+    pub fn tell(&mut self, cpu: CpuId, page: PageNumber, memory: &Memory) {
         let writable = self.pages[page.0].stored || !self.spec.replication;
-        if let Some(frame) = self.nearest(page, self.nodes[cpu.index()]) {
+        if let Some(frame) = self.nearest(page, self.nodes[cpu.index()], memory) {
             self.known[cpu.index()].set(page.0, Translation::new(frame, writable));
+            if let Some(holders) = &mut self.holders {
+                holders.add(frame.page(self.page), cpu);
+            }
         }
     }
 
@@ -273,68 +275,7 @@ impl Paging {
         Some(self.spec.page_fault)
     }
 
-    /// The page that is, or was, in the frame of `at`, if any.
-    pub fn owner(&self, at: PhysicalAddr) -> Option<PageNumber> {
-        self.owners.get(&at.page(self.page)).copied()
-    }
-
-    /// Decides whether the page at `at` migrates to node `to`, and allocates its frame there. It does not if it is
-    /// moving already, is at its migration limit, has left this frame, or finds no room.
-    pub fn begin_move(&mut self, at: PhysicalAddr, to: NodeId, memory: &mut Memory) -> Option<Transfer> {
-        let page = self.owner(at)?;
-        let Page { frame, moves, .. } = self.pages[page.0];
-        frame.filter(|frame| frame.page(self.page) == at.page(self.page) && moves < self.spec.migration_limit)?;
-        self.begin_move_of(page, to, memory)
-    }
-
-    /// Migrates the page of `at` on request of the program, without the migration limit.
-    pub fn begin_requested_move(&mut self, at: VirtualAddr, to: NodeId, memory: &mut Memory) -> Option<Transfer> {
-        let page = self.number(at);
-        self.pages.get(page.0)?;
-        self.begin_move_of(page, to, memory)
-    }
-
-    fn begin_move_of(&mut self, page: PageNumber, to: NodeId, memory: &mut Memory) -> Option<Transfer> {
-        let Page { frame, next, moves, .. } = self.pages[page.0];
-        let from = frame?;
-        if self.is_large(page) {
-            return None;
-        }
-        let copied = self.copies.contains_key(&page) || self.changing.contains_key(&page);
-        if copied || next.is_some() || node_of(from) == to || memory.free_frames(to) == 0 {
-            return None;
-        }
-        // Early versions of IRIX did not keep the colour (Prestor 2001, 3.3.2).
-        let colour = self.colour(page).filter(|_| self.spec.migration_keeps_colour);
-        let frame = memory.frame(to, colour)?;
-        let state = &mut self.pages[page.0];
-        (state.next, state.moves) = (Some(frame), moves + 1);
-        Some(Transfer::Move(page, from, frame))
-    }
-
-    /// Whether a page is moving.
-    pub fn is_moving(&self, page: PageNumber) -> bool {
-        self.pages[page.0].next.is_some()
-    }
-
-    /// The page has been moved, and its old frame is poisoned.
-    pub fn end_move(&mut self, page: PageNumber) {
-        let Page { frame, next, .. } = self.pages[page.0];
-        if let (Some(before), Some(next)) = (frame, next) {
-            self.counters.placed[node_of(before).index()] -= 1;
-            self.counters.migrations += 1;
-            self.put(page, next);
-            self.pages[page.0].next = None;
-        }
-    }
-
-    /// A processor's address of the data that were at `at` before that frame was poisoned, if a page was there.
-    pub fn moved(&self, cpu: CpuId, at: PhysicalAddr) -> Option<PhysicalAddr> {
-        let frame = self.nearest(self.owner(at)?, self.nodes[cpu.index()])?;
-        Some(frame.offset(at.0 & (self.page.0 - 1)))
-    }
-
-    fn put(&mut self, page: PageNumber, frame: PhysicalAddr) {
+    pub(super) fn put(&mut self, page: PageNumber, frame: PhysicalAddr) {
         self.pages[page.0].frame = Some(frame);
         self.own(page, frame);
     }
@@ -370,8 +311,10 @@ pub(super) mod tests {
         let description = machine::load("origin2000-r12k-300-8p").expect("a machine");
         let mut spec = OsSpec { migration: true, migration_limit: 1, ..description.os.clone() };
         change(&mut spec);
-        let paging = Paging::new(&spec, &Topology::new(&description), &description.tlb);
-        (paging, Memory::new(4, Bytes::from_mib(1), PAGE, Bytes::from_kib(64)))
+        let topology = Topology::new(&description);
+        let paging = Paging::new(&spec, &topology, &description.tlb, Some(Discovery::BusErrors));
+        let lines = crate::map::LineMap::new(Bytes(128));
+        (paging, Memory::new(4, Bytes::from_mib(1), PAGE, Bytes::from_kib(64), lines))
     }
 
     #[test]
@@ -383,7 +326,7 @@ pub(super) mod tests {
         assert!(paging.frame_of(start).is_some() && paging.frame_of(second).is_none());
         let cost = paging.first_touch(NodeId(1), second, &mut memory);
         assert_eq!(cost, Some(paging.spec().page_fault));
-        paging.inform(CpuId(0), second);
+        paging.inform(CpuId(0), second, &memory);
         let known = paging.known(CpuId(0)).look_up(second, true);
         assert!(known.is_some() && known == paging.frame_of(second));
         assert_eq!((paging.counters().placed.as_slice(), paging.counters().faults), (&[0, 1, 1, 0][..], 1));
@@ -416,38 +359,5 @@ pub(super) mod tests {
         assert_eq!(paging.frame_of(start), None);
         paging.first_touch(NodeId(3), start, &mut memory).expect("there is room");
         assert_eq!(paging.counters().placed, [1, 0, 0, 0]);
-    }
-
-    #[test]
-    fn a_page_moves_as_often_as_it_may_and_is_found_from_where_it_was() {
-        let (mut paging, mut memory) = paging(|_| ());
-        let start = paging.map(&[Some(NodeId(2)), Some(NodeId(2))], &mut memory).expect("there is room");
-        let second = start.offset(PAGE.0 + 8);
-        let before = paging.frame_of(second).expect("it was asked for");
-        let moving = paging.begin_move(before, NodeId(0), &mut memory).expect("it may move");
-        assert_eq!(paging.begin_move(before, NodeId(1), &mut memory), None, "it is on its way");
-        let page = paging.owner(before).expect("a page is there");
-        assert!(
-            matches!(moving, Transfer::Move(..)) && paging.is_moving(page) && paging.frame_of(second) == Some(before)
-        );
-        paging.end_move(page);
-        let after = paging.frame_of(second).expect("it is somewhere");
-        assert_eq!(paging.moved(CpuId(0), before), Some(after));
-        assert_eq!(after.0 >> 14 & 3, before.0 >> 14 & 3, "of the same colour");
-        assert_eq!(paging.counters().placed, [1, 0, 1, 0]);
-        assert_eq!(paging.begin_move(before, NodeId(1), &mut memory), None, "it has left");
-        assert_eq!(paging.begin_move(after, NodeId(1), &mut memory), None, "it has moved often enough");
-        let first = paging.frame_of(start).expect("it was asked for");
-        assert_eq!(paging.begin_move(first, NodeId(2), &mut memory), None, "it is there");
-    }
-
-    #[test]
-    fn the_early_fault_of_irix_forgets_the_colour() {
-        let (mut paging, mut memory) = paging(|spec| spec.migration_keeps_colour = false);
-        let start = paging.map(&[Some(NodeId(2)); 2], &mut memory).expect("there is room");
-        let before = paging.frame_of(start.offset(PAGE.0)).expect("it was asked for");
-        let moving = paging.begin_move(before, NodeId(0), &mut memory).expect("it may move");
-        let Transfer::Move(_, _, to) = moving else { panic!("{moving:?}") };
-        assert_ne!(to.0 >> 14 & 3, before.0 >> 14 & 3);
     }
 }

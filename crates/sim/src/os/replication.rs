@@ -6,8 +6,10 @@
 
 use units::{CpuId, NodeId, PhysicalAddr, VirtualAddr};
 
-use super::paging::{PageNumber, Paging, Transfer};
-use crate::memory::{Memory, node_of};
+use super::paging::{PageNumber, Paging};
+use super::transfer::Transfer;
+use crate::map::node_of;
+use crate::memory::Memory;
 
 /// The next step of a processor that references a page.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,9 +36,9 @@ impl Paging {
             }
             return Reference::Wait(Vec::new());
         }
-        let transfers = if writes { self.store(page) } else { self.read(page, node, memory) };
+        let transfers = if writes { self.store(page, memory) } else { self.read(page, node, memory) };
         if transfers.is_empty() {
-            self.inform(cpu, at);
+            self.inform(cpu, at, memory);
             return Reference::Known;
         }
         self.changing.insert(page, (transfers.len() as u32, vec![cpu]));
@@ -45,56 +47,68 @@ impl Paging {
 
     /// A page that has just been placed is used by the processor whose fault placed it, without a copy however far away it is: the
     /// fault handler copies a page only from a frame that it finds in memory, and there was none (Prestor 2001, 3.3.2).
-    pub fn use_placed(&mut self, cpu: CpuId, at: VirtualAddr, writes: bool) {
+    pub fn use_placed(&mut self, cpu: CpuId, at: VirtualAddr, writes: bool, memory: &Memory) {
         let PageNumber(page) = self.number(at);
         self.pages[page].stored |= writes;
-        self.inform(cpu, at);
+        self.inform(cpu, at, memory);
     }
 
     /// The first store to the page: only its first frame remains.
-    fn store(&mut self, page: PageNumber) -> Vec<Transfer> {
+    fn store(&mut self, page: PageNumber, memory: &Memory) -> Vec<Transfer> {
         self.pages[page.0].stored = true;
-        let copies = self.copies.remove(&page).unwrap_or_default();
+        let copies = self.copies(page, memory).collect::<Vec<_>>();
+        self.copies.remove(&page);
         self.counters.collapses += u64::from(!copies.is_empty());
         copies.into_iter().map(|frame| Transfer::Purge(page, frame)).collect()
     }
 
-    /// A read of the page on `node`: an only-read page without a nearby copy is copied there.
+    /// A read of the page on `node`: an only-read page without a nearby copy is copied there. From then on the frame of the copy
+    /// stands for the page.
     fn read(&mut self, page: PageNumber, node: NodeId, memory: &mut Memory) -> Vec<Transfer> {
-        let Some(from) = self.far(page, node).filter(|_| memory.free_frames(node) > 0) else { return Vec::new() };
-        let to = memory.frame(node, self.colour(page));
-        to.map(|to| Transfer::Copy(page, from, to)).into_iter().collect()
+        let room = memory.free_frames(node) > 0;
+        let from = self.far(page, node, memory).filter(|_| room);
+        let (Some(from), Some(first)) = (from, self.pages[page.0].frame) else { return Vec::new() };
+        let Some(to) = memory.frame(node, self.colour(page)) else { return Vec::new() };
+        memory.map.frames.bind(to, first);
+        vec![Transfer::Copy(page, from, to)]
     }
 
     /// The copy of an only-read page that is nearest to `node`, if that is too far away.
-    pub(super) fn far(&self, page: PageNumber, node: NodeId) -> Option<PhysicalAddr> {
+    pub(super) fn far(&self, page: PageNumber, node: NodeId, memory: &Memory) -> Option<PhysicalAddr> {
         let alone = !self.spec.replication || self.pages[page.0].stored || self.is_moving(page);
-        let from = self.nearest(page, node).filter(|_| !alone)?;
+        let from = self.nearest(page, node, memory).filter(|_| !alone)?;
         (self.policy.hops(node, node_of(from)) > self.spec.coverage_radius).then_some(from)
     }
 
     /// The copy of a page that is nearest to a node; the oldest of equally near ones.
-    pub fn nearest(&self, page: PageNumber, node: NodeId) -> Option<PhysicalAddr> {
-        let copies = self.copies.get(&page).into_iter().flatten().copied();
-        self.pages[page.0].frame.into_iter().chain(copies).min_by_key(|&frame| self.policy.hops(node, node_of(frame)))
+    pub fn nearest(&self, page: PageNumber, node: NodeId, memory: &Memory) -> Option<PhysicalAddr> {
+        let frames = self.pages[page.0].frame.into_iter().chain(self.copies(page, memory));
+        frames.min_by_key(|&frame| self.policy.hops(node, node_of(frame)))
+    }
+
+    /// The frames of a page's copies besides the first frame, oldest first.
+    fn copies<'a>(&'a self, page: PageNumber, memory: &'a Memory) -> impl Iterator<Item = PhysicalAddr> + 'a {
+        let (first, nodes) = (self.pages[page.0].frame, self.copies.get(&page).into_iter().flatten());
+        nodes.filter_map(move |&node| memory.map.frames.local(node, first?))
     }
 
     /// The page has been copied to `frame`.
     pub fn end_copy(&mut self, page: PageNumber, frame: PhysicalAddr) -> Vec<CpuId> {
-        self.copies.entry(page).or_default().push(frame);
+        self.copies.entry(page).or_default().push(node_of(frame));
         self.own(page, frame);
         self.counters.replications += 1;
         self.end_change(page)
     }
 
-    /// The page's copy in `frame` has been poisoned.
-    pub fn end_purge(&mut self, page: PageNumber, frame: PhysicalAddr) -> Vec<CpuId> {
+    /// The page's copy in `frame` has been given up.
+    pub fn end_purge(&mut self, page: PageNumber, frame: PhysicalAddr, memory: &mut Memory) -> Vec<CpuId> {
+        memory.map.frames.release(frame);
         self.counters.placed[node_of(frame).index()] -= 1;
         self.end_change(page)
     }
 
     /// One of the transfers that processors wait for is complete. Returns the processors that go on.
-    fn end_change(&mut self, page: PageNumber) -> Vec<CpuId> {
+    pub(super) fn end_change(&mut self, page: PageNumber) -> Vec<CpuId> {
         let Some((left, _)) = self.changing.get_mut(&page) else { return Vec::new() };
         *left -= 1;
         if *left > 0 {
@@ -118,7 +132,7 @@ mod tests {
             let done = match &reference {
                 Reference::Wait(transfers) => match transfers.as_slice() {
                     [Transfer::Copy(page, _, to)] => paging.end_copy(*page, *to),
-                    [Transfer::Purge(page, frame)] => paging.end_purge(*page, *frame),
+                    [Transfer::Purge(page, frame)] => paging.end_purge(*page, *frame, &mut memory),
                     _ => Vec::new(),
                 },
                 _ => Vec::new(),

@@ -1,4 +1,5 @@
-//! Parts of machines: caches, their replacement and their levels, write buffers, prefetchers, buses, memories. Each part has a
+//! Parts of machines: caches, their replacement and their levels, write buffers, prefetchers, buses, memories,
+//! reference counters. Each part has a
 //! spec (immutable), a state (plain data) and steps, and is independent of coherence protocols and kinds of machines.
 
 mod banks;
@@ -7,6 +8,7 @@ mod cached_copy;
 mod hierarchy;
 mod prefetcher;
 mod recency;
+mod reference_counters;
 mod snooping_bus;
 mod write_buffer;
 
@@ -15,5 +17,6 @@ pub use cache::{Cache, CacheSpec, Slot, Victim};
 pub use cached_copy::CachedCopy;
 pub use hierarchy::{Held, Hierarchy, LevelSpec, Place};
 pub use prefetcher::{Prefetcher, PrefetcherSpec, Reference};
+pub use reference_counters::{ReferenceCounters, ReferenceCountersSpec};
 pub use snooping_bus::{SnoopingBus, SnoopingBusTiming};
 pub use write_buffer::{Completion, WriteBuffer};

@@ -1,14 +1,15 @@
-//! Misses on lines whose page has moved: each ends in a bus error and is redirected to the page's new frame.
+//! Pages that move: copies and translations that a processor gives up, and misses that end in a bus error and are redirected to
+//! the page's new frame.
 
 use protocol::CopyState;
-use units::{LineAddr, Time};
+use units::{LineAddr, Time, VirtualAddr};
 
 use super::{Miss, MissId, PostKind, Processor};
 use crate::account::Cause;
 use crate::part::CachedCopy;
 
 impl Processor {
-    /// The copy engine takes the processor's own copy of `line`; a modified one is read out from `now` on. Returns the
+    /// The node transfers a page and takes the processor's own copy of `line`; a modified one is read out from `now` on. Returns the
     /// copy, and the time at which it is at the pins.
     pub fn give_up(&mut self, line: LineAddr, now: Time) -> (CachedCopy, Time) {
         let copy = self.copy(line);
@@ -22,6 +23,17 @@ impl Processor {
         self.counters.writebacks += 1;
         self.writebacks.push(line);
         (copy, self.read_out(now))
+    }
+
+    /// The TLB drops its entry for `at`: the next reference to it traps.
+    pub fn drop_translation(&mut self, at: VirtualAddr) {
+        let entry = at.0 >> self.timing.page_shift;
+        self.tlb.remove(self.translations.tag(at.0, entry));
+    }
+
+    /// Whether a miss on one of the lines selected by `concerned` is outstanding.
+    pub fn has_miss(&self, concerned: impl Fn(LineAddr) -> bool) -> bool {
+        self.misses.iter().any(|(_, miss)| concerned(miss.line))
     }
 
     /// Miss `id` has ended in a bus error. It stays outstanding until the operating system has redirected it, despite

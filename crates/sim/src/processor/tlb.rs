@@ -53,6 +53,14 @@ impl Tlb {
         page as usize & (self.index.len() - 1)
     }
 
+    /// Drops the entry of a page number, if there is one.
+    pub fn remove(&mut self, page: u64) {
+        if let Some(entry) = self.entries[..self.filled].iter_mut().find(|entry| **entry == page) {
+            *entry = NONE;
+        }
+        self.last = NONE;
+    }
+
     /// Drops all entries.
     pub fn clear(&mut self) {
         self.entries.fill(NONE);
@@ -97,6 +105,8 @@ mod tests {
         assert!(tlb.access(256, &mut random));
         let misses = (0..64).filter(|&page| !tlb.access(page, &mut random)).count();
         assert!((1..=64).contains(&misses), "and took a place");
+        tlb.remove(256);
+        assert!(!tlb.access(256, &mut random), "it was dropped");
         tlb.clear();
         assert!(!tlb.access(0, &mut random));
     }

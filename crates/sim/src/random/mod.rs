@@ -13,8 +13,10 @@ use machine::description::{ControllerKind, Description};
 use thiserror::Error;
 use units::{Bytes, CpuId, Duration, NodeId, Time};
 
-use crate::{Fault, Mode, NodeStatistics, Observed, Options, Program, SimError, Simulator, ThreadReport};
-use program::{Choices, RandomProgram};
+use crate::{
+    Fault, Mode, NodeStatistics, Observed, Options, PagingCounters, Program, SimError, Simulator, ThreadReport,
+};
+use program::{Base, Choices, RandomProgram};
 
 /// A random test: its size and its random seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,22 +85,39 @@ impl RandomTest {
         }
     }
 
-    /// A program for every processor, and the memory for their lines.
+    /// A program for every processor, and the memory for their lines: in pages where the operating system moves or copies them.
     fn programs(
         &self,
         description: &Description,
         simulator: &mut Simulator,
     ) -> Result<Vec<(CpuId, Program)>, SimError> {
-        let (nodes, line) = (simulator.topology().nodes().len() as u32, description.coherent_cache().line);
-        let each = Bytes(u64::from(self.lines.div_ceil(nodes)) * line.0);
-        let memory: Result<Vec<_>, _> = (0..nodes).map(|node| simulator.allocate(NodeId(node as u16), each)).collect();
+        let nodes = simulator.topology().nodes().len() as u16;
+        let each = Bytes(u64::from(self.lines.div_ceil(u32::from(nodes))) * description.coherent_cache().line.0);
+        if description.os.migration || description.os.replication {
+            let pages = each.0.div_ceil(description.tlb.page.0) as usize;
+            let map = |node| simulator.map(&vec![Some(NodeId(node)); pages]);
+            let memory: Result<Vec<_>, _> = (0..nodes).map(map).collect();
+            return Ok(self.programs_on(memory?, description, simulator));
+        }
+        let memory: Result<Vec<_>, _> = (0..nodes).map(|node| simulator.allocate(NodeId(node), each)).collect();
+        Ok(self.programs_on(memory?, description, simulator))
+    }
+
+    /// A program for every processor, with lines in `memory`.
+    fn programs_on<A: Base + 'static>(
+        &self,
+        memory: Vec<A>,
+        description: &Description,
+        simulator: &Simulator,
+    ) -> Vec<(CpuId, Program)> {
         let uncached = !matches!(description.controller.kind, ControllerKind::Magic | ControllerKind::Sci);
-        let playground = Rc::new(RandomProgram::new(*self, line, description.l1.line, memory?, uncached));
+        let (line, block) = (description.coherent_cache().line, description.l1.line);
+        let playground = Rc::new(RandomProgram::new(*self, line, block, memory, uncached));
         let program = |cpu: u16| {
             let playground = Rc::clone(&playground);
             (CpuId(cpu), Box::new(move |thread: &mut crate::Thread<'_>| playground.play(thread)) as Program)
         };
-        Ok((0..simulator.topology().processors() as u16).map(program).collect())
+        (0..simulator.topology().processors() as u16).map(program).collect()
     }
 }
 
@@ -124,6 +143,8 @@ pub struct RandomReport {
     pub threads: Vec<ThreadReport>,
     /// Statistics of the nodes' controllers.
     pub nodes: Vec<NodeStatistics>,
+    /// Counts of the operating system's memory management.
+    pub paging: PagingCounters,
     /// The simulated time that it took.
     pub time: Time,
 }
@@ -132,7 +153,7 @@ impl RandomReport {
     fn new(simulator: &Simulator, threads: Vec<ThreadReport>) -> Self {
         let nodes = simulator.topology().nodes().iter().filter_map(|node| simulator.statistics(node.id)).collect();
         let observed = simulator.observed().unwrap_or_default();
-        Self { observed, threads, nodes, time: simulator.now() }
+        Self { observed, threads, nodes, paging: simulator.paging().clone(), time: simulator.now() }
     }
 
     /// Accesses of all programs.

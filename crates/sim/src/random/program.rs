@@ -2,10 +2,10 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use units::{Bytes, PhysicalAddr};
+use units::{Bytes, PhysicalAddr, VirtualAddr};
 
 use super::RandomTest;
-use crate::Thread;
+use crate::{Location, Thread};
 
 /// Accesses of a processor in a round.
 const ROUND: u32 = 100;
@@ -97,29 +97,47 @@ impl Mood {
     }
 }
 
+/// An address that lines can be counted from.
+pub trait Base: Location {
+    /// The address `bytes` further on.
+    fn at(self, bytes: u64) -> Self;
+}
+
+impl Base for PhysicalAddr {
+    fn at(self, bytes: u64) -> Self {
+        self.offset(bytes)
+    }
+}
+
+impl Base for VirtualAddr {
+    fn at(self, bytes: u64) -> Self {
+        self.offset(bytes)
+    }
+}
+
 /// The state that all programs of a test share.
-pub struct RandomProgram {
+pub struct RandomProgram<A> {
     test: RandomTest,
     line: Bytes,
     block: Bytes,
-    /// The memory of each node.
-    memory: Vec<PhysicalAddr>,
+    /// The memory of each node, or pages that begin there.
+    memory: Vec<A>,
     /// Whether the machine has uncached loads.
     uncached: bool,
 }
 
-impl RandomProgram {
+impl<A: Base> RandomProgram<A> {
     /// A playground of lines of `line` and blocks of `block`, in one part of `memory` for each node.
-    pub fn new(test: RandomTest, line: Bytes, block: Bytes, memory: Vec<PhysicalAddr>, uncached: bool) -> Self {
+    pub fn new(test: RandomTest, line: Bytes, block: Bytes, memory: Vec<A>, uncached: bool) -> Self {
         Self { test, line, block, memory, uncached }
     }
 
     /// The address of a random block of a line: processors that share no data still share the line.
-    fn address(&self, dice: &mut Choices, line: u32) -> PhysicalAddr {
+    fn address(&self, dice: &mut Choices, line: u32) -> A {
         let nodes = self.memory.len() as u32;
         let block = dice.below((self.line.0 / self.block.0) as u32);
         let offset = u64::from(line / nodes) * self.line.0 + u64::from(block) * self.block.0;
-        self.memory[(line % nodes) as usize].offset(offset)
+        self.memory[(line % nodes) as usize].at(offset)
     }
 
     /// Runs the program of the thread's processor.

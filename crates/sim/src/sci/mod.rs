@@ -28,7 +28,7 @@ use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 use crate::SimError;
 use crate::incoherence::Incoherence;
 use crate::kernel::EnvelopeId;
-use crate::memory::{LineMap, LineTable};
+use crate::map::{LineMap, LineTable};
 use crate::part::CachedCopy;
 use crate::processor::{Post, PostKind, ProcessorTiming};
 use crate::statistics::NodeStatistics;

@@ -40,12 +40,13 @@ impl<B: Bus> System<Smp<B>> {
         while let Some((id, start)) = self.controllers.bus.grant(self.kernel.now) {
             let Transaction { cpu, line } = self.kernel.envelopes.get(id).message;
             let delay = self.random_delay();
-            let Smp { timing, banks, lines, outstanding, .. } = &mut self.controllers;
-            let (snooped, read) = (start + timing.bus.snoop, start + timing.bus.address);
-            let number = lines.offset(line);
+            let timing = &self.controllers.timing.bus;
+            let (snooped, read) = (start + timing.snoop, start + timing.address);
+            let Smp { lines, memories, outstanding, .. } = &mut self.controllers;
+            let (memory, number) = lines.memory(line);
             let request = outstanding[cpu.index()].iter_mut().find(|other| other.id == id);
             if let Some(request) = request.filter(|request| B::request(&request.cache).is_some_and(B::reads)) {
-                request.read = banks.read(number, read);
+                request.read = memories[memory].read(number, read);
             }
             self.schedule(NodeId(0), snooped + delay, SmpEvent::Reply(id));
         }
@@ -147,8 +148,8 @@ impl<B: Bus> System<Smp<B>> {
         let timing = self.controllers.timing;
         let whole = start + timing.line;
         if self.outstanding(cpu, id).is_some_and(|request| request.memory_write) {
-            let number = self.controllers.lines.offset(line);
-            self.controllers.banks.write(number, whole);
+            let (memory, number) = self.controllers.memory(line);
+            memory.write(number, whole);
         }
         // A writeback has no miss.
         let Some(miss) = self.processor_mut(cpu).miss_on(line) else {

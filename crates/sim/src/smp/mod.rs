@@ -1,7 +1,7 @@
 //! A node without a controller chip: processors and memory on a snooping bus (Culler, Singh and Gupta, Parallel Computer
 //! Architecture, 1999, chapter 6), with any protocol that keeps the contract of buses ([`Bus`]).
 //!
-//! This is the shortest kind of machine: the parts are [`SnoopingBus`] and [`Banks`], and this file composes them.
+//! This is the shortest kind of machine: the parts are a [`SnoopingBus`] and memories of [`Banks`], and this file composes them.
 //! 1. A miss or a dirty eviction becomes a bus request at its processor's pins, and waits for the address wires.
 //! 2. Memory starts to read with the address phase. When the combined reply is there, all caches and memory have changed
 //!    their states at once (`System::snoop`): this is the order of the machine's accesses.
@@ -21,7 +21,7 @@ use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 use crate::SimError;
 use crate::incoherence::Incoherence;
 use crate::kernel::{self, EnvelopeId, Event, NodeEvent, Reach};
-use crate::memory::{LineMap, LineTable};
+use crate::map::{LineMap, LineTable};
 use crate::part::{Banks, BanksTiming, SnoopingBus, SnoopingBusTiming};
 use crate::processor::{Post, PostKind, ProcessorTiming};
 use crate::statistics::{Histogram, NodeStatistics, Tally};
@@ -35,7 +35,8 @@ pub(crate) use registry::{machine, unloaded};
 pub struct Smp<B: Bus> {
     timing: SmpTiming,
     bus: SnoopingBus<EnvelopeId>,
-    banks: Banks,
+    /// The memories, among which lines lie in turn.
+    memories: Vec<Banks>,
     contents: LineTable<Version>,
     lines: LineMap,
     /// By processor.
@@ -185,10 +186,11 @@ impl<B: Bus> Controller for Smp<B> {
         let bus = SimError::table(description.bus.as_ref(), description, "snooping-bus")?;
         let spec = SimError::table(description.banks.as_ref(), description, "snooping-bus")?;
         let timing = SmpTiming::new(bus, description.coherent_cache().line.0);
+        let memory = Banks::new(banks(description, bus, spec));
         Ok(Self {
             timing,
             bus: SnoopingBus::new(timing.bus),
-            banks: Banks::new(banks(description, bus, spec)),
+            memories: vec![memory; description.memory.controllers as usize],
             contents: LineTable::new(topology.nodes().len(), blueprint.lines),
             lines: blueprint.lines,
             outstanding: vec![Vec::new(); topology.processors() as usize],
@@ -215,7 +217,7 @@ impl<B: Bus> Controller for Smp<B> {
         let timing = self.timing;
         let turnaround = processor.turnaround(timing.critical, timing.line);
         let start = (turnaround + timing.bus.arbitration).align_up(timing.bus.clock);
-        let ready = timing.bus.snoop.max(timing.bus.address + self.banks.access());
+        let ready = timing.bus.snoop.max(timing.bus.address + self.memories[0].access());
         (start + ready).align_up(timing.bus.clock)
     }
 
@@ -259,12 +261,13 @@ impl<B: Bus> Controller for Smp<B> {
     }
 
     fn statistics(system: &System<Self>, _node: NodeId) -> NodeStatistics {
-        let Self { bus, banks, sent, invalidations, .. } = &system.controllers;
+        let controllers = &system.controllers;
+        let Self { bus, sent, invalidations, .. } = controllers;
         NodeStatistics {
             busy: bus.address().busy(),
             queued: bus.address().queued(),
             bus_busy: bus.data().busy(),
-            memory_busy: banks.busy_before(Time::MAX),
+            memory_busy: controllers.memory_busy(Time::MAX),
             sent: sent.clone(),
             invalidations: invalidations.clone(),
             ..NodeStatistics::default()
@@ -272,12 +275,26 @@ impl<B: Bus> Controller for Smp<B> {
     }
 
     fn held(system: &System<Self>, _node: NodeId, time: Time) -> Held {
-        let Self { bus, banks, .. } = &system.controllers;
+        let controllers = &system.controllers;
+        let bus = &controllers.bus;
         Held {
             bus: bus.data().busy_before(time),
             controller: bus.address().busy_before(time),
             queued: bus.address().queued(),
-            memory: banks.busy_before(time),
+            memory: controllers.memory_busy(time),
         }
+    }
+}
+
+impl<B: Bus> Smp<B> {
+    /// The memory that a line lies in, and the number of the line there.
+    fn memory(&mut self, line: LineAddr) -> (&mut Banks, u64) {
+        let (memory, number) = self.lines.memory(line);
+        (&mut self.memories[memory], number)
+    }
+
+    /// Occupancy of all channels of the memories before `time`.
+    fn memory_busy(&self, time: Time) -> Duration {
+        self.memories.iter().fold(Duration::ZERO, |sum, memory| sum + memory.busy_before(time))
     }
 }

@@ -8,8 +8,9 @@ use super::System;
 use crate::counters::CounterUnit;
 use crate::incoherence::Incoherence;
 use crate::kernel::{EnvelopeId, Message, NodeEvent};
-use crate::memory::LineMap;
-use crate::os::Transfer;
+use crate::map::LineMap;
+use crate::os::{Discovery, Transfer};
+use crate::part::ReferenceCounters;
 use crate::processor::{MissId, Post, ProcessorTiming};
 use crate::wire::Network;
 use crate::{NodeStatistics, Options, SimError, StallTerms};
@@ -50,8 +51,9 @@ pub trait Controller: Sized + 'static {
     /// Whether a granted write prefetch makes new contents, because the protocol has no state that is exclusive and
     /// clean.
     const WRITE_PREFETCHES_STORE: bool;
-    /// Whether nodes have copy engines for pages ([`Controller::transfer`]).
-    const MOVES_PAGES: bool = false;
+    /// The way in which processors find outdated translations; `None` if these nodes move no pages, so that the options that
+    /// lead to [`Controller::transfer`] are rejected.
+    const DISCOVERY: Option<Discovery> = None;
 
     /// The idle controllers of a machine.
     ///
@@ -109,8 +111,25 @@ pub trait Controller: Sized + 'static {
     /// The first packet of a message reaches its node at `arrival`, through a channel whose buffer it occupies.
     fn delivered(system: &mut System<Self>, channel: ChannelId, id: EnvelopeId, arrival: Time);
 
-    /// A node's copy engine is to transfer a page. Machines without such engines reject the options that lead to this.
-    fn transfer(_system: &mut System<Self>, _transfer: Transfer) {}
+    /// A node is to transfer a page, beginning at `at` or as soon afterwards as it may. No processor that is interrupted for
+    /// outdated translations ([`Discovery::Shootdown`]) has one to a frame that is given up.
+    /// [`System::end_transfer`] follows.
+    fn transfer(_system: &mut System<Self>, _transfer: Transfer, _at: Time) {}
+
+    /// The counters of references by page, if pages migrate.
+    fn references(&self) -> Option<&ReferenceCounters> {
+        None
+    }
+
+    /// From an event at node `from` to the interrupt of a processor of node `to`: not less than the look-ahead.
+    fn interrupt_delay(&self, _network: &Network, _from: NodeId, _to: NodeId) -> Duration {
+        self.lookahead()
+    }
+
+    /// The delay after which the operating system repeats what it could not do, such as the redirection of a miss.
+    fn retry_delay(&self) -> Duration {
+        self.release()
+    }
 
     /// The line of a miss is complete, before the miss is closed.
     ///

@@ -89,6 +89,9 @@ impl<C: Controller> System<C> {
         if processor.has_posts() {
             self.post_now(cpu);
         }
+        if !self.shootdowns.is_drained() {
+            self.acknowledge_drained(cpu);
+        }
         match self.waits(cpu) {
             Some(Wait::AnyMiss) => self.resume_at(cpu, free),
             Some(Wait::Miss(other)) if other == id => self.resume(cpu),

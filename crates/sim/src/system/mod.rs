@@ -3,16 +3,19 @@
 //! The order of events is the kernel's ([`crate::kernel`]), the answers to misses are the controllers' ([`Controller`]).
 
 mod bus;
+mod bus_errors;
 mod check;
 mod controller;
 mod measured;
 mod misses;
+mod movement;
 mod observation;
 mod paging;
 mod process;
 mod programs;
 mod schedule;
 mod sharing;
+mod shootdown;
 mod threads;
 mod transport;
 mod watching;
@@ -26,7 +29,8 @@ use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, PhysicalAddr, T
 
 use crate::fault::Fault;
 use crate::kernel::{EnvelopeId, Event, Kernel, Places};
-use crate::memory::{LineMap, Memory};
+use crate::map::LineMap;
+use crate::memory::Memory;
 use crate::observe::{self, Probe, Subject};
 use crate::os::Paging;
 use crate::part::CachedCopy;
@@ -42,6 +46,7 @@ pub use programs::ThreadReport;
 pub use schedule::Job;
 
 use observation::Observation;
+use shootdown::Shootdowns;
 use threads::Threads;
 
 /// A simulated machine whose nodes have controllers of one kind.
@@ -56,6 +61,7 @@ pub struct System<C: Controller> {
     pub memory: Memory,
     /// The virtual pages of the programs.
     pub paging: Paging,
+    shootdowns: Shootdowns,
     /// `None` while the processor is in its running program.
     processors: Vec<Option<Box<Processor>>>,
     /// The programs on the processors.
@@ -113,12 +119,12 @@ impl<C: Controller> System<C> {
         let count = topology.processors() as u16;
         let node_of = agents(description, &topology);
         let places = Places { node_of, nodes, channels: topology.channels().count() };
-        let paging = Paging::new(&description.os, &topology, &description.tlb);
+        let paging = Paging::new(&description.os, &topology, &description.tlb, C::DISCOVERY);
         let mut network = Network::new(description, topology, C::NETWORKS.len());
         if let Some(fault) = options.fault {
             network.plant(fault);
         }
-        let lines = LineMap::new(coherent.line);
+        let lines = LineMap::of(description);
         let controllers = C::new(&Blueprint { description, network: &network, lines, options })?;
         let capacity = Bytes(description.topology.node_memory.0.saturating_sub(controllers.reserved().0));
         let way = Bytes(coherent.size.0 / u64::from(coherent.ways));
@@ -135,8 +141,9 @@ impl<C: Controller> System<C> {
             controllers,
             kernel: Kernel::new(places, options.random_delay, options.seed),
             network,
-            memory: Memory::new(nodes, capacity, description.tlb.page, way),
+            memory: Memory::new(nodes, capacity, description.tlb.page, way, lines),
             paging,
+            shootdowns: Shootdowns::default(),
             threads: Threads::new(count, description.scheduler.clone()),
             observation,
             options,
@@ -240,6 +247,7 @@ impl<C: Controller> System<C> {
             Event::Filled(cpu, miss) => self.on_filled(cpu, miss),
             Event::Route(channel, id) => self.on_route(channel, id),
             Event::Credits(channel, lane) => self.on_credits(channel, lane),
+            Event::Page(event) => self.on_page(event),
             Event::Node(event) => C::happened(self, event),
         }
         if self.failure.is_some() { self.failed() } else { Ok(true) }

@@ -1,6 +1,6 @@
 //! Virtual memory over time: page faults and their cost to the processor.
 
-use units::{Bytes, CpuId, NodeId, PhysicalAddr, VirtualAddr};
+use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr, VirtualAddr};
 
 use super::{Controller, System};
 use crate::SimError;
@@ -39,13 +39,13 @@ impl<C: Controller> System<C> {
 
     /// Allows programs to request page migrations. Returns whether the machine can move pages.
     pub fn let_pages_move(&mut self) -> bool {
-        if C::MOVES_PAGES {
+        if C::DISCOVERY.is_some() {
             self.paging.let_move();
             for processor in self.processors.iter_mut().flatten() {
                 processor.set_translations(self.paging.known(processor.cpu()).clone());
             }
         }
-        C::MOVES_PAGES
+        C::DISCOVERY.is_some()
     }
 
     /// The processor with the first touch of the page of a virtual address, if it has been touched.
@@ -82,14 +82,14 @@ impl<C: Controller> System<C> {
                 };
                 self.announce_frames();
                 self.paging.note_toucher(at, cpu);
-                self.paging.use_placed(cpu, at, writes);
+                self.paging.use_placed(cpu, at, writes, &self.memory);
                 let processor = self.processor_mut(cpu);
                 processor.count_page_fault();
                 processor.spend_in_os(now, cost);
             }
             Reference::Wait(transfers) => {
                 self.announce_frames();
-                transfers.into_iter().for_each(|transfer| C::transfer(self, transfer));
+                transfers.into_iter().for_each(|transfer| self.begin_transfer(transfer));
                 return false;
             }
         }
@@ -97,9 +97,9 @@ impl<C: Controller> System<C> {
         true
     }
 
-    /// Resumes processors after a transfer that they waited for, with the cost of the page fault.
-    pub fn end_page_wait(&mut self, cpus: Vec<CpuId>) {
-        let (now, cost) = (self.kernel.now, self.paging.spec().page_fault);
+    /// Resumes processors after a transfer that they waited for, with the cost of the trap that waited.
+    pub(super) fn end_page_wait(&mut self, cpus: Vec<CpuId>, cost: Duration) {
+        let now = self.kernel.now;
         for cpu in cpus {
             self.processor_mut(cpu).spend_in_os(now, cost);
             let time = self.processor(cpu).time();

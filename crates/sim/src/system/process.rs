@@ -204,13 +204,14 @@ impl<C: Controller> System<C> {
 
     /// Migrates a page to `node` on request of the thread on `cpu`.
     fn move_page(&mut self, cpu: CpuId, at: VirtualAddr, node: NodeId) {
-        if !C::MOVES_PAGES || !self.paging.is_changing() || node.index() >= self.network.topology().nodes().len() {
+        if C::DISCOVERY.is_none() || !self.paging.is_changing() || node.index() >= self.network.topology().nodes().len()
+        {
             return;
         }
         let Some(transfer) = self.paging.begin_requested_move(at, node, &mut self.memory) else { return };
         self.announce_frames();
         let (now, cost) = (self.kernel.now, self.paging.spec().migrate);
         self.processor_mut(cpu).spend_in_os(now, cost);
-        C::transfer(self, transfer);
+        self.begin_transfer(transfer);
     }
 }

@@ -225,6 +225,8 @@ section! {
         collection_row_cycles: u32 = "collection_row_cycles", cycles(0, 1000);
         /// After a handler's last message, until the next handler can start.
         finish_cycles: u32 = "finish_cycles", cycles(0, 1000);
+        /// Work of a home's handler that counts a request in the counters of its page, if pages migrate.
+        count_cycles: u32 = "count_cycles", cycles(0, 1000);
         /// Each message after the first.
         send_cycles: u32 = "send_cycles", cycles(0, 1000);
         /// Each element of a sharing set that is walked.

@@ -74,12 +74,15 @@ section! {
         migration_keeps_colour: bool = "migration_keeps_colour", Flag;
         /// The time of a processor of the home for the interrupt and the decision.
         interrupt: Duration = "interrupt_ns", ns(0.0, 1e9);
-        /// The time of a processor of the home for a migration besides the copy: frame, page table, copy engine.
+        /// The time of a processor of the home for a migration besides the copy: frame, page table, and the start of the copy.
         migrate: Duration = "migrate_ns", ns(0.0, 1e9);
-        /// Maximum number of lines that a Hub's copy engine has outstanding.
+        /// Maximum number of lines of a page that a node has outstanding while it transfers the page.
         copy_lines: u32 = "copy_lines", count(1, 64);
-        /// A processor's time for a bus error on a poisoned line: the trap, and a new translation.
+        /// A processor's time for a bus error on a poisoned line, or for a fault on a page that is moving: the trap, and a new
+        /// translation.
         bus_error: Duration = "bus_error_ns", ns(0.0, 1e9);
+        /// A processor's time for the interrupt that takes an outdated translation away, where lines are not poisoned.
+        shootdown: Duration = "shootdown_ns", ns(0.0, 1e9);
         /// Whether pages that are only read are replicated on distant readers' nodes.
         replication: bool = "replication", Flag;
         /// Router hops beyond which a copy of an only-read page is too far away.

@@ -145,6 +145,14 @@ fn what_cannot_run_is_refused_at_load() {
         let message = of("arctic", text);
         assert!(message.starts_with(expected), "{message}\nis not\n{expected}");
     }
-    assert!(of("flash-4p", "[os]\nmigration = true").contains("os.migration = true: only the Hub"));
+    assert!(
+        of("flash-4p", "[memory]\ncontrollers = 2")
+            .ends_with("MAGIC has one memory, and no part of its own for another; accepted: 1")
+    );
+    assert!(of("arctic", "[memory]\ncontrollers = 4").contains("memory.controllers = 4: a Hub has one memory"));
+    assert!(of("smp-4p", "[memory]\ncontrollers = 0").contains("memory.controllers = 0: "));
+    let ideal = of("flash-4p", "[directory]\nideal = \"all-local\"\n[os]\nmigration = true");
+    assert!(ideal.contains("os.migration = true: no handler of an ideal protocol"), "{ideal}");
+    assert!(of("smp-4p", "[os]\nreplication = true").contains("os.replication = true: a machine on one bus"));
     assert!(of("flash-4p", "[topology]\nprocessors_per_node = 2").ends_with("MAGIC serves one processor; accepted: 1"));
 }

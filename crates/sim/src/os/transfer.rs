@@ -1,0 +1,149 @@
+//! Transfers of pages between frames, and the progress of one, line by line.
+
+use std::collections::VecDeque;
+
+use units::{Bytes, LineAddr, PhysicalAddr};
+
+use super::paging::PageNumber;
+
+/// A transfer of a page between frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Transfer {
+    /// Moves the page from one frame to another, and gives up the first.
+    Move(PageNumber, PhysicalAddr, PhysicalAddr),
+    /// Copies the page from one frame to another.
+    Copy(PageNumber, PhysicalAddr, PhysicalAddr),
+    /// Gives up a frame that holds a copy of the page.
+    Purge(PageNumber, PhysicalAddr),
+}
+
+impl Transfer {
+    /// The page.
+    pub const fn page(&self) -> PageNumber {
+        let (Self::Move(page, ..) | Self::Copy(page, ..) | Self::Purge(page, _)) = self;
+        *page
+    }
+
+    /// The frame that the page is read from, or that is given up.
+    pub const fn source(&self) -> PhysicalAddr {
+        let (Self::Move(_, from, _) | Self::Copy(_, from, _) | Self::Purge(_, from)) = self;
+        *from
+    }
+
+    /// The frame that the page is written to, if there is one.
+    pub const fn target(&self) -> Option<PhysicalAddr> {
+        match self {
+            Self::Move(_, _, to) | Self::Copy(_, _, to) => Some(*to),
+            Self::Purge(..) => None,
+        }
+    }
+
+    /// Whether the source frame is given up: no cache may keep a line of it.
+    pub const fn gives_up(&self) -> bool {
+        !matches!(self, Self::Copy(..))
+    }
+}
+
+/// A page in transfer: its lines begun and done.
+#[derive(Clone, Debug)]
+pub struct PageJob {
+    /// The transfer.
+    pub transfer: Transfer,
+    /// The first line of the source frame.
+    from: LineAddr,
+    /// The first line of the target frame, if there is one.
+    to: Option<LineAddr>,
+    /// Number of lines of a page, of lines begun and of lines done.
+    lines: u32,
+    begun: u32,
+    done: u32,
+    /// Lines of either frame with an outstanding request or writeback.
+    under_way: Vec<LineAddr>,
+}
+
+impl PageJob {
+    fn new(transfer: Transfer, line: Bytes, page: Bytes) -> Self {
+        let (from, to) = (transfer.source().line(line), transfer.target().map(|to| to.line(line)));
+        Self { transfer, from, to, lines: (page.0 / line.0) as u32, begun: 0, done: 0, under_way: Vec::new() }
+    }
+
+    /// The number of the next line to begin with, if one is left.
+    pub fn next(&mut self) -> Option<u32> {
+        let number = self.begun;
+        self.begun += u32::from(number < self.lines);
+        (number < self.lines).then_some(number)
+    }
+
+    /// Line `number` of the source frame.
+    pub fn source_line(&self, number: u32) -> LineAddr {
+        LineAddr(self.from.0 + u64::from(number))
+    }
+
+    /// The number of a line of either frame within its page.
+    pub fn number(&self, line: LineAddr) -> u32 {
+        let first = if self.is_source(line) { Some(self.from) } else { self.to };
+        (line.0 - first.map_or(0, |first| first.0)) as u32
+    }
+
+    /// Whether a line lies in the source frame.
+    pub fn is_source(&self, line: LineAddr) -> bool {
+        (self.from.0..self.from.0 + u64::from(self.lines)).contains(&line.0)
+    }
+
+    /// A request or writeback for `line` is outstanding from now on.
+    pub fn begin(&mut self, line: LineAddr) {
+        self.under_way.push(line);
+    }
+
+    /// Whether a request or writeback for `line` is outstanding.
+    pub fn awaits(&self, line: LineAddr) -> bool {
+        self.under_way.contains(&line)
+    }
+
+    /// The request or writeback for `line` is complete.
+    pub fn settle(&mut self, line: LineAddr) {
+        self.under_way.retain(|&other| other != line);
+    }
+
+    /// A line is done. Returns whether the page is.
+    pub fn end_line(&mut self) -> bool {
+        self.done += 1;
+        self.done == self.lines
+    }
+}
+
+/// The transfers of a node, one after another.
+#[derive(Clone, Debug, Default)]
+pub struct PageJobs {
+    /// The page in transfer.
+    pub job: Option<PageJob>,
+    queue: VecDeque<Transfer>,
+}
+
+impl PageJobs {
+    /// Queues a transfer.
+    pub fn enqueue(&mut self, transfer: Transfer) {
+        self.queue.push_back(transfer);
+    }
+
+    /// Whether a page is under way or waits.
+    #[inline]
+    pub fn is_busy(&self) -> bool {
+        self.job.is_some() || !self.queue.is_empty()
+    }
+
+    /// Whether a request or writeback is outstanding for `line`.
+    #[inline]
+    pub fn awaits(&self, line: LineAddr) -> bool {
+        self.job.as_ref().is_some_and(|job| job.awaits(line))
+    }
+
+    /// Begins with the next transfer, unless one is under way. Returns whether it has.
+    pub fn start(&mut self, line: Bytes, page: Bytes) -> bool {
+        if self.job.is_some() {
+            return false;
+        }
+        self.job = self.queue.pop_front().map(|transfer| PageJob::new(transfer, line, page));
+        self.job.is_some()
+    }
+}

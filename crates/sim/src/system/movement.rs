@@ -1,0 +1,85 @@
+//! Pages that move or are copied: the interrupt by the reference counters, the decision, and the end of a transfer (Prestor
+//! 2001, 3.2.1, 3.2.2 and 3.3.2).
+
+use units::{CpuId, LineAddr, NodeId, PhysicalAddr};
+
+use super::{Controller, System};
+use crate::kernel::{Event, PageEvent};
+use crate::map::{address_in, node_of};
+use crate::os::{Discovery, Transfer};
+
+impl<C: Controller> System<C> {
+    /// The reference counters of a block of a home's memory interrupt a processor of the home.
+    #[cold]
+    pub fn raise_interrupt(&mut self, home: NodeId, block: u32) {
+        let Some(references) = self.controllers.references() else { return };
+        let start = address_in(home, references.offset(block));
+        let interrupted = self.interrupted_processor(home);
+        let at = self.kernel.now + self.controllers.interrupt_delay(&self.network, home, self.node_of(interrupted));
+        self.kernel.schedule(home, at, Event::Page(PageEvent::Interrupt(interrupted, start)));
+    }
+
+    /// An event of the movement of pages occurs.
+    pub(super) fn on_page(&mut self, event: PageEvent) {
+        match event {
+            PageEvent::Interrupt(cpu, at) => self.on_interrupt(cpu, at),
+            PageEvent::Shootdown(cpu, number) => self.on_shootdown(cpu, number),
+            PageEvent::BusError(cpu, miss) => self.answer_bus_error(cpu, miss),
+        }
+    }
+
+    /// The interrupt by the counters of the block at `at` is at a processor; the operating system decides about a migration.
+    fn on_interrupt(&mut self, interrupted: CpuId, at: PhysicalAddr) {
+        let cost = self.paging.spec().interrupt;
+        self.paging.counters_mut().interrupts += 1;
+        self.interrupt(interrupted, cost);
+        let Some(references) = self.controllers.references() else { return };
+        let home = node_of(at);
+        let busiest = references.busiest(home, references.block(at.0 - address_in(home, 0).0));
+        let Some(transfer) = busiest.and_then(|to| self.paging.begin_move(at, to, &mut self.memory)) else { return };
+        self.announce_frames();
+        let cost = self.paging.spec().migrate;
+        self.interrupt(interrupted, cost);
+        self.begin_transfer(transfer);
+    }
+
+    /// The processor that takes interrupts of a node: its first or, if it has none, that of the nearest node.
+    fn interrupted_processor(&self, node: NodeId) -> CpuId {
+        let topology = self.network.topology();
+        if let Some(first) = topology.cpus_of(node).next() {
+            return first;
+        }
+        let distance = |&cpu: &CpuId| (topology.hops(node, self.node_of(cpu)), cpu);
+        (0..self.processors()).map(CpuId).min_by_key(distance).unwrap_or(CpuId(0))
+    }
+
+    /// Begins a transfer. Where outdated translations are taken away, those of a frame that is given up are taken first.
+    pub(super) fn begin_transfer(&mut self, transfer: Transfer) {
+        if C::DISCOVERY == Some(Discovery::Shootdown) && transfer.gives_up() {
+            self.shoot_down(transfer);
+        } else {
+            C::transfer(self, transfer, self.kernel.now);
+        }
+    }
+
+    /// The line that a line of the source frame of a transfer is written to, if the transfer has a target.
+    pub fn target_line(&self, transfer: &Transfer, source: LineAddr) -> Option<LineAddr> {
+        let (frames, node) = (&self.memory.map.frames, node_of(transfer.target()?));
+        // A copy may be read from another copy, which stands for the same page.
+        frames.local_line(node, frames.remote_line(source).unwrap_or(source))
+    }
+
+    /// A transfer is complete: processors with bus errors on the old frame, or waiting for the new one, go on.
+    pub fn end_transfer(&mut self, transfer: Transfer) {
+        let memory = &mut self.memory;
+        let (waiting, cost) = match transfer {
+            Transfer::Move(page, ..) => (self.paging.end_move(page, memory), self.paging.spec().bus_error),
+            Transfer::Copy(page, _, to) => (self.paging.end_copy(page, to), self.paging.spec().page_fault),
+            Transfer::Purge(page, from) => (self.paging.end_purge(page, from, memory), self.paging.spec().page_fault),
+        };
+        if C::DISCOVERY == Some(Discovery::BusErrors) {
+            self.answer_bus_errors(transfer.page());
+        }
+        self.end_page_wait(waiting, cost);
+    }
+}
