@@ -76,7 +76,7 @@ fn unknown_names_are_refused_with_the_known_ones() {
     refused("verify", &["PROTOCOL"]);
     refused("verify hybrid --litmus dekker", &["--litmus dekker", "message-passing", "independent-reads"]);
     refused("verify --all --mutation skip-wait", &["PROTOCOL"]);
-    refused("verify --random sci", &["sci", "dynamic-pointer", "origin"]);
+    refused("verify --random moesi-cluster", &["moesi-cluster", "dynamic-pointer", "origin", "sci"]);
     refused("verify --random hybird", &["hybird", "did you mean hybrid"]);
     refused("verify --random hybrid --mutation skip-wait", &["--mutation skip-wait", "kept-copy"]);
     refused("reproduce prestor/9.9", &["prestor/9.9", "prestor/4.6"]);
