@@ -13,9 +13,8 @@ use sim::Options;
 use workloads::{Settings, Workload};
 
 /// Machines that together read every key, with the tables that are varied: all of them on both controllers, all of FLASH's kinds of
-/// directories, and pages that move; those of the network on other interconnects; and its own on a bus
-/// and on a ring.
-const MACHINES: [(&str, &[&str]); 11] = [
+/// directories, and pages that move; those of the network on other interconnects; and its own on a bus and on a ring.
+const MACHINES: [(&str, &[&str]); 12] = [
     ("origin2000-r12k-300-8p+placement=first-touch+migration+replication+os.migration_threshold=2", EVERY_TABLE),
     ("origin2000-r10k-195-4p+placement=mld", EVERY_TABLE),
     ("flash-8p+hybrid/RAC+placement=fixed=7", EVERY_TABLE),
