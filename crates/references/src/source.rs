@@ -222,6 +222,7 @@ impl dyn Events {
     /// # Errors
     /// The trace cannot be read to its end; the steps before have been passed.
     #[inline]
+    #[expect(clippy::redundant_closure, reason = "a closure is compiled into the loop, a reference to one is called")]
     pub fn for_each(&mut self, mut each: impl FnMut(Step)) -> Result<(), ReferenceError> {
         while let Some(portion) = self.next()? {
             portion.for_each(|step| each(step))?;
