@@ -73,6 +73,7 @@ const EXAMPLES: &[(&str, How)] = &[
     ("reproduce flash/ideal", Long(MINUTES)),
     ("reproduce flash/5.3 --quick", Long(MINUTES)),
     ("reproduce flash --json=flash.jsonl --resume", Long("takes hours")),
+    ("reproduce hexsel/2", Long(SLOW)),
     ("reproduce prestor/figure-6.5 --svg plots", Long(SLOW)),
     ("reproduce prestor/4.13", Long(SLOW)),
     ("reproduce prestor --svg plots", Long(MINUTES)),

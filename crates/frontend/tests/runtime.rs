@@ -37,9 +37,13 @@ fn pages_move_where_programs_ask() {
     let program = build("moves");
     let step = run(&program, &[], ccnuma_frontend::request::Request { lock_step: true, ..request() });
     assert_eq!((run(&program, &[], request()).0.row, "pages move\n"), (step.0.row, step.1.as_str()));
-    // A machine that cannot copy pages says so.
     let flash = machine::load("flash-scaled-8p").expect("a machine").to_toml();
-    let (answer, printed) = run(&program, &["stay"], ccnuma_frontend::request::Request { machine: flash, ..request() });
+    let on = |machine: &str| ccnuma_frontend::request::Request { machine: machine.to_owned(), ..request() };
+    assert_eq!(run(&program, &[], on(&flash)).1, "pages move\n");
+    // A machine that cannot copy pages says so.
+    let ideal = flash.replace("ideal = \"none\"", "ideal = \"zero-overhead\"");
+    assert_ne!(ideal, flash);
+    let (answer, printed) = run(&program, &["stay"], on(&ideal));
     assert_eq!((printed.as_str(), answer.notes.len()), ("pages stay\n", 1), "{:?}", answer.notes);
 }
 
