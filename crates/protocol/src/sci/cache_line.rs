@@ -2,6 +2,7 @@
 
 use units::{CpuId, LineAddr, NodeId};
 
+use super::memory::MemoryState;
 use super::message::Command;
 use crate::{Agent, ProtocolError, Version};
 
@@ -63,6 +64,20 @@ states! {
     MidReturning = "MV_BACK_IN", false, "MID_VALID, leaving: request to the element before outstanding";
     TailReturning = "TV_BACK_IN", false, "TAIL_VALID, leaving: request to the element before outstanding";
     ToInvalid = "TO_INVALID", false, "purged or replaced as head while leaving: waiting for the outstanding response";
+}
+
+impl CacheState {
+    /// The stable state of an element at this position of a list.
+    pub const fn in_list(memory: MemoryState, first: bool, last: bool) -> Self {
+        match (first, last, memory) {
+            (true, true, MemoryState::Gone) => Self::OnlyDirty,
+            (true, true, _) => Self::OnlyFresh,
+            (true, false, MemoryState::Gone) => Self::HeadDirty,
+            (true, false, _) => Self::HeadFresh,
+            (false, false, _) => Self::MidValid,
+            (false, true, _) => Self::TailValid,
+        }
+    }
 }
 
 impl CacheState {

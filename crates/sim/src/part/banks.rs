@@ -2,7 +2,8 @@
 //! different banks. A bank serves one access at a time; the lines of its channel share the data wires.
 
 use engine::Server;
-use units::{Duration, Time};
+use machine::description::{BanksSpec, Description};
+use units::{Duration, Hertz, Time};
 
 /// Sizes and times of a memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +24,23 @@ pub struct BanksTiming {
     pub refresh_interval: Duration,
     /// Occupancy of all banks by a refresh.
     pub refresh: Duration,
+}
+
+impl BanksTiming {
+    /// The memory of `description`, whose controller has this clock.
+    pub fn new(description: &Description, banks: &BanksSpec, clock: Hertz) -> Self {
+        let (memory, cycles) = (&description.memory, |count: u32| clock.period() * u64::from(count));
+        Self {
+            channels: banks.channels as usize,
+            banks: banks.banks as usize,
+            access: cycles(memory.access_cycles),
+            read: cycles(memory.line_cycles),
+            write: cycles(memory.line_write_cycles),
+            cycle: cycles(banks.cycle),
+            refresh_interval: memory.refresh_interval,
+            refresh: cycles(memory.refresh_cycles),
+        }
+    }
 }
 
 /// The banks and channels of a memory.

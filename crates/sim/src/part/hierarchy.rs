@@ -342,7 +342,7 @@ impl Hierarchy {
         reserved: &dyn Fn(Place) -> bool,
         random: &mut Xoshiro256PlusPlus,
     ) {
-        let Some(inside) = level.checked_sub(1) else { return };
+        let inside = level - 1;
         if self.specs[inside].inclusion == Inclusion::Exclusive {
             let to = self.receiver(inside);
             if !self.has_room(to, self.line(to, block), &reserved) {

@@ -51,14 +51,7 @@ impl System<SciNodes> {
         let first = element.backward.is_none();
         let before = neighbour(element.backward).map_or(memory.head, |before| before.forward);
         let behind = neighbour(element.forward).map_or(Some(cpu), |behind| behind.backward);
-        let expected = match (first, element.forward.is_none(), memory.state) {
-            (true, true, MemoryState::Gone) => CacheState::OnlyDirty,
-            (true, true, _) => CacheState::OnlyFresh,
-            (true, false, MemoryState::Gone) => CacheState::HeadDirty,
-            (true, false, _) => CacheState::HeadFresh,
-            (false, false, _) => CacheState::MidValid,
-            (false, true, _) => CacheState::TailValid,
-        };
+        let expected = CacheState::in_list(memory.state, first, element.forward.is_none());
         (before, behind, element.state) == (Some(cpu), Some(cpu), expected)
     }
 

@@ -1,6 +1,6 @@
 //! The times of an SCI node, from the description of its parts.
 
-use machine::description::{BanksSpec, CachePort, Description, SciSpec};
+use machine::description::{CachePort, Description};
 use units::Duration;
 
 use crate::SimError;
@@ -39,22 +39,7 @@ impl SciTiming {
             store: bus(|port, _| port.store_cycles.into()),
             retry: cycle * u64::from(sci.retry_cycles),
             cycle,
-            banks: memory(description, sci, banks),
+            banks: BanksTiming::new(description, banks, sci.clock),
         })
-    }
-}
-
-/// The memory of a node, whose controller has the clock of `[sci]`.
-fn memory(description: &Description, sci: &SciSpec, banks: &BanksSpec) -> BanksTiming {
-    let (memory, cycles) = (&description.memory, |count: u32| sci.clock.period() * u64::from(count));
-    BanksTiming {
-        channels: banks.channels as usize,
-        banks: banks.banks as usize,
-        access: cycles(memory.access_cycles),
-        read: cycles(memory.line_cycles),
-        write: cycles(memory.line_write_cycles),
-        cycle: cycles(banks.cycle),
-        refresh_interval: memory.refresh_interval,
-        refresh: cycles(memory.refresh_cycles),
     }
 }

@@ -13,7 +13,7 @@ mod check;
 mod registry;
 
 use machine::VirtualNetwork;
-use machine::description::{BanksSpec, BusSpec, Description};
+use machine::description::BusSpec;
 use protocol::contract::{Bus, Started};
 use protocol::{Access, Version};
 use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
@@ -82,21 +82,6 @@ impl SmpTiming {
             completion: cycles(bus.completion_cycles),
             release: cycles(bus.release_cycles),
         }
-    }
-}
-
-/// The memory of `description`, whose controller has the bus's clock.
-fn banks(description: &Description, bus: &BusSpec, banks: &BanksSpec) -> BanksTiming {
-    let (memory, cycles) = (&description.memory, |count: u32| bus.clock.period() * u64::from(count));
-    BanksTiming {
-        channels: banks.channels as usize,
-        banks: banks.banks as usize,
-        access: cycles(memory.access_cycles),
-        read: cycles(memory.line_cycles),
-        write: cycles(memory.line_write_cycles),
-        cycle: cycles(banks.cycle),
-        refresh_interval: memory.refresh_interval,
-        refresh: cycles(memory.refresh_cycles),
     }
 }
 
@@ -186,7 +171,7 @@ impl<B: Bus> Controller for Smp<B> {
         let bus = SimError::table(description.bus.as_ref(), description, "snooping-bus")?;
         let spec = SimError::table(description.banks.as_ref(), description, "snooping-bus")?;
         let timing = SmpTiming::new(bus, description.coherent_cache().line.0);
-        let memory = Banks::new(banks(description, bus, spec));
+        let memory = Banks::new(BanksTiming::new(description, spec, bus.clock));
         Ok(Self {
             timing,
             bus: SnoopingBus::new(timing.bus),

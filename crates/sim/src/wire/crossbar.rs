@@ -8,10 +8,10 @@
 use engine::Server;
 use machine::description::Description;
 use machine::{Topology, VirtualNetwork};
-use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
+use units::{ChannelId, Duration, NodeId, Time};
 
-use super::interconnect::{Interconnect, Next, Parcel, Passage, Retry, Step, both_ways};
-use super::meter::{Meter, Metered, registers};
+use super::interconnect::{Interconnect, Next, Parcel, Passage, Retry, Step};
+use super::meter::{Meter, Metered};
 
 /// One direction of a node's network interface.
 #[derive(Clone)]
@@ -139,16 +139,11 @@ impl Interconnect for Crossbar {
         self.last[self.last(node, network)].sent.since(now).0.div_ceil(self.packet.0)
     }
 
-    fn watch(&mut self, router: RouterId, port: Port, lane: usize, now: Time) {
-        if let Some((sending, receiving)) = both_ways(&self.topology, router, port) {
-            self.interfaces[receiving.index()].meter.watch_queue(lane, now);
-            self.interfaces[sending.index()].meter.watch_ages();
-        }
+    fn metered(&self, channel: ChannelId) -> &dyn Metered {
+        &self.interfaces[channel.index()]
     }
 
-    fn counted(&self, router: RouterId, port: Port, mode: usize, time: Time, exact: &mut [u64]) {
-        if let Some((sending, receiving)) = both_ways(&self.topology, router, port) {
-            registers(&self.interfaces[receiving.index()], &self.interfaces[sending.index()], mode, time, exact);
-        }
+    fn meter_mut(&mut self, channel: ChannelId) -> &mut Meter {
+        &mut self.interfaces[channel.index()].meter
     }
 }

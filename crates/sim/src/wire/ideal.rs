@@ -2,10 +2,10 @@
 
 use machine::description::Description;
 use machine::{Topology, VirtualNetwork};
-use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
+use units::{ChannelId, Duration, NodeId, Time};
 
-use super::interconnect::{Interconnect, Parcel, Passage, Retry, Step, both_ways};
-use super::meter::{Instant, registers};
+use super::interconnect::{Interconnect, Parcel, Passage, Retry, Step};
+use super::meter::{Instant, Meter, Metered};
 
 /// A constant latency between any two nodes, for whole messages of any length.
 pub struct Ideal {
@@ -76,16 +76,11 @@ impl Interconnect for Ideal {
         0
     }
 
-    fn watch(&mut self, router: RouterId, port: Port, lane: usize, now: Time) {
-        if let Some((sending, receiving)) = both_ways(&self.topology, router, port) {
-            self.meters[receiving.index()].0.watch_queue(lane, now);
-            self.meters[sending.index()].0.watch_ages();
-        }
+    fn metered(&self, channel: ChannelId) -> &dyn Metered {
+        &self.meters[channel.index()]
     }
 
-    fn counted(&self, router: RouterId, port: Port, mode: usize, time: Time, exact: &mut [u64]) {
-        if let Some((sending, receiving)) = both_ways(&self.topology, router, port) {
-            registers(&self.meters[receiving.index()], &self.meters[sending.index()], mode, time, exact);
-        }
+    fn meter_mut(&mut self, channel: ChannelId) -> &mut Meter {
+        &mut self.meters[channel.index()].0
     }
 }

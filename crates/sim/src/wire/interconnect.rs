@@ -3,6 +3,8 @@
 use machine::{Topology, VirtualNetwork};
 use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
 
+use super::meter::{Meter, Metered, registers};
+
 /// A message as an interconnect carries it.
 #[derive(Clone, Copy, Debug)]
 pub struct Parcel {
@@ -139,15 +141,30 @@ pub trait Interconnect {
     /// as one.
     fn backlog_packets(&self, node: NodeId, network: VirtualNetwork, now: Time) -> u64;
 
+    /// A channel with its counts.
+    fn metered(&self, channel: ChannelId) -> &dyn Metered;
+
+    /// The counts of a channel, to change.
+    fn meter_mut(&mut self, channel: ChannelId) -> &mut Meter;
+
     /// Keeps the histograms of a connected port from `now` on, that of queues for virtual channel `lane`.
-    fn watch(&mut self, router: RouterId, port: Port, lane: usize, now: Time);
+    fn watch(&mut self, router: RouterId, port: Port, lane: usize, now: Time) {
+        if let Some((sending, receiving)) = both_ways(self.topology(), router, port) {
+            self.meter_mut(receiving).watch_queue(lane, now);
+            self.meter_mut(sending).watch_ages();
+        }
+    }
 
     /// The counts of a connected port before `time`, in a mode of its registers; unchanged if they are unknown.
-    fn counted(&self, router: RouterId, port: Port, mode: usize, time: Time, exact: &mut [u64]);
+    fn counted(&self, router: RouterId, port: Port, mode: usize, time: Time, exact: &mut [u64]) {
+        if let Some((sending, receiving)) = both_ways(self.topology(), router, port) {
+            registers(self.metered(receiving), self.metered(sending), mode, time, exact);
+        }
+    }
 }
 
 /// The outgoing and the incoming channel of `port` of `router`, if it is connected.
-pub(super) fn both_ways(topology: &Topology, router: RouterId, port: Port) -> Option<(ChannelId, ChannelId)> {
+fn both_ways(topology: &Topology, router: RouterId, port: Port) -> Option<(ChannelId, ChannelId)> {
     let (sending, _) = topology.outgoing(router, port)?;
     // The two directions of a link have consecutive numbers.
     Some((sending, ChannelId(sending.0 ^ 1)))

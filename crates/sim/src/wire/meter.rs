@@ -80,7 +80,7 @@ impl Metered for Instant {
 
 /// The counts of a port before `time`, in a mode of its registers: what it receives and what it sends. Histograms that are
 /// not watched are left unchanged.
-pub fn registers(receiving: &impl Metered, sending: &impl Metered, mode: usize, time: Time, exact: &mut [u64]) {
+pub fn registers(receiving: &dyn Metered, sending: &dyn Metered, mode: usize, time: Time, exact: &mut [u64]) {
     match mode {
         0 => {
             exact[..2].copy_from_slice(&[receiving.meter().bypassed_packets, receiving.packets_before(time)]);

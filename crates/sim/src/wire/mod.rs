@@ -16,10 +16,12 @@ pub mod sci_ring;
 
 use machine::description::{Description, TopologyKind};
 use machine::{Topology, VirtualNetwork};
-use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
+use units::{ChannelId, Duration, NodeId, Time};
 
 use crate::fault::Fault;
 use crate::statistics::LinkStatistics;
+
+use meter::{Meter, Metered};
 
 pub use crossbar::Crossbar;
 pub use ideal::Ideal;
@@ -105,12 +107,12 @@ impl Interconnect for Wires {
         each!(self, one => one.backlog_packets(node, network, now))
     }
 
-    fn watch(&mut self, router: RouterId, port: Port, lane: usize, now: Time) {
-        each!(self, one => one.watch(router, port, lane, now));
+    fn metered(&self, channel: ChannelId) -> &dyn Metered {
+        each!(self, one => one.metered(channel))
     }
 
-    fn counted(&self, router: RouterId, port: Port, mode: usize, time: Time, exact: &mut [u64]) {
-        each!(self, one => one.counted(router, port, mode, time, exact));
+    fn meter_mut(&mut self, channel: ChannelId) -> &mut Meter {
+        each!(self, one => one.meter_mut(channel))
     }
 }
 

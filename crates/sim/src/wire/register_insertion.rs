@@ -9,13 +9,13 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use machine::description::{Description, PassTransmission as Described, SciRingSpec};
 use machine::{Topology, VirtualNetwork};
-use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
+use units::{ChannelId, Duration, NodeId, Time};
 
 use crate::fault::Fault;
 use crate::statistics::LinkStatistics;
 
-use super::interconnect::{Interconnect, Next, Parcel, Passage, Retry, Step, Waiting, both_ways};
-use super::meter::{Instant, registers};
+use super::interconnect::{Interconnect, Next, Parcel, Passage, Retry, Step, Waiting};
+use super::meter::{Instant, Meter, Metered};
 use super::sci_ring::{
     BufferSizes, Format, Imbalance, LinkFault, Outcome, Packet, PacketSizes, PassTransmission, Ring, RingSpec,
     Subaction,
@@ -331,16 +331,11 @@ impl Interconnect for RegisterInsertion {
         waiting as u64 + u64::from(self.ring.backlog(node, subaction) / self.ring.spec().sizes.command)
     }
 
-    fn watch(&mut self, router: RouterId, port: Port, lane: usize, now: Time) {
-        if let Some((sending, receiving)) = both_ways(&self.topology, router, port) {
-            self.meters[receiving.index()].0.watch_queue(lane, now);
-            self.meters[sending.index()].0.watch_ages();
-        }
+    fn metered(&self, channel: ChannelId) -> &dyn Metered {
+        &self.meters[channel.index()]
     }
 
-    fn counted(&self, router: RouterId, port: Port, mode: usize, time: Time, exact: &mut [u64]) {
-        if let Some((sending, receiving)) = both_ways(&self.topology, router, port) {
-            registers(&self.meters[receiving.index()], &self.meters[sending.index()], mode, time, exact);
-        }
+    fn meter_mut(&mut self, channel: ChannelId) -> &mut Meter {
+        &mut self.meters[channel.index()].0
     }
 }

@@ -45,7 +45,7 @@ impl Explored for Protocol {
             if reached > caches.len() {
                 return Some("the list is a circle".to_owned());
             }
-            let expected = place(memory.state, before.is_none(), element.forward.is_none());
+            let expected = CacheState::in_list(memory.state, before.is_none(), element.forward.is_none());
             if element.state != expected {
                 let (found, expected) = (element.state.mnemonic(), expected.mnemonic());
                 return Some(format!("{cpu:?} is {found} where the list has {expected}"));
@@ -75,16 +75,4 @@ impl Explored for Protocol {
 
 fn to(cpu: Option<CpuId>) -> String {
     cpu.map_or(String::new(), |cpu| format!(" >{cpu:?}"))
-}
-
-/// State of an element at this position of the list.
-fn place(memory: MemoryState, first: bool, last: bool) -> CacheState {
-    match (first, last, memory) {
-        (true, true, MemoryState::Gone) => CacheState::OnlyDirty,
-        (true, true, _) => CacheState::OnlyFresh,
-        (true, false, MemoryState::Gone) => CacheState::HeadDirty,
-        (true, false, _) => CacheState::HeadFresh,
-        (false, false, _) => CacheState::MidValid,
-        (false, true, _) => CacheState::TailValid,
-    }
 }

@@ -5,10 +5,10 @@ mod channel;
 use machine::description::Description;
 use machine::topology::{Endpoint, LinkClass};
 use machine::{Topology, VirtualNetwork};
-use units::{ChannelId, Duration, NodeId, Port, RouterId, Time};
+use units::{ChannelId, Duration, NodeId, Time};
 
-use super::interconnect::{Interconnect, Next, Parcel, Passage, Retry, Step, Waiting, both_ways};
-use super::meter::registers;
+use super::interconnect::{Interconnect, Next, Parcel, Passage, Retry, Step, Waiting};
+use super::meter::{Meter, Metered};
 use channel::{Channel, ChannelSpec, End, Queued, Sent};
 
 /// The routers' part of a machine description, in time instead of cycles.
@@ -255,17 +255,11 @@ impl Interconnect for Routed {
         channel.backlog_packets(usize::from(self.lane(network, 0)), now)
     }
 
-    fn watch(&mut self, router: RouterId, port: Port, lane: usize, now: Time) {
-        if let Some((sending, receiving)) = both_ways(&self.topology, router, port) {
-            self.channel_mut(receiving).meter.watch_queue(lane, now);
-            self.channel_mut(sending).meter.watch_ages();
-        }
+    fn metered(&self, channel: ChannelId) -> &dyn Metered {
+        &self.channels[channel.index()]
     }
 
-    fn counted(&self, router: RouterId, port: Port, mode: usize, time: Time, exact: &mut [u64]) {
-        if let Some((sending, receiving)) = both_ways(&self.topology, router, port) {
-            let [sending, receiving] = [sending, receiving].map(|channel| &self.channels[channel.index()]);
-            registers(receiving, sending, mode, time, exact);
-        }
+    fn meter_mut(&mut self, channel: ChannelId) -> &mut Meter {
+        &mut self.channel_mut(channel).meter
     }
 }
