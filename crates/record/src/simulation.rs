@@ -139,6 +139,14 @@ impl SimulationRow {
         )
     }
 
+    /// Mean number of invalidations by a write at its home; on an SCI ring, of elements that a write purged. `None` without
+    /// such writes.
+    pub fn mean_invalidations(&self) -> Option<f64> {
+        let writes: u64 = self.invalidations.iter().sum();
+        let all: u64 = (0..).zip(&self.invalidations).map(|(number, count): (u64, &u64)| number * count).sum();
+        (writes > 0).then(|| all as f64 / writes as f64)
+    }
+
     /// The record of the whole machine, without those of its controllers and processors.
     pub fn without_parts(self) -> Self {
         Self { controllers: None, processors: None, ..self }
@@ -346,4 +354,18 @@ pub struct ProcessorStatistics {
     pub communication_ns: Option<f64>,
     /// Tc: coherence actions, and queues and handlers elsewhere, in nanoseconds.
     pub coherence_ns: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn invalidations_are_averaged_over_writes() {
+        let mean = |invalidations: &[u64]| {
+            SimulationRow { invalidations: invalidations.to_vec(), ..SimulationRow::default() }.mean_invalidations()
+        };
+        assert_eq!(mean(&[1, 2, 1]), Some(1.0));
+        assert_eq!(mean(&[0, 0]), None);
+    }
 }

@@ -115,7 +115,7 @@ pub fn simulation_statistics(row: &SimulationRow) -> Vec<Table> {
         tables.push(messages(parts));
     }
     if let Some(parts) = &row.controllers {
-        tables.extend(links(parts, &row.invalidations));
+        tables.extend(links(parts, row.mean_invalidations()));
     }
     if row.invalidations.iter().any(|&writes| writes > 0) {
         tables.push(invalidations(&row.invalidations));
@@ -223,9 +223,9 @@ fn messages(controllers: &[ControllerStatistics]) -> Table {
     table
 }
 
-/// The link interfaces on an SCI ring, and their mean; `None` on other networks. `purged` are writes by how many elements of
-/// a sharing list they purged.
-fn links(controllers: &[ControllerStatistics], purged: &[u64]) -> Option<Table> {
+/// The link interfaces on an SCI ring, and their mean; `None` on other networks. `purged` is the mean number of elements
+/// of a sharing list that a write purged, if any did.
+fn links(controllers: &[ControllerStatistics], purged: Option<f64>) -> Option<Table> {
     let links: Vec<_> = controllers.iter().filter_map(|each| Some((each.node, each.link?))).collect();
     if links.is_empty() {
         return None;
@@ -262,11 +262,7 @@ fn links(controllers: &[ControllerStatistics], purged: &[u64]) -> Option<Table> 
     }
     let all: Vec<_> = links.iter().map(|(_, link)| *link).collect();
     table.row(cells("mean".to_owned(), &LinkInterfaceStatistics::mean(&all)));
-    let (writes, elements) = (0..)
-        .zip(purged)
-        .fold((0, 0), |(writes, elements), (length, &count): (u64, _)| (writes + count, elements + length * count));
-    if writes > 0 {
-        let length = elements as f64 / writes as f64;
+    if let Some(length) = purged {
         table.note(format!(
             "a write that takes the right to its line purges {length:.2} elements of the sharing list on average"
         ));

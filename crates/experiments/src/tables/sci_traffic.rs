@@ -42,7 +42,7 @@ const FIGURES: [(&str, Figure); 6] = [
     ("lines of packets", |row| {
         links(row).and_then(|links| percent(links.data_packets as f64, 2.0 * links.packets as f64))
     }),
-    ("list length", |row| list_length(&row.invalidations)),
+    ("list length", SimulationRow::mean_invalidations),
 ];
 
 impl Shape for SciTraffic {
@@ -91,13 +91,6 @@ fn percent(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| 100.0 * part / whole)
 }
 
-/// The mean number of elements that a write purges.
-fn list_length(purged: &[u64]) -> Option<f64> {
-    let writes: u64 = purged.iter().sum();
-    let elements: u64 = (0..).zip(purged).map(|(length, count): (u64, &u64)| length * count).sum();
-    (writes > 0).then(|| elements as f64 / writes as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,11 +105,5 @@ mod tests {
                 assert_eq!(program.name(), name);
             }
         }
-    }
-
-    #[test]
-    fn lists_are_averaged_over_writes() {
-        assert_eq!(list_length(&[1, 2, 1]), Some(1.0));
-        assert_eq!(list_length(&[0, 0]), None);
     }
 }
