@@ -266,12 +266,15 @@ pub struct LinkInterfaceStatistics {
     /// Traffic of its outgoing link in Mbytes a second of the time of the whole run: its own packets, those that pass by, and
     /// echoes.
     pub traffic_mb_s: f64,
-    /// Raw throughput of its node: all that it transmitted, headers and retransmissions included.
+    /// Raw throughput of its node: all that it inserted, that is packets with their headers, retransmissions, and echoes.
     pub throughput_mb_s: f64,
     /// Throughput in lines alone.
     pub data_mb_s: f64,
     /// Mean time from the entry of a packet into the output buffer to its positive echo, in nanoseconds; 0 without packets.
     pub round_trip_ns: f64,
+    /// The parts of this time.
+    #[serde(default)]
+    pub round_trip_parts: RoundTripParts,
     /// Time in which its bypass FIFO was in use, in percent of the time of the whole run.
     pub bypass_pct: f64,
     /// Packets that its node transmitted, retransmissions included.
@@ -282,6 +285,41 @@ pub struct LinkInterfaceStatistics {
     pub retransmissions: u64,
 }
 
+/// The parts of the mean round trip of a packet on an SCI ring, in nanoseconds: waits before its transmission, its way and that
+/// of its echo, and delays on this way. The rest of a round trip is repetition after negative echoes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RoundTripParts {
+    /// For an active buffer: as many packets as may be are without echoes.
+    pub active_buffer_ns: f64,
+    /// For the node's own packet before it.
+    pub own_packet_ns: f64,
+    /// For the end of recovery, in which the bypass FIFO drains.
+    pub recovery_ns: f64,
+    /// For packets that pass by.
+    pub passing_packet_ns: f64,
+    /// For an idle with the go bit.
+    pub go_bit_ns: f64,
+    /// The round trip on an unloaded ring.
+    pub unloaded_ns: f64,
+    /// Delays in bypass FIFOs. Of one interface: those of all packets and echoes in its own FIFO, for each packet of its node.
+    pub bypass_ns: f64,
+}
+
+impl RoundTripParts {
+    /// The sum of these parts, each times `factor`, and those of `other`.
+    fn plus(self, other: &Self, factor: f64) -> Self {
+        Self {
+            active_buffer_ns: self.active_buffer_ns + other.active_buffer_ns * factor,
+            own_packet_ns: self.own_packet_ns + other.own_packet_ns * factor,
+            recovery_ns: self.recovery_ns + other.recovery_ns * factor,
+            passing_packet_ns: self.passing_packet_ns + other.passing_packet_ns * factor,
+            go_bit_ns: self.go_bit_ns + other.go_bit_ns * factor,
+            unloaded_ns: self.unloaded_ns + other.unloaded_ns * factor,
+            bypass_ns: self.bypass_ns + other.bypass_ns * factor,
+        }
+    }
+}
+
 impl LinkInterfaceStatistics {
     /// The mean of several interfaces; that of round trips is over all packets.
     pub fn mean(all: &[Self]) -> Self {
@@ -289,12 +327,14 @@ impl LinkInterfaceStatistics {
         let of = |value: fn(&Self) -> f64| all.iter().map(value).sum::<f64>() / count as f64;
         let packets = |value: fn(&Self) -> u64| all.iter().map(value).sum::<u64>() / count as u64;
         let sent: u64 = all.iter().map(|link| link.packets).sum();
-        let trips: f64 = all.iter().map(|link| link.round_trip_ns * link.packets as f64).sum();
+        let share = |link: &Self| link.packets as f64 / sent.max(1) as f64;
+        let parts = |sum: RoundTripParts, link: &Self| sum.plus(&link.round_trip_parts, share(link));
         Self {
             traffic_mb_s: of(|link| link.traffic_mb_s),
             throughput_mb_s: of(|link| link.throughput_mb_s),
             data_mb_s: of(|link| link.data_mb_s),
-            round_trip_ns: trips / sent.max(1) as f64,
+            round_trip_ns: all.iter().map(|link| link.round_trip_ns * share(link)).sum(),
+            round_trip_parts: all.iter().fold(RoundTripParts::default(), parts),
             bypass_pct: of(|link| link.bypass_pct),
             packets: packets(|link| link.packets),
             data_packets: packets(|link| link.data_packets),

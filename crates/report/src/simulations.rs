@@ -261,13 +261,33 @@ fn links(controllers: &[ControllerStatistics], purged: Option<f64>) -> Option<Ta
         table.row(cells(node.to_string(), link));
     }
     let all: Vec<_> = links.iter().map(|(_, link)| *link).collect();
-    table.row(cells("mean".to_owned(), &LinkInterfaceStatistics::mean(&all)));
+    let mean = LinkInterfaceStatistics::mean(&all);
+    table.row(cells("mean".to_owned(), &mean));
+    table.note(round_trip(&mean));
     if let Some(length) = purged {
         table.note(format!(
             "a write that takes the right to its line purges {length:.2} elements of the sharing list on average"
         ));
     }
     Some(table)
+}
+
+/// The parts of a mean round trip, as a sentence.
+fn round_trip(link: &LinkInterfaceStatistics) -> String {
+    let parts = &link.round_trip_parts;
+    let named = [
+        ("for an active buffer", parts.active_buffer_ns),
+        ("for an own packet", parts.own_packet_ns),
+        ("for recovery", parts.recovery_ns),
+        ("for passing packets", parts.passing_packet_ns),
+        ("for a go bit", parts.go_bit_ns),
+        ("unloaded", parts.unloaded_ns),
+        ("in bypass FIFOs", parts.bypass_ns),
+    ];
+    let repeated = link.round_trip_ns - named.iter().map(|(_, part)| part).sum::<f64>();
+    let all = named.into_iter().chain([("repeated", repeated.max(0.0))]);
+    let listed: Vec<String> = all.map(|(name, part)| format!("{part:.1} {name}")).collect();
+    format!("round trip, mean in ns: {}", listed.join(", "))
 }
 
 /// Writes by the invalidations that each caused, in classes that double.

@@ -192,7 +192,7 @@ counts! {
     LinkStatistics {
         /// Bytes that passed on its outgoing link: its own packets, those that passed by, and echoes.
         traffic: u64,
-        /// Bytes that its node transmitted, retransmissions included: raw throughput.
+        /// Bytes that its node inserted: the packets transmitted, retransmissions included, and echoes. Raw throughput.
         inserted: u64,
         /// Bytes of lines among them: data-only throughput.
         payload: u64,
@@ -206,6 +206,20 @@ counts! {
         acknowledged: u64,
         /// The sum of their round-trip delays, from their entry into the output buffer.
         round_trips: Duration,
+        /// Time that packets waited for their transmissions, summed over them: for an active buffer.
+        for_active_buffer: Duration,
+        /// While the node transmitted another packet.
+        for_own_packet: Duration,
+        /// While it was in recovery.
+        for_recovery: Duration,
+        /// While a packet passed by.
+        for_passing_packet: Duration,
+        /// For an idle with the go bit.
+        for_go_bit: Duration,
+        /// The sum of the round-trip delays that the packets acknowledged would have on an unloaded ring.
+        unloaded: Duration,
+        /// The sum of the delays of packets and echoes of all nodes in its bypass FIFO.
+        bypass_delay: Duration,
         /// Time in which the bypass FIFO was in use.
         bypass_busy: Duration,
     }

@@ -216,18 +216,39 @@ fn sci_rings_survive() {
         (64, &several),
     ];
     for (processors, changes) in cases {
-        let name = format!("sci-ring-{processors}p");
-        let description = machine::resolve_changed(&name, &name, "", changes).unwrap().description;
-        for (seed, delay) in [(1, 0.0), (2, 500.0), (3, 30.0)] {
-            let references = 4000 / u32::from(processors).max(8);
-            let test = RandomTest { delay: Duration::from_ns(delay), references, lines: 256, ..RandomTest::new(seed) };
-            let ahead = passes(&test, &description);
-            let step = passes(&RandomTest { mode: Mode::LockStep, ..test }, &description);
-            assert!(ahead == step, "{name} {changes:?}, seed {seed}, delay {delay} ns");
-            let purged = ahead.invalidations();
-            assert!(processors == 1 || purged > 20, "{name} {changes:?}: {purged} elements purged");
-        }
+        survives(&format!("sci-ring-{processors}p"), changes, 4000);
     }
+}
+
+/// A machine of SCI nodes passes, with the same results when processors run ahead, and when messages are delayed.
+fn survives(name: &str, changes: &[(&str, &str)], references: u32) {
+    let description = machine::resolve_changed(name, name, "", changes).unwrap().description;
+    let processors = description.topology.processors;
+    for (seed, delay) in [(1, 0.0), (2, 500.0), (3, 30.0)] {
+        let references = references / processors.max(8);
+        let test = RandomTest { delay: Duration::from_ns(delay), references, lines: 256, ..RandomTest::new(seed) };
+        let ahead = passes(&test, &description);
+        let step = passes(&RandomTest { mode: Mode::LockStep, ..test }, &description);
+        assert!(ahead == step, "{name} {changes:?}, seed {seed}, delay {delay} ns");
+        let purged = ahead.invalidations();
+        assert!(processors == 1 || purged > 20, "{name} {changes:?}: {purged} elements purged");
+    }
+}
+
+/// Rings that switches join, with every pass-transmission option, with buffers of one packet and without delay in switches.
+#[test]
+fn joined_sci_rings_survive() {
+    let tiny = [("sci_ring.output_packets", "1"), ("sci_ring.input_packets", "1"), ("sci_ring.switch_ns", "0")];
+    let several = [("sci_ring.transmission", "several"), ("sci_ring.active_buffers", "3")];
+    for name in ["sci-rings-2x2", "sci-rings-2x8", "sci-rings-4x16"] {
+        survives(name, &[], 4000);
+        for transmission in ["one", "one-of-each"] {
+            survives(name, &[&tiny[..], &[("sci_ring.transmission", transmission)]].concat(), 2500);
+        }
+        survives(name, &[&tiny[..], &several].concat(), 2500);
+    }
+    survives("sci-rings-16x1", &tiny, 2500);
+    survives("sci-rings-16x16", &[], 4000);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use sim::{Mode, Options, Program, Simulator, Thread};
 use units::{Bytes, CpuId, Duration, NodeId};
 
 /// Every kind of interconnect besides those of the two families, with other sizes than the families' own.
-const WIRES: [(&str, &[(&str, &str)]); 8] = [
+const WIRES: [(&str, &[(&str, &str)]); 9] = [
     ("ring", &[("topology.nodes_per_router", "1")]),
     ("ring", &[("topology.nodes_per_router", "2")]),
     ("mesh", &[("topology.nodes_per_router", "1")]),
@@ -14,6 +14,7 @@ const WIRES: [(&str, &[(&str, &str)]); 8] = [
     ("crossbar", &[("crossbar.latency_ns", "60"), ("link.micropacket_ns", "10")]),
     ("ideal", &[("ideal_network.latency_ns", "1")]),
     ("sci-ring", &[]),
+    ("sci-ring", &[("sci_ring.rings", "4"), ("sci_ring.input_packets", "1"), ("sci_ring.output_packets", "1")]),
     (
         "sci-ring",
         &[("sci_ring.transmission", "one"), ("sci_ring.input_packets", "1"), ("sci_ring.output_packets", "1")],

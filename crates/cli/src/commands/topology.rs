@@ -237,7 +237,8 @@ fn place(place: RouterPlace) -> String {
         RouterPlace::Ring { position } => format!("position {position} of the ring"),
         RouterPlace::Grid { column, row } => format!("column {column}, row {row}"),
         RouterPlace::Crossbar => "crossbar of all nodes".to_owned(),
-        RouterPlace::LinkInterface { position } => format!("link interface {position} of the SCI ring"),
+        RouterPlace::LinkInterface { ring, position } => format!("link interface {position} of SCI ring {ring}"),
+        RouterPlace::Switch { ring } => format!("switch of SCI ring {ring}"),
         RouterPlace::Ideal => "ideal network of all nodes".to_owned(),
     }
 }

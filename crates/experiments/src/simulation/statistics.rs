@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{
     ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, LinkInterfaceStatistics, ProcessorStatistics,
-    SimulationRow,
+    RoundTripParts, SimulationRow,
 };
 use sim::{
     CacheStatistics, Cause, LinkStatistics, MissCause, MissCounts, NodeStatistics, ProcessorCounters, Service,
@@ -40,12 +40,21 @@ pub fn controller(node: NodeId, counted: &NodeStatistics, time: Duration) -> Con
 /// A node's link interface, after a run of `time`.
 fn link(counted: &LinkStatistics, time: Duration) -> LinkInterfaceStatistics {
     let rate = |bytes: u64| if time > Duration::ZERO { bytes as f64 / time.as_seconds() / 1e6 } else { 0.0 };
-    let round_trip = counted.round_trips.as_ns() / counted.acknowledged.max(1) as f64;
+    let each = |sum: Duration| sum.as_ns() / counted.acknowledged.max(1) as f64;
     LinkInterfaceStatistics {
         traffic_mb_s: rate(counted.traffic),
         throughput_mb_s: rate(counted.inserted),
         data_mb_s: rate(counted.payload),
-        round_trip_ns: round_trip,
+        round_trip_ns: each(counted.round_trips),
+        round_trip_parts: RoundTripParts {
+            active_buffer_ns: each(counted.for_active_buffer),
+            own_packet_ns: each(counted.for_own_packet),
+            recovery_ns: each(counted.for_recovery),
+            passing_packet_ns: each(counted.for_passing_packet),
+            go_bit_ns: each(counted.for_go_bit),
+            unloaded_ns: each(counted.unloaded),
+            bypass_ns: each(counted.bypass_delay),
+        },
         bypass_pct: percent(counted.bypass_busy.as_ns(), time.as_ns()),
         packets: counted.transmitted,
         data_packets: counted.data_packets,

@@ -62,6 +62,9 @@ pub(crate) fn text(name: &str) -> Option<String> {
 /// the number of processors, so that a wrong one gets the usual message.
 fn parametric(name: &str) -> Option<String> {
     let (family, size) = name.rsplit_once('-')?;
+    if family == JOINED_RINGS {
+        return joined_rings(size);
+    }
     let processors = size.strip_suffix('p').filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))?;
     let known = FAMILIES.iter().any(|entry| entry.name == family);
     let count: u32 = processors.parse().ok().filter(|_| known)?;
@@ -84,20 +87,35 @@ fn parametric(name: &str) -> Option<String> {
     Some(format!("title = \"{title}\"\ninherit = \"{family}\"\n\n[topology]\nprocessors = {count}\n{node}"))
 }
 
+/// The family of SCI rings that switches join, whose sizes are rings and nodes on each.
+const JOINED_RINGS: &str = "sci-rings";
+
+/// Writes the description of joined rings of a size such as `4x16`.
+fn joined_rings(size: &str) -> Option<String> {
+    let (rings, nodes) = size.split_once('x')?;
+    let (rings, nodes): (u32, u32) = (rings.parse().ok()?, nodes.parse().ok()?);
+    let processors = rings.checked_mul(nodes)?;
+    let title = format!("{rings} joined SCI rings of {nodes} processors");
+    let size = format!("[topology]\nprocessors = {processors}\n\n[sci_ring]\nrings = {rings}\n");
+    Some(format!("title = \"{title}\"\ninherit = \"sci-ring\"\n\n{size}"))
+}
+
 /// The families, with those of the same sizes in one line: `flash-Np with any N from 1 to 64`.
-pub(crate) fn families() -> [String; 5] {
+pub(crate) fn families() -> [String; 6] {
     let named = |sizes: Sizes| {
         let names = FAMILIES.iter().map(|entry| entry.name).filter(|name| Sizes::of(name) == sizes);
         names.map(|name| format!("{name}-Np")).collect::<Vec<_>>().join(" ")
     };
-    [
+    let [hypercube, mesh, other, lists, bus] = [
         (Sizes::Hypercube, "an even N from 2 to 512"),
         (Sizes::DoubleMesh, "any N from 1 to 64"),
         (Sizes::OtherNetwork, "any N from 1 to 4096 (above 64 with a protocol that represents so many nodes)"),
         (Sizes::Lists, "any N from 1 to 4096"),
         (Sizes::Bus, "any N from 1 to 256"),
     ]
-    .map(|(sizes, words)| format!("{} with {words}", named(sizes)))
+    .map(|(sizes, words)| format!("{} with {words}", named(sizes)));
+    let joined = format!("{JOINED_RINGS}-RxN with any R rings of N nodes, up to 4096 in all");
+    [hypercube, mesh, other, lists, joined, bus]
 }
 
 /// The sizes in which a family comes, by what limits them.
@@ -131,7 +149,8 @@ impl Sizes {
 pub(crate) fn unknown(name: &str) -> DescriptionError {
     let names: Vec<_> = MACHINES.iter().map(|entry| entry.name).collect();
     let accepted = format!("{}, {}, or the path of a .toml file", names.join(" "), families().join(", "));
-    let parametric: Vec<_> = FAMILIES.iter().map(|entry| format!("{}-Np", entry.name)).collect();
+    let sized = FAMILIES.iter().map(|entry| format!("{}-Np", entry.name));
+    let parametric: Vec<_> = sized.chain([format!("{JOINED_RINGS}-RxN")]).collect();
     let nearest = input::nearest(name, names.iter().copied().chain(parametric.iter().map(String::as_str)));
     DescriptionError::UnknownMachine { name: name.into(), nearest: nearest.map(str::to_owned), accepted }
 }

@@ -375,7 +375,8 @@ fn network(description: &Description) -> Result<(), Conflict> {
     Ok(())
 }
 
-/// The packets of an SCI ring carry the lines, an echo replaces any packet, and delays are whole symbols. Packets of one
+/// The packets of an SCI ring carry the lines, an echo replaces any packet, delays are whole symbols, and joined rings are of
+/// the same size. Packets of one
 /// node may overtake each other if several requests wait for their echoes, which only SCI's own protocol permits.
 fn sci_ring(description: &Description) -> Result<(), Conflict> {
     let Some(spec) = &description.sci_ring else { return Ok(()) };
@@ -389,12 +390,17 @@ fn sci_ring(description: &Description) -> Result<(), Conflict> {
         let accepted = format!("at most {} bytes", spec.line_room());
         return Err(Conflict::new(format!("{}.line_bytes", line.table), reason, accepted));
     }
+    let nodes = description.topology.nodes();
+    if !nodes.is_multiple_of(spec.rings) {
+        let reason = format!("{nodes} nodes cannot be divided among so many rings");
+        return Err(Conflict::new("sci_ring.rings", reason, format!("a divisor of {nodes}")));
+    }
     let shortest = spec.command_symbols.min(spec.long_command_symbols).min(spec.data_symbols);
     if spec.echo_symbols > shortest {
         let reason = format!("an echo takes the place of the shortest packet, of {shortest} symbols");
         return Err(Conflict::new("sci_ring.echo_symbols", reason, format!("at most {shortest}")));
     }
-    for (key, delay) in [("wire_ns", spec.wire), ("stripper_ns", spec.stripper)] {
+    for (key, delay) in [("wire_ns", spec.wire), ("stripper_ns", spec.stripper), ("switch_ns", spec.switch)] {
         if !delay.0.is_multiple_of(spec.symbol.0) {
             let reason = format!("it is no whole number of symbols of {} ns", spec.symbol.as_ns());
             let accepted = format!("a multiple of {} ns", spec.symbol.as_ns());

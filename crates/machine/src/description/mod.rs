@@ -33,6 +33,7 @@ use kind::{Alternatives, Raw, quoted};
 use layer::{KeyRule, Layer, Located, Resolver, Writer, wrong_type};
 use spec::Section;
 
+pub use wiring::JoinedRings;
 pub(crate) use wiring::{LONG_RING, METACUBE_CLUSTERS, MOST_METACUBES, PURE_CORNERS};
 
 macro_rules! description {

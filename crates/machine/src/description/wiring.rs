@@ -1,6 +1,8 @@
 //! The sizes that each kind of interconnect can have, and what follows from a size.
 
-use super::{MeshSpec, TopologyKind, TopologySpec};
+use units::NodeId;
+
+use super::{MeshSpec, SciRingSpec, TopologyKind, TopologySpec};
 
 /// Maximum number of routers with nodes on an Origin: 512 processors are 256 nodes, two on each router (Prestor 3.2).
 pub(super) const MOST_LEAF_ROUTERS: u32 = 128;
@@ -32,6 +34,33 @@ impl TopologySpec {
     /// Whether a machine of this size and wiring has metarouters (Prestor 3.2.3).
     pub fn has_metarouters(&self) -> bool {
         self.kind == TopologyKind::Origin && self.routers_with_nodes() > u32::from(PURE_CORNERS)
+    }
+}
+
+/// Rings of SCI links that switches join: the parts of the machine by number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct JoinedRings {
+    /// Rings of nodes.
+    pub rings: u16,
+    /// Nodes on each.
+    pub nodes: u16,
+}
+
+impl JoinedRings {
+    /// The rings of so many nodes.
+    pub fn new(spec: &SciRingSpec, nodes: u32) -> Self {
+        Self { rings: spec.rings as u16, nodes: (nodes / spec.rings) as u16 }
+    }
+
+    /// Whether there are switches.
+    pub const fn has_switches(&self) -> bool {
+        self.rings > 1
+    }
+
+    /// The ring of a node.
+    #[inline]
+    pub const fn ring_of(&self, node: NodeId) -> u16 {
+        node.0 / self.nodes
     }
 }
 

@@ -118,6 +118,7 @@ pub(super) fn stroke(class: LinkClass) -> (&'static str, f64, &'static str) {
         LinkClass::Cluster(network) => (hue(network), 1.4, ""),
         LinkClass::Metacube(network) => (hue(network), 3.4, ""),
         LinkClass::Ring | LinkClass::Mesh | LinkClass::Sci => ("#2f6db3", 2.4, ""),
+        LinkClass::SciBetweenSwitches => ("#b3572f", 2.8, ""),
         LinkClass::Interface | LinkClass::Attachment => ("#d39a36", 2.0, ""),
     }
 }

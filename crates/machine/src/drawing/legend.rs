@@ -43,6 +43,11 @@ pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, tiled: bool) {
         let meaning = format!("metarouter r{} of module {}", router.slot, router.module);
         sign(canvas, Look::Metarouter, next(), &name, &meaning);
     }
+    let is_switch = |place| matches!(place, RouterPlace::Switch { .. });
+    if let Some(router) = topology.routers().iter().find(|router| is_switch(router.place)) {
+        let name = format!("{}/r{}", router.module, router.slot);
+        sign(canvas, Look::Metarouter, next(), &name, &format!("switch r{} of module {}", router.slot, router.module));
+    }
     for network in VirtualNetwork::ALL {
         let of_network = |place| matches!(place, RouterPlace::Mesh { network: its, .. } if its == network);
         if let Some(router) = topology.routers().iter().find(|router| of_network(router.place)) {
@@ -60,7 +65,7 @@ pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, tiled: bool) {
         let at = next();
         canvas.wire(Layer::Parts, class, at, at.offset(SIGN, 0.0));
         let meaning = match class {
-            LinkClass::Interface | LinkClass::Attachment | LinkClass::Sci => {
+            LinkClass::Interface | LinkClass::Attachment | LinkClass::Sci | LinkClass::SciBetweenSwitches => {
                 format!("{class}, {:.1} ns", link.delay.as_ns())
             }
             _ => format!("{class}, {}, {:.1} ns", link.length, link.delay.as_ns()),

@@ -5,7 +5,7 @@
 //! 2 into the page (between racks). Above 64 processors the metarouters stand in the middle; above 128 processors
 //! a 32-processor cube is a tile, so that the picture still fits a slide. FLASH's clusters stand in the boxes of their
 //! metacubes, the mesh routers towards the middle of the page, requests in one colour and replies in another. A ring is a
-//! circle, a mesh a grid, and the nodes of a crossbar or an ideal network stand around it.
+//! circle, joined rings are circles around that of their switches, a mesh a grid, and the nodes of a crossbar or an ideal network stand around it.
 
 mod canvas;
 mod cards;
@@ -13,6 +13,7 @@ mod fat;
 mod legend;
 mod mesh;
 mod plain;
+mod rings;
 
 use std::collections::BTreeMap;
 
@@ -49,6 +50,7 @@ pub fn loaded_svg(topology: &Topology, load: Load) -> String {
         Shape::Metacubes(metacubes) => mesh::draw(&mut canvas, topology, metacubes),
         Shape::Ring => plain::draw_ring(&mut canvas, topology, LinkClass::Node),
         Shape::SciRing => plain::draw_ring(&mut canvas, topology, LinkClass::Attachment),
+        Shape::SciRings(rings) => rings::draw(&mut canvas, topology, rings),
         Shape::Grid(..) => plain::draw_grid(&mut canvas, topology),
         Shape::Star(_) => plain::draw_star(&mut canvas, topology),
         Shape::Cubes(1) => cards::draw_pure(&mut canvas, topology),
@@ -71,6 +73,8 @@ enum Shape {
     Ring,
     /// A ring of SCI links.
     SciRing,
+    /// This number of them, joined by a ring of switches.
+    SciRings(u16),
     /// A two-dimensional mesh of this many columns and rows.
     Grid(u16, u16),
     /// All nodes around one part, which this names.
@@ -83,6 +87,7 @@ impl Shape {
         match topology.routers().last().map(|router| router.place) {
             Some(RouterPlace::Ring { .. }) => return Self::Ring,
             Some(RouterPlace::LinkInterface { .. }) => return Self::SciRing,
+            Some(RouterPlace::Switch { ring }) => return Self::SciRings(ring + 1),
             // The last router is the one in the last column and row.
             Some(RouterPlace::Grid { column, row }) => return Self::Grid(column + 1, row + 1),
             Some(RouterPlace::Crossbar) => return Self::Star("crossbar"),
@@ -107,7 +112,7 @@ fn title(canvas: &mut Canvas, topology: &Topology, shape: Shape) {
     let (metarouters, mesh_routers) = (of_kind(Router::is_metarouter), of_kind(Router::is_mesh));
     let with_nodes = topology.routers().len() - metarouters - mesh_routers;
     let mut parts = vec![counted(topology.processors() as usize, "processor"), counted(topology.nodes().len(), "node")];
-    if !matches!(shape, Shape::Star(_) | Shape::SciRing) {
+    if !matches!(shape, Shape::Star(_) | Shape::SciRing | Shape::SciRings(_)) {
         parts.push(counted(with_nodes, if mesh_routers > 0 { "cluster router" } else { "router" }));
     }
     for (number, what) in [(metarouters, "metarouter"), (mesh_routers, "mesh router")] {
@@ -121,6 +126,7 @@ fn title(canvas: &mut Canvas, topology: &Topology, shape: Shape) {
         Shape::Metacubes(metacubes) => format!("; double mesh of {}", counted(metacubes, "metacube")),
         Shape::Ring => "; ring".into(),
         Shape::SciRing => "; SCI ring".into(),
+        Shape::SciRings(rings) => format!("; {rings} SCI rings joined by a ring of switches"),
         Shape::Grid(columns, rows) => {
             format!("; mesh of {} by {}", counted(columns.into(), "column"), counted(rows.into(), "row"))
         }

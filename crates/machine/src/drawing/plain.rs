@@ -14,11 +14,11 @@ const CARD_HEIGHT: f64 = 90.0;
 /// Between neighbouring routers of a mesh with their nodes.
 const GAP: f64 = 56.0;
 /// Between the middles of neighbouring nodes on a circle, more than a node's diagonal.
-const NODE_PITCH: f64 = 84.0;
+pub(super) const NODE_PITCH: f64 = 84.0;
 /// Between the middles of neighbouring routers on a circle, more than a router's diagonal.
-const ROUTER_PITCH: f64 = 100.0;
+pub(super) const ROUTER_PITCH: f64 = 100.0;
 /// From what is in the middle, or from a circle of routers, to the circle of nodes.
-const BETWEEN_CIRCLES: f64 = 120.0;
+pub(super) const BETWEEN_CIRCLES: f64 = 120.0;
 
 /// Nodes of the router with the most.
 fn most_on_router(topology: &Topology) -> usize {
@@ -26,13 +26,13 @@ fn most_on_router(topology: &Topology) -> usize {
 }
 
 /// The point at this part of the way around a circle, clockwise from the top.
-fn around(radius: f64, part: f64) -> Point {
+pub(super) fn around(radius: f64, part: f64) -> Point {
     let angle = TAU * part;
     Point { x: radius * angle.sin(), y: -radius * angle.cos() }
 }
 
 /// The radius of a circle of `count` parts at this distance from each other; 0 for a single one.
-fn radius(count: usize, pitch: f64) -> f64 {
+pub(super) fn radius(count: usize, pitch: f64) -> f64 {
     if count < 2 { 0.0 } else { pitch / (2.0 * (TAU / 2.0 / count as f64).sin()) }
 }
 
@@ -44,7 +44,7 @@ pub(super) fn draw_ring(canvas: &mut Canvas, topology: &Topology, class: LinkCla
     let outer = radius(topology.routers().len() * on_router as usize, NODE_PITCH).max(least + BETWEEN_CIRCLES);
     let inner = if routers > 1.0 { outer - BETWEEN_CIRCLES } else { 0.0 };
     let place = |router: &Router| match router.place {
-        RouterPlace::Ring { position } | RouterPlace::LinkInterface { position } => {
+        RouterPlace::Ring { position } | RouterPlace::LinkInterface { position, .. } => {
             around(inner, f64::from(position) / routers)
         }
         _ => around(inner, 0.0),
@@ -102,7 +102,14 @@ pub(super) fn draw_star(canvas: &mut Canvas, topology: &Topology) {
 }
 
 /// Draws a node at `at` and its link, which comes from `from`.
-fn linked_node(canvas: &mut Canvas, topology: &Topology, node: &Node, class: LinkClass, from: Point, at: Point) {
+pub(super) fn linked_node(
+    canvas: &mut Canvas,
+    topology: &Topology,
+    node: &Node,
+    class: LinkClass,
+    from: Point,
+    at: Point,
+) {
     canvas.at_link(Some(node.link));
     canvas.wire(Layer::Wires, class, from, at);
     canvas.at_link(None);
@@ -110,7 +117,7 @@ fn linked_node(canvas: &mut Canvas, topology: &Topology, node: &Node, class: Lin
 }
 
 /// Draws the links between routers.
-fn draw_cables(canvas: &mut Canvas, topology: &Topology, place: impl Fn(&Router) -> Point) {
+pub(super) fn draw_cables(canvas: &mut Canvas, topology: &Topology, place: impl Fn(&Router) -> Point) {
     for link in topology.links() {
         let Some([first, second]) = cards::routers(topology, link) else { continue };
         canvas.at_link(Some(link.id));

@@ -75,8 +75,15 @@ pub enum RouterPlace {
     },
     /// A node's link interface on an SCI ring.
     LinkInterface {
-        /// Its position, from 0 in the direction of the links.
+        /// Its ring, from 0.
+        ring: u16,
+        /// Its position there, from 0 in the direction of the links.
         position: u16,
+    },
+    /// A switch with a link interface on an SCI ring of nodes, and one on the ring of the switches.
+    Switch {
+        /// The ring of nodes.
+        ring: u16,
     },
     /// The crossbar between all nodes.
     Crossbar,
@@ -110,6 +117,7 @@ impl Router {
             RouterPlace::Metarouter { .. } => "metarouter",
             RouterPlace::Mesh { .. } => "meshrouter",
             RouterPlace::LinkInterface { .. } => "link",
+            RouterPlace::Switch { .. } => "switch",
             RouterPlace::Crossbar => "crossbar",
             RouterPlace::Ideal => "network",
         };
@@ -184,6 +192,8 @@ pub enum LinkClass {
     Attachment,
     /// Link of an SCI ring, which carries packets in one direction.
     Sci,
+    /// The same, of the ring of the switches that join rings of nodes.
+    SciBetweenSwitches,
 }
 
 impl LinkClass {
@@ -213,6 +223,7 @@ impl fmt::Display for LinkClass {
             Self::Interface => "half of the way",
             Self::Attachment => "node to link interface",
             Self::Sci => "SCI link, clockwise",
+            Self::SciBetweenSwitches => "SCI link of the switches",
         })
     }
 }

@@ -104,6 +104,37 @@ fn packets_of_an_sci_ring_go_one_way() {
     }
 }
 
+/// Packets of joined rings leave their ring by its switch, if they have to; in switches they wait in one direction.
+#[test]
+fn packets_of_joined_rings_change_rings_at_switches_alone() {
+    for (rings, nodes) in [(2, 1), (2, 8), (4, 4), (16, 16)] {
+        let machine = topology(&format!("sci-rings-{rings}x{nodes}"), &[]);
+        let of = |class| machine.links().iter().filter(|link| link.class == class).count();
+        assert_eq!((of(LinkClass::Sci), of(LinkClass::SciBetweenSwitches)), (rings * (nodes + 1), rings));
+        assert_eq!(machine.routers().len(), rings * (nodes + 1));
+        let all = rings * nodes;
+        let pairs = (0..all).flat_map(|from| (0..all).map(move |to| (from, to))).filter(|(from, to)| from != to);
+        let mut waits = Vec::new();
+        for (from, to) in pairs {
+            let path = machine.path(VirtualNetwork::Request, NodeId(from as u16), NodeId(to as u16));
+            let last = path.last().expect("a way");
+            let (_, end) = machine.outgoing(last.router, last.out_port).expect("a connected port");
+            assert_eq!(end, Endpoint::Node(NodeId(to as u16)));
+            let ring_of = |router: RouterId| match machine.routers()[router.index()].place {
+                RouterPlace::LinkInterface { ring, .. } => usize::from(ring),
+                _ => usize::MAX,
+            };
+            let visited: Vec<_> =
+                path.iter().map(|hop| ring_of(hop.router)).filter(|&ring| ring != usize::MAX).collect();
+            assert!(visited.iter().all(|&ring| ring == from / nodes || ring == to / nodes), "{from} to {to}");
+            // A packet is stored by the interface of a switch where it leaves a ring: `true` on a ring of nodes.
+            let stored = [(from / nodes, true), (to / nodes, false)];
+            waits.push(stored.into_iter().filter(|_| from / nodes != to / nodes).collect::<Vec<_>>());
+        }
+        assert_eq!(deadlock::find_cycle(waits), None, "{rings} rings of {nodes}");
+    }
+}
+
 /// Sizes beyond the present limit of a description: 1024 routers of a ring, 2048 of a mesh.
 #[test]
 fn thousands_of_nodes_are_routed_without_deadlock() {

@@ -3,7 +3,7 @@
 //! A processor runs ahead of the rest of the machine as long as no probe can reach it. Events that may reach it within the
 //! look-ahead are in the queue; the kernel counts them by node when they are scheduled and when they occur, from a property
 //! of the event ([`NodeEvent::reach`]) and, for messages, of the message ([`Message::probes`]). A controller
-//! therefore cannot forget one.
+//! therefore cannot forget one. An interconnect without an event for each message counts by the message alone.
 
 use units::{CpuId, NodeId};
 
@@ -81,6 +81,24 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
     pub(super) fn end_probe(&mut self, event: &Event<E>) {
         if let Some(node) = self.probed(event) {
             *self.probes.count(node) -= 1;
+        }
+    }
+
+    /// A message enters an interconnect that may not announce its delivery ahead of time.
+    #[inline]
+    pub fn begin_passage(&mut self, id: EnvelopeId) {
+        let envelope = self.envelopes.get(id);
+        if envelope.message.probes() {
+            *self.probes.count(Some(envelope.to)) += 1;
+        }
+    }
+
+    /// The interconnect announces the delivery of the message: from now on, an event stands for it.
+    #[inline]
+    pub fn end_passage(&mut self, id: EnvelopeId) {
+        let envelope = self.envelopes.get(id);
+        if envelope.message.probes() {
+            *self.probes.count(Some(envelope.to)) -= 1;
         }
     }
 

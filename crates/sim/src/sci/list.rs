@@ -1,14 +1,14 @@
 //! The sharing-list state of the lines of a node's cache, and of those that leave it.
 
+use protocol::CopyState;
 use protocol::sci::{CacheLine, CacheState, Command};
-use protocol::{Access, CopyState};
 use rustc_hash::FxHashMap;
 use units::{CpuId, LineAddr, NodeId, Time};
 
 use crate::part::Banks;
-use crate::processor::MissId;
 use crate::statistics::{Histogram, NodeStatistics, Tally};
 
+use super::event::Opening;
 use super::timing::SciTiming;
 
 /// A line at a node's cache as an element of its sharing list.
@@ -31,7 +31,7 @@ pub(super) struct Node {
     /// Lines that leave their lists.
     pub(super) leaving: u32,
     /// Misses that wait until lines have left their lists, oldest first.
-    pub(super) waiting: Vec<(MissId, Access)>,
+    pub(super) waiting: Vec<Opening>,
     /// The memory.
     pub(super) banks: Banks,
     /// Requests sent, by command.

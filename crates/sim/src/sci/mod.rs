@@ -45,9 +45,29 @@ pub struct SciNodes {
     nodes: Vec<Node>,
     memory: LineTable<MemoryLine>,
     lines: LineMap,
-    lookahead: Duration,
+    lookahead: Lookahead,
     /// Whether a miss waits until the line that it replaces has left its list.
     rollout_first: bool,
+}
+
+/// The look-ahead, from the packets' shortest way and the accesses to tags before it.
+#[derive(Clone, Copy, Debug)]
+struct Lookahead {
+    /// While a transaction may begin with a request for another cache: a store to a line of which its cache is an element.
+    short: Duration,
+    /// Otherwise: all such requests follow an access to the tags of their cache.
+    long: Duration,
+    /// Transactions of the first kind that have yet to begin.
+    upgrades: u32,
+}
+
+impl Lookahead {
+    fn new(network: &Network, timing: &SciTiming) -> Self {
+        let short = network.wires.soonest_delivery().unwrap_or(Duration::ZERO);
+        // Requests that have left are counted, if the interconnect has no events of their own for them.
+        let before = if network.wires.announces_early() { Duration::ZERO } else { timing.tag_check };
+        Self { short, long: short + before, upgrades: 0 }
+    }
 }
 
 impl Controller for SciNodes {
@@ -64,7 +84,7 @@ impl Controller for SciNodes {
             nodes: (0..count).map(|_| Node::new(&timing)).collect(),
             memory: LineTable::new(count, *lines),
             lines: *lines,
-            lookahead: network.wires.soonest_delivery().unwrap_or(Duration::ZERO),
+            lookahead: Lookahead::new(network, &timing),
             rollout_first: sci.rollout_first,
         })
     }
@@ -79,8 +99,10 @@ impl Controller for SciNodes {
     }
 
     /// Only requests of other nodes act on a cache, and they come through the network.
+    #[inline]
     fn lookahead(&self) -> Duration {
-        self.lookahead
+        let Lookahead { short, long, upgrades } = self.lookahead;
+        if upgrades > 0 { short } else { long }
     }
 
     /// A line that leaves its list takes accesses to the tags.
@@ -115,7 +137,7 @@ impl Controller for SciNodes {
     #[inline]
     fn happened(system: &mut System<Self>, event: SciEvent) {
         match event {
-            SciEvent::Begin(cpu, miss, access) => system.on_begin(cpu, miss, access),
+            SciEvent::Begin(cpu, opening) => system.on_begin(cpu, opening),
             SciEvent::Send(node, id) => system.on_send(node, id),
             SciEvent::Arrive(id) => system.on_arrive(id),
             SciEvent::Serve(id) => system.on_serve(id),

@@ -6,30 +6,38 @@ use protocol::{Access, ProtocolError};
 use units::{CpuId, LineAddr, NodeId};
 
 use super::SciNodes;
-use super::event::SciEvent;
+use super::event::{Opening, SciEvent};
 use super::list::{Element, cpu_of};
 use crate::fault::Fault;
 use crate::kernel::{EnvelopeId, Event};
-use crate::processor::{MissId, Post};
+use crate::processor::Post;
 use crate::system::{Crossing, Served, System};
 
 impl System<SciNodes> {
     /// A processor misses: its transaction begins after the check of its tags. Until then the line is as it was, for other
-    /// caches and for the processor.
+    /// caches and for the processor. A store that has waited for the line of a load checks the tags as well.
     pub(super) fn on_miss(&mut self, cpu: CpuId, post: &Post, access: Access) {
         let Some(miss) = self.processor_mut(cpu).miss_on(post.line) else { return };
-        self.schedule_processor(cpu, post.at, Event::Node(SciEvent::Begin(cpu, miss, access)));
+        let upgrades = post.copy.state.is_valid();
+        let checked = self.kernel.now + self.controllers.timing.tag_check;
+        let at = if upgrades { post.at.max(checked) } else { post.at };
+        self.controllers.lookahead.upgrades += u32::from(upgrades);
+        let opening = Opening { miss, access, upgrades };
+        self.schedule_processor(cpu, at, Event::Node(SciEvent::Begin(cpu, opening)));
     }
 
     /// The transaction of a miss begins. It waits while its line leaves its list, or the line that it replaces, if that goes
     /// first.
-    pub(super) fn on_begin(&mut self, cpu: CpuId, miss: MissId, access: Access) {
+    pub(super) fn on_begin(&mut self, cpu: CpuId, opening: Opening) {
         let node = self.node_of(cpu);
+        let Opening { miss, access, upgrades } = opening;
+        self.controllers.lookahead.upgrades -= u32::from(upgrades);
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
-        let SciNodes { nodes, rollout_first, .. } = &mut self.controllers;
+        let SciNodes { nodes, rollout_first, lookahead, .. } = &mut self.controllers;
         let state = &mut nodes[node.index()];
         if *rollout_first && state.leaving > 0 || state.element(line).leaves {
-            return state.waiting.push((miss, access));
+            lookahead.upgrades += u32::from(upgrades);
+            return state.waiting.push(opening);
         }
         let mut sent = None;
         let (started, element) = self.handle_line(node, line, |element, site| {
@@ -47,7 +55,8 @@ impl System<SciNodes> {
         }
     }
 
-    /// A line has left a processor's caches, and leaves its sharing list.
+    /// A line has left a processor's caches, and leaves its sharing list. The first request takes an access to the line's tag,
+    /// which has its neighbours.
     pub(super) fn on_evict(&mut self, cpu: CpuId, post: &Post) {
         let (node, line) = (self.node_of(cpu), post.line);
         let mut sent = None;
@@ -62,7 +71,8 @@ impl System<SciNodes> {
         let request = self.spoiled(request);
         let id = self.packet(request);
         self.controllers.nodes[node.index()].leaving += 1;
-        self.schedule_processor(cpu, post.at, Event::Node(SciEvent::Send(node, id)));
+        let at = post.at + self.controllers.timing.tag_check;
+        self.schedule_processor(cpu, at, Event::Node(SciEvent::Send(node, id)));
     }
 
     /// A response reaches the requester, which can always take it.
@@ -152,8 +162,8 @@ impl System<SciNodes> {
         let now = self.kernel.now;
         self.controllers.nodes[node.index()].leaving -= 1;
         let mut number = 0;
-        while let Some(&(miss, access)) = self.controllers.nodes[node.index()].waiting.get(number) {
-            let wanted = self.processor_mut(cpu).miss(miss).map(|miss| miss.line);
+        while let Some(&opening) = self.controllers.nodes[node.index()].waiting.get(number) {
+            let wanted = self.processor_mut(cpu).miss(opening.miss).map(|miss| miss.line);
             let SciNodes { nodes, rollout_first, .. } = &mut self.controllers;
             let state = &mut nodes[node.index()];
             if *rollout_first && state.leaving > 0 || wanted.is_some_and(|line| state.element(line).leaves) {
@@ -161,7 +171,7 @@ impl System<SciNodes> {
                 continue;
             }
             state.waiting.remove(number);
-            self.schedule(node, now, SciEvent::Begin(cpu, miss, access));
+            self.schedule(node, now, SciEvent::Begin(cpu, opening));
         }
         self.processor_mut(cpu).release_writeback(line);
         self.wake_writeback(cpu, line);

@@ -13,6 +13,8 @@ pub(super) struct SciTiming {
     pub(super) line: Duration,
     /// The time of a store into the coherent cache after its line has come.
     pub(super) store: Duration,
+    /// An access to the tags of the coherent cache.
+    pub(super) tag_check: Duration,
     /// From a NACK to the next access to the tag, for another request.
     pub(super) retry: Duration,
     /// One cycle of the memory.
@@ -37,6 +39,7 @@ impl SciTiming {
         Ok(Self {
             line: bus(|port, line| line.div_ceil(port.width.0)),
             store: bus(|port, _| port.store_cycles.into()),
+            tag_check: bus(|port, _| port.tag_check_cycles.into()),
             retry: cycle * u64::from(sci.retry_cycles),
             cycle,
             banks: BanksTiming::new(description, banks, sci.clock),

@@ -73,7 +73,6 @@ pub struct System<C: Controller> {
     line: Bytes,
     /// One cycle of the processors.
     cycle: Duration,
-    lookahead: Duration,
 }
 
 /// The processors of a machine, observed through `probe`.
@@ -137,7 +136,6 @@ impl<C: Controller> System<C> {
         let observation = Observation::new(observe::subscribe(&options, &subject), options.fault);
         Ok(Self {
             processors: processors(&controllers, description, &options, count, &observation.probe),
-            lookahead: controllers.lookahead(),
             controllers,
             kernel: Kernel::new(places, options.random_delay, options.seed),
             network,

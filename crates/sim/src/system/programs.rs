@@ -228,7 +228,7 @@ impl<C: Controller> System<C> {
         let undisturbed = !self.kernel.reaches(node)
             && !self.controllers.is_disturbing(node)
             && self.processors[cpu.index()].as_ref().is_some_and(|processor| calm(processor));
-        let horizon = if undisturbed { Time(next.0.saturating_add(self.lookahead.0)) } else { next };
+        let horizon = if undisturbed { Time(next.0.saturating_add(self.controllers.lookahead().0)) } else { next };
         // The limit brings back a thread that spins while all others wait.
         let horizon =
             if self.threads.process.is_some() { horizon.min(Time(self.kernel.now.0 + TURN.0)) } else { horizon };

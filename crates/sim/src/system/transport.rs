@@ -11,6 +11,9 @@ impl<C: Controller> System<C> {
     #[inline]
     pub fn enter_network(&mut self, node: NodeId, id: EnvelopeId) {
         let (delay, parcel) = (self.random_delay(), self.parcel(id));
+        if !self.network.wires.announces_early() {
+            self.kernel.begin_passage(id);
+        }
         let passage = &mut self.kernel.envelopes.get_mut(id).passage;
         let step = self.network.wires.enter(node, parcel, passage, self.kernel.now, delay);
         self.carry_out(id, step);
@@ -67,7 +70,12 @@ impl<C: Controller> System<C> {
         }
         match step.next {
             Next::Pass => self.schedule_channel(step.channel, step.at, Event::Route(step.channel, id)),
-            Next::Deliver => C::delivered(self, step.channel, id, step.at),
+            Next::Deliver => {
+                if !self.network.wires.announces_early() {
+                    self.kernel.end_passage(id);
+                }
+                C::delivered(self, step.channel, id, step.at);
+            }
             Next::Wait => {}
         }
     }

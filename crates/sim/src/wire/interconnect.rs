@@ -127,7 +127,14 @@ pub trait Interconnect {
     /// wait for the place.
     fn release(&mut self, passage: &mut Passage, packets: u16, when: Time, now: Time) -> Option<Retry>;
 
-    /// The shortest time from the step that announces [`Next::Deliver`] to the delivery, if messages are delivered at all.
+    /// Whether the step that announces [`Next::Deliver`] precedes the delivery by [`Self::soonest_delivery`]. Where it does
+    /// not, the event loop counts the probes that are inside ([`Message::probes`](crate::kernel::Message::probes)).
+    fn announces_early(&self) -> bool {
+        true
+    }
+
+    /// The shortest time to a delivery, if messages are delivered at all: from the step that announces [`Next::Deliver`], or,
+    /// if that may be too late, from the entry of the message.
     fn soonest_delivery(&self) -> Option<Duration>;
 
     /// Uncontended arrival times of the first packet at the network interface of `to`, for messages that leave that of

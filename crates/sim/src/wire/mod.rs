@@ -13,6 +13,7 @@ mod queue;
 mod register_insertion;
 mod routed;
 pub mod sci_ring;
+mod switches;
 
 use machine::description::{Description, TopologyKind};
 use machine::{Topology, VirtualNetwork};
@@ -88,6 +89,11 @@ impl Interconnect for Wires {
     #[inline]
     fn take_retry(&mut self) -> Option<Retry> {
         each!(self, one => one.take_retry())
+    }
+
+    #[inline]
+    fn announces_early(&self) -> bool {
+        !matches!(self, Self::SciRing(_))
     }
 
     fn soonest_delivery(&self) -> Option<Duration> {

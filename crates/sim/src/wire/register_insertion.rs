@@ -1,13 +1,19 @@
-//! An SCI ring as an interconnect: the messages of controllers as packets of the link level ([`Ring`]).
+//! SCI rings as an interconnect: the messages of controllers as packets of the link level ([`Ring`]), on one ring or on several
+//! that switches join ([`Switches`]).
 //!
 //! Requests and replies are the two subactions, each with buffers of its own. A message waits in front of a full output
 //! buffer. It is delivered when its last symbol is in the input buffer of its destination, which it occupies until its
-//! release. The ring runs by one event at a time: the earliest at which anything happens in it.
+//! release.
+//!
+//! The ring runs behind the rest of the machine, a few symbols at a time: up to the present when a packet is offered to it,
+//! and otherwise only so often that it announces each delivery in time. A delivery follows from the first symbol of its packet
+//! at the target ([`RingSpec::delivery_notice`]), so one event lets the ring run through all symbols of that time. Places in
+//! input buffers that become free, and packets that wait for space in output buffers, need no event: the ring stops there.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use machine::description::{Description, PassTransmission as Described, SciRingSpec};
+use machine::description::{Description, JoinedRings, PassTransmission as Described, SciRingSpec};
 use machine::{Topology, VirtualNetwork};
 use units::{ChannelId, Duration, NodeId, Time};
 
@@ -17,9 +23,10 @@ use crate::statistics::LinkStatistics;
 use super::interconnect::{Interconnect, Next, Parcel, Passage, Retry, Step, Waiting};
 use super::meter::{Instant, Meter, Metered};
 use super::sci_ring::{
-    BufferSizes, Format, Imbalance, LinkFault, Outcome, Packet, PacketSizes, PassTransmission, Ring, RingSpec,
-    Subaction,
+    BufferSizes, Format, Imbalance, LinkFault, Obstacle, Outcome, Packet, PacketSizes, PassTransmission, Ring,
+    RingSpec, Subaction,
 };
+use super::switches::Switches;
 
 /// Occasions before a planted fault strikes.
 const SPARED: u32 = 10;
@@ -33,8 +40,8 @@ const FORMATS: [Format; 3] = [Format::Command, Format::LongCommand, Format::Data
 /// The way from a node's controller into one of its output buffers.
 #[derive(Clone, Debug, Default)]
 struct Entrance {
-    /// Packets that wait for space in the output buffer.
-    waiting: VecDeque<Packet>,
+    /// Packets that wait for space in the output buffer; those in a switch with the interface whose input buffer they are in.
+    waiting: VecDeque<(Packet, Option<NodeId>)>,
     /// Messages that are still delayed, and the time at which the last of them comes.
     delayed: u32,
     latest: Time,
@@ -47,11 +54,13 @@ struct Delivery {
     at: Time,
 }
 
-/// A ring of nodes with one link interface each.
+/// Rings of nodes with one link interface each.
 pub struct RegisterInsertion {
     topology: Topology,
+    /// All rings, whose interfaces [`Switches`] numbers.
     ring: Ring,
-    /// By node and subaction.
+    switches: Switches,
+    /// By interface and subaction.
     entrances: Vec<Entrance>,
     /// By channel, the packets between nodes and their link interfaces.
     meters: Vec<Instant>,
@@ -60,16 +69,20 @@ pub struct RegisterInsertion {
     taken: Option<Delivery>,
     /// Places in input buffers that become free: time, node, and lane of the passage.
     releases: BinaryHeap<Reverse<(Time, NodeId, u8)>>,
+    /// The time of the first of them.
+    first_release: Time,
     /// Output buffers from which a packet has gone that has refused another.
     spaces: Vec<(NodeId, Subaction)>,
+    /// From the first symbol of a packet at its target to the announcement of its delivery, at most.
+    notice: Duration,
     /// The time of the event for which the ring waits.
     wake: Time,
     /// The event to schedule.
     retry: Option<Retry>,
 }
 
-/// The ring that a description gives.
-fn spec(description: &Description, ring: &SciRingSpec) -> RingSpec {
+/// The rings that a description gives, with so many interfaces.
+fn spec(description: &Description, ring: &SciRingSpec, interfaces: u32) -> RingSpec {
     let sizes = PacketSizes {
         command: ring.command_symbols,
         long_command: ring.long_command_symbols,
@@ -78,7 +91,7 @@ fn spec(description: &Description, ring: &SciRingSpec) -> RingSpec {
         echo: ring.echo_symbols,
     };
     RingSpec {
-        nodes: description.topology.nodes(),
+        nodes: interfaces,
         symbol: ring.symbol,
         wire: ring.wire,
         stripper: ring.stripper,
@@ -114,6 +127,11 @@ const fn lane(packet: &Packet) -> u8 {
     packet.subaction as u8 | (packet.format as u8) << 1
 }
 
+/// The subaction and the format of a lane.
+const fn contents(lane: u8) -> (Subaction, Format) {
+    (Subaction::ALL[(lane & 1) as usize], FORMATS[(lane >> 1) as usize])
+}
+
 impl RegisterInsertion {
     /// The idle ring of `description`.
     ///
@@ -121,21 +139,29 @@ impl RegisterInsertion {
     /// The description has no SCI ring, or one that it refuses.
     pub fn new(description: &Description, topology: Topology) -> Self {
         let Some(described) = &description.sci_ring else { panic!("{} has no [sci_ring]", description.name) };
-        let ring = match Ring::new(spec(description, described)) {
+        let rings = JoinedRings::new(described, description.topology.nodes());
+        let switches = Switches::new(rings, described.switch);
+        let lengths = switches.lengths();
+        let interfaces = lengths.iter().sum();
+        let ring = match Ring::several(spec(description, described, interfaces), &lengths) {
             Ok(ring) => ring,
             Err(error) => panic!("{}: [sci_ring]: {error}", description.name),
         };
-        let entrances = vec![Entrance::default(); 2 * topology.nodes().len()];
+        let notice = ring.spec().delivery_notice();
+        let entrances = vec![Entrance::default(); 2 * interfaces as usize];
         let meters = vec![Instant::default(); topology.channels().count()];
         Self {
             topology,
             ring,
+            switches,
             entrances,
             meters,
             deliveries: VecDeque::new(),
             taken: None,
             releases: BinaryHeap::new(),
+            first_release: Time::MAX,
             spaces: Vec::new(),
+            notice,
             wake: Time::MAX,
             retry: None,
         }
@@ -143,9 +169,20 @@ impl RegisterInsertion {
 
     /// The counts of a node's link interface since the start.
     pub fn statistics(&self, node: NodeId) -> LinkStatistics {
-        let counts = &self.ring.statistics().nodes[node.index()];
+        self.counted(self.switches.interface(node))
+    }
+
+    /// The counts of the interfaces of each switch: on its ring of nodes, and on the ring of switches.
+    pub fn switch_statistics(&self) -> Vec<[LinkStatistics; 2]> {
+        self.switches.interfaces().map(|pair| pair.map(|interface| self.counted(interface))).collect()
+    }
+
+    /// The counts of a link interface since the start.
+    fn counted(&self, interface: NodeId) -> LinkStatistics {
+        let counts = &self.ring.statistics().nodes[interface.index()];
         let bytes = |symbols: u64| symbols * u64::from(SciRingSpec::SYMBOL_BYTES);
         let symbol = self.ring.spec().symbol;
+        let waited = |obstacle: Obstacle| symbol * counts.waits[obstacle as usize];
         LinkStatistics {
             traffic: bytes(counts.traffic()),
             inserted: bytes(counts.inserted),
@@ -155,6 +192,13 @@ impl RegisterInsertion {
             data_packets: counts.data_packets,
             acknowledged: counts.acknowledged,
             round_trips: symbol * counts.round_trips,
+            for_active_buffer: waited(Obstacle::ActiveBuffer),
+            for_own_packet: waited(Obstacle::OwnPacket),
+            for_recovery: waited(Obstacle::Recovery),
+            for_passing_packet: waited(Obstacle::PassingPacket),
+            for_go_bit: waited(Obstacle::GoBit),
+            unloaded: symbol * counts.static_trips,
+            bypass_delay: symbol * counts.bypass_delay,
             bypass_busy: symbol * counts.bypass_in_use,
         }
     }
@@ -176,72 +220,118 @@ impl RegisterInsertion {
         self.ring.audit()
     }
 
-    fn entrance(&mut self, node: NodeId, subaction: Subaction) -> &mut Entrance {
-        &mut self.entrances[2 * node.index() + subaction as usize]
+    fn entrance(&mut self, interface: NodeId, subaction: Subaction) -> &mut Entrance {
+        &mut self.entrances[2 * interface.index() + subaction as usize]
     }
 
     /// A message comes to the output buffer of its subaction.
     #[inline]
     fn offer(&mut self, from: NodeId, parcel: &Parcel, now: Time) -> Step {
+        self.run(now);
         let subaction = subaction(parcel.network);
-        let packet = Packet { from, to: parcel.to, subaction, format: format(parcel), tag: parcel.id };
-        let waits = !self.entrance(from, subaction).waiting.is_empty();
-        if waits || self.ring.offer(packet, now).is_err() {
-            self.entrance(from, subaction).waiting.push_back(packet);
-        }
+        let (from, to) = self.switches.enter(from, parcel.to, parcel.id);
+        self.put(Packet { from, to, subaction, format: format(parcel), tag: parcel.id }, None, now);
         self.plan();
         Step { at: now, channel: CLOCK, next: Next::Wait, retries: self.retry.is_some() }
     }
 
-    /// Plans the next event of the ring, unless one is due before it.
+    /// Puts a packet into its output buffer at `now`, or in front of it. `place` is the interface of a switch whose input buffer it
+    /// leaves then.
     #[inline]
-    fn plan(&mut self) {
-        let next = self.ring.next_event().unwrap_or(Time::MAX);
-        if next < self.wake {
-            self.wake = next;
-            self.retry = Some(Retry { channel: CLOCK, lane: 0, at: next });
+    fn put(&mut self, packet: Packet, place: Option<NodeId>, now: Time) {
+        let waits = !self.entrance(packet.from, packet.subaction).waiting.is_empty();
+        if waits || self.ring.offer(packet, now).is_err() {
+            self.entrance(packet.from, packet.subaction).waiting.push_back((packet, place));
+        } else if let Some(interface) = place {
+            self.free(interface, lane(&packet), now);
         }
     }
 
-    /// Runs the ring through `now` if its event is due, and takes what happened.
+    /// Plans the next event of the ring, unless one is due before it: the latest time at which it announces in time whatever its
+    /// next symbols deliver.
+    #[inline]
+    fn plan(&mut self) {
+        let next = self.ring.next_event().unwrap_or(Time::MAX).min(self.switches.next());
+        let latest = if next == Time::MAX { next } else { next + self.notice };
+        if latest < self.wake {
+            self.wake = latest;
+            self.retry = Some(Retry { channel: CLOCK, lane: 0, at: latest });
+        }
+    }
+
+    /// Runs the rings up to `now`, and takes what happened: of the symbols that begin at `now`, nothing has been sent.
+    #[inline]
     fn run(&mut self, now: Time) {
-        while let Some(&Reverse((at, node, lane))) = self.releases.peek()
-            && at <= now
-        {
-            self.releases.pop();
-            self.free(node, lane, now);
-        }
-        if self.wake > now {
-            return;
-        }
-        self.wake = Time::MAX;
-        self.ring.run_through(now);
-        for outcome in self.ring.outcomes() {
-            match outcome {
-                Outcome::Delivered { at, packet } => self.deliveries.push_back(Delivery { packet, at }),
-                Outcome::Space { node, subaction, .. } => self.spaces.push((node, subaction)),
-                Outcome::Acknowledged { .. } => {}
+        loop {
+            let due = self.first_release.min(self.switches.next());
+            let mut end = due.min(now);
+            if self.switches.exist() {
+                // What is delivered to a switch on the way is not due on another ring before the end.
+                end = end.min(self.ring.reached() + self.switches.soonest(self.notice));
+            }
+            self.run_to(end);
+            if due <= end {
+                self.take_due(due);
+            } else if end == now {
+                return;
             }
         }
-        while let Some((node, subaction)) = self.spaces.pop() {
-            self.refill(node, subaction, now);
+    }
+
+    /// Frees the place in an input buffer that is due, or takes the packet that is due to the other side of its switch.
+    fn take_due(&mut self, due: Time) {
+        if self.first_release == due {
+            let Some(Reverse((_, interface, lane))) = self.releases.pop() else { return };
+            self.free(interface, lane, due);
+            self.first_release = self.releases.peek().map_or(Time::MAX, |Reverse((at, ..))| *at);
+        } else if let Some((place, from, to, lane, tag)) = self.switches.cross() {
+            let (subaction, format) = contents(lane);
+            self.put(Packet { from, to, subaction, format, tag }, Some(place), due);
+        }
+    }
+
+    /// Runs the rings up to `now`. Packets that wait for space enter output buffers behind the slots in which others leave these.
+    #[inline]
+    fn run_to(&mut self, now: Time) {
+        loop {
+            let ended = self.ring.run_up_to(now);
+            for outcome in self.ring.outcomes() {
+                match outcome {
+                    Outcome::Delivered { at, packet } => {
+                        if !self.switches.takes(&packet, lane(&packet), at) {
+                            self.deliveries.push_back(Delivery { packet, at });
+                        }
+                    }
+                    Outcome::Space { node, subaction, .. } => self.spaces.push((node, subaction)),
+                    Outcome::Acknowledged { .. } => {}
+                }
+            }
+            while let Some((interface, subaction)) = self.spaces.pop() {
+                self.refill(interface, subaction);
+            }
+            if ended {
+                return;
+            }
         }
     }
 
     /// An output buffer takes packets that wait for space.
-    fn refill(&mut self, node: NodeId, subaction: Subaction, now: Time) {
-        while let Some(&packet) = self.entrance(node, subaction).waiting.front()
-            && self.ring.offer(packet, now).is_ok()
+    fn refill(&mut self, interface: NodeId, subaction: Subaction) {
+        let at = self.ring.reached();
+        while let Some(&(packet, place)) = self.entrance(interface, subaction).waiting.front()
+            && self.ring.offer(packet, at).is_ok()
         {
-            self.entrance(node, subaction).waiting.pop_front();
+            self.entrance(interface, subaction).waiting.pop_front();
+            if let Some(place) = place {
+                self.free(place, lane(&packet), at);
+            }
         }
     }
 
-    /// Frees the place of a packet in an input buffer of `node`.
-    fn free(&mut self, node: NodeId, lane: u8, now: Time) {
-        let subaction = Subaction::ALL[usize::from(lane & 1)];
-        let format = FORMATS[usize::from(lane >> 1)];
-        self.ring.release(&Packet { from: node, to: node, subaction, format, tag: 0 }, now);
+    /// Frees the place of a packet in the input buffer of an interface.
+    fn free(&mut self, interface: NodeId, lane: u8, now: Time) {
+        let (subaction, format) = contents(lane);
+        self.ring.release(&Packet { from: interface, to: interface, subaction, format, tag: 0 }, now);
     }
 }
 
@@ -254,7 +344,7 @@ impl Interconnect for RegisterInsertion {
     fn enter(&mut self, from: NodeId, parcel: Parcel, _: &mut Passage, now: Time, delay: Duration) -> Step {
         let channel = self.topology.injection(from);
         self.meters[channel.index()].0.accept(parcel.packets);
-        let entrance = self.entrance(from, subaction(parcel.network));
+        let entrance = self.entrance(self.switches.interface(from), subaction(parcel.network));
         entrance.latest = (now + delay).max(entrance.latest);
         if entrance.latest == now && entrance.delayed == 0 {
             return self.offer(from, &parcel, now);
@@ -266,12 +356,15 @@ impl Interconnect for RegisterInsertion {
     /// A delayed message comes to the output buffer.
     fn pass(&mut self, channel: ChannelId, parcel: Parcel, _: &mut Passage, now: Time, _: Duration) -> Step {
         let from = self.topology.entrance(channel);
-        self.entrance(from, subaction(parcel.network)).delayed -= 1;
+        self.entrance(self.switches.interface(from), subaction(parcel.network)).delayed -= 1;
         self.offer(from, &parcel, now)
     }
 
     fn take_ready(&mut self, _channel: ChannelId, _lane: u8, now: Time) -> Waiting {
-        self.run(now);
+        if self.wake <= now {
+            self.wake = Time::MAX;
+            self.run(now);
+        }
         match self.deliveries.pop_front() {
             Some(delivery) => {
                 self.taken = Some(delivery);
@@ -289,7 +382,7 @@ impl Interconnect for RegisterInsertion {
         let Some(Delivery { packet, at }) = self.taken.take() else {
             return Step { at: retry.at, channel: retry.channel, next: Next::Wait, retries: false };
         };
-        let exit = self.topology.ejection(packet.to);
+        let exit = self.topology.ejection(parcel.to);
         self.meters[exit.index()].0.accept(parcel.packets);
         passage.holds = Some((exit, lane(&packet)));
         Step::deliver(exit, at)
@@ -301,23 +394,39 @@ impl Interconnect for RegisterInsertion {
 
     fn release(&mut self, passage: &mut Passage, _packets: u16, when: Time, now: Time) -> Option<Retry> {
         let (channel, lane) = passage.holds.take()?;
-        let node = self.topology.entrance(channel);
+        let interface = self.switches.interface(self.topology.entrance(channel));
         if when <= now {
-            self.free(node, lane, now);
-            return None;
+            self.run(now);
+            self.free(interface, lane, now);
+        } else {
+            self.releases.push(Reverse((when, interface, lane)));
+            self.first_release = self.first_release.min(when);
         }
-        self.releases.push(Reverse((when, node, lane)));
-        Some(Retry { channel: CLOCK, lane: 0, at: when })
+        None
+    }
+
+    /// Deliveries are announced as late as when they are complete.
+    fn announces_early(&self) -> bool {
+        false
     }
 
     fn soonest_delivery(&self) -> Option<Duration> {
-        Some(self.ring.spec().delivery_notice())
+        Some(self.ring.spec().soonest_trip())
     }
 
     fn unhindered(&self, _: VirtualNetwork, from: NodeId, to: NodeId, starts: &[Time]) -> Vec<Time> {
-        let spec = self.ring.spec();
-        let trip = spec.static_trip(from, to, spec.sizes.of(Format::Command));
-        starts.iter().map(|start| start.align_up(spec.symbol) + trip).collect()
+        let RingSpec { sizes, symbol, .. } = *self.ring.spec();
+        let way = self.switches.way(from, to);
+        let arrival = |&start: &Time| {
+            let mut ready = start;
+            let mut arrival = start;
+            for &(from, to) in &way {
+                arrival = ready.align_up(symbol) + self.ring.static_trip(from, to, sizes.of(Format::Command));
+                ready = arrival + self.switches.delay();
+            }
+            arrival
+        };
+        starts.iter().map(arrival).collect()
     }
 
     fn spread(&self, packets: u16) -> Duration {
@@ -327,8 +436,9 @@ impl Interconnect for RegisterInsertion {
 
     fn backlog_packets(&self, node: NodeId, network: VirtualNetwork, _now: Time) -> u64 {
         let subaction = subaction(network);
-        let waiting = self.entrances[2 * node.index() + subaction as usize].waiting.len();
-        waiting as u64 + u64::from(self.ring.backlog(node, subaction) / self.ring.spec().sizes.command)
+        let interface = self.switches.interface(node);
+        let waiting = self.entrances[2 * interface.index() + subaction as usize].waiting.len();
+        waiting as u64 + u64::from(self.ring.backlog(interface, subaction) / self.ring.spec().sizes.command)
     }
 
     fn metered(&self, channel: ChannelId) -> &dyn Metered {

@@ -8,6 +8,9 @@ use crate::description::kind::{Alternatives, Flag, choice, count, cycles, mhz, n
 /// Maximum number of packets that a buffer of a link interface holds.
 const MOST_BUFFERED_PACKETS: u32 = 1024;
 
+/// Maximum number of rings that switches join.
+const MOST_RINGS: u32 = 1024;
+
 /// The send packets of a node that may wait for their echoes at the same time (Hexsel and Topham, appendix, logical
 /// protocol).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,8 +42,14 @@ section! {
 }
 
 section! {
-    /// A ring of SCI links: additional parameters for `topology.kind = "sci-ring"`.
+    /// A ring of SCI links, or several that switches join: additional parameters for `topology.kind = "sci-ring"`.
     SciRingSpec in "sci_ring" {
+        /// Rings, each with as many nodes. With more than one, each has a switch as well, and a ring of the switches joins
+        /// them.
+        rings: u32 = "rings", count(1, MOST_RINGS);
+        /// From the last symbol of a packet in the input buffer of a switch to its entry into the output buffer on the other
+        /// ring: a whole number of symbols.
+        switch: Duration = "switch_ns", ns(0.0, 10_000.0);
         /// Time of a symbol of 16 bits on a link.
         symbol: Duration = "symbol_ns", ns(0.001, 1000.0);
         /// From a node's multiplexer to the next node's stripper: a whole number of symbols.
@@ -49,7 +58,7 @@ section! {
         stripper: Duration = "stripper_ns", ns(0.0, 10_000.0);
         /// Symbols of a command without a list element.
         command_symbols: u32 = "command_symbols", count(4, 256);
-        /// Symbols of a command with an extended header, which names a list element.
+        /// Symbols of a command with an extended header, which names a node besides the target.
         long_command_symbols: u32 = "long_command_symbols", count(4, 256);
         /// Symbols of a packet with a line: the header of a command, and the line.
         data_symbols: u32 = "data_symbols", count(4, 1024);

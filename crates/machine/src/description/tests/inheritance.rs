@@ -38,7 +38,8 @@ fn names_that_stand_for_nothing_are_refused() {
          bwana stinger dresden, origin2000-r10k-195-Np origin2000-r10k-250-Np origin2000-r12k-300-Np \
          origin2000-r12k-400-Np with an even N from 2 to 512, flash-Np flash-scaled-Np with any N from 1 to 64, \
          flash-ring-Np flash-mesh-Np flash-crossbar-Np flash-uncontended-Np with any N from 1 to 4096 (above 64 with a \
-         protocol that represents so many nodes), sci-ring-Np sci-ring-33-Np with any N from 1 to 4096, smp-Np with any N \
+         protocol that represents so many nodes), sci-ring-Np sci-ring-33-Np with any N from 1 to 4096, \
+         sci-rings-RxN with any R rings of N nodes, up to 4096 in all, smp-Np with any N \
          from 1 to 256, or the path of a .toml file"
     );
     assert!(message("zzz").starts_with("machine = \"zzz\": there is no such machine; accepted:"));

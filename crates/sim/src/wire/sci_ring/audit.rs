@@ -94,7 +94,7 @@ impl Ring {
     /// Checks the link that leaves a node. Returns the packets and echoes that are under way on it, and not passed on
     /// already.
     fn audit_link(&self, from: usize) -> Result<u64, Imbalance> {
-        let next = (from + 1) % self.nodes.len();
+        let next = self.next(from);
         let (sent, arrived) = (self.nodes[from].flow.sent, self.nodes[next].flow.arrived);
         let under_way = count(self.links[next].under_way().map(|(mark, _)| mark));
         for (kind, what) in [(0, "sends"), (1, "echoes")] {

@@ -1,10 +1,10 @@
 //! The link interface of a node: its state, and its steps in the slots where something changes.
 
-use super::Ring;
 use super::intake::Intake;
 use super::link::{Change, Mark};
 use super::packet::{List, Subaction};
 use super::spec::{NEVER, PassTransmission, RingSpec, Slot};
+use super::{Obstacle, Ring};
 
 /// The output side of one subaction.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +63,12 @@ pub(super) struct Interface {
     pub(super) saved_go: bool,
     /// The slot in which the first packet entered the bypass FIFO, since it was last empty.
     pub(super) bypass_from: Slot,
+    /// The slot in which the present transmission ends, with the idle behind it.
+    pub(super) own_ends: Slot,
+    /// The slot up to which waits are accounted for, if packets wait, and the one in which the last packet has passed by, with
+    /// the idle behind it.
+    pub(super) accounted: Slot,
+    pub(super) passes_until: Slot,
     /// The subaction of the last packet transmitted.
     pub(super) last: Subaction,
     /// Packets that wait for their first transmission or another.
@@ -92,6 +98,9 @@ impl Interface {
             free_at: 0,
             saved_go: false,
             bypass_from: NEVER,
+            own_ends: 0,
+            accounted: 0,
+            passes_until: 0,
             last: Subaction::Response,
             waiting: 0,
             outputs: [output; 2],
@@ -136,6 +145,25 @@ impl Interface {
     pub(super) fn let_pass(&mut self, slot: Slot, symbols: u32) {
         self.input_go = slot + Slot::from(symbols);
         self.may_start = self.input_go + 1;
+        self.passes_until = self.may_start;
+    }
+
+    /// The slots from the last that is accounted for up to `slot`, by the obstacle in them.
+    #[inline]
+    fn waits(&mut self, slot: Slot, transmission: PassTransmission) -> [(Obstacle, Slot); 2] {
+        let from = self.accounted;
+        let all = slot.saturating_sub(from);
+        self.accounted += all;
+        let before = |limit: Slot| limit.clamp(from, from + all) - from;
+        if self.choose(transmission).is_none() {
+            [(Obstacle::ActiveBuffer, all), (Obstacle::ActiveBuffer, 0)]
+        } else if self.is_busy {
+            let own = before(self.own_ends);
+            [(Obstacle::OwnPacket, own), (Obstacle::Recovery, all - own)]
+        } else {
+            let passing = before(self.passes_until);
+            [(Obstacle::PassingPacket, passing), (Obstacle::GoBit, all - passing)]
+        }
     }
 
     /// Echoes that are in the stripper: to be made, and taken but not yet complete.
@@ -145,12 +173,26 @@ impl Interface {
 }
 
 impl Ring {
+    /// Accounts for the waits of packets at `node` up to `slot`, in which its state changes.
+    #[inline]
+    pub(super) fn account(&mut self, node: usize, slot: Slot) {
+        let interface = &mut self.nodes[node];
+        if interface.waiting == 0 {
+            interface.accounted = slot;
+            return;
+        }
+        let packets = u64::from(interface.waiting);
+        for (obstacle, slots) in interface.waits(slot, self.spec.transmission) {
+            self.statistics.nodes[node].waits[obstacle as usize] += packets * slots;
+        }
+    }
+
     /// A step of `node` in `slot`, in the order of the hardware: the start of a transmission depends on the slots
     /// before, the symbol sent on the one that comes in.
     pub(super) fn step(&mut self, node: usize, slot: Slot) {
         self.catch_up(node, slot);
         if self.nodes[node].echo_ends.0 < slot {
-            self.complete_echo(node);
+            self.complete_echo(node, slot);
         }
         self.start(node, slot);
         self.catch_up(node, slot + 1);

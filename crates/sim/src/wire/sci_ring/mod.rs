@@ -55,7 +55,7 @@ use wheel::Wheel;
 pub use audit::Imbalance;
 pub use packet::{Format, Packet, Subaction};
 pub use spec::{BufferSizes, PacketSizes, PassTransmission, RingSpec, SpecError};
-pub use statistics::{NodeStatistics, Statistics};
+pub use statistics::{NodeStatistics, Obstacle, Statistics};
 
 /// An event at the edge of the ring. Its time may lie ahead of the ring's, because it follows from the first symbol of
 /// a packet ([`RingSpec::delivery_notice`]).
@@ -102,7 +102,16 @@ pub enum LinkFault {
     DroppedInBypass,
 }
 
-/// A ring of nodes with one link interface each.
+/// The place of a link interface.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The interface that its link leads to.
+    next: u32,
+    /// Interfaces on its ring.
+    length: u32,
+}
+
+/// A ring of nodes with one link interface each, or several rings on the same clock, whose interfaces have consecutive numbers.
 ///
 /// A caller gives it packets ([`Self::offer`]), takes those delivered out of input buffers ([`Self::release`]), and
 /// lets it run up to a time ([`Self::run_through`]), all in the order of time. Nothing is allocated meanwhile but by a
@@ -112,6 +121,7 @@ pub struct Ring {
     spec: RingSpec,
     hop: Slot,
     nodes: Vec<Interface>,
+    places: Vec<Place>,
     /// The link that comes in to each node.
     links: Vec<Link>,
     records: Records,
@@ -119,6 +129,8 @@ pub struct Ring {
     /// The first slot that is still to come.
     clock: Slot,
     outcomes: Vec<Outcome>,
+    /// Whether one of them is an [`Outcome::Space`] of the present slot.
+    has_space: bool,
     statistics: Statistics,
     /// The planted fault, and the occasions before it strikes.
     fault: Option<(LinkFault, u32)>,
@@ -133,7 +145,21 @@ impl Ring {
     /// # Errors
     /// The ring cannot work ([`RingSpec::check`]).
     pub fn new(spec: RingSpec) -> Result<Self, SpecError> {
+        Self::several(spec, &[spec.nodes])
+    }
+
+    /// Idle rings with so many interfaces, as many in all as the specification has nodes. Packets stay on their ring.
+    ///
+    /// # Errors
+    /// They cannot work ([`RingSpec::check`]).
+    pub fn several(spec: RingSpec, lengths: &[u32]) -> Result<Self, SpecError> {
         spec.check()?;
+        debug_assert_eq!(lengths.iter().sum::<u32>(), spec.nodes);
+        let mut places = Vec::new();
+        for &length in lengths {
+            let first = places.len() as u32;
+            places.extend((0..length).map(|position| Place { next: first + (position + 1) % length, length }));
+        }
         let hop = spec.hop();
         // A packet waits in the bypass FIFO for no longer than one of the node's own takes with its idle, and then has
         // the link for its own symbols, or is a hop away; or it is passed on ahead of time.
@@ -143,11 +169,13 @@ impl Ring {
             spec,
             hop,
             nodes: vec![Interface::new(&spec); nodes],
+            places,
             links: vec![Link::new(horizon); nodes],
             records: Records::new(&spec),
             wheel: Wheel::new(nodes, horizon),
             clock: 0,
             outcomes: Vec::new(),
+            has_space: false,
             statistics: Statistics::new(&spec),
             fault: None,
             #[cfg(test)]
@@ -180,6 +208,8 @@ impl Ring {
         }
         output.free -= symbols;
         let id = self.records.add(packet, symbols, slot);
+        self.account(node, slot);
+        let output = &mut self.nodes[node].outputs[packet.subaction as usize];
         self.records.push(&mut output.fresh, id);
         self.nodes[node].waiting += 1;
         self.wheel.set(slot, node);
@@ -194,6 +224,16 @@ impl Ring {
         intake.release(self.spec.sizes.of(packet.format));
     }
 
+    /// From the entry of a packet of `symbols` symbols into the output buffer of `from` to its last symbol at the stripper of
+    /// `to`, which is on the same ring, if nothing else is on it.
+    pub fn static_trip(&self, from: NodeId, to: NodeId, symbols: u32) -> Duration {
+        // The distance on the ring is that of the numbers, around the interfaces of this ring.
+        let length = self.places[from.index()].length;
+        let first = NodeId(0);
+        let ahead = NodeId(((u32::from(to.0) + length - u32::from(from.0) % length) % length) as u16);
+        RingSpec { nodes: length, ..self.spec }.static_trip(first, ahead, symbols)
+    }
+
     /// Symbols of the packets in an output buffer.
     pub fn backlog(&self, node: NodeId, subaction: Subaction) -> u32 {
         self.spec.buffers.output - self.nodes[node.index()].outputs[subaction as usize].free
@@ -203,11 +243,13 @@ impl Ring {
     /// call at their time acts in the next one.
     fn enter_slot(&mut self, now: Time) -> Slot {
         let slot = now.0.div_ceil(self.spec.symbol.0).max(self.clock);
-        self.run_before(slot);
+        while !self.run_before(slot) {}
         slot
     }
 
-    fn run_before(&mut self, end: Slot) {
+    /// Runs through the slots before `end`, or up to one in which a packet leaves an output buffer that has refused another.
+    /// Returns whether it has reached the end.
+    fn run_before(&mut self, end: Slot) -> bool {
         while let Some(slot) = self.wheel.next(self.clock)
             && slot < end
         {
@@ -220,13 +262,30 @@ impl Ring {
                 }
             }
             self.clock = slot + 1;
+            if std::mem::take(&mut self.has_space) {
+                return false;
+            }
         }
         self.clock = self.clock.max(end);
+        true
     }
 
     /// Runs through all symbols that begin at or before `until`.
     pub fn run_through(&mut self, until: Time) {
-        self.run_before(until.0 / self.spec.symbol.0 + 1);
+        while !self.run_before(until.0 / self.spec.symbol.0 + 1) {}
+    }
+
+    /// Runs through the symbols that begin before `until`, or through the first one with an [`Outcome::Space`]. Returns whether
+    /// it has run through all; otherwise packets can be offered at [`Self::reached`] before it runs on.
+    #[inline]
+    pub fn run_up_to(&mut self, until: Time) -> bool {
+        self.run_before(until.0.div_ceil(self.spec.symbol.0))
+    }
+
+    /// The time at which the first symbol begins that is still to come.
+    #[inline]
+    pub fn reached(&self) -> Time {
+        self.spec.time(self.clock)
     }
 
     /// The time up to which the ring must run next for anything to happen in it; `None` if it is idle.

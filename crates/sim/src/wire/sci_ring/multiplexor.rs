@@ -13,6 +13,8 @@ impl Ring {
             return;
         }
         let Some(subaction) = interface.choose(self.spec.transmission) else { return };
+        self.account(node, slot);
+        let interface = &mut self.nodes[node];
         interface.last = subaction;
         interface.waiting -= 1;
         let output = &mut interface.outputs[subaction as usize];
@@ -23,12 +25,14 @@ impl Ring {
         if retransmitted.is_none() {
             output.free += record.symbols;
             if std::mem::take(&mut output.has_refused) {
+                self.has_space = true;
                 self.outcomes.push(Outcome::Space { at: self.spec.time(slot), node: record.packet.from, subaction });
             }
         }
         interface.is_busy = true;
         interface.busy_from = slot;
         interface.free_at = slot + Slot::from(record.symbols) + 1;
+        interface.own_ends = interface.free_at;
         interface.saved_go = false;
         interface.flow.inserted[0] += 1;
         self.statistics.nodes[node].count_transmission(
@@ -89,8 +93,8 @@ impl Ring {
     }
 
     #[inline]
-    fn next(&self, node: usize) -> usize {
-        if node + 1 == self.nodes.len() { 0 } else { node + 1 }
+    pub(super) fn next(&self, node: usize) -> usize {
+        self.places[node].next as usize
     }
 
     /// A packet leaves the stripper for the multiplexor: at once onto the link, or into the bypass FIFO.
@@ -99,7 +103,8 @@ impl Ring {
         let Mark { slot, symbols, .. } = mark;
         let interface = &mut self.nodes[node];
         if !interface.is_busy {
-            interface.let_pass(slot, symbols);
+            self.account(node, slot);
+            self.nodes[node].let_pass(slot, symbols);
             self.send(node, mark);
             return;
         }
@@ -115,6 +120,7 @@ impl Ring {
         let statistics = &mut self.statistics.nodes[node];
         statistics.bypassed += 1;
         statistics.bypass_occupancy += symbols * (leaves - slot);
+        statistics.bypass_delay += leaves - slot;
         interface.free_at = leaves + symbols + 1;
         self.send_idle(node, leaves - 1, Change::Stop);
         if self.strikes(LinkFault::DroppedInBypass) {
@@ -136,6 +142,7 @@ impl Ring {
 
     /// The idle in `slot` is the last symbol of a busy time. It carries the go bit if one has come in meanwhile.
     pub(super) fn end_busy(&mut self, node: usize, slot: Slot) {
+        self.account(node, slot + 1);
         let interface = &mut self.nodes[node];
         interface.is_busy = false;
         let bypass_from = std::mem::replace(&mut interface.bypass_from, NEVER);
@@ -154,6 +161,7 @@ impl Ring {
     #[inline]
     pub(super) fn catch_up(&mut self, node: usize, end: Slot) {
         while let Some(Mark { slot, change, symbols }) = self.links[node].take_passed(end) {
+            self.account(node, slot);
             let interface = &mut self.nodes[node];
             interface.flow.arrived[usize::from(matches!(change, Change::Echo(_)))] += 1;
             interface.let_pass(slot, symbols);

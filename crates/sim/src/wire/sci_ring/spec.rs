@@ -22,7 +22,7 @@ const LONGEST: u64 = 4096;
 pub struct PacketSizes {
     /// A command without more than its header.
     pub command: u32,
-    /// A command with an extended header or a few bytes of data.
+    /// A command with an extended header.
     pub long_command: u32,
     /// A packet with a line.
     pub data: u32,
@@ -230,21 +230,30 @@ impl RingSpec {
         Duration(self.symbol.0 * (self.sizes.shortest() as u64 - 1))
     }
 
+    /// The shortest time from the entry of a packet into an output buffer to its last symbol at the stripper of its target.
+    pub const fn soonest_trip(&self) -> Duration {
+        Duration(self.symbol.0 * (self.hop() + self.sizes.shortest() as u64 - 1))
+    }
+
     /// From the entry of a packet of `symbols` symbols into the output buffer of `from` to the last symbol of its echo,
     /// on an unloaded ring: the static round trip delay (Hexsel and Topham, Section 4). The echo ends where the packet
     /// that it replaces would have ended, so the time does not depend on the target, unless that is the sender. Such a
     /// packet goes around the ring before its echo does, and on a ring shorter than an echo the latter waits for the
     /// end of the packet.
     pub const fn static_round_trip(&self, from: NodeId, to: NodeId, symbols: u32) -> Duration {
+        Duration(self.symbol.0 * self.static_slots(from, to, symbols))
+    }
+
+    /// The same in symbols.
+    pub(super) const fn static_slots(&self, from: NodeId, to: NodeId, symbols: u32) -> Slot {
         let (around, symbols, echo) = (self.nodes as u64 * self.hop(), symbols as u64, self.sizes.echo as u64);
-        let slots = if from.0 != to.0 {
+        if from.0 != to.0 {
             around + symbols - 1
         } else if around > echo {
             2 * around + symbols - 1
         } else {
             symbols + 1 + around + echo - 1
-        };
-        Duration(self.symbol.0 * slots)
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The stripper of a node: packets and echoes that are for it, and the go bits of idles.
 
 use super::link::{Change, Mark};
-use super::spec::{NEVER, Slot};
+use super::spec::{NEVER, RingSpec, Slot};
 use super::{LinkFault, Outcome, Ring};
 
 impl Ring {
@@ -46,6 +46,7 @@ impl Ring {
             return;
         }
         self.nodes[node].flow.inserted[1] += 1;
+        self.statistics.nodes[node].inserted += u64::from(self.spec.sizes.echo);
         self.pass(node, Mark { slot, change: Change::Echo(id), symbols: self.spec.sizes.echo });
     }
 
@@ -97,7 +98,8 @@ impl Ring {
     }
 
     /// An echo for this node is complete: its packet is done, or waits for its retransmission.
-    pub(super) fn complete_echo(&mut self, node: usize) {
+    pub(super) fn complete_echo(&mut self, node: usize, slot: Slot) {
+        self.account(node, slot);
         let (ended, id) = std::mem::replace(&mut self.nodes[node].echo_ends, (NEVER, 0));
         let record = *self.records.get(id);
         let output = &mut self.nodes[node].outputs[record.packet.subaction as usize];
@@ -109,7 +111,9 @@ impl Ring {
         }
         self.records.remove(id);
         let delay = ended - record.entered;
-        self.statistics.nodes[node].count_round_trip(delay);
+        let on_ring = RingSpec { nodes: self.places[node].length, ..self.spec };
+        let unloaded = on_ring.static_slots(record.packet.from, record.packet.to, record.symbols);
+        self.statistics.nodes[node].count_round_trip(delay, unloaded);
         let (at, round_trip) = (self.spec.time(ended), self.spec.symbol * delay);
         self.outcomes.push(Outcome::Acknowledged { at, packet: record.packet, round_trip });
     }

@@ -145,6 +145,40 @@ fn they_agree_where_everything_happens() {
     }
 }
 
+/// Rings that have only their clock in common do what each does alone.
+#[test]
+fn several_rings_are_as_each_alone() {
+    let lengths = [3u32, 5, 2];
+    let alone = |nodes| RingSpec::published(nodes, PassTransmission::OneOfEach);
+    let send = |ring: &mut Ring, first: u16, nodes: u32| {
+        for tag in 0..40 {
+            let from = (tag % nodes) as u16;
+            let to = (from + 1 + (tag / 3 % nodes) as u16) % nodes as u16;
+            let packet = Packet { format: Format::Data, ..super::packet(first + from, first + to, tag) };
+            // Output buffers have room for four.
+            let _ = ring.offer(packet, Time(0));
+        }
+    };
+    let mut together = Ring::several(alone(lengths.iter().sum()), &lengths).unwrap();
+    let mut first = 0;
+    for nodes in lengths {
+        send(&mut together, first, nodes);
+        first += nodes as u16;
+    }
+    super::finish(&mut together);
+    assert_eq!(together.audit(), Ok(()));
+    let mut first = 0;
+    for nodes in lengths {
+        let mut ring = ring(alone(nodes));
+        send(&mut ring, 0, nodes);
+        super::finish(&mut ring);
+        let found = &together.statistics().nodes[first..first + nodes as usize];
+        assert_eq!(found, ring.statistics().nodes);
+        assert!(found.iter().any(|node| node.bypassed > 0));
+        first += nodes as usize;
+    }
+}
+
 #[test]
 fn they_agree_on_more_nodes_than_a_word_has_bits() {
     let spec = RingSpec::published(70, PassTransmission::Several(2));

@@ -97,11 +97,12 @@ fn counts_are_of_traffic_and_throughput() {
     assert_eq!((first.sends, first.echoes, first.inserted, first.payload), ([48, 0], [0, 0], 48, 32));
     let behind = statistics.nodes[5];
     assert_eq!((behind.sends, behind.echoes, behind.accepted), ([0, 0], [8, 0], 2));
+    assert_eq!((first.waits, first.static_trips, behind.inserted), ([48 + 39, 48, 0, 0, 0], 48 + 39 + 48 + 7, 8));
     // 5 links with 48 symbols and 11 with 8; 2 bytes a symbol, in a microsecond.
     let time = Duration(1_000_000);
     let close = |one: f64, other: f64| assert!((one - other).abs() < 1e-9, "{one} is not {other}");
     close(statistics.link_traffic(time), 2.0 * f64::from(5 * 48 + 11 * 8) / 16.0);
-    close(statistics.raw_throughput(time), 2.0 * 48.0 / 16.0);
+    close(statistics.raw_throughput(time), 2.0 * f64::from(48 + 8) / 16.0);
     close(statistics.data_throughput(time), 64.0 / 16.0);
     // The second packet waits for the echo of the first, whose last symbol comes in slot 48 + 39.
     close(statistics.round_trip_ns(), 2.0 * f64::from(48 + 39 + (48 + 39 + 1 + 48 + 7)) / 2.0);

@@ -154,11 +154,24 @@ impl Symbols {
         if self.nodes[n].multiplexor == Multiplexor::Passing && self.nodes[n].sent == GO {
             self.start(n);
         }
+        let node = &self.nodes[n];
+        let waiting: usize = [&node.fresh, &node.busied].into_iter().flatten().map(VecDeque::len).sum();
+        let can_send = self.choose(n).is_some();
         let last = std::mem::replace(&mut self.nodes[n].came, came);
         let is_behind = matches!((last, came), (Symbol::Packet { .. }, Symbol::Idle { .. }));
         let symbol = self.strip(n, came, is_behind);
         let before = std::mem::replace(&mut self.nodes[n].stripped, symbol);
         let node = &mut self.nodes[n];
+        let obstacle = match node.multiplexor {
+            _ if !can_send => Obstacle::ActiveBuffer,
+            Multiplexor::Sending { .. } | Multiplexor::Behind => Obstacle::OwnPacket,
+            Multiplexor::Recovering => Obstacle::Recovery,
+            Multiplexor::Passing => {
+                let passes = [before, symbol].iter().any(|symbol| matches!(symbol, Symbol::Packet { .. }));
+                if passes { Obstacle::PassingPacket } else { Obstacle::GoBit }
+            }
+        };
+        self.statistics[n].waits[obstacle as usize] += waiting as u64;
         let store = |node: &mut Node| match symbol {
             Symbol::Packet { index, .. } => {
                 node.stored_packets += u64::from(index == 0);
@@ -202,17 +215,22 @@ impl Symbols {
         }
     }
 
-    fn start(&mut self, n: usize) {
-        let transmission = self.spec.transmission;
-        let node = &mut self.nodes[n];
+    /// The subaction whose turn it is among those with a packet that may be sent.
+    fn choose(&self, n: usize) -> Option<usize> {
+        let node = &self.nodes[n];
         let all: u32 = node.outstanding.iter().sum();
-        let has_buffer = |subaction: usize| match transmission {
+        let has_buffer = |subaction: usize| match self.spec.transmission {
             PassTransmission::One => all == 0,
             PassTransmission::OneOfEach => node.outstanding[subaction] == 0,
             PassTransmission::Several(count) => node.outstanding[subaction] < count,
         };
         let can = |k: usize| has_buffer(k) && node.fresh[k].len() + node.busied[k].len() > 0;
-        let Some(k) = [1 - node.last, node.last].into_iter().find(|&k| can(k)) else { return };
+        [1 - node.last, node.last].into_iter().find(|&k| can(k))
+    }
+
+    fn start(&mut self, n: usize) {
+        let Some(k) = self.choose(n) else { return };
+        let node = &mut self.nodes[n];
         node.last = k;
         let is_fresh = node.busied[k].is_empty();
         let id = if is_fresh { node.fresh[k].pop_front() } else { node.busied[k].pop_front() }.expect("there is one");
@@ -272,6 +290,8 @@ impl Symbols {
         let slots = self.slot - entered;
         self.statistics[n].acknowledged += 1;
         self.statistics[n].round_trips += slots;
+        let around = self.spec.static_round_trip(packet.from, packet.to, self.size(id));
+        self.statistics[n].static_trips += around.0 / self.spec.symbol.0;
         self.statistics[n].longest_round_trip = self.statistics[n].longest_round_trip.max(slots);
         self.outcomes.push(Outcome::Acknowledged { at: self.now(), packet, round_trip: self.spec.symbol * slots });
     }
@@ -280,8 +300,9 @@ impl Symbols {
         let (sizes, count) = (self.spec.sizes, &mut self.statistics[n]);
         if let Symbol::Packet { packet, id, echo, index } = symbol {
             *if echo { &mut count.echoes } else { &mut count.sends }.get_mut(packet.subaction as usize).unwrap() += 1;
+            let end = if echo { packet.to } else { packet.from };
+            count.inserted += u64::from(end.index() == n);
             if packet.from.index() == n && !echo {
-                count.inserted += 1;
                 if index == 0 {
                     count.transmitted += 1;
                     count.retransmitted += u64::from(self.held[id].transmissions > 1);
@@ -294,6 +315,8 @@ impl Symbols {
         let Node { fifo, stored_packets, .. } = &self.nodes[n];
         let packets = fifo.iter().filter(|symbol| matches!(symbol, Symbol::Packet { .. }));
         count.bypass_in_use += u64::from(!fifo.is_empty());
+        let begins = |symbol: &&Symbol| matches!(symbol, Symbol::Packet { index: 0, .. });
+        count.bypass_delay += fifo.iter().filter(begins).count() as u64;
         count.bypass_occupancy += packets.count() as u64;
         count.bypassed = *stored_packets;
     }
