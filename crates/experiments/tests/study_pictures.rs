@@ -77,6 +77,7 @@ impl Finished for Invented {
             sent: BTreeMap::new(),
             invalidations: Vec::new(),
             link: None,
+            switch: None,
         };
         Some(SimulationRow {
             cpus: 63,

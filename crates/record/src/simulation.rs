@@ -258,6 +258,9 @@ pub struct ControllerStatistics {
     /// Its link interface on an SCI ring; absent on other networks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkInterfaceStatistics>,
+    /// The switch behind it, where switches join SCI rings: its interfaces on the ring of the node, and on the ring of switches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switch: Option<[LinkInterfaceStatistics; 2]>,
 }
 
 /// A link interface on an SCI ring.

@@ -264,6 +264,12 @@ fn links(controllers: &[ControllerStatistics], purged: Option<f64>) -> Option<Ta
     let mean = LinkInterfaceStatistics::mean(&all);
     table.row(cells("mean".to_owned(), &mean));
     table.note(round_trip(&mean));
+    let switches: Vec<_> = controllers.iter().filter_map(|each| Some((each.node, each.switch?))).collect();
+    for (node, both) in switches.iter().take(CONTROLLERS) {
+        for (side, link) in ["its ring", "the ring of switches"].into_iter().zip(both) {
+            table.row(cells(format!("switch behind {node}, {side}"), link));
+        }
+    }
     if let Some(length) = purged {
         table.note(format!(
             "a write that takes the right to its line purges {length:.2} elements of the sharing list on average"
@@ -421,6 +427,7 @@ mod tests {
             sent: [("SRPLY".into(), 3)].into(),
             invalidations: vec![],
             link: None,
+            switch: None,
         };
         let controllers = Some(vec![controller(0, 1000.0), controller(1, 3000.0)]);
         let tables = simulation_statistics(&SimulationRow { controllers, ..row("uniform", 8) });

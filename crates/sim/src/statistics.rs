@@ -75,6 +75,8 @@ pub struct NodeStatistics {
     pub remote_access_cache: Option<CacheStatistics>,
     /// Its link interface on an SCI ring; `None` on other networks.
     pub link: Option<LinkStatistics>,
+    /// The switch behind this node, if there is one: its interfaces on the ring of the node, and on the ring of switches.
+    pub switch: Option<[LinkStatistics; 2]>,
 }
 
 impl NodeStatistics {
@@ -94,6 +96,7 @@ impl NodeStatistics {
             data_cache: cache(self.data_cache, earlier.data_cache),
             remote_access_cache: cache(self.remote_access_cache, earlier.remote_access_cache),
             link: self.link.zip(earlier.link).map(|(now, then)| now.since(then)),
+            switch: self.switch.zip(earlier.switch).map(|(now, then)| [now[0].since(then[0]), now[1].since(then[1])]),
         }
     }
 
@@ -113,6 +116,7 @@ impl NodeStatistics {
             data_cache: cache(self.data_cache, other.data_cache),
             remote_access_cache: cache(self.remote_access_cache, other.remote_access_cache),
             link: self.link.zip(other.link).map(|(one, other)| one.plus(other)),
+            switch: self.switch.zip(other.switch).map(|(one, other)| [one[0].plus(other[0]), one[1].plus(other[1])]),
         }
     }
 }

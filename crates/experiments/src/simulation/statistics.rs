@@ -34,6 +34,7 @@ pub fn controller(node: NodeId, counted: &NodeStatistics, time: Duration) -> Con
         sent: counted.sent.iter().map(|tally| (tally.name.to_owned(), tally.count)).collect::<BTreeMap<_, _>>(),
         invalidations: counted.invalidations.counts().to_vec(),
         link: counted.link.map(|counted| link(&counted, time)),
+        switch: counted.switch.map(|both| both.map(|counted| link(&counted, time))),
     }
 }
 

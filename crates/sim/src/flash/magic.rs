@@ -235,6 +235,7 @@ impl Magic {
                 CacheStatistics { accesses: hits + misses, misses, stalled: Duration::ZERO }
             }),
             link: None,
+            switch: None,
         }
     }
 }

@@ -263,6 +263,7 @@ impl Hub {
             data_cache: None,
             remote_access_cache: None,
             link: None,
+            switch: None,
         }
     }
 }

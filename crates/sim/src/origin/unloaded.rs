@@ -16,7 +16,8 @@ impl HubTiming {
             out + self.crossbar + self.memory_data + self.inwards()
         } else {
             let request = network.mean_way(VirtualNetwork::Request, from, to, self.cycle);
-            let reply = network.mean_way(VirtualNetwork::Reply, to, from, self.cycle) + self.lag(network.line_spread());
+            let reply =
+                network.mean_way(VirtualNetwork::Reply, to, from, self.cycle) + self.lag(network.line_spread(to, from));
             let interfaces = self.crossbar + self.network_out + self.network_in;
             out + interfaces + request + self.crossbar + self.memory_data + interfaces + reply + self.inwards()
         };

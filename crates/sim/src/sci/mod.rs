@@ -117,7 +117,8 @@ impl Controller for SciNodes {
             return there;
         }
         let request = network.mean_way(VirtualNetwork::Request, from, to, cycle);
-        there + request + network.mean_way(VirtualNetwork::Reply, to, from, cycle) + network.line_spread()
+        let reply = network.mean_way(VirtualNetwork::Reply, to, from, cycle) + network.line_spread(to, from);
+        there + request + reply
     }
 
     const NETWORKS: &'static [VirtualNetwork] = &VirtualNetwork::ALL;

@@ -97,7 +97,8 @@ impl<C: Controller> System<C> {
 
     /// Statistics of a node's controller and link interface since the start.
     fn present_statistics(&self, node: NodeId) -> NodeStatistics {
-        NodeStatistics { link: self.network.link_statistics(node), ..C::statistics(self, node) }
+        let (link, switch) = (self.network.link_statistics(node), self.network.switch_statistics(node));
+        NodeStatistics { link, switch, ..C::statistics(self, node) }
     }
 
     /// Total time in which any thread was measured, if any was.

@@ -141,6 +141,11 @@ pub trait Interconnect {
     /// `from` at each of `starts`.
     fn unhindered(&self, network: VirtualNetwork, from: NodeId, to: NodeId, starts: &[Time]) -> Vec<Time>;
 
+    /// Places between `from` and `to` that store whole messages before they send them on.
+    fn stores(&self, _from: NodeId, _to: NodeId) -> u64 {
+        0
+    }
+
     /// From the first packet of a message of so many to the end of its last, on the channel where that takes longest.
     fn spread(&self, packets: u16) -> Duration;
 

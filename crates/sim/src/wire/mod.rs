@@ -104,6 +104,10 @@ impl Interconnect for Wires {
         each!(self, one => one.unhindered(network, from, to, starts))
     }
 
+    fn stores(&self, from: NodeId, to: NodeId) -> u64 {
+        each!(self, one => one.stores(from, to))
+    }
+
     fn spread(&self, packets: u16) -> Duration {
         each!(self, one => one.spread(packets))
     }
@@ -173,6 +177,15 @@ impl Network {
         }
     }
 
+    /// The counts of both interfaces of the switch behind a node since the start, if there is one: on the ring of the node, and
+    /// on the ring of switches.
+    pub fn switch_statistics(&self, node: NodeId) -> Option<[LinkStatistics; 2]> {
+        match &self.wires {
+            Wires::SciRing(ring) => ring.switch_statistics(node),
+            Wires::Routed(_) | Wires::Crossbar(_) | Wires::Ideal(_) => None,
+        }
+    }
+
     /// Plants a fault of the network, if `fault` is one of its kind.
     pub fn plant(&mut self, fault: Fault) {
         if let Wires::SciRing(ring) = &mut self.wires {
@@ -191,9 +204,10 @@ impl Network {
         }
     }
 
-    /// From the first packet of a line to the end of its last.
-    pub fn line_spread(&self) -> Duration {
-        self.wires.spread(self.line_packets)
+    /// From the time at which the first packet of a line would be at the network interface of `to` if it were alone, to the end
+    /// of its last.
+    pub fn line_spread(&self, from: NodeId, to: NodeId) -> Duration {
+        self.wires.spread(self.line_packets) * (1 + self.wires.stores(from, to))
     }
 
     /// Virtual channels of a link, used or not.

@@ -172,9 +172,9 @@ impl RegisterInsertion {
         self.counted(self.switches.interface(node))
     }
 
-    /// The counts of the interfaces of each switch: on its ring of nodes, and on the ring of switches.
-    pub fn switch_statistics(&self) -> Vec<[LinkStatistics; 2]> {
-        self.switches.interfaces().map(|pair| pair.map(|interface| self.counted(interface))).collect()
+    /// The counts of both interfaces of the switch behind a node since the start: on its ring, and on the ring of switches.
+    pub fn switch_statistics(&self, node: NodeId) -> Option<[LinkStatistics; 2]> {
+        Some(self.switches.behind(node)?.map(|interface| self.counted(interface)))
     }
 
     /// The counts of a link interface since the start.
@@ -427,6 +427,10 @@ impl Interconnect for RegisterInsertion {
             arrival
         };
         starts.iter().map(arrival).collect()
+    }
+
+    fn stores(&self, from: NodeId, to: NodeId) -> u64 {
+        self.switches.way(from, to).len() as u64 - 1
     }
 
     fn spread(&self, packets: u16) -> Duration {

@@ -67,9 +67,11 @@ impl Switches {
         NodeId(self.rings.rings * (self.rings.nodes + 1) + ring)
     }
 
-    /// Both interfaces of each switch.
-    pub fn interfaces(&self) -> impl Iterator<Item = [NodeId; 2]> + '_ {
-        (0..self.rings.rings).filter(|_| self.exist()).map(|ring| [self.lower(ring), self.upper(ring)])
+    /// Both interfaces of the switch behind a node, if there is one.
+    pub fn behind(&self, node: NodeId) -> Option<[NodeId; 2]> {
+        let ring = self.rings.ring_of(node);
+        let is_last = self.exist() && self.rings.ring_of(NodeId(node.0 + 1)) != ring;
+        is_last.then(|| [self.lower(ring), self.upper(ring)])
     }
 
     /// The other interface of a switch, and its ring; `None` if the interface is a node's.
@@ -171,9 +173,9 @@ mod tests {
         assert_eq!(way(4, 7), [(5, 8)]);
         assert_eq!(way(1, 11), [(1, 4), (15, 17), (14, 13)]);
         assert_eq!(way(8, 0), [(10, 14), (17, 15), (4, 0)]);
-        let pairs: Vec<_> = switches.interfaces().map(|[lower, upper]| (lower.0, upper.0)).collect();
-        assert_eq!(pairs, [(4, 15), (9, 16), (14, 17)]);
-        for (ring, [lower, upper]) in (0..).zip(switches.interfaces()) {
+        let pairs: Vec<_> = (0..12).filter_map(|node| switches.behind(NodeId(node))).collect();
+        assert_eq!(pairs, [[4, 15], [9, 16], [14, 17]].map(|pair| pair.map(NodeId)));
+        for (ring, [lower, upper]) in (0..).zip(pairs) {
             assert_eq!(switches.other_side(lower), Some((upper, ring)));
             assert_eq!(switches.other_side(upper), Some((lower, ring)));
         }
@@ -183,7 +185,7 @@ mod tests {
     #[test]
     fn one_ring_has_no_switch() {
         let switches = Switches::new(JoinedRings { rings: 1, nodes: 16 }, Duration::ZERO);
-        assert_eq!((switches.lengths(), switches.interfaces().count()), (vec![16], 0));
+        assert_eq!((switches.lengths(), switches.behind(NodeId(15))), (vec![16], None));
         assert_eq!(switches.way(NodeId(3), NodeId(9)), [(NodeId(3), NodeId(9))]);
     }
 }

@@ -182,6 +182,7 @@ mod tests {
             sent: [("GET".to_owned(), accesses), ("PUT".to_owned(), 1)].into(),
             invalidations: Vec::new(),
             link: None,
+            switch: None,
         };
         SimulationRow {
             cpus: 2,

@@ -97,7 +97,7 @@ fn counts_are_of_traffic_and_throughput() {
     assert_eq!((first.sends, first.echoes, first.inserted, first.payload), ([48, 0], [0, 0], 48, 32));
     let behind = statistics.nodes[5];
     assert_eq!((behind.sends, behind.echoes, behind.accepted), ([0, 0], [8, 0], 2));
-    assert_eq!((first.waits, first.static_trips, behind.inserted), ([48 + 39, 48, 0, 0, 0], 48 + 39 + 48 + 7, 8));
+    assert_eq!((first.waits, first.static_trips, behind.inserted), ([48 + 39 + 1, 0, 0, 0, 0], 48 + 39 + 48 + 7, 8));
     // 5 links with 48 symbols and 11 with 8; 2 bytes a symbol, in a microsecond.
     let time = Duration(1_000_000);
     let close = |one: f64, other: f64| assert!((one - other).abs() < 1e-9, "{one} is not {other}");
