@@ -180,6 +180,29 @@ fn every_part_of_the_other_interconnects_is_drawn_once() {
 }
 
 #[test]
+fn every_part_of_joined_rings_is_drawn_once() {
+    for (rings, on_ring) in [(2, 1), (4, 4), (3, 8)] {
+        let machine = named(&format!("sci-rings-{rings}x{on_ring}"));
+        let picture = svg(&machine);
+        let document = parsed(&picture);
+        let texts = texts(&document);
+        let count = |text: String| texts.get(&text).copied().unwrap_or(0);
+        // The legend's examples are the last node, its link interface, and the first switch.
+        let last = machine.nodes().len() - 1;
+        for (at, node) in machine.nodes().iter().enumerate() {
+            assert_eq!(count(format!("n{}", node.id)), 1 + usize::from(at == last), "{rings} of {on_ring}: {:?}", node.id);
+        }
+        for (at, router) in machine.routers().iter().enumerate() {
+            let name = format!("{}/r{}", router.module, router.slot);
+            assert_eq!(count(name.clone()), 1 + usize::from(at == last || at == last + 1), "{rings}: {name}");
+        }
+        let classes: std::collections::BTreeSet<_> = machine.links().iter().map(|link| link.class).collect();
+        let lines = document.descendants().filter(|element| element.has_tag_name("path")).count();
+        assert_eq!((lines, classes.len()), (machine.links().len() + 3, 3), "{rings} of {on_ring}");
+    }
+}
+
+#[test]
 fn tiles_say_which_nodes_they_stand_for() {
     let picture = svg(&topology(148));
     let texts = texts(&parsed(&picture));

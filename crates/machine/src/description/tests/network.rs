@@ -111,6 +111,16 @@ fn impossible_sci_rings_are_refused() {
             "my.toml:3: sci_ring.wire_ns = 0: wire and stripper of a node take 0 symbols together; accepted: 1 to 4096",
         ),
         (
+            "sci-rings-2x4",
+            "[sci_ring]\nrings = 3",
+            "my.toml:3: sci_ring.rings = 3: 8 nodes cannot be divided among so many rings; accepted: a divisor of 8",
+        ),
+        (
+            "sci-rings-2x4",
+            "[sci_ring]\nswitch_ns = 3",
+            "my.toml:3: sci_ring.switch_ns = 3: it is no whole number of symbols of 2 ns; accepted: a multiple of 2 ns",
+        ),
+        (
             "flash-8p",
             "[topology]\nkind = \"sci-ring\"\n[sci_ring]\ntransmission = \"several\"",
             "my.toml:5: sci_ring.transmission = \"several\": packets overtake each other, which the protocol of \
